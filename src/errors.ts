@@ -1,0 +1,137 @@
+/**
+ * Every error the product can say. An error knows what it is (`code`) and carries its payload; what it costs
+ * (exit code, HTTP status) is the door's business.
+ */
+export type ErrorCode =
+  | 'invalid_parameter'
+  | 'not_found'
+  | 'unauthorized'
+  | 'tier_restricted'
+  | 'bad_data'
+  | 'storage'
+  | 'config'
+  | 'busy'
+
+export class BandsError extends Error {
+  override readonly name: string = 'BandsError'
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+
+  /** What a machine reads beside `error` and `message`. */
+  payload(): Record<string, unknown> {
+    return {}
+  }
+}
+
+export interface Offence {
+  param: string
+  value?: unknown
+  /** What is allowed: the values, or one phrase such as "an integer from 1 to 100". */
+  allowed?: readonly string[] | string
+  /** The nearest allowed values, best first. */
+  suggestions?: readonly string[]
+}
+
+/** A parameter with a value that cannot be used; `param` is spelled as in the specification (`context_ticker`). */
+export class InvalidParameter extends BandsError {
+  override readonly name = 'InvalidParameter'
+  readonly offence: Offence
+
+  constructor(message: string, offence: Offence) {
+    super('invalid_parameter', message)
+    this.offence = offence
+  }
+
+  get param(): string {
+    return this.offence.param
+  }
+
+  override payload(): Record<string, unknown> {
+    return { ...this.offence }
+  }
+}
+
+/** A well-formed ticker, file or thing that is not there. */
+export class NotFound extends BandsError {
+  override readonly name = 'NotFound'
+  readonly suggestions: readonly string[]
+
+  constructor(message: string, suggestions: readonly string[] = []) {
+    super('not_found', message)
+    this.suggestions = suggestions
+  }
+
+  override payload(): Record<string, unknown> {
+    return this.suggestions.length > 0 ? { suggestions: this.suggestions } : {}
+  }
+}
+
+export const UPGRADE_URL = 'https://bands.invalid/pricing'
+
+/** A field or feature above the caller's tier. */
+export class TierRestricted extends BandsError {
+  override readonly name = 'TierRestricted'
+  readonly feature: string
+  readonly tier: string
+  readonly requiredTier: string
+
+  constructor(feature: string, tier: string, requiredTier: string) {
+    super('tier_restricted', `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`)
+    this.feature = feature
+    this.tier = tier
+    this.requiredTier = requiredTier
+  }
+
+  override payload(): Record<string, unknown> {
+    return { feature: this.feature, tier: this.tier, required_tier: this.requiredTier, upgrade_url: UPGRADE_URL }
+  }
+}
+
+/** A place in a file: line and column count from 1; column is the character at which the faulty value starts. */
+export interface Place {
+  file: string
+  line?: number
+  column?: number
+}
+
+/** Input that cannot be taken as it is; the message starts with `file:line:column`. */
+export class BadData extends BandsError {
+  override readonly name = 'BadData'
+  readonly place: Place
+
+  constructor(place: Place, what: string, options?: ErrorOptions) {
+    super('bad_data', `${at(place)}: ${what}`, options)
+    this.place = place
+  }
+
+  override payload(): Record<string, unknown> {
+    return { ...this.place }
+  }
+}
+
+/** The store or this machine's disk fails; the message says what to do. */
+export class StorageError extends BandsError {
+  override readonly name = 'StorageError'
+  constructor(message: string, options?: ErrorOptions) {
+    super('storage', message, options)
+  }
+}
+
+/** Someone else holds the store's one writing place; try later. */
+export class Busy extends BandsError {
+  override readonly name = 'Busy'
+  constructor(message: string, options?: ErrorOptions) {
+    super('busy', message, options)
+  }
+}
+
+export function at(place: Place): string {
+  const { file, line, column } = place
+  return [file, line, column].filter(part => part !== undefined).join(':')
+}
+
+const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slice(1)

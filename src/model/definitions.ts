@@ -1,0 +1,52 @@
+/**
+ * Every length, cut and threshold that decides a band, an event or an aftermath, in one place, as `spec/fields.md` sets
+ * them. A store holds what was derived with one version of this page and is never mixed with another.
+ */
+export const DEFINITIONS = {
+  timeframes: {
+    daily: {
+      unit: 'd',
+      /** Lookahead windows of the aftermath, in bars. */
+      windows: [5, 10, 20, 50, 100],
+      /** Bars over which flips are counted, the entry bar included. */
+      flipsLookback: 30,
+      /** Returns that must have ended before one is ranked. */
+      minReference: 252,
+      /** Rolling percentiles: bars of history, and how many of them must be defined. */
+      history: 1260,
+      minHistory: 252,
+      /** Support and resistance: bars on each side of a pivot, and how old a pivot may be. */
+      pivotReach: 10,
+      pivotLookback: 252,
+      duration: 'duration_days',
+    },
+    weekly: {
+      unit: 'w',
+      windows: [2, 4, 8, 12, 16],
+      flipsLookback: 12,
+      minReference: 52,
+      history: 260,
+      minHistory: 52,
+      pivotReach: 4,
+      pivotLookback: 104,
+      duration: 'duration_weeks',
+    },
+  },
+  rsi: { length: 14, cuts: [20, 30, 40, 60, 70, 80] },
+  averages: { short: 20, middle: 50, long: 200 },
+  slope: { length: 20 },
+  atr: { length: 14 },
+  macd: { fast: 12, slow: 26, signal: 9 },
+  volumeRatio: { length: 50, minPositive: 25, cuts: [0.3, 0.7, 1.5, 2.5, 4.0] },
+  accumulation: { length: 20, minPositive: 10, cuts: [10, 30, 70, 90] },
+  volatility: { cuts: [20, 60, 80, 95] },
+  levels: { approachingAtr: 1.0, breaches: 3 },
+  stability: { volatileFlips: 4, holdingFrom: 3, establishedFrom: 10 },
+  performance: { cuts: [5, 20, 40, 60, 80, 95] },
+} as const
+
+/**
+ * Stamped into every store. The number rises when a rule changes that the table above does not show; the letters are
+ * the table's own digest (test/model/definitions.test.ts prints the new one when they differ).
+ */
+export const DEFINITIONS_VERSION = '1-00000000'

@@ -1,0 +1,74 @@
+import type { Performance, Stability } from './record.js'
+import type { Timeframe } from './timeframe.js'
+
+/** Window name (`5d`) → how the return over it ranked; null while it has not elapsed or cannot be ranked. */
+export type Aftermath = Record<string, { performance: Performance } | null>
+
+/** One transition as a caller sees it: the resource of `GET /v1/events`. */
+export interface BandEvent {
+  date: string
+  band: string
+  prev_band: string
+  /** Plus and Pro, like the two keys after it. */
+  stability_at_entry?: Stability
+  flips_recent_at_entry?: number
+  flips_lookback?: string
+  /** Bars until the next event, only the one of the timeframe; null while the band is active. */
+  duration_days?: number | null
+  duration_weeks?: number | null
+  /** null on Free */
+  aftermath: Aftermath | null
+}
+
+/** The body of `GET /v1/events`. */
+export interface EventsPage {
+  ticker: string
+  field: string
+  timeframe: Timeframe
+  events: BandEvent[]
+  /** All matching events in the tier's range, whatever the limit. */
+  total_occurrences: number
+  /** `90d`, `2y` or `5y` */
+  query_range: string
+  context?: { ticker: string; field: string; band: string }
+}
+
+/** Why a window of an event has no performance band: it has not ended, or too little had ended before it. */
+export type Missing = 'pending' | 'no_history'
+
+/** A band event with what only a local cache knows. */
+export interface HistoricEvent extends BandEvent {
+  /** Window → close-to-close return, a fraction; null until it exists. Absent where the answerer knows no prices. */
+  returns?: Record<string, number | null>
+  /** Window → percentile, 0..100, of that return; null where the aftermath is. */
+  percentiles?: Record<string, number | null>
+  /** Window → why its aftermath is null; only the windows that lack one. */
+  missing?: Record<string, Missing>
+  /** The band of the context ticker on the date, when one was asked for; null before its first event. */
+  context_band?: string | null
+}
+
+/** All matching events of one ticker and field in the tier's range. */
+export interface EventHistory {
+  ticker: string
+  field: string
+  timeframe: Timeframe
+  query_range: string
+  /** The range in dates: events lie after the first and up to the second. */
+  after: string
+  as_of: string
+  /** Oldest first. */
+  events: HistoricEvent[]
+  /**
+   * The band in force at the end, whatever was filtered: the date it was entered (of an initial band, its first defined
+   * bar), the bars since. null when the field has no band, or none that can be seen.
+   */
+  present: { band: string; since: string; bars: number | null; initial: boolean } | null
+}
+
+/** What any bar was followed by: the ticker's own bars in range on which the field is defined. */
+export interface Baseline {
+  bars: number
+  /** Window → of every bar whose window has ended: the return, and the index of its performance band (255: not ranked). */
+  windows: Record<string, { returns: Float64Array; performances: Uint8Array }>
+}

@@ -1,0 +1,88 @@
+/**
+ * The one generator behind every random result: xoshiro128** (Blackman, Vigna), its state filled by splitmix32 of a
+ * 32-bit seed. It stands here and not in a dependency, so that a seed gives the same answer for ever.
+ */
+export class Random {
+  #a: number
+  #b: number
+  #c: number
+  #d: number
+  /** The second of a pair of normal numbers, NaN when none is left. */
+  #spare = Number.NaN
+
+  /** A generator for a seed; only its lowest 32 bits count. */
+  constructor(seed: number) {
+    const next = splitmix32(seed)
+    this.#a = next()
+    this.#b = next()
+    this.#c = next()
+    this.#d = next()
+  }
+
+  /**
+   * The generator of one of several streams of a seed: that of seed XOR stream number. Stream 0 is the seed's own, and
+   * seeds that differ in a few low bits share streams (stream 1 of seed 2 is stream 2 of seed 1); where results of
+   * neighbouring seeds must not resemble each other, pass `new Random(seed).word()` instead of the seed.
+   */
+  static stream(seed: number, stream: number): Random {
+    return new Random(seed ^ stream)
+  }
+
+  /** The next integer from 0 to 2^32 - 1. */
+  word(): number {
+    const five = Math.imul(this.#b, 5)
+    const word = Math.imul((five << 7) | (five >>> 25), 9)
+    const shifted = this.#b << 9
+    this.#c ^= this.#a
+    this.#d ^= this.#b
+    this.#b ^= this.#c
+    this.#a ^= this.#d
+    this.#c ^= shifted
+    this.#d = (this.#d << 11) | (this.#d >>> 21)
+    return word >>> 0
+  }
+
+  /** A number in [0, 1) with 53 random bits; takes two words. */
+  uniform(): number {
+    const high = this.word() >>> 5
+    return (high * 0x4000000 + (this.word() >>> 6)) / 0x20000000000000
+  }
+
+  /** An integer from 0 to n - 1, n at least 1; takes two words. */
+  below(n: number): number {
+    return Math.floor(this.uniform() * n)
+  }
+
+  /**
+   * A standard normal number, by Marsaglia's polar method: points drawn in the square until one lies in the unit circle
+   * give a pair of numbers, the second of which is kept for the next call. It needs no sine, whose last digit differs
+   * between versions of the JavaScript engine.
+   */
+  normal(): number {
+    const spare = this.#spare
+    if (!Number.isNaN(spare)) {
+      this.#spare = Number.NaN
+      return spare
+    }
+    for (;;) {
+      const x = 2 * this.uniform() - 1
+      const y = 2 * this.uniform() - 1
+      const square = x * x + y * y
+      if (square >= 1 || square === 0) continue
+      const factor = Math.sqrt((-2 * Math.log(square)) / square)
+      this.#spare = y * factor
+      return x * factor
+    }
+  }
+}
+
+function splitmix32(seed: number): () => number {
+  let x = seed | 0
+  return () => {
+    x = (x + 0x9e3779b9) | 0
+    let z = x ^ (x >>> 16)
+    z = Math.imul(z, 0x21f0aaad)
+    z = Math.imul(z ^ (z >>> 15), 0x735a2d97)
+    return z ^ (z >>> 15)
+  }
+}
