@@ -1,0 +1,44 @@
+import { percentile, Ranking, zoneOfRank } from '../indicators/rank.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import type { Outcomes } from '../model/record.js'
+import type { Series } from '../model/series.js'
+import { TIMEFRAMES } from '../model/timeframe.js'
+
+/** Looks ahead from every bar; each return is ranked in the past alone, so a label never changes once it is set. */
+export function outcomes(series: Pick<Series, 'close' | 'timeframe'>): Outcomes {
+  const { windows, minReference } = TIMEFRAMES[series.timeframe]
+  const returns = windows.map(window => forwardReturns(series.close, window))
+  const ranks = windows.map((window, i) => ranksInThePast(returns[i]!, window, minReference))
+  return { returns, ranks }
+}
+
+/** How many returns over `window` bars had ended by a bar. */
+export function referenceSize(bar: number, window: number): number {
+  return Math.max(0, bar - window + 1)
+}
+
+/** Percentile, 0..100, of a rank of bar `bar`; NaN where there is none. */
+export function outcomePercentile(rank: number, bar: number, window: number): number {
+  return percentile(rank, referenceSize(bar, window))
+}
+
+/** Index into PERFORMANCES of a defined rank. */
+export function performanceOf(rank: number, bar: number, window: number): number {
+  return zoneOfRank(rank, referenceSize(bar, window), DEFINITIONS.performance.cuts)
+}
+
+function forwardReturns(close: Float64Array, window: number): Float64Array {
+  const returns = new Float64Array(close.length).fill(Number.NaN)
+  for (let t = 0; t + window < close.length; t++) returns[t] = close[t + window]! / close[t]! - 1
+  return returns
+}
+
+function ranksInThePast(returns: Float64Array, window: number, minReference: number): Int32Array {
+  const ranks = new Int32Array(returns.length).fill(-1)
+  const past = new Ranking(returns)
+  for (let t = window; t + window < returns.length; t++) {
+    past.add(t - window)
+    if (past.size >= minReference) ranks[t] = past.of(t)
+  }
+  return ranks
+}

@@ -1,0 +1,76 @@
+import { compare } from '../indicators/compare.js'
+import { percentile, type Ranks, zoneOfRank } from '../indicators/rank.js'
+import { UNDEFINED } from '../model/record.js'
+import type { Tier } from '../model/tier.js'
+import type { Panel } from './panel.js'
+
+/** One figure that a band was decided by, for `bands explain`. */
+export interface Reading {
+  name: string
+  /** null where undefined */
+  value: number | null
+  note?: string
+}
+
+/** What turns a series into one category per bar. */
+export interface Field<Band extends string = string> {
+  /** As in the specification. */
+  name: string
+  tier: Tier
+  /** Technical fields stand on bars alone, fundamental ones on dated facts. */
+  needs: 'bars' | 'facts'
+  /** The vocabulary, in order of severity where there is one. */
+  bands: readonly Band[]
+  /** What the field tells, in one line. */
+  summary: string
+}
+
+export interface TechnicalField<Band extends string = string> extends Field<Band> {
+  needs: 'bars'
+  /** One code per bar, decided by that bar and earlier ones. */
+  classify(panel: Panel): Uint8Array
+  /** The rule in words: formula, seed, cuts. */
+  rule: string
+  /** First bar on which the field can be defined, from 0. */
+  warmUp(panel: Panel): number
+  /** The figures that decided bar t. */
+  readings(panel: Panel, t: number): Reading[]
+}
+
+/** One code per bar by a rule that is asked only where every input is defined. */
+export function codes(length: number, rule: (t: number) => number): Uint8Array {
+  const out = new Uint8Array(length)
+  for (let t = 0; t < length; t++) out[t] = rule(t)
+  return out
+}
+
+/** Zones [lower, upper) of a column: the code counts the cuts that a value reaches, equality within tolerance included. */
+export function zones(values: Float64Array, cuts: readonly number[], scale: number): Uint8Array {
+  return codes(values.length, t => {
+    const value = values[t]!
+    if (Number.isNaN(value)) return UNDEFINED
+    let zone = 0
+    while (zone < cuts.length && compare(value, cuts[zone]!, scale) >= 0) zone++
+    return zone
+  })
+}
+
+/** Zones of a rolling percentile, compared in integers. */
+export function rankZones({ rank, size }: Ranks, cuts: readonly number[]): Uint8Array {
+  return codes(rank.length, t => (rank[t]! < 0 ? UNDEFINED : zoneOfRank(rank[t]!, size[t]!, cuts)))
+}
+
+export function reading(name: string, value: number | undefined, note?: string): Reading {
+  const known = value === undefined || Number.isNaN(value) ? null : value
+  return note === undefined ? { name, value: known } : { name, value: known, note }
+}
+
+/** A rolling percentile with the size of its sample. */
+export function rankReading(name: string, { rank, size }: Ranks, t: number): Reading {
+  return reading(name, percentile(rank[t]!, size[t]!), `among ${size[t]} defined bars`)
+}
+
+/** Cuts as a reader sees them: `oversold < 30 ≤ neutral_low < 40 …`. */
+export function cutsInWords(bands: readonly string[], cuts: readonly number[]): string {
+  return bands.map((band, i) => (i === 0 ? band : `< ${cuts[i - 1]} ≤ ${band}`)).join(' ')
+}

@@ -1,0 +1,99 @@
+import { atr } from '../indicators/atr.js'
+import { type LevelRules, type Levels, resistance, support } from '../indicators/levels.js'
+import { macd } from '../indicators/macd.js'
+import { type Ranks, rollingRanks } from '../indicators/rank.js'
+import { rsi } from '../indicators/rsi.js'
+import { slope } from '../indicators/slope.js'
+import { sma } from '../indicators/sma.js'
+import { accumulationSlope, volumeRatio } from '../indicators/volume.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import type { Series } from '../model/series.js'
+import { TIMEFRAMES } from '../model/timeframe.js'
+
+/**
+ * The indicators of one series at the lengths of the definitions, each computed once, when it is first asked for.
+ * All are columns as long as the series, NaN where undefined; a value of bar t uses bars up to t.
+ */
+export class Panel {
+  readonly series: Series
+  readonly #made = new Map<string, unknown>()
+
+  constructor(series: Series) {
+    this.series = series
+  }
+
+  get rsi(): Float64Array {
+    return this.#once('rsi', () => rsi(this.series.close, DEFINITIONS.rsi.length))
+  }
+
+  get smaShort(): Float64Array {
+    return this.#once('smaShort', () => sma(this.series.close, DEFINITIONS.averages.short))
+  }
+
+  get smaMiddle(): Float64Array {
+    return this.#once('smaMiddle', () => sma(this.series.close, DEFINITIONS.averages.middle))
+  }
+
+  get smaLong(): Float64Array {
+    return this.#once('smaLong', () => sma(this.series.close, DEFINITIONS.averages.long))
+  }
+
+  /** Slope of the logarithm of the close, per bar. */
+  get slope(): Float64Array {
+    return this.#once('slope', () => slope(this.series.close.map(Math.log), DEFINITIONS.slope.length))
+  }
+
+  get macd(): { macd: Float64Array; signal: Float64Array } {
+    return this.#once('macd', () => macd(this.series.close, DEFINITIONS.macd))
+  }
+
+  get atr(): Float64Array {
+    const { high, low, close } = this.series
+    return this.#once('atr', () => atr(high, low, close, DEFINITIONS.atr.length))
+  }
+
+  /** ATR over close. */
+  get natr(): Float64Array {
+    return this.#once('natr', () => this.atr.map((range, t) => range / this.series.close[t]!))
+  }
+
+  get natrRanks(): Ranks {
+    return this.#once('natrRanks', () => this.#ranks(this.natr))
+  }
+
+  get volumeRatio(): Float64Array {
+    return this.#once('volumeRatio', () => volumeRatio(this.series.volume, DEFINITIONS.volumeRatio))
+  }
+
+  get accumulation(): Float64Array {
+    const { high, low, close, volume } = this.series
+    return this.#once('accumulation', () => accumulationSlope(high, low, close, volume, DEFINITIONS.accumulation))
+  }
+
+  get accumulationRanks(): Ranks {
+    return this.#once('accumulationRanks', () => this.#ranks(this.accumulation))
+  }
+
+  get support(): Levels {
+    return this.#once('support', () => support(this.series.low, this.series.close, this.atr, this.#levelRules()))
+  }
+
+  get resistance(): Levels {
+    return this.#once('resistance', () => resistance(this.series.high, this.series.close, this.atr, this.#levelRules()))
+  }
+
+  #ranks(values: Float64Array): Ranks {
+    const { history, minHistory } = TIMEFRAMES[this.series.timeframe]
+    return rollingRanks(values, history, minHistory)
+  }
+
+  #levelRules(): LevelRules {
+    const { pivotReach, pivotLookback } = TIMEFRAMES[this.series.timeframe]
+    return { reach: pivotReach, lookback: pivotLookback, ...DEFINITIONS.levels }
+  }
+
+  #once<T>(name: string, make: () => T): T {
+    if (!this.#made.has(name)) this.#made.set(name, make())
+    return this.#made.get(name) as T
+  }
+}

@@ -1,0 +1,40 @@
+import { compare } from '../../indicators/compare.js'
+import { DEFINITIONS } from '../../model/definitions.js'
+import { UNDEFINED } from '../../model/record.js'
+import { reading, type TechnicalField } from '../field.js'
+import type { Panel } from '../panel.js'
+
+const { fast, slow, signal } = DEFINITIONS.macd
+const bands = ['expanding_negative', 'contracting_negative', 'contracting_positive', 'expanding_positive'] as const
+
+export const macdState: TechnicalField<(typeof bands)[number]> = {
+  name: 'macd_state',
+  tier: 'free',
+  needs: 'bars',
+  bands,
+  summary: 'on which side of its signal line MACD is, and whether it grows',
+  rule: `MACD = EMA ${fast} - EMA ${slow} of the close, signal = EMA ${signal} of MACD, each seeded with the mean of its first values; positive above the signal, negative below, unchanged when equal; expanding when |MACD| is above the bar before, otherwise contracting`,
+  warmUp: () => slow + signal - 2,
+  classify: classify,
+  readings: (panel, t) => [
+    reading('macd', panel.macd.macd[t]),
+    reading('macd_before', panel.macd.macd[t - 1]),
+    reading('signal', panel.macd.signal[t]),
+  ],
+}
+
+function classify(panel: Panel): Uint8Array {
+  const { macd: line, signal: signalLine } = panel.macd
+  const { close } = panel.series
+  const out = new Uint8Array(line.length).fill(UNDEFINED)
+  let side = 0
+  for (let t = 0; t < line.length; t++) {
+    if (Number.isNaN(signalLine[t]!)) continue
+    // When the lines meet the last side stands: a touch is no crossing.
+    side = compare(line[t]!, signalLine[t]!, close[t]!) || side
+    if (side === 0) continue
+    const grows = compare(Math.abs(line[t]!), Math.abs(line[t - 1]!), close[t]!) > 0
+    out[t] = bands.indexOf(`${grows ? 'expanding' : 'contracting'}_${side > 0 ? 'positive' : 'negative'}`)
+  }
+  return out
+}

@@ -1,0 +1,112 @@
+import { TOLERANCE } from './compare.js'
+
+/**
+ * Percentile ranks within a changing subset of one series, in integers: `2 · less + equal`, where values within 1e-10
+ * count as equal. With n in the subset the percentile is 50 · rank / n.
+ *
+ * All values are sorted once; a Fenwick tree (Peter Fenwick 1994) over the sorted places counts who is in, so that
+ * adding, removing and ranking cost O(log n).
+ */
+export class Ranking {
+  readonly #values: Float64Array
+  readonly #sorted: Float64Array
+  readonly #tree: Int32Array
+  size = 0
+
+  /** @param values NaN = undefined; such an index is never added or ranked */
+  constructor(values: Float64Array) {
+    this.#values = values
+    this.#sorted = values.filter(value => !Number.isNaN(value)).sort()
+    this.#tree = new Int32Array(this.#sorted.length + 1)
+  }
+
+  add(index: number): void {
+    this.#count(index, 1)
+  }
+
+  remove(index: number): void {
+    this.#count(index, -1)
+  }
+
+  /** 2 · less + equal of the value at `index` among those that are in now. */
+  of(index: number): number {
+    const x = this.#values[index]!
+    const less = this.#before(this.#firstFrom(x - TOLERANCE))
+    const upTo = this.#before(this.#firstAbove(x + TOLERANCE))
+    return less + upTo
+  }
+
+  #count(index: number, step: 1 | -1): void {
+    this.size += step
+    const tree = this.#tree
+    for (let i = this.#firstFrom(this.#values[index]!) + 1; i < tree.length; i += i & -i) tree[i]! += step
+  }
+
+  /** How many that are in stand before a sorted place. */
+  #before(place: number): number {
+    let sum = 0
+    for (let i = place; i > 0; i -= i & -i) sum += this.#tree[i]!
+    return sum
+  }
+
+  #firstFrom(x: number): number {
+    const sorted = this.#sorted
+    let low = 0
+    let high = sorted.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (sorted[middle]! < x) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #firstAbove(x: number): number {
+    const sorted = this.#sorted
+    let low = 0
+    let high = sorted.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (sorted[middle]! <= x) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** A rank for every bar, and the size of the set that it was ranked in; rank -1 = undefined. */
+export interface Ranks {
+  rank: Int32Array
+  size: Int32Array
+}
+
+/**
+ * Each value's rank among the defined values of the last `history` bars, itself included; undefined where the value is,
+ * and where fewer than `minHistory` of them are defined.
+ */
+export function rollingRanks(values: Float64Array, history: number, minHistory: number): Ranks {
+  const rank = new Int32Array(values.length).fill(-1)
+  const size = new Int32Array(values.length)
+  const ranking = new Ranking(values)
+  for (let t = 0; t < values.length; t++) {
+    const leaving = t - history
+    if (leaving >= 0 && !Number.isNaN(values[leaving]!)) ranking.remove(leaving)
+    if (Number.isNaN(values[t]!)) continue
+    ranking.add(t)
+    size[t] = ranking.size
+    if (ranking.size >= minHistory) rank[t] = ranking.of(t)
+  }
+  return { rank, size }
+}
+
+/** The percentile, 0..100, of an integer rank among `size`; NaN where the rank is undefined. */
+export function percentile(rank: number, size: number): number {
+  return rank < 0 ? Number.NaN : (50 * rank) / size
+}
+
+/** How many of the ascending cuts a rank's percentile has reached, compared in integers. */
+export function zoneOfRank(rank: number, size: number, cuts: readonly number[]): number {
+  let zone = 0
+  while (zone < cuts.length && 50 * rank >= cuts[zone]! * size) zone++
+  return zone
+}
