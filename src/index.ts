@@ -1,0 +1,31 @@
+/**
+ * The public face: what an embedding program may import. Importing it touches no disk and no network.
+ *
+ * @example
+ * import { openBands } from 'bands'
+ * const bands = await openBands({ db: 'my.db' })
+ * const { events, total_occurrences } = await bands.events({ ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' })
+ * await bands.close()
+ */
+export {
+  BadData,
+  BandsError,
+  Busy,
+  type ErrorCode,
+  InvalidParameter,
+  NotFound,
+  StorageError,
+  TierRestricted,
+} from './errors.js'
+export { FIELDS, type Field } from './fields/index.js'
+export { type BandsClient, type BandsOptions, openBands } from './library.js'
+export type { Importer } from './local/import.js'
+export type { FileReport, ImportOptions, ImportProgress, SourcedBars, TickerReport } from './local/import-report.js'
+export type { Aftermath, BandEvent, Baseline, EventHistory, EventsPage, HistoricEvent } from './model/event.js'
+export type { EventsParams } from './model/query.js'
+export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/record.js'
+export type { Adjustment, AssetClass, Series } from './model/series.js'
+export type { Tier } from './model/tier.js'
+export type { Timeframe } from './model/timeframe.js'
+export { databasePath, openImporter } from './open.js'
+export type { Damage, TickerEntry } from './store/store.js'

@@ -1,0 +1,45 @@
+import { performanceOf } from '../engine/outcomes.js'
+import { fieldNamed, isTechnical } from '../fields/index.js'
+import { Panel } from '../fields/panel.js'
+import type { Day } from '../model/day.js'
+import type { Baseline } from '../model/event.js'
+import type { HistoryQuery } from '../model/query.js'
+import { UNDEFINED } from '../model/record.js'
+import type { Series } from '../model/series.js'
+import { TIMEFRAMES, windowNames } from '../model/timeframe.js'
+import type { View } from './view.js'
+
+/**
+ * What any bar was followed by, to hold events against: every bar of the same ticker and range on which the field is
+ * defined and the window has ended, whether or not anything happened on it.
+ */
+export function baselineOf(view: View, series: Series, query: HistoryQuery, rangeStart: Day): Baseline {
+  const bars = eligibleBars(series, query, rangeStart)
+  const { windows } = TIMEFRAMES[view.timeframe]
+  const found: Baseline = { bars: bars.length, windows: {} }
+  windowNames(view.timeframe).forEach((name, w) => {
+    const ended = bars.filter(bar => bar + windows[w]! < series.days.length)
+    found.windows[name] = {
+      returns: Float64Array.from(ended, bar => view.outcomes.returns[w]![bar]!),
+      performances: Uint8Array.from(ended, bar => {
+        const rank = view.outcomes.ranks[w]![bar]!
+        return rank < 0 ? UNDEFINED : performanceOf(rank, bar, windows[w]!)
+      }),
+    }
+  })
+  return found
+}
+
+function eligibleBars(series: Series, query: HistoryQuery, rangeStart: Day): number[] {
+  const field = fieldNamed(query.field)!
+  if (!isTechnical(field)) return []
+  const codes = field.classify(new Panel(series))
+  const after = Math.max(rangeStart, query.after ?? rangeStart)
+  const before = query.before ?? Number.POSITIVE_INFINITY
+  const bars: number[] = []
+  for (let t = 0; t < series.days.length; t++) {
+    const day = series.days[t]!
+    if (codes[t] !== UNDEFINED && day > after && day < before) bars.push(t)
+  }
+  return bars
+}

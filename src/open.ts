@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { homedir, hostname } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { NotFound } from './errors.js'
+import { Cache } from './local/cache.js'
+import { Importer } from './local/import.js'
+import { Local } from './local/index.js'
+import type { Day } from './model/day.js'
+import type { Tier } from './model/tier.js'
+import { openSqlite } from './store/sqlite.js'
+
+export interface Place {
+  /** The database file; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
+  db?: string | undefined
+  env?: NodeJS.ProcessEnv
+}
+
+export interface OpenOptions extends Place {
+  tier?: Tier
+  asOf?: Day | null
+}
+
+export interface Opened {
+  local: Local
+  path: string
+  /** True when the user has no database yet and the bundled sample answers. */
+  sample: boolean
+}
+
+/**
+ * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
+ * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
+ */
+export function openLocal({ tier = 'pro', asOf = null, ...place }: OpenOptions = {}): Opened {
+  const path = databasePath(place)
+  const own = existsSync(path)
+  if (!own && isNamed(place))
+    throw new NotFound(`there is no database at ${path}; bands import FILE --db ${path} makes one.`)
+  const used = own ? path : samplePath()
+  return { local: new Local(new Cache(openSqlite(used, { readonly: true }), tier, asOf)), path: used, sample: !own }
+}
+
+/** Opens the database for writing, made first if it is missing, and takes its one writing place. Throws Busy. */
+export async function openImporter({ wait = false, ...place }: Place & { wait?: boolean } = {}): Promise<Importer> {
+  const store = openSqlite(databasePath(place), { readonly: false })
+  const { readBars } = await import('./feeds/read.js')
+  try {
+    const writer = { pid: process.pid, host: hostname(), started: new Date().toISOString() }
+    return await Importer.begin(store, readBars, writer, { wait })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+export function databasePath({ db, env = process.env }: Place = {}): string {
+  const named = db ?? (env.BANDS_DB || undefined)
+  if (named !== undefined) return resolve(named)
+  const data = env.XDG_DATA_HOME
+  // The XDG base directory specification has relative paths ignored.
+  const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME ?? homedir(), '.local', 'share')
+  return join(folder, 'bands', 'bands.db')
+}
+
+function isNamed({ db, env = process.env }: Place): boolean {
+  return db !== undefined || Boolean(env.BANDS_DB)
+}
+
+/** The sample is made by the build, beside the bundle; this code may run from a chunk of it or from the sources. */
+function samplePath(): string {
+  const places = ['./sample.db', '../sample.db', '../dist/sample.db'].map(at =>
+    fileURLToPath(new URL(at, import.meta.url)),
+  )
+  const found = places.find(existsSync)
+  if (found === undefined) throw new NotFound('the bundled sample is missing; import a file first: bands import FILE.')
+  return found
+}

@@ -1,0 +1,27 @@
+import { TierRestricted } from '../errors.js'
+import { fieldNamed } from '../fields/index.js'
+import type { HistoryQuery } from '../model/query.js'
+import { reaches, TIER_NAMES, type Tier } from '../model/tier.js'
+import { PLANS, type Plan } from './plans.js'
+
+/** Gate in: may this caller ask this at all? Throws TierRestricted naming the field or feature. */
+export function entitle({ field, context }: Pick<HistoryQuery, 'field' | 'context'>, tier: Tier): void {
+  entitleField(field, tier)
+  if (context === undefined) return
+  if (!PLANS[tier].context) throw new TierRestricted('cross-asset correlation', tier, lowestWith('context'))
+  entitleField(context.field, tier)
+}
+
+/** Throws TierRestricted unless the tier shows what followed events. */
+export function entitleAftermath(tier: Tier): void {
+  if (!PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestWith('aftermath'))
+}
+
+function entitleField(name: string, tier: Tier): void {
+  const required = fieldNamed(name)!.tier
+  if (!reaches(tier, required)) throw new TierRestricted(name, tier, required)
+}
+
+function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context'>): Tier {
+  return TIER_NAMES.find(tier => PLANS[tier][feature])!
+}

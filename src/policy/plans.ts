@@ -1,0 +1,20 @@
+import { type Day, yearsBefore } from '../model/day.js'
+import type { Tier } from '../model/tier.js'
+
+export interface Plan {
+  /** As `query_range` reports it. */
+  range: string
+  /** Events lie after this day. */
+  rangeStart(today: Day): Day
+  /** Aftermath, stability and flips of an event. */
+  aftermath: boolean
+  /** Cross-asset correlation. */
+  context: boolean
+}
+
+/** What each tier grants, as the specification's table says. */
+export const PLANS: Readonly<Record<Tier, Plan>> = {
+  free: { range: '90d', rangeStart: today => today - 90, aftermath: false, context: false },
+  plus: { range: '2y', rangeStart: today => yearsBefore(today, 2), aftermath: true, context: true },
+  pro: { range: '5y', rangeStart: today => yearsBefore(today, 5), aftermath: true, context: true },
+}

@@ -1,0 +1,64 @@
+/**
+ * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
+ * once it has been released: the next one mends it.
+ *
+ * Columns are packed (codec.ts): a series is always read and written whole, because one new bar may move every later
+ * percentile, and whole columns are about seven times faster to store than rows. Events refer to bars by number, and
+ * what followed a bar is kept once a bar, whatever the number of fields that changed on it.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE writer (
+    place INTEGER PRIMARY KEY CHECK (place = 1),
+    pid INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    started TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE tickers (
+    id INTEGER PRIMARY KEY,
+    ticker TEXT NOT NULL UNIQUE,
+    asset_class TEXT CHECK (asset_class IN ('stock', 'crypto', 'etf')),
+    prices TEXT NOT NULL CHECK (prices IN ('raw', 'adjusted')),
+    bars INTEGER NOT NULL CHECK (bars > 0),
+    first_date TEXT NOT NULL,
+    last_date TEXT NOT NULL,
+    source TEXT NOT NULL,
+    format TEXT NOT NULL,
+    imported_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX tickers_by_last_date ON tickers (last_date);
+
+  -- open, high, low, close, volume as doubles, then days since 1970-01-01 as int32
+  CREATE TABLE bars (
+    ticker_id INTEGER PRIMARY KEY REFERENCES tickers (id) ON DELETE CASCADE,
+    hash TEXT NOT NULL,
+    columns BLOB NOT NULL
+  ) STRICT;
+
+  -- calendar: date of each bar, day on which it is final (int32); outcomes: per window the return (double), then per window the rank (int32)
+  CREATE TABLE series (
+    ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
+    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+    hash TEXT NOT NULL,
+    calendar BLOB NOT NULL,
+    outcomes BLOB NOT NULL,
+    PRIMARY KEY (ticker_id, timeframe)
+  ) STRICT;
+
+  -- initial bar, initial band, bar of each event (int32); then band, flips and stability of each event (uint8)
+  CREATE TABLE events (
+    ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
+    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+    field TEXT NOT NULL,
+    events INTEGER NOT NULL,
+    columns BLOB NOT NULL,
+    PRIMARY KEY (ticker_id, timeframe, field)
+  ) STRICT;
+  `,
+]

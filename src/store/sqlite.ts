@@ -1,0 +1,135 @@
+import { hostname } from 'node:os'
+import { Busy, StorageError } from '../errors.js'
+import { type Day, parseDay } from '../model/day.js'
+import type { Series } from '../model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../model/timeframe.js'
+import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from './codec.js'
+import { openForReading, openForWriting } from './connection.js'
+import { entryOf, type TickerRow } from './rows.js'
+import { Session } from './session.js'
+import type { Damage, Recorded, Store, TickerEntry, TickerRecord, Writer } from './store.js'
+
+// Writing and verifying hash what they touch; a question loads neither.
+
+export interface SqliteOptions {
+  /** Questions only: the file must exist and is never written. */
+  readonly: boolean
+}
+
+/** The store as one SQLite file. Throws StorageError when it cannot be opened. */
+export function openSqlite(path: string, { readonly }: SqliteOptions): Store {
+  return new SqliteStore(new Session(path, readonly ? openForReading(path) : openForWriting(path)))
+}
+
+class SqliteStore implements Store {
+  readonly location: string
+  readonly #db: Session
+
+  constructor(db: Session) {
+    this.location = db.location
+    this.#db = db
+  }
+
+  async definitions(): Promise<string> {
+    return this.#db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? ''
+  }
+
+  async tickers(): Promise<TickerEntry[]> {
+    return this.#db.all<TickerRow>('SELECT * FROM tickers ORDER BY ticker').map(entryOf)
+  }
+
+  async ticker(ticker: string): Promise<TickerEntry | null> {
+    const row = this.#row(ticker)
+    return row === undefined ? null : entryOf(row)
+  }
+
+  async newestDay(): Promise<Day | null> {
+    const newest = this.#db.get<{ newest: string | null }>('SELECT max(last_date) AS newest FROM tickers')?.newest
+    return newest == null ? null : parseDay(newest)
+  }
+
+  async bars(ticker: string): Promise<Series | null> {
+    const row = this.#db.get<{ columns: Buffer }>(
+      'SELECT columns FROM bars JOIN tickers ON id = ticker_id WHERE ticker = ?',
+      ticker,
+    )
+    return row === undefined ? null : decodeBars(row.columns)
+  }
+
+  async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
+    const row = this.#row(ticker)
+    if (row === undefined) return null
+    const series = this.#db.get<{ calendar: Buffer; outcomes: Buffer }>(
+      'SELECT calendar, outcomes FROM series WHERE ticker_id = ? AND timeframe = ?',
+      row.id,
+      timeframe,
+    )
+    if (series === undefined)
+      throw new StorageError(`${this.location}: ${ticker} has no ${timeframe} series; run bands verify`)
+    const events = this.#db.get<{ columns: Buffer }>(
+      'SELECT columns FROM events WHERE ticker_id = ? AND timeframe = ? AND field = ?',
+      row.id,
+      timeframe,
+      field,
+    )
+    return {
+      entry: entryOf(row),
+      calendar: decodeCalendar(series.calendar),
+      outcomes: decodeOutcomes(series.outcomes, TIMEFRAMES[timeframe].windows.length),
+      field: events === undefined ? null : decodeRecord(events.columns),
+    }
+  }
+
+  async write(records: Iterable<TickerRecord>, definitions: string): Promise<void> {
+    const { putRecord } = await import('./write.js')
+    this.#db.transaction(() => {
+      this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('definitions', ?)", definitions)
+      for (const record of records) putRecord(this.#db, record)
+    })
+  }
+
+  async remove(ticker: string): Promise<boolean> {
+    return this.#db.transaction(() => this.#db.run('DELETE FROM tickers WHERE ticker = ?', ticker) > 0)
+  }
+
+  async verify(): Promise<Damage[]> {
+    const { verifySession } = await import('./verify.js')
+    return verifySession(this.#db)
+  }
+
+  async lock({ pid, host, started }: Writer): Promise<void> {
+    this.#db.transaction(() => {
+      const holder = this.#db.get<Writer>('SELECT pid, host, started FROM writer')
+      if (holder !== undefined && mayBeAlive(holder)) {
+        const since = `process ${holder.pid} on ${holder.host} since ${holder.started}`
+        throw new Busy(`${this.location} is being written by ${since}; wait for it (--wait) or try again later`)
+      }
+      const values = [pid, host, started]
+      this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', ...values)
+    })
+  }
+
+  async unlock({ pid, host, started }: Writer): Promise<void> {
+    this.#db.run('DELETE FROM writer WHERE pid = ? AND host = ? AND started = ?', pid, host, started)
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+
+  #row(ticker: string): TickerRow | undefined {
+    return this.#db.get<TickerRow>('SELECT * FROM tickers WHERE ticker = ?', ticker)
+  }
+}
+
+/** A writer that was killed leaves its row behind; on this host the process table tells, on another nothing does. */
+function mayBeAlive({ pid, host }: Writer): boolean {
+  if (host !== hostname()) return true
+  if (pid === process.pid) return true
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (cause) {
+    return (cause as { code?: string }).code === 'EPERM'
+  }
+}

@@ -1,0 +1,80 @@
+import type { Day } from '../model/day.js'
+import type { FieldRecord, Outcomes, SeriesRecord } from '../model/record.js'
+import type { Adjustment, AssetClass, Series } from '../model/series.js'
+import type { Timeframe } from '../model/timeframe.js'
+
+/** What a store says of a ticker without touching its bars. */
+export interface TickerEntry {
+  ticker: string
+  assetClass: AssetClass | null
+  /** Belongs to the whole series: adjusted and raw prices never mix. */
+  prices: Adjustment
+  /** Number of daily bars, and the dates of the first and the last. */
+  bars: number
+  first: Day
+  last: Day
+  /** The file that changed it last, its format, and when (ISO time, UTC). */
+  source: string
+  format: string
+  importedAt: string
+}
+
+/** The dates of a series: enough to know what was final when. */
+export type Calendar = Pick<Series, 'days' | 'known'>
+
+/** What one question needs of one series: its calendar, what followed each bar, and one field's events. */
+export interface Recorded {
+  entry: TickerEntry
+  calendar: Calendar
+  outcomes: Outcomes
+  /** null: the ticker has no data for the field */
+  field: FieldRecord | null
+}
+
+/** One ticker's bars with all that was derived from them; written as one. */
+export interface TickerRecord {
+  entry: TickerEntry
+  daily: SeriesRecord
+  weekly: SeriesRecord
+}
+
+/** Something that is not as it was written. */
+export interface Damage {
+  ticker: string
+  what: string
+}
+
+/** Who is writing. */
+export interface Writer {
+  pid: number
+  host: string
+  started: string
+}
+
+/**
+ * Keeps bars and what was derived from them; decides nothing. Coarse on purpose, so that a database over a network
+ * answers as well as a file: one call a question, one call a written batch.
+ */
+export interface Store {
+  /** Where it lives, for messages. */
+  readonly location: string
+  /** The definitions its derived rows were made with. */
+  definitions(): Promise<string>
+  /** All tickers, ascending. */
+  tickers(): Promise<TickerEntry[]>
+  ticker(ticker: string): Promise<TickerEntry | null>
+  /** The newest bar's date over all tickers; null when the store is empty. */
+  newestDay(): Promise<Day | null>
+  bars(ticker: string): Promise<Series | null>
+  /** null: unknown ticker */
+  recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
+  /** Replaces each ticker whole, all or none, and stamps the store with the definitions. */
+  write(records: Iterable<TickerRecord>, definitions: string): Promise<void>
+  remove(ticker: string): Promise<boolean>
+  /** Re-computes every content hash and checks the file's own structure. */
+  verify(): Promise<Damage[]>
+  /** Takes the one writing place; throws Busy naming the holder. */
+  lock(writer: Writer): Promise<void>
+  unlock(writer: Writer): Promise<void>
+  close(): Promise<void>
+}

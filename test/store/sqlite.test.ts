@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import { StorageError } from '../../src/errors.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import { recordOf, storeContract } from '../contracts/store.js'
+import { temporaryFolder } from '../support/folder.js'
+
+storeContract('sqlite', async () => {
+  const path = join(temporaryFolder(), 'bands.db')
+  const open = async () => openSqlite(path, { readonly: false })
+  return { store: await open(), again: open }
+})
+
+describe('a SQLite file', () => {
+  it('is made whole: WAL is on before it has its name, every commit is synced, tables are strict', async () => {
+    const path = await filled()
+    const db = new Database(path, { readonly: true })
+    expect(db.pragma('journal_mode', { simple: true })).toBe('wal')
+    const tables = db.pragma('table_list') as { name: string; strict: number }[]
+    for (const { name, strict } of tables.filter(table => !table.name.startsWith('sqlite_')))
+      expect(strict, name).toBe(1)
+    db.close()
+    expect(readdirSync(join(path, '..')).filter(name => name.endsWith('.new'))).toEqual([])
+  })
+
+  it('is never written by a question', async () => {
+    const path = await filled()
+    const before = readFileSync(path)
+    const store = openSqlite(path, { readonly: true })
+    await store.recorded('SIM0001', 'daily', 'rsi_zone')
+    await expect(store.remove('SIM0001')).rejects.toThrow(StorageError)
+    await store.close()
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  it('answers from a copy in memory where no file may be made beside it', async () => {
+    const path = await filled()
+    const image = readFileSync(path)
+    // A folder in the place of WAL's shared memory stops root too, whom a read-only folder would not.
+    mkdirSync(`${path}-shm`)
+    const store = openSqlite(path, { readonly: true })
+    expect((await store.tickers()).length).toBe(1)
+    await store.close()
+    expect(readFileSync(path).equals(image)).toBe(true)
+  })
+
+  it('reports every kind of changed content that SQLite itself overlooks', async () => {
+    const path = await filled()
+    for (const [sql, what] of [
+      ['UPDATE bars SET columns = zeroblob(length(columns))', 'bars'],
+      ["UPDATE series SET outcomes = zeroblob(length(outcomes)) WHERE timeframe = 'weekly'", 'weekly'],
+      [
+        "UPDATE events SET columns = zeroblob(length(columns)) WHERE timeframe = 'daily' AND field = 'rsi_zone'",
+        'daily',
+      ],
+      ["DELETE FROM events WHERE timeframe = 'weekly' AND field = 'macd_state'", 'weekly'],
+    ] as const) {
+      const db = new Database(path)
+      db.exec(`BEGIN; ${sql}; COMMIT`)
+      db.close()
+      const store = openSqlite(path, { readonly: true })
+      const damages = await store.verify()
+      expect(damages.map(damage => damage.what).join(), sql).toContain(what)
+      await store.close()
+    }
+  })
+
+  it('refuses what is no database, what a newer version made, and what is missing', async () => {
+    const folder = temporaryFolder()
+    const text = join(folder, 'notes.db')
+    writeFileSync(text, 'not a database, but long enough to have a header')
+    expect(() => openSqlite(text, { readonly: true })).toThrow(/is not a SQLite database/)
+    expect(() => openSqlite(text, { readonly: false })).toThrow(/is not a SQLite database/)
+    const newer = join(folder, 'newer.db')
+    const db = new Database(newer)
+    db.pragma('user_version = 999')
+    db.close()
+    expect(() => openSqlite(newer, { readonly: true })).toThrow(/made by a newer bands/)
+    const missing = join(folder, 'missing.db')
+    expect(() => openSqlite(missing, { readonly: true })).toThrow(/there is no database at/)
+    expect(existsSync(missing)).toBe(false)
+  })
+
+  it('runs on the major of better-sqlite3 that Node 20 can load', async () => {
+    const { version } = JSON.parse(readFileSync('node_modules/better-sqlite3/package.json', 'utf8')) as {
+      version: string
+    }
+    expect(version.split('.')[0]).toBe('12')
+  })
+})
+
+/** A database with one ticker, closed. */
+async function filled(): Promise<string> {
+  const path = join(temporaryFolder(), 'bands.db')
+  const store = openSqlite(path, { readonly: false })
+  await store.write([recordOf(1)], 'v1')
+  await store.close()
+  return path
+}
