@@ -1,5 +1,6 @@
 // Bundles the two entry points into dist/: shared code in chunks, so that a command loads only what it needs.
-// better-sqlite3 stays outside (native); everything else is inlined, so an installed bands has one dependency.
+// Every package is inlined (a dozen small files cost more to find than one chunk to read); of better-sqlite3 only the
+// compiled module stays outside, so an installed bands has that one dependency.
 import { rmSync } from 'node:fs'
 import { build } from 'esbuild'
 
@@ -12,9 +13,7 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  external: ['better-sqlite3'],
   minifySyntax: true,
-  minifyWhitespace: true,
   legalComments: 'linked',
   logLevel: 'warning',
   // CommonJS packages inlined into ES modules still call require for node's own modules.

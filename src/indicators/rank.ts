@@ -8,16 +8,22 @@ import { TOLERANCE } from './compare.js'
  * adding, removing and ranking cost O(log n).
  */
 export class Ranking {
-  readonly #values: Float64Array
-  readonly #sorted: Float64Array
+  /** Sorted place of each value; places of equal values are the first of them. */
+  readonly #place: Int32Array
+  /** For each sorted place the first place that counts as equal, and the first beyond those. */
+  readonly #from: Int32Array
+  readonly #upTo: Int32Array
   readonly #tree: Int32Array
   size = 0
 
   /** @param values NaN = undefined; such an index is never added or ranked */
   constructor(values: Float64Array) {
-    this.#values = values
-    this.#sorted = values.filter(value => !Number.isNaN(value)).sort()
-    this.#tree = new Int32Array(this.#sorted.length + 1)
+    const sorted = values.filter(value => !Number.isNaN(value)).sort()
+    this.#place = Int32Array.from(values, value => firstFrom(sorted, value))
+    const { from, upTo } = equals(sorted)
+    this.#from = from
+    this.#upTo = upTo
+    this.#tree = new Int32Array(sorted.length + 1)
   }
 
   add(index: number): void {
@@ -30,48 +36,51 @@ export class Ranking {
 
   /** 2 · less + equal of the value at `index` among those that are in now. */
   of(index: number): number {
-    const x = this.#values[index]!
-    const less = this.#before(this.#firstFrom(x - TOLERANCE))
-    const upTo = this.#before(this.#firstAbove(x + TOLERANCE))
-    return less + upTo
+    const place = this.#place[index]!
+    return this.#before(this.#from[place]!) + this.#before(this.#upTo[place]!)
   }
 
   #count(index: number, step: 1 | -1): void {
     this.size += step
     const tree = this.#tree
-    for (let i = this.#firstFrom(this.#values[index]!) + 1; i < tree.length; i += i & -i) tree[i]! += step
+    for (let i = this.#place[index]! + 1; i < tree.length; i += i & -i) tree[i]! += step
   }
 
   /** How many that are in stand before a sorted place. */
   #before(place: number): number {
+    const tree = this.#tree
     let sum = 0
-    for (let i = place; i > 0; i -= i & -i) sum += this.#tree[i]!
+    for (let i = place; i > 0; i -= i & -i) sum += tree[i]!
     return sum
   }
+}
 
-  #firstFrom(x: number): number {
-    const sorted = this.#sorted
-    let low = 0
-    let high = sorted.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (sorted[middle]! < x) low = middle + 1
-      else high = middle
-    }
-    return low
+/** The first place of an ascending column whose value is not below `x`. */
+function firstFrom(sorted: Float64Array, x: number): number {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sorted[middle]! < x) low = middle + 1
+    else high = middle
   }
+  return low
+}
 
-  #firstAbove(x: number): number {
-    const sorted = this.#sorted
-    let low = 0
-    let high = sorted.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (sorted[middle]! <= x) low = middle + 1
-      else high = middle
-    }
-    return low
+/** Which run of an ascending column counts as equal to each of its values; both ends move only forward. */
+function equals(sorted: Float64Array): { from: Int32Array; upTo: Int32Array } {
+  const from = new Int32Array(sorted.length)
+  const upTo = new Int32Array(sorted.length)
+  let first = 0
+  let beyond = 0
+  for (let place = 0; place < sorted.length; place++) {
+    const x = sorted[place]!
+    while (sorted[first]! < x - TOLERANCE) first++
+    while (beyond < sorted.length && sorted[beyond]! <= x + TOLERANCE) beyond++
+    from[place] = first
+    upTo[place] = beyond
   }
+  return { from, upTo }
 }
 
 /** A rank for every bar, and the size of the set that it was ranked in; rank -1 = undefined. */

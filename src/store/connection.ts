@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import type Database from 'better-sqlite3'
+import Database from 'better-sqlite3'
 import { StorageError } from '../errors.js'
 import { MIGRATIONS } from './migrations.js'
 
@@ -107,42 +107,40 @@ function copyInMemory(path: string): Connection {
     // Bytes 18 and 19 of the header ask for WAL, which memory cannot have (sqlite.org/fileformat2.html, 1.3.3).
     image[18] = 1
     image[19] = 1
-    return new (driver())(image, { readonly: true, nativeBinding: nativeBinding() })
+    return connect(image, { readonly: true })
   } catch (cause) {
     throw new StorageError(`cannot read ${path}: ${reason(cause)}`, { cause })
   }
 }
 
-function connect(path: string, options: Database.Options): Connection {
-  const db = new (driver())(path, { ...options, timeout: BUSY_TIMEOUT, nativeBinding: nativeBinding() })
+function connect(path: string | Buffer, options: Database.Options): Connection {
+  const db = opened(path, options)
   // Touches the file, so that what is wrong with it is said here and not in the middle of a question.
   db.pragma('user_version')
   return db
 }
 
-const load = createRequire(import.meta.url)
-
-function driver(): typeof Database {
+function opened(path: string | Buffer, options: Database.Options): Connection {
   try {
-    return load('better-sqlite3') as typeof Database
+    return new Database(path, { ...options, timeout: BUSY_TIMEOUT, nativeBinding: nativeBinding() })
   } catch (cause) {
-    throw nativeFailure(cause)
+    const code = (cause as { code?: string }).code
+    if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw nativeFailure(reason(cause), cause)
+    throw cause
   }
 }
 
 /** The compiled module by its path: looking it up through `bindings` costs more than opening the database. */
 function nativeBinding(): string {
-  const path = load.resolve('better-sqlite3').replace(/lib[\\/]index\.js$/, 'build/Release/better_sqlite3.node')
-  if (!existsSync(path)) throw nativeFailure(new Error('its compiled module is missing'))
+  const entry = createRequire(import.meta.url).resolve('better-sqlite3')
+  const path = entry.replace(/lib[\\/]index\.js$/, 'build/Release/better_sqlite3.node')
+  if (!existsSync(path)) throw nativeFailure('its compiled module is missing')
   return path
 }
 
-function nativeFailure(cause: unknown): StorageError {
-  const what = reason(cause).split('\n')[0]
-  return new StorageError(
-    `better-sqlite3 does not load in Node ${process.versions.node}: ${what}\n  try:   npm rebuild better-sqlite3`,
-    { cause },
-  )
+function nativeFailure(what: string, cause?: unknown): StorageError {
+  const sentence = `better-sqlite3 does not load in Node ${process.versions.node}: ${what.split('\n')[0]}`
+  return new StorageError(`${sentence}\n  try:   npm rebuild better-sqlite3`, { cause })
 }
 
 function checkIsSqlite(path: string): void {
