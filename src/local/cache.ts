@@ -5,7 +5,7 @@ import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier } from '../model/tier.js'
 import type { Timeframe } from '../model/timeframe.js'
-import { didYouMean, suggest } from '../query/suggest.js'
+import { didYouMean, suggest } from '../suggest.js'
 import type { Store } from '../store/store.js'
 import { type View, viewOf } from './view.js'
 

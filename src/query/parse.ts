@@ -1,6 +1,6 @@
 import { InvalidParameter } from '../errors.js'
 import type { Context, EventsParams, EventsQuery, HistoryQuery } from '../model/query.js'
-import { didYouMean, suggest } from './suggest.js'
+import { didYouMean, suggest } from '../suggest.js'
 import { bandValue, dayValue, fieldValue, integerValue, tickerValue, timeframeValue } from './values.js'
 
 export const DEFAULT_LIMIT = 10

@@ -4,7 +4,7 @@ import { type Day, parseDay } from '../model/day.js'
 import { parseTicker } from '../model/ticker.js'
 import { TIER_NAMES, type Tier } from '../model/tier.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/timeframe.js'
-import { didYouMean, suggest } from './suggest.js'
+import { didYouMean, suggest } from '../suggest.js'
 
 /** Text → value, one kind of parameter each; every refusal names the parameter, the value, what is allowed, the nearest. */
 

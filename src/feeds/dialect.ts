@@ -1,0 +1,154 @@
+import { BadData } from '../errors.js'
+import { DateReader, guessDateFormat } from './dates.js'
+import { splitLine } from './fields.js'
+import type { Given } from './hints.js'
+import { spells } from './layout.js'
+import { isNullWord, readNumber } from './numbers.js'
+import { refuseHeaderless } from './refusals.js'
+import type { Cut } from './row.js'
+import { shown } from './shown.js'
+
+/** How a table of text is written, judged by its first lines; `offset` and `line` are those of the first row of data. */
+export interface Dialect extends Cut {
+  bom: boolean
+  crlf: boolean
+  quoted: boolean
+  /** The header as it stands in the file, without its line end; null when there is none. */
+  header: string | null
+  headerLine: number
+  names: string[]
+  /** The ticker that stands in the header itself (yfinance). */
+  ticker: string | null
+  /** The fields of the first rows of data. */
+  samples: string[][]
+  /** The first row of data as it stands in the file. */
+  firstRow: string
+}
+
+interface Line {
+  text: string
+  /** Line number from 1, and the byte at which the line starts. */
+  number: number
+  from: number
+}
+
+const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
+const MAX_SAMPLES = 500
+
+/** Throws BadData when the text is no table, has no rows, or is of a kind that is not daily bars. */
+export function detectDialect(file: string, head: Buffer, whole: boolean, given: Given): Dialect {
+  const bom = head.subarray(0, 3).toString('latin1') === '\xef\xbb\xbf'
+  const eol = head.includes(10) || !head.includes(13) ? '\n' : '\r'
+  const lines = linesOf(head, bom ? 3 : 0, eol, whole)
+  const separator = /^sep=(.)$/i.exec(lines[0]?.text ?? '')?.[1]
+  if (separator !== undefined) lines.shift()
+  if (lines.length === 0) throw new BadData({ file }, 'the file is empty')
+  const delimiter = given.delimiter ?? separator ?? delimiterOf(lines.map(line => line.text))
+  const top = headerOf(file, lines, delimiter, given)
+  const rows = lines.slice(top.lines)
+  const samples = rows.slice(0, MAX_SAMPLES).map(line => splitLine(line.text, delimiter))
+  if (samples.length === 0) throw withoutRows(file, top)
+  return {
+    bom,
+    eol,
+    crlf: head.includes('\r\n'),
+    quoted: lines.some(line => line.text.includes('"')),
+    delimiter,
+    header:
+      top.lines === 0
+        ? null
+        : lines
+            .slice(0, top.lines)
+            .map(line => line.text)
+            .join('\n'),
+    headerLine: lines[0]!.number,
+    names: withRowNames(top.names, samples),
+    ticker: top.ticker,
+    samples,
+    firstRow: rows[0]!.text,
+    offset: rows[0]!.from,
+    line: rows[0]!.number,
+  }
+}
+
+/** The lines that are not blank; the last one only when it is known to be whole. */
+function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line[] {
+  const lines: Line[] = []
+  let number = 0
+  for (let from = start; from < head.length; ) {
+    const end = head.indexOf(eol, from)
+    if (end < 0 && !whole && lines.length > 0) break
+    const stop = end < 0 ? head.length : end
+    const text = head.toString('utf8', from, stop).replace(/\r$/, '')
+    number++
+    if (text.trim() !== '') lines.push({ text, number, from })
+    from = stop + 1
+  }
+  return lines
+}
+
+function withoutRows(file: string, top: Top): BadData {
+  if (top.names.some(name => spells(name))) return new BadData({ file }, 'the file has a header and no rows')
+  return new BadData({ file }, `the file has no table, only ${shown(top.names.join(' '))}`)
+}
+
+interface Top {
+  /** How many of the lines are header. */
+  lines: number
+  names: string[]
+  ticker: string | null
+}
+
+function headerOf(file: string, lines: readonly Line[], delimiter: string, given: Given): Top {
+  const first = splitLine(lines[0]!.text, delimiter)
+  if (given.header !== undefined) return { lines: 0, names: splitLine(given.header, ','), ticker: null }
+  // Two numbers or more make a row of data; a header has names.
+  const numbers = first.filter(field => !isNullWord(field) && !Number.isNaN(readNumber(field))).length
+  if (numbers >= 2) return { lines: 0, names: ownNames(file, first), ticker: null }
+  const second = splitLine(lines[1]?.text ?? '', delimiter)
+  const third = splitLine(lines[2]?.text ?? '', delimiter)
+  const stacked = first[0] === 'Price' && second[0] === 'Ticker' && third[0] === 'Date'
+  if (!stacked) return { lines: 1, names: first, ticker: null }
+  const tickers = [...new Set(second.slice(1))]
+  if (tickers.length === 1) return { lines: 3, names: ['Date', ...first.slice(1)], ticker: tickers[0]! }
+  const place = { file, line: lines[1]!.number }
+  throw new BadData(place, `has ${tickers.join(', ')} side by side; import one file for each ticker`)
+}
+
+/** Names for rows without a header: those of the project's own order, with the ticker before it or not. */
+function ownNames(file: string, first: readonly string[]): string[] {
+  const names = isDate(first[0]) ? OWN : isDate(first[1]) ? ['ticker', ...OWN] : []
+  const least = names.length - 1
+  if (names.length > 0 && (first.length === least || first.length === least + 1)) return names.slice(0, first.length)
+  throw refuseHeaderless(file, first)
+}
+
+/** Eight digits may also be a time in milliseconds, so they have to be a real date; other shapes speak for themselves. */
+function isDate(text = ''): boolean {
+  const guess = guessDateFormat([text])
+  if ('format' in guess && guess.format === 'YYYYMMDD') return new DateReader('YYYYMMDD').read(text) !== null
+  return !('unknown' in guess)
+}
+
+/** R writes the names of rows without a name above them: each row then has one field more, before its date or as it. */
+function withRowNames(names: string[], samples: readonly string[][]): string[] {
+  const [first] = samples
+  const wider = samples.every(fields => fields.length === names.length + 1)
+  const date = names.findIndex(name => spells(name, ['date']))
+  const shifted = date < 0 ? isDate(first![0]) : !isDate(first![date]) && isDate(first![date + 1])
+  return wider && shifted ? ['', ...names] : names
+}
+
+/** The delimiter under which the first line has the most known names, or under which rows without a header agree. */
+function delimiterOf(lines: readonly string[]): string {
+  const candidates = [',', ';', '\t', '|']
+  const known = candidates.map(delimiter => splitLine(lines[0]!, delimiter).filter(name => spells(name)).length)
+  const most = Math.max(...known)
+  if (most >= 2) return candidates[known.indexOf(most)]!
+  // The comma comes last here: it may be the decimal sign of rows that another delimiter cuts.
+  const agreed = [';', '\t', '|'].find(delimiter => {
+    const counts = lines.slice(0, 20).map(line => splitLine(line, delimiter).length)
+    return counts[0]! >= 4 && counts.every(count => count === counts[0])
+  })
+  return agreed ?? ','
+}

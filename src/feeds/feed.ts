@@ -1,0 +1,112 @@
+import type { Adjustment, Series } from '../model/series.js'
+
+/** One file to read; `name` is what people see (`-` for standard input, whose path is null). */
+export interface Input {
+  name: string
+  path: string | null
+  bytes: number | null
+}
+
+/** Layouts that are told apart and shown; `csv` and `json rows` are those of no known vendor. */
+export const FORMATS = [
+  'bands csv',
+  'yahoo',
+  'yfinance',
+  'stooq',
+  'nasdaq',
+  'alpha vantage csv',
+  'tiingo',
+  'quandl',
+  'quantmod',
+  'lean equity',
+  'lean crypto',
+  'csv',
+  'yahoo chart json',
+  'alpha vantage json',
+  'polygon',
+  'hqchart',
+  'json rows',
+] as const
+
+export type Format = (typeof FORMATS)[number]
+
+/** What the user may say to overrule detection, as typed; a value that is not allowed is an InvalidParameter. */
+export interface Hints {
+  /** A name of FORMATS. Settles the scale of a LEAN file; otherwise the file must be of this format. */
+  format?: string
+  /** The character, or comma, semicolon, tab, pipe. */
+  delimiter?: string
+  /** A name of DATE_FORMATS. */
+  dateFormat?: string
+  decimal?: string
+  /** Names of the columns, separated by commas, for a file without a header line. */
+  header?: string
+}
+
+export interface Progress {
+  /** Bytes of the file as it lies on disk. */
+  bytes: number
+  total: number | null
+  rows: number
+}
+
+export interface ReadOptions {
+  ticker?: string
+  /** Default: adjusted where the file has an adjusted close, raw otherwise. */
+  prices?: Adjustment
+  /** Load the good rows and hand back the bad ones, instead of refusing the file at its first bad row. */
+  skipBadRows?: boolean
+  hints?: Hints
+  stdin?: NodeJS.ReadableStream
+  /** Called after every chunk of the file; the caller throttles. */
+  onProgress?(progress: Progress): void
+}
+
+/** The good bars of one ticker: daily, ascending, `known` is `days`. */
+export interface TickerBars {
+  ticker: string
+  bars: Series
+  prices: Adjustment
+}
+
+/** A row that is no bar, with the place of its first fault and its raw text, to be mended and loaded again. */
+export interface Rejected {
+  line: number
+  column: number
+  reason: string
+  text: string
+}
+
+export type WarningKind = 'outside_range' | 'zero_volume' | 'gap' | 'jump' | 'not_daily'
+
+export interface Oddity {
+  ticker: string
+  date: string
+  /** `file:line`. */
+  place: string
+  detail: string
+}
+
+/** Bars that look odd and stay: how many, and at most three of them. */
+export interface Warning {
+  kind: WarningKind
+  count: number
+  first: Oddity[]
+}
+
+export interface ReadResult {
+  file: string
+  format: Format
+  /** What was detected or given, in words for people: delimiter, quotes, header, dates, order … */
+  dialect: Record<string, string>
+  /** The header as it stands in the file, to head a file of rejects; null for JSON and files without one. */
+  header: string | null
+  /** Rows of data, bad ones included. */
+  rows: number
+  /** Sorted by ticker; each has at least one bar. */
+  tickers: TickerBars[]
+  /** In the order of the file; empty unless `skipBadRows`. */
+  rejected: Rejected[]
+  warnings: Warning[]
+  adjustmentNote: string
+}

@@ -1,0 +1,109 @@
+import type { Day } from '../model/day.js'
+import type { DateReader } from './dates.js'
+import type { Role } from './layout.js'
+import { type Decimal, isNullWord, readNumber } from './numbers.js'
+import { shown } from './shown.js'
+
+/** How the fields of a file are to be read. */
+export interface Reading {
+  dates: DateReader
+  decimal: Decimal
+  /** Prices are to be adjusted by the adjusted close, which the file has. */
+  adjust: boolean
+}
+
+/** The fields of one row as text; what the row lacks is absent. */
+export type Cells = { [role in Role]?: string | undefined }
+
+export interface Bar {
+  day: Day
+  /** Time of day, where the row has one: tells bars of minutes from a date given twice. */
+  seconds: number
+  open: number
+  high: number
+  low: number
+  close: number
+  volume: number
+}
+
+/** Why a row is no bar, and which of its fields is at fault. */
+export interface Fault {
+  role: Role
+  reason: string
+}
+
+const PRICES = ['open', 'high', 'low', 'close'] as const
+const NEEDS = 'a bar needs open, high, low and close'
+
+/** The bar that a row of text is, or the first fault that makes it none. */
+export function judge(cells: Cells, reading: Reading): Bar | Fault {
+  const { dates } = reading
+  const text = cells.date ?? ''
+  const day = dates.read(text)
+  if (day === null) return { role: 'date', reason: dateReason(text, dates.format) }
+  const bar: Bar = { day, seconds: dates.seconds, open: 0, high: 0, low: 0, close: 0, volume: Number.NaN }
+  if (cells.time !== undefined) bar.seconds = timeValue(cells.time)
+  for (const role of PRICES) {
+    bar[role] = readNumber(cells[role] ?? '', reading.decimal)
+    if (!isPrice(bar[role])) return { role, reason: priceReason(role, cells[role] ?? '', bar[role]) }
+  }
+  if (bar.high < bar.low) return { role: 'high', reason: `high ${cells.high} is below low ${cells.low}` }
+  const volume = cells.volume ?? ''
+  if (!isNullWord(volume)) bar.volume = readNumber(volume, reading.decimal)
+  if (!isNullWord(volume) && !isVolume(bar.volume)) return { role: 'volume', reason: volumeReason(volume, bar.volume) }
+  return reading.adjust ? adjusted(bar, cells.adj_close ?? '', reading) : bar
+}
+
+export function isFault(verdict: Bar | Fault): verdict is Fault {
+  return 'reason' in verdict
+}
+
+/** Finite and above 0; NaN is not. */
+export function isPrice(value: number): boolean {
+  return value > 0 && value < Number.POSITIVE_INFINITY
+}
+
+export function isVolume(value: number): boolean {
+  return value >= 0 && value < Number.POSITIVE_INFINITY
+}
+
+/**
+ * Multiplies the four prices by adjusted close over close; false when one is then beyond what a double can hold. The
+ * close becomes the adjusted close itself, and so does every price that equals it.
+ */
+export function adjustBy(bar: Bar, adjustedClose: number): boolean {
+  const { close } = bar
+  const factor = adjustedClose / close
+  for (const role of PRICES) bar[role] = bar[role] === close ? adjustedClose : bar[role] * factor
+  return isPrice(bar.low) && isPrice(bar.open) && isPrice(bar.high)
+}
+
+/** The time of day in a column of its own; only compared, so any digits will do. */
+export function timeValue(text: string): number {
+  return Number(text.replace(/\D/g, '')) || 0
+}
+
+function adjusted(bar: Bar, text: string, reading: Reading): Bar | Fault {
+  const value = readNumber(text, reading.decimal)
+  if (isPrice(value) && adjustBy(bar, value)) return bar
+  const reason = priceReason('adj_close', text, value)
+  return { role: 'adj_close', reason: `${reason}; --prices raw loads the prices without it` }
+}
+
+function priceReason(role: Role, text: string, value: number): string {
+  if (isNullWord(text)) return `${role} is ${text === '' ? 'empty' : shown(text)}; ${NEEDS}`
+  if (Number.isNaN(value)) return `${role} ${shown(text)} is no number; a price is a decimal number above 0`
+  if (value <= 0) return `${role} ${shown(text)} is not above 0, as a price must be`
+  return `${role} ${shown(text)} is too large or too small for a price`
+}
+
+function volumeReason(text: string, value: number): string {
+  if (Number.isNaN(value)) return `volume ${shown(text)} is no number; it may be 0 or more, or empty where unknown`
+  if (value < 0) return `volume ${shown(text)} is below 0; it may be 0 or more, or empty where unknown`
+  return `volume ${shown(text)} is too large for a volume`
+}
+
+function dateReason(text: string, format: string): string {
+  if (isNullWord(text)) return `date is ${text === '' ? 'empty' : shown(text)}`
+  return `date ${shown(text)} is no calendar date as ${format}, which the dates of this file are`
+}

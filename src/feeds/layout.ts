@@ -1,0 +1,120 @@
+import { BadData } from '../errors.js'
+import type { Format } from './feed.js'
+
+/** What a column can mean. */
+export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Where each role stands in a row. */
+export type Columns = Partial<Record<Role, number>>
+
+export interface Layout {
+  format: Format
+  names: readonly string[]
+  columns: Columns
+  /** A ticker that the header itself names (`AAPL.Open`). */
+  ticker: string | null
+}
+
+/** Spellings of each role without case, blanks and signs, the best first; '' is a column without a name. */
+const SPELLINGS: Record<Role, readonly string[]> = {
+  ticker: ['ticker', 'symbol', 'tickersymbol', 'stock', 'tic', 'name'],
+  date: [
+    'date',
+    'datetime',
+    'timestamp',
+    'tradedate',
+    'tradingdate',
+    'tradingday',
+    'day',
+    'dtyyyymmdd',
+    'index',
+    'time',
+    't',
+  ],
+  time: ['time'],
+  open: ['open', 'o', 'openprice'],
+  high: ['high', 'h', 'highprice'],
+  low: ['low', 'l', 'lowprice'],
+  close: ['close', 'c', 'closeprice', 'closelast', 'last'],
+  volume: ['volume', 'vol', 'v'],
+  adj_close: ['adjclose', 'adjustedclose', 'adjusted', 'adjcloseprice'],
+}
+const PRICES = ['open', 'high', 'low', 'close'] as const
+
+/** Whether a name alone spells one of some roles. */
+export function spells(name: string, roles: readonly Role[] = ROLES): boolean {
+  const text = plain(name)
+  return roles.some(role => SPELLINGS[role].includes(text))
+}
+
+/**
+ * What the columns of a header mean. Throws BadData when two columns of one name claim a role, or when several tickers
+ * stand side by side. Roles that no column has are absent; whether they are needed is the caller's question.
+ */
+export function layoutOf(file: string, line: number, header: readonly string[]): Layout {
+  const prefix = prefixOf(file, line, header)
+  const names = header.map(name => plain(prefix === null ? name : name.replace(`${prefix}.`, '')))
+  const columns: Columns = {}
+  for (const role of ROLES) {
+    const spelling = SPELLINGS[role].find(text => names.includes(text))
+    if (spelling === undefined) continue
+    refuseTwice(file, line, header, names, spelling)
+    columns[role] = names.indexOf(spelling)
+  }
+  if (columns.date === undefined && names[0] === '') columns.date = 0
+  if (columns.time === columns.date) delete columns.time
+  return { format: prefix === null ? formatOf(header, names) : 'quantmod', names: header, columns, ticker: prefix }
+}
+
+/** The roles that daily bars need and a layout lacks. */
+export function missingFrom(columns: Columns): Role[] {
+  return (['date', ...PRICES] as const).filter(role => columns[role] === undefined)
+}
+
+/** A name without case, blanks, signs, and the numbering that Alpha Vantage puts before its names. */
+function plain(name: string): string {
+  const bare = name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, '')
+  return bare.toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+/** The ticker before each price (`AAPL.Open`), or null when the prices stand under their own names. */
+function prefixOf(file: string, line: number, header: readonly string[]): string | null {
+  const names = header.map(plain)
+  if (PRICES.every(role => SPELLINGS[role].some(text => names.includes(text)))) return null
+  const cut = header.map(name => [name.slice(0, name.lastIndexOf('.')), plain(name.slice(name.lastIndexOf('.') + 1))])
+  const prefixes = [...new Set(cut.map(([before]) => before!))].filter(
+    before => before !== '' && PRICES.every(role => cut.some(([other, name]) => other === before && name === role)),
+  )
+  if (prefixes.length < 2) return prefixes[0] ?? null
+  throw new BadData({ file, line }, `has ${prefixes.join(', ')} side by side; import one file for each ticker`)
+}
+
+function refuseTwice(
+  file: string,
+  line: number,
+  header: readonly string[],
+  names: readonly string[],
+  spelling: string,
+) {
+  const [first, second] = names.flatMap((name, i) => (name === spelling ? [i] : []))
+  if (first === undefined || second === undefined) return
+  const told = [first, second].map(i => `column ${i + 1} ("${header[i]}")`).join(' and ')
+  throw new BadData({ file, line }, `${told} have the same name; take one of them out`)
+}
+
+/** The vendor whose header this is. Only a name to show: columns are read by their own names. */
+function formatOf(header: readonly string[], names: readonly string[]): Format {
+  const has = (...wanted: string[]) => wanted.every(name => names.includes(name))
+  const text = header.join(',')
+  if (/^(ticker,)?date,open,high,low,close,volume(,adj_close)?$/.test(text)) return 'bands csv'
+  if (has('stocksplits')) return 'yfinance'
+  if (has('closelast') || text === 'date,close,volume,open,high,low') return 'nasdaq'
+  if (has('splitratio') && (has('exdividend') || has('adjclose'))) return 'quandl'
+  if (has('divcash') && has('adjclose')) return 'tiingo'
+  if (header[0] === 'timestamp' && has('volume') && (names.length === 6 || has('splitcoefficient')))
+    return 'alpha vantage csv'
+  if (has('adjclose') && header.includes('Adj Close')) return 'yahoo'
+  if (text === 'Date,Open,High,Low,Close,Volume' || header[0] === '<TICKER>') return 'stooq'
+  return 'csv'
+}

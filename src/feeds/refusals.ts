@@ -1,0 +1,100 @@
+import { BadData } from '../errors.js'
+import { type Layout, missingFrom } from './layout.js'
+import { shown } from './shown.js'
+
+const FACTS = 'facts are imported by another command, which is not part of this version'
+
+/** Names that only tables of facts have: earnings, ratings, filings, ratios. */
+const FACT_NAMES =
+  /eps|revenue|fiscal|income|filed|filer|insider|grade|rating|analyst|marketcap|enterpriseval|peratio|strongbuy|surprise|sector/i
+
+/** The refusal of a table whose header lacks what daily bars need. */
+export function refuseLayout(file: string, line: number, layout: Layout): BadData {
+  const found = `its columns are ${shownNames(layout.names)}`
+  const missing = missingFrom(layout.columns).join(', ')
+  const fact = layout.names.find(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
+  if (fact !== undefined) return new BadData({ file, line }, `these are facts, not daily bars (${found}); ${FACTS}`)
+  const say = 'daily bars need date, open, high, low and close'
+  return new BadData({ file, line }, `the header has no ${missing}; ${say}, and ${found}`)
+}
+
+/** The refusal of rows without a header that are not in the project's own order. */
+export function refuseHeaderless(file: string, fields: readonly string[]): BadData {
+  const refuse = (what: string) => new BadData({ file, line: 1 }, what)
+  const text = fields.join(',')
+  if (/^[A-Z0-9.]+ [A-Z0-9]{8,},[^,]+,[\d.]+,\d+,/.test(text))
+    return refuse(
+      'this is a LEAN coarse universe file, one day of many tickers with their closes alone, not daily bars',
+    )
+  if (/^\d{8},[\d.]+,[\d.]+(,[\d.]+)?$/.test(text))
+    return refuse('this is a LEAN factor file (splits and dividends), not daily bars; import the zip of bars')
+  if (/^\d{1,8},\d+,\d+,\d+,\d+,[\d.]+/.test(text))
+    return refuse(
+      'these are LEAN bars of minutes or seconds (time in milliseconds of a day); only daily bars are imported',
+    )
+  const own = 'date,open,high,low,close,volume'
+  const found = `the first line (${shownNames(fields)}) is neither a header nor a row of ${own}`
+  return refuse(`${found}; give the names of the columns with --header`)
+}
+
+/** The refusal of text that is no table and no JSON, or null when it may be a table. */
+export function refuseText(file: string, text: string): BadData | null {
+  const start = text.trimStart().slice(0, 2000)
+  if (/^<(!doctype html|html)/i.test(start)) return new BadData({ file }, 'this is a web page, not daily bars')
+  if (/<ownershipDocument>/.test(start))
+    return new BadData({ file }, `this is a Form 4 of the SEC (trades of insiders), not daily bars; ${FACTS}`)
+  if (/^<\?xml|^<[a-z]+[\s>]/.test(start)) return new BadData({ file }, 'this is an XML document, not daily bars')
+  return null
+}
+
+/** What JSON without daily bars is; the first that applies. */
+const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: string])[] = [
+  [has('quoteSummary'), `this is a quote summary of Yahoo (earnings, ratings, insiders), not daily bars; ${FACTS}`],
+  [has('timeseries'), `these are financial statements of Yahoo, not daily bars; ${FACTS}`],
+  [has('facts', 'cik'), `these are company facts of the SEC, not daily bars; ${FACTS}`],
+  [has('annualReports'), `these are financial statements of Alpha Vantage, not daily bars; ${FACTS}`],
+  [has('AssetType'), `this is a company overview of Alpha Vantage, not daily bars; ${FACTS}`],
+  [has('financials'), `these are financial statements of Polygon, not daily bars; ${FACTS}`],
+  [has('split_from'), 'this is a list of splits of Polygon, not daily bars'],
+  [has('statementData'), `these are financial statements of Tiingo, not daily bars; ${FACTS}`],
+  [has('marketCap', 'peRatio'), `these are daily ratios of Tiingo, not daily bars; ${FACTS}`],
+]
+
+type Keys = ReadonlySet<string>
+
+/** The refusal of a JSON document that no reader of bars takes. */
+export function refuseJson(file: string, root: unknown): BadData {
+  const keys = keysOf(root)
+  const kind = JSON_KINDS.find(([holds]) => holds(keys))
+  if (kind !== undefined) return new BadData({ file }, kind[1])
+  const note = ['Error Message', 'Note', 'Information', 'message', 'error', 'detail'].find(key => keys.has(key))
+  const text = note === undefined ? undefined : (root as Record<string, unknown>)[note]
+  if (typeof text === 'string' && text !== '')
+    return new BadData({ file }, `there are no bars in it, only a message of the vendor: ${shown(text)}`)
+  const found = keys.size === 0 ? '' : ` (its keys are ${shownNames([...keys])})`
+  return new BadData({ file }, `no daily bars are found in this JSON${found}`)
+}
+
+/** The keys of a document, and of the first row of the list that it is or holds. */
+function keysOf(root: unknown): Keys {
+  const keys = new Set<string>()
+  const add = (value: unknown) => {
+    const object = Array.isArray(value) ? value[0] : value
+    if (typeof object === 'object' && object !== null && !Array.isArray(object))
+      for (const key of Object.keys(object)) keys.add(key)
+    return object
+  }
+  const object = add(root)
+  if (typeof object === 'object' && object !== null)
+    for (const key of ['results', 'data']) add((object as Record<string, unknown>)[key])
+  return keys
+}
+
+function has(...names: string[]): (keys: Keys) => boolean {
+  return keys => names.every(name => keys.has(name))
+}
+
+function shownNames(names: readonly string[]): string {
+  const some = names.slice(0, 8).map(name => (name === '' ? '(unnamed)' : shown(name).slice(1, -1)))
+  return some.join(', ') + (names.length > 8 ? ` and ${names.length - 8} more` : '')
+}

@@ -1,0 +1,279 @@
+import { describe, expect, it } from 'vitest'
+import type { ReadOptions } from '../../src/feeds/feed.js'
+import { only, read, refusal, rowsOf } from './files.js'
+
+const NAMES = ['date', 'open', 'high', 'low', 'close', 'volume']
+const ROWS: readonly (readonly string[])[] = Array.from({ length: 40 }, (_, i) => {
+  const date = new Date(Date.UTC(2024, 0, 1 + i)).toISOString().slice(0, 10)
+  return [date, `${100 + i}.25`, `${103 + i}.5`, `${98 + i}.125`, `${101 + i}`, i === 7 ? '' : `${1000 * i}.5`]
+})
+const table = (rows: readonly (readonly string[])[], delimiter = ',', end = '\n') =>
+  [NAMES, ...rows].map(row => row.join(delimiter)).join(end) + end
+const PLAIN = table(ROWS)
+const dated = (write: (year: string, month: string, day: string) => string) =>
+  table(ROWS.map(([date, ...rest]) => [write(...(date!.split('-') as [string, string, string])), ...rest]))
+const inOrder = (order: readonly number[]) => [NAMES, ...ROWS].map(row => order.map(i => row[i]!).join(',')).join('\n')
+/** The same permutation in every run. */
+const shuffled = ROWS.map((_, i) => ROWS[(i * 23 + 5) % ROWS.length]!)
+
+const SAME: [name: string, text: string | Buffer, options?: ReadOptions][] = [
+  ['rows in descending order', table([...ROWS].reverse())],
+  ['rows in no order', table(shuffled)],
+  ['CRLF line ends', table(ROWS, ',', '\r\n')],
+  ['CR line ends', table(ROWS, ',', '\r')],
+  ['no line end at the end', PLAIN.trimEnd()],
+  ['blank lines', `\n${PLAIN.replaceAll('\n', '\n\n')}\n \n`],
+  ['a byte order mark', `\ufeff${PLAIN}`],
+  ['another order of columns', inOrder([5, 4, 0, 2, 3, 1])],
+  ['semicolons', table(ROWS, ';')],
+  ['tabs', table(ROWS, '\t')],
+  ['pipes', table(ROWS, '|')],
+  ['semicolons and decimal commas', table(ROWS, ';').replaceAll('.', ',')],
+  ['a line sep=; first', `sep=;\r\n${table(ROWS, ';', '\r\n')}`],
+  ['blanks around the fields', table(ROWS, ' , ')],
+  ['quotes around all fields', [NAMES, ...ROWS].map(row => row.map(field => `"${field}"`).join(',')).join('\n')],
+  [
+    'quotes that csv-parse has to read',
+    `${PLAIN.replaceAll('\n', ',"a ""b""\n,c"\n').replace('"a ""b""\n,c"', 'note')}`,
+  ],
+  ['capitals in the header', PLAIN.replace(NAMES.join(','), 'DATE,Open,HIGH,Low,CLOSE,Volume')],
+  [
+    'columns without use',
+    [NAMES, ...ROWS]
+      .map((row, i) => `${i},x,${row.join(',')},y`)
+      .join('\n')
+      .replace('0,x', ',n'),
+  ],
+  ['a prefix before each name', PLAIN.replace(NAMES.join(','), 'Index,X.Open,X.High,X.Low,X.Close,X.Volume')],
+  ['a first column without a name', PLAIN.replace('date,', '"",')],
+  ['rows one field longer than the header, as R writes', PLAIN.replace('date,', '')],
+  ['no header', PLAIN.slice(PLAIN.indexOf('\n') + 1)],
+  [
+    'a header that is given',
+    inOrder([5, 0, 1, 2, 3, 4]).split('\n').slice(1).join('\n'),
+    { hints: { header: 'volume,date,open,high,low,close' } },
+  ],
+  ['times of midnight and a time zone', table(ROWS.map(([date, ...rest]) => [`${date} 00:00:00-05:00`, ...rest]))],
+  ['ISO times', table(ROWS.map(([date, ...rest]) => [`${date}T21:00:00.000Z`, ...rest]))],
+  ['dates YYYYMMDD', dated((y, m, d) => `${y}${m}${d}`)],
+  ['dates YYYY/MM/DD', dated((y, m, d) => `${y}/${m}/${d}`)],
+  ['dates M/D/YYYY', dated((y, m, d) => `${Number(m)}/${Number(d)}/${y}`)],
+  ['dates DD/MM/YYYY', dated((y, m, d) => `${d}/${m}/${y}`)],
+  ['dates DD.MM.YYYY', dated((y, m, d) => `${d}.${m}.${y}`)],
+  ['dates D-Mon-YY', dated((y, m, d) => `${Number(d)}-${m === '01' ? 'Jan' : 'Feb'}-${y.slice(2)}`)],
+  ['the brackets of Stooq', PLAIN.replace(NAMES.join(','), '<DATE>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>')],
+  [
+    'the stacked header of yfinance',
+    PLAIN.replace(NAMES.join(','), 'Price,Open,High,Low,Close,Volume\nTicker,X,X,X,X,X\nDate,,,,,'),
+  ],
+  ['a delimiter that is given', table(ROWS, ':'), { hints: { delimiter: ':' } }],
+]
+
+describe('the same bars', () => {
+  it.each(SAME)('come out of a file with %s', async (_, text, options = {}) => {
+    const wanted = rowsOf(only(await read('X.csv', PLAIN)))
+    expect(wanted).toHaveLength(40)
+    const bars = only(await read('X.csv', text, options))
+    expect(rowsOf(bars)).toEqual(wanted)
+    expect(bars).toMatchObject({ ticker: 'X', bars: { timeframe: 'daily' } })
+    expect(bars.bars.known).toEqual(bars.bars.days)
+  })
+})
+
+describe('the dialect', () => {
+  it('is told in words', async () => {
+    const { dialect, format, header } = await read(
+      'X.csv',
+      `\ufeff${table([...ROWS].reverse(), ';', '\r\n').replaceAll('.', ',')}`,
+    )
+    expect(format).toBe('bands csv')
+    expect(header).toBe('date;open;high;low;close;volume')
+    expect(dialect).toEqual({
+      encoding: 'UTF-8 with BOM',
+      compression: 'none',
+      delimiter: 'semicolon',
+      quotes: 'no',
+      'line ends': 'CRLF',
+      header: 'yes',
+      columns: 'date, open, high, low, close, volume',
+      dates: 'YYYY-MM-DD',
+      decimal: 'comma',
+      order: 'descending',
+    })
+  })
+
+  it('decides on month or day first over the whole file', async () => {
+    const early = Array.from({ length: 6000 }, (_, i) => {
+      const date = new Date(Date.UTC(2000, 0, 1 + i))
+      return [date.getUTCDate(), date.getUTCMonth() + 1, date.getUTCFullYear()] as const
+    }).filter(([day]) => day <= 12)
+    const row = (date: readonly number[]) => `${date.join('/')},1,1,1,1,1\n`
+    const text = `${NAMES.join(',')}\n${early.map(row).join('')}`
+    expect(await refusal('X.csv', text)).toBe(
+      'X.csv:2:1: no date of the file tells whether "1/1/2000" has the month or the day first; give --date-format MM/DD/YYYY or DD/MM/YYYY',
+    )
+    const last = only(await read('X.csv', text + row([31, 12, 2020])))
+    expect(rowsOf(last).at(-1)![0]).toBe('2020-12-31')
+    const given = only(await read('X.csv', text, { hints: { dateFormat: 'mm/dd/yyyy' } }))
+    expect(rowsOf(given)[1]![0]).toBe('2000-01-02')
+  })
+
+  it('refuses numbers that can be read two ways, and takes the decimal sign that is given', async () => {
+    const text = 'Date;Open;High;Low;Close;Volume\n2024-01-02;1,845;1,855;1,831;1,847;10\n'
+    expect(await refusal('X.csv', text)).toBe(
+      'X.csv: "1,845" can be a decimal or thousands; give --decimal , or --decimal .',
+    )
+    expect(only(await read('X.csv', text, { hints: { decimal: ',' } })).bars.open[0]).toBe(1.845)
+    expect(only(await read('X.csv', text, { hints: { decimal: '.' } })).bars.open[0]).toBe(1845)
+  })
+
+  it('names an option that cannot be', async () => {
+    expect(await refusal('X.csv', PLAIN, { hints: { dateFormat: 'YYYY' } })).toMatch(
+      /^date_format "YYYY" is not one of/,
+    )
+    expect(await refusal('X.csv', PLAIN, { hints: { delimiter: 'ab' } })).toMatch(
+      /^delimiter "ab" is not one character/,
+    )
+    expect(await refusal('X.csv', PLAIN, { hints: { decimal: 'x' } })).toBe('decimal "x" is not one of ., ,.')
+    expect(await refusal('X.csv', PLAIN, { hints: { format: 'yahho' } })).toMatch(
+      /^format "yahho" is not one of bands csv/,
+    )
+    expect(await refusal('X.csv', PLAIN, { hints: { format: 'yahoo' } })).toBe(
+      'X.csv: this is not yahoo; it looks like bands csv',
+    )
+    expect(await refusal('X.csv', PLAIN, { ticker: 'A B' })).toMatch(/^ticker "A B" is not 1 to 16 characters/)
+  })
+
+  it('tells LEAN equities, whose prices are times 10,000, from crypto by fractions, or by what is given', async () => {
+    const equity = '20240102 00:00,100000,120000,90000,110000,5\n'
+    const crypto = '20240102 00:00,100000,120000,90000,110000,0.5\n'
+    const close = async (text: string, format?: string) =>
+      only(await read('X.csv', text, format === undefined ? {} : { hints: { format } })).bars.close[0]
+    expect(await close(equity)).toBe(11)
+    expect(await close(crypto)).toBe(110000)
+    expect(await close(equity, 'lean crypto')).toBe(110000)
+  })
+})
+
+describe('a table is refused', () => {
+  it.each([
+    [
+      'twice the same column',
+      'date,open,Open,high,low,close\n2024-01-02,1,1,1,1,1\n',
+      'X.csv:1: column 2 ("open") and column 3 ("Open") have the same name; take one of them out',
+    ],
+    [
+      'no prices but a close',
+      'date,close\n2024-01-02,1\n',
+      'X.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, and its columns are date, close',
+    ],
+    ['a header alone', `${NAMES.join(',')}\n`, 'X.csv: the file has a header and no rows'],
+    ['nothing', '', 'X.csv: the file is empty'],
+    ['blank lines alone', '\n \n', 'X.csv: the file is empty'],
+    [
+      'a sentence',
+      'Exceeded the daily hits limit',
+      'X.csv: the file has no table, only "Exceeded the daily hits limit"',
+    ],
+    ['a web page', '<!DOCTYPE html>\n<html></html>', 'X.csv: this is a web page, not daily bars'],
+    [
+      'several times a day',
+      `${NAMES.join(',')}\n2024-01-02 09:30,1,1,1,1,1\n2024-01-02 09:31,1,1,1,1,1\n`,
+      'X.csv:3:1: 2024-01-02 has bars at several times of the day: these are intraday bars, and only daily bars are imported',
+    ],
+    [
+      'LEAN minutes',
+      '34200000,100,120,90,110,5\n34260000,100,120,90,110,5\n',
+      'X.csv:1: these are LEAN bars of minutes or seconds (time in milliseconds of a day); only daily bars are imported',
+    ],
+    [
+      'rows of another order',
+      '1,2,3,4,5\n',
+      'X.csv:1: the first line (1, 2, 3, 4, 5) is neither a header nor a row of date,open,high,low,close,volume; give the names of the columns with --header',
+    ],
+    [
+      'tickers side by side',
+      'Date,A.Open,A.High,A.Low,A.Close,B.Open,B.High,B.Low,B.Close\n2024-01-02,1,1,1,1,1,1,1,1\n',
+      'X.csv:1: has A, B side by side; import one file for each ticker',
+    ],
+    [
+      'a quote never closed',
+      `${PLAIN.replace('100.25', '"100.25')}`,
+      'X.csv:2: a quoted field opens here and is never closed',
+    ],
+    [
+      'text after a quote',
+      `${PLAIN.replace('100.25', '"100".25')}`,
+      'X.csv:2: a quoted field is followed by more text before the next delimiter',
+    ],
+    [
+      'dates of no form',
+      'date,open,high,low,close\nyesterday,1,1,1,1\n',
+      'X.csv:2:1: date "yesterday" is in no known form; dates may be YYYY-MM-DD, YYYYMMDD, YYYY/MM/DD, MM/DD/YYYY, DD/MM/YYYY, DD-Mon-YYYY, Mon DD, YYYY, epoch seconds, epoch milliseconds',
+    ],
+  ])('for %s', async (_, text, message) => {
+    expect(await refusal('X.csv', text)).toBe(message)
+  })
+})
+
+describe('the ticker', () => {
+  it('is what is given, else the column, else the name of the file', async () => {
+    const column = 'symbol,date,open,high,low,close\nbrk.b,2024-01-02,1,1,1,1\n'
+    expect(only(await read('file.csv', column)).ticker).toBe('BRK.B')
+    expect(only(await read('file.csv', column, { ticker: 'x' })).ticker).toBe('X')
+    expect(only(await read('^gspc.csv', PLAIN)).ticker).toBe('^GSPC')
+    expect(only(await read('brk.b.txt', PLAIN)).ticker).toBe('BRK.B')
+  })
+
+  it('must be given when the name of the file is none', async () => {
+    expect(await refusal('my_prices.csv', PLAIN)).toBe(
+      "my_prices.csv: no column names the ticker, and the file's name (my_prices) is no ticker; give it with --ticker",
+    )
+  })
+
+  it('cannot be given for a file of several', async () => {
+    const text = 'symbol,date,open,high,low,close\nA,2024-01-02,1,1,1,1\nB,2024-01-02,1,1,1,1\n'
+    expect(await refusal('X.csv', text, { ticker: 'C' })).toBe(
+      'X.csv:3:1: the file has several tickers ("A", "B"); leave --ticker C away to import each under its own name',
+    )
+  })
+
+  it('is taken from a column "name" only when that holds tickers', async () => {
+    const text = (name: string) => `date,open,high,low,close,Name\n2024-01-02,1,1,1,1,${name}\n`
+    expect(only(await read('X.csv', text('AAL'))).ticker).toBe('AAL')
+    expect(only(await read('X.csv', text('Apple'))).ticker).toBe('X')
+  })
+
+  it('may change from row to row, and tickers come out sorted', async () => {
+    const rows = ROWS.flatMap(row => ['B', 'A'].map(ticker => `${ticker},${row.join(',')}`))
+    const { tickers } = await read('X.csv', `ticker,${NAMES.join(',')}\n${rows.join('\n')}\n`)
+    const wanted = rowsOf(only(await read('X.csv', PLAIN)))
+    expect(tickers.map(({ ticker }) => ticker)).toEqual(['A', 'B'])
+    for (const one of tickers) expect(rowsOf(one)).toEqual(wanted)
+  })
+})
+
+describe('the adjustment', () => {
+  const text = `${NAMES.join(',')},adj_close\n2024-01-02,10,12,8,10,100,5\n2024-01-03,10,12,8,8,100,8\n`
+
+  it('multiplies prices by adjusted close over close and leaves the volume', async () => {
+    const result = await read('X.csv', text)
+    expect(result.adjustmentNote).toBe('adjusted by adj_close')
+    expect(only(result).prices).toBe('adjusted')
+    expect(rowsOf(only(result))).toEqual([
+      ['2024-01-02', 5, 6, 4, 5, 100],
+      ['2024-01-03', 10, 12, 8, 8, 100],
+    ])
+  })
+
+  it('is what the user says where the file has none', async () => {
+    expect(await read('X.csv', PLAIN)).toMatchObject({
+      adjustmentNote: 'no adjusted close in the file: prices as they are',
+      tickers: [{ prices: 'raw' }],
+    })
+    expect(await read('X.csv', PLAIN, { prices: 'adjusted' })).toMatchObject({
+      adjustmentNote: 'no adjusted close in the file: taken as adjusted, as you say',
+      tickers: [{ prices: 'adjusted' }],
+    })
+  })
+})

@@ -1,0 +1,149 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { Busy } from '../../src/errors.js'
+import { readBars } from '../../src/feeds/read.js'
+import { Importer } from '../../src/local/import.js'
+import { verify } from '../../src/local/verify.js'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import { recordOf } from '../contracts/store.js'
+import { temporaryFolder } from '../support/folder.js'
+import { contentAt, csv, fileOf, HEADER, imported, simulatedRows, stored, WHO } from '../support/imports.js'
+
+describe('importing', () => {
+  it('P14: chunks, single bars, any order, CRLF, BOM and other columns give the store of one whole file', async () => {
+    const rows = simulatedRows(1, 330)
+    const whole = await stored([csv(rows)])
+    for (const files of [
+      [csv(rows.slice(0, 310)), ...rows.slice(310).map(row => csv([row]))],
+      [csv(rows.slice(0, 90)), csv(rows.slice(60, 200)), csv(rows.slice(200))],
+      [csv(rows.slice(250)), csv(rows.slice(0, 260))],
+      [csv(rows.toReversed())],
+      [csv([...rows.filter((_, i) => i % 3 === 0), ...rows.filter((_, i) => i % 3 !== 0)])],
+      [`\ufeff${csv(rows).replaceAll('\n', '\r\n')}`],
+      [`Volume;Close;Low;High;Open;Date\n${rows.map(row => row.split(',').reverse().join(';')).join('\n')}`],
+    ]) {
+      expect(await stored(files)).toEqual(whole)
+    }
+  })
+
+  it('is idempotent: the same file again changes nothing and says so', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'bands.db')
+    const file = fileOf(folder, 'ABC.csv', csv(simulatedRows(2, 300)))
+    const [first] = await imported(path, [file])
+    expect(first).toMatchObject({ ticker: 'ABC', added: 300, replaced: 0, unchanged: 0, bars: 300 })
+    const before = await entries(path)
+    const [second] = await imported(path, [file])
+    expect(second).toMatchObject({ added: 0, replaced: 0, unchanged: 300, bars: 300 })
+    expect(await entries(path)).toEqual(before)
+  })
+
+  it('replaces a bar that comes with other values, counts it, and equals a rebuild', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'bands.db')
+    const rows = simulatedRows(3, 300)
+    await imported(path, [fileOf(folder, 'ABC.csv', csv(rows))])
+    const changed = csv(rows.with(150, rows[150]!.replace(/\d+$/, '1')))
+    const [report] = await imported(path, [fileOf(folder, 'ABC.csv', changed)])
+    expect(report).toMatchObject({ added: 0, replaced: 1, unchanged: 299 })
+    expect(await contentAt(path)).toEqual(await stored([changed]))
+    const store = openSqlite(path, { readonly: true })
+    expect(await verify(store, { deep: true })).toEqual([])
+    await store.close()
+  })
+
+  it('P16, P21: other tickers and the order of files change nothing', async () => {
+    const alone = await stored([csv(simulatedRows(1, 300))], 'ONE.csv')
+    const folder = temporaryFolder()
+    const files = [4, 1, 5].map(i => fileOf(folder, i === 1 ? 'ONE.csv' : `X${i}.csv`, csv(simulatedRows(i, 300))))
+    for (const order of [files, files.toReversed()]) {
+      const path = join(temporaryFolder(), 'bands.db')
+      await imported(path, order)
+      expect((await contentAt(path)).ONE).toEqual(alone.ONE)
+    }
+  })
+
+  it('refuses two files of one run that disagree on a date, naming both', async () => {
+    const folder = temporaryFolder()
+    const rows = simulatedRows(1, 60)
+    const one = fileOf(folder, 'one.csv', csv(rows))
+    const two = fileOf(folder, 'two.csv', csv(rows.with(30, rows[30]!.replace(/\d+$/, '1'))))
+    const run = imported(join(folder, 'bands.db'), [one, two], { ticker: 'ABC' })
+    await expect(run).rejects.toThrow(/two\.csv: ABC on \d{4}-\d\d-\d\d is not the same bar as in .*one\.csv/)
+  })
+
+  it('never mixes adjusted with raw prices, unless told to start again', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'bands.db')
+    const rows = simulatedRows(1, 60)
+    await imported(path, [fileOf(folder, 'ABC.csv', csv(rows))])
+    const adjusted = [
+      fileOf(folder, 'adjusted.csv', `${HEADER},adj_close\n${rows.map(row => `${row},1`).join('\n')}\n`),
+    ]
+    const mixed = imported(path, adjusted, { ticker: 'ABC' })
+    await expect(mixed).rejects.toThrow(/kept with raw prices and this file gives adjusted ones/)
+    const [report] = await imported(path, adjusted, { ticker: 'ABC', replace: true })
+    expect(report).toMatchObject({ prices: 'adjusted', added: 60, bars: 60 })
+    expect((await entries(path))[0]?.prices).toBe('adjusted')
+  })
+
+  it('says when all common closes changed by one factor and older bars keep the old scale', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'bands.db')
+    const rows = simulatedRows(1, 120)
+    await imported(path, [fileOf(folder, 'ABC.csv', csv(rows))])
+    const [report] = await imported(path, [fileOf(folder, 'ABC.csv', csv(rows.slice(60).map(halved)))])
+    expect(report?.note).toMatch(/changed by the factor 0\.500000, .* 60 bars outside this file keep the old scale/)
+  })
+
+  it('changes nothing when a file is refused', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'bands.db')
+    const rows = simulatedRows(1, 60)
+    await imported(path, [fileOf(folder, 'ABC.csv', csv(rows))])
+    const before = await contentAt(path)
+    const bad = fileOf(folder, 'DEF.csv', `${csv(rows)}2030-01-02,1,2,0,1,5\n`)
+    await expect(imported(path, [bad])).rejects.toThrow(/DEF\.csv:62:16: /)
+    expect(await contentAt(path)).toEqual(before)
+  })
+
+  it('rebuilds a store of other definitions before anything is added, so that two never mix', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'bands.db')
+    const whole = recordOf(1)
+    const store = openSqlite(path, { readonly: false })
+    await store.write([{ ...whole, daily: { ...whole.daily, fields: new Map() } }], 'other definitions')
+    expect((await store.recorded('SIM0001', 'daily', 'rsi_zone'))?.field).toBeNull()
+    await store.close()
+    await imported(path, [fileOf(folder, 'DEF.csv', csv(simulatedRows(2, 30)))])
+    const after = openSqlite(path, { readonly: true })
+    expect(await after.definitions()).toBe(DEFINITIONS_VERSION)
+    expect((await after.recorded('SIM0001', 'daily', 'rsi_zone'))?.field).toEqual(whole.daily.fields.get('rsi_zone'))
+    await after.close()
+  })
+
+  it('lets one importer in at a time, and another wait for it', async () => {
+    const path = join(temporaryFolder(), 'bands.db')
+    const open = () => openSqlite(path, { readonly: false })
+    const first = await Importer.begin(open(), readBars, WHO)
+    const store = open()
+    await expect(Importer.begin(store, readBars, { ...WHO, started: 'later' })).rejects.toThrow(Busy)
+    const waiting = Importer.begin(store, readBars, { ...WHO, started: 'later' }, { wait: true })
+    await first.close()
+    await (await waiting).close()
+  })
+})
+
+function halved(row: string): string {
+  const [date, ...numbers] = row.split(',')
+  const volume = numbers.pop()
+  return [date, ...numbers.map(price => Number(price) / 2), volume].join(',')
+}
+
+async function entries(path: string) {
+  const store = openSqlite(path, { readonly: true })
+  const found = await store.tickers()
+  await store.close()
+  return found
+}

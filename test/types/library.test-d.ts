@@ -1,0 +1,31 @@
+import { expectTypeOf, it } from 'vitest'
+import type {
+  BandEvent,
+  BandsClient,
+  BandsOptions,
+  EventsPage,
+  EventsParams,
+  Performance,
+  Tier,
+} from '../../src/index.js'
+import { openBands } from '../../src/index.js'
+
+it('openBands takes a database, a tier and a date, all optional', () => {
+  expectTypeOf(openBands).parameter(0).toEqualTypeOf<BandsOptions | undefined>()
+  expectTypeOf(openBands).returns.resolves.toEqualTypeOf<BandsClient>()
+  expectTypeOf<BandsOptions['tier']>().toEqualTypeOf<Tier | undefined>()
+  expectTypeOf<{ tier: 'gold' }>().not.toExtend<BandsOptions>()
+})
+
+it('a search needs a ticker and a field, spelled as in the specification', () => {
+  expectTypeOf<{ ticker: string; field: string }>().toExtend<EventsParams>()
+  expectTypeOf<{ ticker: string }>().not.toExtend<EventsParams>()
+  expectTypeOf<'contextTicker'>().not.toExtend<keyof EventsParams>()
+})
+
+it('a page holds events with a duration that may be null and an aftermath that may be null', () => {
+  expectTypeOf<BandsClient['events']>().returns.resolves.toEqualTypeOf<EventsPage>()
+  expectTypeOf<EventsPage['events'][number]>().toEqualTypeOf<BandEvent>()
+  expectTypeOf<BandEvent['duration_days']>().toEqualTypeOf<number | null | undefined>()
+  expectTypeOf<NonNullable<BandEvent['aftermath']>[string]>().toEqualTypeOf<{ performance: Performance } | null>()
+})
