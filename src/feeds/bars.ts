@@ -1,6 +1,6 @@
 import type { Day } from '../model/day.js'
 import type { Series } from '../model/series.js'
-import type { Bar } from './judge.js'
+import type { Bar } from './value/judge.js'
 
 export type Order = 'ascending' | 'descending' | 'unsorted'
 

@@ -3,8 +3,8 @@ import { formatDay } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { Bars, type Order } from './bars.js'
 import type { Rejected, TickerBars, Warning } from './feed.js'
-import type { Bar, Fault } from './judge.js'
-import { counted } from './shown.js'
+import type { Bar, Fault } from './value/judge.js'
+import { counted } from './value/shown.js'
 import { Oddities } from './warnings.js'
 
 /** Where in the file a row stands; a row is known by its line, or by its ordinal where rows have no lines. */

@@ -1,8 +1,8 @@
 import { InvalidParameter } from '../errors.js'
-import { DATE_FORMATS, type DateFormat } from './dates.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
-import type { Decimal } from './numbers.js'
-import { shown } from './shown.js'
+import { DATE_FORMATS, type DateFormat } from './value/dates.js'
+import type { Decimal } from './value/numbers.js'
+import { shown } from './value/shown.js'
 
 /** Hints that were found to be allowed. */
 export interface Given {

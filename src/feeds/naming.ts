@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import { BadData, InvalidParameter } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/ticker.js'
-import { shown } from './shown.js'
-import type { Source } from './source.js'
+import type { Source } from './file/source.js'
+import { shown } from './value/shown.js'
 
 const EXTENSIONS = /\.(csv|txt|tsv|json|ndjson|jsonl|gz|zip)$/i
 

@@ -1,7 +1,7 @@
 import { BadData } from '../errors.js'
 import type { Input, ReadOptions, ReadResult } from './feed.js'
+import { headOf, openSource } from './file/source.js'
 import { refuseText } from './refusals.js'
-import { headOf, openSource } from './source.js'
 
 const HEAD = 1 << 16
 
@@ -22,9 +22,9 @@ export async function readBars(input: Input, options: ReadOptions = {}): Promise
   const refusal = refuseText(file, text)
   if (refusal !== null) throw refusal
   if (/^\s*[[{]/.test(text)) {
-    const { readJson } = await import('./json.js')
+    const { readJson } = await import('./json/read-json.js')
     return readJson(source, options)
   }
-  const { readTable } = await import('./table.js')
+  const { readTable } = await import('./table/read-table.js')
   return readTable(source, head, options)
 }

@@ -1,6 +1,6 @@
 import { BadData } from '../errors.js'
 import { type Layout, missingFrom } from './layout.js'
-import { shown } from './shown.js'
+import { shown } from './value/shown.js'
 
 const FACTS = 'facts are imported by another command, which is not part of this version'
 

@@ -2,8 +2,8 @@ import { InvalidParameter } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { Random } from '../random.js'
-import { sessionsUpTo } from './simulate-calendar.js'
-import { drawCompany, Market, writeBars } from './simulate-path.js'
+import { sessionsUpTo } from './simulate/calendar.js'
+import { drawCompany, Market, writeBars } from './simulate/path.js'
 
 export interface SimulateOptions {
   /** How many tickers. */

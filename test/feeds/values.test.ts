@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DateReader, guessDateFormat } from '../../src/feeds/dates.js'
-import { columnOf, splitLine } from '../../src/feeds/fields.js'
-import { decimalOf, numberAt, readNumber } from '../../src/feeds/numbers.js'
+import { DateReader, guessDateFormat } from '../../src/feeds/value/dates.js'
+import { columnOf, splitLine } from '../../src/feeds/value/fields.js'
+import { decimalOf, numberAt, readNumber } from '../../src/feeds/value/numbers.js'
 import { formatDay } from '../../src/model/day.js'
 import { parseTicker } from '../../src/model/ticker.js'
 

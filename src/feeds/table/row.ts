@@ -1,4 +1,4 @@
-import { BadData } from '../errors.js'
+import { BadData } from '../../errors.js'
 
 /** How a table of text is cut into rows: from which byte and line on, by which delimiter and line end. */
 export interface Cut {

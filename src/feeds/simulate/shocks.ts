@@ -1,4 +1,4 @@
-import type { Random } from '../random.js'
+import type { Random } from '../../random.js'
 
 /** How strongly a day's surprise raises the variance of the next one; the three are stationary when a + f/2 + p < 1. */
 export interface Clustering {

@@ -1,6 +1,6 @@
-import type { Format } from './feed.js'
-import type { Path } from './json-text.js'
-import { type Columns, layoutOf, missingFrom, type Role } from './layout.js'
+import type { Format } from '../feed.js'
+import { type Columns, layoutOf, missingFrom, type Role } from '../layout.js'
+import type { Path } from './text.js'
 
 /** Rows of bars inside a JSON document, whatever its shape. */
 export interface JsonTable {

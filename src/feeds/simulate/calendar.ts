@@ -1,4 +1,4 @@
-import { type Day, dayOf, weekdayOf, yearOf } from '../model/day.js'
+import { type Day, dayOf, weekdayOf, yearOf } from '../../model/day.js'
 
 const SATURDAY = 5
 const SUNDAY = 6

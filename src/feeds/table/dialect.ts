@@ -1,12 +1,12 @@
-import { BadData } from '../errors.js'
-import { DateReader, guessDateFormat } from './dates.js'
-import { splitLine } from './fields.js'
-import type { Given } from './hints.js'
-import { spells } from './layout.js'
-import { isNullWord, readNumber } from './numbers.js'
-import { refuseHeaderless } from './refusals.js'
+import { BadData } from '../../errors.js'
+import type { Given } from '../hints.js'
+import { spells } from '../layout.js'
+import { refuseHeaderless } from '../refusals.js'
+import { DateReader, guessDateFormat } from '../value/dates.js'
+import { splitLine } from '../value/fields.js'
+import { isNullWord, readNumber } from '../value/numbers.js'
+import { shown } from '../value/shown.js'
 import type { Cut } from './row.js'
-import { shown } from './shown.js'
 
 /** How a table of text is written, judged by its first lines; `offset` and `line` are those of the first row of data. */
 export interface Dialect extends Cut {

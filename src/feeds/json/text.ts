@@ -1,6 +1,6 @@
 import type { Node, ParseError } from 'jsonc-parser'
-import { BadData } from '../errors.js'
-import { lengthOf } from './fields.js'
+import { BadData } from '../../errors.js'
+import { lengthOf } from '../value/fields.js'
 
 /** A step into a JSON document at a time: keys and indexes. */
 export type Path = readonly (string | number)[]

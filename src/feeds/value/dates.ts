@@ -1,4 +1,4 @@
-import { type Day, dayOf } from '../model/day.js'
+import { type Day, dayOf } from '../../model/day.js'
 
 /** How dates may be written; `/` stands for any of `/ - .` where the year comes last. */
 export const DATE_FORMATS = [

@@ -1,18 +1,18 @@
-import type { Format } from './feed.js'
-import { barColumns, isObject, type JsonTable, type Names } from './json-table.js'
-import type { Path } from './json-text.js'
-import type { Columns, Role } from './layout.js'
-import { refuseJson } from './refusals.js'
+import type { Format } from '../feed.js'
+import type { Columns, Role } from '../layout.js'
+import { refuseJson } from '../refusals.js'
+import { barColumns, isObject, type JsonTable, type Names } from './table.js'
+import type { Path } from './text.js'
 
 /** Finds the bars in a document; throws BadData that says what it is when there are none. */
 export async function tableIn(file: string, root: unknown): Promise<JsonTable> {
   if (isObject(root) && 'chart' in root) {
-    const { yahooTable } = await import('./json-vendors.js')
+    const { yahooTable } = await import('./vendors.js')
     return yahooTable(file, root)
   }
   const series = isObject(root) ? Object.keys(root).find(key => key.includes('Time Series')) : undefined
   if (series !== undefined) {
-    const { alphaTable } = await import('./json-vendors.js')
+    const { alphaTable } = await import('./vendors.js')
     return alphaTable(file, root, series)
   }
   const table = listTable(file, root, []) ?? (isObject(root) ? nestedTable(file, root) : null)

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl'
-import { BadData } from '../errors.js'
+import { BadData } from '../../errors.js'
 
 /** The one file in a zip archive: its name without folders, and its bytes, checked. Throws BadData. */
 export async function onlyFile(file: string, archive: Buffer): Promise<{ name: string; bytes: Buffer }> {

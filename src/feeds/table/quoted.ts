@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { parse } from 'csv-parse'
-import { BadData } from '../errors.js'
+import { BadData } from '../../errors.js'
 import { type Cut, MAX_FIELDS, MAX_LINE, Row, tooMany } from './row.js'
 
 /** Rows of any quoting, through csv-parse, which knows doubled quotes and line breaks inside them. */

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { BadData } from '../errors.js'
-import { barColumns, type JsonTable } from './json-table.js'
-import type { Role } from './layout.js'
-import { shown } from './shown.js'
+import { BadData } from '../../errors.js'
+import type { Role } from '../layout.js'
+import { shown } from '../value/shown.js'
+import { barColumns, type JsonTable } from './table.js'
 
 /** Shapes of the vendors' envelopes. The values inside are judged one by one, with their places, like those of a row. */
 const Values = z.array(z.unknown())

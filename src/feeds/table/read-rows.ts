@@ -1,8 +1,10 @@
-import { BadData } from '../errors.js'
-import { parseTicker, TICKER_SHAPE } from '../model/ticker.js'
-import type { Bars } from './bars.js'
-import type { Collector, Places } from './collect.js'
-import { columnOf } from './fields.js'
+import { BadData } from '../../errors.js'
+import { parseTicker, TICKER_SHAPE } from '../../model/ticker.js'
+import type { Bars } from '../bars.js'
+import type { Collector, Places } from '../collect.js'
+import type { Columns, Role } from '../layout.js'
+import { ROLES } from '../layout.js'
+import { columnOf } from '../value/fields.js'
 import {
   adjustBy,
   type Bar,
@@ -14,12 +16,10 @@ import {
   judge,
   type Reading,
   timeValue,
-} from './judge.js'
-import type { Columns, Role } from './layout.js'
-import { ROLES } from './layout.js'
-import { isNullWord, numberAt } from './numbers.js'
+} from '../value/judge.js'
+import { isNullWord, numberAt } from '../value/numbers.js'
+import { shown } from '../value/shown.js'
 import type { Row } from './row.js'
-import { shown } from './shown.js'
 
 export interface TablePlan extends Reading {
   file: string

@@ -1,6 +1,6 @@
-import type { Day } from '../model/day.js'
+import type { Day } from '../../model/day.js'
+import type { Role } from '../layout.js'
 import type { DateReader } from './dates.js'
-import type { Role } from './layout.js'
 import { type Decimal, isNullWord, readNumber } from './numbers.js'
 import { shown } from './shown.js'
 

@@ -1,4 +1,4 @@
-import { BadData } from '../errors.js'
+import { BadData } from '../../errors.js'
 import { type Cut, MAX_FIELDS, MAX_LINE, Row, tooMany } from './row.js'
 
 const QUOTE = 34

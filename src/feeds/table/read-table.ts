@@ -1,13 +1,13 @@
-import { adjustmentOf } from './adjustment.js'
-import { Collector } from './collect.js'
+import { adjustmentOf } from '../adjustment.js'
+import { Collector } from '../collect.js'
+import type { ReadOptions, ReadResult } from '../feed.js'
+import type { Source } from '../file/source.js'
+import { checkHints, delimiterName } from '../hints.js'
+import type { Layout } from '../layout.js'
 import { type Dialect, detectDialect } from './dialect.js'
-import type { ReadOptions, ReadResult } from './feed.js'
-import { checkHints, delimiterName } from './hints.js'
-import type { Layout } from './layout.js'
+import { planTable, settleFormat, tableLayout } from './plan.js'
+import { TablePlaces, type TablePlan, TableRows } from './read-rows.js'
 import { eachRow } from './rows.js'
-import type { Source } from './source.js'
-import { planTable, settleFormat, tableLayout } from './table-plan.js'
-import { TablePlaces, type TablePlan, TableRows } from './table-rows.js'
 
 /** Reads a table of text: its head decides how, then the whole file streams through. */
 export async function readTable(

@@ -1,6 +1,6 @@
-import type { Series } from '../model/series.js'
-import type { Random } from '../random.js'
-import { type Clustering, Shocks } from './simulate-shocks.js'
+import type { Series } from '../../model/series.js'
+import type { Random } from '../../random.js'
+import { type Clustering, Shocks } from './shocks.js'
 
 // Daily: standard deviation of the market's log return (15 % a year) and mean of its simple return (about 8 % a year).
 const MARKET_SPREAD = 0.0095

@@ -1,8 +1,8 @@
 import { createReadStream, type ReadStream } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { BadData, NotFound, StorageError } from '../errors.js'
-import type { Input } from './feed.js'
+import { BadData, NotFound, StorageError } from '../../errors.js'
+import type { Input } from '../feed.js'
 
 /** The uncompressed bytes of one input; `chunks` may be asked for again and starts from the first byte each time. */
 export interface Source {
