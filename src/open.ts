@@ -37,8 +37,12 @@ export function openLocal({ tier = 'pro', asOf = null, ...place }: OpenOptions =
   const own = existsSync(path)
   if (!own && isNamed(place))
     throw new NotFound(`there is no database at ${path}; bands import FILE --db ${path} makes one.`)
-  const used = own ? path : samplePath()
-  return { local: new Local(new Cache(openSqlite(used, { readonly: true }), tier, asOf)), path: used, sample: !own }
+  return own ? opened(path, false, tier, asOf) : openSample({ tier, asOf })
+}
+
+/** The bundled sample, whatever the user has. */
+export function openSample({ tier = 'pro', asOf = null }: Pick<OpenOptions, 'tier' | 'asOf'> = {}): Opened {
+  return opened(samplePath(), true, tier, asOf)
 }
 
 /** Opens the database for writing, made first if it is missing, and takes its one writing place. Throws Busy. */
@@ -52,6 +56,10 @@ export async function openImporter({ wait = false, ...place }: Place & { wait?: 
     await store.close()
     throw error
   }
+}
+
+function opened(path: string, sample: boolean, tier: Tier, asOf: Day | null): Opened {
+  return { local: new Local(new Cache(openSqlite(path, { readonly: true }), tier, asOf)), path, sample }
 }
 
 export function databasePath({ db, env = process.env }: Place = {}): string {

@@ -22,7 +22,13 @@ export const TIMEFRAMES: Readonly<Record<Timeframe, TimeframeFacts>> = DEFINITIO
 export const TIMEFRAME_NAMES: readonly Timeframe[] = ['daily', 'weekly']
 
 /** The windows' names in order: `5d` .. `100d`, `2w` .. `16w`. */
-export function windowNames(timeframe: Timeframe): string[] {
+export function windowNames(timeframe: Timeframe): readonly string[] {
+  return WINDOW_NAMES[timeframe]
+}
+
+const WINDOW_NAMES: Readonly<Record<Timeframe, readonly string[]>> = { daily: named('daily'), weekly: named('weekly') }
+
+function named(timeframe: Timeframe): readonly string[] {
   const { windows, unit } = TIMEFRAMES[timeframe]
   return windows.map(bars => `${bars}${unit}`)
 }

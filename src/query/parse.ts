@@ -1,7 +1,7 @@
 import { InvalidParameter } from '../errors.js'
 import type { Context, EventsParams, EventsQuery, HistoryQuery } from '../model/query.js'
 import { didYouMean, suggest } from '../suggest.js'
-import { bandValue, dayValue, fieldValue, integerValue, tickerValue, timeframeValue } from './values.js'
+import { bandValue, dayValue, fieldValue, integerValue, quoted, tickerValue, timeframeValue } from './values.js'
 
 export const DEFAULT_LIMIT = 10
 export const MAX_LIMIT = 100
@@ -94,6 +94,6 @@ function textsOf(params: object, allowed: readonly string[]): Texts {
 
 function unknownParameter(param: string, allowed: readonly string[]): InvalidParameter {
   const suggestions = suggest(param, allowed)
-  const message = `there is no parameter "${param}".${didYouMean(suggestions)}`
+  const message = `there is no parameter ${quoted(param)}.${didYouMean(suggestions)}`
   return new InvalidParameter(message, { param, allowed, suggestions })
 }

@@ -63,7 +63,7 @@ function refuse(param: string, value: string, allowed: readonly string[], what?:
 }
 
 /** A value as it may be printed: control characters escaped, and cut when it is long. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   const shown = JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
   return shown.replace(/[\u007f-\u009f]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

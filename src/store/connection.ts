@@ -45,6 +45,11 @@ export function openForWriting(path: string): Connection {
   return db
 }
 
+/** An empty database that goes with the connection: shows that the driver works. Throws StorageError. */
+export function openInMemory(): Connection {
+  return connect(':memory:', {})
+}
+
 /** A half-made database must never be seen under its name: it is made under another and renamed. */
 function create(path: string): void {
   const partial = `${path}.${process.pid}.new`

@@ -5,9 +5,10 @@ import type { Series } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/timeframe.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from './codec.js'
 import { openForReading, openForWriting } from './connection.js'
+import { MIGRATIONS } from './migrations.js'
 import { entryOf, type TickerRow } from './rows.js'
 import { Session } from './session.js'
-import type { Damage, Recorded, Store, TickerEntry, TickerRecord, Writer } from './store.js'
+import type { Damage, Footprint, Recorded, Store, TickerEntry, TickerRecord, Writer } from './store.js'
 
 // Writing and verifying hash what they touch; a question loads neither.
 
@@ -92,6 +93,14 @@ class SqliteStore implements Store {
     return this.#db.transaction(() => this.#db.run('DELETE FROM tickers WHERE ticker = ?', ticker) > 0)
   }
 
+  async footprint(): Promise<Footprint> {
+    const [pages, pageSize, schema] = ['page_count', 'page_size', 'user_version'].map(name => {
+      const [row] = this.#db.pragma(name) as Record<string, number>[]
+      return row![name]!
+    })
+    return { schema: schema!, newestSchema: MIGRATIONS.length, bytes: pages! * pageSize! }
+  }
+
   async verify(): Promise<Damage[]> {
     const { verifySession } = await import('./verify.js')
     return verifySession(this.#db)
@@ -123,7 +132,7 @@ class SqliteStore implements Store {
 }
 
 /** A writer that was killed leaves its row behind; on this host the process table tells, on another nothing does. */
-function mayBeAlive({ pid, host }: Writer): boolean {
+export function mayBeAlive({ pid, host }: Writer): boolean {
   if (host !== hostname()) return true
   if (pid === process.pid) return true
   try {

@@ -51,6 +51,14 @@ export interface Writer {
   started: string
 }
 
+/** How it lies on its disk. */
+export interface Footprint {
+  /** The number of the schema, and the newest that this version knows. */
+  schema: number
+  newestSchema: number
+  bytes: number
+}
+
 /**
  * Keeps bars and what was derived from them; decides nothing. Coarse on purpose, so that a database over a network
  * answers as well as a file: one call a question, one call a written batch.
@@ -71,6 +79,7 @@ export interface Store {
   /** Replaces each ticker whole, all or none, and stamps the store with the definitions. */
   write(records: Iterable<TickerRecord>, definitions: string): Promise<void>
   remove(ticker: string): Promise<boolean>
+  footprint(): Promise<Footprint>
   /** Re-computes every content hash and checks the file's own structure. */
   verify(): Promise<Damage[]>
   /** Takes the one writing place; throws Busy naming the holder. */

@@ -1,0 +1,72 @@
+import { type Field, isTechnical } from '../fields/index.js'
+import { Panel } from '../fields/panel.js'
+import { percentile, type Ranks } from '../indicators/rank.js'
+import { formatDay } from '../model/day.js'
+import type { ExportedSeriesBar } from '../model/export.js'
+import { UNDEFINED } from '../model/record.js'
+import type { Series } from '../model/series.js'
+import type { Timeframe } from '../model/timeframe.js'
+import type { Cache } from './cache.js'
+import { chosenFields, chosenTickers, chosenTimeframes, type ExportFilter, entitleExport } from './export.js'
+
+/**
+ * A row a bar: prices, every indicator, and the band of every field on that very bar (null where undefined; not the
+ * band in force), by ticker, timeframe and date. `fields` chooses among the bands. Throws as `exportEvents` does.
+ */
+export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
+  entitleExport(cache.tier)
+  const fields = chosenFields(filter)
+  for (const ticker of await chosenTickers(cache, filter)) {
+    for (const timeframe of chosenTimeframes(filter)) {
+      yield* rowsOf(ticker, timeframe, await cache.series(ticker, timeframe), fields)
+    }
+  }
+}
+
+/** The indicators' names and where each comes from, in the order in which they are written. */
+export const INDICATORS: readonly (readonly [name: string, column: (panel: Panel) => Float64Array])[] = [
+  ['rsi', panel => panel.rsi],
+  ['atr', panel => panel.atr],
+  ['natr', panel => panel.natr],
+  ['natr_pct', panel => percentiles(panel.natrRanks)],
+  ['macd', panel => panel.macd.macd],
+  ['signal', panel => panel.macd.signal],
+  ['sma20', panel => panel.smaShort],
+  ['sma50', panel => panel.smaMiddle],
+  ['sma200', panel => panel.smaLong],
+  ['slope20', panel => panel.slope],
+  ['volume_ratio', panel => panel.volumeRatio],
+  ['adl_slope', panel => panel.accumulation],
+  ['adl_pct', panel => percentiles(panel.accumulationRanks)],
+  ['support_level', panel => panel.support.level],
+  ['resistance_level', panel => panel.resistance.level],
+]
+
+export const PRICES = ['open', 'high', 'low', 'close', 'volume'] as const
+
+function* rowsOf(
+  ticker: string,
+  timeframe: Timeframe,
+  series: Series,
+  fields: readonly Field[],
+): Generator<ExportedSeriesBar> {
+  const panel = new Panel(series)
+  const numbers = [
+    ...PRICES.map(name => [name, series[name]] as const),
+    ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
+  ]
+  const bands = fields.map(field => ({ field, codes: isTechnical(field) ? field.classify(panel) : null }))
+  for (let t = 0; t < series.days.length; t++) {
+    const row: Record<string, string | number | null> = { ticker, timeframe, date: formatDay(series.days[t]!) }
+    for (const [name, values] of numbers) row[name] = Number.isNaN(values[t]!) ? null : values[t]!
+    for (const { field, codes } of bands) {
+      const code = codes?.[t] ?? UNDEFINED
+      row[field.name] = code === UNDEFINED ? null : field.bands[code]!
+    }
+    yield row
+  }
+}
+
+function percentiles({ rank, size }: Ranks): Float64Array {
+  return Float64Array.from(rank, (at, t) => percentile(at, size[t]!))
+}

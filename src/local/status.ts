@@ -1,0 +1,133 @@
+import { weekly } from '../engine/weekly.js'
+import { TECHNICAL_FIELDS } from '../fields/index.js'
+import { type Day, formatDay, parseDay } from '../model/day.js'
+import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import { type Adjustment, type AssetClass, barsKnownBy } from '../model/series.js'
+import { TIMEFRAME_NAMES } from '../model/timeframe.js'
+import type { Store, TickerEntry } from '../store/store.js'
+import type { Cache } from './cache.js'
+import { viewOf } from './view.js'
+
+/** What is loaded, and how fresh it is. */
+export interface Status {
+  schema: 'bands.status/1'
+  database: string
+  bytes: number
+  /** Number of the database's schema. */
+  schema_version: number
+  /** The definitions that the events were made with, and whether this version has the same. */
+  definitions: string
+  definitions_current: boolean
+  as_of: string | null
+  bars: number
+  events: number
+  /** First and last day over all tickers; null when there is none. */
+  first: string | null
+  last: string | null
+  tickers: TickerStatus[]
+}
+
+export interface TickerStatus {
+  ticker: string
+  asset_class: AssetClass | null
+  prices: Adjustment
+  /** Daily bars, and the final weekly ones made of them. */
+  bars: number
+  weekly_bars: number
+  first: string
+  last: string
+  /** Calendar days by which its last bar is older than the newest of the store. */
+  behind: number
+  /** Daily and weekly events of all fields. */
+  events: number
+  gaps: Gap[]
+  source: string
+  format: string
+  imported_at: string
+}
+
+/** Two neighbouring bars and the calendar days between them. */
+export interface Gap {
+  after: string
+  before: string
+  days: number
+}
+
+/** The longest closure that holidays explain: beyond it bars are likely to be missing. */
+const USUAL_CLOSURE = 5
+
+/** Counts what a question can find: as of the cache's day, and without the week that is not over. */
+export async function status(cache: Cache): Promise<Status> {
+  const { store, asOf } = cache
+  const { bytes, schema } = await store.footprint()
+  const definitions = await store.definitions()
+  const tickers: TickerStatus[] = []
+  for (const entry of await store.tickers()) {
+    const found = await tickerStatus(store, entry, asOf)
+    if (found !== null) tickers.push(found)
+  }
+  const last =
+    tickers
+      .map(ticker => ticker.last)
+      .sort()
+      .at(-1) ?? null
+  return {
+    schema: 'bands.status/1',
+    database: store.location,
+    bytes,
+    schema_version: schema,
+    definitions,
+    definitions_current: definitions === DEFINITIONS_VERSION,
+    as_of: asOf === null ? null : formatDay(asOf),
+    bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),
+    events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
+    first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
+    last,
+    tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last!)! - parseDay(ticker.last)! })),
+  }
+}
+
+/** How old a ticker's last bar is shows only beside the others; null for one that had no bar yet on the as-of day. */
+async function tickerStatus(store: Store, entry: TickerEntry, asOf: Day | null): Promise<TickerStatus | null> {
+  const { ticker, assetClass, last } = entry
+  const daily = (await store.bars(ticker))!
+  const bars = barsKnownBy(daily, asOf ?? last)
+  if (bars === 0) return null
+  const days = daily.days.subarray(0, bars)
+  return {
+    ticker,
+    asset_class: assetClass,
+    prices: entry.prices,
+    bars,
+    weekly_bars: barsKnownBy(weekly(daily, assetClass ?? undefined), asOf ?? last),
+    first: formatDay(days[0]!),
+    last: formatDay(days[bars - 1]!),
+    behind: 0,
+    events: await countEvents(store, ticker, asOf),
+    gaps: gapsOf(days),
+    source: entry.source,
+    format: entry.format,
+    imported_at: entry.importedAt,
+  }
+}
+
+async function countEvents(store: Store, ticker: string, asOf: Day | null): Promise<number> {
+  let events = 0
+  for (const timeframe of TIMEFRAME_NAMES) {
+    for (const { name } of TECHNICAL_FIELDS) {
+      const recorded = await store.recorded(ticker, timeframe, name)
+      if (recorded !== null) events += viewOf(recorded, timeframe, name, asOf).events
+    }
+  }
+  return events
+}
+
+function gapsOf(days: Int32Array): Gap[] {
+  const gaps: Gap[] = []
+  for (let t = 1; t < days.length; t++) {
+    const between = days[t]! - days[t - 1]!
+    if (between > USUAL_CLOSURE)
+      gaps.push({ after: formatDay(days[t - 1]!), before: formatDay(days[t]!), days: between })
+  }
+  return gaps
+}

@@ -1,0 +1,84 @@
+import { type Day, formatDay } from '../model/day.js'
+import type { HistoryQuery } from '../model/query.js'
+import type { Adjustment, Series } from '../model/series.js'
+import type { Timeframe } from '../model/timeframe.js'
+import { entitle } from '../policy/entitle.js'
+import { PLANS } from '../policy/plans.js'
+import type { Cache } from './cache.js'
+import { search } from './search.js'
+import type { View } from './view.js'
+
+/** Prices and bands side by side, bar by bar: what `bands show` draws. */
+export interface Timeline {
+  schema: 'bands.show/1'
+  ticker: string
+  field: string
+  timeframe: Timeframe
+  query_range: string
+  as_of: string
+  prices: Adjustment
+  /** The field's vocabulary, in order of severity where there is one. */
+  bands: readonly string[]
+  /** Oldest first. */
+  bars: TimelineBar[]
+}
+
+export interface TimelineBar {
+  date: string
+  close: number
+  /** The band in force; null before the first defined bar. */
+  band: string | null
+  /** An event that the query asks for happened on this bar: the band was entered. */
+  event: boolean
+}
+
+/** Bars that are shown when no start is given. */
+const DEFAULT_BARS = 250
+
+/**
+ * The final bars after `after` and before `before`; without `after` the last 250 of them. The tier's range holds.
+ * `band` and `context` choose which events are marked. Throws TierRestricted, NotFound.
+ */
+export async function timeline(cache: Cache, query: HistoryQuery): Promise<Timeline> {
+  entitle(query, cache.tier)
+  const { ticker, field, timeframe, context: other } = query
+  const view = await cache.view(ticker, timeframe, field)
+  const series = await cache.series(ticker, timeframe)
+  const context = other === undefined ? null : await cache.view(other.ticker, timeframe, other.field)
+  const today = await cache.today()
+  const plan = PLANS[cache.tier]
+  const rangeStart = plan.rangeStart(today)
+  const marked = new Set(search(view, query, rangeStart, context).map(i => view.record!.bars[i]!))
+  const inForce = bandsInForce(view)
+  return {
+    schema: 'bands.show/1',
+    ticker,
+    field,
+    timeframe,
+    query_range: plan.range,
+    as_of: formatDay(today),
+    prices: (await cache.store.ticker(ticker))!.prices,
+    bands: view.bands,
+    bars: shown(series, query, rangeStart).map(t => ({
+      date: formatDay(series.days[t]!),
+      close: series.close[t]!,
+      band: inForce[t]!,
+      event: marked.has(t),
+    })),
+  }
+}
+
+function shown({ days }: Series, { after, before }: HistoryQuery, rangeStart: Day): number[] {
+  const from = Math.max(rangeStart, after ?? rangeStart)
+  const to = before ?? Number.POSITIVE_INFINITY
+  const bars = [...days.keys()].filter(t => days[t]! > from && days[t]! < to)
+  return after === undefined ? bars.slice(-DEFAULT_BARS) : bars
+}
+
+function bandsInForce({ record, events, bars, bands }: View): (string | null)[] {
+  const inForce = new Array<string | null>(bars).fill(null)
+  if (record === null || record.initialBar < 0) return inForce
+  inForce.fill(bands[record.initialBand]!, record.initialBar)
+  for (let i = 0; i < events; i++) inForce.fill(bands[record.bands[i]!]!, record.bars[i]!)
+  return inForce
+}

@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { record } from '../../src/engine/record.js'
+import { Cache } from '../../src/local/cache.js'
+import type { Day } from '../../src/model/day.js'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
+import type { Series } from '../../src/model/series.js'
+import type { Tier } from '../../src/model/tier.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import type { Store, TickerEntry, TickerRecord } from '../../src/store/store.js'
+import { temporaryFolder } from './folder.js'
+
+/** What a test says of a ticker; what it leaves out is filled in. */
+export interface TickerFixture extends Partial<TickerEntry> {
+  ticker: string
+  series: Series
+}
+
+/** A real SQLite store in a folder that goes with the test, with these tickers written as an import writes them. */
+export async function storeOf(fixtures: readonly TickerFixture[], folder = temporaryFolder()): Promise<Store> {
+  const store = openSqlite(join(folder, 'bands.db'), { readonly: false })
+  await store.write(fixtures.map(recordOf), DEFINITIONS_VERSION)
+  return store
+}
+
+/** The same store as a caller sees it. */
+export async function cacheOf(
+  fixtures: readonly TickerFixture[],
+  { tier = 'pro', asOf = null }: { tier?: Tier; asOf?: Day | null } = {},
+): Promise<Cache> {
+  return new Cache(await storeOf(fixtures), tier, asOf)
+}
+
+function recordOf({ series, ...given }: TickerFixture): TickerRecord {
+  const entry: TickerEntry = {
+    assetClass: null,
+    prices: 'raw',
+    bars: series.days.length,
+    first: series.days[0]!,
+    last: series.days.at(-1)!,
+    source: `${given.ticker}.csv`,
+    format: 'bars',
+    importedAt: '2026-01-02T03:04:05.000Z',
+    ...given,
+  }
+  return { entry, ...record(series, entry.assetClass ?? undefined) }
+}
