@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import type { BandEvent, EventsPage } from '../../src/model/event.js'
+import type { EventsParams } from '../../src/model/query.js'
+import { parseHistory } from '../../src/query/parse.js'
+import { FIELDS, search, type Tier } from '../support/oracle/index.js'
+import {
+  AS_OF,
+  archives,
+  asked,
+  callerOf,
+  LISTED,
+  listedStore,
+  oracleQuery,
+  randomQuestion,
+  seeded,
+  TIERS,
+} from './archive.js'
+
+const SEED = 20_240_229
+const ALL = 100
+
+describe("a search in a real store equals the oracle's linear search", () => {
+  it('for 6,000 random questions with context, bounds, bands, limits, tiers and as-of dates', async () => {
+    const store = await listedStore()
+    const random = seeded(SEED)
+    let found = 0
+    for (let i = 0; i < 6_000; i++) {
+      const question = randomQuestion(random)
+      const page = await asked(callerOf(store, question.tier, question.asOf), question.params)
+      const expected = search(archives.get(question.asOf)!, oracleQuery(question))
+      found += page.total_occurrences
+      // As text, for the key order is the specification's too.
+      const [own, theirs] = [page, expected].map(body => JSON.stringify(body, null, 1))
+      if (own !== theirs) expect(own, `question ${i} of seed ${SEED}: ${JSON.stringify(question)}`).toBe(theirs)
+    }
+    expect(found).toBeGreaterThan(10_000)
+    await store.close()
+  })
+
+  it('and the history of a question is its events, oldest first, whatever their number', async () => {
+    const store = await listedStore()
+    const random = seeded(SEED + 1)
+    for (let i = 0; i < 300; i++) {
+      const question = randomQuestion(random)
+      const { limit: _, ...params } = question.params
+      const history = await callerOf(store, question.tier, question.asOf).history(parseHistory(params))
+      const everything = search(archives.get(question.asOf)!, { ...oracleQuery(question), limit: 1_000_000 })
+      const resources = history.events.map(({ returns, percentiles, missing, context_band, ...event }) => event)
+      const what = `question ${i} of seed ${SEED + 1}: ${JSON.stringify(question)}`
+      expect(resources.reverse(), what).toEqual(everything.events)
+    }
+    await store.close()
+  })
+})
+
+describe('A1: filters', () => {
+  it('before and after partition the events, the limit is a prefix, bands partition the total', async () => {
+    const store = await listedStore()
+    const local = callerOf(store, 'pro', null)
+    for (const [params, whole] of await wholePages(store, 'pro')) {
+      for (const { date } of whole.events.slice(0, 5)) {
+        const counts = await totals(local, [
+          { ...params, before: date },
+          { ...params, after: date },
+        ])
+        expect(counts[0]! + counts[1]! + 1, JSON.stringify(params)).toBe(whole.total_occurrences)
+      }
+      for (const limit of [1, 3, 50]) {
+        const page = await asked(local, { ...params, limit })
+        expect(page.events).toEqual(whole.events.slice(0, limit))
+        expect(page.total_occurrences).toBe(whole.total_occurrences)
+      }
+      const bands = FIELDS[params.field as keyof typeof FIELDS].map(band => ({ ...params, band }))
+      expect(sum(await totals(local, bands))).toBe(whole.total_occurrences)
+    }
+    await store.close()
+  })
+
+  it('after >= before is an empty list', async () => {
+    const store = await listedStore()
+    const params = { ticker: 'PLAIN', field: 'rsi_zone', after: '2019-06-03', before: '2019-06-03' }
+    const page = await asked(callerOf(store, 'pro', null), params)
+    expect([page.events, page.total_occurrences]).toEqual([[], 0])
+    await store.close()
+  })
+})
+
+describe('A2: context', () => {
+  it('on itself keeps exactly the events into that band; bands and none partition; adding it never adds', async () => {
+    const store = await listedStore()
+    const local = callerOf(store, 'pro', null)
+    for (const [params, whole] of await wholePages(store, 'pro')) {
+      for (const band of FIELDS[params.field as keyof typeof FIELDS]) {
+        const itself = { context_ticker: params.ticker, context_field: params.field, context_band: band }
+        const { context: _, ...onItself } = await asked(local, { ...params, ...itself })
+        expect(onItself).toEqual(await asked(local, { ...params, band }))
+      }
+      const contexts = FIELDS.macd_state.map(band => ({
+        ...params,
+        context_ticker: 'CENTS',
+        context_field: 'macd_state',
+        context_band: band,
+      }))
+      const inContext = sum(await totals(local, contexts))
+      const open = parseHistory({ ...without(params), context_ticker: 'CENTS', context_field: 'macd_state' })
+      const none = (await local.history(open)).events.filter(event => event.context_band === null)
+      expect(inContext + none.length, JSON.stringify(params)).toBe(whole.total_occurrences)
+    }
+    await store.close()
+  })
+})
+
+describe('A3: tiers', () => {
+  it('Free is a part of Plus is a part of Pro by date, and no value that is shown differs', async () => {
+    const store = await listedStore()
+    for (const asOf of AS_OF) {
+      for (const [params, pro] of await wholePages(store, 'pro', asOf)) {
+        const plus = await asked(callerOf(store, 'plus', asOf), params)
+        const free = await asked(callerOf(store, 'free', asOf), params)
+        expect(plus.events.slice(0, ALL)).toEqual(pro.events.slice(0, Math.min(ALL, plus.total_occurrences)))
+        const shown = plus.events.slice(0, free.events.length).map(freed)
+        expect(free.events).toEqual(shown)
+        expect([free.query_range, plus.query_range, pro.query_range]).toEqual(['90d', '2y', '5y'])
+      }
+    }
+    await store.close()
+  })
+
+  it.each(TIERS)('%s as of a date is the same of a store cut there', async tier => {
+    const store = await listedStore()
+    for (const asOf of AS_OF.filter(date => date !== null && date > '2014')) {
+      const cut = await listedStore(asOf!)
+      const known = new Set((await cut.tickers()).map(entry => entry.ticker))
+      for (const [params, page] of await wholePages(store, tier, asOf)) {
+        if (known.has(params.ticker)) expect(await asked(callerOf(cut, tier, asOf), params)).toEqual(page)
+        else expect(page.total_occurrences).toBe(0)
+      }
+      await cut.close()
+    }
+    await store.close()
+  })
+})
+
+describe('A4: the as-of join', () => {
+  it('equals a scan of the daily states of the context, blank before its first event', async () => {
+    const store = await listedStore()
+    const context = archives.get(null)!.CENTS!.daily.trend_direction
+    const open = parseHistory({
+      ticker: 'BTC-USD',
+      field: 'macd_state',
+      context_ticker: 'CENTS',
+      context_field: 'trend_direction',
+    })
+    const { events } = await callerOf(store, 'pro', null).history(open)
+    expect(events.length).toBeGreaterThan(100)
+    for (const { date, context_band } of events) {
+      let state: string | null = null
+      for (const event of context) if (event.date <= date) state = event.band
+      expect(context_band, date).toBe(state)
+    }
+    await store.close()
+  })
+})
+
+/** Every ticker with three of the fields at both timeframes, and the page of all its events (at most 100 listed). */
+async function wholePages(
+  store: Awaited<ReturnType<typeof listedStore>>,
+  tier: Tier,
+  asOf: string | null = null,
+): Promise<[EventsParams, EventsPage][]> {
+  const pages: [EventsParams, EventsPage][] = []
+  for (const ticker of Object.keys(LISTED)) {
+    for (const field of ['rsi_zone', 'accumulation_state', 'support_status']) {
+      for (const timeframe of ['daily', 'weekly']) {
+        const params = { ticker, field, timeframe, limit: ALL }
+        pages.push([params, await asked(callerOf(store, tier, asOf), params)])
+      }
+    }
+  }
+  return pages
+}
+
+async function totals(local: ReturnType<typeof callerOf>, questions: EventsParams[]): Promise<number[]> {
+  const pages = await Promise.all(questions.map(params => asked(local, params)))
+  return pages.map(page => page.total_occurrences)
+}
+
+const sum = (numbers: number[]): number => numbers.reduce((total, n) => total + n, 0)
+
+function without({ limit: _, ...params }: EventsParams): Omit<EventsParams, 'limit'> {
+  return params
+}
+
+function freed(event: BandEvent): BandEvent {
+  const { stability_at_entry, flips_recent_at_entry, flips_lookback, ...kept } = event
+  return { ...kept, aftermath: null }
+}

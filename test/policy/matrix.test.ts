@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import { TierRestricted } from '../../src/errors.js'
+import { FIELD_NAMES } from '../../src/fields/index.js'
+import { formatDay, parseDay } from '../../src/model/day.js'
+import type { HistoricEvent } from '../../src/model/event.js'
+import type { Tier } from '../../src/model/tier.js'
+import { entitle, entitleAftermath } from '../../src/policy/entitle.js'
+import { PLANS } from '../../src/policy/plans.js'
+import { present } from '../../src/policy/present.js'
+
+/** The table "Band fields" of the specification. */
+const SPECIFIED: Record<Tier, readonly string[]> = {
+  free: [
+    'rsi_zone',
+    'trend_direction',
+    'ma_alignment',
+    'volume_ratio_band',
+    'accumulation_state',
+    'volatility_regime',
+    'macd_state',
+    'support_status',
+    'resistance_status',
+  ],
+  plus: ['valuation_zone', 'growth_zone', 'earnings_proximity', 'analyst_consensus'],
+  pro: [
+    'pe_vs_historical',
+    'pe_vs_sector',
+    'revenue_growth_direction',
+    'eps_growth_direction',
+    'earnings_surprise',
+    'analyst_consensus_direction',
+    'insider_activity_zone',
+    'net_direction',
+  ],
+}
+const TIERS = ['free', 'plus', 'pro'] as const
+const FIELDS = TIERS.flatMap(tier => SPECIFIED[tier].map(field => ({ field, required: tier })))
+const open = (tier: Tier, required: Tier): boolean => TIERS.indexOf(tier) >= TIERS.indexOf(required)
+
+/** The feature and tier that a refusal names, or null where the question is allowed. */
+function refusal(ask: () => void): Record<string, unknown> | null {
+  try {
+    ask()
+    return null
+  } catch (error) {
+    if (!(error instanceof TierRestricted)) throw error
+    const { upgrade_url, ...named } = error.payload()
+    expect(upgrade_url).toMatch(/^https:\/\//)
+    expect(error.code).toBe('tier_restricted')
+    for (const part of [named.feature, named.required_tier, named.tier])
+      expect(error.message.toLowerCase()).toContain(part)
+    return named
+  }
+}
+
+it('the specification lists all fields there are, in order', () => {
+  expect(FIELDS.map(({ field }) => field)).toEqual(FIELD_NAMES)
+})
+
+describe('21 fields × 3 tiers', () => {
+  it.each(FIELDS)('$field needs $required', ({ field, required }) => {
+    for (const tier of TIERS) {
+      const expected = open(tier, required) ? null : { feature: field, tier, required_tier: required }
+      expect(refusal(() => entitle({ field }, tier))).toEqual(expected)
+    }
+  })
+})
+
+describe('a context needs Plus, and the tier of its own field', () => {
+  it.each(FIELDS)('on $field', ({ field, required }) => {
+    for (const tier of TIERS) {
+      const found = refusal(() => entitle({ field: 'rsi_zone', context: { ticker: 'SPY', field } }, tier))
+      if (tier === 'free') expect(found).toEqual({ feature: 'cross-asset correlation', tier, required_tier: 'plus' })
+      else expect(found).toEqual(open(tier, required) ? null : { feature: field, tier, required_tier: required })
+    }
+  })
+})
+
+describe('what a tier sees', () => {
+  const event: HistoricEvent = {
+    date: '2024-03-01',
+    band: 'oversold',
+    prev_band: 'neutral_low',
+    stability_at_entry: 'holding',
+    flips_recent_at_entry: 2,
+    flips_lookback: '30d',
+    duration_days: 4,
+    aftermath: { '5d': { performance: 'flat' }, '10d': null },
+    returns: { '5d': 0.01, '10d': null },
+    percentiles: { '5d': 50, '10d': null },
+    missing: { '10d': 'pending' },
+    context_band: null,
+  }
+
+  it('on Free is the transition and how long it lasted, nothing of what followed', () => {
+    const { date, band, prev_band, duration_days } = event
+    expect(present(event, 'free')).toEqual({
+      date,
+      band,
+      prev_band,
+      duration_days,
+      aftermath: null,
+      context_band: null,
+    })
+    expect(event.returns).toBeDefined()
+  })
+
+  it.each(['plus', 'pro'] as const)('on %s is everything', tier => {
+    expect(present(event, tier)).toEqual(event)
+  })
+
+  it('after events needs Plus', () => {
+    expect(refusal(() => entitleAftermath('free'))).toEqual({
+      feature: 'aftermath',
+      tier: 'free',
+      required_tier: 'plus',
+    })
+    expect(refusal(() => entitleAftermath('plus'))).toBeNull()
+  })
+})
+
+describe('the range of a tier', () => {
+  it.each([
+    ['free', '90d', '2024-05-30', '2024-03-01'],
+    ['free', '90d', '2023-05-30', '2023-03-01'],
+    ['plus', '2y', '2018-05-11', '2016-05-11'],
+    ['plus', '2y', '2024-02-29', '2022-02-28'],
+    ['pro', '5y', '2024-02-29', '2019-02-28'],
+    ['pro', '5y', '2020-02-28', '2015-02-28'],
+  ] as const)('%s: %s before %s begins after %s', (tier, range, today, start) => {
+    expect(PLANS[tier].range).toBe(range)
+    expect(formatDay(PLANS[tier].rangeStart(parseDay(today)!))).toBe(start)
+  })
+})
