@@ -1,11 +1,21 @@
+import { FIELDS, type Field, fieldNamed, TECHNICAL_FIELDS } from './fields/index.js'
+import { type Explanation, explain } from './local/explain.js'
+import { type ExportFilter, exportBars, exportEvents } from './local/export.js'
+import { exportSeries } from './local/export-series.js'
 import type { Local } from './local/index.js'
+import { type Status, status } from './local/status.js'
 import type { EventHistory, EventsPage } from './model/event.js'
+import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
 import type { EventsParams } from './model/query.js'
 import type { Tier } from './model/tier.js'
 import { openLocal } from './open.js'
 import { parseEvents, parseHistory } from './query/parse.js'
-import { dayValue, tierValue } from './query/values.js'
+import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './query/values.js'
 import type { TickerEntry } from './store/store.js'
+import { type Now, now } from './study/now.js'
+import { type Tally, tally } from './study/tally.js'
+import { TALLY_GROUPINGS, type TallyGrouping } from './study/tally-groups.js'
+import { type Transitions, transitionsOf } from './study/transitions.js'
 
 export interface BandsOptions {
   /** The database file; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
@@ -15,6 +25,12 @@ export interface BandsOptions {
   /** Answer as of this date, `YYYY-MM-DD`: nothing that was not yet known then is used or shown. */
   asOf?: string
 }
+
+/** Which events, spelled as in the specification; both dates exclusive. */
+export type HistoryParams = Omit<EventsParams, 'limit'>
+
+/** The same of several tickers, counted together. */
+export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly string[] }
 
 /**
  * Opens a cache for questions; nothing is written. Throws InvalidParameter for an option, NotFound for a database that
@@ -46,8 +62,87 @@ export class BandsClient {
   }
 
   /** All matching transitions, oldest first, with raw returns and percentiles. */
-  async history(params: Omit<EventsParams, 'limit'>): Promise<EventHistory> {
+  async history(params: HistoryParams): Promise<EventHistory> {
     return this.#local.history(parseHistory(params))
+  }
+
+  /** How often each performance followed, and the raw returns, beside what follows any bar; by band unless one is given. */
+  async tally({ tickers, by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally> {
+    const { ticker: _first, ...query } = parseHistory({ ...params, ticker: tickers[0] ?? '' })
+    const pool = { ...query, tickers: normalized(tickers) }
+    const vocabularies = { field: bandsOf(query.field), context: bandsOf(query.context?.field) }
+    return tally(
+      this.#local,
+      by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) },
+      vocabularies,
+    )
+  }
+
+  /** Which band follows which, and how long each lasts, in bars. */
+  async transitions({
+    tickers,
+    ...params
+  }: Pick<PoolParams, 'tickers' | 'field' | 'timeframe' | 'before' | 'after'>): Promise<Transitions> {
+    const { ticker: _first, ...query } = parseHistory({ ...params, ticker: tickers[0] ?? '' })
+    return transitionsOf(this.#local, { ...query, tickers: normalized(tickers) }, bandsOf(query.field))
+  }
+
+  /** The present band of fields, since when, and how long such stays last; all technical fields unless some are named. */
+  async now({
+    tickers,
+    fields,
+    timeframe = 'daily',
+  }: {
+    tickers: readonly string[]
+    fields?: readonly string[]
+    timeframe?: string
+  }): Promise<Now> {
+    const names = fields?.map(name => fieldValue('field', name).name) ?? TECHNICAL_FIELDS.map(field => field.name)
+    return now(this.#local, {
+      tickers: normalized(tickers),
+      fields: names,
+      timeframe: timeframeValue('timeframe', timeframe),
+    })
+  }
+
+  /** Why a bar has the band that it has; the newest bar unless a date is given. */
+  async explain({
+    ticker,
+    field,
+    timeframe = 'daily',
+    date,
+  }: {
+    ticker: string
+    field: string
+    timeframe?: string
+    date?: string
+  }): Promise<Explanation> {
+    return explain(this.#local.cache, {
+      ticker: tickerValue('ticker', ticker),
+      field: fieldValue('field', field).name,
+      timeframe: timeframeValue('timeframe', timeframe),
+      ...(date === undefined ? {} : { date: dayValue('date', date) }),
+    })
+  }
+
+  /** Every event with returns and percentiles, whatever the age; Pro. Rows come as they are read. */
+  exportEvents(filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
+    return exportEvents(this.#local.cache, filter)
+  }
+
+  /** Every bar with its indicators and the band of every field; Pro. */
+  exportSeries(filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
+    return exportSeries(this.#local.cache, filter)
+  }
+
+  /** Every daily bar; Pro. */
+  exportBars(filter: Pick<ExportFilter, 'tickers'> = {}): AsyncGenerator<ExportedBar> {
+    return exportBars(this.#local.cache, filter)
+  }
+
+  /** The 21 band fields with tier and vocabulary. */
+  fields(): readonly Field[] {
+    return FIELDS
   }
 
   /** What is loaded. */
@@ -55,7 +150,20 @@ export class BandsClient {
     return this.#local.cache.store.tickers()
   }
 
+  /** How much is loaded, how fresh, with which definitions. */
+  async status(): Promise<Status> {
+    return status(this.#local.cache)
+  }
+
   async close(): Promise<void> {
     await this.#local.close()
   }
+}
+
+function normalized(tickers: readonly string[]): string[] {
+  return tickers.map(ticker => tickerValue('ticker', ticker))
+}
+
+function bandsOf(field: string | undefined): readonly string[] {
+  return field === undefined ? [] : fieldNamed(field)!.bands
 }

@@ -24,7 +24,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   export: ['model', 'errors'],
   open: ['local', 'store', 'feeds', 'model', 'errors'],
   library: ['open', 'local', 'study', 'query', 'fields', 'store', 'feeds', 'bands', 'model', 'errors'],
-  index: ['library', 'open', 'local', 'fields', 'store', 'model', 'errors'],
+  index: ['library', 'open', 'local', 'study', 'fields', 'store', 'model', 'errors'],
   cli: [
     'open',
     'local',
@@ -38,7 +38,8 @@ const ALLOWED: Record<string, readonly string[]> = {
     'bands',
     'model',
     'errors',
-    'random', 'suggest',
+    'random',
+    'suggest',
   ],
 }
 

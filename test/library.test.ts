@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { InvalidParameter, NotFound, TierRestricted } from '../src/errors.js'
+import { openBands } from '../src/library.js'
+import { temporaryFolder } from './support/folder.js'
+import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
+
+describe('the library', () => {
+  it('asks the questions of the command line and gets its answers', async () => {
+    const db = await filled()
+    const bands = await openBands({ db })
+    const pool = { tickers: ['one', 'TWO'], field: 'rsi_zone' }
+    const cases: [unknown, string][] = [
+      [await bands.events({ ticker: 'one', field: 'rsi_zone', limit: 3 }), 'events ONE rsi_zone --limit 3'],
+      [await bands.tally({ ...pool, by: 'ticker' }), 'tally ONE,TWO rsi_zone --by ticker'],
+      [await bands.transitions(pool), 'transitions ONE,TWO rsi_zone'],
+      [await bands.now({ tickers: ['TWO'], timeframe: 'weekly' }), 'now TWO --timeframe weekly'],
+      [await bands.explain({ ticker: 'ONE', field: 'macd_state' }), 'explain ONE macd_state'],
+      [await bands.status(), 'status'],
+    ]
+    await bands.close()
+    for (const [answer, command] of cases) {
+      const words = ['bin/bands.js', ...command.split(' '), '--db', db, '--json']
+      expect(JSON.parse(spawnSync(process.execPath, words).stdout.toString()), command).toEqual(answer)
+    }
+  })
+
+  it('exports rows as they are read', async () => {
+    const bands = await openBands({ db: await filled() })
+    const bars = []
+    for await (const bar of bands.exportBars({ tickers: ['TWO'] })) bars.push(bar)
+    expect(bars).toHaveLength(320)
+    const events = []
+    for await (const event of bands.exportEvents({ tickers: ['ONE'], fields: ['rsi_zone'] })) events.push(event)
+    const { events: known } = await bands.history({ ticker: 'ONE', field: 'rsi_zone' })
+    expect(events.filter(event => event.timeframe === 'daily').map(event => event.date)).toEqual(
+      known.map(event => event.date),
+    )
+    await bands.close()
+  })
+
+  it('answers as of a date and as a tier, and refuses with errors that have a code', async () => {
+    const bands = await openBands({ db: await filled(), tier: 'free', asOf: '2016-06-01' })
+    const page = await bands.events({ ticker: 'ONE', field: 'rsi_zone', limit: 100 })
+    expect(page.query_range).toBe('90d')
+    for (const event of page.events) expect(event.date <= '2016-06-01' && event.aftermath === null).toBe(true)
+    await expect(bands.tally({ tickers: ['ONE'], field: 'rsi_zone' })).rejects.toThrow(TierRestricted)
+    await expect(bands.events({ ticker: 'NONE', field: 'rsi_zone' })).rejects.toThrow(NotFound)
+    await expect(bands.events({ ticker: 'ONE', field: 'rsi' })).rejects.toThrow(InvalidParameter)
+    await expect(bands.tally({ tickers: [], field: 'rsi_zone' })).rejects.toThrow(InvalidParameter)
+    await bands.close()
+    await expect(openBands({ asOf: 'yesterday' })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'as_of' })
+    await expect(openBands({ db: 'missing.db' })).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('is imported by name from ES modules and CommonJS, and touches nothing by that', () => {
+    const home = temporaryFolder()
+    for (const program of [
+      ['--input-type=module', '-e', 'import { openBands } from "bands"; console.log(typeof openBands)'],
+      ['-e', 'console.log(typeof require("bands").openBands)'],
+    ]) {
+      const { stdout, stderr } = spawnSync(process.execPath, program, { env: { HOME: home } })
+      expect([stdout.toString(), stderr.toString()]).toEqual(['function\n', ''])
+    }
+  })
+})
+
+/** A database of two simulated tickers. */
+async function filled(): Promise<string> {
+  const folder = temporaryFolder()
+  const db = join(folder, 'bands.db')
+  const files = ['ONE', 'TWO'].map((name, i) => fileOf(folder, `${name}.csv`, csv(simulatedRows(i + 1, 320))))
+  await imported(db, files)
+  return db
+}

@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest'
+import type { Bands } from '../../src/bands.js'
+import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
+import { FIELDS } from '../../src/fields/index.js'
+import type { Local } from '../../src/local/index.js'
+import { PERFORMANCES, STABILITIES } from '../../src/model/record.js'
+import { TIMEFRAME_NAMES, windowNames } from '../../src/model/timeframe.js'
+import { type Tally, type TallyQuery, tally } from '../../src/study/tally.js'
+import { TALLY_GROUPINGS } from '../../src/study/tally-groups.js'
+import type { TallyWindow } from '../../src/study/tally-window.js'
+import { local, NAMES } from './pool.js'
+
+const RSI = FIELDS.find(field => field.name === 'rsi_zone')!.bands
+const DAILY: TallyQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
+
+describe('a tally', () => {
+  it('adds up: events = n + pending + no history, counts to n, shares to 1', async () => {
+    const bands = await local()
+    for (const timeframe of TIMEFRAME_NAMES) {
+      const result = await tally(bands, { ...DAILY, timeframe, field: 'macd_state' })
+      expect(sum(result.groups.map(group => group.events))).toBe(result.events)
+      for (const row of rowsOf(result)) {
+        expect(row.n + row.pending + row.no_history).toBe(row.events)
+        expect(sum(Object.values(row.counts))).toBe(row.n)
+        expect(row.returns.n).toBe(row.n + row.no_history)
+        if (row.n > 0) expect(sum(Object.values(row.shares).map(Number))).toBeCloseTo(1, 12)
+        if (row.base.reason === null) expect(sum(Object.values(row.base.shares).map(Number))).toBeCloseTo(1, 12)
+      }
+    }
+    await bands.close()
+  })
+
+  it('splits the whole into groups that add up to it, in a sensible order', async () => {
+    const bands = await local()
+    const context = { ticker: NAMES[1]!, field: 'trend_direction' }
+    const vocabularies = { field: RSI, context: FIELDS.find(field => field.name === 'trend_direction')!.bands }
+    const all = await everyEvent(bands)
+    for (const by of TALLY_GROUPINGS) {
+      const { groups, events } = await tally(bands, { ...DAILY, by, context }, vocabularies)
+      expect(events).toBe(all.length)
+      for (const [w, window] of windowNames('daily').entries()) {
+        for (const name of PERFORMANCES) {
+          const counted = sum(groups.map(group => group.windows[w]!.counts[name]))
+          expect(counted).toBe(all.filter(event => event.aftermath?.[window]?.performance === name).length)
+        }
+      }
+      const values = groups.map(group => group.group)
+      expect(new Set(values).size).toBe(values.length)
+      const order: readonly (string | null)[] = {
+        band: RSI,
+        prev_band: RSI,
+        stability: STABILITIES,
+        context: [...vocabularies.context, null],
+        year: [...values].sort(),
+        ticker: NAMES,
+      }[by]
+      expect(values).toEqual(order.filter(value => values.includes(value)))
+    }
+    await bands.close()
+  })
+
+  it('gives a band filter the figures of its group, and the base that the ticker has without it', async () => {
+    const bands = await local()
+    const one = { ...DAILY, tickers: [NAMES[0]!] }
+    const { groups } = await tally(bands, one)
+    for (const group of groups) {
+      const alone = await tally(bands, { ...one, band: group.group! })
+      expect(alone.by).toBeNull()
+      expect(alone.groups).toEqual([{ ...group, group: null }])
+      expect(group.windows.map(row => row.base)).toEqual(groups[0]!.windows.map(row => row.base))
+    }
+    await bands.close()
+  })
+
+  it('keeps to context, after and before, and tells the range it looked at', async () => {
+    const bands = await local()
+    const context = { ticker: NAMES[1]!, field: 'trend_direction', band: 'uptrend' }
+    const [after, before] = [16_300, 16_900]
+    const query = { ...DAILY, tickers: [NAMES[0]!], band: 'oversold', context, after, before }
+    const { tickers: _, ...filter } = query
+    const result = await tally(bands, query)
+    const { events } = await bands.history({ ...filter, ticker: NAMES[0]! })
+    expect(result.events).toBe(events.length)
+    expect(result).toMatchObject({
+      context,
+      after: '2014-08-18',
+      before: '2016-04-09',
+      query_range: '5y',
+      band: 'oversold',
+    })
+    const wide = await tally(bands, { ...DAILY, band: 'oversold' })
+    const { after: rangeStart, as_of } = await bands.history({
+      ticker: NAMES[0]!,
+      field: 'rsi_zone',
+      timeframe: 'daily',
+    })
+    expect(wide).toMatchObject({ after: rangeStart, as_of, before: null })
+    await bands.close()
+  })
+
+  it('is the same for tickers in any order or named twice', async () => {
+    const bands = await local()
+    const straight = await tally(bands, DAILY)
+    expect(await tally(bands, { ...DAILY, tickers: NAMES.toReversed() })).toEqual(straight)
+    expect(await tally(bands, { ...DAILY, tickers: [...NAMES, ...NAMES] })).toEqual(straight)
+    await bands.close()
+  })
+
+  it('gives null with a reason where nothing is known, never 0', async () => {
+    const bands = await local()
+    const nothing = await tally(bands, { ...DAILY, tickers: [NAMES[0]!], band: 'oversold', after: 17_010 })
+    expect(nothing).toMatchObject({ events: 0, groups: [{ group: null, events: 0, warnings: [] }] })
+    for (const row of rowsOf(nothing)) {
+      expect(row).toMatchObject({ n: 0, reason: 'no event', gain: { share: null, low: null, high: null } })
+      expect(Object.values(row.shares)).toEqual(PERFORMANCES.map(() => null))
+      expect(row.returns).toEqual({
+        n: 0,
+        hit_rate: null,
+        mean: null,
+        median: null,
+        p10: null,
+        p90: null,
+        reason: 'no event',
+      })
+      expect(row.base).toMatchObject({ kind: 'measured', n: 0, gain_share: null, returns: { mean: null } })
+      expect(row.base.reason).toBe('no bar in range has such an outcome')
+    }
+    await bands.close()
+  })
+
+  it('warns of few events, of windows that overlap, and of a pool', async () => {
+    const bands = await local()
+    const { groups, warnings } = await tally(bands, DAILY)
+    for (const { windows, warnings: said } of groups) {
+      expect(said.some(text => text.startsWith('Fewer than 10'))).toBe(windows.some(row => row.n < 10))
+      for (const row of windows.filter(row => row.overlapping > 0)) {
+        expect(said.join()).toContain(`${row.window}: ${row.overlapping} of ${row.n + row.no_history}`)
+      }
+    }
+    expect(warnings.join()).toMatch(/Tickers move together/)
+    const rare = await tally(bands, { ...DAILY, band: 'deep_oversold', after: 16_995 })
+    expect(rare.warnings.join()).toMatch(/tickers have no such event: SIM0001/)
+    expect((await tally(bands, { ...DAILY, tickers: [NAMES[0]!] })).warnings).toEqual([])
+    await bands.close()
+  })
+
+  it('is refused on Free, for an unknown ticker, without a ticker, and by a context that is not given', async () => {
+    const free = await local('free')
+    await expect(tally(free, DAILY)).rejects.toThrow(TierRestricted)
+    await expect(tally(withoutPrices(free), DAILY)).rejects.toThrow(/aftermath needs the Plus tier/)
+    await free.close()
+    const bands = await local()
+    await expect(tally(bands, { ...DAILY, tickers: ['SIM0001', 'SIM9'] })).rejects.toThrow(NotFound)
+    await expect(tally(bands, { ...DAILY, tickers: [] })).rejects.toThrow(InvalidParameter)
+    await expect(tally(bands, { ...DAILY, by: 'context' })).rejects.toThrow(/context_ticker/)
+    await bands.close()
+  })
+
+  it('holds bands alone against the theoretical shares where no prices are known', async () => {
+    const bands = await local()
+    const full = rowsOf(await tally(bands, DAILY))
+    rowsOf(await tally(withoutPrices(bands), DAILY)).forEach((row, i) => {
+      expect(row.counts).toEqual(full[i]!.counts)
+      expect(row.pending).toBe(full[i]!.pending + full[i]!.no_history)
+      expect(Object.values(row.base.shares)).toEqual([0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05])
+      expect(row.base).toMatchObject({ kind: 'theoretical', n: null, gain_share: 0.4, reason: null })
+      expect(row.base.returns).toMatchObject({ n: 0, mean: null, reason: 'no prices are known here' })
+      expect(row.returns).toMatchObject({ n: 0, mean: null })
+    })
+    await bands.close()
+  })
+
+  it('is plain JSON', async () => {
+    const bands = await local()
+    const result = await tally(bands, DAILY)
+    expect(JSON.parse(JSON.stringify(result))).toEqual(result)
+    expect(result.schema).toBe('bands.tally/1')
+    await bands.close()
+  })
+})
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+function rowsOf(result: Tally): TallyWindow[] {
+  return result.groups.flatMap(group => group.windows)
+}
+
+async function everyEvent(bands: Local) {
+  const histories = NAMES.map(ticker => bands.history({ ticker, field: 'rsi_zone', timeframe: 'daily' }))
+  return (await Promise.all(histories)).flatMap(history => history.events)
+}
+
+/** The same cache as a server tells of it: the resources of the specification and nothing else. */
+function withoutPrices(bands: Local): Bands {
+  return {
+    events: query => bands.events(query),
+    history: async query => {
+      const history = await bands.history(query)
+      const events = history.events.map(({ returns, percentiles, missing, ...event }) => event)
+      return { ...history, events }
+    },
+    baseline: async () => null,
+    tickers: () => bands.tickers(),
+    close: () => bands.close(),
+  }
+}
