@@ -5,8 +5,8 @@ import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier } from '../model/tier.js'
 import type { Timeframe } from '../model/timeframe.js'
-import { didYouMean, suggest } from '../suggest.js'
 import type { Store } from '../store/store.js'
+import { didYouMean, suggest } from '../suggest.js'
 import { type View, viewOf } from './view.js'
 
 /** A store as one caller sees it: with a tier, and as it stood on a day. What every local question is asked of. */

@@ -27,8 +27,16 @@ export function dayOf(year: number, month: number, date: number): Day | null {
 }
 
 export function formatDay(day: Day): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+  let text = TEXTS.get(day)
+  if (text === undefined) {
+    text = new Date(day * DAY_MS).toISOString().slice(0, 10)
+    TEXTS.set(day, text)
+  }
+  return text
 }
+
+/** The same few thousand dates come up again for every ticker, field and window. */
+const TEXTS = new Map<Day, string>()
 
 /** 0 = Monday .. 6 = Sunday. */
 export function weekdayOf(day: Day): number {

@@ -53,9 +53,14 @@ export async function now(bands: Bands, { tickers, fields, timeframe }: NowQuery
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
   const names = [...new Set(fields)]
   const pairs = tickersInOrder(tickers).flatMap(ticker => names.map(field => ({ ticker, field })))
-  const histories = await concurrently(pairs, pair => bands.history({ ...pair, timeframe }))
-  const { query_range, as_of } = scopeOf(histories, {})
-  return { schema: 'bands.now/1', timeframe, query_range, as_of, states: histories.map(stateOf) }
+  // A history is let go as soon as its state is known: those of a whole market would fill the memory.
+  const answers = await concurrently(pairs, async pair => {
+    const history = await bands.history({ ...pair, timeframe })
+    const { query_range, after, as_of } = history
+    return { query_range, after, as_of, state: stateOf(history) }
+  })
+  const { query_range, as_of } = scopeOf(answers, {})
+  return { schema: 'bands.now/1', timeframe, query_range, as_of, states: answers.map(answer => answer.state) }
 }
 
 function stateOf(history: EventHistory): FieldState {
