@@ -1,0 +1,68 @@
+import { barsToCsv, type SimulatedTicker, type SimulateOptions, simulatedTickers } from '../../feeds/simulate.js'
+import type { SourcedBars } from '../../local/import-report.js'
+import { formatDay } from '../../model/day.js'
+import type { Context } from '../context.js'
+import { count } from '../render/amounts.js'
+import type { Row } from '../render/records.js'
+
+/** Prints simulated bars, ticker by ticker, never all at once. */
+export async function writeSimulated(context: Context, options: SimulateOptions): Promise<void> {
+  let done = 0
+  const tickers = counted(simulatedTickers(options), () => context.step(() => `simulate  ${++done}/${options.count}`))
+  for (const chunk of chunks(tickers, context.format)) await context.out.write(chunk)
+}
+
+/** Puts them into the database. */
+export async function loadSimulated(context: Context, options: SimulateOptions, wait: boolean): Promise<void> {
+  const importer = await context.importer({ wait, make: true })
+  const source = `simulate --seed ${options.seed}`
+  const sourced = function* (): Generator<SourcedBars> {
+    for (const { ticker, bars } of simulatedTickers(options))
+      yield { ticker, bars, prices: 'adjusted', source, format: 'simulated' }
+  }
+  const reports = await importer.put(sourced(), {
+    onProgress: ({ done, of }) => context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
+  })
+  const bars = reports.reduce((sum, report) => sum + report.bars, 0)
+  await context.show({
+    document: () => ({ schema: 'bands.simulate/1', tickers: reports }),
+    columns: ['ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last'],
+    rows: (): Row[] => reports.map(report => ({ ...report })),
+    blocks: () => [{ notes: [`loaded ${count(reports.length, 'simulated ticker')} with ${count(bars, 'bar')}`] }],
+  })
+}
+
+function* chunks(tickers: Iterable<SimulatedTicker>, format: Context['format']): Generator<string> {
+  if (format === null || format === 'csv') {
+    yield* barsToCsv(tickers)
+    return
+  }
+  let first = true
+  if (format === 'json') yield '['
+  for (const ticker of tickers) {
+    const lines = barObjects(ticker).map(bar => JSON.stringify(bar))
+    if (format === 'ndjson') yield lines.map(line => `${line}\n`).join('')
+    else yield (first ? '' : ',') + lines.join(',')
+    first = false
+  }
+  if (format === 'json') yield ']\n'
+}
+
+function barObjects({ ticker, bars }: SimulatedTicker): Row[] {
+  return Array.from(bars.days, (day, i) => ({
+    ticker,
+    date: formatDay(day),
+    open: bars.open[i],
+    high: bars.high[i],
+    low: bars.low[i],
+    close: bars.close[i],
+    volume: Number.isNaN(bars.volume[i]!) ? null : bars.volume[i],
+  }))
+}
+
+function* counted<T>(items: Iterable<T>, each: () => void): Generator<T> {
+  for (const item of items) {
+    each()
+    yield item
+  }
+}

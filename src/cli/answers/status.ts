@@ -1,0 +1,76 @@
+import type { Status, TickerStatus } from '../../local/status.js'
+import type { Answer } from '../output.js'
+import { count, whole } from '../render/amounts.js'
+import type { Row } from '../render/records.js'
+import type { Cell, Table } from '../render/table.js'
+
+/** How fresh and how whole the loaded data is. */
+export function statusAnswer(found: Status): Answer {
+  return {
+    document: () => found,
+    columns: [
+      'ticker',
+      'asset_class',
+      'prices',
+      'bars',
+      'weekly_bars',
+      'first',
+      'last',
+      'behind',
+      'events',
+      'gaps',
+      'source',
+      'format',
+      'imported_at',
+    ],
+    rows: (): Row[] => found.tickers.map(ticker => ({ ...ticker, gaps: ticker.gaps.length })),
+    blocks: () => [{ title: title(found), table: tickerTable(found.tickers), notes: notes(found) }],
+  }
+}
+
+function title({ database, tickers, bars, events, first, last }: Status): string[] {
+  const range = first === null ? 'no bars' : `${first} to ${last}`
+  return [database, count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event'), range]
+}
+
+function tickerTable(tickers: readonly TickerStatus[]): Table {
+  return {
+    columns: [
+      { title: 'TICKER' },
+      { title: 'BARS', align: 'right', spare: 4 },
+      { title: 'WEEKS', align: 'right', spare: 7 },
+      { title: 'FIRST', spare: 3 },
+      { title: 'LAST' },
+      { title: 'BEHIND', align: 'right', spare: 1 },
+      { title: 'GAPS', align: 'right', spare: 2 },
+      { title: 'EVENTS', align: 'right', spare: 6 },
+      { title: 'PRICES', spare: 5 },
+      { title: 'SOURCE', spare: 8 },
+    ],
+    rows: tickers.map((ticker): Cell[] => [
+      ticker.ticker,
+      whole(ticker.bars),
+      whole(ticker.weekly_bars),
+      ticker.first,
+      ticker.last,
+      `${ticker.behind}d`,
+      whole(ticker.gaps.length),
+      whole(ticker.events),
+      ticker.prices,
+      ticker.source,
+    ]),
+  }
+}
+
+function notes({ bytes, schema_version, definitions, definitions_current, as_of, tickers }: Status): string[] {
+  const lines = [
+    `${(bytes / 1e6).toFixed(1)} MB, schema ${schema_version}, definitions ${definitions}${definitions_current ? '' : ': of another version, run bands rebuild'}`,
+  ]
+  if (as_of !== null) lines.push(`as of ${as_of}: what came later is not counted`)
+  const gap = tickers
+    .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))
+    .sort((a, b) => b.days - a.days)[0]
+  if (gap !== undefined)
+    lines.push(`longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`)
+  return lines
+}

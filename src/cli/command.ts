@@ -1,0 +1,20 @@
+import type { Context } from './context.js'
+import type { Format } from './format.js'
+import type { Given } from './given.js'
+
+/** Flags as commander reads them (`--limit <N>`), what it does, and whether it may be given several times. */
+export type OptionSpec = readonly [flags: string, about: string, times?: 'repeatable']
+
+/** One command of the terminal: what can be said, and what happens then. */
+export interface Command {
+  /** `<TICKER>` and what it is, in order; `[X]` may be left out, `[X...]` takes the rest. */
+  readonly arguments?: readonly (readonly [name: string, about: string])[]
+  readonly options?: readonly OptionSpec[]
+  /** Whole command lines that work on the sample; shown first in the help. */
+  readonly examples: readonly string[]
+  /** What `--output` may be; the four of every question unless given. */
+  readonly outputs?: readonly Format[]
+  /** Longer words for the end of the help. */
+  readonly notes?: readonly string[]
+  run(context: Context, given: Given): Promise<void>
+}

@@ -1,0 +1,40 @@
+import { fieldNamed } from '../../fields/index.js'
+import { parseEvents } from '../../query/parse.js'
+import { tally } from '../../study/tally.js'
+import { eventsAnswer } from '../answers/events.js'
+import { tallyAnswer } from '../answers/tally.js'
+import type { Command } from '../command.js'
+import type { Answer } from '../output.js'
+
+const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
+const WORDS = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
+
+export const command: Command = {
+  examples: ['bands demo'],
+  notes: ['Answers from the bundled sample, whatever database there is.'],
+  async run(context) {
+    const bands = await context.sample()
+    const query = parseEvents(SEARCH)
+    const history = await bands.history(query)
+    const style = { wide: false, returns: false }
+    const events = eventsAnswer(history, query, history.events.slice(-query.limit).reverse(), style)
+    const { ticker, limit: _limit, ...filter } = query
+    const counted = await tally(bands, { ...filter, tickers: [ticker] }, { field: fieldNamed(query.field)!.bands })
+    await context.show(demoAnswer(events, tallyAnswer(counted)))
+  },
+}
+
+/** The two answers one after the other, each under the line that asks for it; as rows, the events alone. */
+function demoAnswer(events: Answer, counted: Answer): Answer {
+  return {
+    document: () => ({ schema: 'bands.demo/1', events: events.document(), tally: counted.document() }),
+    columns: events.columns,
+    rows: events.rows,
+    blocks: async screen => [
+      { notes: [`$ bands events ${WORDS}`] },
+      ...(await events.blocks(screen)),
+      { notes: [`$ bands tally ${WORDS}`] },
+      ...(await counted.blocks(screen)),
+    ],
+  }
+}

@@ -1,0 +1,21 @@
+import type { Command } from '../command.js'
+import { count } from '../render/amounts.js'
+
+export const command: Command = {
+  options: [['--wait', 'wait while another process is writing']],
+  examples: ['bands rebuild', 'bands rebuild --wait'],
+  notes: ['For a database that another version of the definitions has derived; the bars stay as they are.'],
+  async run(context, given) {
+    const importer = await context.importer({ wait: given.flag('wait') })
+    const tickers = await importer.rebuild(({ done, of }) =>
+      context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
+    )
+    const row = { database: importer.store.location, tickers }
+    await context.show({
+      document: () => ({ schema: 'bands.rebuild/1', ...row }),
+      columns: ['database', 'tickers'],
+      rows: () => [row],
+      blocks: () => [{ notes: [`derived ${count(tickers, 'ticker')} again from the bars`] }],
+    })
+  },
+}

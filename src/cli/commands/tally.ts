@@ -1,0 +1,39 @@
+import { fieldNamed } from '../../fields/index.js'
+import { tally } from '../../study/tally.js'
+import { TALLY_GROUPINGS } from '../../study/tally-groups.js'
+import { tallyAnswer, tallyHints } from '../answers/tally.js'
+import type { Command } from '../command.js'
+import { FILTERS } from '../options.js'
+import { tallyQuery } from '../tally-query.js'
+import { watched } from '../watched.js'
+
+export const command: Command = {
+  arguments: [
+    ['[TICKER]', 'a ticker, or several with commas; left out with --tickers or --all'],
+    ['[FIELD]', 'a band field (bands fields)'],
+  ],
+  options: [
+    ...FILTERS,
+    ['--tickers <TICKERS>', 'pool these: A,B, @FILE, or - for standard input', 'repeatable'],
+    ['--all', 'pool every ticker that is loaded'],
+    ['--by <WHAT>', `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`],
+    ['--fail-empty', 'exit with 3 when no event matches'],
+  ],
+  examples: [
+    'bands tally AAPL rsi_zone --band oversold',
+    'bands tally AAPL rsi_zone --band oversold --by stability',
+    'bands tally rsi_zone --all --band oversold --by ticker --csv',
+    'bands tally AAPL macd_state --context-ticker GSPC --context-field trend_direction --by context',
+  ],
+  async run(context, given) {
+    const { query, context: other } = await tallyQuery(context, given)
+    const bandsOf = (field: string | undefined): readonly string[] => fieldNamed(field ?? '')?.bands ?? []
+    const found = await tally(watched(await context.bands(), context, 'tally'), query, {
+      field: bandsOf(query.field),
+      context: bandsOf(other),
+    })
+    await context.show(tallyAnswer(found))
+    await context.hint(...tallyHints(found))
+    if (found.events === 0 && given.flag('fail-empty')) context.outcome = 3
+  },
+}

@@ -1,0 +1,141 @@
+import { BandsError, type ErrorCode, InvalidParameter, NotFound, StorageError, TierRestricted } from '../errors.js'
+import { isColoured } from './colour.js'
+import { wantsDebug } from './config.js'
+import type { Context } from './context.js'
+import { paintFor } from './render/paint.js'
+import { printable } from './render/printable.js'
+import { wrap } from './render/wrap.js'
+import { asTyped, quotedWord, retyped } from './retype.js'
+import { widthOf } from './terminal.js'
+import type { World } from './world.js'
+
+/** What an error costs. */
+export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
+  invalid_parameter: 2,
+  not_found: 3,
+  unauthorized: 4,
+  tier_restricted: 4,
+  bad_data: 5,
+  storage: 6,
+  config: 6,
+  busy: 8,
+}
+
+export const UNFORESEEN = 1
+
+/** Tells an error on stderr, for a person or as one line of JSON, and returns the exit code. */
+export async function report(
+  thrown: unknown,
+  argv: readonly string[],
+  world: World,
+  context?: Context,
+): Promise<number> {
+  const error = known(thrown)
+  const debug = wantsDebug(argv.includes('--debug'), world.env)
+  // One line is what a machine reads; nothing may follow it.
+  if (wantsJson(argv)) context?.hush()
+  const lines = wantsJson(argv)
+    ? [JSON.stringify({ ...machineForm(error), ...(debug ? { stack: stackOf(thrown) } : {}) })]
+    : await humanForm(error, argv, world, context)
+  if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
+  await world.err.write(lines.map(line => `${line}\n`).join('')).catch(() => {})
+  return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN
+}
+
+function machineForm(error: Error): Record<string, unknown> {
+  if (error instanceof BandsError) return { error: error.code, message: error.message, ...error.payload() }
+  return { error: 'internal', message: error.message }
+}
+
+/** Asked for before or in spite of the slip that is being told. */
+function wantsJson(argv: readonly string[]): boolean {
+  return argv.some(
+    (word, i) =>
+      /^(--output=)?(--json|--ndjson|json|ndjson)$/.test(word) && (word.startsWith('--') || argv[i - 1] === '--output'),
+  )
+}
+
+async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
+  const width = widthOf(world.err, world.env)
+  const paint = await paintFor(isColoured(context?.config.colour ?? 'auto', world.env, world.err.terminal))
+  const [first = '', ...more] = printable(asTyped(error.message)).split('\n')
+  const help = (await helpLines(error, argv, context)).filter(([, text]) => text !== '')
+  const label = Math.max(7, ...help.map(([name]) => name.length + 2))
+  return [
+    ...wrap(`error: ${first}`, width).map((line, i) => (i === 0 ? line.replace(/^error:/, paint.bad('error:')) : line)),
+    ...more,
+    ...help.flatMap(([name, text]) =>
+      wrap(printable(text), width - label - 2).map(
+        (line, i) => `  ${(i === 0 ? `${name}:` : '').padEnd(label)}${line}`,
+      ),
+    ),
+  ]
+}
+
+/** What is allowed, and a line that can be pasted. */
+async function helpLines(error: Error, argv: readonly string[], context?: Context): Promise<[string, string][]> {
+  if (error instanceof InvalidParameter) return parameterHelp(error, argv)
+  if (error instanceof NotFound) return notFoundHelp(error, argv, context)
+  if (error instanceof TierRestricted) {
+    const upgrade = String(error.payload().upgrade_url)
+    return [
+      ['upgrade', upgrade],
+      ['locally', argv.some(word => word.startsWith('--tier')) ? 'leave out --tier' : 'unset BANDS_TIER'],
+    ]
+  }
+  if (error instanceof BandsError) return []
+  return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
+}
+
+function parameterHelp({ offence, message }: InvalidParameter, argv: readonly string[]): [string, string][] {
+  const { param, value, allowed = [], suggestions = [] } = offence
+  const retry = suggestions[0] === undefined ? null : retyped(argv, String(value), suggestions[0])
+  const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
+  const listed = typeof allowed === 'string' || message.includes(allowed.join(', ')) ? '' : allowed.join(' ')
+  return [
+    [LABELS[param] ?? 'allowed', listed],
+    ['usage', usage],
+    ['try', retry ?? helpLine(argv)],
+  ]
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  band: 'bands',
+  context_band: 'bands',
+  field: 'fields',
+  context_field: 'fields',
+  option: 'options',
+  command: 'commands',
+}
+
+async function notFoundHelp(error: NotFound, argv: readonly string[], context?: Context): Promise<[string, string][]> {
+  const tickers = context?.opened == null ? [] : ((await context.opened.local.tickers()) ?? [])
+  const word = quotedWord(error.message)
+  const retry = error.suggestions[0] === undefined || word === null ? null : retyped(argv, word, error.suggestions[0])
+  const shown = tickers.slice(0, 24).join(' ')
+  return [
+    ['here', tickers.length > 24 ? `${shown} and ${tickers.length - 24} more (bands tickers)` : shown],
+    ['try', retry ?? ''],
+    ['load more', tickers.length > 0 ? 'bands import FILE.csv' : ''],
+  ]
+}
+
+function helpLine(argv: readonly string[]): string {
+  const command = argv.find(word => /^[a-z]+$/.test(word))
+  return command === undefined ? 'bands --help' : `bands ${command} --help`
+}
+
+/** A fault of this machine's files that no room has put into words. */
+function known(thrown: unknown): Error {
+  if (!(thrown instanceof Error)) return new Error(String(thrown))
+  const { code, syscall, path } = thrown as NodeJS.ErrnoException
+  if (thrown instanceof BandsError || syscall === undefined || path === undefined) return thrown
+  if (code === 'ENOENT') return new NotFound(`there is no file ${path}.`)
+  return new StorageError(thrown.message, { cause: thrown })
+}
+
+function stackOf(thrown: unknown): string {
+  const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+  const cause = thrown instanceof Error && thrown.cause !== undefined ? `\ncaused by ${stackOf(thrown.cause)}` : ''
+  return stack + cause
+}

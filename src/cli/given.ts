@@ -1,0 +1,41 @@
+/** What was typed: arguments by place, options by their long name without dashes. */
+export class Given {
+  readonly #arguments: readonly unknown[]
+  readonly #options: Readonly<Record<string, unknown>>
+
+  constructor(args: readonly unknown[], options: Readonly<Record<string, unknown>>) {
+    this.#arguments = args
+    this.#options = options
+  }
+
+  argument(place: number): string | undefined {
+    const value = this.#arguments[place]
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** The words of a `[X...]` argument. */
+  rest(place: number): string[] {
+    const value = this.#arguments[place]
+    return Array.isArray(value) ? value.map(String) : []
+  }
+
+  text(option: string): string | undefined {
+    const value = this.#options[camelCased(option)]
+    return typeof value === 'string' ? value : undefined
+  }
+
+  flag(option: string): boolean {
+    return this.#options[camelCased(option)] === true
+  }
+
+  /** Values of a repeatable option, each of which may be several separated by commas. */
+  list(option: string): string[] {
+    const value = this.#options[camelCased(option)]
+    const texts = Array.isArray(value) ? value.map(String) : []
+    return texts.flatMap(text => text.split(',')).filter(text => text !== '')
+  }
+}
+
+function camelCased(option: string): string {
+  return option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,67 @@
+import type { Entry } from './catalogue.js'
+import type { Command, OptionSpec } from './command.js'
+import { GLOBAL_OPTIONS } from './options.js'
+import { wrap } from './render/wrap.js'
+import { usage } from './slips.js'
+
+/** What `bands` alone says; under 24 lines, examples first. */
+export const TOP_HELP = `bands: when did a stock change band, and what followed?
+
+  bands events AAPL rsi_zone --band oversold       list the transitions
+  bands tally AAPL rsi_zone --band oversold        count what followed
+  bands events AAPL rsi_zone --json | jq '.events[0]'
+
+Ask       events  tally  now  transitions  explain  show  export
+Data      import  simulate  tickers  status  verify  rebuild  remove
+Find out  fields  doctor  demo
+
+Options of every command
+  --json | --ndjson | --csv     machine output    --tier free|plus|pro
+  --output FORMAT               the same by name  --as-of DATE
+  --color auto|always|never     -q quiet          --db FILE
+  --progress auto|plain|none    --debug           --version
+
+bands COMMAND --help: examples and every option.
+`
+
+/** Examples, then arguments, then every option. */
+export function helpOf(entry: Entry, command: Command, width: number): string {
+  const blocks = [
+    `bands ${entry.name}: ${entry.summary}\n`,
+    command.examples.map(line => `  ${line}\n`).join(''),
+    `Usage: ${usage(entry, command)} [options]\n${list(
+      (command.arguments ?? []).map(([name, about]) => [name.replace(/[<>[\].]/g, ''), about]),
+      width,
+    )}`,
+    section('Options', command.options ?? [], width),
+    section('Options of every command', GLOBAL_OPTIONS, width),
+    ...[...(command.notes ?? []), PROMISE].map(note =>
+      wrap(note, width)
+        .map(line => `${line}\n`)
+        .join(''),
+    ),
+  ]
+  return blocks.filter(block => block !== '').join('\n')
+}
+
+const PROMISE = 'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'
+
+function section(title: string, specs: readonly OptionSpec[], width: number): string {
+  if (specs.length === 0) return ''
+  const items = specs.map(([flags, about, times]): [string, string] => [
+    flags.replace(/[<>]/g, ''),
+    times === 'repeatable' ? `${about} (several: again, or with commas)` : about,
+  ])
+  return `${title}\n${list(items, width)}`
+}
+
+function list(items: readonly (readonly [string, string])[], width: number): string {
+  const term = Math.max(0, ...items.map(([name]) => name.length))
+  return items
+    .map(([name, about]) => {
+      const [first = '', ...rest] = wrap(about, Math.max(20, width - term - 4))
+      const lines = [`  ${name.padEnd(term)}  ${first}`, ...rest.map(line => `${' '.repeat(term + 4)}${line}`)]
+      return lines.map(line => `${line.trimEnd()}\n`).join('')
+    })
+    .join('')
+}

@@ -1,0 +1,41 @@
+import { readConfig } from './config.js'
+import { Context, Stopped } from './context.js'
+import { QUESTION_OUTPUTS } from './format.js'
+import { formatOf } from './output.js'
+import { parseWords } from './program.js'
+import { ClosedPipe } from './stream.js'
+import { processWorld, type World } from './world.js'
+
+/** argv without node and script → exit code. The only place where an error ends, and where a code is decided. */
+export async function main(argv: readonly string[], world: World = processWorld()): Promise<number> {
+  const run: { context?: Context } = {}
+  try {
+    return await answer(argv, world, run)
+  } catch (error) {
+    return await failed(error, argv, world, run.context)
+  } finally {
+    // What went wrong was told already; a reader that has gone, or a lock that is lost, changes nothing.
+    await run.context?.close().catch(() => {})
+  }
+}
+
+async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
+  const request = await parseWords(argv)
+  if (request === 'version' || request === 'help' || 'helpFor' in request) {
+    const { textFor } = await import('./information.js')
+    await world.out.write(textFor(request, Math.min(100, world.out.columns() ?? 80)))
+    return 0
+  }
+  const { command, given, globals } = request
+  const config = readConfig(globals, world.env)
+  run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS))
+  await command.run(run.context, given)
+  return run.context.outcome
+}
+
+async function failed(error: unknown, argv: readonly string[], world: World, context?: Context): Promise<number> {
+  if (error instanceof ClosedPipe) return 0
+  if (error instanceof Stopped) return error.signal === 'SIGINT' ? 130 : 143
+  const { report } = await import('./errors.js')
+  return report(error, argv, world, context)
+}

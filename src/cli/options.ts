@@ -1,0 +1,45 @@
+import type { OptionSpec } from './command.js'
+
+/** Options of every command; they may stand before or after it. */
+export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
+  ['--output <FORMAT>', 'table, json, ndjson or csv; a table unless given'],
+  ['--json', 'short for --output json'],
+  ['--ndjson', 'short for --output ndjson: one JSON object a line'],
+  ['--csv', 'short for --output csv'],
+  ['--db <FILE>', 'the database to use (BANDS_DB)'],
+  ['--tier <TIER>', 'answer as free, plus or pro; pro unless given (BANDS_TIER)'],
+  ['--as-of <DATE>', 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'],
+  ['--color <WHEN>', 'auto, always or never'],
+  ['--progress <HOW>', 'auto, plain (a line every ten seconds) or none'],
+  ['-q, --quiet', 'no hints and no progress'],
+  ['--debug', 'show the stack of an error (BANDS_DEBUG)'],
+  ['-V, --version', 'print the version'],
+]
+
+export const TICKER = ['<TICKER>', 'a ticker that is loaded (bands tickers); case does not matter'] as const
+export const FIELD = ['<FIELD>', 'a band field (bands fields)'] as const
+
+export const TIMEFRAME: OptionSpec = ['--timeframe <NAME>', 'daily or weekly; daily unless given']
+
+/** What narrows events, in the spelling of the specification's parameters. */
+export const FILTERS: readonly OptionSpec[] = [
+  TIMEFRAME,
+  ['--band <BAND>', 'only events that enter this band'],
+  ['--before <DATE>', 'only events before this day'],
+  ['--after <DATE>', 'only events after this day'],
+  ['--context-ticker <TICKER>', 'only events while this second ticker was in a band'],
+  ['--context-field <FIELD>', 'the field that is looked at there'],
+  ['--context-band <BAND>', 'the band it was in on the date of the event'],
+]
+
+/** Parameter of the specification → option. */
+export const FILTER_PARAMETERS = [
+  'timeframe',
+  'band',
+  'limit',
+  'before',
+  'after',
+  'context_ticker',
+  'context_field',
+  'context_band',
+] as const

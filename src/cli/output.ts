@@ -1,0 +1,52 @@
+import { InvalidParameter } from '../errors.js'
+import { wordValue } from '../query/values.js'
+import type { Format } from './format.js'
+import type { Given } from './given.js'
+import type { Screen } from './render/layout.js'
+import type { Row } from './render/records.js'
+import type { Block } from './render/table.js'
+import type { Stream } from './stream.js'
+
+/** One result in all the forms in which it can be written. */
+export interface Answer {
+  /** The JSON document. */
+  document(): unknown
+  /** Columns of CSV, and one object a row for NDJSON and CSV. */
+  columns: readonly string[]
+  rows(): Iterable<Row>
+  /** For people. */
+  blocks(screen: Screen): readonly Block[] | Promise<readonly Block[]>
+}
+
+/** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */
+export function formatOf(globals: Given, allowed: readonly Format[]): Format | null {
+  const asked = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))
+  const named = globals.text('output')
+  if (named !== undefined) asked.add(named)
+  const [format, other] = asked
+  if (format === undefined) return null
+  if (other !== undefined)
+    throw new InvalidParameter(`output is asked for as ${[...asked].join(' and as ')}; choose one.`, {
+      param: 'output',
+    })
+  return wordValue('output', format, allowed)
+}
+
+/** Writes an answer to a stream in one format. */
+export async function write(answer: Answer, format: Format | null, out: Stream, screen: () => Promise<Screen>) {
+  if (format === 'json') return out.write(json(answer.document(), out.terminal))
+  if (format === 'ndjson' || format === 'csv') {
+    const { csv, ndjson } = await import('./render/records.js')
+    const chunks = format === 'csv' ? csv(answer.columns, answer.rows()) : ndjson(answer.rows())
+    for (const chunk of chunks) await out.write(chunk)
+    return
+  }
+  const { laidOut } = await import('./render/layout.js')
+  const drawnFor = await screen()
+  return out.write(await laidOut(await answer.blocks(drawnFor), drawnFor))
+}
+
+/** One document, one newline at its end; pretty where a person reads. */
+export function json(document: unknown, pretty: boolean): string {
+  return `${JSON.stringify(document, null, pretty ? 2 : undefined)}\n`
+}

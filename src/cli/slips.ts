@@ -1,0 +1,75 @@
+import type { CommanderError } from 'commander'
+import { InvalidParameter } from '../errors.js'
+import { didYouMean, suggest } from '../suggest.js'
+import { CATALOGUE, type Entry } from './catalogue.js'
+import type { Command } from './command.js'
+import { GLOBAL_OPTIONS } from './options.js'
+
+interface Heard {
+  entry?: Entry
+  command?: Command
+}
+
+/** What commander could not understand, as an error that names the word and the nearest one that exists. */
+export function slip(error: CommanderError, argv: readonly string[], { entry, command }: Heard): InvalidParameter {
+  const word = /'([^']*)'/.exec(error.message)?.[1] ?? ''
+  switch (error.code) {
+    case 'commander.unknownCommand':
+      return unknown('command', word, names(), words => suggest(words, names()))
+    case 'commander.unknownOption':
+      return unknownOption(word.split('=')[0]!, command, entry)
+    case 'commander.missingArgument':
+      return missing(`${word} is missing.`, word.toLowerCase(), entry, command)
+    case 'commander.optionMissingArgument':
+      return new InvalidParameter(`${word.split(' ').find(flag => flag.startsWith('--'))} needs a value.`, {
+        param: word.split(' ')[0]!.replace(/^-+/, ''),
+      })
+    case 'commander.excessArguments':
+      return tooMany(argv, entry, command)
+    default:
+      return new InvalidParameter(error.message.replace(/^error: /, ''), { param: 'arguments' })
+  }
+}
+
+function names(): string[] {
+  return CATALOGUE.map(entry => entry.name)
+}
+
+function unknownOption(typed: string, command: Command | undefined, entry: Entry | undefined): InvalidParameter {
+  const allowed = [...(command?.options ?? []), ...GLOBAL_OPTIONS].map(([flags]) => /--[\w-]+/.exec(flags)![0])
+  const bare = allowed.map(name => name.slice(2))
+  const near = (word: string): string[] => suggest(word.replace(/^-+/, ''), bare).map(name => `--${name}`)
+  return unknown(`option`, typed, [...allowed, '--help'], near, entry === undefined ? '' : ` of ${entry.name}`)
+}
+
+function unknown(
+  param: string,
+  value: string,
+  allowed: readonly string[],
+  near: (word: string) => string[],
+  where = '',
+): InvalidParameter {
+  const suggestions = near(value)
+  const message = `there is no ${param} ${JSON.stringify(value)}${where}.${didYouMean(suggestions)}`
+  return new InvalidParameter(message, { param, value, allowed, suggestions })
+}
+
+function missing(message: string, param: string, entry?: Entry, command?: Command): InvalidParameter {
+  return new InvalidParameter(message, { param, allowed: usage(entry, command) })
+}
+
+function tooMany(argv: readonly string[], entry?: Entry, command?: Command): InvalidParameter {
+  const takes = command?.arguments?.length ?? 0
+  const what = takes === 0 ? 'no arguments' : takes === 1 ? 'one argument' : `${takes} arguments`
+  const message = `${entry?.name ?? 'bands'} takes ${what}; there are more words here.`
+  return new InvalidParameter(message, { param: 'arguments', value: argv.join(' '), allowed: usage(entry, command) })
+}
+
+export function usage(entry?: Entry, command?: Command): string {
+  return ['bands', entry?.name ?? 'COMMAND', ...(command?.arguments ?? []).map(([name]) => plainName(name))].join(' ')
+}
+
+/** `<TICKER>` → `TICKER`; `[DATE]` stays. */
+function plainName(name: string): string {
+  return name.replace(/[<>]/g, '')
+}

@@ -1,0 +1,33 @@
+import { InvalidParameter } from '../errors.js'
+import { wordValue } from '../query/values.js'
+import type { TallyQuery } from '../study/tally.js'
+import { TALLY_GROUPINGS } from '../study/tally-groups.js'
+import type { Context } from './context.js'
+import type { Given } from './given.js'
+import { historyQuery } from './query.js'
+import { namedTickers } from './tickers.js'
+
+/**
+ * `tally TICKER FIELD`, or `tally FIELD` where --tickers or --all say which. `context` is the second ticker's field.
+ * Throws InvalidParameter.
+ */
+export async function tallyQuery(
+  context: Context,
+  given: Given,
+): Promise<{ query: TallyQuery; context: string | undefined }> {
+  const pooled = given.list('tickers').length > 0 || given.flag('all')
+  const [first, second] = [given.argument(0), given.argument(1)]
+  const [ticker, field] = pooled && second === undefined ? [undefined, first] : [first, second]
+  if (field === undefined || (ticker === undefined && !pooled)) {
+    const missing = field === undefined ? 'FIELD' : 'TICKER'
+    const allowed = 'bands tally TICKER FIELD, or bands tally FIELD --tickers A,B, or bands tally FIELD --all'
+    throw new InvalidParameter(`${missing} is missing.`, { param: missing.toLowerCase(), allowed })
+  }
+  const tickers = await namedTickers([...(ticker?.split(',') ?? []), ...given.list('tickers')], context.world)
+  if (given.flag('all')) tickers.push(...((await (await context.bands()).tickers()) ?? []))
+  const { ticker: _one, ...filter } = historyQuery(given, tickers[0] ?? 'A', field)
+  const query: TallyQuery = { ...filter, tickers }
+  const by = given.text('by')
+  if (by !== undefined) query.by = wordValue('by', by, TALLY_GROUPINGS)
+  return { query, context: filter.context?.field }
+}

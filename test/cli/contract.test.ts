@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CATALOGUE } from '../../src/cli/catalogue.js'
+import { TOP_HELP } from '../../src/cli/help.js'
+import { GLOBAL_OPTIONS } from '../../src/cli/options.js'
+import { parseWords } from '../../src/cli/program.js'
+import { BARS, type Lent, type Ran, scratch, typed } from './support/run.js'
+
+const folder = scratch()
+const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
+  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
+
+beforeAll(async () => {
+  await ask(`import ${BARS}`)
+})
+afterAll(folder.remove)
+
+/** A line for every command, without an output format; each may be run again and again. */
+const LINES: Readonly<Record<string, string>> = {
+  events: 'events AAPL rsi_zone --band oversold',
+  tally: 'tally AAPL rsi_zone --band oversold',
+  now: 'now',
+  transitions: 'transitions AAPL rsi_zone',
+  explain: 'explain AAPL rsi_zone 2018-02-08',
+  show: 'show AAPL rsi_zone',
+  export: 'export events --ticker AAPL --field rsi_zone --timeframe weekly',
+  import: `import ${BARS}`,
+  simulate: 'simulate 2 --bars 20',
+  tickers: 'tickers',
+  status: 'status',
+  verify: 'verify',
+  rebuild: 'rebuild',
+  remove: 'remove SIM0001',
+  fields: 'fields',
+  doctor: 'doctor',
+  demo: 'demo',
+}
+
+test('the catalogue names each command once', () => {
+  const names = CATALOGUE.map(entry => entry.name)
+  expect(new Set(names).size).toBe(names.length)
+  for (const name of names) expect(LINES).toHaveProperty(name)
+})
+
+describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', (name, entry) => {
+  const line = LINES[name]!
+  beforeAll(async () => {
+    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+  })
+
+  test('writes one JSON document and a newline to stdout with --json, before or after the command', async () => {
+    const ran = await ask(`${line} --json`)
+    expect(ran.code).toBe(0)
+    expect(() => JSON.parse(ran.out)).not.toThrow()
+    expect(ran.out.endsWith('\n')).toBe(true)
+    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    const before = await ask(`--json ${line}`)
+    if (!['import', 'status', 'doctor', 'tickers', 'rebuild'].includes(name)) expect(before.out).toBe(ran.out)
+  })
+
+  test.each([
+    ['on a terminal', { terminal: 80 }],
+    ['with NO_COLOR', { env: { NO_COLOR: '1' } }],
+    ['with FORCE_COLOR', { env: { FORCE_COLOR: '1' } }],
+    ['on a dumb terminal', { terminal: 80, env: { TERM: 'dumb' } }],
+  ] as [string, Lent][])('writes JSON that parses %s', async (_, lent) => {
+    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    const ran = await ask(`${line} --json`, lent)
+    expect(ran.out).not.toContain('\u001b')
+    expect(() => JSON.parse(ran.out)).not.toThrow()
+  })
+
+  test('writes NDJSON and CSV that parse', async () => {
+    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    const lines = (await ask(`${line} --ndjson`)).out.split('\n').filter(text => text !== '')
+    for (const text of lines.slice(0, 50)) expect(() => JSON.parse(text)).not.toThrow()
+    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    const [header = '', ...rows] = (await ask(`${line} --csv`)).out.trimEnd().split('\n')
+    expect(header).toMatch(/^[a-z][\w,]*$/)
+    for (const row of rows.slice(0, 50))
+      if (!row.includes('"')) expect(row.split(',')).toHaveLength(header.split(',').length)
+  })
+
+  test('explains itself with examples first and every option', async () => {
+    const command = await entry.load()
+    const { code, out } = await ask(`${name} --help`)
+    expect(code).toBe(0)
+    expect(out.startsWith(`bands ${name}: ${entry.summary}\n\n  ${command.examples[0]}\n`)).toBe(true)
+    for (const [flags] of [...(command.options ?? []), ...GLOBAL_OPTIONS])
+      expect(out).toContain(/--[\w-]+/.exec(flags)![0])
+    expect((await ask(`help ${name}`)).out).toBe(out)
+  })
+
+  test('gives examples that are understood', async () => {
+    for (const example of (await entry.load()).examples) {
+      const own = example.split('|').find(part => /^ *bands /.test(part))!
+      expect(await parseWords(own.trim().split(/ +/).slice(1))).toMatchObject({ name })
+    }
+  })
+})
+
+describe('the top', () => {
+  test('is under 24 lines of at most 80 columns, and names every command', () => {
+    expect(TOP_HELP.split('\n').length).toBeLessThanOrEqual(24)
+    for (const line of TOP_HELP.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    for (const { name } of CATALOGUE) expect(TOP_HELP).toMatch(new RegExp(`\\b${name}\\b`))
+  })
+
+  test.each(['', '--help', '-h', 'help', '--json', '-q'])('is what bands %s prints', async line => {
+    expect(await ask(line)).toEqual({ code: 0, out: TOP_HELP, err: '' })
+  })
+
+  test('gives examples that are understood', async () => {
+    const examples = TOP_HELP.match(/^ {2}bands .*$/gm)!
+    expect(examples.length).toBeGreaterThan(1)
+    for (const example of examples) {
+      const words = example.split('|')[0]!.trim().split(/ {3,}/)[0]!.split(/ +/).slice(1)
+      await expect(parseWords(words)).resolves.toHaveProperty('command')
+    }
+  })
+
+  test('tells the version of the package', async () => {
+    expect((await ask('--version')).out).toMatch(/^bands \d+\.\d+\.\d+\n$/)
+    expect((await ask('events AAPL rsi_zone -V')).out).toMatch(/^bands \d+\.\d+\.\d+\n$/)
+  })
+})

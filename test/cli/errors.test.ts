@@ -1,0 +1,327 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import Database from 'better-sqlite3'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EXIT_CODES } from '../../src/cli/errors.js'
+import { main } from '../../src/cli/main.js'
+import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+
+const folder = scratch()
+const db = folder.file('bands.db')
+const env = { BANDS_DB: db }
+const ask = (line: string, lent: Lent = {}): Promise<Ran> => typed(line, { ...lent, env: { ...env, ...lent.env } })
+
+beforeAll(async () => {
+  expect((await ask(`import ${BARS}`)).code).toBe(0)
+})
+afterAll(folder.remove)
+
+describe('every exit code is met', () => {
+  test.each([
+    'events AAPL rsi_zone',
+    'events AAPL rsi_zone --band deep_oversold --after 2018-05-10',
+    '--help',
+    '',
+    '--version',
+    'help events',
+  ])('0: bands %s', async line => {
+    expect((await ask(line)).code).toBe(0)
+  })
+
+  test('1: what nobody foresaw asks for a report', async () => {
+    let err = ''
+    const broken = (): never => {
+      throw new RangeError('boom')
+    }
+    const stream = {
+      terminal: false,
+      columns: () => null,
+      write: async (text: unknown) => {
+        err += String(text)
+      },
+    }
+    const world = {
+      out: { ...stream, write: broken },
+      err: stream,
+      env,
+      stdin: broken,
+      now: () => new Date(),
+      onStop: broken,
+    }
+    expect(await main(['fields', '--csv'], world)).toBe(1)
+    expect(err).toMatch(/^error: boom\n {2}please: this is a fault of bands: report it/)
+    expect(err).not.toContain('at ')
+  })
+
+  test.each([
+    'nonsense',
+    'events',
+    'events AAPL',
+    'events AAPL rsi_zone more',
+    'events AAPL rsi_zone --nonsense',
+    'events AAPL rsi_zone --band',
+    'events AAPL rsi_zone --band up',
+    'events AAPL rsi_zone --limit 0x10',
+    'events AAPL rsi_zone --before 2023-02-29',
+    'events AAPL rsi_zone --timeframe hourly',
+    'events AAPL rsi_zone --context-ticker GSPC',
+    'events AAPL rsi_zone --band oversold --band overbought',
+    'events AAPL nonsense',
+    'events AA%L rsi_zone',
+    'events AAPL rsi_zone --tier gold',
+    'events AAPL rsi_zone --as-of yesterday',
+    'events AAPL rsi_zone --json --csv',
+    'events AAPL rsi_zone --output xml',
+    'events AAPL rsi_zone --color sometimes',
+    'export bars --field rsi_zone',
+    'import',
+  ])('2: bands %s', async line => {
+    const ran = await ask(line)
+    expect(ran).toMatchObject({ code: 2, out: '' })
+    expect(ran.err).toMatch(/^error: |^\{"error":"invalid_parameter",/)
+  })
+
+  test.each(['events ZZZZ rsi_zone', 'import nothing-here.csv', 'remove ZZZZ', 'export bars --ticker @nothing-here'])(
+    '3: bands %s',
+    async line => expect(await ask(line)).toMatchObject({ code: 3, out: '' }),
+  )
+
+  test('3: nothing matches, with --fail-empty', async () => {
+    const line = 'events AAPL rsi_zone --band deep_oversold --after 2018-05-10 --json'
+    const [quiet, failing] = [await ask(line), await ask(`${line} --fail-empty`)]
+    expect(quiet.code).toBe(0)
+    expect(failing.code).toBe(3)
+    expect(failing.out).toBe(quiet.out)
+    expect(JSON.parse(failing.out).events).toEqual([])
+  })
+
+  test('3: a database that was named and is not there', async () => {
+    for (const line of ['events AAPL rsi_zone', 'rebuild', 'remove AAPL']) {
+      const ran = await ask(`${line} --db ${folder.file('none.db')}`)
+      expect(ran).toMatchObject({ code: 3, out: '' })
+      expect(ran.err).toContain('there is no database at')
+    }
+  })
+
+  test('4: a field or a feature above the tier', async () => {
+    const ran = await ask('events AAPL pe_vs_sector --tier plus')
+    expect(ran).toMatchObject({ code: 4, out: '' })
+    expect(ran.err).toMatch(
+      /^error: pe_vs_sector needs the Pro tier; you asked as Plus\.\n {2}upgrade: http\S+\n {2}locally: leave out --tier\n$/,
+    )
+    const context = '--context-ticker GSPC --context-field rsi_zone --context-band oversold'
+    expect((await ask(`events AAPL rsi_zone --tier free ${context}`)).code).toBe(4)
+    expect((await ask('events AAPL pe_vs_sector', { env: { BANDS_TIER: 'free' } })).err).toContain('unset BANDS_TIER')
+  })
+
+  test('5: bad data names its place and leaves nothing behind', async () => {
+    const file = folder.file('BAD.csv')
+    writeFileSync(file, 'date,open,high,low,close,volume\n2020-01-02,1,2,1,2,10\n2020-01-03,1,-2,1,2,10\n')
+    const ran = await ask(`import ${file}`)
+    expect(ran).toMatchObject({ code: 5, out: '' })
+    expect(ran.err).toContain(`${file}:3:`)
+    expect((await ask('tickers --csv')).out).not.toContain('BAD')
+  })
+
+  test('5: verify finds a database that is not as it was written', async () => {
+    const damaged = folder.file('damaged.db')
+    await ask(`import ${BARS}/AAPL.csv --db ${damaged}`)
+    const file = new Database(damaged)
+    file.exec('UPDATE bars SET columns = zeroblob(length(columns))')
+    file.close()
+    const ran = await ask(`verify --json --db ${damaged}`)
+    expect(ran.code).toBe(5)
+    expect(JSON.parse(ran.out).damages).toHaveLength(1)
+  })
+
+  test('6: a file that is no database, and an output that cannot be written', async () => {
+    const text = folder.file('text.db')
+    writeFileSync(text, 'this is no database, however long one reads it')
+    expect((await ask(`events AAPL rsi_zone --db ${text}`)).code).toBe(6)
+    expect((await ask(`export bars --out ${folder.file('no/such/folder.csv')}`)).code).toBe(6)
+  })
+
+  test('8: another process is writing', async () => {
+    const busy = folder.file('busy.db')
+    await ask(`import ${BARS}/AAPL.csv --db ${busy}`)
+    const file = new Database(busy)
+    const row = [process.pid, hostname(), '2026-01-01T00:00:00.000Z']
+    file.prepare('INSERT INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)').run(...row)
+    const ran = await ask(`import ${BARS}/AAPL.csv --db ${busy}`)
+    file.close()
+    expect(ran.code).toBe(8)
+    expect(ran.err).toContain(`process ${process.pid}`)
+  })
+
+  test('130 and 143: the user says so, and no half of a file is left', async () => {
+    const line = `export series --csv --out ${folder.file('stopped.csv')}`
+    expect((await ask(line, { signal: 'SIGINT' })).code).toBe(130)
+    expect((await ask(line, { signal: 'SIGTERM' })).code).toBe(143)
+    expect(readdirSync(folder.path).filter(name => name.startsWith('stopped'))).toEqual([])
+  })
+
+  test('every kind of error has its code', () => {
+    expect(EXIT_CODES).toEqual({
+      invalid_parameter: 2,
+      not_found: 3,
+      unauthorized: 4,
+      tier_restricted: 4,
+      bad_data: 5,
+      storage: 6,
+      config: 6,
+      busy: 8,
+    })
+  })
+})
+
+describe('an error for people', () => {
+  test('names the value, what is allowed, and a line to paste', async () => {
+    expect((await ask('events AAPL rsi_zone --band oversol')).err).toBe(
+      [
+        'error: rsi_zone has no band "oversol". Did you mean "oversold"?',
+        '  bands: deep_oversold oversold neutral_low neutral neutral_high overbought',
+        '         deep_overbought',
+        '  try:   bands events AAPL rsi_zone --band oversold',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('tells which tickers are there', async () => {
+    expect((await ask('events APPL rsi_zone')).err).toBe(
+      [
+        'error: no bars for "APPL". Did you mean "AAPL"?',
+        '  here:      AAPL GSPC',
+        '  try:       bands events AAPL rsi_zone',
+        '  load more: bands import FILE.csv',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('spells options as they are typed', async () => {
+    expect((await ask('events AAPL rsi_zone --context-ticker GSPC')).err).toContain(
+      '--context-ticker, --context-field and --context-band go together',
+    )
+    expect((await ask('events AAPL rsi_zone --limit 0')).err).toContain('--limit "0" is not an integer from 1 to 100')
+    expect((await ask('events AAPL rsi_zone', { env: { BANDS_TIER: 'gold' } })).err).toContain('BANDS_TIER "gold"')
+  })
+
+  test('cannot steer the terminal', async () => {
+    const ran = await ask('events AAPL rsi_zone --band \u001b[31mred\u009b')
+    expect(ran.err.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+  })
+
+  test('shows its stack with --debug only', async () => {
+    expect((await ask('events ZZZZ rsi_zone --debug')).err).toContain('\n    at ')
+    expect((await ask('events ZZZZ rsi_zone', { env: { BANDS_DEBUG: '1' } })).err).toContain('\n    at ')
+    expect((await ask('events ZZZZ rsi_zone', { env: { BANDS_DEBUG: '0' } })).err).not.toContain('\n    at ')
+  })
+
+  test('is red on a terminal, and fits it', async () => {
+    const ran = await ask('events AAPL rsi_zone --band oversol', { terminal: 50 })
+    expect(ran.err.startsWith('\u001b[31merror:\u001b[39m ')).toBe(true)
+    for (const line of unpainted(ran.err).split('\n')) expect(line.length).toBeLessThanOrEqual(50)
+  })
+})
+
+describe('an error with --json', () => {
+  test('is one line on stderr with the payload, and stdout is empty', async () => {
+    for (const asked of ['--json', '--output json', '--output=json', '--ndjson']) {
+      const ran = await ask(`events AAPL rsi_zone --band oversol ${asked}`)
+      expect(ran.out).toBe('')
+      expect(ran.err.trimEnd().split('\n')).toHaveLength(1)
+      expect(JSON.parse(ran.err)).toEqual({
+        error: 'invalid_parameter',
+        message: 'rsi_zone has no band "oversol". Did you mean "oversold"?',
+        param: 'band',
+        value: 'oversol',
+        allowed: expect.arrayContaining(['oversold']),
+        suggestions: ['oversold'],
+      })
+    }
+  })
+
+  test('stays one line when the sample answers', async () => {
+    const ran = await typed('events ZZZZ rsi_zone --json', { env: { HOME: folder.file('nobody') } })
+    expect(JSON.parse(ran.err)).toMatchObject({ error: 'not_found' })
+    expect((await typed('events ZZZZ rsi_zone', { env: { HOME: folder.file('nobody') } })).err).toContain('sample data')
+  })
+
+  test('says what the server would say', async () => {
+    const { err } = await ask('events AAPL valuation_zone --tier free --json')
+    expect(JSON.parse(err)).toMatchObject({ error: 'tier_restricted', tier: 'free', required_tier: 'plus' })
+    expect(Object.keys(JSON.parse(err))).toContain('upgrade_url')
+  })
+})
+
+const SLIPS: readonly [string, string][] = [
+  ['evnts AAPL rsi_zone', 'events'],
+  ['event AAPL rsi_zone', 'events'],
+  ['evetns AAPL rsi_zone', 'events'],
+  ['eventss AAPL rsi_zone', 'events'],
+  ['taly AAPL rsi_zone', 'tally'],
+  ['imort x.csv', 'import'],
+  ['improt x.csv', 'import'],
+  ['feilds', 'fields'],
+  ['field', 'fields'],
+  ['tikcers', 'tickers'],
+  ['ticker', 'tickers'],
+  ['verfiy', 'verify'],
+  ['exprt bars', 'export'],
+  ['simluate', 'simulate'],
+  ['EVENTS AAPL rsi_zone', 'events'],
+  ['events AAPL rsi_zone --bnad oversold', '--band'],
+  ['events AAPL rsi_zone --bands oversold', '--band'],
+  ['events AAPL rsi_zone --timefram weekly', '--timeframe'],
+  ['events AAPL rsi_zone --time-frame weekly', '--timeframe'],
+  ['events AAPL rsi_zone --limt 5', '--limit'],
+  ['events AAPL rsi_zone --befor 2018-01-01', '--before'],
+  ['events AAPL rsi_zone --contextticker GSPC', '--context-ticker'],
+  ['events AAPL rsi_zone --context-bnad oversold', '--context-band'],
+  ['events AAPL rsi_zone --jsno', '--json'],
+  ['events AAPL rsi_zone -json', '--json'],
+  ['events AAPL rsi_zone --ouput json', '--output'],
+  ['events AAPL rsi_zone --colour never', '--color'],
+  ['events AAPL rsi_zone --asof 2018-01-01', '--as-of'],
+  ['events AAPL rsi_zon', 'rsi_zone'],
+  ['events AAPL rsi-zone', 'rsi_zone'],
+  ['events AAPL RSI_ZONE', 'rsi_zone'],
+  ['events AAPL trend_directon', 'trend_direction'],
+  ['events AAPL macd_sate', 'macd_state'],
+  ['events AAPL ma_aligment', 'ma_alignment'],
+  ['events AAPL volatilty_regime', 'volatility_regime'],
+  ['events AAPL rsi_zone --band oversld', 'oversold'],
+  ['events AAPL rsi_zone --band over_sold', 'oversold'],
+  ['events AAPL rsi_zone --band OVERSOLD', 'oversold'],
+  ['events AAPL rsi_zone --timeframe daly', 'daily'],
+  ['events APPL rsi_zone', 'AAPL'],
+  ['events GSCP rsi_zone', 'GSPC'],
+  ['events AAPL rsi_zone --tier prro', 'pro'],
+]
+
+describe('forty slips and more', () => {
+  test.each(SLIPS)('bands %s: did you mean %s?', async (line, meant) => {
+    const ran = await ask(line)
+    expect([2, 3]).toContain(ran.code)
+    expect(ran.err.replace(/\n(?! )/g, ' ')).toContain(`Did you mean "${meant}"`)
+    // The line to paste holds the word that was meant.
+    expect(ran.err).toMatch(new RegExp(`try: +bands .*${meant}`))
+  })
+
+  test.each([
+    'xyzzy',
+    'events AAPL rsi_zone --xyzzy',
+    'events AAPL xyzzy',
+    'events AAPL rsi_zone --band xyzzy',
+    'events XYZZY rsi_zone',
+  ])('bands %s: no guess for what is far from everything', async line =>
+    expect((await ask(line)).err).not.toContain('Did you mean'),
+  )
+
+  test('a guess is never acted upon', async () => expect((await ask('evnts AAPL rsi_zone')).out).toBe(''))
+})
+
+test('no source of the terminal calls process.exit', () => {
+  expect(readFileSync(new URL('../../bin/bands.js', import.meta.url), 'utf8')).not.toContain('process.exit(')
+})

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+
+const folder = scratch()
+const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
+  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
+
+beforeAll(async () => {
+  await ask(`import ${BARS}`)
+})
+afterAll(folder.remove)
+
+describe('bands events', () => {
+  test('draws one line an event on a terminal, with signs', async () => {
+    const { out, err } = await ask('events AAPL rsi_zone --band oversold --limit 3', { terminal: 80 })
+    expect(unpainted(out)).toBe(
+      [
+        'AAPL  rsi_zone = oversold  daily   10 events in 5y, newest 3   as of 2018-05-11',
+        '',
+        'DATE        FROM         STABILITY  FLIPS  HELD  5d   10d  20d  50d  100d',
+        '2018-02-08  neutral_low  volatile   6/30d    1d  +++  +++  +++  =    ..',
+        '2018-02-02  neutral_low  volatile   6/30d    2d  --   ++   ++   +    ..',
+        '2016-11-14  neutral_low  volatile   6/30d    1d  ++   ++   ++   ++   ++',
+        '',
+      ].join('\n'),
+    )
+    expect(unpainted(err)).toBe(
+      [
+        '',
+        "--- worst 5% to +++ best 5% of AAPL's own past; .. open, ? too little past",
+        '7 older: --limit 10',
+        'next: bands tally AAPL rsi_zone --band oversold',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('tells a window that is open from one without history', async () => {
+    const oldest = await ask('events AAPL rsi_zone --band oversold --before 2014-01-01 --wide', { terminal: 140 })
+    expect(oldest.out).toContain('no_history')
+    const newest = await ask('events AAPL rsi_zone --limit 1 --wide', { terminal: 140 })
+    expect(newest.out).toContain('pending')
+  })
+
+  test('prints with --json the keys of the specification in their order', async () => {
+    const context = '--context-ticker GSPC --context-field trend_direction --context-band uptrend'
+    const { out } = await ask(`events AAPL rsi_zone --limit 1 ${context} --json`)
+    const page = JSON.parse(out)
+    const keys = ['ticker', 'field', 'timeframe', 'events', 'total_occurrences', 'query_range', 'context']
+    expect(Object.keys(page)).toEqual(keys)
+    expect(Object.keys(page.events[0])).toEqual([
+      ...['date', 'band', 'prev_band', 'stability_at_entry', 'flips_recent_at_entry', 'flips_lookback'],
+      ...['duration_days', 'aftermath'],
+    ])
+    expect(page.context).toEqual({ ticker: 'GSPC', field: 'trend_direction', band: 'uptrend' })
+    expect(out.split('\n')).toHaveLength(2)
+  })
+
+  test('leaves out what Free does not show', async () => {
+    const page = JSON.parse((await ask('events AAPL rsi_zone --tier free --json')).out)
+    expect(page.query_range).toBe('90d')
+    expect(Object.keys(page.events[0])).toEqual(['date', 'band', 'prev_band', 'duration_days', 'aftermath'])
+    expect(page.events[0].aftermath).toBeNull()
+    const { out, err } = await ask('events AAPL rsi_zone --tier free', { terminal: 80 })
+    expect(out).not.toMatch(/STABILITY|100d/)
+    expect(err).toContain('Stability, flips and what followed come with the Plus tier:')
+  })
+
+  test('adds exact returns when asked, in every form', async () => {
+    const line = 'events AAPL rsi_zone --band oversold --limit 1 --returns'
+    expect(JSON.parse((await ask(`${line} --json`)).out).events[0].returns['5d']).toBeCloseTo(0.12, 2)
+    expect(JSON.parse((await ask(`${line} --ndjson`)).out).returns['100d']).toBeNull()
+    expect((await ask(`${line} --csv`)).out).toMatch(/,returns_5d,returns_10d,returns_20d,returns_50d,returns_100d\n/)
+    expect((await ask(line, { terminal: 120 })).out).toContain('+++ +12.0%')
+  })
+
+  test('agrees with itself in all forms', async () => {
+    const line = 'events AAPL accumulation_state --timeframe weekly --limit 100'
+    const page = JSON.parse((await ask(`${line} --json`)).out)
+    const lines = (await ask(`${line} --ndjson`)).out
+      .trimEnd()
+      .split('\n')
+      .map(text => JSON.parse(text))
+    const { ticker, field, timeframe } = page
+    expect(lines).toEqual(page.events.map((event: object) => ({ ticker, field, timeframe, ...event })))
+    const [header = '', ...rows] = (await ask(`${line} --csv`)).out.trimEnd().split('\n')
+    expect(header.split(',')).toContain('duration_weeks')
+    expect(rows.map(row => row.split(',')[3])).toEqual(page.events.map((event: { date: string }) => event.date))
+    const [, ...plain] = (await ask(line)).out.trimEnd().split('\n')
+    expect(plain.map(row => row.slice(0, 10))).toEqual(page.events.map((event: { date: string }) => event.date))
+  })
+
+  test('says why it is empty', async () => {
+    const { out, err } = await ask('events AAPL rsi_zone --band deep_oversold --after 2018-01-01 --json')
+    expect(JSON.parse(out)).toMatchObject({ events: [], total_occurrences: 0 })
+    expect(err).toMatch(
+      /^No event: AAPL never became deep_oversold in 5y \(2018-01-02 to 2018-05-11\)\. Bands entered: /,
+    )
+    expect((await ask('events AAPL rsi_zone --band deep_oversold -q --json')).err).toBe('')
+  })
+
+  test('says so when a ticker is older than its range', async () => {
+    const db = folder.file('old.db')
+    await ask(`import ${BARS}/AAPL.csv --db ${db}`)
+    await ask(`simulate 1 --bars 100 --end 2025-12-31 --load --db ${db}`)
+    expect((await ask(`events AAPL rsi_zone --db ${db}`)).err).toContain('ask with --as-of 2018-05-11')
+  })
+
+  test('takes tickers in any case and options before the command', async () => {
+    const plain = await ask('events AAPL rsi_zone --csv')
+    expect((await ask('--csv events aapl rsi_zone')).out).toBe(plain.out)
+    expect((await ask('--output=csv events rsi_zone', {})).code).toBe(2)
+    expect((await ask('events --csv AAPL rsi_zone')).out).toBe(plain.out)
+  })
+
+  test('asks as of a day', async () => {
+    const then = await ask('events AAPL rsi_zone --as-of 2016-01-06 --limit 1', { terminal: 120 })
+    expect(then.out).toContain('as of 2016-01-06')
+    expect(then.out).toContain('2016-01-05')
+    const byVariable = await ask('events AAPL rsi_zone --limit 1', {
+      terminal: 120,
+      env: { BANDS_AS_OF: '2016-01-06' },
+    })
+    expect(byVariable.out).toBe(then.out)
+  })
+
+  test('gives no hints where nobody reads them', async () => {
+    expect((await ask('events AAPL rsi_zone')).err).toBe('')
+    expect((await ask('events AAPL rsi_zone -q', { terminal: 80 })).err).toBe('')
+    expect((await ask('events AAPL rsi_zone --csv', { terminal: 80 })).err).toBe('')
+  })
+})
+
+describe('the sample', () => {
+  test('answers while there is no database, and says so on stderr', async () => {
+    const ran = await typed('events AAPL rsi_zone --band oversold --json', { env: { HOME: folder.file('nobody') } })
+    expect(ran.code).toBe(0)
+    expect(JSON.parse(ran.out).total_occurrences).toBe(10)
+    expect(ran.err).toBe('sample data, 2 tickers to 2018-05-11; load your own: bands import FILE.csv\n')
+  })
+
+  test('answers the demo even when there is a database', async () => {
+    const db = folder.file('other.db')
+    await ask(`simulate 1 --bars 60 --load --db ${db}`)
+    expect(JSON.parse((await ask(`demo --json --db ${db}`)).out).events.ticker).toBe('AAPL')
+  })
+})

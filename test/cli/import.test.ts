@@ -1,0 +1,191 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { BARS, type Lent, type Ran, scratch, shell, typed } from './support/run.js'
+
+const folder = scratch()
+let database = 0
+beforeEach(() => {
+  database++
+})
+afterAll(folder.remove)
+
+const env = (): Record<string, string> => ({ BANDS_DB: folder.file(`${database}.db`) })
+const ask = (line: string, lent: Lent = {}): Promise<Ran> => typed(line, { ...lent, env: { ...env(), ...lent.env } })
+const write = (name: string, text: string | Buffer): string => {
+  writeFileSync(folder.file(name), text)
+  return folder.file(name)
+}
+
+const GOOD = 'date,open,high,low,close,volume\n2020-01-02,1,2,1,2,10\n2020-01-03,2,3,2,3,20\n'
+const MIXED = `${GOOD}2020-01-06,2,-3,2,3,20\n2020-01-07,3,4,3,4,30\n2020-01-08,x,4,3,4,30\n`
+
+describe('bands import', () => {
+  test('tells what it read and what became of it', async () => {
+    const { out, code } = await ask(`import ${BARS}/AAPL.csv`, { terminal: 100, env: { NO_COLOR: '1' } })
+    expect(code).toBe(0)
+    expect(out).toMatch(/AAPL\.csv {3}bands csv {3}1,260 rows {3}adjusted by adj_close/)
+    expect(out).toMatch(/AAPL +adjusted +1,260 +0 +0 +1,260 +2013-05-13 +2018-05-11/)
+  })
+
+  test('changes nothing the second time', async () => {
+    const report = async (): Promise<object> =>
+      JSON.parse((await ask(`import ${BARS}/AAPL.csv --json`)).out).files[0].tickers[0]
+    expect(await report()).toMatchObject({ added: 1260, replaced: 0, unchanged: 0 })
+    expect(await report()).toMatchObject({ added: 0, replaced: 0, unchanged: 1260, bars: 1260 })
+  })
+
+  test('reads standard input, compressed files and folders', async () => {
+    expect((await ask('import - --ticker ONE', { stdin: GOOD })).code).toBe(0)
+    expect((await ask(`import ${write('TWO.csv.gz', gzipSync(GOOD))}`)).code).toBe(0)
+    expect((await ask(`import ${BARS}`)).code).toBe(0)
+    const { out } = await ask('tickers --csv')
+    expect(out.match(/^\w+/gm)).toEqual(['ticker', 'AAPL', 'GSPC', 'ONE', 'TWO'])
+  })
+
+  test('cannot be made to steer the terminal by the name of a file', async () => {
+    const file = write('\u001b[31mRED.csv', GOOD)
+    const { out } = await ask(`import ${file} --ticker RED`)
+    expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+  })
+
+  test('takes raw or adjusted prices, and does not mix them', async () => {
+    expect((await ask(`import ${BARS}/AAPL.csv --prices raw`)).code).toBe(0)
+    const mixed = await ask(`import ${BARS}/AAPL.csv`)
+    expect(mixed.code).toBe(5)
+    expect(mixed.err).toContain('--replace')
+    expect((await ask(`import ${BARS}/AAPL.csv --replace`)).code).toBe(0)
+  })
+
+  test('keeps bad rows in a file that can be mended and imported', async () => {
+    const file = write('MIXED.csv', MIXED)
+    const refused = await ask(`import ${file}`)
+    expect(refused).toMatchObject({ code: 5, out: '' })
+    expect(refused.err).toContain(`${file}:4:`)
+    const bad = folder.file('bad.csv')
+    const { code, out } = await ask(`import ${file} --skip-bad-rows --rejects ${bad} --json`)
+    expect(code).toBe(0)
+    expect(JSON.parse(out).files[0]).toMatchObject({ rows: 5, rejects: bad, rejected: [{ line: 4 }, { line: 6 }] })
+    expect(readFileSync(bad, 'utf8')).toBe(
+      'date,open,high,low,close,volume\n2020-01-06,2,-3,2,3,20\n2020-01-08,x,4,3,4,30\n',
+    )
+    write('bad.csv', readFileSync(bad, 'utf8').replace('-3', '3').replace('x', '4'))
+    expect((await ask(`import ${bad} --ticker MIXED`)).code).toBe(0)
+    expect(JSON.parse((await ask('tickers --json')).out).tickers[0]).toMatchObject({ ticker: 'MIXED', bars: 5 })
+  })
+
+  test('names the rejects after the file unless told otherwise', async () => {
+    write('LOOSE.csv', MIXED)
+    const ran = await shell(`cd "${folder.path}" && bands import LOOSE.csv --skip-bad-rows`, env())
+    expect(ran.code).toBe(0)
+    expect(ran.out).toContain('2 bad rows are not loaded, and kept in LOOSE.csv.rejects; the first:')
+    expect(ran.out).toContain('\n  LOOSE.csv:4:')
+    expect(readFileSync(folder.file('LOOSE.csv.rejects'), 'utf8').split('\n')).toHaveLength(4)
+  })
+
+  test('does not write rejects over a file that it reads', async () => {
+    const file = write('SELF.csv', MIXED)
+    expect(await ask(`import ${file} --skip-bad-rows --rejects ${file}`)).toMatchObject({ code: 2 })
+    expect(readFileSync(file, 'utf8')).toBe(MIXED)
+  })
+
+  test('keeps rejects of files with other headers apart', async () => {
+    const one = write('ONE.csv', MIXED)
+    const two = write('TWO.csv', 'date;close;open;high;low\n2020-01-02;1;1;1;1\n2020-01-03;-1;1;1;1\n')
+    const bad = folder.file('apart.csv')
+    expect((await ask(`import ${one} ${two} --skip-bad-rows --rejects ${bad}`)).code).toBe(0)
+    expect(readFileSync(bad, 'utf8').split('\n')[0]).toBe('date,open,high,low,close,volume')
+    expect(readFileSync(`${bad}.2`, 'utf8').split('\n')[0]).toBe('date;close;open;high;low')
+  })
+
+  test('takes what the user says about a file', async () => {
+    const file = write('odd.txt', '03/02/2020;1,5;2;1;1,5\n04/02/2020;1,5;2;1;1,5\n')
+    const words =
+      '--ticker ODD --delimiter semicolon --date-format DD/MM/YYYY --decimal , --header date,open,high,low,close'
+    expect((await ask(`import ${file} ${words}`)).code).toBe(0)
+    expect((await ask('export bars --csv')).out).toContain('ODD,2020-02-03,1.5,2,1,1.5,\n')
+    expect((await ask(`import ${file} --delimiter semicolons`)).err).toContain('--delimiter')
+    expect((await ask(`import ${file} --prices row`)).err).toContain('Did you mean "raw"?')
+  })
+
+  test('shows progress on a terminal alone, and takes it away', async () => {
+    const slow = { pace: 300 }
+    const seen = await ask(`import ${BARS}`, { ...slow, terminal: 80 })
+    expect(seen.err).toMatch(/\r(reading|deriving) {2}.*\.csv/)
+    expect(seen.err.endsWith('\r\u001b[K')).toBe(true)
+    expect((await ask(`import ${BARS}`, slow)).err).toBe('')
+    expect((await ask(`import ${BARS} -q`, { ...slow, terminal: 80 })).err).toBe('')
+    expect((await ask(`import ${BARS} --progress none`, { ...slow, terminal: 80 })).err).toBe('')
+    expect((await ask(`import ${BARS}`, { ...slow, terminal: 80, env: { TERM: 'dumb' } })).err).toBe('')
+    expect((await ask(`import ${BARS} --progress plain`, { pace: 6000 })).err).toMatch(
+      /^(reading|deriving) {2}\S+\.csv .*\n/,
+    )
+  })
+})
+
+describe('the data commands', () => {
+  test('simulate prints what load puts in', async () => {
+    const { out } = await ask('simulate 2 --bars 30 --seed 7')
+    expect(out.split('\n')).toHaveLength(62)
+    await ask('simulate 2 --bars 30 --seed 7 --load')
+    expect((await ask('export bars --csv')).out).toBe(out.replace(/\.0+(?=,)|(\.\d)0(?=,)/g, '$1'))
+    expect((await ask('simulate 1 --bars 30 --seed 7')).out).toBe(`${out.split('\n').slice(0, 31).join('\n')}\n`)
+  })
+
+  test('remove takes a ticker out', async () => {
+    await ask('simulate 2 --bars 30 --load')
+    expect((await ask('remove sim0001')).out).toBe('SIM0001 is removed\n')
+    expect((await ask('remove sim0001')).err).toContain('Did you mean "SIM0002"?')
+    expect((await ask('tickers --csv')).out).not.toContain('SIM0001')
+  })
+
+  test('rebuild and verify agree', async () => {
+    await ask('simulate 2 --bars 300 --load')
+    expect((await ask('rebuild')).out).toBe('derived 2 tickers again from the bars\n')
+    expect((await ask('verify --deep')).out).toBe(
+      '2 tickers checked, every event derived again: all as it was written\n',
+    )
+  })
+
+  test('export writes whole files, in the format of their ending', async () => {
+    await ask('simulate 2 --bars 300 --load')
+    for (const [name, start] of [
+      ['e.csv', 'ticker,field,'],
+      ['e.ndjson', '{"ticker":"SIM0001",'],
+      ['e.json', '[{"ticker":"SIM0001",'],
+      ['e.parquet', 'PAR1'],
+    ] as const) {
+      const ran = await ask(`export events --out ${folder.file(name)}`)
+      expect(ran).toMatchObject({ code: 0, out: '' })
+      expect(ran.err).toMatch(/^wrote [\d,]+ rows to /)
+      expect(readFileSync(folder.file(name), 'latin1').startsWith(start)).toBe(true)
+    }
+    expect((await ask('export bars --output parquet', { terminal: 80 })).code).toBe(2)
+    expect((await ask('export bars --output parquet')).out.startsWith('PAR1')).toBe(true)
+  })
+
+  test('export and tally take tickers by comma, from a file and from standard input', async () => {
+    await ask('simulate 4 --bars 300 --load')
+    const list = write('list.txt', 'SIM0003  # the third\nsim0002\n')
+    const lines = (text: string): Set<string> =>
+      new Set(
+        text
+          .trimEnd()
+          .split('\n')
+          .slice(1)
+          .map(row => row.split(',')[0]!),
+      )
+    expect(lines((await ask('export bars --csv --ticker SIM0001,SIM0004')).out)).toEqual(
+      new Set(['SIM0001', 'SIM0004']),
+    )
+    expect(lines((await ask(`export bars --csv --ticker @${list}`)).out)).toEqual(new Set(['SIM0002', 'SIM0003']))
+    expect(lines((await ask('export bars --csv --ticker -', { stdin: 'sim0001' })).out)).toEqual(new Set(['SIM0001']))
+    const pooled = async (words: string, stdin = ''): Promise<string[]> =>
+      JSON.parse((await ask(`tally ${words} --json`, { stdin })).out).tickers
+    expect(await pooled('SIM0001 rsi_zone')).toEqual(['SIM0001'])
+    expect(await pooled('SIM0001,SIM0002 rsi_zone')).toEqual(['SIM0001', 'SIM0002'])
+    expect(await pooled(`rsi_zone --tickers SIM0004,@${list}`)).toEqual(['SIM0002', 'SIM0003', 'SIM0004'])
+    expect(await pooled('rsi_zone --tickers -', 'SIM0002,SIM0001')).toEqual(['SIM0001', 'SIM0002'])
+    expect(await pooled('rsi_zone --all')).toHaveLength(4)
+  })
+})

@@ -1,0 +1,134 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BARS, BIN, type Ran, scratch, shell } from './support/run.js'
+
+const folder = scratch()
+const env = { BANDS_DB: folder.file('bands.db') }
+const sh = (line: string, more: Record<string, string> = {}): Promise<Ran & { signal: string | null }> =>
+  shell(line, { ...env, ...more })
+
+beforeAll(async () => {
+  const ran = await sh(`bands import "${BARS}" && bands simulate 1 --bars 3000 --end 2018-05-11 --load`)
+  expect(ran.err).toBe('')
+  expect(ran.code).toBe(0)
+})
+afterAll(folder.remove)
+
+describe('the built program in a shell', () => {
+  test('answers into a pipe without colour, hints or signs', async () => {
+    const ran = await sh('bands events AAPL rsi_zone --band oversold --limit 2 | cat')
+    expect(ran.err).toBe('')
+    expect(ran.out).toMatch(/^DATE {8}BAND {6}FROM/)
+    expect(ran.out).not.toContain('\u001b')
+    expect(ran.out).toContain('sharp_gain')
+    expect(ran.out.trimEnd().split('\n')).toHaveLength(3)
+  })
+
+  test('sets the exit code', async () => {
+    expect((await sh('bands events AAPL rsi_zon')).code).toBe(2)
+    expect((await sh('bands events ZZZZ rsi_zone --json')).code).toBe(3)
+  })
+
+  test('hands 3 MB through a pipe to the last byte, in every text format', async () => {
+    for (const format of ['ndjson', 'csv', 'json']) {
+      const file = folder.file(`all.${format}`)
+      const direct = await sh(`bands export series --output ${format} > "${file}"`)
+      expect(direct).toMatchObject({ code: 0, err: '' })
+      expect(statSync(file).size).toBeGreaterThan(3_000_000)
+      const piped = await sh(`set -o pipefail; bands export series --output ${format} | cat | cmp - "${file}"`)
+      expect(piped).toMatchObject({ code: 0, out: '', err: '' })
+    }
+  })
+
+  test('waits for a slow reader', async () => {
+    const slow = await sh('set -o pipefail; bands export series --csv | (sleep 0.4; cat) | wc -c')
+    expect(slow.code).toBe(0)
+    expect(Number(slow.out)).toBe(statSync(folder.file('all.csv')).size)
+  })
+
+  test.each([
+    'bands export series --ndjson | head -1',
+    'bands export series --csv | head -1',
+    'bands export events --json | head -c 10',
+    'bands simulate 300 | head -1',
+    'bands fields | true',
+    'bands --help | true',
+  ])('ends silently with 0 when its reader goes: %s', async line => {
+    const ran = await sh(`${line}; echo "codes \${PIPESTATUS[0]}" >&2`)
+    expect(ran.err).toBe('codes 0\n')
+  })
+
+  test('does not mind a stderr that nobody reads', async () => {
+    expect((await sh('bands events AAPL rsi_zon 2>&-')).code).toBe(2)
+    expect((await sh('bands events AAPL rsi_zone --json 2>&- | wc -l')).out.trim()).toBe('1')
+  })
+
+  test.each([
+    ['INT', 130],
+    ['TERM', 143],
+  ])('is ended by SIG%s with %d', async (signal, code) => {
+    // With job control, because a background process of a shell without it is deaf to SIGINT.
+    const line = `set -m; "$NODE" "$BIN" simulate 1000000 > /dev/null & sleep 0.7; kill -${signal} $!; wait $!; echo $?`
+    expect((await sh(line)).out).toContain(`${code}\n`)
+  })
+
+  test.each([
+    ['INT', 130],
+    ['TERM', 143],
+  ])('an import is ended by SIG%s with %d, and the database can be written again', async (signal, code) => {
+    const db = folder.file(`killed-${signal}.db`)
+    const line = `"$NODE" "$BIN" simulate 3000 --load --db "${db}"`
+    expect((await sh(`set -m; ${line} & sleep 1.5; kill -${signal} $!; wait $!; echo $?`)).out).toContain(`${code}\n`)
+    expect((await sh(`bands simulate 1 --load --db "${db}"`)).code).toBe(0)
+  })
+
+  test('is ended by a signal while it waits for standard input', async () => {
+    const line = 'set -m; "$NODE" "$BIN" import - < <(exec sleep 2) & sleep 0.7; kill -TERM $!; wait $!; echo $?'
+    expect((await sh(line)).out).toContain('143\n')
+  })
+
+  test('writes nothing when asked', async () => {
+    const home = folder.file('home')
+    await sh(`mkdir "${home}"; chmod 500 "${home}"`)
+    const before = readdirSync(folder.path).sort()
+    for (const line of ['events AAPL rsi_zone', 'tickers', 'fields', 'verify', 'explain AAPL rsi_zone'])
+      expect((await sh(`cd "${folder.path}" && bands ${line}`, { HOME: home })).code).toBe(0)
+    expect(readdirSync(folder.path).sort()).toEqual(before)
+    expect(readdirSync(home)).toEqual([])
+  })
+
+  test('gives the same bytes twice', async () => {
+    for (const line of [
+      'events AAPL rsi_zone',
+      'explain AAPL macd_state --json',
+      'fields --csv',
+      'simulate 2 --bars 30',
+    ])
+      expect((await sh(`bands ${line}`)).out).toBe((await sh(`bands ${line}`)).out)
+  })
+})
+
+describe('a terminal', () => {
+  const onTerminal = (line: string, columns: number, more: Record<string, string> = {}): Promise<Ran> =>
+    sh(`script -qec 'stty cols ${columns}; "${process.execPath}" "${BIN}" ${line}' /dev/null < /dev/null`, {
+      TERM: 'xterm',
+      LANG: 'C.UTF-8',
+      ...more,
+    })
+
+  test.skipIf(!existsSync('/usr/bin/script'))('gets signs, colour and hints', async () => {
+    const { out } = await onTerminal('events AAPL rsi_zone --band oversold --limit 3', 80)
+    expect(out).toContain('\u001b[1mAAPL  rsi_zone = oversold  daily   10 events in 5y, newest 3   as of 2018-05-11')
+    expect(out).toContain('\u001b[32m+++')
+    expect(out).toContain('7 older: --limit 10')
+    expect(await onTerminal('events AAPL rsi_zone', 80, { NO_COLOR: '1' })).not.toMatchObject({
+      out: expect.stringContaining('\u001b'),
+    })
+  })
+
+  test.skipIf(!existsSync('/usr/bin/script'))('gets JSON that is pretty and parses', async () => {
+    const { out } = await onTerminal('events AAPL rsi_zone --json --limit 1', 80)
+    expect(JSON.parse(out)).toHaveProperty('total_occurrences', 284)
+    expect(out.split('\n').length).toBeGreaterThan(10)
+  })
+})

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { laidOut, type Screen } from '../../src/cli/render/layout.js'
+import { UNPAINTED } from '../../src/cli/render/paint.js'
+import { csv, csvValue, ndjson } from '../../src/cli/render/records.js'
+import { fitted, plainTable, terminalTable } from '../../src/cli/render/table.js'
+import { flow, wrap } from '../../src/cli/render/wrap.js'
+
+const TABLE = {
+  columns: [{ title: 'NAME' }, { title: 'COUNT', align: 'right', spare: 1 }, { title: 'WHAT', spare: 2 }],
+  rows: [
+    ['AAPL', '7', 'a company that makes telephones'],
+    ['GSPC', '1,234', { text: 'an index', tone: 'good' }],
+  ],
+} as const
+
+const screen = (width: number): Screen => ({ width, words: false, unicode: true, paint: UNPAINTED })
+
+describe('a table', () => {
+  test('is the same from both drawers', async () => {
+    expect(await terminalTable(TABLE, UNPAINTED)).toEqual(plainTable(TABLE, UNPAINTED))
+  })
+
+  test('puts numbers to the right and ends no line in blanks', () => {
+    expect(plainTable(TABLE, UNPAINTED)).toEqual([
+      'NAME  COUNT  WHAT',
+      'AAPL      7  a company that makes telephones',
+      'GSPC  1,234  an index',
+    ])
+  })
+
+  test('leaves the most spare columns out until it fits', () => {
+    expect(fitted(TABLE, 20).left).toEqual(['WHAT'])
+    expect(fitted(TABLE, 10).left).toEqual(['WHAT', 'COUNT'])
+    expect(fitted(TABLE, 80).left).toEqual([])
+  })
+
+  test('says which columns are left out', async () => {
+    const text = await laidOut([{ title: ['two'], table: TABLE }], screen(40))
+    expect(text).toContain('no room for WHAT: --output csv has all')
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
+  })
+
+  test('goes bare into a pipe when it is all there is', async () => {
+    const bare = { ...screen(Number.POSITIVE_INFINITY), words: true }
+    expect(await laidOut([{ title: ['two'], table: TABLE }], bare)).toMatch(/^NAME/)
+    expect(await laidOut([{ title: ['two'], table: TABLE, notes: ['a note'] }], bare)).toMatch(/^two\n\nNAME/)
+  })
+
+  test('cuts a last column that is too long with a mark', async () => {
+    const table = { columns: [{ title: 'A' }, { title: 'B' }], rows: [['x', 'y'.repeat(60)]] }
+    expect(await laidOut([{ table }], screen(40))).toContain(`${'y'.repeat(36)}…\n`)
+    expect(await laidOut([{ table }], { ...screen(40), unicode: false })).toContain(`${'y'.repeat(34)}...\n`)
+  })
+})
+
+describe('records', () => {
+  const rows = [
+    { a: 'x,y', b: null, c: { '5d': { performance: 'flat' }, '10d': null } },
+    { a: 'say "no"', b: 0.1, c: null },
+  ]
+
+  test('become CSV with a header, quotes where needed, null empty', () => {
+    expect([...csv(['a', 'b', 'c_5d', 'c_10d'], rows)].join('')).toBe(
+      'a,b,c_5d,c_10d\n"x,y",,flat,\n"say ""no""",0.1,,\n',
+    )
+  })
+
+  test('become CSV with a header even when there are none', () => {
+    expect([...csv(['a', 'b'], [])].join('')).toBe('a,b\n')
+  })
+
+  test('become one JSON object a line', () => {
+    const lines = [...ndjson(rows)].join('').split('\n')
+    expect(lines.slice(0, 2).map(line => JSON.parse(line))).toEqual(rows)
+    expect(lines[2]).toBe('')
+  })
+
+  test.each([
+    ['a\nb', '"a\nb"'],
+    ['a\rb', '"a\rb"'],
+    [true, 'true'],
+    [undefined, ''],
+    ['', ''],
+  ])('quote %j as %j', (value, text) => expect(csvValue(value)).toBe(text))
+})
+
+describe('text', () => {
+  test('wraps at words', () => expect(wrap('one two three', 8)).toEqual(['one two', 'three']))
+  test('keeps lines as far in as the first', () =>
+    expect(wrap('  one two three', 10)).toEqual(['  one two', '  three']))
+  test('leaves a word that is too long alone', () =>
+    expect(wrap('a bbbbbbbbbb c', 4)).toEqual(['a', 'bbbbbbbbbb', 'c']))
+  test('keeps phrases whole', () => expect(flow(['one two', 'three'], 12)).toEqual(['one two', 'three']))
+  test('puts phrases side by side', () => expect(flow(['one', 'two'], 12)).toEqual(['one   two']))
+})

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+
+const folder = scratch()
+const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
+  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
+const table = async (line: string, width = 100): Promise<string> =>
+  unpainted((await ask(line, { terminal: width })).out)
+const rows = async (line: string): Promise<Record<string, string>[]> => {
+  const [header = '', ...lines] = (await ask(`${line} --csv`)).out.trimEnd().split('\n')
+  const names = header.split(',')
+  return lines.map(text => Object.fromEntries(text.split(',').map((value, i) => [names[i], value])))
+}
+
+beforeAll(async () => {
+  await ask(`import ${BARS}`)
+})
+afterAll(folder.remove)
+
+describe('bands tally', () => {
+  test('counts each event once, as complete, open or without history', async () => {
+    for (const row of await rows('tally AAPL rsi_zone --band oversold')) {
+      const parts = [row.n, row.pending, row.no_history].map(Number)
+      expect(parts.reduce((sum, part) => sum + part, 0)).toBe(10)
+      const counted = Object.keys(row).filter(name => name.startsWith('counts_'))
+      expect(counted.reduce((sum, name) => sum + Number(row[name]), 0)).toBe(Number(row.n))
+    }
+  })
+
+  test('shows in the table what JSON holds', async () => {
+    const text = await table('tally AAPL rsi_zone --band oversold')
+    const { groups } = JSON.parse((await ask('tally AAPL rsi_zone --band oversold --json')).out)
+    for (const { window, n, gain } of groups[0].windows)
+      expect(text).toMatch(new RegExp(`^${window} +${n} .* ${Math.round(gain.share * 100)}% `, 'm'))
+  })
+
+  test.each(['band', 'prev_band', 'stability', 'year', 'ticker'])('splits by %s', async by => {
+    const found = JSON.parse((await ask(`tally AAPL,GSPC rsi_zone --by ${by} --json`)).out)
+    expect(found.by).toBe(by)
+    const sum = found.groups.reduce((total: number, group: { events: number }) => total + group.events, 0)
+    expect(sum).toBe(found.events)
+    expect(await table(`tally AAPL,GSPC rsi_zone --by ${by}`)).toContain(by.toUpperCase())
+  })
+
+  test('splits by the state of a second ticker', async () => {
+    const context = '--context-ticker GSPC --context-field trend_direction'
+    const found = JSON.parse((await ask(`tally AAPL rsi_zone --band oversold ${context} --by context --json`)).out)
+    expect(found.groups.length).toBeGreaterThan(1)
+    expect((await ask('tally AAPL rsi_zone --by context')).err).toContain('--context-ticker and --context-field')
+  })
+
+  test('asks for what it needs', async () => {
+    expect((await ask('tally')).err).toContain('FIELD is missing')
+    expect((await ask('tally AAPL')).err).toContain('usage: bands tally TICKER FIELD')
+    expect((await ask('tally AAPL rsi_zone --by colour')).code).toBe(2)
+    expect((await ask('tally AAPL rsi_zone --tier free')).code).toBe(4)
+    expect((await ask('tally AAPL rsi_zone --band deep_oversold --fail-empty')).code).toBe(3)
+  })
+})
+
+describe('bands now', () => {
+  test('tells the present band of the nine technical fields of every ticker', async () => {
+    const states = await rows('now')
+    expect(states).toHaveLength(18)
+    expect(states[0]).toMatchObject({
+      ticker: 'AAPL',
+      field: 'rsi_zone',
+      band: 'overbought',
+      since: '2018-05-09',
+      bars: '2',
+    })
+  })
+
+  test('takes tickers, fields, a timeframe and a day', async () => {
+    expect(await rows('now aapl --field rsi_zone,macd_state --timeframe weekly')).toHaveLength(2)
+    expect((await rows('now AAPL --as-of 2016-01-06 --field rsi_zone'))[0]).toMatchObject({
+      band: 'oversold',
+      since: '2016-01-05',
+    })
+    expect((await ask('now AAPL ZZZZ')).code).toBe(3)
+    expect((await ask('now --field rsi_zon')).err).toContain('Did you mean "rsi_zone"?')
+  })
+})
+
+describe('bands transitions', () => {
+  test('adds up to the events', async () => {
+    const pairs = await rows('transitions AAPL rsi_zone')
+    expect(pairs).toHaveLength(42)
+    expect(pairs.reduce((sum, row) => sum + Number(row.count), 0)).toBe(284)
+  })
+
+  test('draws a matrix whose columns are lettered', async () => {
+    const text = await table('transitions AAPL rsi_zone')
+    expect(text).toMatch(/^ {2}FROM +N +A +B +C +D +E +F +G$/m)
+    expect(text).toMatch(/^B oversold +10 /m)
+  })
+})
+
+describe('bands explain', () => {
+  test('says how an event came about', async () => {
+    const text = await table('explain AAPL rsi_zone 2018-02-08')
+    expect(text).toContain('band: oversold, entered on this bar from neutral_low')
+    expect(text).toMatch(/^rsi +29\.3/m)
+    expect(text).toContain('6 flips in 30 bars, 4 or more: volatile')
+    expect(text).toMatch(/^100d +open +pending/m)
+  })
+
+  test('says why there is no band', async () => {
+    expect(await table('explain AAPL rsi_zone 2013-05-15')).toContain('no band (warm-up')
+    expect(await table('explain AAPL valuation_zone')).toContain('none are loaded for this ticker')
+    expect((await ask('explain AAPL rsi_zone 2000-01-01')).code).toBe(2)
+  })
+})
+
+describe('bands show', () => {
+  test('draws the price, the bands and the events', async () => {
+    const text = await table('show AAPL rsi_zone --band oversold --height 6', 80)
+    expect(text).toMatch(/[\u2800-\u28ff]/)
+    expect(text).toContain('2 events')
+    expect((await table('show AAPL rsi_zone --ascii', 80)).replaceAll('\n', '')).toMatch(/^[\x20-\x7e]+$/)
+    expect((await ask('show AAPL rsi_zone', { terminal: 80, env: { LANG: 'C' } })).out).not.toMatch(/[\u2800-\u28ff]/)
+  })
+})
+
+describe('bands status and doctor', () => {
+  test('tell what is loaded and how fresh it is', async () => {
+    const found = JSON.parse((await ask('status --json')).out)
+    expect(found.tickers.map((ticker: { ticker: string }) => ticker.ticker)).toEqual(['AAPL', 'GSPC'])
+    expect(await table('status')).toMatch(/^AAPL +1,260 .* 2018-05-11 +0d /m)
+  })
+
+  test('doctor works without a database, and fails with 5 on a broken one', async () => {
+    const none = await ask(`doctor --json --db ${folder.file('none.db')}`)
+    expect(none.code).toBe(0)
+    expect(JSON.parse(none.out).checks.map((check: { name: string }) => check.name)).toContain('width')
+    const broken = await ask(`doctor --db ${BARS}/AAPL.csv`)
+    expect(broken.code).toBe(5)
+    expect(broken.out).toMatch(/^database +fail/m)
+  })
+})
+
+test('the environment answers where an option is silent, and an option wins', async () => {
+  const line = 'events AAPL rsi_zone --json'
+  const range = async (words: string, env: Record<string, string>): Promise<string> =>
+    JSON.parse((await ask(`${line} ${words}`, { env })).out).query_range
+  expect(await range('', { BANDS_TIER: 'plus' })).toBe('2y')
+  expect(await range('--tier free', { BANDS_TIER: 'plus' })).toBe('90d')
+  expect(await range('', { BANDS_TIER: '' })).toBe('5y')
+  expect((await ask(line, { env: { BANDS_AS_OF: 'never' } })).err).toContain('BANDS_AS_OF')
+  expect((await ask(line, { env: { BANDS_DB: folder.file('none.db') } })).code).toBe(3)
+  expect(
+    (await ask(`${line} --db ${folder.file('bands.db')}`, { env: { BANDS_DB: folder.file('none.db') } })).code,
+  ).toBe(0)
+})

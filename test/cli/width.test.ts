@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CATALOGUE } from '../../src/cli/catalogue.js'
+import { BARS, scratch, typed, unpainted } from './support/run.js'
+
+const folder = scratch()
+const env = { BANDS_DB: folder.file('bands.db') }
+
+beforeAll(async () => {
+  await typed(`import ${BARS}`, { env })
+})
+afterAll(folder.remove)
+
+const LINES = [
+  'events AAPL rsi_zone',
+  'events AAPL rsi_zone --band oversold',
+  'events AAPL rsi_zone --band oversold --wide',
+  'events AAPL rsi_zone --band oversold --returns',
+  'events AAPL accumulation_state --timeframe weekly',
+  'events AAPL rsi_zone --tier free',
+  'events AAPL rsi_zone --context-ticker GSPC --context-field trend_direction --context-band strong_uptrend',
+  'events AAPL rsi_zone --band deep_oversold --after 2018-05-10',
+  'tally AAPL rsi_zone --band oversold',
+  'tally AAPL rsi_zone --by stability',
+  'tally rsi_zone --all --by prev_band',
+  'now',
+  'now AAPL',
+  'transitions AAPL rsi_zone',
+  'transitions AAPL macd_state --timeframe weekly',
+  'explain AAPL rsi_zone 2018-02-08',
+  'explain AAPL valuation_zone',
+  'show AAPL rsi_zone',
+  'tickers',
+  'status',
+  'verify',
+  'rebuild',
+  'fields',
+  'doctor',
+  'demo',
+].filter(line => CATALOGUE.some(({ name }) => name === line.split(' ')[0]))
+
+describe.each([40, 60, 80, 120])('on a terminal of %d columns', width => {
+  test.each(LINES)('no line of bands %s is longer', async line => {
+    const ran = await typed(line, { env, terminal: width })
+    expect(ran.code).toBe(0)
+    // A path that cannot be broken stands in a line of its own, after the name of what it is.
+    const lines = unpainted(`${ran.out}\n${ran.err}`).split('\n')
+    expect(
+      lines.filter(text => [...text].length > width && / .* /.test(text.trim().replace(/^(ok|warn|fail) +/, ''))),
+    ).toEqual([])
+  })
+})
+
+test('COLUMNS counts more than the terminal, and less than 40 is 40', async () => {
+  const long = (text: string): number =>
+    Math.max(
+      ...unpainted(text)
+        .split('\n')
+        .map(line => line.length),
+    )
+  const line = 'events AAPL rsi_zone --band oversold'
+  expect(long((await typed(line, { env: { ...env, COLUMNS: '50' }, terminal: 120 })).out)).toBeLessThanOrEqual(50)
+  expect(long((await typed(line, { env, terminal: 10 })).out)).toBeGreaterThan(10)
+})
+
+test('what is left out is said in words', async () => {
+  expect((await typed('events AAPL rsi_zone', { env, terminal: 60 })).out).toMatch(/no room for FLIPS, STABILITY/)
+})
