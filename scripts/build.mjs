@@ -8,6 +8,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
+import { packQuestion } from './pack.mjs'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 
@@ -29,7 +30,9 @@ const { outputFiles } = await build({
 for (const { path, text } of outputFiles) await write(path, path.endsWith('.js') ? await commonJs(text) : text)
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
-if (process.argv[2] !== '--no-sample') await (await import('./make-sample.mjs')).makeSample(`${DIST}/sample.db`)
+const { makeSample } = await import('./make-sample.mjs')
+await makeSample(`${DIST}/sample.db`)
+packQuestion(DIST)
 
 async function commonJs(text) {
   const { code } = await transform(text, {

@@ -40,10 +40,13 @@ export interface Offence {
 export class InvalidParameter extends BandsError {
   override readonly name = 'InvalidParameter'
   readonly offence: Offence
+  /** The message without what is allowed, for a place that lists that by itself. */
+  readonly brief: string
 
-  constructor(message: string, offence: Offence) {
+  constructor(message: string, offence: Offence, brief = message) {
     super('invalid_parameter', message)
     this.offence = offence
+    this.brief = brief
   }
 
   get param(): string {

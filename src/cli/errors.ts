@@ -58,7 +58,9 @@ function wantsJson(argv: readonly string[]): boolean {
 async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
   const width = widthOf(world.err, world.env)
   const paint = await paintFor(isColoured(context?.config.colour ?? 'auto', world.env, world.err.terminal))
-  const [first = '', ...more] = printable(asTyped(error.message)).split('\n')
+  const [first = '', ...more] = printable(
+    asTyped(error instanceof InvalidParameter ? error.brief : error.message),
+  ).split('\n')
   const help = (await helpLines(error, argv, context)).filter(([, text]) => text !== '')
   const label = Math.max(7, ...help.map(([name]) => name.length + 2))
   return [
@@ -87,11 +89,11 @@ async function helpLines(error: Error, argv: readonly string[], context?: Contex
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 
-function parameterHelp({ offence, message }: InvalidParameter, argv: readonly string[]): [string, string][] {
+function parameterHelp({ offence, brief }: InvalidParameter, argv: readonly string[]): [string, string][] {
   const { param, value, allowed = [], suggestions = [] } = offence
   const retry = suggestions[0] === undefined ? null : retyped(argv, String(value), suggestions[0])
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
-  const listed = typeof allowed === 'string' || message.includes(allowed.join(', ')) ? '' : allowed.join(' ')
+  const listed = typeof allowed === 'string' || brief.includes(allowed.join(', ')) ? '' : allowed.join(' ')
   return [
     [LABELS[param] ?? 'allowed', listed],
     ['usage', usage],

@@ -94,6 +94,8 @@ function textsOf(params: object, allowed: readonly string[]): Texts {
 
 function unknownParameter(param: string, allowed: readonly string[]): InvalidParameter {
   const suggestions = suggest(param, allowed)
-  const message = `there is no parameter ${quoted(param)}.${didYouMean(suggestions)}`
-  return new InvalidParameter(message, { param, allowed, suggestions })
+  const what = `there is no parameter ${quoted(param)}`
+  const meant = didYouMean(suggestions)
+  const offence = { param, allowed, suggestions }
+  return new InvalidParameter(`${what}; allowed are ${allowed.join(', ')}.${meant}`, offence, `${what}.${meant}`)
 }

@@ -58,8 +58,10 @@ export function wordValue<Word extends string>(param: string, text: string, word
 
 function refuse(param: string, value: string, allowed: readonly string[], what?: string): never {
   const suggestions = suggest(value, allowed)
-  const sentence = what ?? `${param} ${quoted(value)} is not one of ${allowed.join(', ')}.`
-  throw new InvalidParameter(`${sentence}${didYouMean(suggestions)}`, { param, value, allowed, suggestions })
+  const meant = didYouMean(suggestions)
+  const message = `${param} ${quoted(value)} is not one of ${allowed.join(', ')}.${meant}`
+  const offence = { param, value, allowed, suggestions }
+  throw new InvalidParameter(message, offence, what === undefined ? message : `${what}${meant}`)
 }
 
 /** A value as it may be printed: control characters escaped, and cut when it is long. */

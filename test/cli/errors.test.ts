@@ -233,7 +233,8 @@ describe('an error with --json', () => {
       expect(ran.err.trimEnd().split('\n')).toHaveLength(1)
       expect(JSON.parse(ran.err)).toEqual({
         error: 'invalid_parameter',
-        message: 'rsi_zone has no band "oversol". Did you mean "oversold"?',
+        message:
+          'band "oversol" is not one of deep_oversold, oversold, neutral_low, neutral, neutral_high, overbought, deep_overbought. Did you mean "oversold"?',
         param: 'band',
         value: 'oversol',
         allowed: expect.arrayContaining(['oversold']),
