@@ -118,8 +118,13 @@ async function notFoundHelp(error: NotFound, argv: readonly string[], context?: 
   return [
     ['here', tickers.length > 24 ? `${shown} and ${tickers.length - 24} more (bands tickers)` : shown],
     ['try', retry ?? ''],
-    ['load more', tickers.length > 0 ? 'bands import FILE.csv' : ''],
+    [tickers.length > 0 ? 'load more' : 'load', context?.opened == null ? '' : loadLine(error)],
   ]
+}
+
+/** Only where it helps, and not twice. */
+function loadLine(error: NotFound): string {
+  return error.message.includes('bands import FILE') ? '' : 'bands import FILE.csv'
 }
 
 function helpLine(argv: readonly string[]): string {
@@ -131,7 +136,9 @@ function helpLine(argv: readonly string[]): string {
 function known(thrown: unknown): Error {
   if (!(thrown instanceof Error)) return new Error(String(thrown))
   const { code, syscall, path } = thrown as NodeJS.ErrnoException
-  if (thrown instanceof BandsError || syscall === undefined || path === undefined) return thrown
+  if (thrown instanceof BandsError) return thrown
+  if (code?.startsWith('SQLITE_')) return new StorageError(`the database: ${thrown.message}`, { cause: thrown })
+  if (syscall === undefined || path === undefined) return thrown
   if (code === 'ENOENT') return new NotFound(`there is no file ${path}.`)
   return new StorageError(thrown.message, { cause: thrown })
 }

@@ -2,6 +2,7 @@ import { InvalidParameter } from '../errors.js'
 import { wordValue } from '../query/values.js'
 import type { TallyQuery } from '../study/tally.js'
 import { TALLY_GROUPINGS } from '../study/tally-groups.js'
+import { nothingLoaded } from './answers/nothing.js'
 import type { Context } from './context.js'
 import type { Given } from './given.js'
 import { historyQuery } from './query.js'
@@ -25,6 +26,7 @@ export async function tallyQuery(
   }
   const tickers = await namedTickers([...(ticker?.split(',') ?? []), ...given.list('tickers')], context.world)
   if (given.flag('all')) tickers.push(...((await (await context.bands()).tickers()) ?? []))
+  if (tickers.length === 0 && given.flag('all')) throw nothingLoaded(context)
   const { ticker: _one, ...filter } = historyQuery(given, tickers[0] ?? 'A', field)
   const query: TallyQuery = { ...filter, tickers }
   const by = given.text('by')

@@ -77,5 +77,5 @@ function tradesAtWeekends(days: Int32Array): boolean {
 }
 
 function percent(move: number): string {
-  return `${move > 0 ? '+' : '−'}${(Math.abs(move) * 100).toFixed(0)} %`
+  return `${move > 0 ? '+' : '-'}${(Math.abs(move) * 100).toFixed(0)} %`
 }

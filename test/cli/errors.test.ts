@@ -123,6 +123,16 @@ describe('every exit code is met', () => {
     expect((await ask('tickers --csv')).out).not.toContain('BAD')
   })
 
+  test('5: verify finds a database that SQLite cannot read', async () => {
+    const cut = folder.file('cut.db')
+    writeFileSync(cut, readFileSync(folder.file('bands.db')).subarray(0, 30_000))
+    const { code, out, err } = await ask(`verify --json --db ${cut}`)
+    expect(code).toBe(5)
+    expect(out).toBe('')
+    expect(JSON.parse(err)).toMatchObject({ error: 'bad_data', file: cut })
+    expect((await ask(`events AAPL rsi_zone --db ${cut}`)).code).toBe(6)
+  })
+
   test('5: verify finds a database that is not as it was written', async () => {
     const damaged = folder.file('damaged.db')
     await ask(`import ${BARS}/AAPL.csv --db ${damaged}`)

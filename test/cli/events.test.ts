@@ -99,6 +99,20 @@ describe('bands events', () => {
     expect((await ask('events AAPL rsi_zone --band deep_oversold -q --json')).err).toBe('')
   })
 
+  test('says why no event can be there', async () => {
+    const why = async (words: string): Promise<string> => (await ask(`events AAPL ${words}`)).err
+    expect(await why('valuation_zone')).toBe(
+      'No event: valuation_zone stands on dated facts, and none are loaded for AAPL.\n',
+    )
+    expect(await why('rsi_zone --as-of 2010-01-01')).toContain('the bars of AAPL begin on 2013-05-13, after 2010-01-01')
+    expect(await why('rsi_zone --timeframe weekly --as-of 2013-06-01')).toContain(
+      'no weekly rsi_zone yet by 2013-06-01; bands explain AAPL rsi_zone --timeframe weekly tells why',
+    )
+    expect(await why('rsi_zone --after 2018-01-01 --before 2017-01-01')).toContain(
+      'no day of the range, 5y from 2013-05-12 to 2018-05-11, lies after 2018-01-01 and before 2017-01-01',
+    )
+  })
+
   test('says so when a ticker is older than its range', async () => {
     const db = folder.file('old.db')
     await ask(`import ${BARS}/AAPL.csv --db ${db}`)

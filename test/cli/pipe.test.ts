@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BARS, BIN, type Ran, scratch, shell } from './support/run.js'
 
@@ -38,6 +38,22 @@ describe('the built program in a shell', () => {
       const piped = await sh(`set -o pipefail; bands export series --output ${format} | cat | cmp - "${file}"`)
       expect(piped).toMatchObject({ code: 0, out: '', err: '' })
     }
+  })
+
+  test('writes into a device or through a link without taking its place', async () => {
+    const link = folder.file('link.csv')
+    const bars = 'bands export bars --ticker AAPL --csv --out'
+    const through = await sh(`ln -s linked.csv "${link}"; ${bars} "${link}"; test -L "${link}"`)
+    expect(through).toMatchObject({ code: 0, err: `wrote 1,260 rows to ${link}\n` })
+    expect(readFileSync(folder.file('linked.csv'), 'utf8')).toMatch(/^ticker,date,/)
+    const piped = await sh(`${bars} /dev/stdout -q | wc -l`)
+    expect(Number(piped.out)).toBe(1261)
+    if (!existsSync('/dev/full')) return
+    // A name that leads to the device, so that a fault of ours could not hurt this machine.
+    const full = folder.file('full')
+    const refused = await sh(`ln -s /dev/full "${full}"; ${bars} "${full}"; echo $? >&2; test -L "${full}"`)
+    expect(refused.code).toBe(0)
+    expect(refused.err.replace(/\s+/g, ' ')).toMatch(/no space left on device.* 6 $/)
   })
 
   test('waits for a slow reader', async () => {

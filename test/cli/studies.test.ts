@@ -58,6 +58,34 @@ describe('bands tally', () => {
   })
 })
 
+test('studies without an event say why on stderr, and say it once', async () => {
+  const facts = 'valuation_zone stands on dated facts, and none are loaded'
+  for (const question of ['tally AAPL', 'transitions AAPL', 'show AAPL'])
+    expect((await ask(`${question} valuation_zone`)).err).toBe(`No event: ${facts} for AAPL.\n`)
+  expect((await ask('tally AAPL,GSPC valuation_zone')).err).toBe(`No event: ${facts}.\n`)
+  expect((await ask('now --field valuation_zone')).err).toBe(`${facts}.\n`)
+  expect((await ask('now --field valuation_zone -q')).err).toBe('')
+  const { out } = await ask('tally AAPL valuation_zone', { terminal: 80 })
+  expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events in 5y   as of 2018-05-11\n')
+  expect((await ask('tally AAPL,GSPC rsi_zone --band deep_oversold --after 2018-04-30')).err).toBe(
+    'No event: none of 2 tickers became deep_oversold in 5y to 2018-05-11, as it was asked for.\n',
+  )
+})
+
+describe('a database without tickers', () => {
+  test('is told from a question without one', async () => {
+    const db = folder.file('empty.db')
+    await ask(`simulate 1 --bars 60 --load --db ${db}`)
+    await ask(`remove SIM0001 --db ${db}`)
+    for (const question of ['now', 'tally rsi_zone --all']) {
+      const { code, err } = await ask(`${question} --db ${db}`)
+      expect(code).toBe(3)
+      expect(err.replace(/\s+/g, ' ')).toContain('no ticker is loaded in')
+    }
+    expect((await ask(`events AAPL rsi_zone --db ${db}`)).err).toContain('load:  bands import FILE.csv')
+  })
+})
+
 describe('bands now', () => {
   test('tells the present band of the nine technical fields of every ticker', async () => {
     const states = await rows('now')
@@ -78,6 +106,8 @@ describe('bands now', () => {
       since: '2016-01-05',
     })
     expect((await ask('now AAPL ZZZZ')).code).toBe(3)
+    const later = await ask('now AAPL --field rsi_zone --as-of 2018-06-01 --json')
+    expect(later.err).toBe('not up to 2018-06-01, and told as of the newest bar: AAPL 2018-05-11\n')
     expect((await ask('now --field rsi_zon')).err).toContain('Did you mean "rsi_zone"?')
   })
 })
@@ -103,6 +133,12 @@ describe('bands explain', () => {
     expect(text).toMatch(/^rsi +29\.3/m)
     expect(text).toContain('6 flips in 30 bars, 4 or more: volatile')
     expect(text).toMatch(/^100d +open +pending/m)
+  })
+
+  test('spells the signs of a rule in ASCII where the locale has no more', async () => {
+    const { out } = await ask('explain AAPL rsi_zone', { env: { LANG: 'C' } })
+    expect(out).toContain('RSI = 100*u/(u+d)')
+    expect(out).toMatch(/^[\x20-\x7e\n]+$/)
   })
 
   test('says why there is no band', async () => {

@@ -56,6 +56,11 @@ describe('a file', () => {
     ],
     ['UTF-16 without', Buffer.from(TEXT, 'utf16le'), 'this is UTF-16 text; save it as UTF-8 and import that'],
     ['a NUL byte', TEXT.replace('9', '\0'), 'byte 50 is NUL, which no text has: a binary or damaged file'],
+    [
+      'a program',
+      Buffer.from('7f454c4602010100000000000000000003003e00', 'hex'),
+      'byte 8 is NUL, which no text has: a binary or damaged file',
+    ],
     ['Parquet', 'PAR1\0\0', 'this is a Parquet file, which is not read; export it as CSV and import that'],
     ['cut gzip', gzipSync(TEXT).subarray(0, 40), 'the gzip data is cut off (unexpected end of file)'],
     ['a cut zip', zipSync({ 'x.csv': strToU8(TEXT) }).subarray(0, 90), 'the zip archive is damaged or cut off'],

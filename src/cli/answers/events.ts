@@ -1,6 +1,4 @@
-import type { Bands } from '../../bands.js'
 import { UPGRADE_URL } from '../../errors.js'
-import { formatDay, parseDay } from '../../model/day.js'
 import type { EventHistory, HistoricEvent } from '../../model/event.js'
 import type { EventsQuery } from '../../model/query.js'
 import { TIMEFRAMES, windowNames } from '../../model/timeframe.js'
@@ -80,22 +78,4 @@ function columns({ timeframe }: EventHistory, withReturns: boolean): string[] {
   names.push('flips_recent_at_entry', 'flips_lookback', TIMEFRAMES[timeframe].duration)
   names.push(...windows.map(window => `aftermath_${window}`))
   return withReturns ? [...names, ...windows.map(window => `returns_${window}`)] : names
-}
-
-/** Why an answer is empty: the dates that were looked at, and what there was instead. */
-export async function noEventSentence(bands: Bands, query: EventsQuery, newest: string | null): Promise<string> {
-  const { band: _band, context: _context, ...anything } = query
-  const history = await bands.history(anything)
-  const seen = [...new Set(history.events.map(event => event.band))]
-  const from = query.after ?? parseDay(history.after)!
-  const to = query.before === undefined ? history.as_of : formatDay(query.before - 1)
-  const what =
-    query.band === undefined
-      ? `${query.ticker}'s ${query.field} never changed`
-      : `${query.ticker} never became ${query.band}`
-  const range = `in ${history.query_range} (${formatDay(Math.max(from, parseDay(history.after)!) + 1)} to ${to})`
-  const context = query.context === undefined ? '' : ` while ${query.context.ticker} was ${query.context.band}`
-  const old = newest !== null && newest <= history.after
-  const age = old ? ` Its newest bar is of ${newest}: ask with --as-of ${newest}.` : ''
-  return `No event: ${what}${context} ${range}.${seen.length > 0 ? ` Bands entered: ${seen.join(', ')}.` : ''}${age}`
 }

@@ -1,4 +1,5 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { StorageError } from '../../errors.js'
 import type { Sink } from '../../export/sink.js'
 import { writeRows } from '../../export/write.js'
@@ -73,24 +74,38 @@ async function writeArray(rows: AsyncIterable<object>, sink: Sink): Promise<void
   await sink.write(`${text}]\n`)
 }
 
-/** A file that is there is whole: it is written under another name and renamed. */
-async function intoFile(file: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+/**
+ * A file that is there is whole: it is written under another name and renamed. A link stays one. A device or a pipe is
+ * written to, because renaming would put a file in its place.
+ */
+async function intoFile(named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  await access(dirname(named)).catch(() => {
+    throw new StorageError(`cannot write ${named}: there is no folder ${dirname(named)}.`)
+  })
+  const file = await realpath(named).catch(() => named)
+  // A link that leads nowhere yet is itself what is there.
+  const there = await stat(file).catch(() => lstat(file).catch(() => null))
+  if (there !== null && !there.isFile()) return fill(file, named, write)
   const partial = `${file}.${process.pid}.partial`
   try {
-    const handle = await open(partial, 'w').catch(cause => refuse(file, cause))
-    try {
-      await write({
-        write: async chunk => {
-          await handle.writeFile(chunk).catch(cause => refuse(file, cause))
-        },
-      })
-    } finally {
-      await handle.close()
-    }
-    await rename(partial, file)
+    await fill(partial, named, write)
+    await rename(partial, file).catch(cause => refuse(named, cause))
   } catch (error) {
     await rm(partial, { force: true })
     throw error
+  }
+}
+
+async function fill(path: string, named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  const handle = await open(path, 'w').catch(cause => refuse(named, cause))
+  try {
+    await write({
+      write: async chunk => {
+        await handle.writeFile(chunk).catch(cause => refuse(named, cause))
+      },
+    })
+  } finally {
+    await handle.close()
   }
 }
 

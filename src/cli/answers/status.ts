@@ -62,10 +62,9 @@ function tickerTable(tickers: readonly TickerStatus[]): Table {
   }
 }
 
-function notes({ bytes, schema_version, definitions, definitions_current, as_of, tickers }: Status): string[] {
-  const lines = [
-    `${(bytes / 1e6).toFixed(1)} MB, schema ${schema_version}, definitions ${definitions}${definitions_current ? '' : ': of another version, run bands rebuild'}`,
-  ]
+function notes(found: Status): string[] {
+  const { bytes, schema_version, as_of, tickers } = found
+  const lines = [[`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, ...definedBy(found)].join(', ')]
   if (as_of !== null) lines.push(`as of ${as_of}: what came later is not counted`)
   const gap = tickers
     .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))
@@ -73,4 +72,10 @@ function notes({ bytes, schema_version, definitions, definitions_current, as_of,
   if (gap !== undefined)
     lines.push(`longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`)
   return lines
+}
+
+/** A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions. */
+function definedBy({ definitions, definitions_current }: Status): string[] {
+  if (definitions === '') return []
+  return [`definitions ${definitions}${definitions_current ? '' : ': of another version, run bands rebuild'}`]
 }

@@ -1,4 +1,3 @@
-import { formatDay } from '../../model/day.js'
 import type { EventsPage } from '../../model/event.js'
 import type { EventsQuery } from '../../model/query.js'
 import type { Command } from '../command.js'
@@ -28,7 +27,8 @@ export const command: Command = {
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const found = isPlainPage(context, given) ? await page(context, query) : await shown(context, query, given)
     if (found > 0) return
-    await noEvent(context, query)
+    const { tellNothing } = await import('../answers/nothing.js')
+    await tellNothing(context, query)
     if (given.flag('fail-empty')) context.outcome = 3
   },
 }
@@ -46,12 +46,4 @@ async function page(context: Context, query: EventsQuery): Promise<number> {
 async function shown(context: Context, query: EventsQuery, given: Given): Promise<number> {
   const { showEvents } = await import('../answers/events.js')
   return showEvents(context, query, { wide: given.flag('wide'), returns: given.flag('returns') })
-}
-
-async function noEvent(context: Context, query: EventsQuery): Promise<void> {
-  const { noEventSentence } = await import('../answers/events.js')
-  if (context.config.quiet) return
-  const entry = await (await context.local()).cache.store.ticker(query.ticker)
-  const newest = entry === null ? null : formatDay(entry.last)
-  await context.notice(await noEventSentence(await context.bands(), query, newest))
 }

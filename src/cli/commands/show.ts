@@ -1,5 +1,6 @@
 import { timeline } from '../../local/timeline.js'
 import { integerValue } from '../../query/values.js'
+import { tellNothing } from '../answers/nothing.js'
 import { timelineAnswer } from '../answers/show.js'
 import type { Command } from '../command.js'
 import { FIELD, FILTERS, TICKER } from '../options.js'
@@ -20,7 +21,9 @@ export const command: Command = {
   notes: ['The last 250 bars unless --after is given. A ^ or a number beneath the bands counts events.'],
   async run(context, given) {
     const height = integerValue('height', given.text('height') ?? '12', 3, 60)
-    const found = await timeline((await context.local()).cache, historyQuery(given))
+    const query = historyQuery(given)
+    const found = await timeline((await context.local()).cache, query)
     await context.show(timelineAnswer(found, { height, ascii: given.flag('ascii') }))
+    if (found.bars.every(bar => bar.band === null)) await tellNothing(context, query)
   },
 }

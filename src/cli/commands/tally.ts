@@ -1,8 +1,10 @@
 import { fieldNamed } from '../../fields/index.js'
-import { tally } from '../../study/tally.js'
+import { type Tally, tally } from '../../study/tally.js'
 import { TALLY_GROUPINGS } from '../../study/tally-groups.js'
+import { tellNothing, withoutFacts } from '../answers/nothing.js'
 import { tallyAnswer, tallyHints } from '../answers/tally.js'
 import type { Command } from '../command.js'
+import type { Context } from '../context.js'
 import { FILTERS } from '../options.js'
 import { tallyQuery } from '../tally-query.js'
 import { watched } from '../watched.js'
@@ -33,7 +35,17 @@ export const command: Command = {
       context: bandsOf(other),
     })
     await context.show(tallyAnswer(found))
-    await context.hint(...tallyHints(found))
-    if (found.events === 0 && given.flag('fail-empty')) context.outcome = 3
+    if (found.events > 0) return context.hint(...tallyHints(found))
+    const [only, second] = found.tickers
+    if (second === undefined) await tellNothing(context, { ...query, ticker: only! })
+    else await tellNothingOfMany(context, found)
+    if (given.flag('fail-empty')) context.outcome = 3
   },
+}
+
+async function tellNothingOfMany(context: Context, { tickers, field, band, query_range, as_of }: Tally): Promise<void> {
+  if (context.config.quiet) return
+  const what = band === null ? `changed its ${field}` : `became ${band}`
+  const range = `in ${query_range} to ${as_of}, as it was asked for`
+  await context.notice(`No event: ${withoutFacts(field) ?? `none of ${tickers.length} tickers ${what} ${range}`}.`)
 }

@@ -1,5 +1,6 @@
 import { fieldNamed } from '../../fields/index.js'
 import { type TransitionsQuery, transitionsOf } from '../../study/transitions.js'
+import { tellNothing } from '../answers/nothing.js'
 import { transitionsAnswer } from '../answers/transitions.js'
 import type { Command } from '../command.js'
 import { FIELD, TICKER, TIMEFRAME } from '../options.js'
@@ -28,5 +29,6 @@ export const command: Command = {
       fieldNamed(query.field)!.bands,
     )
     await context.show(transitionsAnswer(found))
+    if (found.events === 0 && tickers.length === 1) await tellNothing(context, { ...filter, ticker: tickers[0]! })
   },
 }

@@ -1,5 +1,9 @@
+import { BadData, StorageError } from '../../errors.js'
 import { verify } from '../../local/verify.js'
+import { databasePath } from '../../open.js'
+import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
+import type { Context } from '../context.js'
 import { count } from '../render/amounts.js'
 
 export const command: Command = {
@@ -7,10 +11,8 @@ export const command: Command = {
   examples: ['bands verify', 'bands verify --deep --json'],
   notes: ['Exits with 5 when something is not as it was written.'],
   async run(context, given) {
-    const { cache } = await context.local()
     const deep = given.flag('deep')
-    const damages = await verify(cache.store, { deep })
-    const tickers = (await cache.store.tickers()).length
+    const { tickers, damages } = await readable(context, () => checkedIn(context, deep))
     const rows = damages.map(({ ticker, what }) => ({ ticker, what }))
     const checked = `${count(tickers, 'ticker')} checked${deep ? ', every event derived again' : ''}`
     await context.show({
@@ -26,4 +28,23 @@ export const command: Command = {
     })
     if (rows.length > 0) context.outcome = 5
   },
+}
+
+async function checkedIn(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
+  const { store } = (await context.local()).cache
+  const damages = await verify(store, { deep })
+  return { tickers: (await store.tickers()).length, damages }
+}
+
+/** A file that SQLite itself finds damaged is what a verification is there to find, no fault of the machine. */
+async function readable<T>({ config, world }: Context, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check()
+  } catch (error) {
+    const { code, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: string }
+    const corrupt = typeof code === 'string' && (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
+    if (!(error instanceof StorageError) || !corrupt) throw error
+    const file = databasePath({ db: config.db, env: world.env })
+    throw new BadData({ file }, `${message}; import the files again into a new database`, { cause: error })
+  }
 }

@@ -1,5 +1,5 @@
 import type { Paint } from './paint.js'
-import { printable } from './printable.js'
+import { ascii, printable } from './printable.js'
 import { type Block, type Cell, fitted, plainTable, type Table, terminalTable, textOf } from './table.js'
 import { flow, wrap } from './wrap.js'
 
@@ -15,7 +15,7 @@ export interface Screen {
 
 /** Blocks → text. Into a pipe a lone table goes bare, so that its lines can be counted and cut. */
 export async function laidOut(blocks: readonly Block[], screen: Screen): Promise<string> {
-  const clean = blocks.map(cleaned)
+  const clean = blocks.map(block => cleaned(block, screen.unicode ? printable : text => ascii(printable(text))))
   const [only] = clean
   if (screen.width === Number.POSITIVE_INFINITY && clean.length === 1 && only?.table && !only.notes?.length)
     return text(plainTable(only.table, screen.paint))
@@ -25,13 +25,12 @@ export async function laidOut(blocks: readonly Block[], screen: Screen): Promise
 }
 
 /** Everything but drawings, which may hold the codes of their colours, and hold no text of files. */
-function cleaned({ title, table, notes, ...rest }: Block): Block {
-  const clean = (cell: Cell): Cell =>
-    typeof cell === 'string' ? printable(cell) : { ...cell, text: printable(cell.text) }
+function cleaned({ title, table, notes, ...rest }: Block, legible: (text: string) => string): Block {
+  const clean = (cell: Cell): Cell => (typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) })
   return {
     ...rest,
-    ...(title === undefined ? {} : { title: title.map(printable) }),
-    ...(notes === undefined ? {} : { notes: notes.map(printable) }),
+    ...(title === undefined ? {} : { title: title.map(legible) }),
+    ...(notes === undefined ? {} : { notes: notes.map(legible) }),
     ...(table === undefined ? {} : { table: { ...table, rows: table.rows.map(row => row.map(clean)) } }),
   }
 }

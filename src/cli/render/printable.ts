@@ -7,3 +7,10 @@ export function printable(text: string): string {
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }
+
+/** Our own signs in ASCII, for a terminal that shows no more; names and values of files stay as they are. */
+export function ascii(text: string): string {
+  return text.replace(/[≤·’…]/g, sign => PLAIN[sign]!)
+}
+
+const PLAIN: Readonly<Record<string, string>> = { '≤': '<=', '·': '*', '’': "'", '…': '...' }

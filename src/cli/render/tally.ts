@@ -17,11 +17,13 @@ export function tallyBlocks(found: Tally, screen: Screen): Block[] {
   }
   const each = (row: (window: TallyWindow) => Cell[]): Cell[][] =>
     found.groups.flatMap(group => group.windows.map((window, w) => [...name(group, w), ...row(window)]))
+  const counts: Block = {
+    title: title(found),
+    table: { columns: [...label, ...countColumns(screen.words)], rows: each(countCells) },
+  }
+  if (found.groups.length === 0) return [counts]
   return [
-    {
-      title: title(found),
-      table: { columns: [...label, ...countColumns(screen.words)], rows: each(countCells) },
-    },
+    counts,
     {
       title: ['Returns, beside those after any bar'],
       table: { columns: [...label, ...returnColumns()], rows: each(returnCells) },

@@ -121,7 +121,9 @@ async function* checked(file: string, stream: Readable, below: Readable = stream
 
 function nulError(file: string, chunk: Buffer, offset: number, nul: number): BadData {
   const first = offset === 0 ? chunk.readUInt16BE(0) : 0
-  const pairs = offset === 0 && chunk.subarray(0, 64).filter((byte, i) => byte === 0 && i % 2 === nul % 2).length > 8
+  // Latin text as UTF-16 has a NUL in every other place and nowhere else; a program has them anywhere.
+  const nuls = [...chunk.subarray(0, 64).entries()].filter(([, byte]) => byte === 0).map(([i]) => i)
+  const pairs = offset === 0 && nuls.length > 8 && nuls.every(i => i % 2 === nul % 2)
   if (first === 0xfffe || first === 0xfeff || pairs)
     return new BadData({ file }, 'this is UTF-16 text; save it as UTF-8 and import that')
   return new BadData({ file }, `byte ${offset + nul + 1} is NUL, which no text has: a binary or damaged file`)

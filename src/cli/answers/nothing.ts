@@ -1,0 +1,76 @@
+import { NotFound } from '../../errors.js'
+import { fieldNamed, isTechnical } from '../../fields/index.js'
+import { type Day, formatDay, parseDay } from '../../model/day.js'
+import type { EventHistory } from '../../model/event.js'
+import type { HistoryQuery } from '../../model/query.js'
+import type { TickerEntry } from '../../store/store.js'
+import type { Context } from '../context.js'
+
+/** Says on stderr why a question about one ticker has no event to show. */
+export async function tellNothing(context: Context, query: HistoryQuery): Promise<void> {
+  if (context.config.quiet) return
+  const { band: _band, context: _context, ...anything } = query
+  const { cache } = await context.local()
+  const history = await (await context.bands()).history(anything)
+  await context.notice(`No event: ${why(query, history, await cache.store.ticker(query.ticker))}`)
+}
+
+/** For a question about all tickers of a database that has none. */
+export function nothingLoaded(context: Context): NotFound {
+  return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
+}
+
+/** Of a field that stands on facts there is nothing as long as none are loaded; null for the others. */
+export function withoutFacts(field: string): string | null {
+  return isTechnical(fieldNamed(field)!) ? null : `${field} stands on dated facts, and none are loaded`
+}
+
+/** The dates that were looked at, and what there was instead. */
+function why(query: HistoryQuery, history: EventHistory, entry: TickerEntry | null): string {
+  const { ticker, field, timeframe } = query
+  const { query_range, as_of } = history
+  if (history.present === null) return noBand(query, history, entry)
+  const rangeStart = parseDay(history.after)!
+  const from = formatDay(Math.max(query.after ?? rangeStart, rangeStart) + 1)
+  const to = query.before === undefined ? as_of : formatDay(Math.min(query.before - 1, parseDay(as_of)!))
+  const age = entry === null ? '' : asOfHint(entry.last, history.after)
+  // Dates of this form sort as they follow each other.
+  if (from > to) {
+    const first = formatDay(rangeStart + 1)
+    return `no day of the range, ${query_range} from ${first} to ${as_of}, lies ${bounds(query)}.${age}`
+  }
+  const what =
+    query.band === undefined
+      ? `${ticker}'s ${timeframe} ${field} did not change`
+      : `${ticker} never became ${query.band}`
+  const context = query.context === undefined ? '' : ` while ${query.context.ticker} was ${query.context.band}`
+  const seen = [...new Set(history.events.map(event => event.band))]
+  const entered = seen.length > 0 ? ` Bands entered: ${seen.join(', ')}.` : ''
+  return `${what}${context} in ${query_range} (${from} to ${to}).${entered}${age}`
+}
+
+function noBand(
+  { ticker, field, timeframe }: HistoryQuery,
+  { as_of }: EventHistory,
+  entry: TickerEntry | null,
+): string {
+  const facts = withoutFacts(field)
+  if (facts !== null) return `${facts} for ${ticker}.`
+  const first = entry === null ? null : formatDay(entry.first)
+  if (first !== null && first > as_of) return `the bars of ${ticker} begin on ${first}, after ${as_of}.`
+  const words = `${ticker} ${field}${timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`}`
+  return `${ticker} has no ${timeframe} ${field} yet by ${as_of}; bands explain ${words} tells why.`
+}
+
+function bounds({ after, before }: HistoryQuery): string {
+  const parts: string[] = []
+  if (after !== undefined) parts.push(`after ${formatDay(after)}`)
+  if (before !== undefined) parts.push(`before ${formatDay(before)}`)
+  return parts.join(' and ')
+}
+
+/** A ticker whose bars all lie before the range can still be asked as of its own last day. */
+export function asOfHint(newest: Day, rangeStart: string): string {
+  const last = formatDay(newest)
+  return last > rangeStart ? '' : ` Its newest bar is of ${last}: ask with --as-of ${last}.`
+}
