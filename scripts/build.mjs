@@ -1,5 +1,5 @@
 // Builds dist/: the library (index.js) and the command line (cli/main.js), shared code in chunks, so that a command loads
-// only what it needs; then the sample database.
+// only what it needs; the licences of the packages in it; then the sample database.
 //
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
 // compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
@@ -8,12 +8,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
+import { licencesOf } from './licences.mjs'
 import { packQuestion } from './pack.mjs'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 
 rmSync(DIST, { recursive: true, force: true })
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts' },
   outdir: 'dist',
   write: false,
@@ -24,10 +25,13 @@ const { outputFiles } = await build({
   target: 'node20',
   // jsonc-parser's `main` cannot be bundled, its ES modules can.
   mainFields: ['module', 'main'],
-  legalComments: 'linked',
+  // Whole licences, not the comments that some files have.
+  legalComments: 'none',
+  metafile: true,
   logLevel: 'warning',
 })
 for (const { path, text } of outputFiles) await write(path, path.endsWith('.js') ? await commonJs(text) : text)
+await write(`${DIST}/LICENSES.txt`, licencesOf(metafile))
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
 const { makeSample } = await import('./make-sample.mjs')

@@ -137,4 +137,14 @@ export function at(place: Place): string {
   return [file, line, column].filter(part => part !== undefined).join(':')
 }
 
+/** A value as a message may show it: in quotes, control characters and line separators escaped, cut when it is long. */
+export function quoted(text: string): string {
+  const signs = [...text]
+  const cut = signs.length > 40 ? `${signs.slice(0, 40).join('')}…` : text
+  return JSON.stringify(cut).replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
 const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slice(1)

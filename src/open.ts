@@ -10,13 +10,14 @@ import type { Day } from './model/day.js'
 import type { Tier } from './model/tier.js'
 import { openSqlite } from './store/sqlite.js'
 
-export interface Place {
+/** Which database is meant. */
+export interface DatabaseChoice {
   /** The database file; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
   db?: string | undefined
   env?: NodeJS.ProcessEnv
 }
 
-export interface OpenOptions extends Place {
+export interface OpenOptions extends DatabaseChoice {
   tier?: Tier
   asOf?: Day | null
 }
@@ -32,10 +33,10 @@ export interface Opened {
  * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
  * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
  */
-export function openLocal({ tier = 'pro', asOf = null, ...place }: OpenOptions = {}): Opened {
-  const path = databasePath(place)
+export function openLocal({ tier = 'pro', asOf = null, ...choice }: OpenOptions = {}): Opened {
+  const path = databasePath(choice)
   const own = existsSync(path)
-  if (!own && isNamed(place))
+  if (!own && isNamed(choice))
     throw new NotFound(`there is no database at ${path}; bands import FILE --db ${path} makes one.`)
   return own ? opened(path, false, tier, asOf) : openSample({ tier, asOf })
 }
@@ -46,9 +47,12 @@ export function openSample({ tier = 'pro', asOf = null }: Pick<OpenOptions, 'tie
 }
 
 /** Opens the database for writing, made first if it is missing, and takes its one writing place. Throws Busy. */
-export async function openImporter({ wait = false, ...place }: Place & { wait?: boolean } = {}): Promise<Importer> {
-  const store = openSqlite(databasePath(place), { readonly: false })
+export async function openImporter({
+  wait = false,
+  ...choice
+}: DatabaseChoice & { wait?: boolean } = {}): Promise<Importer> {
   const { readBars } = await import('./feeds/read.js')
+  const store = openSqlite(databasePath(choice), { readonly: false })
   try {
     const writer = { pid: process.pid, host: hostname(), started: new Date().toISOString() }
     return await Importer.begin(store, readBars, writer, { wait })
@@ -62,7 +66,7 @@ function opened(path: string, sample: boolean, tier: Tier, asOf: Day | null): Op
   return { local: new Local(new Cache(openSqlite(path, { readonly: true }), tier, asOf)), path, sample }
 }
 
-export function databasePath({ db, env = process.env }: Place = {}): string {
+export function databasePath({ db, env = process.env }: DatabaseChoice = {}): string {
   const named = db ?? (env.BANDS_DB || undefined)
   if (named !== undefined) return resolve(named)
   const data = env.XDG_DATA_HOME
@@ -71,7 +75,7 @@ export function databasePath({ db, env = process.env }: Place = {}): string {
   return join(folder, 'bands', 'bands.db')
 }
 
-function isNamed({ db, env = process.env }: Place): boolean {
+function isNamed({ db, env = process.env }: DatabaseChoice): boolean {
   return db !== undefined || Boolean(env.BANDS_DB)
 }
 

@@ -27,7 +27,7 @@ export function recordSeries(series: Series): SeriesRecord {
   return { series, outcomes: outcomes(series), fields }
 }
 
-export function recordField(panel: Panel, field: TechnicalField): FieldRecord {
+function recordField(panel: Panel, field: TechnicalField): FieldRecord {
   const changes = transitions(field.classify(panel))
   return { ...changes, ...entries(changes, TIMEFRAMES[panel.series.timeframe].flipsLookback) }
 }

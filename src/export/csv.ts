@@ -13,7 +13,8 @@ function lineOf<Row>(row: Row, columns: readonly Column<Row>[]): string {
   return `${line}\n`
 }
 
-function cell(value: string | number | null): string {
+/** One value: null is empty, and what would break the line stands in quotes. */
+export function cell(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value

@@ -37,7 +37,7 @@ export interface TechnicalField<Band extends string = string> extends Field<Band
   readings(panel: Panel, t: number): Reading[]
 }
 
-/** One code per bar by a rule that is asked only where every input is defined. */
+/** One code per bar; the rule gives UNDEFINED where an input is undefined. */
 export function codes(length: number, rule: (t: number) => number): Uint8Array {
   const out = new Uint8Array(length)
   for (let t = 0; t < length; t++) out[t] = rule(t)

@@ -1,3 +1,4 @@
+import { countUpTo } from '../ascending.js'
 import { compare } from './compare.js'
 
 /** How a bar stands to its level. */
@@ -5,6 +6,7 @@ export const LEVEL_STATES = ['intact', 'approaching', 'breached'] as const
 const INTACT = 0
 const APPROACHING = 1
 const BREACHED = 2
+/** The code that fields have for no band, because they take these states as their bands. */
 export const NO_LEVEL = 255
 
 export interface LevelRules {
@@ -57,25 +59,13 @@ export function resistance(high: Float64Array, close: Float64Array, atr: Float64
 /** The highest low among the pivots in sight that is not above `price`; NaN when there is none. */
 function highestUnder(price: number, low: Float64Array, pivots: Int32Array, t: number, rules: LevelRules): number {
   let highest = Number.NaN
-  for (let i = knownBy(pivots, t - rules.reach) - 1; i >= 0; i--) {
+  for (let i = countUpTo(pivots, t - rules.reach) - 1; i >= 0; i--) {
     const bar = pivots[i]!
     if (bar <= t - rules.lookback) break
     const candidate = low[bar]!
     if (compare(candidate, price) <= 0 && !(candidate <= highest)) highest = candidate
   }
   return highest
-}
-
-/** How many of the ascending pivots are at or before `bar`. */
-function knownBy(pivots: Int32Array, bar: number): number {
-  let low = 0
-  let high = pivots.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (pivots[middle]! <= bar) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Bars whose low is below each of the `reach` lows before and not above any of the `reach` lows after. */

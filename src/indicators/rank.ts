@@ -1,3 +1,4 @@
+import { countBelow } from '../ascending.js'
 import { TOLERANCE } from './compare.js'
 
 /**
@@ -67,20 +68,8 @@ function ascending(values: Float64Array): Float64Array {
 
 function places(values: Float64Array, sorted: Float64Array): Int32Array {
   const place = new Int32Array(values.length)
-  for (let i = 0; i < values.length; i++) place[i] = firstFrom(sorted, values[i]!)
+  for (let i = 0; i < values.length; i++) place[i] = countBelow(sorted, values[i]!)
   return place
-}
-
-/** The first place of an ascending column whose value is not below `x`. */
-function firstFrom(sorted: Float64Array, x: number): number {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (sorted[middle]! < x) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Which run of an ascending column counts as equal to each of its values; both ends move only forward. */

@@ -5,7 +5,7 @@ import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier } from '../model/tier.js'
 import type { Timeframe } from '../model/timeframe.js'
-import type { Store } from '../store/store.js'
+import type { Store, TickerEntry } from '../store/store.js'
 import { didYouMean, suggest } from '../suggest.js'
 import { type View, viewOf } from './view.js'
 
@@ -36,11 +36,17 @@ export class Cache {
     return viewOf(recorded, timeframe, field, this.asOf)
   }
 
+  /** What is said of a ticker. Throws NotFound with the nearest tickers. */
+  async entry(ticker: string): Promise<TickerEntry> {
+    const entry = await this.store.ticker(ticker)
+    if (entry === null) throw await this.#unknown(ticker)
+    return entry
+  }
+
   /** The bars that were final on the day. Throws NotFound with the nearest tickers. */
   async series(ticker: string, timeframe: Timeframe): Promise<Series> {
-    const entry = await this.store.ticker(ticker)
-    const daily = await this.store.bars(ticker)
-    if (entry === null || daily === null) throw await this.#unknown(ticker)
+    const entry = await this.entry(ticker)
+    const daily = (await this.store.bars(ticker))!
     const series = timeframe === 'daily' ? daily : weekly(daily, entry.assetClass ?? undefined)
     return head(series, barsKnownBy(series, this.asOf ?? entry.last))
   }

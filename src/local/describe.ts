@@ -1,9 +1,9 @@
 import { outcomePercentile, performanceOf } from '../engine/outcomes.js'
-import { formatDay } from '../model/day.js'
+import { type Day, formatDay } from '../model/day.js'
 import type { Aftermath, BandEvent, EventHistory, HistoricEvent } from '../model/event.js'
 import { PERFORMANCES, type Performance, STABILITIES } from '../model/record.js'
 import { TIMEFRAMES, windowNames } from '../model/timeframe.js'
-import type { View } from './view.js'
+import { stayBefore, stayOn, type View } from './view.js'
 
 /** Event `i` of the view as the specification spells it. */
 export function bandEvent(view: View, i: number): BandEvent {
@@ -39,7 +39,7 @@ function entry(view: View, i: number): Entry {
   return {
     date: formatDay(view.days[bar]!),
     band: view.bands[record.bands[i]!]!,
-    prev_band: view.bands[i === 0 ? record.initialBand : record.bands[i - 1]!]!,
+    prev_band: stayBefore(view, i).band,
     stability_at_entry: STABILITIES[record.stability[i]!]!,
     flips_recent_at_entry: record.flips[i]!,
     flips_lookback: `${flipsLookback}${unit}`,
@@ -48,14 +48,16 @@ function entry(view: View, i: number): Entry {
   }
 }
 
-/** The band in force at the end of the view. */
-export function presentBand(view: View): EventHistory['present'] {
-  const { record, events, bars, days, bands } = view
-  if (record === null || record.initialBar < 0 || record.initialBar >= bars) return null
-  const initial = events === 0
-  const since = initial ? record.initialBar : record.bars[events - 1]!
-  const code = initial ? record.initialBand : record.bands[events - 1]!
-  return { band: bands[code]!, since: formatDay(days[since]!), bars: bars - 1 - since, initial }
+/** The band in force at the end of the view; when it was entered is told only within the range. */
+export function presentBand(view: View, rangeStart: Day): EventHistory['present'] {
+  const last = view.bars - 1
+  const stay = stayOn(view, last)
+  if (stay === null) return null
+  const { band, since, initial } = stay
+  const day = view.days[since]!
+  return day > rangeStart
+    ? { band, since: formatDay(day), bars: last - since, initial }
+    : { band, since: null, bars: null, initial }
 }
 
 interface WindowOutcome {

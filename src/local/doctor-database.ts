@@ -27,7 +27,7 @@ export function databaseChecks(path: string): Check[] {
   try {
     const found = inspect(path)
     return [
-      ok('database', `${path}, ${megabytes(size)}, tickers: ${found.tickers}`),
+      ok('database', `${path}, ${inUnits(size)}, tickers: ${found.tickers}`),
       ...place,
       ...contentChecks(found, path),
     ]
@@ -97,7 +97,7 @@ function permissionsCheck(path: string, folder: string): Check {
 function spaceCheck(folder: string, size: number): Check {
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize
-  const detail = `${megabytes(free)} free in ${folder}`
+  const detail = `${inUnits(free)} free in ${folder}`
   if (free >= Math.max(ENOUGH_BYTES, 2 * size)) return ok('space', detail)
   return warn('space', `${detail}, little for an import`, 'make room, or choose another disk with --db')
 }
@@ -127,6 +127,6 @@ function may(path: string, mode: number): boolean {
   }
 }
 
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`
+function inUnits(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }

@@ -1,12 +1,13 @@
-import { outcomePercentile, performanceOf, referenceSize } from '../engine/outcomes.js'
+import { referenceSize } from '../engine/outcomes.js'
 import { formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import type { Missing } from '../model/event.js'
-import { PERFORMANCES, type Performance, STABILITIES, type Stability } from '../model/record.js'
+import type { HistoricEvent, Missing } from '../model/event.js'
+import type { Performance, Stability } from '../model/record.js'
 import type { Tier } from '../model/tier.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/timeframe.js'
 import { PLANS } from '../policy/plans.js'
-import { eventsUpTo, type View } from './view.js'
+import { historicEvent } from './describe.js'
+import { eventsUpTo, stayBefore, type View } from './view.js'
 
 /** What an event's labels were worked out from. Keys above the tier are left out, as in the response. */
 export interface ExplainedEvent {
@@ -49,29 +50,29 @@ export interface ExplainedWindow {
 
 /** The event on bar `t` of the view, or null when there is none. */
 export function explainedEvent(view: View, t: number, tier: Tier): ExplainedEvent | null {
-  const { record, days, bands } = view
+  const { record, days } = view
   const i = eventsUpTo(view, days[t]!) - 1
   if (record === null || i < 0 || record.bars[i] !== t) return null
-  const { duration, flipsLookback, unit } = TIMEFRAMES[view.timeframe]
-  const lasted = i + 1 < view.events ? record.bars[i + 1]! - t : null
-  const prev_band = bands[i === 0 ? record.initialBand : record.bands[i - 1]!]!
-  if (!PLANS[tier].aftermath) return { prev_band, [duration]: lasted, windows: null }
+  const { duration } = TIMEFRAMES[view.timeframe]
+  const event = historicEvent(view, i)
+  const lasted = { [duration]: event[duration] ?? null }
+  if (!PLANS[tier].aftermath) return { prev_band: event.prev_band, ...lasted, windows: null }
   return {
-    prev_band,
-    stability_at_entry: STABILITIES[record.stability[i]!]!,
-    flips_recent_at_entry: record.flips[i]!,
-    flips_lookback: `${flipsLookback}${unit}`,
+    prev_band: event.prev_band,
+    stability_at_entry: event.stability_at_entry!,
+    flips_recent_at_entry: event.flips_recent_at_entry!,
+    flips_lookback: event.flips_lookback!,
     flips: Array.from(record.bars.subarray(i + 1 - record.flips[i]!, i + 1), bar => formatDay(days[bar]!)),
     stability: stabilitySum(view, i),
-    [duration]: lasted,
-    windows: explainedWindows(view, t),
+    ...lasted,
+    windows: explainedWindows(view, t, event),
   }
 }
 
 function stabilitySum(view: View, i: number): StabilitySum {
   const { record, days, timeframe } = view
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
-  const entered = i === 0 ? record!.initialBar : record!.bars[i - 1]!
+  const { since: entered } = stayBefore(view, i)
   const lasted = record!.bars[i]! - entered
   return {
     left_band_entered: formatDay(days[entered]!),
@@ -93,27 +94,25 @@ function stabilityWords(flips: number, lasted: number, timeframe: Timeframe): st
   return `${left}, ${establishedFrom} or more: established`
 }
 
-function explainedWindows(view: View, t: number): Record<string, ExplainedWindow> {
+function explainedWindows(view: View, t: number, event: HistoricEvent): Record<string, ExplainedWindow> {
   const { windows } = TIMEFRAMES[view.timeframe]
   return Object.fromEntries(
-    windowNames(view.timeframe).map((name, w) => [name, explainedWindow(view, t, w, windows[w]!)]),
+    windowNames(view.timeframe).map((name, w) => [name, explainedWindow(view, t, event, name, windows[w]!)]),
   )
 }
 
-function explainedWindow(view: View, t: number, w: number, window: number): ExplainedWindow {
-  const { bars, days, outcomes, timeframe } = view
-  const needed = TIMEFRAMES[timeframe].minReference
+function explainedWindow(view: View, t: number, event: HistoricEvent, name: string, window: number): ExplainedWindow {
+  const needed = TIMEFRAMES[view.timeframe].minReference
   const sample = referenceSize(t, window)
-  const left = t + window - (bars - 1)
-  const rank = left > 0 ? -1 : outcomes.ranks[w]![t]!
-  const missing = left > 0 ? 'pending' : rank < 0 ? 'no_history' : null
+  const left = t + window - (view.bars - 1)
+  const missing = event.missing![name] ?? null
   return {
-    ends: left > 0 ? null : formatDay(days[t + window]!),
-    return: left > 0 ? null : outcomes.returns[w]![t]!,
-    percentile: rank < 0 ? null : outcomePercentile(rank, t, window),
+    ends: left > 0 ? null : formatDay(view.days[t + window]!),
+    return: event.returns![name]!,
+    percentile: event.percentiles![name]!,
     sample,
     sample_needed: needed,
-    performance: rank < 0 ? null : PERFORMANCES[performanceOf(rank, t, window)]!,
+    performance: event.aftermath![name]?.performance ?? null,
     missing,
     because: because(missing, left, sample, needed),
   }

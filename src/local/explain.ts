@@ -11,7 +11,7 @@ import { entitle } from '../policy/entitle.js'
 import { PLANS } from '../policy/plans.js'
 import type { Cache } from './cache.js'
 import { type ExplainedEvent, explainedEvent } from './explain-event.js'
-import { eventsUpTo, type View } from './view.js'
+import { stayOn, type View } from './view.js'
 
 export interface ExplainQuery {
   ticker: string
@@ -72,7 +72,7 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
   const today = await cache.today()
   const t = barAsked(query, series, today)
   checkRange(series.days[t]!, cache.tier, today)
-  const entry = (await cache.store.ticker(ticker))!
+  const entry = await cache.entry(ticker)
   return {
     schema: 'bands.explain/1',
     ticker,
@@ -172,12 +172,8 @@ function whyUndefined(t: number, warmUp: number, first: string | null, readings:
 }
 
 function inForce(view: View, t: number): Pick<Explanation, 'in_force' | 'entered' | 'bars_in_force' | 'initial'> {
-  const { record, days, bands } = view
-  if (record === null || record.initialBar < 0 || record.initialBar > t)
-    return { in_force: null, entered: null, bars_in_force: null, initial: false }
-  const upTo = eventsUpTo(view, days[t]!)
-  const initial = upTo === 0
-  const since = initial ? record.initialBar : record.bars[upTo - 1]!
-  const code = initial ? record.initialBand : record.bands[upTo - 1]!
-  return { in_force: bands[code]!, entered: formatDay(days[since]!), bars_in_force: t - since, initial }
+  const stay = stayOn(view, t)
+  if (stay === null) return { in_force: null, entered: null, bars_in_force: null, initial: false }
+  const { band, since, initial } = stay
+  return { in_force: band, entered: formatDay(view.days[since]!), bars_in_force: t - since, initial }
 }

@@ -6,8 +6,9 @@ import type { ExportedSeriesBar } from '../model/export.js'
 import { UNDEFINED } from '../model/record.js'
 import type { Series } from '../model/series.js'
 import type { Timeframe } from '../model/timeframe.js'
+import { entitleExport } from '../policy/entitle.js'
 import type { Cache } from './cache.js'
-import { chosenFields, chosenTickers, chosenTimeframes, type ExportFilter, entitleExport } from './export.js'
+import { chosenFields, chosenTickers, chosenTimeframes, type ExportFilter } from './export.js'
 
 /**
  * A row a bar: prices, every indicator, and the band of every field on that very bar (null where undefined; not the

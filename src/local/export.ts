@@ -1,10 +1,9 @@
-import { TierRestricted } from '../errors.js'
 import { FIELDS, type Field } from '../fields/index.js'
 import { formatDay } from '../model/day.js'
 import type { ExportedBar, ExportedEvent } from '../model/export.js'
-import { reaches, type Tier } from '../model/tier.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/timeframe.js'
-import { fieldValue, tickerValue } from '../query/values.js'
+import { entitleExport } from '../policy/entitle.js'
+import { fieldValue, tickerValue, timeframeValue } from '../query/values.js'
 import type { Cache } from './cache.js'
 import { historicEvent } from './describe.js'
 import type { View } from './view.js'
@@ -19,8 +18,8 @@ export interface ExportFilter {
 /**
  * Every event of the store, by ticker, timeframe (daily, weekly), field (in the order of the specification) and date.
  * The whole history, whatever the tier's range: an export is for the owner of the store, and a comparison needs all of
- * it. The as-of day holds. Throws TierRestricted below Pro, InvalidParameter for an unknown field, NotFound for an
- * unknown ticker; all before the first row.
+ * it. The as-of day holds. Throws TierRestricted below Pro, InvalidParameter for an unknown field or timeframe,
+ * NotFound for an unknown ticker; all before the first row.
  */
 export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
   entitleExport(cache.tier)
@@ -57,17 +56,11 @@ export async function* exportBars(
   }
 }
 
-/** Throws TierRestricted below Pro: an export hands out everything that the tiers grant by parts. */
-export function entitleExport(tier: Tier): void {
-  if (!reaches(tier, 'pro')) throw new TierRestricted('export', tier, 'pro')
-}
-
 /** Ascending, each once. Throws NotFound with the nearest tickers. */
 export async function chosenTickers(cache: Cache, { tickers = [] }: ExportFilter): Promise<string[]> {
-  const known = (await cache.store.tickers()).map(entry => entry.ticker)
-  if (tickers.length === 0) return known
+  if (tickers.length === 0) return (await cache.store.tickers()).map(entry => entry.ticker)
   const asked = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
-  for (const ticker of asked) if (!known.includes(ticker)) await cache.series(ticker, 'daily')
+  for (const ticker of asked) await cache.entry(ticker)
   return asked
 }
 
@@ -78,9 +71,11 @@ export function chosenFields({ fields = [] }: ExportFilter): readonly Field[] {
   return FIELDS.filter(field => asked.has(field))
 }
 
-/** Daily before weekly. */
+/** Daily before weekly. Throws InvalidParameter. */
 export function chosenTimeframes({ timeframes = [] }: ExportFilter): readonly Timeframe[] {
-  return timeframes.length === 0 ? TIMEFRAME_NAMES : TIMEFRAME_NAMES.filter(name => timeframes.includes(name))
+  if (timeframes.length === 0) return TIMEFRAME_NAMES
+  const asked = new Set(timeframes.map(name => timeframeValue('timeframe', name)))
+  return TIMEFRAME_NAMES.filter(name => asked.has(name))
 }
 
 function exported(view: View, field: string, i: number): ExportedEvent {

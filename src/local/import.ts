@@ -25,10 +25,7 @@ export class Importer {
     this.#writer = writer
   }
 
-  /**
-   * Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free.
-   * A store of other definitions is rebuilt first, so that two never mix.
-   */
+  /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
   static async begin(store: Store, read: ReadBars, writer: Writer, { wait = false } = {}): Promise<Importer> {
     for (;;) {
       try {
@@ -42,13 +39,16 @@ export class Importer {
     return new Importer(store, read, writer)
   }
 
-  /** Imports file after file; a refused file throws and leaves those before it imported. */
+  /**
+   * Imports file after file; a refused file throws and leaves those before it imported. A store of other definitions is
+   * rebuilt first, so that two never mix.
+   */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
     await this.#refresh(options)
     for (const input of inputs) yield await this.#importFile(input, options)
   }
 
-  /** Takes bars that are no file: simulated ones, or a library caller's. */
+  /** Takes bars that are no file: simulated ones, or a library caller's, each series ascending and not empty. */
   async put(
     tickers: Iterable<SourcedBars>,
     options: Pick<ImportOptions, 'replace' | 'onProgress'> = {},
@@ -71,8 +71,11 @@ export class Importer {
   }
 
   async close(): Promise<void> {
-    await this.store.unlock(this.#writer)
-    await this.store.close()
+    try {
+      await this.store.unlock(this.#writer)
+    } finally {
+      await this.store.close()
+    }
   }
 
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
@@ -101,9 +104,7 @@ export class Importer {
       this.#checkAgainstRun(incoming)
       const { report, series, entry } = await this.#mergeOne(incoming, replace)
       reports.push(report)
-      if (report.added + report.replaced > 0 || (replace && entry === null)) {
-        changed.push({ entry: entryFor(incoming, series, entry), bars: series })
-      }
+      if (report.added + report.replaced > 0) changed.push({ entry: entryFor(incoming, series, entry), bars: series })
     }
     if (changed.length > 0) {
       await this.store.write(derived(changed[0]!.entry.source, changed, onProgress), DEFINITIONS_VERSION)
@@ -119,6 +120,7 @@ export class Importer {
     replace: boolean,
   ): Promise<{ report: TickerReport; series: Series; entry: TickerEntry | null }> {
     const { ticker, prices, bars, source } = incoming
+    if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
     const entry = await this.store.ticker(ticker)
     const present = entry === null || replace ? null : await this.store.bars(ticker)
     if (entry !== null && present !== null && entry.prices !== prices)
@@ -144,7 +146,9 @@ export class Importer {
 
 function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adjustment): BadData {
   const what = `${ticker} is kept with ${kept} prices and this file gives ${given} ones; a series is one or the other`
-  return new BadData({ file }, `${what}: use --prices ${kept}, or --replace to start ${ticker} again from this file`)
+  // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
+  const raw = kept === 'raw' ? '--prices raw, or ' : ''
+  return new BadData({ file }, `${what}: use ${raw}--replace to start ${ticker} again from this file`)
 }
 
 function rescaledNote(ticker: string, factor: number, older: number): string {

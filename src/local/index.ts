@@ -45,7 +45,7 @@ export class Local implements Bands {
       after: formatDay(plan.rangeStart(today)),
       as_of: formatDay(today),
       events: found.map(i => this.#historic(view, i, context)),
-      present: presentBand(view),
+      present: presentBand(view, plan.rangeStart(today)),
     }
   }
 

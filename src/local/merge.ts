@@ -8,7 +8,7 @@ export interface Merged {
   added: number
   replaced: number
   unchanged: number
-  /** The one factor by which the closes of all common dates differ, when they do and older bars keep the old scale. */
+  /** The one factor by which the closes of all common dates differ, when they do and other bars keep the old scale. */
   rescaled: number | null
 }
 
@@ -33,12 +33,12 @@ export function merge(present: Series, incoming: Series): Merged {
       j++
     }
   }
-  const older = rows.length - incoming.days.length
-  return { series: gathered(rows), ...counts, rescaled: older > 0 ? commonFactor(factors) : null }
+  const others = rows.length - incoming.days.length
+  return { series: gathered(rows), ...counts, rescaled: others > 0 ? commonFactor(factors) : null }
 }
 
 /** Whether two bars have the same prices and volume; unknown volumes are alike. */
-export function sameBar(a: Series, i: number, b: Series, j: number): boolean {
+function sameBar(a: Series, i: number, b: Series, j: number): boolean {
   return COLUMNS.every(column => Object.is(a[column][i]!, b[column][j]!))
 }
 

@@ -1,12 +1,11 @@
-import { weekly } from '../engine/weekly.js'
 import { TECHNICAL_FIELDS } from '../fields/index.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import { type Adjustment, type AssetClass, barsKnownBy } from '../model/series.js'
-import { TIMEFRAME_NAMES } from '../model/timeframe.js'
+import type { Adjustment, AssetClass } from '../model/series.js'
+import type { Timeframe } from '../model/timeframe.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
-import { viewOf } from './view.js'
+import { type View, viewOf } from './view.js'
 
 /** What is loaded, and how fresh it is. */
 export interface Status {
@@ -89,21 +88,22 @@ export async function status(cache: Cache): Promise<Status> {
 
 /** How old a ticker's last bar is shows only beside the others; null for one that had no bar yet on the as-of day. */
 async function tickerStatus(store: Store, entry: TickerEntry, asOf: Day | null): Promise<TickerStatus | null> {
-  const { ticker, assetClass, last } = entry
-  const daily = (await store.bars(ticker))!
-  const bars = barsKnownBy(daily, asOf ?? last)
+  const { ticker, assetClass } = entry
+  const daily = await viewsOf(store, ticker, 'daily', asOf)
+  const weekly = await viewsOf(store, ticker, 'weekly', asOf)
+  const { bars } = daily[0]!
   if (bars === 0) return null
-  const days = daily.days.subarray(0, bars)
+  const days = daily[0]!.days.subarray(0, bars)
   return {
     ticker,
     asset_class: assetClass,
     prices: entry.prices,
     bars,
-    weekly_bars: barsKnownBy(weekly(daily, assetClass ?? undefined), asOf ?? last),
+    weekly_bars: weekly[0]!.bars,
     first: formatDay(days[0]!),
     last: formatDay(days[bars - 1]!),
     behind: 0,
-    events: await countEvents(store, ticker, asOf),
+    events: [...daily, ...weekly].reduce((sum, view) => sum + view.events, 0),
     gaps: gapsOf(days),
     source: entry.source,
     format: entry.format,
@@ -111,15 +111,14 @@ async function tickerStatus(store: Store, entry: TickerEntry, asOf: Day | null):
   }
 }
 
-async function countEvents(store: Store, ticker: string, asOf: Day | null): Promise<number> {
-  let events = 0
-  for (const timeframe of TIMEFRAME_NAMES) {
-    for (const { name } of TECHNICAL_FIELDS) {
-      const recorded = await store.recorded(ticker, timeframe, name)
-      if (recorded !== null) events += viewOf(recorded, timeframe, name, asOf).events
-    }
+/** Every field of one series. */
+async function viewsOf(store: Store, ticker: string, timeframe: Timeframe, asOf: Day | null): Promise<View[]> {
+  const views: View[] = []
+  for (const { name } of TECHNICAL_FIELDS) {
+    const recorded = (await store.recorded(ticker, timeframe, name))!
+    views.push(viewOf(recorded, timeframe, name, asOf))
   }
-  return events
+  return views
 }
 
 function gapsOf(days: Int32Array): Gap[] {

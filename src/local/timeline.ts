@@ -57,7 +57,7 @@ export async function timeline(cache: Cache, query: HistoryQuery): Promise<Timel
     timeframe,
     query_range: plan.range,
     as_of: formatDay(today),
-    prices: (await cache.store.ticker(ticker))!.prices,
+    prices: (await cache.entry(ticker)).prices,
     bands: view.bands,
     bars: shown(series, query, rangeStart).map(t => ({
       date: formatDay(series.days[t]!),

@@ -1,3 +1,4 @@
+import { countBelow, countUpTo } from '../ascending.js'
 import { fieldNamed } from '../fields/index.js'
 import type { Day } from '../model/day.js'
 import type { FieldRecord } from '../model/record.js'
@@ -40,15 +41,8 @@ export function viewOf(recorded: Recorded, timeframe: Timeframe, field: string, 
 
 /** How many events of the view were on or before a day. */
 export function eventsUpTo(view: View, day: Day): number {
-  const { record, days } = view
-  let low = 0
-  let high = view.events
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (days[record!.bars[middle]!]! <= day) low = middle + 1
-    else high = middle
-  }
-  return low
+  const { record, days, events } = view
+  return record === null ? 0 : countBelow(record.bars, countUpTo(days, day), events)
 }
 
 /** The code of the band that was entered last on or before a day; null before the first event. */
@@ -57,13 +51,23 @@ export function bandEnteredBy(view: View, day: Day): number | null {
   return upTo === 0 ? null : view.record!.bands[upTo - 1]!
 }
 
-function countBelow(ascending: Int32Array, limit: number): number {
-  let low = 0
-  let high = ascending.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (ascending[middle]! < limit) low = middle + 1
-    else high = middle
-  }
-  return low
+/** One stay in a band: which, from which bar on, and whether it is the first, which no event entered. */
+export interface Stay {
+  band: string
+  since: number
+  initial: boolean
+}
+
+/** The stay that event `i` ends. */
+export function stayBefore({ record, bands }: View, i: number): Stay {
+  const initial = i === 0
+  const code = initial ? record!.initialBand : record!.bands[i - 1]!
+  return { band: bands[code]!, since: initial ? record!.initialBar : record!.bars[i - 1]!, initial }
+}
+
+/** The stay in force on bar `t`; null before the first defined bar. */
+export function stayOn(view: View, t: number): Stay | null {
+  const { record, events } = view
+  if (record === null || record.initialBar < 0 || record.initialBar > t) return null
+  return stayBefore(view, countUpTo(record.bars, t, 0, events))
 }

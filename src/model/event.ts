@@ -61,9 +61,9 @@ export interface EventHistory {
   events: HistoricEvent[]
   /**
    * The band in force at the end, whatever was filtered: the date it was entered (of an initial band, its first defined
-   * bar), the bars since. null when the field has no band, or none that can be seen.
+   * bar) and the bars since, both null when that was before the range. null when the field has no band that can be seen.
    */
-  present: { band: string; since: string; bars: number | null; initial: boolean } | null
+  present: { band: string; since: string | null; bars: number | null; initial: boolean } | null
 }
 
 /** What any bar was followed by: the ticker's own bars in range on which the field is defined. */

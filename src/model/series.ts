@@ -1,3 +1,4 @@
+import { countUpTo } from '../ascending.js'
 import type { Day } from './day.js'
 import type { Timeframe } from './timeframe.js'
 
@@ -26,14 +27,7 @@ export type AssetClass = 'stock' | 'crypto' | 'etf'
 
 /** How many bars of the series are final on a day. */
 export function barsKnownBy(series: Pick<Series, 'known'>, day: Day): number {
-  let low = 0
-  let high = series.known.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (series.known[middle]! <= day) low = middle + 1
-    else high = middle
-  }
-  return low
+  return countUpTo(series.known, day)
 }
 
 /** The first `count` bars, as views on the same columns. */

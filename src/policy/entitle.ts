@@ -17,11 +17,16 @@ export function entitleAftermath(tier: Tier): void {
   if (!PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestWith('aftermath'))
 }
 
+/** Throws TierRestricted unless the tier may export: an export hands out everything that the tiers grant by parts. */
+export function entitleExport(tier: Tier): void {
+  if (!PLANS[tier].exports) throw new TierRestricted('export', tier, lowestWith('exports'))
+}
+
 function entitleField(name: string, tier: Tier): void {
   const required = fieldNamed(name)!.tier
   if (!reaches(tier, required)) throw new TierRestricted(name, tier, required)
 }
 
-function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context'>): Tier {
+function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports'>): Tier {
   return TIER_NAMES.find(tier => PLANS[tier][feature])!
 }

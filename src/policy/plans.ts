@@ -10,11 +10,13 @@ export interface Plan {
   aftermath: boolean
   /** Cross-asset correlation. */
   context: boolean
+  /** Whole files of events, series and bars. */
+  exports: boolean
 }
 
-/** What each tier grants, as the specification's table says. */
+/** What each tier grants: as the specification's table says, and exports, which it does not have. */
 export const PLANS: Readonly<Record<Tier, Plan>> = {
-  free: { range: '90d', rangeStart: today => today - 90, aftermath: false, context: false },
-  plus: { range: '2y', rangeStart: today => yearsBefore(today, 2), aftermath: true, context: true },
-  pro: { range: '5y', rangeStart: today => yearsBefore(today, 5), aftermath: true, context: true },
+  free: { range: '90d', rangeStart: today => today - 90, aftermath: false, context: false, exports: false },
+  plus: { range: '2y', rangeStart: today => yearsBefore(today, 2), aftermath: true, context: true, exports: false },
+  pro: { range: '5y', rangeStart: today => yearsBefore(today, 5), aftermath: true, context: true, exports: true },
 }

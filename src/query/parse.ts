@@ -1,7 +1,7 @@
-import { InvalidParameter } from '../errors.js'
+import { InvalidParameter, quoted } from '../errors.js'
 import type { Context, EventsParams, EventsQuery, HistoryQuery } from '../model/query.js'
 import { didYouMean, suggest } from '../suggest.js'
-import { bandValue, dayValue, fieldValue, integerValue, quoted, tickerValue, timeframeValue } from './values.js'
+import { bandValue, dayValue, fieldValue, integerValue, tickerValue, timeframeValue } from './values.js'
 
 export const DEFAULT_LIMIT = 10
 export const MAX_LIMIT = 100

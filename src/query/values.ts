@@ -1,7 +1,7 @@
-import { InvalidParameter } from '../errors.js'
+import { InvalidParameter, quoted } from '../errors.js'
 import { FIELD_NAMES, type Field, fieldNamed } from '../fields/index.js'
 import { type Day, parseDay } from '../model/day.js'
-import { parseTicker } from '../model/ticker.js'
+import { parseTicker, TICKER_SHAPE } from '../model/ticker.js'
 import { TIER_NAMES, type Tier } from '../model/tier.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/timeframe.js'
 import { didYouMean, suggest } from '../suggest.js'
@@ -11,12 +11,8 @@ import { didYouMean, suggest } from '../suggest.js'
 export function tickerValue(param: string, text: string): string {
   const ticker = parseTicker(text)
   if (ticker !== null) return ticker
-  const allowed = 'up to 16 of A-Z 0-9 . - ^ ='
-  throw new InvalidParameter(`${param} ${quoted(text)} is no ticker symbol (${allowed}).`, {
-    param,
-    value: text,
-    allowed,
-  })
+  const offence = { param, value: text, allowed: TICKER_SHAPE }
+  throw new InvalidParameter(`${param} ${quoted(text)} is not ${TICKER_SHAPE}.`, offence)
 }
 
 export function fieldValue(param: string, text: string): Field {
@@ -29,11 +25,11 @@ export function bandValue(param: string, text: string, field: Field): string {
 }
 
 export function timeframeValue(param: string, text: string): Timeframe {
-  return TIMEFRAME_NAMES.find(name => name === text) ?? refuse(param, text, TIMEFRAME_NAMES)
+  return wordValue(param, text, TIMEFRAME_NAMES)
 }
 
 export function tierValue(param: string, text: string): Tier {
-  return TIER_NAMES.find(name => name === text) ?? refuse(param, text, TIER_NAMES)
+  return wordValue(param, text, TIER_NAMES)
 }
 
 export function dayValue(param: string, text: string): Day {
@@ -62,10 +58,4 @@ function refuse(param: string, value: string, allowed: readonly string[], what?:
   const message = `${param} ${quoted(value)} is not one of ${allowed.join(', ')}.${meant}`
   const offence = { param, value, allowed, suggestions }
   throw new InvalidParameter(message, offence, what === undefined ? message : `${what}${meant}`)
-}
-
-/** A value as it may be printed: control characters escaped, and cut when it is long. */
-export function quoted(text: string): string {
-  const shown = JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
-  return shown.replace(/[\u007f-\u009f]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

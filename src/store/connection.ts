@@ -13,6 +13,7 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { StorageError } from '../errors.js'
+import { translated } from './failure.js'
 import { MIGRATIONS } from './migrations.js'
 
 export type Connection = Database.Database
@@ -31,18 +32,25 @@ export function openForReading(path: string): Connection {
   }
 }
 
-/** Opens a database for writing, made first if it is missing; schema steps that it lacks are taken. Throws StorageError. */
+/**
+ * Opens a database for writing, made first if it is missing; schema steps that it lacks are taken. Throws StorageError,
+ * Busy when such a step has to wait too long for another process.
+ */
 export function openForWriting(path: string): Connection {
   if (existsSync(path)) checkIsSqlite(path)
   else create(path)
-  const db = checked(connect(path, {}), path)
-  db.pragma('foreign_keys = ON')
-  // better-sqlite3 is compiled to sync a WAL only at checkpoints: a power cut would lose committed imports.
-  db.pragma('synchronous = FULL')
-  if (db.pragma('synchronous', { simple: true }) !== 2)
-    throw new StorageError(`${path}: cannot be set to sync every commit`)
-  migrate(db)
-  return db
+  try {
+    return closedOnFailure(checked(connect(path, {}), path), db => {
+      db.pragma('foreign_keys = ON')
+      // better-sqlite3 is compiled to sync a WAL only at checkpoints: a power cut would lose committed imports.
+      db.pragma('synchronous = FULL')
+      if (db.pragma('synchronous', { simple: true }) !== 2)
+        throw new StorageError(`${path}: cannot be set to sync every commit`)
+      migrate(db)
+    })
+  } catch (cause) {
+    throw translated(path, cause)
+  }
 }
 
 /** An empty database that goes with the connection: shows that the driver works. Throws StorageError. */
@@ -56,10 +64,11 @@ function create(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     rmSync(partial, { force: true })
-    const db = connect(partial, {})
-    db.pragma('journal_mode = WAL')
-    migrate(db)
-    db.close()
+    const made = closedOnFailure(connect(partial, {}), db => {
+      db.pragma('journal_mode = WAL')
+      migrate(db)
+    })
+    made.close()
     renameSync(partial, path)
   } catch (cause) {
     rmSync(partial, { force: true })
@@ -68,22 +77,42 @@ function create(path: string): void {
 }
 
 function migrate(db: Connection): void {
+  // One that is up to date is not locked: that would wait for an import that another process has under way.
+  if (schemaOf(db) === MIGRATIONS.length) return
   db.transaction(() => {
-    const taken = db.pragma('user_version', { simple: true }) as number
-    for (const step of MIGRATIONS.slice(taken)) db.exec(step)
+    for (const step of MIGRATIONS.slice(schemaOf(db))) db.exec(step)
     db.pragma(`user_version = ${MIGRATIONS.length}`)
   }).immediate()
 }
 
+/** How many steps of the schema a database has taken; 0: none, an empty file. */
+export function schemaOf(db: Connection): number {
+  return db.pragma('user_version', { simple: true }) as number
+}
+
+/** Refuses databases of other programs and of a later version, so that nothing is read from them or put into them. */
 function checked(db: Connection, path: string): Connection {
-  const version = db.pragma('user_version', { simple: true }) as number
-  if (version > MIGRATIONS.length) {
+  return closedOnFailure(db, () => {
+    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all()
+    if (tables.length > 0 && !tables.includes('tickers'))
+      throw new StorageError(`${path} is a database of another program; choose another file`)
+    const version = schemaOf(db)
+    if (version > MIGRATIONS.length) {
+      throw new StorageError(
+        `${path} was made by a newer bands (schema ${version}, this one knows ${MIGRATIONS.length}); update bands`,
+      )
+    }
+  })
+}
+
+function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {
+  try {
+    work(db)
+    return db
+  } catch (cause) {
     db.close()
-    throw new StorageError(
-      `${path} was made by a newer bands (schema ${version}, this one knows ${MIGRATIONS.length}); update bands`,
-    )
+    throw cause
   }
-  return db
 }
 
 /**
@@ -119,10 +148,8 @@ function copyInMemory(path: string): Connection {
 }
 
 function connect(path: string | Buffer, options: Database.Options): Connection {
-  const db = opened(path, options)
   // Touches the file, so that what is wrong with it is said here and not in the middle of a question.
-  db.pragma('user_version')
-  return db
+  return closedOnFailure(opened(path, options), schemaOf)
 }
 
 function opened(path: string | Buffer, options: Database.Options): Connection {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { openForReading, openInMemory } from './connection.js'
+import { openForReading, openInMemory, schemaOf } from './connection.js'
 import { MIGRATIONS } from './migrations.js'
 import { mayBeAlive } from './sqlite.js'
 import type { Writer } from './store.js'
@@ -45,7 +45,7 @@ export interface Inspection {
 export function inspect(path: string): Inspection {
   const db = openForReading(path)
   try {
-    const schema = db.pragma('user_version', { simple: true }) as number
+    const schema = schemaOf(db)
     const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : (db.prepare(sql).get() as Row))
     const writer = row<Writer>('SELECT pid, host, started FROM writer')
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]

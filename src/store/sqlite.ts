@@ -4,7 +4,7 @@ import { type Day, parseDay } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/timeframe.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from './codec.js'
-import { openForReading, openForWriting } from './connection.js'
+import { openForReading, openForWriting, schemaOf } from './connection.js'
 import { MIGRATIONS } from './migrations.js'
 import { entryOf, type TickerRow } from './rows.js'
 import { Session } from './session.js'
@@ -17,9 +17,12 @@ export interface SqliteOptions {
   readonly: boolean
 }
 
-/** The store as one SQLite file. Throws StorageError when it cannot be opened. */
+/** The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked. */
 export function openSqlite(path: string, { readonly }: SqliteOptions): Store {
-  return new SqliteStore(new Session(path, readonly ? openForReading(path) : openForWriting(path)))
+  const db = readonly ? openForReading(path) : openForWriting(path)
+  if (schemaOf(db) > 0) return new SqliteStore(new Session(path, db))
+  db.close()
+  throw new StorageError(`${path} is an empty file; bands import FILE --db ${path} makes a database of it`)
 }
 
 class SqliteStore implements Store {

@@ -94,8 +94,8 @@ function reasonsOf({ present }: EventHistory, figures: object, completed: number
   for (const [name, value] of Object.entries(figures)) {
     if (value !== null) continue
     if (present === null) reasons[name] = 'no band of this field can be seen'
-    else if (name === 'prev_band')
-      reasons[name] = present.initial ? 'nothing came before it' : 'entered before the range'
+    else if (name === 'prev_band' && present.initial) reasons[name] = 'nothing came before it'
+    else if (present.since === null || name === 'prev_band') reasons[name] = 'entered before the range'
     else reasons[name] = 'not told by the answerer'
   }
   if (completed === 0)

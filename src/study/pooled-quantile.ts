@@ -1,3 +1,4 @@
+import { countUpTo } from '../ascending.js'
 import { quantile } from './quantile.js'
 
 /** Values of one member of a pool, ascending and not empty, and how much the member counts (above 0). */
@@ -66,15 +67,4 @@ function hasValues(low: Point, high: Point): boolean {
 /** Where the distribution jumps the quantile is a value itself, not a number beside it. */
 function leastWithin(members: readonly Weighted[], low: Point, high: Point): number {
   return members.reduce((least, { ascending }, i) => Math.min(least, ascending[low.counts[i]!] ?? least), high.x)
-}
-
-function countUpTo(ascending: Float64Array, x: number, least: number, most: number): number {
-  let low = least
-  let high = most
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (ascending[middle]! <= x) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -49,6 +49,17 @@ describe('bands import', () => {
     expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
   })
 
+  test('loads the good files of several, names the faults of the others, and fails', async () => {
+    const files = [write('GOOD.csv', GOOD), write('MIXED.csv', MIXED), write('ALSO.csv', GOOD)].join(' ')
+    const told = await ask(`import ${files}`)
+    expect(told.code).toBe(5)
+    expect(told.err).toMatch(/MIXED\.csv:4:14: .*\nerror: 1 of 3 files was refused; the others are loaded\./)
+    const { out, code } = await ask(`import ${files} --json`)
+    expect(code).toBe(5)
+    expect(JSON.parse(out)).toMatchObject({ files: [{}, {}], refused: [{ line: 4, column: 14 }] })
+    expect((await ask('tickers --csv')).out.match(/^\w+/gm)).toEqual(['ticker', 'ALSO', 'GOOD'])
+  })
+
   test('takes raw or adjusted prices, and does not mix them', async () => {
     expect((await ask(`import ${BARS}/AAPL.csv --prices raw`)).code).toBe(0)
     const mixed = await ask(`import ${BARS}/AAPL.csv`)

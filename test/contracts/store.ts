@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { record } from '../../src/engine/record.js'
 import { Busy } from '../../src/errors.js'
 import { simulatedTicker } from '../../src/feeds/simulate.js'
 import type { Day } from '../../src/model/day.js'
 import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
 import type { Store, TickerRecord } from '../../src/store/store.js'
+import { recordOf } from '../support/store.js'
 
 /** What every store does, whatever lies beneath it. `make` gives an empty one; `again` opens the same once more. */
 export function storeContract(name: string, make: () => Promise<{ store: Store; again(): Promise<Store> }>): void {
   describe(`${name}: the store contract`, () => {
     it('gives back bars, calendars, outcomes and events as they were written, after reopening too', async () => {
       const { store, again } = await make()
-      const written = recordOf(1)
+      const written = simulatedRecord(1)
       await store.write([written], 'v1')
       await store.close()
       const reopened = await again()
@@ -35,15 +35,15 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       const { store } = await make()
       expect(await store.tickers()).toEqual([])
       expect(await store.newestDay()).toBeNull()
-      await store.write([recordOf(3, 17_000), recordOf(1, 17_100), recordOf(2, 16_000)], 'v1')
+      await store.write([simulatedRecord(3, 17_000), simulatedRecord(1, 17_100), simulatedRecord(2, 16_000)], 'v1')
       expect((await store.tickers()).map(entry => entry.ticker)).toEqual(['SIM0001', 'SIM0002', 'SIM0003'])
-      expect(await store.newestDay()).toBe(recordOf(1, 17_100).entry.last)
+      expect(await store.newestDay()).toBe(simulatedRecord(1, 17_100).entry.last)
       await store.close()
     })
 
     it('answers null for a ticker that is not there, and no field for one without data', async () => {
       const { store } = await make()
-      await store.write([recordOf(1)], 'v1')
+      await store.write([simulatedRecord(1)], 'v1')
       expect(await store.ticker('NONE')).toBeNull()
       expect(await store.bars('NONE')).toBeNull()
       expect(await store.recorded('NONE', 'daily', 'rsi_zone')).toBeNull()
@@ -53,9 +53,9 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('replaces a ticker whole, and the same twice is the same once', async () => {
       const { store } = await make()
-      await store.write([recordOf(1, 17_000, 900), recordOf(2)], 'v1')
-      await store.write([recordOf(1, 17_000, 300)], 'v1')
-      await store.write([recordOf(1, 17_000, 300)], 'v1')
+      await store.write([simulatedRecord(1, 17_000, 900), simulatedRecord(2)], 'v1')
+      await store.write([simulatedRecord(1, 17_000, 300)], 'v1')
+      await store.write([simulatedRecord(1, 17_000, 300)], 'v1')
       expect((await store.tickers()).map(entry => entry.bars)).toEqual([300, 700])
       expect((await store.bars('SIM0001'))?.days.length).toBe(300)
       expect(await store.verify()).toEqual([])
@@ -64,9 +64,9 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('writes all or none', async () => {
       const { store } = await make()
-      await store.write([recordOf(1)], 'v1')
+      await store.write([simulatedRecord(1)], 'v1')
       const failing = function* (): Generator<TickerRecord> {
-        yield recordOf(2)
+        yield simulatedRecord(2)
         throw new Error('in the middle')
       }
       await expect(store.write(failing(), 'v2')).rejects.toThrow('in the middle')
@@ -77,7 +77,7 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('removes a ticker with all that belongs to it', async () => {
       const { store } = await make()
-      await store.write([recordOf(1), recordOf(2)], 'v1')
+      await store.write([simulatedRecord(1), simulatedRecord(2)], 'v1')
       expect(await store.remove('SIM0001')).toBe(true)
       expect(await store.remove('SIM0001')).toBe(false)
       expect(await store.bars('SIM0001')).toBeNull()
@@ -106,19 +106,7 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 }
 
 /** A simulated ticker with all that is derived from it. */
-export function recordOf(index: number, end: Day = 17_000, bars = 700): TickerRecord {
-  const simulated = simulatedTicker(index, { count: 1, bars, seed: 7, end })
-  const { days } = simulated.bars
-  const entry = {
-    ticker: simulated.ticker,
-    assetClass: null,
-    prices: 'raw' as const,
-    bars: days.length,
-    first: days[0]!,
-    last: days.at(-1)!,
-    source: 'made.csv',
-    format: 'bands csv',
-    importedAt: '2026-01-01T00:00:00.000Z',
-  }
-  return { entry, ...record(simulated.bars) }
+export function simulatedRecord(index: number, end: Day = 17_000, bars = 700): TickerRecord {
+  const { ticker, bars: series } = simulatedTicker(index, { count: 1, bars, seed: 7, end })
+  return recordOf({ ticker, series })
 }

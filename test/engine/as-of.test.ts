@@ -45,10 +45,15 @@ function expectCutsAgree(bars: Bar[], dates: string[], what: string): void {
   }
 }
 
+/** Before every bar, so that no range hides when a band was entered. */
+const FIRST_DAY = Number.NEGATIVE_INFINITY
+
 function presents(recorded: Recording, timeframe: Timeframe, date?: string): unknown {
   const day = date === undefined ? null : parseDay(date)
   const fields = [...recorded[timeframe].fields.keys()]
-  return Object.fromEntries(fields.map(field => [field, presentBand(viewIn(recorded, timeframe, field, day))]))
+  return Object.fromEntries(
+    fields.map(field => [field, presentBand(viewIn(recorded, timeframe, field, day), FIRST_DAY)]),
+  )
 }
 
 describe('P01, P15: as-of is monotone, what a day shows the next day shows too', () => {

@@ -6,7 +6,7 @@ import { Importer } from '../../src/local/import.js'
 import { verify } from '../../src/local/verify.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { openSqlite } from '../../src/store/sqlite.js'
-import { recordOf } from '../contracts/store.js'
+import { simulatedRecord } from '../contracts/store.js'
 import { temporaryFolder } from '../support/folder.js'
 import { contentAt, csv, fileOf, HEADER, imported, simulatedRows, stored, WHO } from '../support/imports.js'
 
@@ -111,7 +111,7 @@ describe('importing', () => {
   it('rebuilds a store of other definitions before anything is added, so that two never mix', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'bands.db')
-    const whole = recordOf(1)
+    const whole = simulatedRecord(1)
     const store = openSqlite(path, { readonly: false })
     await store.write([{ ...whole, daily: { ...whole.daily, fields: new Map() } }], 'other definitions')
     expect((await store.recorded('SIM0001', 'daily', 'rsi_zone'))?.field).toBeNull()

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { StorageError } from '../../src/errors.js'
 import { openSqlite } from '../../src/store/sqlite.js'
-import { recordOf, storeContract } from '../contracts/store.js'
+import { simulatedRecord, storeContract } from '../contracts/store.js'
 import { temporaryFolder } from '../support/folder.js'
 
 storeContract('sqlite', async () => {
@@ -34,6 +34,44 @@ describe('a SQLite file', () => {
     await expect(store.remove('SIM0001')).rejects.toThrow(StorageError)
     await store.close()
     expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  it('is not taken for one of bands when another program made it, neither for questions nor for imports', () => {
+    const path = join(temporaryFolder(), 'other.db')
+    const db = new Database(path)
+    db.exec('CREATE TABLE places (name TEXT)')
+    db.close()
+    const before = readFileSync(path)
+    for (const readonly of [true, false])
+      expect(() => openSqlite(path, { readonly })).toThrow(
+        new StorageError(`${path} is a database of another program; choose another file`),
+      )
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  it('is made of an empty file by an import, and a question says that it has to be', async () => {
+    const path = join(temporaryFolder(), 'empty.db')
+    writeFileSync(path, '')
+    expect(() => openSqlite(path, { readonly: true })).toThrow(/empty\.db is an empty file; bands import FILE --db/)
+    const store = openSqlite(path, { readonly: false })
+    expect(await store.tickers()).toEqual([])
+    await store.close()
+  })
+
+  it('tells in words that it is damaged, also when it is to be written', () => {
+    const path = join(temporaryFolder(), 'bad.db')
+    writeFileSync(path, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192, 7)]))
+    for (const readonly of [true, false]) expect(() => openSqlite(path, { readonly })).toThrow(StorageError)
+  })
+
+  it('opens for writing while another process is in the middle of a commit: only taking the place has to wait', async () => {
+    const path = await filled()
+    const other = new Database(path)
+    other.exec('BEGIN IMMEDIATE')
+    const store = openSqlite(path, { readonly: false })
+    expect(await store.tickers()).toHaveLength(1)
+    await store.close()
+    other.close()
   })
 
   it('answers from a copy in memory where no file may be made beside it', async () => {
@@ -100,7 +138,7 @@ describe('a SQLite file', () => {
 async function filled(): Promise<string> {
   const path = join(temporaryFolder(), 'bands.db')
   const store = openSqlite(path, { readonly: false })
-  await store.write([recordOf(1)], 'v1')
+  await store.write([simulatedRecord(1)], 'v1')
   await store.close()
   return path
 }

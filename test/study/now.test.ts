@@ -42,6 +42,19 @@ describe('now', () => {
     await bands.close()
   })
 
+  it('tells no date from before the range of the tier, though it tells the band', async () => {
+    const bands = await local('free')
+    const states = []
+    for (const timeframe of ['daily', 'weekly'] as const) {
+      states.push(...(await now(bands, { tickers: NAMES, fields: FIELD_NAMES, timeframe })).states)
+    }
+    for (const { since } of states) expect(since === null || since > '2016-04-19', `${since}`).toBe(true)
+    const hidden = states.filter(state => state.band !== null && state.since === null)
+    expect(hidden.length).toBeGreaterThan(0)
+    for (const { bars, reasons } of hidden) expect([bars, reasons.since]).toEqual([null, 'entered before the range'])
+    await bands.close()
+  })
+
   it('says so where a field has no data', async () => {
     const bands = await local()
     const { states } = await now(bands, { tickers: [NAMES[0]!], fields: ['valuation_zone'], timeframe: 'daily' })

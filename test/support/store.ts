@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { record } from '../../src/engine/record.js'
 import { Cache } from '../../src/local/cache.js'
 import type { Day } from '../../src/model/day.js'
@@ -15,9 +16,10 @@ export interface TickerFixture extends Partial<TickerEntry> {
   series: Series
 }
 
-/** A real SQLite store in a folder that goes with the test, with these tickers written as an import writes them. */
+/** A real SQLite store that goes with the test, as its folder does, with these tickers written as an import writes them. */
 export async function storeOf(fixtures: readonly TickerFixture[], folder = temporaryFolder()): Promise<Store> {
   const store = openSqlite(join(folder, 'bands.db'), { readonly: false })
+  onTestFinished(() => store.close())
   await store.write(fixtures.map(recordOf), DEFINITIONS_VERSION)
   return store
 }
@@ -30,7 +32,8 @@ export async function cacheOf(
   return new Cache(await storeOf(fixtures), tier, asOf)
 }
 
-function recordOf({ series, ...given }: TickerFixture): TickerRecord {
+/** A ticker with all that is derived from its bars. */
+export function recordOf({ series, ...given }: TickerFixture): TickerRecord {
   const entry: TickerEntry = {
     assetClass: null,
     prices: 'raw',

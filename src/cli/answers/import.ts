@@ -1,3 +1,4 @@
+import type { BadData } from '../../errors.js'
 import type { FileReport } from '../../local/import-report.js'
 import type { Answer } from '../output.js'
 import { count, whole } from '../render/amounts.js'
@@ -13,19 +14,33 @@ interface Imported {
 /** More tickers of one file are summed up instead of listed. */
 const LISTED = 30
 
-/** What was imported, file by file; `latest` is the answer about the last one alone. */
-export function importAnswer(): Answer & { add(report: FileReport, rejects: string | null): void; latest(): Answer } {
+/** What was imported, file by file, and what was not; `latest` is the answer about the last file alone. */
+export interface ImportAnswer extends Answer {
+  add(report: FileReport, rejects: string | null): void
+  refuse(error: BadData): void
+  refused(): number
+  latest(): Answer
+}
+
+export function importAnswer(): ImportAnswer {
   const done: Imported[] = []
+  const refused: BadData[] = []
   return {
-    ...answerOf(done),
+    ...answerOf(done, refused),
     add: (report, rejects) => done.push({ report, rejects }),
-    latest: () => answerOf(done.slice(-1)),
+    refuse: error => refused.push(error),
+    refused: () => refused.length,
+    latest: () => answerOf(done.slice(-1), []),
   }
 }
 
-function answerOf(files: readonly Imported[]): Answer {
+function answerOf(files: readonly Imported[], refused: readonly BadData[]): Answer {
   return {
-    document: () => ({ schema: 'bands.import/1', files: files.map(document) }),
+    document: () => ({
+      schema: 'bands.import/1',
+      files: files.map(document),
+      refused: refused.map(({ message, place }) => ({ ...place, message })),
+    }),
     columns: ['file', 'format', 'ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last', 'note'],
     rows: () => files.flatMap(rows),
     blocks: () => files.map(block),

@@ -1,4 +1,4 @@
-import { InvalidParameter } from '../../errors.js'
+import { BadData, BandsError, InvalidParameter } from '../../errors.js'
 import { importAnswer } from '../answers/import.js'
 import type { Command } from '../command.js'
 import { importOptions } from '../import-options.js'
@@ -32,11 +32,26 @@ export const command: Command = {
     const inputs = await expandInputs(given.rest(0))
     const rejects = new RejectsFile(given.text('rejects'), inputs)
     const importer = await context.importer({ wait: given.flag('wait'), make: true })
+    const options = importOptions(context, given)
     const answer = importAnswer()
-    for await (const report of importer.import(inputs, importOptions(context, given))) {
-      answer.add(report, await rejects.keep(report))
-      if (context.format === null || context.format === 'table') await context.show(answer.latest())
+    const atOnce = context.format === null || context.format === 'table'
+    for (const input of inputs) {
+      try {
+        for await (const report of importer.import([input], options)) {
+          answer.add(report, await rejects.keep(report))
+          if (atOnce) await context.show(answer.latest())
+        }
+      } catch (error) {
+        // One file's fault does not keep the others out; alone it is the whole answer.
+        if (!(error instanceof BadData) || inputs.length === 1) throw error
+        answer.refuse(error)
+        if (atOnce) await context.notice(`error: ${error.message}`)
+      }
     }
-    if (context.format !== null && context.format !== 'table') await context.show(answer)
+    if (!atOnce) await context.show(answer)
+    const refused = answer.refused()
+    if (refused === 0) return
+    const verb = refused === 1 ? 'was' : 'were'
+    throw new BandsError('bad_data', `${refused} of ${inputs.length} files ${verb} refused; the others are loaded.`)
   },
 }

@@ -1,3 +1,5 @@
+import { cell } from '../../export/csv.js'
+
 /** A row of an answer, as one object. */
 export type Row = Readonly<Record<string, unknown>>
 
@@ -18,10 +20,9 @@ export function* csv(columns: readonly string[], rows: Iterable<Row>): Generator
   })
 }
 
+/** Any value of an answer as a cell. */
 export function csvValue(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  const text = String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return cell(value === null || value === undefined ? null : typeof value === 'number' ? value : String(value))
 }
 
 /** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */

@@ -15,7 +15,7 @@ export const macdState: TechnicalField<(typeof bands)[number]> = {
   summary: 'on which side of its signal line MACD is, and whether it grows',
   rule: `MACD = EMA ${fast} - EMA ${slow} of the close, signal = EMA ${signal} of MACD, each seeded with the mean of its first values; positive above the signal, negative below, unchanged when equal; expanding when |MACD| is above the bar before, otherwise contracting`,
   warmUp: () => slow + signal - 2,
-  classify: classify,
+  classify,
   readings: (panel, t) => [
     reading('macd', panel.macd.macd[t]),
     reading('macd_before', panel.macd.macd[t - 1]),
