@@ -1,3 +1,4 @@
+import { EVENTS_PARAMETERS } from '../query/parse.js'
 import type { OptionSpec } from './command.js'
 
 /** Options of every command; they may stand before or after it. */
@@ -32,14 +33,5 @@ export const FILTERS: readonly OptionSpec[] = [
   ['--context-band <BAND>', 'the band it was in on the date of the event'],
 ]
 
-/** Parameter of the specification → option. */
-export const FILTER_PARAMETERS = [
-  'timeframe',
-  'band',
-  'limit',
-  'before',
-  'after',
-  'context_ticker',
-  'context_field',
-  'context_band',
-] as const
+/** What narrows a search, as the specification spells it; each is an option of the same name with dashes. */
+export const FILTER_PARAMETERS = EVENTS_PARAMETERS.filter(name => name !== 'ticker' && name !== 'field')

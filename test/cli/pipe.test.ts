@@ -14,6 +14,9 @@ beforeAll(async () => {
 })
 afterAll(folder.remove)
 
+// The script command of other systems takes other options.
+const PSEUDO_TERMINAL = process.platform === 'linux' && existsSync('/usr/bin/script')
+
 describe('the built program in a shell', () => {
   test('answers into a pipe without colour, hints or signs', async () => {
     const ran = await sh('bands events AAPL rsi_zone --band oversold --limit 2 | cat')
@@ -132,7 +135,7 @@ describe('a terminal', () => {
       ...more,
     })
 
-  test.skipIf(!existsSync('/usr/bin/script'))('gets signs, colour and hints', async () => {
+  test.skipIf(!PSEUDO_TERMINAL)('gets signs, colour and hints', async () => {
     const { out } = await onTerminal('events AAPL rsi_zone --band oversold --limit 3', 80)
     expect(out).toContain('\u001b[1mAAPL  rsi_zone = oversold  daily   10 events in 5y, newest 3   as of 2018-05-11')
     expect(out).toContain('\u001b[32m+++')
@@ -142,7 +145,7 @@ describe('a terminal', () => {
     })
   })
 
-  test.skipIf(!existsSync('/usr/bin/script'))('gets JSON that is pretty and parses', async () => {
+  test.skipIf(!PSEUDO_TERMINAL)('gets JSON that is pretty and parses', async () => {
     const { out } = await onTerminal('events AAPL rsi_zone --json --limit 1', 80)
     expect(JSON.parse(out)).toHaveProperty('total_occurrences', 284)
     expect(out.split('\n').length).toBeGreaterThan(10)
