@@ -37,7 +37,7 @@ export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly str
  * was named and is missing, StorageError for one that cannot be read.
  */
 export async function openBands({ db, tier = 'pro', asOf }: BandsOptions = {}): Promise<BandsClient> {
-  const { local } = openLocal({
+  const { local } = await openLocal({
     ...(db === undefined ? {} : { db }),
     tier: tierValue('tier', tier),
     asOf: asOf === undefined ? null : dayValue('as_of', asOf),

@@ -33,12 +33,18 @@ export interface Opened {
  * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
  * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
  */
-export function openLocal({ tier = 'pro', asOf = null, ...choice }: OpenOptions = {}): Opened {
+export async function openLocal({ tier = 'pro', asOf = null, ...choice }: OpenOptions = {}): Promise<Opened> {
   const path = databasePath(choice)
-  const own = existsSync(path)
-  if (!own && isNamed(choice))
+  if (isNamed(choice)) {
+    if (existsSync(path)) return opened(path, false, tier, asOf)
     throw new NotFound(`there is no database at ${path}; bands import FILE --db ${path} makes one.`)
-  return own ? opened(path, false, tier, asOf) : openSample({ tier, asOf })
+  }
+  if (!existsSync(path)) return openSample({ tier, asOf })
+  const own = opened(path, false, tier, asOf)
+  // A first import whose file was refused leaves a database without tickers: the user still has none.
+  if ((await own.local.cache.store.newestDay()) !== null) return own
+  await own.local.close()
+  return openSample({ tier, asOf })
 }
 
 /** The bundled sample, whatever the user has. */

@@ -64,7 +64,7 @@ export class Context {
     if (this.#opened === null) {
       const { openLocal } = await import('../open.js')
       const { db, tier, asOf } = this.config
-      this.#opened = openLocal({ db, tier, asOf, env: this.world.env })
+      this.#opened = await openLocal({ db, tier, asOf, env: this.world.env })
     }
     return this.#opened.local
   }

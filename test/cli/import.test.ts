@@ -60,6 +60,15 @@ describe('bands import', () => {
     expect((await ask('tickers --csv')).out.match(/^\w+/gm)).toEqual(['ticker', 'ALSO', 'GOOD'])
   })
 
+  test('leaves the sample answering when the first file of all is refused', async () => {
+    const home = { BANDS_DB: '', XDG_DATA_HOME: folder.file(`data-${database}`) }
+    expect((await ask(`import ${write('JUNK.csv', 'date,open\n1,2\n')}`, { env: home })).code).toBe(5)
+    const asked = await ask('events AAPL rsi_zone --limit 1', { env: home })
+    expect(asked).toMatchObject({ code: 0, err: expect.stringContaining('sample data') })
+    expect((await ask(`import ${write('MINE.csv', GOOD)}`, { env: home })).code).toBe(0)
+    expect((await ask('events AAPL rsi_zone', { env: home })).code).toBe(3)
+  })
+
   test('takes raw or adjusted prices, and does not mix them', async () => {
     expect((await ask(`import ${BARS}/AAPL.csv --prices raw`)).code).toBe(0)
     const mixed = await ask(`import ${BARS}/AAPL.csv`)

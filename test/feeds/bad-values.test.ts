@@ -105,7 +105,7 @@ describe('a bad row', () => {
     const { rejected } = await read('X.csv', text, { skipBadRows: true })
     const raw = '--prices raw loads the prices without it'
     expect(rejected.map(({ column, reason }) => [column, reason])).toEqual([
-      [27, `adj_close is empty; ${NEEDS}; ${raw}`],
+      [27, `adj_close is empty; adjusted prices need it; ${raw}`],
       [27, `adj_close "-1" is not above 0, as a price must be; ${raw}`],
     ])
     expect(rowsOf(only(await read('X.csv', text, { prices: 'raw' })))).toHaveLength(3)

@@ -34,6 +34,7 @@ export interface Fault {
 
 const PRICES = ['open', 'high', 'low', 'close'] as const
 const NEEDS = 'a bar needs open, high, low and close'
+const ADJUSTING_NEEDS = 'adjusted prices need it'
 
 /** The bar that a row of text is, or the first fault that makes it none. */
 export function judge(cells: Cells, reading: Reading): Bar | Fault {
@@ -91,7 +92,8 @@ function adjusted(bar: Bar, text: string, reading: Reading): Bar | Fault {
 }
 
 function priceReason(role: Role, text: string, value: number): string {
-  if (isNullWord(text)) return `${role} is ${text === '' ? 'empty' : shown(text)}; ${NEEDS}`
+  if (isNullWord(text))
+    return `${role} is ${text === '' ? 'empty' : shown(text)}; ${role === 'adj_close' ? ADJUSTING_NEEDS : NEEDS}`
   if (Number.isNaN(value)) return `${role} ${shown(text)} is no number; a price is a decimal number above 0`
   if (value <= 0) return `${role} ${shown(text)} is not above 0, as a price must be`
   return `${role} ${shown(text)} is too large or too small for a price`
