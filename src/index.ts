@@ -18,7 +18,7 @@ export {
   TierRestricted,
 } from './errors.js'
 export { FIELDS, type Field } from './fields/index.js'
-export { type BandsClient, type BandsOptions, type HistoryParams, openBands, type PoolParams } from './library.js'
+export { type BandsClient, type BandsOptions, openBands } from './library.js'
 export type { Explanation } from './local/explain.js'
 export type { ExportFilter } from './local/export.js'
 export type { Importer } from './local/import.js'
@@ -26,7 +26,7 @@ export type { FileReport, ImportOptions, ImportProgress, SourcedBars, TickerRepo
 export type { Status } from './local/status.js'
 export type { Aftermath, BandEvent, Baseline, EventHistory, EventsPage, HistoricEvent } from './model/event.js'
 export type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
-export type { EventsParams } from './model/query.js'
+export type { EventsParams, HistoryParams, PoolParams } from './model/query.js'
 export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/record.js'
 export type { Adjustment, AssetClass, Series } from './model/series.js'
 export type { Tier } from './model/tier.js'

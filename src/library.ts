@@ -6,10 +6,10 @@ import type { Local } from './local/index.js'
 import { type Status, status } from './local/status.js'
 import type { EventHistory, EventsPage } from './model/event.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
-import type { EventsParams } from './model/query.js'
+import type { EventsParams, HistoryParams, PoolParams } from './model/query.js'
 import type { Tier } from './model/tier.js'
 import { openLocal } from './open.js'
-import { parseEvents, parseHistory } from './query/parse.js'
+import { parseEvents, parseHistory, parsePool } from './query/parse.js'
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './query/values.js'
 import type { TickerEntry } from './store/store.js'
 import { type Now, now } from './study/now.js'
@@ -25,12 +25,6 @@ export interface BandsOptions {
   /** Answer as of this date, `YYYY-MM-DD`: nothing that was not yet known then is used or shown. */
   asOf?: string
 }
-
-/** Which events, spelled as in the specification; both dates exclusive. */
-export type HistoryParams = Omit<EventsParams, 'limit'>
-
-/** The same of several tickers, counted together. */
-export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly string[] }
 
 /**
  * Opens a cache for questions; nothing is written. Throws InvalidParameter for an option, NotFound for a database that
@@ -67,10 +61,9 @@ export class BandsClient {
   }
 
   /** How often each performance followed, and the raw returns, beside what follows any bar; by band unless one is given. */
-  async tally({ tickers, by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally> {
-    const { ticker: _first, ...query } = parseHistory({ ...params, ticker: tickers[0] ?? '' })
-    const pool = { ...query, tickers: normalized(tickers) }
-    const vocabularies = { field: bandsOf(query.field), context: bandsOf(query.context?.field) }
+  async tally({ by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally> {
+    const pool = parsePool(params)
+    const vocabularies = { field: bandsOf(pool.field), context: bandsOf(pool.context?.field) }
     return tally(
       this.#local,
       by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) },
@@ -79,12 +72,11 @@ export class BandsClient {
   }
 
   /** Which band follows which, and how long each lasts, in bars. */
-  async transitions({
-    tickers,
-    ...params
-  }: Pick<PoolParams, 'tickers' | 'field' | 'timeframe' | 'before' | 'after'>): Promise<Transitions> {
-    const { ticker: _first, ...query } = parseHistory({ ...params, ticker: tickers[0] ?? '' })
-    return transitionsOf(this.#local, { ...query, tickers: normalized(tickers) }, bandsOf(query.field))
+  async transitions(
+    params: Pick<PoolParams, 'tickers' | 'field' | 'timeframe' | 'before' | 'after'>,
+  ): Promise<Transitions> {
+    const query = parsePool(params)
+    return transitionsOf(this.#local, query, bandsOf(query.field))
   }
 
   /** The present band of fields, since when, and how long such stays last; all technical fields unless some are named. */

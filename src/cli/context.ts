@@ -156,10 +156,12 @@ export class Context {
   async close(): Promise<void> {
     this.#progress?.erase()
     this.#forget?.()
-    await this.#importer?.close()
-    if (this.#opened === null) return
-    if (this.#opened.sample && !this.#hushed) await this.#sampleNotice(this.#opened)
-    await this.#opened.local.close()
+    try {
+      await this.#importer?.close()
+      if (this.#opened?.sample && !this.#hushed) await this.#sampleNotice(this.#opened)
+    } finally {
+      await this.#opened?.local.close()
+    }
   }
 
   #progressKind(): 'line' | 'plain' | 'none' {

@@ -1,5 +1,5 @@
-import type { EventsQuery, HistoryQuery } from '../model/query.js'
-import { parseEvents, parseHistory } from '../query/parse.js'
+import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/query.js'
+import { parseEvents, parseHistory, parsePool } from '../query/parse.js'
 import type { Given } from './given.js'
 import { FILTER_PARAMETERS } from './options.js'
 
@@ -9,8 +9,14 @@ export function eventsQuery(given: Given): EventsQuery {
 }
 
 /** The same for questions that have no limit. */
-export function historyQuery(given: Given, ticker = given.argument(0)!, field = given.argument(1)!): HistoryQuery {
-  return parseHistory({ ...paramsOf(given), ticker, field })
+export function historyQuery(given: Given): HistoryQuery {
+  return parseHistory(paramsOf(given))
+}
+
+/** The filters as typed, for tickers and a field that stand elsewhere on the line. */
+export function poolQuery(given: Given, tickers: readonly string[], field: string): PoolQuery {
+  const { ticker: _place, ...filters } = paramsOf(given)
+  return parsePool({ ...filters, tickers, field })
 }
 
 function paramsOf(given: Given): Record<string, string> & { ticker: string; field: string } {

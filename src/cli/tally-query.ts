@@ -5,7 +5,7 @@ import { TALLY_GROUPINGS } from '../study/tally-groups.js'
 import { nothingLoaded } from './answers/nothing.js'
 import type { Context } from './context.js'
 import type { Given } from './given.js'
-import { historyQuery } from './query.js'
+import { poolQuery } from './query.js'
 import { namedTickers } from './tickers.js'
 
 /**
@@ -27,9 +27,8 @@ export async function tallyQuery(
   const tickers = await namedTickers([...(ticker?.split(',') ?? []), ...given.list('tickers')], context.world)
   if (given.flag('all')) tickers.push(...((await (await context.bands()).tickers()) ?? []))
   if (tickers.length === 0 && given.flag('all')) throw nothingLoaded(context)
-  const { ticker: _one, ...filter } = historyQuery(given, tickers[0] ?? 'A', field)
-  const query: TallyQuery = { ...filter, tickers }
+  const query: TallyQuery = poolQuery(given, tickers, field)
   const by = given.text('by')
   if (by !== undefined) query.by = wordValue('by', by, TALLY_GROUPINGS)
-  return { query, context: filter.context?.field }
+  return { query, context: query.context?.field }
 }

@@ -19,6 +19,11 @@ export interface HistoryQuery {
   context?: Context
 }
 
+/** The same events of several tickers. */
+export interface PoolQuery extends Omit<HistoryQuery, 'ticker'> {
+  tickers: readonly string[]
+}
+
 /** A history query cut at a number of events, newest first: `GET /v1/events`. */
 export interface EventsQuery extends HistoryQuery {
   limit: number
@@ -38,3 +43,9 @@ export interface EventsParams {
   context_field?: string
   context_band?: string
 }
+
+/** The same without a limit. */
+export type HistoryParams = Omit<EventsParams, 'limit'>
+
+/** The same of several tickers, counted together. */
+export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly string[] }

@@ -1,5 +1,13 @@
 import { InvalidParameter, quoted } from '../errors.js'
-import type { Context, EventsParams, EventsQuery, HistoryQuery } from '../model/query.js'
+import type {
+  Context,
+  EventsParams,
+  EventsQuery,
+  HistoryParams,
+  HistoryQuery,
+  PoolParams,
+  PoolQuery,
+} from '../model/query.js'
 import { didYouMean, suggest } from '../suggest.js'
 import { bandValue, dayValue, fieldValue, integerValue, tickerValue, timeframeValue } from './values.js'
 
@@ -21,13 +29,14 @@ export const EVENTS_PARAMETERS = [
 ] as const
 
 const HISTORY_PARAMETERS = EVENTS_PARAMETERS.filter(name => name !== 'limit')
+const POOL_PARAMETERS = HISTORY_PARAMETERS.filter(name => name !== 'ticker')
 
 type Texts = Partial<Record<(typeof EVENTS_PARAMETERS)[number], string>>
 
 /** A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong. */
 export function parseEvents(params: EventsParams): EventsQuery {
   const texts = textsOf(params, EVENTS_PARAMETERS)
-  const { context, ...query } = shared(texts)
+  const { context, ...query } = historyOf(texts)
   const limit = texts.limit === undefined ? DEFAULT_LIMIT : integerValue('limit', texts.limit, 1, MAX_LIMIT)
   if (context === undefined) return { ...query, limit }
   if (context.band === undefined) throw missingContext(texts)
@@ -35,14 +44,24 @@ export function parseEvents(params: EventsParams): EventsQuery {
 }
 
 /** The same without a limit; a context may leave its band open. */
-export function parseHistory(params: Omit<EventsParams, 'limit'>): HistoryQuery {
-  return shared(textsOf(params, HISTORY_PARAMETERS))
+export function parseHistory(params: HistoryParams): HistoryQuery {
+  return historyOf(textsOf(params, HISTORY_PARAMETERS))
 }
 
-function shared(texts: Texts): HistoryQuery {
+/** The same of several tickers; whether none are enough is for the question to say. */
+export function parsePool({ tickers, ...params }: PoolParams): PoolQuery {
+  const filters = filtersOf(textsOf(params, POOL_PARAMETERS))
+  return { tickers: tickers.map(ticker => tickerValue('ticker', ticker)), ...filters }
+}
+
+function historyOf(texts: Texts): HistoryQuery {
+  const filters = filtersOf(texts)
+  return { ticker: tickerValue('ticker', required('ticker', texts.ticker)), ...filters }
+}
+
+function filtersOf(texts: Texts): Omit<HistoryQuery, 'ticker'> {
   const field = fieldValue('field', required('field', texts.field))
-  const query: HistoryQuery = {
-    ticker: tickerValue('ticker', required('ticker', texts.ticker)),
+  const query: Omit<HistoryQuery, 'ticker'> = {
     field: field.name,
     timeframe: texts.timeframe === undefined ? 'daily' : timeframeValue('timeframe', texts.timeframe),
   }

@@ -1,6 +1,6 @@
 import type { Bands } from '../bands.js'
 import { InvalidParameter } from '../errors.js'
-import type { HistoryQuery } from '../model/query.js'
+import type { PoolQuery } from '../model/query.js'
 import { TIMEFRAMES, type Timeframe } from '../model/timeframe.js'
 import { concurrently } from './concurrently.js'
 import { tickersInOrder } from './order.js'
@@ -10,10 +10,8 @@ import { tickerSource } from './tally-source.js'
 import { groupWarnings, tallyWarnings } from './tally-warnings.js'
 import { type TallyWindow, tallyWindow } from './tally-window.js'
 
-/** Which events of which tickers to count, all else as in a history query. */
-export interface TallyQuery extends Omit<HistoryQuery, 'ticker'> {
-  /** Each counts once, whatever the order. */
-  tickers: readonly string[]
+/** Which events of which tickers to count; each ticker counts once, whatever the order. */
+export interface TallyQuery extends PoolQuery {
   /** Without it and without a band: by band. */
   by?: TallyGrouping
 }

@@ -1,17 +1,15 @@
 import type { Bands } from '../bands.js'
 import { InvalidParameter } from '../errors.js'
 import type { EventHistory, HistoricEvent } from '../model/event.js'
-import type { HistoryQuery } from '../model/query.js'
+import type { PoolQuery } from '../model/query.js'
 import type { Timeframe } from '../model/timeframe.js'
 import { concurrently } from './concurrently.js'
 import { type Dwell, dwell, staysOf } from './dwell.js'
 import { byVocabulary, tickersInOrder } from './order.js'
 import { type Scope, scopeOf } from './scope.js'
 
-export interface TransitionsQuery extends Pick<HistoryQuery, 'field' | 'timeframe' | 'after' | 'before'> {
-  /** Each counts once, whatever the order. */
-  tickers: readonly string[]
-}
+/** Each ticker counts once, whatever the order. */
+export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'>
 
 /** Which band follows which, and how long each lasts, in bars. */
 export interface Transitions extends Scope {

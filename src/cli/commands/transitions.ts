@@ -1,10 +1,10 @@
 import { fieldNamed } from '../../fields/index.js'
-import { type TransitionsQuery, transitionsOf } from '../../study/transitions.js'
+import { transitionsOf } from '../../study/transitions.js'
 import { tellNothing } from '../answers/nothing.js'
 import { transitionsAnswer } from '../answers/transitions.js'
 import type { Command } from '../command.js'
 import { FIELD, TICKER, TIMEFRAME } from '../options.js'
-import { historyQuery } from '../query.js'
+import { poolQuery } from '../query.js'
 import { namedTickers } from '../tickers.js'
 import { watched } from '../watched.js'
 
@@ -21,14 +21,13 @@ export const command: Command = {
   examples: ['bands transitions AAPL rsi_zone', 'bands transitions AAPL,GSPC macd_state --timeframe weekly --json'],
   async run(context, given) {
     const tickers = await namedTickers(given.argument(0)!.split(','), context.world)
-    const { ticker: _one, ...filter } = historyQuery(given, tickers[0])
-    const query: TransitionsQuery = { ...filter, tickers }
+    const query = poolQuery(given, tickers, given.argument(1)!)
     const found = await transitionsOf(
       watched(await context.bands(), context, 'transitions'),
       query,
       fieldNamed(query.field)!.bands,
     )
     await context.show(transitionsAnswer(found))
-    if (found.events === 0 && tickers.length === 1) await tellNothing(context, { ...filter, ticker: tickers[0]! })
+    if (found.events === 0 && tickers.length === 1) await tellNothing(context, { ...query, ticker: tickers[0]! })
   },
 }
