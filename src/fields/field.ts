@@ -2,6 +2,7 @@ import { compare } from '../indicators/compare.js'
 import { percentile, type Ranks, zoneOfRank } from '../indicators/rank.js'
 import { UNDEFINED } from '../model/record.js'
 import type { Tier } from '../model/tier.js'
+import type { Fundamentals } from './fundamentals.js'
 import type { Panel } from './panel.js'
 
 /** One figure that a band was decided by, for `bands explain`. */
@@ -12,27 +13,23 @@ export interface Reading {
   note?: string
 }
 
-/** What turns a series into one category per bar. */
+/** What turns a ticker's bars and facts into one category per bar. */
 export interface Field<Band extends string = string> {
   /** As in the specification. */
   name: string
   tier: Tier
-  /** Technical fields stand on bars alone, fundamental ones on dated facts. */
-  needs: 'bars' | 'facts'
+  /** What it stands on: the bars alone, dated facts too, or also the other tickers of the sector. */
+  needs: 'bars' | 'facts' | 'sector'
   /** The vocabulary, in order of severity where there is one. */
   bands: readonly Band[]
   /** What the field tells, in one line. */
   summary: string
-}
-
-export interface TechnicalField<Band extends string = string> extends Field<Band> {
-  needs: 'bars'
-  /** One code per bar, decided by that bar and earlier ones. */
-  classify(panel: Panel): Uint8Array
   /** The rule in words: formula, seed, cuts. */
   rule: string
-  /** First bar on which the field can be defined, from 0. */
+  /** First bar on which the bars allow a band, from 0. */
   warmUp(panel: Panel): number
+  /** One code per bar, decided by that bar, earlier ones, and facts usable on its date. */
+  classify(panel: Panel): Uint8Array
   /** The figures that decided bar t. */
   readings(panel: Panel, t: number): Reading[]
 }
@@ -46,18 +43,34 @@ export function codes(length: number, rule: (t: number) => number): Uint8Array {
 
 /** Zones [lower, upper) of a column: the code counts the cuts that a value reaches, equality within tolerance included. */
 export function zones(values: Float64Array, cuts: readonly number[], scale: number): Uint8Array {
-  return codes(values.length, t => {
-    const value = values[t]!
-    if (Number.isNaN(value)) return UNDEFINED
-    let zone = 0
-    while (zone < cuts.length && compare(value, cuts[zone]!, scale) >= 0) zone++
-    return zone
-  })
+  return codes(values.length, t => (Number.isNaN(values[t]!) ? UNDEFINED : zoneOf(values[t]!, cuts, scale)))
+}
+
+/** How many of the ascending cuts a defined value reaches, equality within tolerance included. */
+export function zoneOf(value: number, cuts: readonly number[], scale = 1): number {
+  let zone = 0
+  while (zone < cuts.length && compare(value, cuts[zone]!, scale) >= 0) zone++
+  return zone
+}
+
+/** The same on both sides of 0: an edge belongs to the zone that lies further out, a value near 0 to the middle one. */
+export function zoneBothWays(value: number, cuts: readonly number[]): number {
+  return cuts.length + zoneOf(value, cuts) - zoneOf(-value, cuts)
 }
 
 /** Zones of a rolling percentile, compared in integers. */
 export function rankZones({ rank, size }: Ranks, cuts: readonly number[]): Uint8Array {
   return codes(rank.length, t => (rank[t]! < 0 ? UNDEFINED : zoneOfRank(rank[t]!, size[t]!, cuts)))
+}
+
+/** Codes that stand on facts; none on any bar without facts. */
+export function factCodes({ series, fundamentals }: Panel, classify: (known: Fundamentals) => Uint8Array): Uint8Array {
+  return fundamentals === null ? new Uint8Array(series.days.length).fill(UNDEFINED) : classify(fundamentals)
+}
+
+/** Readings that stand on facts; one that says so without facts. */
+export function factReadings({ fundamentals }: Panel, tell: (known: Fundamentals) => Reading[]): Reading[] {
+  return fundamentals === null ? [reading('facts', undefined, 'none are known of this ticker')] : tell(fundamentals)
 }
 
 export function reading(name: string, value: number | undefined, note?: string): Reading {

@@ -1,5 +1,16 @@
-import type { Field, TechnicalField } from './field.js'
-import { FUNDAMENTAL_FIELDS } from './fundamental.js'
+import type { Field } from './field.js'
+import { analystConsensus } from './fundamental/analyst-consensus.js'
+import { analystConsensusDirection } from './fundamental/analyst-consensus-direction.js'
+import { earningsProximity } from './fundamental/earnings-proximity.js'
+import { earningsSurprise } from './fundamental/earnings-surprise.js'
+import { epsGrowthDirection } from './fundamental/eps-growth-direction.js'
+import { growthZone } from './fundamental/growth-zone.js'
+import { insiderActivityZone } from './fundamental/insider-activity-zone.js'
+import { netDirection } from './fundamental/net-direction.js'
+import { peVsHistorical } from './fundamental/pe-vs-historical.js'
+import { peVsSector } from './fundamental/pe-vs-sector.js'
+import { revenueGrowthDirection } from './fundamental/revenue-growth-direction.js'
+import { valuationZone } from './fundamental/valuation-zone.js'
 import { accumulationState } from './technical/accumulation-state.js'
 import { maAlignment } from './technical/ma-alignment.js'
 import { macdState } from './technical/macd-state.js'
@@ -11,7 +22,7 @@ import { volatilityRegime } from './technical/volatility-regime.js'
 import { volumeRatioBand } from './technical/volume-ratio-band.js'
 
 /** The fields that are computed from bars, in the order of the specification. */
-export const TECHNICAL_FIELDS: readonly TechnicalField[] = [
+export const TECHNICAL_FIELDS: readonly Field[] = [
   rsiZone,
   trendDirection,
   maAlignment,
@@ -23,6 +34,22 @@ export const TECHNICAL_FIELDS: readonly TechnicalField[] = [
   resistanceStatus,
 ]
 
+/** The fields that stand on dated facts too, in the order of the specification. */
+export const FUNDAMENTAL_FIELDS: readonly Field[] = [
+  valuationZone,
+  growthZone,
+  earningsProximity,
+  analystConsensus,
+  peVsHistorical,
+  peVsSector,
+  revenueGrowthDirection,
+  epsGrowthDirection,
+  earningsSurprise,
+  analystConsensusDirection,
+  insiderActivityZone,
+  netDirection,
+]
+
 /** All 21 fields, in the order of the specification. */
 export const FIELDS: readonly Field[] = [...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIELDS]
 
@@ -32,7 +59,4 @@ export function fieldNamed(name: string): Field | undefined {
   return FIELDS.find(field => field.name === name)
 }
 
-export function isTechnical(field: Field): field is TechnicalField {
-  return field.needs === 'bars'
-}
-export type { Field, TechnicalField } from './field.js'
+export type { Field } from './field.js'

@@ -7,8 +7,12 @@ import { slope } from '../indicators/slope.js'
 import { sma } from '../indicators/sma.js'
 import { accumulationSlope, volumeRatio } from '../indicators/volume.js'
 import { DEFINITIONS } from '../model/definitions.js'
+import type { Facts } from '../model/facts.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/timeframe.js'
+import { Fundamentals } from './fundamentals.js'
+import { once } from './once.js'
+import type { SectorView } from './sector.js'
 
 /**
  * The indicators of one series at the lengths of the definitions, each computed once, when it is first asked for.
@@ -16,10 +20,13 @@ import { TIMEFRAMES } from '../model/timeframe.js'
  */
 export class Panel {
   readonly series: Series
-  readonly #made = new Map<string, unknown>()
+  /** The figures made of dated facts; null where there are no facts (crypto, ETFs). */
+  readonly fundamentals: Fundamentals | null
+  readonly #once = once()
 
-  constructor(series: Series) {
+  constructor(series: Series, facts: Facts | null = null, sector: SectorView | null = null) {
     this.series = series
+    this.fundamentals = facts === null ? null : new Fundamentals(series, facts, sector)
   }
 
   get rsi(): Float64Array {
@@ -90,10 +97,5 @@ export class Panel {
   #levelRules(): LevelRules {
     const { pivotReach, pivotLookback } = TIMEFRAMES[this.series.timeframe]
     return { reach: pivotReach, lookback: pivotLookback, ...DEFINITIONS.levels }
-  }
-
-  #once<T>(name: string, make: () => T): T {
-    if (!this.#made.has(name)) this.#made.set(name, make())
-    return this.#made.get(name) as T
   }
 }

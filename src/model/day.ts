@@ -48,6 +48,13 @@ export function mondayOf(day: Day): Day {
   return day - weekdayOf(day)
 }
 
+/** The day so many weekdays (Monday to Friday) later. */
+export function weekdaysAfter(day: Day, weekdays: number): Day {
+  let later = day
+  for (let left = weekdays; left > 0; ) if (weekdayOf(++later) < 5) left--
+  return later
+}
+
 /** The same date some years earlier; 29 February becomes 28 February. */
 export function yearsBefore(day: Day, years: number): Day {
   const date = new Date(day * DAY_MS)

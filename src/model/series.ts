@@ -18,6 +18,13 @@ export interface Series {
   close: Float64Array
   /** Shares or units; NaN where unknown. */
   volume: Float64Array
+  /** The close before it was adjusted for dividends; absent where the close itself is that, or nothing else is known. */
+  unadjustedClose?: Float64Array
+}
+
+/** The close that was paid, apart from splits: what earnings a share are compared with. */
+export function tradedClose(series: Pick<Series, 'close' | 'unadjustedClose'>): Float64Array {
+  return series.unadjustedClose ?? series.close
 }
 
 /** Whether prices are as traded (apart from splits) or adjusted for dividends too. Belongs to a whole series. */
@@ -41,5 +48,6 @@ export function head(series: Series, count: number): Series {
     low: series.low.subarray(0, count),
     close: series.close.subarray(0, count),
     volume: series.volume.subarray(0, count),
+    ...(series.unadjustedClose === undefined ? {} : { unadjustedClose: series.unadjustedClose.subarray(0, count) }),
   }
 }

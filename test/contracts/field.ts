@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import type { TechnicalField } from '../../src/fields/field.js'
+import type { Field } from '../../src/fields/field.js'
 import { Panel } from '../../src/fields/panel.js'
+import { Sector, type SectorView } from '../../src/fields/sector.js'
+import type { Day } from '../../src/model/day.js'
+import { type Facts, NO_FACTS, usableFrom } from '../../src/model/facts.js'
 import { UNDEFINED } from '../../src/model/record.js'
 import { head, type Series } from '../../src/model/series.js'
+import { randomFacts } from '../fields/random-facts.js'
 import { assortedBars, randomBars, randomNumbers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 
-/** What every technical field keeps to; to be called once for each. */
-export function fieldContract(field: TechnicalField): void {
+/** What every field keeps to; to be called once for each. */
+export function fieldContract(field: Field): void {
   describe(`${field.name} keeps the contract of fields`, () => {
     it('has a vocabulary without repeats, a summary and a rule in words', () => {
       expect(new Set(field.bands).size).toBe(field.bands.length)
@@ -18,8 +22,8 @@ export function fieldContract(field: TechnicalField): void {
     })
 
     it('gives each bar one code of its vocabulary or none', () => {
-      for (const { series, seed } of samples(40, 900)) {
-        const codes = field.classify(new Panel(series))
+      for (const { series, panel, seed } of samples(40, 900)) {
+        const codes = field.classify(panel)
         expect(codes.length, `seed ${seed}`).toBe(series.close.length)
         expect(
           codes.filter(code => code !== UNDEFINED && code >= field.bands.length),
@@ -29,12 +33,12 @@ export function fieldContract(field: TechnicalField): void {
     })
 
     it('decides a bar by that bar and earlier ones', () => {
-      for (const { series, seed } of samples(25, 900)) {
-        const whole = field.classify(new Panel(series))
+      for (const { series, facts, sector, panel, seed } of samples(25, 900)) {
+        const whole = field.classify(panel)
         const random = randomNumbers(seed)
         for (let i = 0; i < 4; i++) {
           const length = Math.floor(random() * (series.close.length + 1))
-          const part = field.classify(new Panel(head(series, length)))
+          const part = field.classify(new Panel(head(series, length), facts, sector))
           expect(part, `seed ${seed}, first ${length} bars`).toEqual(whole.slice(0, length))
         }
       }
@@ -46,8 +50,9 @@ export function fieldContract(field: TechnicalField): void {
         let earliest = Number.POSITIVE_INFINITY
         let warmUp = 0
         for (let seed = 1; seed <= 60; seed++) {
-          const series = { ...seriesOf(randomBars(seed, { length: 420, volatility: 0.02 })), timeframe }
-          const panel = new Panel(series)
+          const { panel } = kept(`${seed}, ${timeframe}`, () => {
+            return sampleOf({ ...seriesOf(randomBars(seed, { length: 420, volatility: 0.02 })), timeframe }, seed)
+          })
           warmUp = field.warmUp(panel)
           const first = field.classify(panel).findIndex(code => code !== UNDEFINED)
           if (first >= 0) earliest = Math.min(earliest, first)
@@ -56,25 +61,124 @@ export function fieldContract(field: TechnicalField): void {
       },
     )
 
-    it('has no band on no bars and on one bar', () => {
-      const one = seriesOf(randomBars(1, { length: 1 }))
-      expect([...field.classify(new Panel(one))]).toEqual([UNDEFINED])
-      expect(field.classify(new Panel(head(one, 0))).length).toBe(0)
+    it('has no code on no bars', () => {
+      const none = head(seriesOf(randomBars(1, { length: 1 })), 0)
+      for (const facts of [null, NO_FACTS]) expect(field.classify(new Panel(none, facts)).length).toBe(0)
     })
 
-    it('tells the figures of any bar, null where there are none', () => {
-      const panel = new Panel(seriesOf(randomBars(3, { length: 420, unknownVolume: 0.01 })))
-      for (const t of [0, 1, field.warmUp(panel), 419]) {
-        const readings = field.readings(panel, t)
-        expect(readings.length).toBeGreaterThan(1)
-        for (const { value } of readings) expect(value === null || Number.isFinite(value)).toBe(true)
-      }
-      const decided = field.classify(panel).lastIndexOf(0)
-      if (decided >= 0) expect(field.readings(panel, decided).map(({ value }) => value)).not.toContain(null)
-    })
+    if (field.needs === 'bars') technicalContract(field)
+    else fundamentalContract(field)
   })
 }
 
-function samples(count: number, longest: number): { seed: number; series: Series }[] {
-  return Array.from({ length: count }, (_, i) => ({ seed: i + 1, series: seriesOf(assortedBars(i + 1, longest)) }))
+function technicalContract(field: Field): void {
+  it('has no band on one bar', () => {
+    expect([...field.classify(new Panel(seriesOf(randomBars(1, { length: 1 }))))]).toEqual([UNDEFINED])
+  })
+
+  it('is the same with facts and without', () => {
+    for (const { series, panel, seed } of samples(10, 900))
+      expect(field.classify(panel), `seed ${seed}`).toEqual(field.classify(new Panel(series)))
+  })
+
+  it('tells the figures of any bar, null where there are none', () => {
+    const panel = new Panel(seriesOf(randomBars(3, { length: 420, unknownVolume: 0.01 })))
+    for (const t of [0, 1, field.warmUp(panel), 419]) {
+      const readings = field.readings(panel, t)
+      expect(readings.length).toBeGreaterThan(1)
+      for (const { value } of readings) expect(value === null || Number.isFinite(value)).toBe(true)
+    }
+    const decided = field.classify(panel).lastIndexOf(0)
+    if (decided >= 0) expect(field.readings(panel, decided).map(({ value }) => value)).not.toContain(null)
+  })
+}
+
+function fundamentalContract(field: Field): void {
+  it('has no band on any bar without facts, and says so', () => {
+    const series = seriesOf(randomBars(1, { length: 420 }))
+    for (const facts of [null, NO_FACTS]) {
+      const panel = new Panel(series, facts)
+      expect(field.classify(panel)).toEqual(new Uint8Array(420).fill(UNDEFINED))
+      expect(field.readings(panel, 419).some(({ value, note }) => value === null && note !== undefined)).toBe(true)
+    }
+  })
+
+  it('knows nothing of facts that become usable later', () => {
+    for (const { series, facts, sector, panel, seed } of samples(25, 900)) {
+      const whole = field.classify(panel)
+      const random = randomNumbers(seed)
+      for (let i = 0; i < 4; i++) {
+        const t = Math.floor(random() * series.days.length)
+        const then = field.classify(new Panel(series, usableOn(facts, series.days[t]!), sector))
+        expect(then.slice(0, t + 1), `seed ${seed}, bar ${t}`).toEqual(whole.slice(0, t + 1))
+      }
+    }
+  })
+
+  it('tells finite figures of every bar; one that is null says why, and is there where the band is undefined', () => {
+    for (const { series, panel, seed } of samples(25, 900)) {
+      const codes = field.classify(panel)
+      for (let t = 0; t < series.days.length; t += 1 + (t >> 3)) {
+        const readings = field.readings(panel, t)
+        const at = `seed ${seed}, bar ${t}`
+        expect(readings.length, at).toBeGreaterThan(0)
+        const lacking = readings.filter(({ value }) => value === null)
+        for (const { value } of readings) expect(value === null || Number.isFinite(value), at).toBe(true)
+        for (const { name, note } of lacking) expect(note, `${at}, ${name}`).toMatch(/\w/)
+        if (codes[t] === UNDEFINED) expect(lacking.length, at).toBeGreaterThan(0)
+        expect(new Set(readings.map(({ name }) => name)).size, at).toBe(readings.length)
+      }
+    }
+  })
+}
+
+interface Sample {
+  seed: number
+  series: Series
+  facts: Facts
+  sector: SectorView
+  panel: Panel
+}
+
+/** Made once for all fields. */
+const SAMPLES = new Map<string, Sample>()
+
+function samples(count: number, longest: number): Sample[] {
+  return Array.from({ length: count }, (_, i) =>
+    kept(`${i + 1}, up to ${longest}`, () => sampleOf(seriesOf(assortedBars(i + 1, longest)), i + 1)),
+  )
+}
+
+function kept(name: string, make: () => Sample): Sample {
+  const sample = SAMPLES.get(name) ?? make()
+  SAMPLES.set(name, sample)
+  return sample
+}
+
+/** A series with facts and seven peers at other prices. */
+function sampleOf(series: Series, seed: number): Sample {
+  const facts = randomFacts(seed, series.days)
+  const members = Array.from({ length: 8 }, (_, i) => {
+    const close = series.close.map(price => price * (1 + i / 4))
+    return {
+      ticker: `SIM${i}`,
+      series: { ...series, close },
+      facts: i === 0 ? facts : randomFacts(seed + i, series.days),
+    }
+  })
+  const sector = new Sector(members).seenFrom('SIM0')
+  return { seed, series, facts, sector, panel: new Panel(series, facts, sector) }
+}
+
+/** The facts that are usable on a day; splits are no news, but the basis of the bars. */
+function usableOn(facts: Facts, day: Day): Facts {
+  return {
+    reports: facts.reports.filter(record => usableFrom(record) <= day),
+    earnings: facts.earnings.filter(({ report_date, session }) => usableFrom({ known: report_date, session }) <= day),
+    schedule: facts.schedule.filter(record => usableFrom({ known: record.known }) <= day),
+    ratings: facts.ratings.filter(record => usableFrom(record) <= day),
+    grades: facts.grades.filter(record => usableFrom(record) <= day),
+    insiders: facts.insiders.filter(record => usableFrom(record) <= day),
+    splits: facts.splits,
+  }
 }

@@ -1,21 +1,29 @@
 import { expect, it } from 'vitest'
-import { FIELD_NAMES, FIELDS, fieldNamed, isTechnical, TECHNICAL_FIELDS } from '../../src/fields/index.js'
+import { FIELD_NAMES, FIELDS, FUNDAMENTAL_FIELDS, fieldNamed, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { fieldContract } from '../contracts/field.js'
 import { FIELDS as SPECIFIED } from '../support/oracle/fields.js'
+import { LITERAL } from './literal.js'
 
-for (const field of TECHNICAL_FIELDS) fieldContract(field)
+for (const field of FIELDS) fieldContract(field)
 
 it('has the technical fields of the specification in its order, with the vocabularies of the definitions', () => {
-  expect(TECHNICAL_FIELDS.map(field => field.name)).toEqual(Object.keys(SPECIFIED))
+  const technical = TECHNICAL_FIELDS.map(field => field.name)
+  expect(technical).toEqual(Object.keys(SPECIFIED).slice(0, technical.length))
   for (const field of TECHNICAL_FIELDS)
     expect(field.bands, field.name).toEqual(SPECIFIED[field.name as keyof typeof SPECIFIED])
 })
 
 it('lists every field once and finds it by its name', () => {
   expect(new Set(FIELD_NAMES).size).toBe(21)
-  for (const field of FIELDS) {
-    expect(fieldNamed(field.name)).toBe(field)
-    expect(isTechnical(field)).toBe(field.needs === 'bars')
-  }
+  expect(FIELDS).toEqual([...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIELDS])
+  for (const field of FIELDS) expect(fieldNamed(field.name)).toBe(field)
   expect(fieldNamed('RSI_ZONE')).toBeUndefined()
+})
+
+it('tells what each field stands on', () => {
+  for (const { name, needs } of TECHNICAL_FIELDS) expect([name, needs]).toEqual([name, 'bars'])
+  const onSector = FUNDAMENTAL_FIELDS.filter(({ needs }) => needs === 'sector').map(({ name }) => name)
+  expect(onSector).toEqual(['valuation_zone', 'pe_vs_sector'])
+  expect(FUNDAMENTAL_FIELDS.filter(({ needs }) => needs === 'facts').length).toBe(10)
+  expect(FUNDAMENTAL_FIELDS.map(({ name }) => name).sort()).toEqual(Object.keys(LITERAL).sort())
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rankZones, zones } from '../../src/fields/field.js'
-import { fieldNamed, isTechnical } from '../../src/fields/index.js'
+import { fieldNamed } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
 import { resistance, support } from '../../src/indicators/levels.js'
 import { DEFINITIONS } from '../../src/model/definitions.js'
@@ -12,7 +12,6 @@ import type { Bar } from '../support/oracle/index.js'
 /** Band of a field on the last bar. */
 function lastBand(name: string, bars: Bar[]): string | null {
   const field = fieldNamed(name)!
-  if (!isTechnical(field)) throw new Error(`${name} needs facts`)
   const code = field.classify(new Panel(seriesOf(bars))).at(-1)!
   return code === UNDEFINED ? null : field.bands[code]!
 }

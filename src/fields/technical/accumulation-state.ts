@@ -1,11 +1,11 @@
 import { DEFINITIONS } from '../../model/definitions.js'
 import { TIMEFRAMES } from '../../model/timeframe.js'
-import { cutsInWords, rankReading, rankZones, reading, type TechnicalField } from '../field.js'
+import { cutsInWords, type Field, rankReading, rankZones, reading } from '../field.js'
 
 const { length, minPositive, cuts } = DEFINITIONS.accumulation
 const bands = ['strong_distribution', 'distribution', 'neutral', 'accumulation', 'strong_accumulation'] as const
 
-export const accumulationState: TechnicalField<(typeof bands)[number]> = {
+export const accumulationState: Field<(typeof bands)[number]> = {
   name: 'accumulation_state',
   tier: 'free',
   needs: 'bars',

@@ -1,13 +1,13 @@
 import { compare } from '../../indicators/compare.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import { UNDEFINED } from '../../model/record.js'
-import { codes, reading, type TechnicalField } from '../field.js'
+import { codes, type Field, reading } from '../field.js'
 import type { Panel } from '../panel.js'
 
 const { short, middle, long } = DEFINITIONS.averages
 const bands = ['aligned_bearish', 'mixed', 'aligned_bullish'] as const
 
-export const maAlignment: TechnicalField<(typeof bands)[number]> = {
+export const maAlignment: Field<(typeof bands)[number]> = {
   name: 'ma_alignment',
   tier: 'free',
   needs: 'bars',

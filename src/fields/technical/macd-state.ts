@@ -1,13 +1,13 @@
 import { compare } from '../../indicators/compare.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import { UNDEFINED } from '../../model/record.js'
-import { reading, type TechnicalField } from '../field.js'
+import { type Field, reading } from '../field.js'
 import type { Panel } from '../panel.js'
 
 const { fast, slow, signal } = DEFINITIONS.macd
 const bands = ['expanding_negative', 'contracting_negative', 'contracting_positive', 'expanding_positive'] as const
 
-export const macdState: TechnicalField<(typeof bands)[number]> = {
+export const macdState: Field<(typeof bands)[number]> = {
   name: 'macd_state',
   tier: 'free',
   needs: 'bars',

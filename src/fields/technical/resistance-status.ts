@@ -1,11 +1,11 @@
 import { LEVEL_STATES } from '../../indicators/levels.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import { TIMEFRAMES } from '../../model/timeframe.js'
-import { reading, type TechnicalField } from '../field.js'
+import { type Field, reading } from '../field.js'
 
 const { approachingAtr, breaches } = DEFINITIONS.levels
 
-export const resistanceStatus: TechnicalField<(typeof LEVEL_STATES)[number]> = {
+export const resistanceStatus: Field<(typeof LEVEL_STATES)[number]> = {
   name: 'resistance_status',
   tier: 'free',
   needs: 'bars',

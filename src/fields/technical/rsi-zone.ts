@@ -1,5 +1,5 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { cutsInWords, reading, type TechnicalField, zones } from '../field.js'
+import { cutsInWords, type Field, reading, zones } from '../field.js'
 
 const { length, cuts } = DEFINITIONS.rsi
 const bands = [
@@ -12,7 +12,7 @@ const bands = [
   'deep_overbought',
 ] as const
 
-export const rsiZone: TechnicalField<(typeof bands)[number]> = {
+export const rsiZone: Field<(typeof bands)[number]> = {
   name: 'rsi_zone',
   tier: 'free',
   needs: 'bars',

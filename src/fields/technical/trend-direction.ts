@@ -1,13 +1,13 @@
 import { compare } from '../../indicators/compare.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import { UNDEFINED } from '../../model/record.js'
-import { codes, reading, type TechnicalField } from '../field.js'
+import { codes, type Field, reading } from '../field.js'
 import type { Panel } from '../panel.js'
 
 const { short, middle, long } = DEFINITIONS.averages
 const bands = ['strong_downtrend', 'downtrend', 'neutral', 'uptrend', 'strong_uptrend'] as const
 
-export const trendDirection: TechnicalField<(typeof bands)[number]> = {
+export const trendDirection: Field<(typeof bands)[number]> = {
   name: 'trend_direction',
   tier: 'free',
   needs: 'bars',

@@ -1,12 +1,12 @@
 import { DEFINITIONS } from '../../model/definitions.js'
 import { TIMEFRAMES } from '../../model/timeframe.js'
-import { cutsInWords, rankReading, rankZones, reading, type TechnicalField } from '../field.js'
+import { cutsInWords, type Field, rankReading, rankZones, reading } from '../field.js'
 
 const { cuts } = DEFINITIONS.volatility
 const { length } = DEFINITIONS.atr
 const bands = ['low', 'normal', 'above_normal', 'high', 'extreme'] as const
 
-export const volatilityRegime: TechnicalField<(typeof bands)[number]> = {
+export const volatilityRegime: Field<(typeof bands)[number]> = {
   name: 'volatility_regime',
   tier: 'free',
   needs: 'bars',

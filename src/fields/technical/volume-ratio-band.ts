@@ -1,10 +1,10 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { cutsInWords, reading, type TechnicalField, zones } from '../field.js'
+import { cutsInWords, type Field, reading, zones } from '../field.js'
 
 const { length, minPositive, cuts } = DEFINITIONS.volumeRatio
 const bands = ['extremely_low', 'low', 'normal', 'above_average', 'high', 'extremely_high'] as const
 
-export const volumeRatioBand: TechnicalField<(typeof bands)[number]> = {
+export const volumeRatioBand: Field<(typeof bands)[number]> = {
   name: 'volume_ratio_band',
   tier: 'free',
   needs: 'bars',

@@ -1,0 +1,82 @@
+import type { Day } from '../model/day.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import type { Facts } from '../model/facts.js'
+import { barsKnownBy, type Series } from '../model/series.js'
+import { earningsYield } from './facts/yields.js'
+
+/** A ticker of a sector; all members have one timeframe. */
+export interface SectorMember {
+  ticker: string
+  series: Series
+  /** null: it has no facts, and so no earnings yield. */
+  facts: Facts | null
+}
+
+/** A sector as one of its tickers sees it. */
+export interface SectorView {
+  /**
+   * Earnings yields of the sector's other tickers at bar t of the own series, ascending: each that has one at its last
+   * bar on or before the own bar's date, at most seven days old and final by the day on which the own bar is final.
+   */
+  yieldsOfOthers(t: number): Float64Array
+}
+
+/**
+ * The earnings yields of a sector's tickers. What stands on one date is put in order once and serves every ticker, which
+ * leaves its own value out.
+ */
+export class Sector {
+  readonly #members: readonly Peer[]
+  readonly #snapshots = new Map<number, Float64Array>()
+
+  constructor(members: readonly SectorMember[]) {
+    this.#members = members.flatMap(({ ticker, series, facts }) =>
+      facts === null ? [] : [{ ticker, series, yields: earningsYield(series, facts) }],
+    )
+  }
+
+  /** A ticker that is no member, or has no facts, sees no other. */
+  seenFrom(ticker: string): SectorView {
+    const own = this.#members.find(member => member.ticker === ticker)
+    if (own === undefined) return { yieldsOfOthers: () => new Float64Array() }
+    const { days, known } = own.series
+    return { yieldsOfOthers: t => without(this.#snapshot(days[t]!, known[t]!), own.yields[t]!) }
+  }
+
+  /** All yields that stand on a date, ascending, made of bars that are final by the day `known`. */
+  #snapshot(date: Day, known: Day): Float64Array {
+    // Both are numbers of days, below a million.
+    const key = date * 1_000_000 + known
+    let yields = this.#snapshots.get(key)
+    if (yields === undefined) {
+      yields = Float64Array.from(this.#members, member => standing(member, date, known))
+        .filter(value => !Number.isNaN(value))
+        .sort()
+      this.#snapshots.set(key, yields)
+    }
+    return yields
+  }
+}
+
+interface Peer {
+  ticker: string
+  series: Series
+  yields: Float64Array
+}
+
+/** The yield at the last bar on or before a date; NaN when that bar is too old or has none. */
+function standing({ series, yields }: Peer, date: Day, known: Day): number {
+  let t = barsKnownBy(series, known) - 1
+  while (t >= 0 && series.days[t]! > date) t--
+  return t >= 0 && date - series.days[t]! <= DEFINITIONS.peers.maxAge ? yields[t]! : Number.NaN
+}
+
+/** A copy of ascending values without one of them; the whole when the value is NaN. */
+function without(values: Float64Array, value: number): Float64Array {
+  const at = values.indexOf(value)
+  if (at < 0) return values
+  const rest = new Float64Array(values.length - 1)
+  rest.set(values.subarray(0, at))
+  rest.set(values.subarray(at + 1), at)
+  return rest
+}

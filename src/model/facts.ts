@@ -1,0 +1,192 @@
+import { type Day, weekdaysAfter } from './day.js'
+import { DEFINITIONS } from './definitions.js'
+import type { AssetClass } from './series.js'
+
+/**
+ * Dated facts about a company: what became known of it, and when. Records keep the names of their columns in the
+ * project's own files from the file to the JSON that is printed.
+ */
+
+/** When in its day a fact became known: before the session or after it. null: unknown, which counts as after. */
+export type Session = 'pre' | 'post' | null
+
+/** One version of the figures of one quarter; null is an unknown figure. */
+export interface Report {
+  period_end: Day
+  known: Day
+  session: Session
+  /** Diluted earnings a share of the quarter. */
+  eps: number | null
+  /** Revenue of the quarter. */
+  revenue: number | null
+  /** Book value a share at the end of the quarter. */
+  book_value_ps: number | null
+  /** `bars`: per-share figures are on the split basis of the bars. `filed`: they are as on the day they became known. */
+  basis: 'bars' | 'filed'
+}
+
+/** An earnings report against what was expected of it; known on its own date. */
+export interface EarningsResult {
+  report_date: Day
+  session: Session
+  eps_estimate: number | null
+  eps_actual: number | null
+}
+
+/** The date on which a report is expected, as announced on the day `known`. */
+export interface ScheduledReport {
+  expected_date: Day
+  known: Day
+}
+
+/** How many analysts held which opinion. */
+export interface RatingCounts {
+  known: Day
+  session: Session
+  strong_buy: number
+  buy: number
+  hold: number
+  sell: number
+  strong_sell: number
+}
+
+/** One firm's opinion as it was published; a standing consensus is made of them where fields are computed. */
+export interface Grade {
+  known: Day
+  session: Session
+  firm: string
+  /** The firm's own word. */
+  grade: string
+}
+
+/** One open-market trade of an insider. */
+export interface InsiderTrade {
+  known: Day
+  session: Session
+  insider: string
+  side: 'buy' | 'sell'
+  shares: number
+  /** Money paid or received; null where unknown. */
+  value: number | null
+}
+
+/** From `ex_date` on, prices are those of shares of which there are `ratio` for each old one. */
+export interface Split {
+  ex_date: Day
+  ratio: number
+}
+
+/** What a ticker is; undated. */
+export interface Security {
+  name: string | null
+  sector: string | null
+  asset_class: AssetClass | null
+  market_cap: number | null
+}
+
+/** Every kind of record, by the name of its file in a folder of record files (`reports.csv`). */
+export interface FactRecords {
+  reports: Report
+  earnings: EarningsResult
+  schedule: ScheduledReport
+  ratings: RatingCounts
+  grades: Grade
+  insiders: InsiderTrade
+  splits: Split
+  securities: Security
+}
+export type FactKind = keyof FactRecords
+export type FactRecord = FactRecords[FactKind]
+
+/** The dated records of one ticker, each kind in the order in which it was given. */
+export type Facts = { readonly [Kind in Exclude<FactKind, 'securities'>]: readonly FactRecords[Kind][] }
+
+export const NO_FACTS: Facts = {
+  reports: [],
+  earnings: [],
+  schedule: [],
+  ratings: [],
+  grades: [],
+  insiders: [],
+  splits: [],
+}
+
+/** What a column of records holds: how it is read, checked and shown. */
+export type FactValue = 'date' | 'session' | 'number' | 'count' | 'positive' | 'text' | 'side' | 'basis' | 'asset_class'
+
+export interface FactColumn {
+  name: string
+  holds: FactValue
+  /** A record without it is a bad row; otherwise it is null, or its default. */
+  required?: true
+  about: string
+}
+
+const KNOWN: FactColumn = { name: 'known', holds: 'date', required: true, about: 'the day on which it became known' }
+const SESSION: FactColumn = { name: 'session', holds: 'session', about: 'pre or post: before or after the session' }
+
+/** The columns of the project's own record files, after `ticker`. */
+export const FACT_COLUMNS: Readonly<Record<FactKind, readonly FactColumn[]>> = {
+  reports: [
+    { name: 'period_end', holds: 'date', required: true, about: 'the last day of the quarter' },
+    KNOWN,
+    SESSION,
+    { name: 'eps', holds: 'number', about: 'diluted earnings a share of the quarter' },
+    { name: 'revenue', holds: 'number', about: 'revenue of the quarter' },
+    { name: 'book_value_ps', holds: 'number', about: 'book value a share at its end' },
+    { name: 'basis', holds: 'basis', about: 'bars (default) or filed: the split basis of per-share figures' },
+  ],
+  earnings: [
+    { name: 'report_date', holds: 'date', required: true, about: 'the day of the report' },
+    SESSION,
+    { name: 'eps_estimate', holds: 'number', about: 'what analysts expected' },
+    { name: 'eps_actual', holds: 'number', about: 'what was reported' },
+  ],
+  schedule: [
+    { name: 'expected_date', holds: 'date', required: true, about: 'the day on which a report is expected' },
+    KNOWN,
+  ],
+  ratings: [
+    KNOWN,
+    SESSION,
+    ...['strong_buy', 'buy', 'hold', 'sell', 'strong_sell'].map(
+      (name): FactColumn => ({ name, holds: 'count', required: true, about: 'analysts of that opinion' }),
+    ),
+  ],
+  grades: [
+    KNOWN,
+    SESSION,
+    { name: 'firm', holds: 'text', required: true, about: 'who says so' },
+    { name: 'grade', holds: 'text', required: true, about: 'its word: buy, overweight, hold …' },
+  ],
+  insiders: [
+    KNOWN,
+    SESSION,
+    { name: 'insider', holds: 'text', required: true, about: 'the person' },
+    { name: 'side', holds: 'side', required: true, about: 'buy or sell, in the open market' },
+    { name: 'shares', holds: 'positive', required: true, about: 'number of shares' },
+    { name: 'value', holds: 'number', about: 'money paid or received' },
+  ],
+  splits: [
+    { name: 'ex_date', holds: 'date', required: true, about: 'the first day with prices of new shares' },
+    { name: 'ratio', holds: 'positive', required: true, about: 'new shares for each old one' },
+  ],
+  securities: [
+    { name: 'sector', holds: 'text', about: 'its sector' },
+    { name: 'asset_class', holds: 'asset_class', about: 'stock, crypto or etf' },
+    { name: 'market_cap', holds: 'positive', about: 'market capitalisation' },
+    { name: 'name', holds: 'text', about: 'its name' },
+  ],
+}
+
+export const FACT_KINDS = Object.keys(FACT_COLUMNS) as readonly FactKind[]
+
+/** The day on which a trade is taken for known whose date of filing is not. */
+export function assumedFiling(traded: Day): Day {
+  return weekdaysAfter(traded, DEFINITIONS.insiders.filing)
+}
+
+/** The first date on whose bar a fact counts. */
+export function usableFrom({ known, session = null }: { known: Day; session?: Session }): Day {
+  return session === 'pre' ? known : known + 1
+}
