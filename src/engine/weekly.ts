@@ -13,6 +13,7 @@ export function weekly(daily: Series, assetClass?: AssetClass): Series {
   const starts = weekStarts(daily.days)
   const weeks = starts.length
   const series = emptySeries(weeks)
+  if (daily.unadjustedClose !== undefined) series.unadjustedClose = new Float64Array(weeks)
   let weekends = assetClass === 'crypto'
   for (let w = 0; w < weeks; w++) {
     const from = starts[w]!
@@ -28,6 +29,7 @@ export function weekly(daily: Series, assetClass?: AssetClass): Series {
     }
     const last = daily.days[to - 1]!
     series.close[w] = daily.close[to - 1]!
+    if (series.unadjustedClose !== undefined) series.unadjustedClose[w] = daily.unadjustedClose![to - 1]!
     series.days[w] = last
     const closing = mondayOf(last) + (weekends ? SUNDAY : FRIDAY)
     series.known[w] = last >= closing ? last : closing + 1

@@ -1,12 +1,14 @@
 import { record } from '../engine/record.js'
+import type { Facts } from '../model/facts.js'
 import type { Series } from '../model/series.js'
 import type { TickerEntry, TickerRecord } from '../store/store.js'
-import type { ImportOptions, SourcedBars } from './import-report.js'
+import type { ImportOptions } from './import-report.js'
 
-/** A ticker's whole series, and what the store says of it. */
+/** A ticker's whole series, the facts that count, and what the store says of it. */
 export interface Kept {
   entry: TickerEntry
   bars: Series
+  facts: Facts | null
 }
 
 /** Tickers derived one by one, as they are written: the whole never lies in memory. */
@@ -16,28 +18,9 @@ export function* derived(
   onProgress: ImportOptions['onProgress'],
 ): Generator<TickerRecord> {
   let rows = 0
-  for (const [done, { entry, bars }] of tickers.entries()) {
+  for (const [done, { entry, bars, facts }] of tickers.entries()) {
     rows += bars.days.length
     onProgress?.({ file, stage: 'deriving', done, of: tickers.length, rows })
-    yield { entry, ...record(bars, entry.assetClass ?? undefined) }
-  }
-}
-
-/** The entry of a series that has just taken bars in; what belongs to the ticker itself stays. */
-export function entryFor(
-  { ticker, prices, source, format }: SourcedBars,
-  series: Series,
-  before: TickerEntry | null,
-): TickerEntry {
-  return {
-    ticker,
-    assetClass: before?.assetClass ?? null,
-    prices,
-    bars: series.days.length,
-    first: series.days[0]!,
-    last: series.days.at(-1)!,
-    source,
-    format,
-    importedAt: new Date().toISOString(),
+    yield { entry, ...record(bars, entry.assetClass ?? undefined, facts) }
   }
 }

@@ -1,7 +1,7 @@
 import { InvalidParameter, NotFound, TierRestricted } from '../errors.js'
 import type { Reading } from '../fields/field.js'
-import { fieldNamed, isTechnical } from '../fields/index.js'
-import { Panel } from '../fields/panel.js'
+import { fieldNamed } from '../fields/index.js'
+import type { Panel } from '../fields/panel.js'
 import { type Day, formatDay } from '../model/day.js'
 import { UNDEFINED } from '../model/record.js'
 import type { Adjustment, Series } from '../model/series.js'
@@ -42,8 +42,8 @@ export interface Explanation {
   /** Bars of history before this one, and the first of them: recursive averages remember where they began. */
   bars_before: number
   history_from: string
-  /** Bars that must lie before the first one with a band, and that bar's date; null for a field that stands on no bars. */
-  warm_up: { bars: number; first_date: string | null } | null
+  /** Bars that must lie before the first one with a band, as far as bars decide, and that bar's date. */
+  warm_up: { bars: number; first_date: string | null }
   rule: string
   readings: { name: string; value: number | null; note: string | null }[]
   /** The band on this very bar; null where undefined, and then why. */
@@ -73,6 +73,7 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
   const t = barAsked(query, series, today)
   checkRange(series.days[t]!, cache.tier, today)
   const entry = await cache.entry(ticker)
+  const panel = await cache.panel(ticker, timeframe, [fieldNamed(query.field)!])
   return {
     schema: 'bands.explain/1',
     ticker,
@@ -87,7 +88,7 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
     ...pricesOf(series, t),
     bars_before: t,
     history_from: formatDay(series.days[0]!),
-    ...judged(query.field, series, t),
+    ...judged(query.field, panel, t, view.bars),
     ...inForce(view, t),
     event: explainedEvent(view, t, cache.tier),
   }
@@ -140,17 +141,13 @@ function pricesOf(
 type Judged = Pick<Explanation, 'warm_up' | 'rule' | 'readings' | 'band' | 'undefined_because'>
 
 /** The rule applied to the bar, from the same indicators that the events were made with. */
-function judged(name: string, series: Series, t: number): Judged {
+function judged(name: string, panel: Panel, t: number, known: number): Judged {
   const field = fieldNamed(name)!
-  if (!isTechnical(field)) {
-    const why = 'the field stands on dated facts, and none are loaded for this ticker'
-    return { warm_up: null, rule: field.summary, readings: [], band: null, undefined_because: why }
-  }
-  const panel = new Panel(series)
   const code = field.classify(panel)[t]!
   const readings = field.readings(panel, t)
-  const bars = field.warmUp(panel)
-  const first = bars < series.days.length ? formatDay(series.days[bars]!) : null
+  // Without facts no number of bars would do.
+  const bars = field.needs !== 'bars' && panel.fundamentals === null ? 0 : field.warmUp(panel)
+  const first = bars < known ? formatDay(panel.series.days[bars]!) : null
   return {
     warm_up: { bars, first_date: first },
     rule: field.rule,

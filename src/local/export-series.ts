@@ -1,14 +1,13 @@
-import { type Field, isTechnical } from '../fields/index.js'
-import { Panel } from '../fields/panel.js'
+import type { Field } from '../fields/field.js'
+import type { Panel } from '../fields/panel.js'
 import { percentile, type Ranks } from '../indicators/rank.js'
 import { formatDay } from '../model/day.js'
 import type { ExportedSeriesBar } from '../model/export.js'
 import { UNDEFINED } from '../model/record.js'
-import type { Series } from '../model/series.js'
-import type { Timeframe } from '../model/timeframe.js'
 import { entitleExport } from '../policy/entitle.js'
 import type { Cache } from './cache.js'
 import { chosenFields, chosenTickers, chosenTimeframes, type ExportFilter } from './export.js'
+import { Sectors } from './sectors.js'
 
 /**
  * A row a bar: prices, every indicator, and the band of every field on that very bar (null where undefined; not the
@@ -17,9 +16,11 @@ import { chosenFields, chosenTickers, chosenTimeframes, type ExportFilter } from
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
   entitleExport(cache.tier)
   const fields = chosenFields(filter)
+  const sectors = new Sectors(cache.store)
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
-      yield* rowsOf(ticker, timeframe, await cache.series(ticker, timeframe), fields)
+      const { days } = await cache.series(ticker, timeframe)
+      yield* rowsOf(ticker, await cache.panel(ticker, timeframe, fields, sectors), days.length, fields)
     }
   }
 }
@@ -45,23 +46,22 @@ export const INDICATORS: readonly (readonly [name: string, column: (panel: Panel
 
 export const PRICES = ['open', 'high', 'low', 'close', 'volume'] as const
 
-function* rowsOf(
-  ticker: string,
-  timeframe: Timeframe,
-  series: Series,
-  fields: readonly Field[],
-): Generator<ExportedSeriesBar> {
-  const panel = new Panel(series)
+function* rowsOf(ticker: string, panel: Panel, bars: number, fields: readonly Field[]): Generator<ExportedSeriesBar> {
+  const { series } = panel
   const numbers = [
     ...PRICES.map(name => [name, series[name]] as const),
     ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
   ]
-  const bands = fields.map(field => ({ field, codes: isTechnical(field) ? field.classify(panel) : null }))
-  for (let t = 0; t < series.days.length; t++) {
-    const row: Record<string, string | number | null> = { ticker, timeframe, date: formatDay(series.days[t]!) }
+  const bands = fields.map(field => ({ field, codes: field.classify(panel) }))
+  for (let t = 0; t < bars; t++) {
+    const row: Record<string, string | number | null> = {
+      ticker,
+      timeframe: series.timeframe,
+      date: formatDay(series.days[t]!),
+    }
     for (const [name, values] of numbers) row[name] = Number.isNaN(values[t]!) ? null : values[t]!
     for (const { field, codes } of bands) {
-      const code = codes?.[t] ?? UNDEFINED
+      const code = codes[t]!
       row[field.name] = code === UNDEFINED ? null : field.bands[code]!
     }
     yield row

@@ -1,19 +1,25 @@
-import type { Input, ReadOptions, ReadResult, TickerBars } from '../feeds/feed.js'
+import type { BadData } from '../errors.js'
+import type { FactsResult, Input, ReadOptions, ReadResult, TickerBars } from '../feeds/feed.js'
+import type { FactKind } from '../model/facts.js'
 import type { Adjustment } from '../model/series.js'
 
 export interface ImportProgress {
-  /** The file, as shown to people; empty while a store is rebuilt. */
+  /** The file, as shown to people; empty while a store is rebuilt, the sector while tickers are compared. */
   file: string
-  stage: 'reading' | 'deriving'
-  /** Bytes while reading, tickers while deriving; `of` is null where the whole is not known. */
+  stage: 'reading' | 'deriving' | 'comparing'
+  /** Bytes while reading, tickers while deriving, sectors while comparing; `of` is null where the whole is not known. */
   done: number
   of: number | null
   rows: number
 }
 
 export interface ImportOptions extends Omit<ReadOptions, 'onProgress'> {
-  /** Start each ticker again from the file, whatever was there. */
+  /** Refuse files that hold bars. */
+  only?: 'facts'
+  /** Start each ticker again from the file, whatever was there; of facts, the kinds that the file has. */
   replace?: boolean
+  /** What to do about a file that is refused; without it, the run ends there. */
+  onRefused?(error: BadData): void | Promise<void>
   onProgress?(progress: ImportProgress): void
 }
 
@@ -31,9 +37,29 @@ export interface TickerReport {
   note?: string
 }
 
-export interface FileReport extends Omit<ReadResult, 'tickers'> {
+export interface BarsReport extends Omit<ReadResult, 'tickers'> {
   tickers: TickerReport[]
 }
+
+/** One kind of a ticker's facts after an import. */
+export interface SheetReport {
+  ticker: string
+  kind: FactKind
+  added: number
+  replaced: number
+  unchanged: number
+  /** All that are kept now, and their first and last dates; null for what is undated. */
+  records: number
+  first: string | null
+  last: string | null
+}
+
+export interface FactsReport extends Omit<FactsResult, 'facts'> {
+  facts: SheetReport[]
+}
+
+/** What became of one file. */
+export type FileReport = BarsReport | FactsReport
 
 /** Bars that came from somewhere. */
 export interface SourcedBars extends TickerBars {
@@ -41,4 +67,4 @@ export interface SourcedBars extends TickerBars {
   format: string
 }
 
-export type ReadBars = (input: Input, options: ReadOptions) => Promise<ReadResult>
+export type ReadFile = (input: Input, options: ReadOptions) => Promise<ReadResult | FactsResult>

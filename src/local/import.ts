@@ -1,32 +1,34 @@
 import { BadData, Busy } from '../errors.js'
-import type { Input } from '../feeds/feed.js'
-import { formatDay } from '../model/day.js'
+import type { Input, TickerFacts } from '../feeds/feed.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import type { Adjustment, Series } from '../model/series.js'
-import type { Store, TickerEntry, Writer } from '../store/store.js'
-import { derived, entryFor, type Kept } from './derive.js'
-import type { FileReport, ImportOptions, ReadBars, SourcedBars, TickerReport } from './import-report.js'
-import { emptied, firstContradiction, merge } from './merge.js'
+import type { FactSource } from '../model/fact-sheet.js'
+import type { Store, Writer } from '../store/store.js'
+import { amendedBySector } from './amend.js'
+import { derived, type Kept } from './derive.js'
+import { countedFacts, sectorKey } from './dossier.js'
+import { Run, takeBars } from './import-bars.js'
+import { takeFacts } from './import-facts.js'
+import type { FileReport, ImportOptions, ReadFile, SheetReport, SourcedBars, TickerReport } from './import-report.js'
 
 /**
  * The write side: the one importer of a store, from `begin` to `close`. Each file is one transaction: read whole, merged
- * with what is there, derived anew, written; or refused, with nothing changed.
+ * with what is there, derived anew, written; or refused, with nothing changed. Comparisons within a sector are made when
+ * a run of files is through; until then the store knows which are behind, and nobody is answered from them.
  */
 export class Importer {
   readonly store: Store
-  readonly #read: ReadBars
+  readonly #read: ReadFile
   readonly #writer: Writer
-  /** What this run has taken in, to find files that contradict each other. */
-  readonly #taken = new Map<string, { file: string; bars: Series }[]>()
+  readonly #run = new Run()
 
-  private constructor(store: Store, read: ReadBars, writer: Writer) {
+  private constructor(store: Store, read: ReadFile, writer: Writer) {
     this.store = store
     this.#read = read
     this.#writer = writer
   }
 
   /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
-  static async begin(store: Store, read: ReadBars, writer: Writer, { wait = false } = {}): Promise<Importer> {
+  static async begin(store: Store, read: ReadFile, writer: Writer, { wait = false } = {}): Promise<Importer> {
     for (;;) {
       try {
         await store.lock(writer)
@@ -40,12 +42,23 @@ export class Importer {
   }
 
   /**
-   * Imports file after file; a refused file throws and leaves those before it imported. A store of other definitions is
-   * rebuilt first, so that two never mix.
+   * Imports file after file, bars and facts alike. A refused file throws and leaves those before it imported, or with
+   * `onRefused` those after it too. A store of other definitions is rebuilt first, so that two never mix.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
     await this.#refresh(options)
-    for (const input of inputs) yield await this.#importFile(input, options)
+    for (const input of inputs) {
+      let report: FileReport
+      try {
+        report = await this.#importFile(input, options)
+      } catch (error) {
+        if (!(error instanceof BadData && options.onRefused)) throw error
+        await options.onRefused(error)
+        continue
+      }
+      yield report
+    }
+    await this.#settle(options)
   }
 
   /** Takes bars that are no file: simulated ones, or a library caller's, each series ascending and not empty. */
@@ -54,20 +67,43 @@ export class Importer {
     options: Pick<ImportOptions, 'replace' | 'onProgress'> = {},
   ): Promise<TickerReport[]> {
     await this.#refresh(options)
-    return this.#take([...tickers], options)
+    const reports = await this.#takeBars([...tickers], options)
+    await this.#settle(options)
+    return reports
   }
 
-  /** Derives everything again from the bars, with the definitions of this version. Returns the number of tickers. */
+  /** Takes facts that are no file. */
+  async putFacts(
+    facts: readonly TickerFacts[],
+    source: Pick<FactSource, 'file' | 'format'>,
+    options: Pick<ImportOptions, 'replace' | 'onProgress'> = {},
+  ): Promise<SheetReport[]> {
+    await this.#refresh(options)
+    const reports = await this.#takeFacts(facts, source, options)
+    await this.#settle(options)
+    return reports
+  }
+
+  /** Derives everything again from bars and facts, with the definitions of this version. Returns the number of tickers. */
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
     const whole: Kept[] = []
-    for (const entry of await this.store.tickers()) whole.push({ entry, bars: (await this.store.bars(entry.ticker))! })
-    await this.store.write(derived('', whole, onProgress), DEFINITIONS_VERSION)
+    for (const entry of await this.store.tickers()) {
+      const facts = countedFacts(await this.store.sheets(entry.ticker))
+      whole.push({ entry, bars: (await this.store.bars(entry.ticker))!, facts })
+    }
+    const sectors = [...(await this.store.securities()).values()].map(sectorKey).filter(key => key !== null)
+    const unsettled = [...new Set(sectors)].sort()
+    await this.store.write({ records: derived('', whole, onProgress), unsettled }, DEFINITIONS_VERSION)
+    await this.#settle(onProgress === undefined ? {} : { onProgress })
     return whole.length
   }
 
-  /** False when there is no such ticker. */
+  /** Takes out a ticker's bars, events and facts; false when there were none. */
   async remove(ticker: string): Promise<boolean> {
-    return this.store.remove(ticker)
+    const sector = sectorKey((await this.store.securities()).get(ticker))
+    const removed = await this.store.remove(ticker, await this.#unsettledWith(sector === null ? [] : [sector]))
+    await this.#settle({})
+    return removed
   }
 
   async close(): Promise<void> {
@@ -84,78 +120,59 @@ export class Importer {
   }
 
   async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
-    const { onProgress, replace: _replace, ...reading } = options
+    const { onProgress, only, onRefused: _onRefused, replace: _replace, ...reading } = options
     const result = await this.#read(input, {
       ...reading,
       onProgress: ({ bytes, total, rows }) =>
         onProgress?.({ file: input.name, stage: 'reading', done: bytes, of: total, rows }),
     })
+    if (result.holds === 'bars' && only === 'facts')
+      throw new BadData({ file: result.file }, 'these are daily bars, not facts; bands import loads them')
+    if (result.holds === 'facts') return { ...result, facts: await this.#takeFacts(result.facts, result, options) }
     const sourced = result.tickers.map(ticker => ({ ...ticker, source: result.file, format: result.format }))
-    return { ...result, tickers: await this.#take(sourced, options) }
+    return { ...result, tickers: await this.#takeBars(sourced, options) }
   }
 
-  async #take(
+  async #takeBars(
     tickers: readonly SourcedBars[],
     { replace = false, onProgress }: ImportOptions,
   ): Promise<TickerReport[]> {
-    const reports: TickerReport[] = []
-    const changed: Kept[] = []
-    for (const incoming of tickers) {
-      this.#checkAgainstRun(incoming)
-      const { report, series, entry } = await this.#mergeOne(incoming, replace)
-      reports.push(report)
-      if (report.added + report.replaced > 0) changed.push({ entry: entryFor(incoming, series, entry), bars: series })
-    }
+    for (const incoming of tickers) this.#run.check(incoming)
+    const { reports, changed, sectors } = await takeBars(this.store, tickers, replace)
     if (changed.length > 0) {
-      await this.store.write(derived(changed[0]!.entry.source, changed, onProgress), DEFINITIONS_VERSION)
+      const records = derived(changed[0]!.entry.source, changed, onProgress)
+      await this.store.write({ records, unsettled: await this.#unsettledWith(sectors) }, DEFINITIONS_VERSION)
     }
-    for (const { ticker, source, bars } of tickers) {
-      this.#taken.set(ticker, [...(this.#taken.get(ticker) ?? []), { file: source, bars }])
+    for (const incoming of tickers) this.#run.add(incoming)
+    return reports
+  }
+
+  async #takeFacts(
+    facts: readonly TickerFacts[],
+    { file, format }: Pick<FactSource, 'file' | 'format'>,
+    options: ImportOptions,
+  ): Promise<SheetReport[]> {
+    const source = { file, format, imported_at: new Date().toISOString() }
+    const { reports, sheets, changed, amendments, sectors } = await takeFacts(this.store, facts, source, options)
+    if (sheets.length > 0) {
+      const records = derived(file, changed, undefined)
+      const unsettled = await this.#unsettledWith(sectors)
+      await this.store.write({ sheets, records, amendments, unsettled }, DEFINITIONS_VERSION)
     }
     return reports
   }
 
-  async #mergeOne(
-    incoming: SourcedBars,
-    replace: boolean,
-  ): Promise<{ report: TickerReport; series: Series; entry: TickerEntry | null }> {
-    const { ticker, prices, bars, source } = incoming
-    if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
-    const entry = await this.store.ticker(ticker)
-    const present = entry === null || replace ? null : await this.store.bars(ticker)
-    if (entry !== null && present !== null && entry.prices !== prices)
-      throw mixedPrices(source, ticker, entry.prices, prices)
-    const merged = merge(present ?? emptied(bars), bars)
-    const { series, rescaled, ...counts } = merged
-    const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
-    if (rescaled !== null) report.note = rescaledNote(ticker, rescaled, series.days.length - bars.days.length)
-    return { report, series, entry: replace ? null : entry }
-  }
-
-  #checkAgainstRun({ ticker, bars, source }: SourcedBars): void {
-    for (const earlier of this.#taken.get(ticker) ?? []) {
-      const day = firstContradiction(earlier.bars, bars)
-      if (day === null || earlier.file === source) continue
-      throw new BadData(
-        { file: source },
-        `${ticker} on ${formatDay(day)} is not the same bar as in ${earlier.file}; leave one of the two files out`,
-      )
+  /** Compares the tickers of each sector that is behind, a sector a transaction. */
+  async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
+    const behind = await this.store.unsettled()
+    for (const [done, sector] of behind.entries()) {
+      onProgress?.({ file: sector, stage: 'comparing', done, of: behind.length, rows: 0 })
+      const amendments = await amendedBySector(this.store, sector)
+      await this.store.write({ amendments, unsettled: behind.slice(done + 1) }, DEFINITIONS_VERSION)
     }
   }
-}
 
-function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adjustment): BadData {
-  const what = `${ticker} is kept with ${kept} prices and this file gives ${given} ones; a series is one or the other`
-  // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
-  const raw = kept === 'raw' ? '--prices raw, or ' : ''
-  return new BadData({ file }, `${what}: use ${raw}--replace to start ${ticker} again from this file`)
-}
-
-function rescaledNote(ticker: string, factor: number, older: number): string {
-  const by = factor.toPrecision(6)
-  return `${ticker}: every close that was there already changed by the factor ${by}, as after a dividend or split, and ${older} bars outside this file keep the old scale; import the whole history again`
-}
-
-function range(series: Series): { first: string; last: string } {
-  return { first: formatDay(series.days[0]!), last: formatDay(series.days.at(-1)!) }
+  async #unsettledWith(sectors: readonly string[]): Promise<string[]> {
+    return [...new Set([...(await this.store.unsettled()), ...sectors])].sort()
+  }
 }

@@ -1,4 +1,5 @@
 import type { Bands } from '../bands.js'
+import { fieldNamed } from '../fields/index.js'
 import { formatDay } from '../model/day.js'
 import type { Baseline, EventHistory, EventsPage, HistoricEvent } from '../model/event.js'
 import type { EventsQuery, HistoryQuery } from '../model/query.js'
@@ -53,8 +54,8 @@ export class Local implements Bands {
     entitle(query, this.cache.tier)
     entitleAftermath(this.cache.tier)
     const view = await this.cache.view(query.ticker, query.timeframe, query.field)
-    const series = await this.cache.series(query.ticker, query.timeframe)
-    return baselineOf(view, series, query, PLANS[this.cache.tier].rangeStart(await this.cache.today()))
+    const panel = await this.cache.panel(query.ticker, query.timeframe, [fieldNamed(query.field)!])
+    return baselineOf(view, panel, query, PLANS[this.cache.tier].rangeStart(await this.cache.today()))
   }
 
   async tickers(): Promise<readonly string[]> {

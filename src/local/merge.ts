@@ -1,4 +1,4 @@
-import type { Series } from '../model/series.js'
+import { type Series, tradedClose } from '../model/series.js'
 
 const COLUMNS = ['open', 'high', 'low', 'close', 'volume'] as const
 
@@ -25,10 +25,9 @@ export function merge(present: Series, incoming: Series): Merged {
     if (here < there) {
       rows.push([present, i++])
     } else {
-      rows.push([incoming, j])
-      if (there < here) counts.added++
-      else if (sameBar(present, i, incoming, j)) counts.unchanged++
-      else counts.replaced++
+      const same = there === here && sameBar(present, i, incoming, j)
+      rows.push(same ? [present, i] : [incoming, j])
+      counts[there < here ? 'added' : same ? 'unchanged' : 'replaced']++
       if (there === here) factors.push(incoming.close[j]! / present.close[i++]!)
       j++
     }
@@ -39,7 +38,9 @@ export function merge(present: Series, incoming: Series): Merged {
 
 /** Whether two bars have the same prices and volume; unknown volumes are alike. */
 function sameBar(a: Series, i: number, b: Series, j: number): boolean {
-  return COLUMNS.every(column => Object.is(a[column][i]!, b[column][j]!))
+  if (!COLUMNS.every(column => Object.is(a[column][i]!, b[column][j]!))) return false
+  // A file that tells only adjusted closes says nothing about the others.
+  return b.unadjustedClose === undefined || tradedClose(a)[i] === b.unadjustedClose[j]
 }
 
 /** A dividend or split since the last import moves every adjusted price by one factor. */
@@ -53,7 +54,7 @@ function gathered(rows: readonly (readonly [Series, number])[]): Series {
   const days = Int32Array.from(rows, ([series, t]) => series.days[t]!)
   const column = (name: (typeof COLUMNS)[number]): Float64Array =>
     Float64Array.from(rows, ([series, t]) => series[name][t]!)
-  return {
+  const series: Series = {
     timeframe: 'daily',
     days,
     known: days,
@@ -63,6 +64,9 @@ function gathered(rows: readonly (readonly [Series, number])[]): Series {
     close: column('close'),
     volume: column('volume'),
   }
+  if (rows.some(([{ unadjustedClose }]) => unadjustedClose !== undefined))
+    series.unadjustedClose = Float64Array.from(rows, ([from, t]) => tradedClose(from)[t]!)
+  return series
 }
 
 /** The first day on which two series have different bars; null when they agree. */
@@ -79,5 +83,14 @@ export function firstContradiction(a: Series, b: Series): number | null {
 export function emptied(series: Series): Series {
   const none = new Float64Array()
   const days = new Int32Array()
-  return { ...series, days, known: days, open: none, high: none, low: none, close: none, volume: none }
+  return {
+    timeframe: series.timeframe,
+    days,
+    known: days,
+    open: none,
+    high: none,
+    low: none,
+    close: none,
+    volume: none,
+  }
 }

@@ -1,4 +1,4 @@
-import { TECHNICAL_FIELDS } from '../fields/index.js'
+import { FIELDS } from '../fields/index.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { Adjustment, AssetClass } from '../model/series.js'
@@ -114,7 +114,7 @@ async function tickerStatus(store: Store, entry: TickerEntry, asOf: Day | null):
 /** Every field of one series. */
 async function viewsOf(store: Store, ticker: string, timeframe: Timeframe, asOf: Day | null): Promise<View[]> {
   const views: View[] = []
-  for (const { name } of TECHNICAL_FIELDS) {
+  for (const { name } of FIELDS) {
     const recorded = (await store.recorded(ticker, timeframe, name))!
     views.push(viewOf(recorded, timeframe, name, asOf))
   }

@@ -1,40 +1,69 @@
-import { record } from '../engine/record.js'
+import { record, recordFields } from '../engine/record.js'
+import { FIELDS, fieldNamed } from '../fields/index.js'
+import { Panel } from '../fields/panel.js'
 import type { FieldRecord, SeriesRecord } from '../model/record.js'
-import type { Damage, Store } from '../store/store.js'
+import { TIMEFRAME_NAMES } from '../model/timeframe.js'
+import type { Damage, Store, TickerEntry } from '../store/store.js'
+import { countedFacts } from './dossier.js'
+import { Sectors } from './sectors.js'
 
 /**
- * Checks that a store holds what was written, by its content hashes; `deep` derives every ticker again from its bars too
- * and compares event by event. An empty list is good news.
+ * Checks that a store holds what was written, by its content hashes; `deep` derives every ticker again from its bars and
+ * facts too, and compares event by event. An empty list is good news.
  */
 export async function verify(store: Store, { deep = false } = {}): Promise<Damage[]> {
   const damages = await store.verify()
   if (!deep || damages.length > 0) return damages
-  for (const { ticker, assetClass } of await store.tickers()) {
-    const bars = await store.bars(ticker)
-    if (bars === null) continue
-    const { daily, weekly } = record(bars, assetClass ?? undefined)
-    damages.push(...(await differences(store, ticker, daily)), ...(await differences(store, ticker, weekly)))
+  const sectors = new Sectors(store)
+  for (const entry of await store.tickers()) {
+    for (const fresh of await derivedAgain(store, entry, sectors))
+      damages.push(...(await differences(store, entry.ticker, fresh)))
   }
   return damages
+}
+
+async function derivedAgain(
+  store: Store,
+  { ticker, assetClass }: TickerEntry,
+  sectors: Sectors,
+): Promise<SeriesRecord[]> {
+  const bars = (await store.bars(ticker))!
+  const facts = countedFacts(await store.sheets(ticker))
+  const fresh = record(bars, assetClass ?? undefined, facts)
+  if (facts === null) return [fresh.daily, fresh.weekly]
+  const compared = FIELDS.filter(field => field.needs === 'sector')
+  return Promise.all(
+    TIMEFRAME_NAMES.map(async timeframe => {
+      const { series, outcomes, fields } = fresh[timeframe]
+      const panel = new Panel(series, facts, await sectors.seenFrom(ticker, timeframe))
+      const alone = [...fields].filter(([name]) => fieldNamed(name)!.needs !== 'sector')
+      return { series, outcomes, fields: new Map([...alone, ...recordFields(panel, compared)]) }
+    }),
+  )
 }
 
 async function differences(store: Store, ticker: string, fresh: SeriesRecord): Promise<Damage[]> {
   const damages: Damage[] = []
   const { timeframe } = fresh.series
-  for (const [field, expected] of fresh.fields) {
+  for (const { name: field } of FIELDS) {
+    const expected = fresh.fields.get(field) ?? null
     const kept = await store.recorded(ticker, timeframe, field)
     const same =
-      kept?.field != null &&
+      kept !== null &&
       sameRecord(kept.field, expected) &&
       fresh.outcomes.returns.every((column, w) => sameColumn(column, kept.outcomes.returns[w]!)) &&
       fresh.outcomes.ranks.every((column, w) => sameColumn(column, kept.outcomes.ranks[w]!))
     if (!same)
-      damages.push({ ticker, what: `its ${timeframe} ${field} events are not what its bars give; run bands rebuild` })
+      damages.push({
+        ticker,
+        what: `its ${timeframe} ${field} events are not what its bars and facts give; run bands rebuild`,
+      })
   }
   return damages
 }
 
-function sameRecord(a: FieldRecord, b: FieldRecord): boolean {
+function sameRecord(a: FieldRecord | null, b: FieldRecord | null): boolean {
+  if (a === null || b === null) return a === b
   return (
     a.initialBar === b.initialBar &&
     a.initialBand === b.initialBand &&

@@ -19,12 +19,13 @@ export interface View {
   days: Int32Array
   events: number
   record: FieldRecord | null
+  /** Read when they are first looked at. */
   outcomes: Recorded['outcomes']
 }
 
 /** @param asOf without one, the ticker's own newest bar: nothing else in the store changes what its bars show */
 export function viewOf(recorded: Recorded, timeframe: Timeframe, field: string, asOf: Day | null): View {
-  const { entry, calendar, outcomes, field: record } = recorded
+  const { entry, calendar, field: record } = recorded
   const bars = barsKnownBy(calendar, asOf ?? entry.last)
   const events = record === null ? 0 : countBelow(record.bars, bars)
   return {
@@ -35,7 +36,9 @@ export function viewOf(recorded: Recorded, timeframe: Timeframe, field: string, 
     days: calendar.days,
     events,
     record,
-    outcomes,
+    get outcomes() {
+      return recorded.outcomes
+    },
   }
 }
 

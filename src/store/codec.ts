@@ -11,7 +11,12 @@ export function encodeBars(series: Series): Buffer {
   return joined([series.open, series.high, series.low, series.close, series.volume, series.days])
 }
 
-export function decodeBars(blob: Buffer): Series {
+/** null where the closes themselves are unadjusted. */
+export function encodeUnadjusted({ unadjustedClose }: Series): Buffer | null {
+  return unadjustedClose === undefined ? null : joined([unadjustedClose])
+}
+
+export function decodeBars(blob: Buffer, unadjusted: Buffer | null): Series {
   const bytes = aligned(blob)
   const rows = blob.length / (5 * 8 + 4)
   const column = (i: number): Float64Array => new Float64Array(bytes, i * rows * 8, rows)
@@ -25,6 +30,7 @@ export function decodeBars(blob: Buffer): Series {
     low: column(2),
     close: column(3),
     volume: column(4),
+    ...(unadjusted === null ? {} : { unadjustedClose: new Float64Array(aligned(unadjusted)) }),
   }
 }
 

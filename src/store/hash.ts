@@ -8,8 +8,13 @@ export interface FieldRow {
 }
 
 /** Content hash of a ticker's bars. */
-export function barsHash(columns: Buffer): string {
-  return digest([columns])
+export function barsHash(columns: Buffer, unadjusted: Buffer | null): string {
+  return digest(unadjusted === null ? [columns] : [columns, unadjusted])
+}
+
+/** Content hash of one kind of a ticker's facts. */
+export function sheetHash(sheet: string): string {
+  return digest([Buffer.from(sheet)])
 }
 
 /** Content hash of all that was derived for one ticker and timeframe; the order of the fields does not matter. */

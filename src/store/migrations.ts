@@ -61,4 +61,19 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (ticker_id, timeframe, field)
   ) STRICT;
   `,
+  `
+  -- closes before dividend adjustment, as doubles; NULL where the closes themselves are that
+  ALTER TABLE bars ADD COLUMN unadjusted BLOB;
+
+  -- One row a ticker and kind, with or without bars. sheet: JSON, {sources, columns, rows: [[source, ...values]]}
+  CREATE TABLE facts (
+    ticker TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    records INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    sheet TEXT NOT NULL,
+    PRIMARY KEY (ticker, kind)
+  ) STRICT;
+  CREATE INDEX facts_by_kind ON facts (kind);
+  `,
 ]

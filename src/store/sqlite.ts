@@ -1,6 +1,9 @@
 import { hostname } from 'node:os'
 import { Busy, StorageError } from '../errors.js'
 import { type Day, parseDay } from '../model/day.js'
+import { type FactSheets, securityOf } from '../model/fact-sheet.js'
+import type { FactKind, Security } from '../model/facts.js'
+import type { Outcomes } from '../model/record.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/timeframe.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from './codec.js'
@@ -8,7 +11,7 @@ import { openForReading, openForWriting, schemaOf } from './connection.js'
 import { MIGRATIONS } from './migrations.js'
 import { entryOf, type TickerRow } from './rows.js'
 import { Session } from './session.js'
-import type { Damage, Footprint, Recorded, Store, TickerEntry, TickerRecord, Writer } from './store.js'
+import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from './store.js'
 
 // Writing and verifying hash what they touch; a question loads neither.
 
@@ -20,8 +23,13 @@ export interface SqliteOptions {
 /** The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked. */
 export function openSqlite(path: string, { readonly }: SqliteOptions): Store {
   const db = readonly ? openForReading(path) : openForWriting(path)
-  if (schemaOf(db) > 0) return new SqliteStore(new Session(path, db))
+  const schema = schemaOf(db)
+  if (schema === MIGRATIONS.length) return new SqliteStore(new Session(path, db))
   db.close()
+  if (schema > 0) {
+    const steps = `(schema ${schema}, this one needs ${MIGRATIONS.length})`
+    throw new StorageError(`${path} was made by an older bands ${steps}; bands rebuild brings it up to date`)
+  }
   throw new StorageError(`${path} is an empty file; bands import FILE --db ${path} makes a database of it`)
 }
 
@@ -35,7 +43,7 @@ class SqliteStore implements Store {
   }
 
   async definitions(): Promise<string> {
-    return this.#db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? ''
+    return this.#meta('definitions') ?? ''
   }
 
   async tickers(): Promise<TickerEntry[]> {
@@ -53,11 +61,27 @@ class SqliteStore implements Store {
   }
 
   async bars(ticker: string): Promise<Series | null> {
-    const row = this.#db.get<{ columns: Buffer }>(
-      'SELECT columns FROM bars JOIN tickers ON id = ticker_id WHERE ticker = ?',
+    const row = this.#db.get<{ columns: Buffer; unadjusted: Buffer | null }>(
+      'SELECT columns, unadjusted FROM bars JOIN tickers ON id = ticker_id WHERE ticker = ?',
       ticker,
     )
-    return row === undefined ? null : decodeBars(row.columns)
+    return row === undefined ? null : decodeBars(row.columns, row.unadjusted)
+  }
+
+  async sheets(ticker: string): Promise<FactSheets> {
+    const rows = this.#db.all<SheetRow>('SELECT ticker, kind, sheet FROM facts WHERE ticker = ?', ticker)
+    return rows.length === 0 ? {} : sheetsOf(rows)
+  }
+
+  async securities(): Promise<Map<string, Security>> {
+    const rows = this.#db.all<SheetRow>("SELECT ticker, kind, sheet FROM facts WHERE kind = 'securities'")
+    const found = new Map<string, Security>()
+    for (const row of rows) found.set(row.ticker, securityOf(await sheetsOf([row]))!)
+    return found
+  }
+
+  async unsettled(): Promise<readonly string[]> {
+    return JSON.parse(this.#meta('unsettled') ?? '[]') as string[]
   }
 
   async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
@@ -76,24 +100,38 @@ class SqliteStore implements Store {
       timeframe,
       field,
     )
+    const { windows } = TIMEFRAMES[timeframe]
+    let outcomes: Outcomes | undefined
     return {
       entry: entryOf(row),
       calendar: decodeCalendar(series.calendar),
-      outcomes: decodeOutcomes(series.outcomes, TIMEFRAMES[timeframe].windows.length),
+      // Not every question looks ahead, and these are most of the bytes.
+      get outcomes() {
+        outcomes ??= decodeOutcomes(series.outcomes, windows.length)
+        return outcomes
+      },
       field: events === undefined ? null : decodeRecord(events.columns),
     }
   }
 
-  async write(records: Iterable<TickerRecord>, definitions: string): Promise<void> {
-    const { putRecord } = await import('./write.js')
+  async write({ records = [], amendments = [], sheets = [], unsettled }: Batch, definitions: string): Promise<void> {
+    const { putAmendment, putRecord, putSheet } = await import('./write.js')
     this.#db.transaction(() => {
-      this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('definitions', ?)", definitions)
+      this.#setMeta('definitions', definitions)
+      if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
       for (const record of records) putRecord(this.#db, record)
+      for (const amendment of amendments) putAmendment(this.#db, amendment)
+      // Last, because a security's asset class is told with its ticker too.
+      for (const sheet of sheets) putSheet(this.#db, sheet)
     })
   }
 
-  async remove(ticker: string): Promise<boolean> {
-    return this.#db.transaction(() => this.#db.run('DELETE FROM tickers WHERE ticker = ?', ticker) > 0)
+  async remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
+    return this.#db.transaction(() => {
+      if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
+      const rows = ['tickers', 'facts'].map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
+      return rows.some(deleted => deleted > 0)
+    })
   }
 
   async footprint(): Promise<Footprint> {
@@ -129,9 +167,28 @@ class SqliteStore implements Store {
     this.#db.close()
   }
 
+  #meta(key: string): string | undefined {
+    return this.#db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', key)?.value
+  }
+
+  #setMeta(key: string, value: string): void {
+    this.#db.run('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)', key, value)
+  }
+
   #row(ticker: string): TickerRow | undefined {
     return this.#db.get<TickerRow>('SELECT * FROM tickers WHERE ticker = ?', ticker)
   }
+}
+
+interface SheetRow {
+  ticker: string
+  kind: FactKind
+  sheet: string
+}
+
+async function sheetsOf(rows: readonly SheetRow[]): Promise<FactSheets> {
+  const { decodeSheet } = await import('./sheet.js')
+  return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
 }
 
 /** A writer that was killed leaves its row behind; on this host the process table tells, on another nothing does. */

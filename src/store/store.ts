@@ -1,4 +1,6 @@
 import type { Day } from '../model/day.js'
+import type { FactSheet, FactSheets } from '../model/fact-sheet.js'
+import type { FactKind, Security } from '../model/facts.js'
 import type { FieldRecord, Outcomes, SeriesRecord } from '../model/record.js'
 import type { Adjustment, AssetClass, Series } from '../model/series.js'
 import type { Timeframe } from '../model/timeframe.js'
@@ -38,6 +40,30 @@ export interface TickerRecord {
   weekly: SeriesRecord
 }
 
+/** Fields of one series of a ticker that is there already, to be replaced; null takes a field's events out. */
+export interface Amendment {
+  ticker: string
+  timeframe: Timeframe
+  fields: ReadonlyMap<string, FieldRecord | null>
+}
+
+/** One ticker's records of one kind, as they are to be from now on. */
+export interface TickerSheet {
+  ticker: string
+  kind: FactKind
+  sheet: FactSheet
+}
+
+/** Everything that one step of an import changes; written as one, or not at all. */
+export interface Batch {
+  /** Tickers to be replaced whole. */
+  records?: Iterable<TickerRecord>
+  amendments?: Iterable<Amendment>
+  sheets?: Iterable<TickerSheet>
+  /** Sectors whose comparisons are behind their tickers from now on; as before unless given. */
+  unsettled?: readonly string[]
+}
+
 /** Something that is not as it was written. */
 export interface Damage {
   ticker: string
@@ -74,11 +100,18 @@ export interface Store {
   /** The newest bar's date over all tickers; null when the store is empty. */
   newestDay(): Promise<Day | null>
   bars(ticker: string): Promise<Series | null>
+  /** All facts about a ticker, whether or not it has bars. */
+  sheets(ticker: string): Promise<FactSheets>
+  /** What is known of tickers with or without bars, by ticker. */
+  securities(): Promise<Map<string, Security>>
+  /** Sectors whose comparisons an import has yet to make again. */
+  unsettled(): Promise<readonly string[]>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
-  /** Replaces each ticker whole, all or none, and stamps the store with the definitions. */
-  write(records: Iterable<TickerRecord>, definitions: string): Promise<void>
-  remove(ticker: string): Promise<boolean>
+  /** All or none; stamps the store with the definitions. */
+  write(batch: Batch, definitions: string): Promise<void>
+  /** Takes out bars, events and facts; false when there were none. `unsettled` as in a batch. */
+  remove(ticker: string, unsettled?: readonly string[]): Promise<boolean>
   footprint(): Promise<Footprint>
   /** Re-computes every content hash and checks the file's own structure. */
   verify(): Promise<Damage[]>

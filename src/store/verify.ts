@@ -1,6 +1,6 @@
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/timeframe.js'
 import { decodeBars } from './codec.js'
-import { barsHash, derivedHash, type FieldRow } from './hash.js'
+import { barsHash, derivedHash, type FieldRow, sheetHash } from './hash.js'
 import type { TickerRow } from './rows.js'
 import type { Session } from './session.js'
 import type { Damage } from './store.js'
@@ -18,13 +18,28 @@ export function verifySession(db: Session): Damage[] {
     const found = [barsDamage(db, row), ...TIMEFRAME_NAMES.map(timeframe => seriesDamage(db, row, timeframe))]
     for (const what of found) if (what !== null) damages.push({ ticker: row.ticker, what })
   }
+  for (const row of db.all<SheetRow>('SELECT ticker, kind, hash, sheet FROM facts ORDER BY ticker, kind')) {
+    if (sheetHash(row.sheet) !== row.hash)
+      damages.push({ ticker: row.ticker, what: `its ${row.kind} are not what was written` })
+  }
   return damages
 }
 
+interface SheetRow {
+  ticker: string
+  kind: string
+  hash: string
+  sheet: string
+}
+
 function barsDamage(db: Session, { id, bars: count }: TickerRow): string | null {
-  const bars = db.get<{ hash: string; columns: Buffer }>('SELECT hash, columns FROM bars WHERE ticker_id = ?', id)
+  const bars = db.get<{ hash: string; columns: Buffer; unadjusted: Buffer | null }>(
+    'SELECT hash, columns, unadjusted FROM bars WHERE ticker_id = ?',
+    id,
+  )
   if (bars === undefined) return 'its bars are missing'
-  const whole = barsHash(bars.columns) === bars.hash && decodeBars(bars.columns).days.length === count
+  const { columns, unadjusted } = bars
+  const whole = barsHash(columns, unadjusted) === bars.hash && decodeBars(columns, null).days.length === count
   return whole ? null : 'its bars are not what was written'
 }
 

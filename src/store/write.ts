@@ -1,10 +1,12 @@
 import { formatDay } from '../model/day.js'
-import type { SeriesRecord } from '../model/record.js'
+import { type FactSheet, securityOf } from '../model/fact-sheet.js'
+import type { FieldRecord, SeriesRecord } from '../model/record.js'
 import type { Timeframe } from '../model/timeframe.js'
-import { encodeBars, encodeCalendar, encodeOutcomes, encodeRecord } from './codec.js'
-import { barsHash, derivedHash, type FieldRow } from './hash.js'
+import { encodeBars, encodeCalendar, encodeOutcomes, encodeRecord, encodeUnadjusted } from './codec.js'
+import { barsHash, derivedHash, type FieldRow, sheetHash } from './hash.js'
 import type { Session } from './session.js'
-import type { TickerEntry, TickerRecord } from './store.js'
+import { encodeSheet } from './sheet.js'
+import type { Amendment, TickerEntry, TickerRecord, TickerSheet } from './store.js'
 
 /** Puts one ticker in place of whatever was there. To be called inside a transaction. */
 export function putRecord(db: Session, { entry, daily, weekly }: TickerRecord): void {
@@ -12,9 +14,55 @@ export function putRecord(db: Session, { entry, daily, weekly }: TickerRecord): 
   db.run('DELETE FROM tickers WHERE ticker = ?', entry.ticker)
   const id = insertEntry(db, entry)
   const columns = encodeBars(daily.series)
-  db.run('INSERT INTO bars (ticker_id, hash, columns) VALUES (?, ?, ?)', id, barsHash(columns), columns)
+  const unadjusted = encodeUnadjusted(daily.series)
+  db.run(
+    'INSERT INTO bars (ticker_id, hash, columns, unadjusted) VALUES (?, ?, ?, ?)',
+    id,
+    barsHash(columns, unadjusted),
+    columns,
+    unadjusted,
+  )
   insertSeries(db, id, 'daily', daily)
   insertSeries(db, id, 'weekly', weekly)
+}
+
+/** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
+export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendment): void {
+  const series = db.get<{ ticker_id: number; calendar: Buffer; outcomes: Buffer }>(
+    `SELECT ticker_id, calendar, outcomes FROM series JOIN tickers ON id = ticker_id
+     WHERE ticker = ? AND timeframe = ?`,
+    ticker,
+    timeframe,
+  )
+  if (series === undefined) return
+  const { ticker_id: id, calendar, outcomes } = series
+  for (const [field, kept] of fields) {
+    db.run('DELETE FROM events WHERE ticker_id = ? AND timeframe = ? AND field = ?', id, timeframe, field)
+    if (kept !== null) insertField(db, id, timeframe, fieldRow(field, kept))
+  }
+  const all = db.all<FieldRow>(
+    'SELECT field, events, columns FROM events WHERE ticker_id = ? AND timeframe = ?',
+    id,
+    timeframe,
+  )
+  db.run(
+    'UPDATE series SET hash = ? WHERE ticker_id = ? AND timeframe = ?',
+    derivedHash(calendar, outcomes, all),
+    id,
+    timeframe,
+  )
+}
+
+/** Puts one kind of a ticker's facts in place of what they were; without records it goes. */
+export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): void {
+  db.run('DELETE FROM facts WHERE ticker = ? AND kind = ?', ticker, kind)
+  if (sheet.rows.length === 0) return
+  const text = encodeSheet(kind, sheet)
+  const values = [ticker, kind, sheet.rows.length, sheetHash(text), text]
+  db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
+  if (kind !== 'securities') return
+  const { asset_class } = securityOf({ securities: sheet as FactSheet<'securities'> })!
+  db.run('UPDATE tickers SET asset_class = ? WHERE ticker = ?', asset_class, ticker)
 }
 
 function insertEntry(db: Session, entry: TickerEntry): number {
@@ -37,11 +85,7 @@ function insertEntry(db: Session, entry: TickerEntry): number {
 function insertSeries(db: Session, id: number, timeframe: Timeframe, record: SeriesRecord): void {
   const calendar = encodeCalendar(record.series)
   const outcomes = encodeOutcomes(record.outcomes)
-  const fields: FieldRow[] = [...record.fields].map(([field, kept]) => ({
-    field,
-    events: kept.bars.length,
-    columns: encodeRecord(kept),
-  }))
+  const fields = [...record.fields].map(([field, kept]) => fieldRow(field, kept))
   db.run(
     'INSERT INTO series (ticker_id, timeframe, hash, calendar, outcomes) VALUES (?, ?, ?, ?, ?)',
     id,
@@ -50,14 +94,14 @@ function insertSeries(db: Session, id: number, timeframe: Timeframe, record: Ser
     calendar,
     outcomes,
   )
-  for (const { field, events, columns } of fields) {
-    db.run(
-      'INSERT INTO events (ticker_id, timeframe, field, events, columns) VALUES (?, ?, ?, ?, ?)',
-      id,
-      timeframe,
-      field,
-      events,
-      columns,
-    )
-  }
+  for (const row of fields) insertField(db, id, timeframe, row)
+}
+
+function fieldRow(field: string, kept: FieldRecord): FieldRow {
+  return { field, events: kept.bars.length, columns: encodeRecord(kept) }
+}
+
+function insertField(db: Session, id: number, timeframe: Timeframe, { field, events, columns }: FieldRow): void {
+  const values = [id, timeframe, field, events, columns]
+  db.run('INSERT INTO events (ticker_id, timeframe, field, events, columns) VALUES (?, ?, ?, ?, ?)', ...values)
 }

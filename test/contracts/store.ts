@@ -3,7 +3,7 @@ import { Busy } from '../../src/errors.js'
 import { simulatedTicker } from '../../src/feeds/simulate.js'
 import type { Day } from '../../src/model/day.js'
 import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
-import type { Store, TickerRecord } from '../../src/store/store.js'
+import type { Store, TickerRecord, TickerSheet } from '../../src/store/store.js'
 import { recordOf } from '../support/store.js'
 
 /** What every store does, whatever lies beneath it. `make` gives an empty one; `again` opens the same once more. */
@@ -12,7 +12,7 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
     it('gives back bars, calendars, outcomes and events as they were written, after reopening too', async () => {
       const { store, again } = await make()
       const written = simulatedRecord(1)
-      await store.write([written], 'v1')
+      await store.write({ records: [written] }, 'v1')
       await store.close()
       const reopened = await again()
       expect(await reopened.definitions()).toBe('v1')
@@ -35,7 +35,10 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       const { store } = await make()
       expect(await store.tickers()).toEqual([])
       expect(await store.newestDay()).toBeNull()
-      await store.write([simulatedRecord(3, 17_000), simulatedRecord(1, 17_100), simulatedRecord(2, 16_000)], 'v1')
+      await store.write(
+        { records: [simulatedRecord(3, 17_000), simulatedRecord(1, 17_100), simulatedRecord(2, 16_000)] },
+        'v1',
+      )
       expect((await store.tickers()).map(entry => entry.ticker)).toEqual(['SIM0001', 'SIM0002', 'SIM0003'])
       expect(await store.newestDay()).toBe(simulatedRecord(1, 17_100).entry.last)
       await store.close()
@@ -43,7 +46,7 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('answers null for a ticker that is not there, and no field for one without data', async () => {
       const { store } = await make()
-      await store.write([simulatedRecord(1)], 'v1')
+      await store.write({ records: [simulatedRecord(1)] }, 'v1')
       expect(await store.ticker('NONE')).toBeNull()
       expect(await store.bars('NONE')).toBeNull()
       expect(await store.recorded('NONE', 'daily', 'rsi_zone')).toBeNull()
@@ -53,9 +56,9 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('replaces a ticker whole, and the same twice is the same once', async () => {
       const { store } = await make()
-      await store.write([simulatedRecord(1, 17_000, 900), simulatedRecord(2)], 'v1')
-      await store.write([simulatedRecord(1, 17_000, 300)], 'v1')
-      await store.write([simulatedRecord(1, 17_000, 300)], 'v1')
+      await store.write({ records: [simulatedRecord(1, 17_000, 900), simulatedRecord(2)] }, 'v1')
+      await store.write({ records: [simulatedRecord(1, 17_000, 300)] }, 'v1')
+      await store.write({ records: [simulatedRecord(1, 17_000, 300)] }, 'v1')
       expect((await store.tickers()).map(entry => entry.bars)).toEqual([300, 700])
       expect((await store.bars('SIM0001'))?.days.length).toBe(300)
       expect(await store.verify()).toEqual([])
@@ -64,12 +67,12 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('writes all or none', async () => {
       const { store } = await make()
-      await store.write([simulatedRecord(1)], 'v1')
+      await store.write({ records: [simulatedRecord(1)] }, 'v1')
       const failing = function* (): Generator<TickerRecord> {
         yield simulatedRecord(2)
         throw new Error('in the middle')
       }
-      await expect(store.write(failing(), 'v2')).rejects.toThrow('in the middle')
+      await expect(store.write({ records: failing() }, 'v2')).rejects.toThrow('in the middle')
       expect((await store.tickers()).map(entry => entry.ticker)).toEqual(['SIM0001'])
       expect(await store.definitions()).toBe('v1')
       await store.close()
@@ -77,11 +80,99 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('removes a ticker with all that belongs to it', async () => {
       const { store } = await make()
-      await store.write([simulatedRecord(1), simulatedRecord(2)], 'v1')
+      await store.write({ records: [simulatedRecord(1), simulatedRecord(2)] }, 'v1')
       expect(await store.remove('SIM0001')).toBe(true)
       expect(await store.remove('SIM0001')).toBe(false)
       expect(await store.bars('SIM0001')).toBeNull()
       expect(await store.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
+      expect(await store.verify()).toEqual([])
+      await store.close()
+    })
+
+    it('keeps facts of tickers with and without bars, in their order, with their sources, after reopening too', async () => {
+      const { store, again } = await make()
+      const sheets = [reportsOf('SIM0001'), securityOf('SIM0001'), reportsOf('NOBARS')]
+      await store.write({ records: [simulatedRecord(1)], sheets }, 'v1')
+      await store.close()
+      const reopened = await again()
+      expect(await reopened.sheets('SIM0001')).toEqual({ reports: sheets[0]!.sheet, securities: sheets[1]!.sheet })
+      expect(await reopened.sheets('NOBARS')).toEqual({ reports: sheets[2]!.sheet })
+      expect(await reopened.sheets('NONE')).toEqual({})
+      expect([...(await reopened.securities())]).toEqual([['SIM0001', SECURITY]])
+      expect((await reopened.ticker('SIM0001'))?.assetClass).toBe('stock')
+      expect(await reopened.verify()).toEqual([])
+      await reopened.close()
+    })
+
+    it('replaces a sheet whole, and lets one without records go', async () => {
+      const { store } = await make()
+      const whole = reportsOf('SIM0001')
+      const one = { ...whole, sheet: { sources: whole.sheet.sources, rows: whole.sheet.rows.slice(0, 1) } }
+      await store.write({ sheets: [whole] }, 'v1')
+      await store.write({ sheets: [one] }, 'v1')
+      expect(await store.sheets('SIM0001')).toEqual({ reports: one.sheet })
+      await store.write({ sheets: [{ ...whole, sheet: { sources: [], rows: [] } }] }, 'v1')
+      expect(await store.sheets('SIM0001')).toEqual({})
+      await store.close()
+    })
+
+    it('keeps the facts of a ticker whose bars are replaced, and removes both together', async () => {
+      const { store } = await make()
+      await store.write({ records: [simulatedRecord(1)], sheets: [reportsOf('SIM0001')] }, 'v1')
+      await store.write({ records: [simulatedRecord(1, 17_000, 300)] }, 'v1')
+      expect(Object.keys(await store.sheets('SIM0001'))).toEqual(['reports'])
+      expect(await store.remove('SIM0001')).toBe(true)
+      expect(await store.sheets('SIM0001')).toEqual({})
+      await store.write({ sheets: [reportsOf('NOBARS')] }, 'v1')
+      expect(await store.remove('NOBARS')).toBe(true)
+      await store.close()
+    })
+
+    it('replaces single fields of a series and leaves the others, bars and outcomes alone', async () => {
+      const { store } = await make()
+      const written = simulatedRecord(1)
+      await store.write({ records: [written] }, 'v1')
+      const borrowed = written.daily.fields.get('macd_state')!
+      const fields = new Map([
+        ['rsi_zone', borrowed],
+        ['growth_zone', borrowed],
+        ['ma_alignment', null],
+      ])
+      await store.write({ amendments: [{ ticker: 'SIM0001', timeframe: 'daily', fields }] }, 'v1')
+      const field = async (name: string) => (await store.recorded('SIM0001', 'daily', name))!.field
+      expect(await field('rsi_zone')).toEqual(borrowed)
+      expect(await field('growth_zone')).toEqual(borrowed)
+      expect(await field('ma_alignment')).toBeNull()
+      expect(await field('trend_direction')).toEqual(written.daily.fields.get('trend_direction'))
+      expect((await store.recorded('SIM0001', 'weekly', 'rsi_zone'))!.field).toEqual(
+        written.weekly.fields.get('rsi_zone'),
+      )
+      expect((await store.recorded('SIM0001', 'daily', 'rsi_zone'))!.outcomes).toEqual(written.daily.outcomes)
+      expect(await store.verify()).toEqual([])
+      await store.write({ amendments: [{ ticker: 'NONE', timeframe: 'daily', fields }] }, 'v1')
+      expect(await store.ticker('NONE')).toBeNull()
+      await store.close()
+    })
+
+    it('remembers which sectors are behind until it is told otherwise', async () => {
+      const { store, again } = await make()
+      expect(await store.unsettled()).toEqual([])
+      await store.write({ records: [simulatedRecord(1)], unsettled: ['energy', 'materials'] }, 'v1')
+      await store.write({ records: [simulatedRecord(2)] }, 'v1')
+      await store.close()
+      const reopened = await again()
+      expect(await reopened.unsettled()).toEqual(['energy', 'materials'])
+      await reopened.remove('SIM0001', ['energy'])
+      expect(await reopened.unsettled()).toEqual(['energy'])
+      await reopened.close()
+    })
+
+    it('gives back closes before adjustment where there are such', async () => {
+      const { store } = await make()
+      const { ticker, bars } = simulatedTicker(1, { count: 1, bars: 300, seed: 7, end: 17_000 })
+      const series = { ...bars, unadjustedClose: bars.close.map(close => close * 1.25) }
+      await store.write({ records: [recordOf({ ticker, series })] }, 'v1')
+      expect(await store.bars(ticker)).toEqual(series)
       expect(await store.verify()).toEqual([])
       await store.close()
     })
@@ -103,6 +194,38 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       await other.close()
     })
   })
+}
+
+const SOURCES = [
+  { file: 'reports.csv', format: 'reports csv', imported_at: '2026-01-02T03:04:05.000Z' },
+  { file: 'later.csv', format: 'reports csv', imported_at: '2026-02-02T03:04:05.000Z' },
+]
+
+const SECURITY = { sector: 'Energy', asset_class: 'stock', market_cap: 1e9, name: 'Säure & Söhne' } as const
+
+function reportsOf(ticker: string): TickerSheet {
+  const report = {
+    period_end: 16_900,
+    known: 16_930,
+    session: 'pre',
+    eps: 0.1,
+    revenue: null,
+    book_value_ps: 1 / 3,
+  } as const
+  const rows = [
+    { source: 0, record: { ...report, basis: 'bars' } as const },
+    { source: 1, record: { ...report, known: 16_940, session: null, basis: 'filed' } as const },
+    { source: 0, record: { ...report, known: 16_935, basis: 'bars' } as const },
+  ]
+  return { ticker, kind: 'reports', sheet: { sources: SOURCES, rows } }
+}
+
+function securityOf(ticker: string): TickerSheet {
+  return {
+    ticker,
+    kind: 'securities',
+    sheet: { sources: SOURCES.slice(0, 1), rows: [{ source: 0, record: SECURITY }] },
+  }
 }
 
 /** A simulated ticker with all that is derived from it. */

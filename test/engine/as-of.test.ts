@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { presentBand } from '../../src/local/describe.js'
 import { parseDay } from '../../src/model/day.js'
 import type { Timeframe } from '../../src/model/timeframe.js'
@@ -50,7 +51,7 @@ const FIRST_DAY = Number.NEGATIVE_INFINITY
 
 function presents(recorded: Recording, timeframe: Timeframe, date?: string): unknown {
   const day = date === undefined ? null : parseDay(date)
-  const fields = [...recorded[timeframe].fields.keys()]
+  const fields = TECHNICAL_FIELDS.map(field => field.name)
   return Object.fromEntries(
     fields.map(field => [field, presentBand(viewIn(recorded, timeframe, field, day), FIRST_DAY)]),
   )

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { PERFORMANCES } from '../../src/model/record.js'
 import { dateOf, day, series } from '../support/bars.js'
 import { dayAfter } from '../support/oracle/bars.js'
@@ -147,10 +148,10 @@ function lastBands(
   timeframe: 'daily' | 'weekly',
 ): Record<string, string | null> {
   const found: Record<string, string | null> = {}
-  for (const field of recorded[timeframe].fields.keys()) {
-    const { record, bands, events } = viewIn(recorded, timeframe, field)
-    const code = events === 0 ? record!.initialBand : record!.bands[events - 1]!
-    found[field] = bands[code] ?? null
+  for (const { name } of TECHNICAL_FIELDS) {
+    const { record, bands, events } = viewIn(recorded, timeframe, name)
+    const code = record === null || events > 0 ? record?.bands[events - 1] : record.initialBand
+    found[name] = code === undefined ? null : bands[code]!
   }
   return found
 }

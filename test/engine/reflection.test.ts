@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { fieldNamed, isTechnical } from '../../src/fields/index.js'
+import { fieldNamed } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
 import type { Ranks } from '../../src/indicators/rank.js'
 import { DEFINITIONS } from '../../src/model/definitions.js'
@@ -59,9 +59,7 @@ function reflected(bars: Bar[]): Bar[] {
 }
 
 function classified(name: string, panel: Panel): Uint8Array {
-  const field = fieldNamed(name)!
-  if (!isTechnical(field)) throw new Error(`${name} needs facts`)
-  return field.classify(panel)
+  return fieldNamed(name)!.classify(panel)
 }
 
 function codes(name: string, here: Panel, there: Panel): [Uint8Array, Uint8Array] {

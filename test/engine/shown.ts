@@ -1,4 +1,5 @@
 import { record } from '../../src/engine/record.js'
+import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { historicEvent } from '../../src/local/describe.js'
 import { type View, viewOf } from '../../src/local/view.js'
 import { type Day, parseDay } from '../../src/model/day.js'
@@ -40,15 +41,15 @@ export function recording(bars: readonly Bar[], assetClass?: AssetClass): Record
 export function viewIn(recorded: Recording, timeframe: Timeframe, field: string, asOf: Day | null = null): View {
   const { series, outcomes, fields } = recorded[timeframe]
   const { days, known } = series
-  const one = { entry: recorded.entry, calendar: { days, known }, outcomes, field: fields.get(field)! }
+  const one = { entry: recorded.entry, calendar: { days, known }, outcomes, field: fields.get(field) ?? null }
   return viewOf(one, timeframe, field, asOf)
 }
 
-/** Every field's events of a recording as it stood on a date, in the words of the oracle. */
+/** Every technical field's events of a recording as it stood on a date, in the words of the oracle. */
 export function shown(recorded: Recording, timeframe: Timeframe, asOf?: string): Shown {
   const day = asOf === undefined ? null : parseDay(asOf)
   const events: Shown = {}
-  for (const field of recorded[timeframe].fields.keys()) {
+  for (const { name: field } of TECHNICAL_FIELDS) {
     const view = viewIn(recorded, timeframe, field, day)
     events[field] = Array.from({ length: view.events }, (_, i) => inOracleWords(view, i))
   }

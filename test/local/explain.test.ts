@@ -173,8 +173,8 @@ describe('a bar without a band', () => {
   it('belongs to a field that stands on facts, of which there are none', async () => {
     const cache = await simulated()
     const found = await explain(cache, { ticker: 'SIM0001', field: 'valuation_zone', timeframe: 'daily' })
-    expect(found).toMatchObject({ band: null, warm_up: null, readings: [], in_force: null, event: null })
-    expect(found.undefined_because).toContain('none are loaded')
+    expect(found).toMatchObject({ band: null, in_force: null, event: null })
+    expect(found.undefined_because).toBe('undefined on this bar: facts (none are known of this ticker)')
   })
 })
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Busy } from '../../src/errors.js'
-import { readBars } from '../../src/feeds/read.js'
+import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/local/import.js'
 import { verify } from '../../src/local/verify.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
@@ -113,7 +113,7 @@ describe('importing', () => {
     const path = join(folder, 'bands.db')
     const whole = simulatedRecord(1)
     const store = openSqlite(path, { readonly: false })
-    await store.write([{ ...whole, daily: { ...whole.daily, fields: new Map() } }], 'other definitions')
+    await store.write({ records: [{ ...whole, daily: { ...whole.daily, fields: new Map() } }] }, 'other definitions')
     expect((await store.recorded('SIM0001', 'daily', 'rsi_zone'))?.field).toBeNull()
     await store.close()
     await imported(path, [fileOf(folder, 'DEF.csv', csv(simulatedRows(2, 30)))])
@@ -126,10 +126,10 @@ describe('importing', () => {
   it('lets one importer in at a time, and another wait for it', async () => {
     const path = join(temporaryFolder(), 'bands.db')
     const open = () => openSqlite(path, { readonly: false })
-    const first = await Importer.begin(open(), readBars, WHO)
+    const first = await Importer.begin(open(), readFile, WHO)
     const store = open()
-    await expect(Importer.begin(store, readBars, { ...WHO, started: 'later' })).rejects.toThrow(Busy)
-    const waiting = Importer.begin(store, readBars, { ...WHO, started: 'later' }, { wait: true })
+    await expect(Importer.begin(store, readFile, { ...WHO, started: 'later' })).rejects.toThrow(Busy)
+    const waiting = Importer.begin(store, readFile, { ...WHO, started: 'later' }, { wait: true })
     await first.close()
     await (await waiting).close()
   })

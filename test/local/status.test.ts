@@ -49,7 +49,7 @@ describe('the status', () => {
   it('tells file, size, schema and definitions', async () => {
     const cache = await cacheOf([fixture(1)])
     const found = await status(cache)
-    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 1, definitions: DEFINITIONS_VERSION })
+    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 2, definitions: DEFINITIONS_VERSION })
     expect(found.definitions_current).toBe(true)
     expect(found.database).toBe(cache.store.location)
     await cache.store.close()
@@ -58,7 +58,7 @@ describe('the status', () => {
 
   it('answers even where questions are refused: of other definitions, and empty', async () => {
     const store = await storeOf([fixture(1)])
-    await store.write([], 'older')
+    await store.write({ records: [] }, 'older')
     expect(await status(new Cache(store, 'pro', null))).toMatchObject({
       definitions: 'older',
       definitions_current: false,

@@ -138,7 +138,7 @@ describe('a SQLite file', () => {
 async function filled(): Promise<string> {
   const path = join(temporaryFolder(), 'bands.db')
   const store = openSqlite(path, { readonly: false })
-  await store.write([simulatedRecord(1)], 'v1')
+  await store.write({ records: [simulatedRecord(1)] }, 'v1')
   await store.close()
   return path
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readBars } from '../../src/feeds/read.js'
+import { readFile } from '../../src/feeds/read.js'
 import { barsToCsv, simulatedTicker } from '../../src/feeds/simulate.js'
 import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { Importer } from '../../src/local/import.js'
@@ -41,11 +41,11 @@ export async function imported(
   files: readonly string[],
   options: ImportOptions = {},
 ): Promise<TickerReport[]> {
-  const importer = await Importer.begin(openSqlite(db, { readonly: false }), readBars, WHO)
+  const importer = await Importer.begin(openSqlite(db, { readonly: false }), readFile, WHO)
   const inputs = files.map(path => ({ name: path, path, bytes: null }))
   const reports: TickerReport[] = []
   try {
-    for await (const file of importer.import(inputs, options)) reports.push(...file.tickers)
+    for await (const file of importer.import(inputs, options)) if (file.holds === 'bars') reports.push(...file.tickers)
   } finally {
     await importer.close()
   }

@@ -20,7 +20,7 @@ export interface TickerFixture extends Partial<TickerEntry> {
 export async function storeOf(fixtures: readonly TickerFixture[], folder = temporaryFolder()): Promise<Store> {
   const store = openSqlite(join(folder, 'bands.db'), { readonly: false })
   onTestFinished(() => store.close())
-  await store.write(fixtures.map(recordOf), DEFINITIONS_VERSION)
+  await store.write({ records: fixtures.map(recordOf) }, DEFINITIONS_VERSION)
   return store
 }
 

@@ -1,0 +1,22 @@
+import { type FactSheets, factsOf, securityOf } from '../model/fact-sheet.js'
+import type { Facts, Security } from '../model/facts.js'
+
+/**
+ * The facts that fields may stand on: null where there are none, and for crypto and funds, which have no fundamentals
+ * whatever is loaded. A ticker without an asset class counts as a stock when it has facts.
+ */
+export function countedFacts(sheets: FactSheets): Facts | null {
+  if (!isStock(securityOf(sheets))) return null
+  const facts = factsOf(sheets)
+  return Object.values(facts).some(records => records.length > 0) ? facts : null
+}
+
+function isStock(security: Security | null): boolean {
+  return security?.asset_class == null || security.asset_class === 'stock'
+}
+
+/** The sector as tickers are compared by it: case and outer blanks aside; null where it is unknown or does not count. */
+export function sectorKey(security: Security | null | undefined): string | null {
+  if (security?.sector == null || !isStock(security)) return null
+  return security.sector.trim().toLowerCase()
+}

@@ -1,0 +1,114 @@
+import { NotFound } from '../errors.js'
+import { type Day, formatDay } from '../model/day.js'
+import { type FactSheet, type FactSheets, securityOf } from '../model/fact-sheet.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind, type FactRecord, type Security, usableFrom } from '../model/facts.js'
+import type { Cache } from './cache.js'
+import { countedFacts } from './dossier.js'
+
+/** What is known of a ticker beside its bars, since when, and from which file. */
+export interface KnownFacts {
+  schema: 'bands.facts/1'
+  ticker: string
+  /** null: everything that is loaded, also what bears a later date than the newest bar. */
+  as_of: string | null
+  security: Security | null
+  /** Whether fields stand on these facts; of crypto and funds they never do. */
+  counted: boolean
+  kinds: KindSummary[]
+  /** By kind, then date. */
+  records: KnownFact[]
+}
+
+export interface KindSummary {
+  kind: FactKind
+  records: number
+  /** First and last date on which one became known; null for what is undated. */
+  first_known: string | null
+  last_known: string | null
+  files: string[]
+}
+
+/** A record with its columns, and where it came from. Splits count from their date on, securities are undated. */
+export interface KnownFact extends Readonly<Record<string, string | number | null>> {
+  kind: FactKind
+  known: string | null
+  /** First date on whose bar it counts. */
+  usable_from: string | null
+  file: string
+  format: string
+  imported_at: string
+}
+
+/** Facts known by the cache's as-of day. `kind` chooses one kind. Throws NotFound for a ticker without bars and facts. */
+export async function facts(cache: Cache, { ticker, kind }: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
+  const sheets = await cache.store.sheets(ticker)
+  if (Object.keys(sheets).length === 0) await knownTicker(cache, ticker)
+  const kinds = FACT_KINDS.filter(name => kind === undefined || name === kind)
+  const records = kinds.flatMap(name => recordsOf(name, sheets, cache.asOf))
+  return {
+    schema: 'bands.facts/1',
+    ticker,
+    as_of: cache.asOf === null ? null : formatDay(cache.asOf),
+    security: securityOf(sheets),
+    counted: countedFacts(sheets) !== null,
+    kinds: kinds.map(name => summary(name, records)).filter(({ records: count }) => count > 0),
+    records,
+  }
+}
+
+async function knownTicker(cache: Cache, ticker: string): Promise<void> {
+  try {
+    await cache.entry(ticker)
+  } catch (error) {
+    if (!(error instanceof NotFound)) throw error
+    throw new NotFound(error.message.replace('no bars', 'no bars and no facts'), error.suggestions)
+  }
+}
+
+function recordsOf(kind: FactKind, sheets: FactSheets, asOf: Day | null): KnownFact[] {
+  const sheet = sheets[kind] as FactSheet | undefined
+  if (sheet === undefined) return []
+  return sheet.rows
+    .map(({ source, record }) => ({ record, from: sheet.sources[source]!, known: knownOn(kind, record) }))
+    .filter(({ known }) => asOf === null || known === null || known <= asOf)
+    .map(({ record, from, known }) => ({
+      kind,
+      ...columnsOf(kind, record),
+      known: known === null ? null : formatDay(known),
+      usable_from: known === null ? null : formatDay(usableOn(kind, record, known)),
+      ...from,
+    }))
+}
+
+/** The day on which a record became known; null for what bears no date. */
+function knownOn(kind: FactKind, record: FactRecord): Day | null {
+  if (kind === 'securities') return null
+  const { known, report_date, ex_date } = record as { known?: Day; report_date?: Day; ex_date?: Day }
+  return known ?? report_date ?? ex_date!
+}
+
+function usableOn(kind: FactKind, record: FactRecord, known: Day): Day {
+  return kind === 'splits' ? known : usableFrom({ ...(record as object), known })
+}
+
+function columnsOf(kind: FactKind, record: FactRecord): Record<string, string | number | null> {
+  const values = record as unknown as Record<string, string | number | null>
+  return Object.fromEntries(
+    FACT_COLUMNS[kind].map(({ name, holds }) => [
+      name,
+      holds === 'date' ? formatDay(values[name] as number) : (values[name] ?? null),
+    ]),
+  )
+}
+
+function summary(kind: FactKind, all: readonly KnownFact[]): KindSummary {
+  const records = all.filter(record => record.kind === kind)
+  const dates = records.flatMap(({ known }) => known ?? []).sort()
+  return {
+    kind,
+    records: records.length,
+    first_known: dates[0] ?? null,
+    last_known: dates.at(-1) ?? null,
+    files: [...new Set(records.map(({ file }) => file))],
+  }
+}

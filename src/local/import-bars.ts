@@ -1,0 +1,108 @@
+import { BadData } from '../errors.js'
+import { formatDay } from '../model/day.js'
+import { securityOf } from '../model/fact-sheet.js'
+import type { Adjustment, Series } from '../model/series.js'
+import type { Store, TickerEntry } from '../store/store.js'
+import type { Kept } from './derive.js'
+import { countedFacts, sectorKey } from './dossier.js'
+import type { SourcedBars, TickerReport } from './import-report.js'
+import { emptied, firstContradiction, merge } from './merge.js'
+
+/** What a file's bars change, not yet written. */
+export interface TakenBars {
+  reports: TickerReport[]
+  changed: Kept[]
+  /** Sectors whose comparisons are behind when this is written. */
+  sectors: string[]
+}
+
+/** What one run has taken in, to find files that contradict each other. */
+export class Run {
+  readonly #taken = new Map<string, { file: string; bars: Series }[]>()
+
+  /** Throws BadData for a bar that an earlier file of the run has otherwise. */
+  check({ ticker, bars, source }: SourcedBars): void {
+    for (const earlier of this.#taken.get(ticker) ?? []) {
+      const day = firstContradiction(earlier.bars, bars)
+      if (day === null || earlier.file === source) continue
+      throw new BadData(
+        { file: source },
+        `${ticker} on ${formatDay(day)} is not the same bar as in ${earlier.file}; leave one of the two files out`,
+      )
+    }
+  }
+
+  add({ ticker, source, bars }: SourcedBars): void {
+    this.#taken.set(ticker, [...(this.#taken.get(ticker) ?? []), { file: source, bars }])
+  }
+}
+
+/** Merges bars with what is there. Throws BadData for a ticker without bars, or one whose prices are of another kind. */
+export async function takeBars(store: Store, tickers: readonly SourcedBars[], replace: boolean): Promise<TakenBars> {
+  const taken: TakenBars = { reports: [], changed: [], sectors: [] }
+  for (const incoming of tickers) {
+    const { report, series, entry } = await mergeOne(store, incoming, replace)
+    taken.reports.push(report)
+    if (report.added + report.replaced === 0) continue
+    const sheets = await store.sheets(incoming.ticker)
+    const security = securityOf(sheets)
+    const facts = countedFacts(sheets)
+    const assetClass = security === null ? (entry?.assetClass ?? null) : security.asset_class
+    taken.changed.push({ entry: entryFor(incoming, series, assetClass), bars: series, facts })
+    const sector = sectorKey(security)
+    if (sector !== null && facts !== null) taken.sectors.push(sector)
+  }
+  return taken
+}
+
+async function mergeOne(
+  store: Store,
+  incoming: SourcedBars,
+  replace: boolean,
+): Promise<{ report: TickerReport; series: Series; entry: TickerEntry | null }> {
+  const { ticker, prices, bars, source } = incoming
+  if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
+  const entry = await store.ticker(ticker)
+  const present = entry === null || replace ? null : await store.bars(ticker)
+  if (entry !== null && present !== null && entry.prices !== prices)
+    throw mixedPrices(source, ticker, entry.prices, prices)
+  const { series, rescaled, ...counts } = merge(present ?? emptied(bars), bars)
+  const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
+  if (rescaled !== null) report.note = rescaledNote(ticker, rescaled, series.days.length - bars.days.length)
+  return { report, series, entry: replace ? null : entry }
+}
+
+/** The entry of a series that has just taken bars in. */
+function entryFor(
+  { ticker, prices, source, format }: SourcedBars,
+  series: Series,
+  assetClass: TickerEntry['assetClass'],
+): TickerEntry {
+  return {
+    ticker,
+    assetClass,
+    prices,
+    bars: series.days.length,
+    first: series.days[0]!,
+    last: series.days.at(-1)!,
+    source,
+    format,
+    importedAt: new Date().toISOString(),
+  }
+}
+
+function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adjustment): BadData {
+  const what = `${ticker} is kept with ${kept} prices and this file gives ${given} ones; a series is one or the other`
+  // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
+  const raw = kept === 'raw' ? '--prices raw, or ' : ''
+  return new BadData({ file }, `${what}: use ${raw}--replace to start ${ticker} again from this file`)
+}
+
+function rescaledNote(ticker: string, factor: number, older: number): string {
+  const by = factor.toPrecision(6)
+  return `${ticker}: every close that was there already changed by the factor ${by}, as after a dividend or split, and ${older} bars outside this file keep the old scale; import the whole history again`
+}
+
+function range(series: Series): { first: string; last: string } {
+  return { first: formatDay(series.days[0]!), last: formatDay(series.days.at(-1)!) }
+}

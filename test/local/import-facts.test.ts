@@ -1,0 +1,297 @@
+import { describe, expect, it } from 'vitest'
+import { Busy } from '../../src/errors.js'
+import type { TickerFacts } from '../../src/feeds/feed.js'
+import { type SimulatedTicker, simulatedTickers } from '../../src/feeds/simulate.js'
+import { FIELDS } from '../../src/fields/index.js'
+import { Cache } from '../../src/local/cache.js'
+import { exportEvents } from '../../src/local/export.js'
+import type { Importer } from '../../src/local/import.js'
+import { Local } from '../../src/local/index.js'
+import { verify } from '../../src/local/verify.js'
+import { type Day, formatDay } from '../../src/model/day.js'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
+import type { FactKind, FactRecords, Security } from '../../src/model/facts.js'
+import { head } from '../../src/model/series.js'
+import { parseEvents } from '../../src/query/parse.js'
+import { Random } from '../../src/random.js'
+import type { Store } from '../../src/store/store.js'
+import { emptyImporter, loadedStore, sourced } from '../support/simulated-store.js'
+
+const TICKERS = [...simulatedTickers({ count: 7, bars: 700, seed: 11, end: 20_000 })]
+const SOURCE = { file: 'facts.csv', format: 'simulated' }
+const SECTOR_FIELDS = FIELDS.filter(field => field.needs === 'sector').map(field => field.name)
+
+describe('the same store comes of', () => {
+  it('facts before bars, bars before facts, and both a ticker at a time in any order', async () => {
+    const whole = await eventsOf(await loadedStore(TICKERS))
+    expect(new Set(whole.map(event => event.field)).size).toBe(21)
+    const before = await emptyImporter()
+    await before.putFacts(allFacts(), SOURCE)
+    await before.put(TICKERS.map(sourced))
+    expect(await eventsOf(before.store)).toEqual(whole)
+    const single = await emptyImporter()
+    const steps = TICKERS.flatMap(ticker => [
+      () => single.put([sourced(ticker)]),
+      ...ticker.facts.map(facts => () => single.putFacts([facts], SOURCE)),
+    ])
+    for (const step of shuffled(steps, new Random(3))) await step()
+    expect(await eventsOf(single.store)).toEqual(whole)
+    expect(await verify(single.store, { deep: true })).toEqual([])
+  }, 60_000)
+
+  it('facts in pieces, and given twice', async () => {
+    const [ticker] = TICKERS
+    const whole = await eventsOf(await loadedStore([ticker!]))
+    const pieces = await emptyImporter()
+    await pieces.put([sourced(ticker!)])
+    for (const facts of ticker!.facts) {
+      const half = Math.ceil(facts.records.length / 2)
+      await pieces.putFacts([{ ...facts, records: facts.records.slice(half) } as TickerFacts], SOURCE)
+      await pieces.putFacts([{ ...facts, records: facts.records.slice(0, half) } as TickerFacts], SOURCE)
+    }
+    const again = await pieces.putFacts(ticker!.facts, SOURCE)
+    for (const { added, replaced } of again) expect(added + replaced).toBe(0)
+    expect(await eventsOf(pieces.store)).toEqual(whole)
+  }, 30_000)
+
+  it('removing a ticker, and never having had it', async () => {
+    const six = await eventsOf(await loadedStore(TICKERS.slice(1)))
+    const importer = await emptyImporter()
+    await importer.put(TICKERS.map(sourced))
+    await importer.putFacts(allFacts(), SOURCE)
+    expect(await importer.remove(TICKERS[0]!.ticker)).toBe(true)
+    expect(await eventsOf(importer.store)).toEqual(six)
+  }, 30_000)
+
+  it('a rebuild', async () => {
+    const importer = await emptyImporter()
+    await importer.put(TICKERS.map(sourced))
+    await importer.putFacts(allFacts(), SOURCE)
+    const whole = await eventsOf(importer.store)
+    await importer.rebuild()
+    expect(await eventsOf(importer.store)).toEqual(whole)
+    expect(await importer.store.unsettled()).toEqual([])
+  }, 30_000)
+})
+
+describe('other tickers', () => {
+  it('change nothing but the two fields that compare with the sector', async () => {
+    const alone = await eventsOf(await loadedStore(TICKERS.slice(0, 1)))
+    const together = (await eventsOf(await loadedStore(TICKERS))).filter(event => event.ticker === TICKERS[0]!.ticker)
+    const apart = (events: Events): Events => events.filter(({ field }) => !SECTOR_FIELDS.includes(field))
+    expect(apart(together)).toEqual(apart(alone))
+    expect(together).not.toEqual(alone)
+  }, 30_000)
+
+  it('of another sector, or of no sector, change nothing at all', async () => {
+    const importer = await emptyImporter()
+    await importer.putFacts(allFacts(), SOURCE)
+    await importer.put(TICKERS.slice(0, 6).map(sourced))
+    const six = await eventsOf(importer.store)
+    await importer.putFacts([security(TICKERS[6]!, { sector: 'Elsewhere' })], SOURCE)
+    await importer.put([sourced(TICKERS[6]!)])
+    const mine = (await eventsOf(importer.store)).filter(event => event.ticker !== TICKERS[6]!.ticker)
+    expect(mine).toEqual(six)
+    await importer.putFacts([security(TICKERS[6]!, { sector: securityOf(TICKERS[0]!).sector })], SOURCE)
+    expect(await eventsOf(importer.store)).toEqual(await eventsOf(await loadedStore(TICKERS)))
+  }, 30_000)
+})
+
+describe('as of a day', () => {
+  it('is the run on bars and facts cut at it, for every field', async () => {
+    const store = await loadedStore(TICKERS)
+    for (const back of [1, 37, 120, 300]) {
+      const asOf = TICKERS[0]!.bars.days.at(-1 - back)!
+      const cut = TICKERS.map(ticker => ({
+        ...ticker,
+        bars: head(ticker.bars, ticker.bars.days.length - back),
+        facts: [],
+      }))
+      const importer = await emptyImporter()
+      await importer.putFacts(
+        allFacts().map(facts => knownBy(facts, asOf)),
+        SOURCE,
+      )
+      await importer.put(cut.map(sourced))
+      expect(await eventsOf(store, asOf), formatDay(asOf)).toEqual(await eventsOf(importer.store, asOf))
+    }
+  }, 60_000)
+})
+
+describe('crypto and funds', () => {
+  it.each(['crypto', 'etf'] as const)(
+    'of class %s have no fundamentals, whatever is loaded',
+    async asset_class => {
+      const importer = await emptyImporter()
+      await importer.put(TICKERS.map(sourced))
+      await importer.putFacts([...allFacts(), security(TICKERS[0]!, { asset_class })], SOURCE)
+      const local = new Local(new Cache(importer.store, 'pro', null))
+      for (const { name, needs } of FIELDS) {
+        const page = await local.events(parseEvents({ ticker: TICKERS[0]!.ticker, field: name }))
+        if (needs === 'bars') expect(page.total_occurrences, name).toBeGreaterThan(0)
+        else expect(page.total_occurrences, name).toBe(0)
+      }
+      expect(await verify(importer.store, { deep: true })).toEqual([])
+      await importer.putFacts([security(TICKERS[0]!, { asset_class: 'stock' })], SOURCE)
+      expect(await eventsOf(importer.store)).toEqual(await eventsOf(await loadedStore(TICKERS)))
+    },
+    60_000,
+  )
+
+  it('that become crypto get weeks that end on Sunday', async () => {
+    const importer = await emptyImporter()
+    await importer.put([sourced(TICKERS[0]!)])
+    const week = async () => (await importer.store.recorded(TICKERS[0]!.ticker, 'weekly', 'rsi_zone'))!.calendar
+    const stock = await week()
+    await importer.putFacts([security(TICKERS[0]!, { asset_class: 'crypto' })], SOURCE)
+    expect((await importer.store.ticker(TICKERS[0]!.ticker))?.assetClass).toBe('crypto')
+    expect((await week()).known).not.toEqual(stock.known)
+  })
+
+  it('a ticker without an asset class counts as a stock when it has facts', async () => {
+    const importer = await emptyImporter()
+    await importer.put([sourced(TICKERS[0]!)])
+    await importer.putFacts(
+      TICKERS[0]!.facts.filter(({ kind }) => kind === 'earnings'),
+      SOURCE,
+    )
+    const local = new Local(new Cache(importer.store, 'pro', null))
+    const page = await local.events(parseEvents({ ticker: TICKERS[0]!.ticker, field: 'earnings_surprise' }))
+    expect(page.total_occurrences).toBeGreaterThan(0)
+  })
+})
+
+describe('a run that was stopped before its sectors were compared', () => {
+  it('answers no field that compares with them, and every other', async () => {
+    const store = await loadedStore(TICKERS)
+    await store.write({ unsettled: [securityOf(TICKERS[0]!).sector!.toLowerCase()] }, DEFINITIONS_VERSION)
+    const local = new Local(new Cache(store, 'pro', null))
+    const { ticker } = TICKERS[0]!
+    for (const { name, needs } of FIELDS) {
+      const answer = local.events(parseEvents({ ticker, field: name }))
+      if (needs !== 'sector') expect((await answer).total_occurrences, name).toBeGreaterThan(0)
+      else {
+        await expect(answer).rejects.toThrow(Busy)
+        await expect(answer).rejects.toThrow(/bands rebuild finishes it/)
+      }
+    }
+  }, 30_000)
+
+  it('is made good by the next import', async () => {
+    const importer = await emptyImporter()
+    await importer.putFacts(allFacts(), SOURCE)
+    await importer.put(TICKERS.map(sourced))
+    const whole = await eventsOf(importer.store)
+    await importer.store.write({ unsettled: [securityOf(TICKERS[0]!).sector!.toLowerCase()] }, DEFINITIONS_VERSION)
+    await importer.put([sourced(TICKERS[0]!)])
+    expect(await importer.store.unsettled()).toEqual([])
+    expect(await eventsOf(importer.store)).toEqual(whole)
+  }, 30_000)
+})
+
+describe('records that are given again', () => {
+  it('about the same quarter, known on another day, stand beside the older version', async () => {
+    const importer = await emptyImporter()
+    const first = report({ known: 19_000, eps: 1 })
+    const second = report({ known: 19_050, eps: 2 })
+    await give(importer, 'reports', [first])
+    expect(await give(importer, 'reports', [second])).toMatchObject([
+      { added: 1, replaced: 0, unchanged: 0, records: 2 },
+    ])
+    expect((await importer.store.sheets('ABC')).reports?.rows.map(row => row.record)).toEqual([first, second])
+  })
+
+  it('about the same quarter as known on the same day take its place', async () => {
+    const importer = await emptyImporter()
+    await give(importer, 'reports', [report({ known: 19_000, eps: 1 })])
+    const second = report({ known: 19_000, eps: 2 })
+    expect(await give(importer, 'reports', [second])).toMatchObject([
+      { added: 0, replaced: 1, unchanged: 0, records: 1 },
+    ])
+    expect((await importer.store.sheets('ABC')).reports?.rows.map(row => row.record)).toEqual([second])
+  })
+
+  it('as equal trades are as many as the file that has most of them', async () => {
+    const importer = await emptyImporter()
+    const trade = { known: 19_000, session: null, insider: 'A', side: 'buy', shares: 10, value: null } as const
+    expect(await give(importer, 'insiders', [trade, trade])).toMatchObject([{ added: 2, records: 2 }])
+    expect(await give(importer, 'insiders', [trade])).toMatchObject([{ added: 0, unchanged: 1, records: 2 }])
+    expect(await give(importer, 'insiders', [trade, trade, trade])).toMatchObject([
+      { added: 1, unchanged: 2, records: 3 },
+    ])
+  })
+
+  it('about a security complete it, and take nothing away', async () => {
+    const importer = await emptyImporter()
+    const none = { name: null, sector: null, asset_class: null, market_cap: null }
+    await give(importer, 'securities', [{ ...none, sector: 'Energy', name: 'Abc' }])
+    await give(importer, 'securities', [{ ...none, market_cap: 5e9, name: 'ABC Inc' }])
+    expect((await importer.store.securities()).get('ABC')).toEqual({
+      name: 'ABC Inc',
+      sector: 'Energy',
+      asset_class: null,
+      market_cap: 5e9,
+    })
+  })
+
+  it('with replace start their kind again and leave the other kinds alone', async () => {
+    const importer = await emptyImporter()
+    await give(importer, 'reports', [report({ known: 19_000, eps: 1 })])
+    await give(importer, 'splits', [{ ex_date: 18_000, ratio: 2 }])
+    const facts = [{ ticker: 'ABC', kind: 'reports' as const, records: [report({ known: 19_001, eps: 3 })] }]
+    await importer.putFacts(facts, SOURCE, { replace: true })
+    const { reports, splits } = await importer.store.sheets('ABC')
+    expect(reports?.rows.map(row => row.record)).toEqual(facts[0]!.records)
+    expect(splits?.rows).toHaveLength(1)
+  })
+})
+
+type Events = { ticker: string; field: string }[]
+
+async function eventsOf(store: Store, asOf: Day | null = null): Promise<Events> {
+  const events: Events = []
+  for await (const event of exportEvents(new Cache(store, 'pro', asOf))) events.push(event)
+  return events
+}
+
+function allFacts(): TickerFacts[] {
+  return TICKERS.flatMap(({ facts }) => facts)
+}
+
+function securityOf({ facts }: SimulatedTicker): Security {
+  return facts.find(({ kind }) => kind === 'securities')!.records[0] as Security
+}
+
+function security(of: SimulatedTicker, change: Partial<Security>): TickerFacts<'securities'> {
+  return { ticker: of.ticker, kind: 'securities', records: [{ ...securityOf(of), ...change }] }
+}
+
+function knownBy(facts: TickerFacts, day: Day): TickerFacts {
+  const dateOf = (record: object): Day => {
+    const { known, report_date, ex_date } = record as { known?: Day; report_date?: Day; ex_date?: Day }
+    return known ?? report_date ?? ex_date ?? day
+  }
+  return { ...facts, records: facts.records.filter(record => dateOf(record) <= day) } as TickerFacts
+}
+
+function report(given: Partial<FactRecords['reports']>): FactRecords['reports'] {
+  return {
+    period_end: 18_950,
+    known: 19_000,
+    session: null,
+    eps: null,
+    revenue: null,
+    book_value_ps: null,
+    basis: 'bars',
+    ...given,
+  }
+}
+
+async function give<Kind extends FactKind>(importer: Importer, kind: Kind, records: FactRecords[Kind][]) {
+  return importer.putFacts([{ ticker: 'ABC', kind, records } as TickerFacts], SOURCE)
+}
+
+function shuffled<T>(items: readonly T[], random: Random): T[] {
+  const left = [...items]
+  return Array.from(items, () => left.splice(random.below(left.length), 1)[0]!)
+}
