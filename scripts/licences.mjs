@@ -2,14 +2,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One text of all of them, by package. Throws for a package without a licence file. */
+/** One text of all of them, by package. Throws for a package that tells none. */
 export function licencesOf({ outputs }) {
   const folders = new Set(Object.values(outputs).flatMap(output => Object.keys(output.inputs).flatMap(packageFolder)))
   const parts = [...folders].sort().map(folder => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
     const file = readdirSync(folder).find(entry => /^licen[cs]e/i.test(entry))
-    if (file === undefined) throw new Error(`${name} has no licence file`)
-    return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`
+    // A package may bring no file and tell licence and author in its description alone.
+    const by = typeof author === 'string' ? author : author?.name
+    if (file === undefined && !(license && by)) throw new Error(`${name} has neither a licence file nor an author`)
+    const text =
+      file === undefined ? `Copyright (c) ${by}; licence: ${license}` : readFileSync(join(folder, file), 'utf8')
+    return `${name} ${version} (${license})\n\n${text.trim()}\n`
   })
   return `The code in this folder contains that of the following packages.\n\n${parts.join(`\n${'-'.repeat(80)}\n\n`)}`
 }

@@ -13,6 +13,8 @@ export class Bars {
   #values = Array.from({ length: 5 }, () => new Float64Array(START)) as Values
   /** Times of day; only from the first row on that has one. */
   #seconds: Int32Array | null = null
+  /** Closes before adjustment; only when prices are adjusted. */
+  #unadjusted: Float64Array | null = null
   #least: Day = Number.POSITIVE_INFINITY
   #most: Day = Number.NEGATIVE_INFINITY
   /** Where each day stands; only from the first row on that does not continue the order. */
@@ -63,7 +65,9 @@ export class Bars {
     if (divisor !== 1)
       for (const column of [open, high, low, close])
         for (let i = 0; i < column.length; i++) column[i] = column[i]! / divisor
-    return { bars: { timeframe: 'daily', days, known: days, open, high, low, close, volume }, rows: pick(this.#rows) }
+    const bars: Series = { timeframe: 'daily', days, known: days, open, high, low, close, volume }
+    if (this.#unadjusted !== null) bars.unadjustedClose = pick(this.#unadjusted).map(value => value / divisor)
+    return { bars, rows: pick(this.#rows) }
   }
 
   /** The places in order of their dates; null when they are in order. */
@@ -92,6 +96,8 @@ export class Bars {
     volume[place] = bar.volume
     if (bar.seconds !== 0) this.#seconds ??= new Int32Array(this.#days.length)
     if (this.#seconds !== null) this.#seconds[place] = bar.seconds
+    if (!Number.isNaN(bar.unadjusted)) this.#unadjusted ??= new Float64Array(this.#days.length)
+    if (this.#unadjusted !== null) this.#unadjusted[place] = bar.unadjusted
   }
 
   #grow(): void {
@@ -100,6 +106,7 @@ export class Bars {
     this.#rows = grown(this.#rows, new Int32Array(room))
     this.#values = this.#values.map(column => grown(column, new Float64Array(room))) as Values
     if (this.#seconds !== null) this.#seconds = grown(this.#seconds, new Int32Array(room))
+    if (this.#unadjusted !== null) this.#unadjusted = grown(this.#unadjusted, new Float64Array(room))
   }
 }
 

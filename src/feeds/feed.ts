@@ -1,3 +1,5 @@
+import type { Day } from '../model/day.js'
+import type { FactKind, FactRecords } from '../model/facts.js'
 import type { Adjustment, Series } from '../model/series.js'
 
 /** One file to read; `name` is what people see (`-` for standard input, whose path is null). */
@@ -57,6 +59,8 @@ export interface ReadOptions {
   /** Load the good rows and hand back the bad ones, instead of refusing the file at its first bad row. */
   skipBadRows?: boolean
   hints?: Hints
+  /** The day on which facts without a date of their own became known, such as that of a download. */
+  known?: Day
   stdin?: NodeJS.ReadableStream
   /** Called after every chunk of the file; the caller throttles. */
   onProgress?(progress: Progress): void
@@ -95,6 +99,7 @@ export interface Warning {
 }
 
 export interface ReadResult {
+  holds: 'bars'
   file: string
   format: Format
   /** What was detected or given, in words for people: delimiter, quotes, header, dates, order … */
@@ -109,4 +114,36 @@ export interface ReadResult {
   rejected: Rejected[]
   warnings: Warning[]
   adjustmentNote: string
+}
+
+/** Records of one kind of one ticker, in the order of the file. */
+export interface TickerFacts<Kind extends FactKind = FactKind> {
+  ticker: string
+  kind: Kind
+  records: readonly FactRecords[Kind][]
+}
+
+/** Something about a file of facts that its user ought to know: what was left out or assumed, how often, where first. */
+export interface Remark {
+  what: string
+  count: number
+  /** At most three places, `file:line` or a value. */
+  first: string[]
+}
+
+export interface FactsResult {
+  holds: 'facts'
+  file: string
+  /** The layout, in words for people: `reports csv`, `SEC company facts`. */
+  format: string
+  dialect: Record<string, string>
+  /** The header as it stands in the file, to head a file of rejects; null for JSON and XML. */
+  header: string | null
+  /** Rows of data, bad ones included. */
+  rows: number
+  /** By ticker, then kind; each has at least one record. */
+  facts: TickerFacts[]
+  /** In the order of the file; empty unless `skipBadRows`. */
+  rejected: Rejected[]
+  remarks: Remark[]
 }

@@ -5,7 +5,7 @@ import { suggest } from '../suggest.js'
 import type { Input } from './feed.js'
 
 /** What a folder or a glob is searched for; any file that is named in full is taken. */
-const READABLE = /\.(csv|txt|tsv|json|ndjson|jsonl|zip|gz)$/i
+const READABLE = /\.(csv|txt|tsv|json|ndjson|jsonl|xml|zip|gz)$/i
 const GLOB = /[*?[\]{}!]/
 
 /**
@@ -31,7 +31,7 @@ async function filesOf(arg: string): Promise<string[]> {
   const files = found === 'folder' ? await filesUnder(arg) : GLOB.test(arg) ? await filesLike(arg) : null
   if (files === null) throw await missing(arg)
   if (files.length > 0) return files.sort()
-  const kinds = 'csv, txt, tsv, json, ndjson, zip or gz'
+  const kinds = 'csv, txt, tsv, json, ndjson, xml, zip or gz'
   throw new NotFound(`${arg}: no files ${found === 'folder' ? 'in this folder' : 'match'} (${kinds})`)
 }
 

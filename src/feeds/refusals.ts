@@ -1,8 +1,10 @@
 import { BadData } from '../errors.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import { type Layout, missingFrom } from './layout.js'
 import { shown } from './value/shown.js'
 
-const FACTS = 'facts are imported by another command, which is not part of this version'
+/** What to import instead of facts that cannot be read. */
+const INSTEAD = `import the company facts of the SEC, or ${ownColumns('reports')}`
 
 /** Names that only tables of facts have: earnings, ratings, filings, ratios. */
 const FACT_NAMES =
@@ -12,10 +14,25 @@ const FACT_NAMES =
 export function refuseLayout(file: string, line: number, layout: Layout): BadData {
   const found = `its columns are ${shownNames(layout.names)}`
   const missing = missingFrom(layout.columns).join(', ')
+  if (layout.names.some(isDated)) {
+    const what = `the first line (${shownNames(layout.names)}) is a row, and no header stands above it`
+    return new BadData({ file, line }, `${what}; give the names of the columns with --header`)
+  }
   const fact = layout.names.find(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
-  if (fact !== undefined) return new BadData({ file, line }, `these are facts, not daily bars (${found}); ${FACTS}`)
+  if (fact !== undefined) {
+    const kinds = FACT_KINDS.map(ownColumns).join('; ')
+    return new BadData(
+      { file, line },
+      `these look like facts in no layout that is known (${found}); known are ${kinds}`,
+    )
+  }
   const say = 'daily bars need date, open, high, low and close'
   return new BadData({ file, line }, `the header has no ${missing}; ${say}, and ${found}`)
+}
+
+/** Whether a field is a date, as no name of a column is. */
+export function isDated(field: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}/.test(field)
 }
 
 /** The refusal of rows without a header that are not in the project's own order. */
@@ -41,28 +58,30 @@ export function refuseHeaderless(file: string, fields: readonly string[]): BadDa
 export function refuseText(file: string, text: string): BadData | null {
   const start = text.trimStart().slice(0, 2000)
   if (/^<(!doctype html|html)/i.test(start)) return new BadData({ file }, 'this is a web page, not daily bars')
-  if (/<ownershipDocument>/.test(start))
-    return new BadData({ file }, `this is a Form 4 of the SEC (trades of insiders), not daily bars; ${FACTS}`)
-  if (/^<\?xml|^<[a-z]+[\s>]/.test(start)) return new BadData({ file }, 'this is an XML document, not daily bars')
+  if (/^<\?xml|^<[a-z]+[\s>]/.test(start))
+    return new BadData({ file }, 'this is an XML document, neither daily bars nor a Form 4 of the SEC')
   return null
 }
 
-/** What JSON without daily bars is; the first that applies. */
+/** What JSON without daily bars or facts that can be read is; the first that applies. */
 const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: string])[] = [
-  [has('quoteSummary'), `this is a quote summary of Yahoo (earnings, ratings, insiders), not daily bars; ${FACTS}`],
-  [has('timeseries'), `these are financial statements of Yahoo, not daily bars; ${FACTS}`],
-  [has('facts', 'cik'), `these are company facts of the SEC, not daily bars; ${FACTS}`],
-  [has('annualReports'), `these are financial statements of Alpha Vantage, not daily bars; ${FACTS}`],
-  [has('AssetType'), `this is a company overview of Alpha Vantage, not daily bars; ${FACTS}`],
-  [has('financials'), `these are financial statements of Polygon, not daily bars; ${FACTS}`],
-  [has('split_from'), 'this is a list of splits of Polygon, not daily bars'],
-  [has('statementData'), `these are financial statements of Tiingo, not daily bars; ${FACTS}`],
-  [has('marketCap', 'peRatio'), `these are daily ratios of Tiingo, not daily bars; ${FACTS}`],
+  [
+    has('facts', 'cik'),
+    'these are company facts of the SEC in another order than the SEC writes them; take them as they come',
+  ],
+  [has('annualReports'), `these are statements of Alpha Vantage, which do not tell when they became known; ${INSTEAD}`],
+  [has('AssetType'), `this is a company overview of Alpha Vantage, of one day and without its quarters; ${INSTEAD}`],
+  [has('financials'), `these are financial statements of Polygon, which are not read; ${INSTEAD}`],
+  [has('statementData'), `these are statements of Tiingo, which do not tell when they became known; ${INSTEAD}`],
+  [
+    has('marketCap', 'peRatio'),
+    `these are daily ratios of Tiingo; ratios are computed here from reports and prices; ${INSTEAD}`,
+  ],
 ]
 
 type Keys = ReadonlySet<string>
 
-/** The refusal of a JSON document that no reader of bars takes. */
+/** The refusal of a JSON document that no reader takes. */
 export function refuseJson(file: string, root: unknown): BadData {
   const keys = keysOf(root)
   const kind = JSON_KINDS.find(([holds]) => holds(keys))
@@ -97,4 +116,10 @@ function has(...names: string[]): (keys: Keys) => boolean {
 function shownNames(names: readonly string[]): string {
   const some = names.slice(0, 8).map(name => (name === '' ? '(unnamed)' : shown(name).slice(1, -1)))
   return some.join(', ') + (names.length > 8 ? ` and ${names.length - 8} more` : '')
+}
+
+/** The project's own table of one kind of facts, by the columns that it must have, and those of figures. */
+function ownColumns(kind: FactKind): string {
+  const columns = FACT_COLUMNS[kind].filter(({ required, holds }) => required || holds === 'number')
+  return `${kind}.csv with ${['ticker', ...(columns.length === 0 ? FACT_COLUMNS[kind] : columns).map(({ name }) => name)].join(', ')}`
 }

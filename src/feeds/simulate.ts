@@ -2,8 +2,12 @@ import { InvalidParameter } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { Random } from '../random.js'
+import type { TickerFacts } from './feed.js'
 import { sessionsUpTo } from './simulate/calendar.js'
+import { coinFacts, companyFacts } from './simulate/facts.js'
 import { drawCompany, Market, writeBars } from './simulate/path.js'
+
+export { factHeader, factRows, factsToCsv } from './simulate/fact-text.js'
 
 export interface SimulateOptions {
   /** How many tickers. */
@@ -23,6 +27,11 @@ export interface SimulateOptions {
 export interface SimulatedTicker {
   ticker: string
   bars: Series
+  /**
+   * What is known about it by its last bar, at most one entry a kind: reports, earnings, schedule, ratings, insider
+   * trades and what it is; on seven days a week it is a coin, which has the last alone. Made when first asked for.
+   */
+  readonly facts: readonly TickerFacts[]
 }
 
 /**
@@ -31,7 +40,8 @@ export interface SimulatedTicker {
  * 2 or above 5,000. It depends on seed, number and the sessions alone, never on `count` or `first`; of two runs that
  * start on the same day, the longer begins with the shorter. The past tells the size of the moves to come, not their
  * direction: between 3 and 4,000 the expected return is the same small rise on every day, so an edge found there is
- * chance. Throws InvalidParameter.
+ * chance. Its facts follow its past prices and draw from streams of their own: they tell nothing about the prices to
+ * come, and the bars are the same whether or not facts are asked for. Throws InvalidParameter.
  */
 export function simulatedTicker(index: number, options: SimulateOptions): SimulatedTicker {
   checkOptions(options)
@@ -66,21 +76,32 @@ export function* barsToCsv(tickers: Iterable<SimulatedTicker>): Generator<string
 
 const MOST_TICKERS = 1_000_000
 const MOST_BARS = 50_000
+/** Beyond the number of every ticker, whose bars have the streams up to it. */
+const FACTS_STREAM = 0x40000000
 
 interface World {
   /** Number from which the streams of the tickers branch off. */
   root: number
+  /** The same for the streams of their facts. */
+  factsRoot: number
   days: Int32Array
+  sevenDays: boolean
   market: Market
 }
 
 function worldOf({ seed, bars, end, sevenDays = false }: SimulateOptions): World {
   // Streams branch off a word of the seed, because those of seeds 1 and 2 themselves are the same in another order.
   const root = new Random(seed).word()
-  return { root, days: sessionsUpTo(end, bars, sevenDays), market: new Market(Random.stream(root, 0), bars) }
+  return {
+    root,
+    factsRoot: Random.stream(root, FACTS_STREAM).word(),
+    days: sessionsUpTo(end, bars, sevenDays),
+    sevenDays,
+    market: new Market(Random.stream(root, 0), bars),
+  }
 }
 
-function simulate(index: number, { root, days, market }: World): SimulatedTicker {
+function simulate(index: number, { root, factsRoot, days, sevenDays, market }: World): SimulatedTicker {
   const random = Random.stream(root, index)
   const column = (): Float64Array => new Float64Array(days.length)
   const bars: Series = {
@@ -93,8 +114,22 @@ function simulate(index: number, { root, days, market }: World): SimulatedTicker
     close: column(),
     volume: column(),
   }
-  writeBars(bars, drawCompany(random), market, random)
-  return { ticker: `SIM${String(index).padStart(4, '0')}`, bars }
+  const company = drawCompany(random)
+  writeBars(bars, company, market, random)
+  const ticker = `SIM${String(index).padStart(4, '0')}`
+  const makeFacts = (): TickerFacts[] => {
+    if (sevenDays) return coinFacts({ ticker, index })
+    return companyFacts({ ticker, index, bars, company, root: Random.stream(factsRoot, index).word() })
+  }
+  let facts: TickerFacts[] | null = null
+  return {
+    ticker,
+    bars,
+    get facts() {
+      facts ??= makeFacts()
+      return facts
+    },
+  }
 }
 
 function rowsOf(ticker: string, dates: readonly string[], bars: Series): string {

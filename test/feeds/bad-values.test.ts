@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { BadData } from '../../src/errors.js'
-import { readBars } from '../../src/feeds/read.js'
-import { only, read, refusal, rowsOf, written } from './files.js'
+import { only, read, readBars, refusal, rowsOf, written } from './files.js'
 
 const HEADER = 'date,open,high,low,close,volume'
 const GOOD = '2024-01-02,10,12,9,11,100'

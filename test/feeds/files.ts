@@ -2,7 +2,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Input, ReadOptions, ReadResult, TickerBars } from '../../src/feeds/feed.js'
-import { readBars } from '../../src/feeds/read.js'
+import { readFile } from '../../src/feeds/read.js'
 import { formatDay } from '../../src/model/day.js'
 import { temporaryFolder } from '../support/folder.js'
 import { SHARED } from '../support/shared-bars.js'
@@ -16,6 +16,13 @@ export function written(name: string, content: string | Uint8Array): Input {
 
 export function read(name: string, content: string | Uint8Array, options: ReadOptions = {}): Promise<ReadResult> {
   return readBars(written(name, content), options)
+}
+
+/** The bars of a file that has them. */
+export async function readBars(input: Input, options: ReadOptions = {}): Promise<ReadResult> {
+  const result = await readFile(input, options)
+  if (result.holds === 'bars') return result
+  throw new Error(`${result.file} has facts (${result.format})`)
 }
 
 /** The message of the error with which reading ends. */

@@ -7,9 +7,8 @@ import { describe, expect, it } from 'vitest'
 import { NotFound } from '../../src/errors.js'
 import type { Progress } from '../../src/feeds/feed.js'
 import { expandInputs } from '../../src/feeds/inputs.js'
-import { readBars } from '../../src/feeds/read.js'
 import { temporaryFolder } from '../support/folder.js'
-import { messageOf, only, read, refusal, rowsOf, written } from './files.js'
+import { messageOf, only, read, readBars, refusal, rowsOf, written } from './files.js'
 
 const TEXT = 'date,open,high,low,close,volume\n2024-01-02,10,12,9,11,100\n2024-01-03,10,12,9,11,\n'
 const STDIN = { name: '-', path: null, bytes: null }

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { readBars } from '../../src/feeds/read.js'
 import { loadUniverse, SHARED } from '../support/shared-bars.js'
-import { messageOf, read, rowsOf, sharedFile } from './files.js'
+import { messageOf, read, readBars, rowsOf, sharedFile } from './files.js'
 
 const FILE = 'prices/universe.csv.gz'
 /** The bad rows that the README of the data names: no open, or a high below the low. */

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { readBars } from '../../src/feeds/read.js'
+import { readFile } from '../../src/feeds/read.js'
+import { parseDay } from '../../src/model/day.js'
 import { SHARED } from '../support/shared-bars.js'
-import { messageOf, only, rowsOf, sharedFile } from './files.js'
+import { messageOf, only, readBars, rowsOf, sharedFile } from './files.js'
 
 const FOLDER = 'vendor-formats/'
-const FACTS = 'facts are imported by another command, which is not part of this version'
 
 interface Loads {
   format: string
@@ -218,41 +218,50 @@ const LOADS: Record<string, Loads> = {
   },
 }
 
-const SUMMARY = `this is a quote summary of Yahoo (earnings, ratings, insiders), not daily bars; ${FACTS}`
-const FORM_4 = `this is a Form 4 of the SEC (trades of insiders), not daily bars; ${FACTS}`
+const INSTEAD =
+  'import the company facts of the SEC, or reports.csv with ticker, period_end, known, eps, revenue, book_value_ps'
 const REFUSED: Record<string, string> = {
   'alphavantage_crypto_daily.json':
     ': these are intraday bars ("Time Series (Digital Currency Intraday)"); only daily bars are imported',
-  'alphavantage_income_ibm.json': `: these are financial statements of Alpha Vantage, not daily bars; ${FACTS}`,
+  'alphavantage_income_ibm.json': `: these are statements of Alpha Vantage, which do not tell when they became known; ${INSTEAD}`,
   'alphavantage_intraday_msft.json': ': these are intraday bars ("Time Series (1min)"); only daily bars are imported',
-  'alphavantage_overview_ibm.json': `: this is a company overview of Alpha Vantage, not daily bars; ${FACTS}`,
+  'alphavantage_overview_ibm.json': `: this is a company overview of Alpha Vantage, of one day and without its quarters; ${INSTEAD}`,
   'lean_aapl_factor_file.csv':
     ':1: this is a LEAN factor file (splits and dividends), not daily bars; import the zip of bars',
   'lean_coarse_20140331.csv':
     ':1: this is a LEAN coarse universe file, one day of many tickers with their closes alone, not daily bars',
-  'polygon-financials.json': `: these are financial statements of Polygon, not daily bars; ${FACTS}`,
-  'polygon-splits.json': ': this is a list of splits of Polygon, not daily bars',
-  'sec-companyfacts_snow.json.gz': `: these are company facts of the SEC, not daily bars; ${FACTS}`,
-  'sec-form4_374water.xml': `: ${FORM_4}`,
-  'sec-form4_snow.xml': `: ${FORM_4}`,
-  'tiingo-fundamentals-daily_googl.csv': `:1: these are facts, not daily bars (its columns are date, marketCap, enterpriseVal, peRatio, pbRatio, trailingPEG1Y); ${FACTS}`,
-  'tiingo-fundamentals-daily_googl.json': `: these are daily ratios of Tiingo, not daily bars; ${FACTS}`,
-  'tiingo-statements_googl.json': `: these are financial statements of Tiingo, not daily bars; ${FACTS}`,
-  'yahoo-fundamentalsTimeSeries_aapl_financials_quarterly.json': `: these are financial statements of Yahoo, not daily bars; ${FACTS}`,
-  'yahoo-quoteSummary_earningsHistory_aapl.json': `: ${SUMMARY}`,
-  'yahoo-quoteSummary_earningsTrend_aapl.json': `: ${SUMMARY}`,
-  'yahoo-quoteSummary_earnings_aapl.json': `: ${SUMMARY}`,
-  'yahoo-quoteSummary_insiderTransactions_aapl.json': `: ${SUMMARY}`,
-  'yahoo-quoteSummary_recommendationTrend_aapl.json': `: ${SUMMARY}`,
-  'yahoo-quoteSummary_upgradeDowngradeHistory_aapl.json': `: ${SUMMARY}`,
+  'polygon-financials.json': `: these are financial statements of Polygon, which are not read; ${INSTEAD}`,
+  'tiingo-fundamentals-daily_googl.csv':
+    ":1: these are a vendor's own daily ratios; ratios are computed here from reports and prices, so import those",
+  'tiingo-fundamentals-daily_googl.json': `: these are daily ratios of Tiingo; ratios are computed here from reports and prices; ${INSTEAD}`,
+  'tiingo-statements_googl.json': `: these are statements of Tiingo, which do not tell when they became known; ${INSTEAD}`,
+  'yahoo-quoteSummary_earningsHistory_aapl.json':
+    ': earningsHistory gives the ends of quarters without the days of the reports, so that nothing tells when they became known',
+  'yahoo-quoteSummary_earningsTrend_aapl.json':
+    ': earningsTrend holds estimates of quarters to come, which no field uses',
+}
+
+/** Files of facts: what they hold, by ticker; the day of the download is given for those that do not tell it. */
+const FACTS: Record<string, Record<string, string[]>> = {
+  'polygon-splits.json': {
+    splits: ['AMZN', 'BRW', 'CIG.C', 'CM', 'CTO', 'DXCM', 'GOOG', 'GOOGL', 'SHOP'],
+  },
+  'sec-companyfacts_snow.json.gz': { reports: ['SNOW'], securities: ['SNOW'] },
+  'sec-form4_374water.xml': {},
+  'sec-form4_snow.xml': { insiders: ['SNOW'] },
+  'yahoo-fundamentalsTimeSeries_aapl_financials_quarterly.json': { reports: ['AAPL'] },
+  'yahoo-quoteSummary_earnings_aapl.json': { schedule: ['AAPL'] },
+  'yahoo-quoteSummary_insiderTransactions_aapl.json': { insiders: ['AAPL'] },
+  'yahoo-quoteSummary_recommendationTrend_aapl.json': { ratings: ['AAPL'] },
+  'yahoo-quoteSummary_upgradeDowngradeHistory_aapl.json': { grades: ['AAPL'] },
 }
 
 const QUANDL = 'quandl-wiki_multi-ticker.csv'
 
 describe.skipIf(SHARED === null)('vendor formats (needs the shared data beside the project)', () => {
-  it('are all told: each is loaded or refused here', () => {
+  it('are all told: each is loaded as bars or as facts, or refused here', () => {
     const files = readdirSync(new URL(`data/${FOLDER}`, SHARED!))
-    expect([...Object.keys(LOADS), ...Object.keys(REFUSED), QUANDL].sort()).toEqual(files.sort())
+    expect([LOADS, REFUSED, FACTS].flatMap(Object.keys).concat(QUANDL).sort()).toEqual(files.sort())
   })
 
   it.each(Object.entries(LOADS))('loads %s', async (name, wanted) => {
@@ -275,6 +284,16 @@ describe.skipIf(SHARED === null)('vendor formats (needs the shared data beside t
 
   it.each(Object.entries(REFUSED))('refuses %s and says what it is', async (name, sentence) => {
     expect(await messageOf(readBars(sharedFile(FOLDER + name), { ticker: 'x' }))).toBe(name + sentence)
+  })
+
+  it.each(Object.entries(FACTS))('takes %s for facts', async (name, wanted) => {
+    const ticker = { yahoo: 'aapl', 'sec-c': 'snow' }[name.slice(0, 5)]
+    const options = { known: parseDay('2025-02-24')!, ...(ticker === undefined ? {} : { ticker }) }
+    const result = await readFile(sharedFile(FOLDER + name), options)
+    if (result.holds !== 'facts') throw new Error('these are bars')
+    const kinds: Record<string, string[]> = {}
+    for (const { kind, ticker } of result.facts) kinds[kind] = [...(kinds[kind] ?? []), ticker]
+    expect(kinds).toEqual(wanted)
   })
 
   it('adjusts the file of Quandl, by its close alone, to the adjusted prices that stand in it', async () => {

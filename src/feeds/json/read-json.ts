@@ -45,7 +45,15 @@ export async function readJson(source: Source, options: ReadOptions): Promise<Re
   const zone = table.zone === null ? {} : { 'time zone': table.zone }
   const dialect = { ...words, dates: table.zone === null ? format : 'epoch', ...zone, order }
   const counts = { rows: collector.rows, tickers, rejected, warnings }
-  return { file, format: table.format, dialect, header: null, ...counts, adjustmentNote: adjustment.note }
+  return {
+    holds: 'bars',
+    file,
+    format: table.format,
+    dialect,
+    header: null,
+    ...counts,
+    adjustmentNote: adjustment.note,
+  }
 }
 
 function collect(

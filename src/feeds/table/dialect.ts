@@ -1,7 +1,8 @@
 import { BadData } from '../../errors.js'
+import { isFactName } from '../facts/names.js'
 import type { Given } from '../hints.js'
 import { spells } from '../layout.js'
-import { refuseHeaderless } from '../refusals.js'
+import { isDated, refuseHeaderless } from '../refusals.js'
 import { DateReader, guessDateFormat } from '../value/dates.js'
 import { splitLine } from '../value/fields.js'
 import { isNullWord, readNumber } from '../value/numbers.js'
@@ -35,7 +36,7 @@ interface Line {
 const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
 const MAX_SAMPLES = 500
 
-/** Throws BadData when the text is no table, has no rows, or is of a kind that is not daily bars. */
+/** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
 export function detectDialect(file: string, head: Buffer, whole: boolean, given: Given): Dialect {
   const bom = head.subarray(0, 3).toString('latin1') === '\xef\xbb\xbf'
   const eol = head.includes(10) || !head.includes(13) ? '\n' : '\r'
@@ -88,7 +89,7 @@ function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line
 }
 
 function withoutRows(file: string, top: Top): BadData {
-  if (top.names.some(name => spells(name))) return new BadData({ file }, 'the file has a header and no rows')
+  if (top.names.some(isKnown)) return new BadData({ file }, 'the file has a header and no rows')
   return new BadData({ file }, `the file has no table, only ${shown(top.names.join(' '))}`)
 }
 
@@ -115,9 +116,10 @@ function headerOf(file: string, lines: readonly Line[], delimiter: string, given
   throw new BadData(place, `has ${tickers.join(', ')} side by side; import one file for each ticker`)
 }
 
-/** Names for rows without a header: those of the project's own order, with the ticker before it or not. */
+/** Names for rows without a header: those of the project's own order, with the ticker before it or not; bars have one date. */
 function ownNames(file: string, first: readonly string[]): string[] {
-  const names = isDate(first[0]) ? OWN : isDate(first[1]) ? ['ticker', ...OWN] : []
+  const dates = first.filter(isDated).length
+  const names = dates > 1 ? [] : isDate(first[0]) ? OWN : isDate(first[1]) ? ['ticker', ...OWN] : []
   const least = names.length - 1
   if (names.length > 0 && (first.length === least || first.length === least + 1)) return names.slice(0, first.length)
   throw refuseHeaderless(file, first)
@@ -135,14 +137,20 @@ function withRowNames(names: string[], samples: readonly string[][]): string[] {
   const [first] = samples
   const wider = samples.every(fields => fields.length === names.length + 1)
   const date = names.findIndex(name => spells(name, ['date']))
-  const shifted = date < 0 ? isDate(first![0]) : !isDate(first![date]) && isDate(first![date + 1])
+  const shifted =
+    date < 0 ? !isFactName(names[0]!) && isDate(first![0]) : !isDate(first![date]) && isDate(first![date + 1])
   return wider && shifted ? ['', ...names] : names
+}
+
+/** Whether a name is one of a column of bars or facts. */
+function isKnown(name: string): boolean {
+  return spells(name) || isFactName(name)
 }
 
 /** The delimiter under which the first line has the most known names, or under which rows without a header agree. */
 function delimiterOf(lines: readonly string[]): string {
   const candidates = [',', ';', '\t', '|']
-  const known = candidates.map(delimiter => splitLine(lines[0]!, delimiter).filter(name => spells(name)).length)
+  const known = candidates.map(delimiter => splitLine(lines[0]!, delimiter).filter(isKnown).length)
   const most = Math.max(...known)
   if (most >= 2) return candidates[known.indexOf(most)]!
   // The comma comes last here: it may be the decimal sign of rows that another delimiter cuts.

@@ -1,8 +1,8 @@
-import { BadData } from '../../errors.js'
-import { parseTicker, TICKER_SHAPE } from '../../model/ticker.js'
+import { BadData, type Place } from '../../errors.js'
+import { parseTicker } from '../../model/ticker.js'
 import type { Bars } from '../bars.js'
 import type { Collector, Places } from '../collect.js'
-import type { Columns, Role } from '../layout.js'
+import type { Columns } from '../layout.js'
 import { ROLES } from '../layout.js'
 import { columnOf } from '../value/fields.js'
 import {
@@ -15,11 +15,12 @@ import {
   isVolume,
   judge,
   type Reading,
+  tickerReason,
   timeValue,
 } from '../value/judge.js'
 import { isNullWord, numberAt } from '../value/numbers.js'
 import { shown } from '../value/shown.js'
-import type { Row } from './row.js'
+import { type Row, surplusField, surplusReason } from './row.js'
 
 export interface TablePlan extends Reading {
   file: string
@@ -37,7 +38,7 @@ export class TableRows {
   whole = true
   readonly #plan: TablePlan
   readonly #collector: Collector
-  readonly #bar: Bar = { day: 0, seconds: 0, open: 0, high: 0, low: 0, close: 0, volume: 0 }
+  readonly #bar: Bar = { day: 0, seconds: 0, open: 0, high: 0, low: 0, close: 0, volume: 0, unadjusted: Number.NaN }
   readonly #tickerText = Buffer.alloc(64)
   #tickerLength = -1
   #bars: Bars | null = null
@@ -60,7 +61,7 @@ export class TableRows {
   #judge(row: Row): Bar | TableFault {
     const { width, columns } = this.#plan
     const surplus = row.count > width ? surplusField(row, width) : -1
-    if (surplus >= 0) return surplusFault(row, width, surplus)
+    if (surplus >= 0) return { role: 'close', field: surplus, reason: surplusReason(row, width) }
     if (!this.#findBars(row)) return tickerFault(row, columns)
     return this.#quick(row) ? this.#bar : judge(cellsOf(row, columns), this.#plan)
   }
@@ -129,11 +130,15 @@ export class TableRows {
   #severalTickers(row: Row, column: number): BadData {
     const { file, delimiter, ticker } = this.#plan
     const first = this.#tickerText.toString('utf8', 0, this.#tickerLength)
-    const second = row.field(column) ?? ''
     const place = { file, line: row.line, column: columnOf(row.text(), delimiter, column) }
-    const say = `leave --ticker ${ticker} away to import each under its own name`
-    return new BadData(place, `the file has several tickers (${shown(first)}, ${shown(second)}); ${say}`)
+    return severalTickers(place, ticker!, first, row.field(column) ?? '')
   }
+}
+
+/** The refusal of a ticker that was given for a file whose rows name more than one. */
+export function severalTickers(place: Place, given: string, first: string, second: string): BadData {
+  const say = `leave --ticker ${given} away to import each under its own name`
+  return new BadData(place, `the file has several tickers (${shown(first)}, ${shown(second)}); ${say}`)
 }
 
 /** A fault of a field that has no role. */
@@ -172,22 +177,8 @@ function cellsOf(row: Row, columns: Columns): Cells {
   return cells
 }
 
-/** The first field with a value beyond the width of the table; -1 when a row is wider by nothing but delimiters. */
-function surplusField(row: Row, width: number): number {
-  for (let i = width; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return i
-  return -1
-}
-
-function surplusFault(row: Row, width: number, field: number): TableFault {
-  const reason = `the row has ${row.count} fields, the header ${width}; a delimiter inside a value needs quotes`
-  return { role: 'close', field, reason }
-}
-
 function tickerFault(row: Row, columns: Columns): Fault {
-  const text = row.field(columns.ticker!) ?? ''
-  const role: Role = 'ticker'
-  if (isNullWord(text)) return { role, reason: 'ticker is empty' }
-  return { role, reason: `ticker ${shown(text)} is not ${TICKER_SHAPE}` }
+  return { role: 'ticker', reason: tickerReason(row.field(columns.ticker!) ?? '') }
 }
 
 function isWhole(bar: Bar): boolean {

@@ -1,24 +1,37 @@
 import { adjustmentOf } from '../adjustment.js'
 import { Collector } from '../collect.js'
-import type { ReadOptions, ReadResult } from '../feed.js'
+import type { FactsResult, ReadOptions, ReadResult } from '../feed.js'
 import type { Source } from '../file/source.js'
-import { checkHints, delimiterName } from '../hints.js'
+import { checkHints, type Given } from '../hints.js'
 import type { Layout } from '../layout.js'
+import { describeText } from './describe.js'
 import { type Dialect, detectDialect } from './dialect.js'
 import { planTable, settleFormat, tableLayout } from './plan.js'
 import { TablePlaces, type TablePlan, TableRows } from './read-rows.js'
 import { eachRow } from './rows.js'
 
-/** Reads a table of text: its head decides how, then the whole file streams through. */
+/** Reads a table of text: its head decides what it holds and how, then the whole file streams through. */
 export async function readTable(
   source: Source,
   head: { bytes: Buffer; whole: boolean },
   options: ReadOptions,
-): Promise<ReadResult> {
+): Promise<ReadResult | FactsResult> {
   const given = checkHints(options.hints)
+  const dialect = detectDialect(source.file, head.bytes, head.whole, given)
+  const layout = tableLayout(source.file, dialect)
+  if (layout !== null) return readBarsTable(source, dialect, layout, given, options)
+  const { readFactsTable } = await import('../facts/read-facts.js')
+  return readFactsTable(source, dialect, given, options)
+}
+
+async function readBarsTable(
+  source: Source,
+  dialect: Dialect,
+  layout: Layout,
+  given: Given,
+  options: ReadOptions,
+): Promise<ReadResult> {
   const { file } = source
-  const dialect = detectDialect(file, head.bytes, head.whole, given)
-  const layout = tableLayout(file, dialect)
   const plan = await planTable(source, dialect, layout, given, options)
   const places = new TablePlaces(plan)
   const collector = new Collector(file, places, options.skipBadRows ?? false)
@@ -32,7 +45,7 @@ export async function readTable(
   const words: Record<string, string> = { ...describe(source, dialect, layout, plan), order }
   if (format === 'lean equity') words.scale = 'prices divided by 10,000'
   const counts = { rows: collector.rows, tickers, rejected, warnings }
-  return { file, format, dialect: words, header: dialect.header, ...counts, adjustmentNote: note }
+  return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...counts, adjustmentNote: note }
 }
 
 function describe(source: Source, dialect: Dialect, layout: Layout, plan: TablePlan): Record<string, string> {
@@ -41,12 +54,7 @@ function describe(source: Source, dialect: Dialect, layout: Layout, plan: TableP
     names[i] === role ? role : `${role} = ${names[i] || '(unnamed)'}`,
   )
   return {
-    encoding: dialect.bom ? 'UTF-8 with BOM' : 'UTF-8',
-    compression: source.compression,
-    delimiter: delimiterName(dialect.delimiter),
-    quotes: dialect.quoted ? 'yes' : 'no',
-    'line ends': dialect.eol === '\r' ? 'CR' : dialect.crlf ? 'CRLF' : 'LF',
-    header: dialect.header === null ? 'no' : 'yes',
+    ...describeText(source, dialect),
     columns: used.join(', '),
     dates: plan.dates.format,
     decimal: plan.decimal === '.' ? 'point' : 'comma',

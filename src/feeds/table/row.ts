@@ -34,6 +34,16 @@ export class Row {
   }
 }
 
+/** The first field with a value beyond the width of the table; -1 when a row is wider by nothing but delimiters. */
+export function surplusField(row: Row, width: number): number {
+  for (let i = width; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return i
+  return -1
+}
+
+export function surplusReason(row: Row, width: number): string {
+  return `the row has ${row.count} fields, the header ${width}; a delimiter inside a value needs quotes`
+}
+
 export function tooMany(file: string, line: number): BadData {
   return new BadData({ file, line }, `more than ${MAX_FIELDS} fields; this is no table of bars`)
 }

@@ -1,4 +1,5 @@
 import type { Day } from '../../model/day.js'
+import { TICKER_SHAPE } from '../../model/ticker.js'
 import type { Role } from '../layout.js'
 import type { DateReader } from './dates.js'
 import { type Decimal, isNullWord, readNumber } from './numbers.js'
@@ -24,6 +25,8 @@ export interface Bar {
   low: number
   close: number
   volume: number
+  /** The close before it was adjusted; NaN where nothing is adjusted. */
+  unadjusted: number
 }
 
 /** Why a row is no bar, and which of its fields is at fault. */
@@ -41,8 +44,17 @@ export function judge(cells: Cells, reading: Reading): Bar | Fault {
   const { dates } = reading
   const text = cells.date ?? ''
   const day = dates.read(text)
-  if (day === null) return { role: 'date', reason: dateReason(text, dates.format) }
-  const bar: Bar = { day, seconds: dates.seconds, open: 0, high: 0, low: 0, close: 0, volume: Number.NaN }
+  if (day === null) return { role: 'date', reason: dateReason('date', text, dates.format) }
+  const bar: Bar = {
+    day,
+    seconds: dates.seconds,
+    open: 0,
+    high: 0,
+    low: 0,
+    close: 0,
+    volume: Number.NaN,
+    unadjusted: Number.NaN,
+  }
   if (cells.time !== undefined) bar.seconds = timeValue(cells.time)
   for (const role of PRICES) {
     bar[role] = readNumber(cells[role] ?? '', reading.decimal)
@@ -75,6 +87,7 @@ export function isVolume(value: number): boolean {
 export function adjustBy(bar: Bar, adjustedClose: number): boolean {
   const { close } = bar
   const factor = adjustedClose / close
+  bar.unadjusted = close
   for (const role of PRICES) bar[role] = bar[role] === close ? adjustedClose : bar[role] * factor
   return isPrice(bar.low) && isPrice(bar.open) && isPrice(bar.high)
 }
@@ -92,8 +105,7 @@ function adjusted(bar: Bar, text: string, reading: Reading): Bar | Fault {
 }
 
 function priceReason(role: Role, text: string, value: number): string {
-  if (isNullWord(text))
-    return `${role} is ${text === '' ? 'empty' : shown(text)}; ${role === 'adj_close' ? ADJUSTING_NEEDS : NEEDS}`
+  if (isNullWord(text)) return `${role} is ${emptyWord(text)}; ${role === 'adj_close' ? ADJUSTING_NEEDS : NEEDS}`
   if (Number.isNaN(value)) return `${role} ${shown(text)} is no number; a price is a decimal number above 0`
   if (value <= 0) return `${role} ${shown(text)} is not above 0, as a price must be`
   return `${role} ${shown(text)} is too large or too small for a price`
@@ -105,7 +117,16 @@ function volumeReason(text: string, value: number): string {
   return `volume ${shown(text)} is too large for a volume`
 }
 
-function dateReason(text: string, format: string): string {
-  if (isNullWord(text)) return `date is ${text === '' ? 'empty' : shown(text)}`
-  return `date ${shown(text)} is no calendar date as ${format}, which the dates of this file are`
+export function dateReason(name: string, text: string, format: string): string {
+  if (isNullWord(text)) return `${name} is ${emptyWord(text)}`
+  return `${name} ${shown(text)} is no calendar date as ${format}, which the dates of this file are`
+}
+
+export function tickerReason(text: string): string {
+  return isNullWord(text) ? 'ticker is empty' : `ticker ${shown(text)} is not ${TICKER_SHAPE}`
+}
+
+/** How a field that holds nothing is told: a word for it as it stands. */
+export function emptyWord(text: string): string {
+  return text === '' ? 'empty' : shown(text)
 }

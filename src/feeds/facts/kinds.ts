@@ -1,0 +1,111 @@
+import { BadData } from '../../errors.js'
+import type { Day } from '../../model/day.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
+import { suggest } from '../../suggest.js'
+import { layoutOf } from '../layout.js'
+import { isDated, refuseLayout } from '../refusals.js'
+import type { Dialect } from '../table/dialect.js'
+import { shown } from '../value/shown.js'
+import type { FactsFormat } from './format.js'
+import { FACTS_FORMATS } from './formats.js'
+import { isFactName, plainName } from './names.js'
+import { neededColumns, ownFormat } from './own.js'
+
+/**
+ * The layout of a table of facts, told by its header: one of others, or the project's own of one kind. Throws BadData that
+ * names the nearest kind and what is lacking, or says what else the table is.
+ */
+export function formatOf(file: string, dialect: Dialect, known: Day | undefined): FactsFormat {
+  const place = { file, line: dialect.headerLine }
+  const header = new Header(dialect.names)
+  const theirs = FACTS_FORMATS.find(({ told }) => header.hasAll(told))
+  if (theirs !== undefined && 'refusal' in theirs) throw new BadData(place, theirs.refusal)
+  if (theirs !== undefined) return theirs
+  const layout = layoutOf(file, dialect.headerLine, dialect.names)
+  const bars = Object.keys(layout.columns).filter(role => role !== 'ticker').length
+  const complete = FACT_KINDS.filter(kind => {
+    const needed = neededColumns(kind, known)
+    // Securities need no column in particular; one of prices beside a name is no security.
+    return needed.length > 0 ? header.hasAll(needed) : header.countOf(kind) > bars
+  })
+  const [kind, other] = complete.length > 1 ? complete.filter(kind => kind !== 'securities') : complete
+  if (kind !== undefined && other !== undefined) throw new BadData(place, ambiguity(kind, other, known))
+  if (kind !== undefined) return ownFormat(kind, known)
+  const nearest = header.nearestKind(known)
+  const isRow = dialect.names.some(isDated)
+  if (isRow || header.likeness(nearest) <= bars) throw refuseLayout(file, dialect.headerLine, layout)
+  throw new BadData(place, lack(header, nearest, known))
+}
+
+/** Optional columns that a header seems to misspell, with the word that stands there. */
+export function misspelt(names: readonly string[], reads: readonly string[]): { word: string; column: string }[] {
+  const header = new Header(names)
+  return reads
+    .filter(column => !header.has(column))
+    .flatMap(column => header.slips(column).map(word => ({ word, column })))
+}
+
+class Header {
+  readonly #plain: ReadonlySet<string>
+  /** Names that no column of facts has: the ones that may be misspelt. */
+  readonly #strange: readonly string[]
+
+  constructor(names: readonly string[]) {
+    this.#plain = new Set(names.map(plainName))
+    this.#strange = names.filter(name => !isFactName(name))
+  }
+
+  has(column: string): boolean {
+    return this.#plain.has(plainName(column))
+  }
+
+  hasAll(columns: readonly string[]): boolean {
+    return columns.every(column => this.has(column))
+  }
+
+  countOf(kind: FactKind): number {
+    return FACT_COLUMNS[kind].filter(({ name }) => this.has(name)).length
+  }
+
+  /** Names in the header that are within two slips of a column. */
+  slips(column: string): string[] {
+    return suggest(column, this.#strange, 1)
+  }
+
+  /** How many columns of a kind there are, misspelt ones included. */
+  likeness(kind: FactKind): number {
+    return FACT_COLUMNS[kind].filter(({ name }) => this.has(name) || this.slips(name).length > 0).length
+  }
+
+  nearestKind(known: Day | undefined): FactKind {
+    const lacking = (kind: FactKind) => neededColumns(kind, known).filter(column => !this.has(column)).length
+    const order = (a: FactKind, b: FactKind) =>
+      this.likeness(b) - this.likeness(a) || lacking(a) - lacking(b) || FACT_COLUMNS[a].length - FACT_COLUMNS[b].length
+    return FACT_KINDS.toSorted(order)[0]!
+  }
+}
+
+function lack(header: Header, kind: FactKind, known: Day | undefined): string {
+  const missing = neededColumns(kind, known).filter(column => !header.has(column))
+  const slips = missing.flatMap(column => header.slips(column).map(shown))
+  const meant = slips.length === 0 ? '' : `; did you mean ${slips.join(' and ')}?`
+  const told = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
+  const help = meant === '' && missing.join() === 'known' ? ' (give one day for all rows with --known DATE)' : ''
+  return `${told}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
+}
+
+function ambiguity(kind: FactKind, other: FactKind, known: Day | undefined): string {
+  const both = `its columns are those of ${kind} (${neededColumns(kind, known).join(', ')}) and of ${other}`
+  return `${both} (${neededColumns(other, known).join(', ')}); one file holds one kind`
+}
+
+function needsOf(kind: FactKind, known: Day | undefined): string {
+  const needed = neededColumns(kind, known)
+  const others = FACT_COLUMNS[kind].map(({ name }) => name).filter(name => !needed.includes(name))
+  const more = others.length === 0 ? '' : `, and may have ${others.join(', ')}`
+  return `${kind} need ${['ticker', ...needed].join(', ')}${more}`
+}
+
+function columns(names: readonly string[]): string {
+  return `column${names.length === 1 ? '' : 's'} ${names.join(', ')}`
+}

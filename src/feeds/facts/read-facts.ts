@@ -1,0 +1,147 @@
+import { BadData } from '../../errors.js'
+import type { FactValue } from '../../model/facts.js'
+import type { FactsResult, ReadOptions } from '../feed.js'
+import type { Source } from '../file/source.js'
+import type { Given } from '../hints.js'
+import { spells } from '../layout.js'
+import { givenTicker } from '../naming.js'
+import { describeText } from '../table/describe.js'
+import { dateFormatOf, decimalIn } from '../table/detect.js'
+import type { Dialect } from '../table/dialect.js'
+import type { Row } from '../table/row.js'
+import { eachRow } from '../table/rows.js'
+import { DateReader } from '../value/dates.js'
+import { isNullWord } from '../value/numbers.js'
+import type { FactsFormat } from './format.js'
+import { formatOf, misspelt } from './kinds.js'
+import { plainName } from './names.js'
+import { Rejections } from './rejections.js'
+import { FactRow, type FactsPlan } from './row.js'
+import { FactsSink } from './sink.js'
+import { BadCell } from './values.js'
+
+/** Reads a table of facts, whose header tells which: the whole file streams through, row after row. */
+export async function readFactsTable(
+  source: Source,
+  dialect: Dialect,
+  given: Given,
+  options: ReadOptions,
+): Promise<FactsResult> {
+  const { file } = source
+  const format = formatOf(file, dialect, options.known)
+  if (given.format !== undefined && given.format !== 'csv')
+    throw new BadData({ file }, `this is not ${given.format}; it looks like ${format.name}`)
+  const plan = await planFacts(source, dialect, format, given, options)
+  const rejections = new Rejections(file, options.skipBadRows ?? false)
+  const sink = new FactsSink()
+  remarkNames(format, dialect, sink)
+  const facts = new FactRow(plan, format.reads)
+  const taking = format.begin(sink)
+  let rows = 0
+  const visit = (row: Row) => {
+    rows++
+    try {
+      facts.set(row)
+      taking.row(facts)
+    } catch (error) {
+      if (!(error instanceof BadCell)) throw error
+      rejections.add(() => facts.rejected(error))
+    }
+  }
+  const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
+  await eachRow(file, source.chunks(), dialect, visit, tick)
+  rejections.refuse(rows)
+  taking.end?.()
+  const words = describe(source, dialect, plan)
+  const found = { facts: sink.facts, rejected: rejections.rows, remarks: sink.remarks }
+  return { holds: 'facts', file, format: format.name, dialect: words, header: dialect.header, rows, ...found }
+}
+
+/** Decides, from the header, the first rows and what the user gave, how every row is to be read. */
+async function planFacts(
+  source: Source,
+  dialect: Dialect,
+  format: FactsFormat,
+  given: Given,
+  options: ReadOptions,
+): Promise<FactsPlan> {
+  const { file } = source
+  const places = placesOf(file, dialect, format)
+  const tickerColumn = tickerColumnOf(dialect.names)
+  const ticker = givenTicker(options.ticker)
+  if (tickerColumn === undefined && ticker === null) {
+    const what = 'no column names the ticker; give it with --ticker'
+    throw new BadData({ file, line: dialect.headerLine }, what)
+  }
+  const columns = Object.entries(format.reads).flatMap(([name, holds]) => {
+    const index = places.get(plainName(name))
+    return index === undefined ? [] : [{ name, holds, index }]
+  })
+  const dated = columns.filter(({ holds }) => holds === 'date')
+  const dates: Record<string, DateReader> = {}
+  for (const column of dated) {
+    const empty = dialect.samples.every(fields => isNullWord(fields[column.index] ?? ''))
+    const beside = dated.map(({ index }) => index).filter(index => index !== column.index)
+    const found = given.dateFormat ?? (empty ? 'YYYY-MM-DD' : await dateFormatOf(source, dialect, column, beside))
+    dates[column.name] = new DateReader(found)
+  }
+  const numbers = columns.filter(({ holds }) => holds === 'number' || holds === 'positive' || holds === 'count')
+  const [fractions, whole] = [false, true].map(wanted =>
+    numbers.filter(column => isWhole(column) === wanted).map(({ index }) => index),
+  ) as [number[], number[]]
+  const decimal = given.decimal ?? decimalIn(file, dialect, fractions, whole)
+  const { delimiter, names } = dialect
+  return { file, delimiter, width: names.length, places, tickerColumn, given: ticker, dates, decimal }
+}
+
+/** Where each column stands that the format reads; throws BadData when a name stands there twice. */
+function placesOf(file: string, dialect: Dialect, format: FactsFormat): Map<string, number> {
+  const plain = dialect.names.map(plainName)
+  const places = new Map<string, number>()
+  for (const column of Object.keys(format.reads).map(plainName)) {
+    const found = plain.flatMap((name, i) => (name === column ? [i] : []))
+    const [first, second] = found
+    if (second !== undefined) {
+      const told = found.slice(0, 2).map(i => `column ${i + 1} ("${dialect.names[i]}")`)
+      const what = `${told.join(' and ')} have the same name; take one of them out`
+      throw new BadData({ file, line: dialect.headerLine }, what)
+    }
+    if (first !== undefined) places.set(column, first)
+  }
+  return places
+}
+
+/** A column "name" holds names here, never tickers. */
+function tickerColumnOf(names: readonly string[]): number | undefined {
+  const spelled = names.map(name => spells(name, ['ticker']) && plainName(name) !== 'name')
+  const exact = names.findIndex(name => plainName(name) === 'ticker')
+  const found = exact >= 0 ? exact : spelled.indexOf(true)
+  return found < 0 ? undefined : found
+}
+
+/** Numbers that nobody writes in thousandths: a comma in them casts no doubt. */
+function isWhole({ name, holds }: { name: string; holds: FactValue }): boolean {
+  return holds === 'count' || /^(revenue|market_cap|shares|value|days_to_file)$/.test(name)
+}
+
+/** A column that is left out because of a slip in its name would be missed without a word. */
+function remarkNames(format: FactsFormat, dialect: Dialect, sink: FactsSink): void {
+  for (const { word, column } of misspelt(dialect.names, Object.keys(format.reads)))
+    sink.remark(`a column of the file is not read: is it ${column}?`, word)
+}
+
+function describe(source: Source, dialect: Dialect, plan: FactsPlan): Record<string, string> {
+  const { tickerColumn, places } = plan
+  const used = [...(tickerColumn === undefined ? [] : [tickerColumn]), ...places.values()]
+  const namesOf = (wanted: boolean) =>
+    dialect.names.filter((_, i) => used.includes(i) === wanted).map(name => name || '(unnamed)')
+  const unread = namesOf(false)
+  const dates = [...new Set(Object.values(plan.dates).map(({ format }) => format))]
+  return {
+    ...describeText(source, dialect),
+    columns: namesOf(true).join(', '),
+    ...(unread.length === 0 ? {} : { 'columns not read': unread.join(', ') }),
+    ...(dates.length === 0 ? {} : { dates: dates.join(', ') }),
+    decimal: plan.decimal === '.' ? 'point' : 'comma',
+  }
+}

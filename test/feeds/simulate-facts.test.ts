@@ -1,0 +1,419 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { transitions } from '../../src/engine/transitions.js'
+import type { TickerFacts } from '../../src/feeds/feed.js'
+import { readFile } from '../../src/feeds/read.js'
+import {
+  barsToCsv,
+  factHeader,
+  factRows,
+  factsToCsv,
+  type SimulatedTicker,
+  type SimulateOptions,
+  simulatedTicker,
+  simulatedTickers,
+} from '../../src/feeds/simulate.js'
+import { FUNDAMENTAL_FIELDS } from '../../src/fields/index.js'
+import { Panel } from '../../src/fields/panel.js'
+import { Sector } from '../../src/fields/sector.js'
+import { type Day, formatDay, parseDay, weekdayOf } from '../../src/model/day.js'
+import {
+  FACT_COLUMNS,
+  FACT_KINDS,
+  type FactKind,
+  type FactRecords,
+  type Facts,
+  NO_FACTS,
+  usableFrom,
+} from '../../src/model/facts.js'
+import { UNDEFINED } from '../../src/model/record.js'
+import { written } from './files.js'
+
+const END = parseDay('2025-12-31')!
+
+const optionsOf = (changes: Partial<SimulateOptions> = {}): SimulateOptions => ({
+  count: 3,
+  bars: 300,
+  seed: 1,
+  end: END,
+  ...changes,
+})
+
+function recordsOf<Kind extends FactKind>({ facts }: SimulatedTicker, kind: Kind): readonly FactRecords[Kind][] {
+  return (facts.find(part => part.kind === kind)?.records ?? []) as readonly FactRecords[Kind][]
+}
+
+const MARKET = [...simulatedTickers(optionsOf({ count: 88, bars: 1260 }))]
+
+describe('the facts of a simulated ticker', () => {
+  it('leave the bars of a seed as they are, to the byte', () => {
+    const digest = createHash('sha256')
+    for (const chunk of barsToCsv(MARKET.slice(0, 12))) digest.update(chunk)
+    expect(digest.digest('hex')).toBe('097512fb797c21f5663cde6635e7c088a56e4b5e3ee2071a402182fda314159c')
+  })
+
+  it('are the same for the same seed, whatever the count, the first number or the way they are asked for', () => {
+    const { facts } = simulatedTicker(7, optionsOf())
+    expect(simulatedTicker(7, optionsOf({ count: 500 })).facts).toEqual(facts)
+    expect([...simulatedTickers(optionsOf({ count: 2, first: 6 }))][1]!.facts).toEqual(facts)
+    expect(simulatedTicker(7, optionsOf({ seed: 2 })).facts).not.toEqual(facts)
+  })
+
+  it('share no report, rating or trade with another ticker or a neighbouring seed', () => {
+    const all = [1, 2, 3].flatMap(seed => [...simulatedTickers(optionsOf({ seed, count: 20 }))])
+    for (const kind of ['reports', 'ratings', 'insiders'] as const)
+      expect(new Set(all.map(ticker => JSON.stringify(recordsOf(ticker, kind)))).size, kind).toBe(60)
+  })
+
+  it('are by the end of a shorter run what the longer run knew by that day', () => {
+    const long = simulatedTicker(4, optionsOf({ bars: 600 }))
+    for (const bars of [1, 2, 40, 137, 300, 481, 599]) {
+      const last = long.bars.days[bars - 1]!
+      const short = simulatedTicker(4, optionsOf({ bars, end: last }))
+      expect(short.bars.days[0]).toBe(long.bars.days[0])
+      for (const kind of dated(short)) expect(recordsOf(short, kind), kind).toEqual(knownBy(last, long, kind))
+    }
+  })
+
+  it('come in the order in which they became known, none after the last bar', () => {
+    for (const ticker of MARKET) {
+      for (const kind of dated(ticker)) {
+        const known = recordsOf(ticker, kind).map(knownOf)
+        expect(known, `${ticker.ticker} ${kind}`).toEqual(known.toSorted((a, b) => a - b))
+        expect(known.at(-1)).toBeLessThanOrEqual(ticker.bars.days.at(-1)!)
+      }
+    }
+  })
+
+  it('fall on weekdays', () => {
+    const days = MARKET.flatMap(ticker => dated(ticker).flatMap(kind => recordsOf(ticker, kind).map(knownOf)))
+    expect(days.every(day => Number.isInteger(day) && weekdayOf(day) < 5)).toBe(true)
+  })
+
+  it('are one record of a security, with 8 companies a sector and all 11 sectors in 88', () => {
+    const securities = MARKET.map(ticker => recordsOf(ticker, 'securities'))
+    expect(securities.every(records => records.length === 1)).toBe(true)
+    expect(securities[0]![0]).toMatchObject({ name: 'Simulated Company 1', asset_class: 'stock' })
+    const sectors = securities.map(([security]) => security!.sector)
+    expect(new Set(sectors.slice(0, 8)).size).toBe(1)
+    expect(new Set(sectors).size).toBe(11)
+    const caps = securities.map(([security]) => security!.market_cap!)
+    expect(quantile(caps, 0.5)).toBeGreaterThan(1e9)
+    expect(quantile(caps, 0.5)).toBeLessThan(1e11)
+  })
+
+  it('are those of a coin, its kind alone, when it trades on seven days', () => {
+    const { ticker, facts } = simulatedTicker(12, optionsOf({ sevenDays: true }))
+    const coin = { name: 'Simulated Coin 12', sector: null, asset_class: 'crypto', market_cap: null }
+    expect(facts).toEqual([{ ticker, kind: 'securities', records: [coin] }])
+  })
+})
+
+describe('simulated reports', () => {
+  it('start eight quarters and more before the first bar, one every quarter, three to six weeks after its end', () => {
+    for (const ticker of MARKET) {
+      const reports = firstVersions(ticker)
+      expect(reports.filter(report => report.known < ticker.bars.days[0]!).length).toBeGreaterThanOrEqual(8)
+      for (const [i, { period_end, known, session }] of reports.entries()) {
+        expect(formatDay(period_end + 1)).toMatch(/-01$/)
+        expect(known - period_end).toBeGreaterThanOrEqual(20)
+        expect(known - period_end).toBeLessThanOrEqual(43)
+        expect(['pre', 'post']).toContain(session)
+        if (i > 0) expect(Math.abs(period_end - reports[i - 1]!.period_end - 91)).toBeLessThanOrEqual(2)
+      }
+    }
+  })
+
+  it('are restated now and then, later and with other figures', () => {
+    const versions = MARKET.flatMap(ticker => {
+      const first = new Map(firstVersions(ticker).map(report => [report.period_end, report]))
+      return recordsOf(ticker, 'reports').flatMap(report => {
+        const before = first.get(report.period_end)!
+        return before === report ? [] : [{ before, report }]
+      })
+    })
+    expect(versions.length).toBeGreaterThan(20)
+    for (const { before, report } of versions) {
+      expect(report.known).toBeGreaterThan(before.known)
+      expect(report.revenue).not.toBe(before.revenue)
+    }
+  })
+
+  it('give a price of 8 to 40 times the earnings mostly', () => {
+    const ratios = MARKET.map(priceToEarnings)
+    const medians = ratios.map(own => quantile(own, 0.5))
+    expect(medians.filter(median => median >= 8 && median <= 40).length).toBeGreaterThan(0.85 * MARKET.length)
+    const all = ratios.flat()
+    expect(all.filter(ratio => ratio >= 8 && ratio <= 40).length).toBeGreaterThan(0.75 * all.length)
+  })
+
+  it('have loss quarters in some companies, not in most', () => {
+    const losses = MARKET.map(ticker => firstVersions(ticker).filter(report => report.eps! < 0).length)
+    const companies = losses.filter(count => count > 0).length
+    expect(companies).toBeGreaterThan(0.1 * MARKET.length)
+    expect(companies).toBeLessThan(0.5 * MARKET.length)
+  })
+
+  it('have revenue that grows or shrinks by less than a half in most years', () => {
+    for (const ticker of MARKET) {
+      const reports = firstVersions(ticker)
+      const growth = reports.slice(4).map((report, i) => report.revenue! / reports[i]!.revenue! - 1)
+      expect(growth.filter(rate => Math.abs(rate) < 0.5).length).toBeGreaterThan(0.7 * growth.length)
+      expect(reports.every(report => report.book_value_ps! > 0 && report.revenue! > 0)).toBe(true)
+    }
+  })
+})
+
+describe('simulated earnings', () => {
+  const results = MARKET.flatMap(ticker => recordsOf(ticker, 'earnings'))
+  const surprises = results.map(result => surpriseOf(result))
+
+  it('are known with the report', () => {
+    for (const ticker of MARKET) {
+      const reported = firstVersions(ticker).map(({ known, session }) => ({ report_date: known, session }))
+      const own = recordsOf(ticker, 'earnings').map(({ report_date, session }) => ({ report_date, session }))
+      expect(own).toEqual(reported)
+    }
+  })
+
+  it('beat the estimate by a little mostly, with large surprises on both sides', () => {
+    expect(quantile(surprises, 0.5)).toBeGreaterThan(0.01)
+    expect(quantile(surprises, 0.5)).toBeLessThan(0.06)
+    const share = (is: (surprise: number) => boolean): number => surprises.filter(is).length / surprises.length
+    expect(share(s => s >= 0.15)).toBeGreaterThan(0.07)
+    expect(share(s => s <= -0.15)).toBeGreaterThan(0.02)
+    expect(share(s => s >= 0.02)).toBeGreaterThan(2 * share(s => s <= -0.02))
+  })
+
+  it('tell nothing about the prices that follow', () => {
+    const pairs = MARKET.flatMap(ticker => {
+      const { days, close } = ticker.bars
+      return recordsOf(ticker, 'earnings').flatMap(result => {
+        const bar = days.findIndex(day => day >= usableFrom({ known: result.report_date, session: result.session }))
+        if (bar < 0 || bar + 10 >= days.length || result.report_date < days[0]!) return []
+        return [[Math.sign(surpriseOf(result)), Math.log(close[bar + 10]! / close[bar]!)] as const]
+      })
+    })
+    expect(pairs.length).toBeGreaterThan(1500)
+    expect(Math.abs(correlation(pairs))).toBeLessThan(0.08)
+  })
+})
+
+describe('the simulated schedule', () => {
+  it('announces every report weeks ahead, and moves some', () => {
+    let moved = 0
+    for (const ticker of MARKET) {
+      const schedule = recordsOf(ticker, 'schedule')
+      for (const { known } of firstVersions(ticker)) {
+        const announced = schedule.filter(record => record.known < known && Math.abs(record.expected_date - known) < 20)
+        expect(announced.at(-1)?.expected_date, `${ticker.ticker} ${formatDay(known)}`).toBe(known)
+        expect(known - announced[0]!.known).toBeGreaterThanOrEqual(30)
+        expect(announced.every(record => record.expected_date > record.known)).toBe(true)
+        if (announced.length > 1) moved++
+      }
+    }
+    expect(moved).toBeGreaterThan(100)
+    expect(moved).toBeLessThan(MARKET.length * 10)
+  })
+
+  it('knows of reports after the last bar', () => {
+    const ahead = MARKET.filter(ticker => recordsOf(ticker, 'schedule').some(record => record.expected_date > END))
+    expect(ahead.length).toBeGreaterThan(0.5 * MARKET.length)
+  })
+})
+
+describe('simulated ratings', () => {
+  it('are whole counts of a few analysts that change every few weeks, from well before the first bar', () => {
+    for (const ticker of MARKET) {
+      const ratings = recordsOf(ticker, 'ratings')
+      expect(ratings[0]!.known).toBeLessThan(ticker.bars.days[0]! - 90)
+      expect(ratings.length).toBeGreaterThan(15)
+      expect(new Set(ratings.map(({ known }) => known)).size).toBe(ratings.length)
+      for (const { strong_buy, buy, hold, sell, strong_sell } of ratings) {
+        const counts = [strong_buy, buy, hold, sell, strong_sell]
+        expect(counts.every(count => Number.isInteger(count) && count >= 0)).toBe(true)
+        expect(sum(counts)).toBeLessThanOrEqual(40)
+      }
+    }
+  })
+})
+
+describe('simulated insider trades', () => {
+  const trades = MARKET.flatMap(ticker => recordsOf(ticker, 'insiders'))
+
+  it('are sales more often than purchases, at prices of their time', () => {
+    const sales = trades.filter(({ side }) => side === 'sell').length
+    expect(sales).toBeGreaterThan(trades.length / 2)
+    expect(sales).toBeLessThan(0.85 * trades.length)
+    for (const ticker of MARKET) {
+      const { days, close } = ticker.bars
+      for (const { known, shares, value } of recordsOf(ticker, 'insiders')) {
+        expect(Number.isInteger(shares) && shares > 0).toBe(true)
+        const bar = days.indexOf(known)
+        if (bar < 2) continue
+        const near = close.slice(Math.max(0, bar - 4), bar + 1)
+        expect(value! / shares).toBeGreaterThan(Math.min(...near) - 0.1)
+        expect(value! / shares).toBeLessThan(Math.max(...near) + 0.1)
+      }
+    }
+  })
+
+  it('come in clusters, with quiet quarters between', () => {
+    const gaps = MARKET.flatMap(ticker => {
+      const known = recordsOf(ticker, 'insiders').map(trade => trade.known)
+      return known.slice(1).map((day, i) => day - known[i]!)
+    })
+    expect(gaps.filter(gap => gap <= 7).length).toBeGreaterThan(gaps.length / 2)
+    expect(gaps.filter(gap => gap > 90).length).toBeGreaterThan(MARKET.length)
+  })
+})
+
+describe('the fundamental fields of eight simulated tickers', () => {
+  const members = MARKET.slice(0, 8).map(ticker => ({
+    ticker: ticker.ticker,
+    series: ticker.bars,
+    facts: factsOf(ticker),
+  }))
+  const sector = new Sector(members)
+  const panels = members.map(({ ticker, series, facts }) => new Panel(series, facts, sector.seenFrom(ticker)))
+
+  for (const field of FUNDAMENTAL_FIELDS) {
+    it(`have events of ${field.name} on most of them, and most of its bands`, () => {
+      const codes = panels.map(panel => field.classify(panel))
+      const events = codes.map(column => transitions(column).bars.length)
+      expect(events.filter(count => count > 0).length, events.join(' ')).toBeGreaterThanOrEqual(6)
+      expect(sum(events)).toBeGreaterThanOrEqual(24)
+      const shares = bandShares(codes, field.bands.length)
+      // The ends of the analysts' scale are as rare as they are in life.
+      const seen = shares.filter(share => share > 0).length
+      expect(seen, shares.join(' ')).toBeGreaterThanOrEqual(field.name === 'analyst_consensus' ? 3 : field.bands.length)
+      expect(Math.max(...shares)).toBeLessThan(0.8)
+    })
+  }
+
+  it('are defined on nearly every bar, those with a rolling percentile from its least history on', () => {
+    for (const field of FUNDAMENTAL_FIELDS) {
+      for (const panel of panels) {
+        const column = field.classify(panel)
+        const undefinedBars = column.filter((code, t) => code === UNDEFINED && t >= field.warmUp(panel)).length
+        expect(undefinedBars, field.name).toBeLessThan(30)
+      }
+    }
+  })
+})
+
+describe('the text of simulated facts', () => {
+  it('has a header and a chunk for each ticker, whose rows read back as the records', () => {
+    const tickers = MARKET.slice(0, 3)
+    for (const kind of FACT_KINDS) {
+      const [header, ...chunks] = factsToCsv(
+        kind,
+        tickers.flatMap(({ facts }) => facts),
+      )
+      expect(header).toBe(`ticker,${FACT_COLUMNS[kind].map(({ name }) => name).join()}\n`)
+      const given = tickers.flatMap(({ facts }) => facts.filter(part => part.kind === kind))
+      expect(chunks.length).toBe(given.length)
+      expect(chunks.map(chunk => readBack(kind, chunk))).toEqual(given)
+    }
+  })
+
+  it('is read by the project as the same records, in the same order', async () => {
+    const facts = MARKET.slice(0, 3).flatMap(ticker => ticker.facts)
+    for (const kind of new Set(facts.map(part => part.kind))) {
+      const result = await readFile(written(`${kind}.csv`, [...factsToCsv(kind, facts)].join('')))
+      expect(result.holds === 'facts' && result.facts, kind).toEqual(facts.filter(part => part.kind === kind))
+    }
+  })
+
+  it('is made of the pieces that a writer of several files uses', () => {
+    const { facts } = MARKET[0]!
+    for (const part of facts)
+      expect(factHeader(part.kind) + factRows(part)).toBe([...factsToCsv(part.kind, facts)].join(''))
+  })
+
+  it('quotes a text with a comma or a quote, and leaves an unknown value empty', () => {
+    const records = [{ name: 'A "B", Inc.', sector: null, asset_class: null, market_cap: 5 }]
+    expect(factRows({ ticker: 'X', kind: 'securities', records })).toBe('X,,,5,"A ""B"", Inc."\n')
+  })
+})
+
+function dated({ facts }: SimulatedTicker): Exclude<FactKind, 'securities'>[] {
+  return facts.flatMap(({ kind }) => (kind === 'securities' ? [] : [kind]))
+}
+
+function knownOf(record: FactRecords[Exclude<FactKind, 'securities'>]): Day {
+  if ('known' in record) return record.known
+  return 'report_date' in record ? record.report_date : record.ex_date
+}
+
+function knownBy(day: Day, ticker: SimulatedTicker, kind: Exclude<FactKind, 'securities'>): unknown[] {
+  return recordsOf(ticker, kind).filter(record => knownOf(record) <= day)
+}
+
+function firstVersions(ticker: SimulatedTicker): FactRecords['reports'][] {
+  const seen = new Set<Day>()
+  return recordsOf(ticker, 'reports').filter(({ period_end }) => !seen.has(period_end) && seen.add(period_end))
+}
+
+function factsOf({ facts }: SimulatedTicker): Facts {
+  const kinds = facts.filter(({ kind }) => kind !== 'securities').map(({ kind, records }) => [kind, records])
+  return { ...NO_FACTS, ...Object.fromEntries(kinds) }
+}
+
+/** Of all defined bars, the share in each band. */
+function bandShares(columns: readonly Uint8Array[], bands: number): number[] {
+  const counts = Array.from({ length: bands }, (_, band) =>
+    sum(columns.map(codes => codes.filter(code => code === band).length)),
+  )
+  return counts.map(count => count / sum(counts))
+}
+
+/** Close over the earnings of the last four reports of each bar on which those are positive. */
+function priceToEarnings(ticker: SimulatedTicker): number[] {
+  const reports = firstVersions(ticker)
+  return Array.from(ticker.bars.days).flatMap((day, i) => {
+    const eps = sum(
+      reports
+        .filter(report => report.known < day)
+        .slice(-4)
+        .map(report => report.eps!),
+    )
+    return eps > 0 ? [ticker.bars.close[i]! / eps] : []
+  })
+}
+
+function surpriseOf({ eps_estimate, eps_actual }: FactRecords['earnings']): number {
+  return (eps_actual! - eps_estimate!) / Math.max(Math.abs(eps_estimate!), 0.01)
+}
+
+/** Reads a chunk as its documentation says, without the project's own reader. */
+function readBack(kind: FactKind, chunk: string): TickerFacts {
+  const rows = chunk
+    .trimEnd()
+    .split('\n')
+    .map(line => line.split(','))
+  const records = rows.map(([, ...cells]) =>
+    Object.fromEntries(FACT_COLUMNS[kind].map(({ name, holds }, i) => [name, parsed(cells[i]!, holds)])),
+  )
+  return { ticker: rows[0]![0]!, kind, records: records as unknown as FactRecords[FactKind][] }
+}
+
+function parsed(text: string, holds: string): string | number | null {
+  if (text === '') return null
+  if (holds === 'date') return parseDay(text)
+  return ['number', 'count', 'positive'].includes(holds) ? Number(text) : text
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+function quantile(values: readonly number[], p: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * p)]!
+}
+
+function correlation(pairs: readonly (readonly [number, number])[]): number {
+  const [mx, my] = [0, 1].map(side => sum(pairs.map(pair => pair[side]!)) / pairs.length) as [number, number]
+  const moment = (of: (dx: number, dy: number) => number): number => sum(pairs.map(([x, y]) => of(x - mx, y - my)))
+  return moment((dx, dy) => dx * dy) / Math.sqrt(moment(dx => dx * dx) * moment((_, dy) => dy * dy))
+}
