@@ -1,5 +1,11 @@
-// The sample that answers while a user has no database: data/bars, imported as anyone would.
+// The sample that answers while a user has no database: data/bars, imported as anyone would, and a sector of simulated
+// companies, because nobody's facts are free enough to be bundled.
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
+
+const BANDS = fileURLToPath(new URL('../bin/bands.js', import.meta.url))
+const SIMULATED = ['simulate', '8', '--seed', '1', '--bars', '1260', '--end', '2018-05-11', '--load', '--quiet']
 
 export async function makeSample(path) {
   const { default: library } = await import('../dist/index.js')
@@ -12,6 +18,7 @@ export async function makeSample(path) {
   for await (const { tickers } of importer.import(inputs))
     if (tickers.length !== 1) throw new Error('a sample file has not one ticker')
   await importer.close()
+  execFileSync(process.execPath, [BANDS, ...SIMULATED, '--db', path])
   // Without WAL it can be read where nothing may be written beside it.
   const db = new Database(path)
   db.pragma('journal_mode = DELETE')

@@ -17,15 +17,27 @@ export {
   StorageError,
   TierRestricted,
 } from './errors.js'
-export { FIELDS, type Field } from './fields/index.js'
+export type { Field } from './fields/field.js'
+export { FIELDS } from './fields/index.js'
 export { type BandsClient, type BandsOptions, openBands } from './library.js'
 export type { Explanation } from './local/explain.js'
 export type { ExportFilter } from './local/export.js'
+export type { KnownFact, KnownFacts } from './local/facts.js'
 export type { Importer } from './local/import.js'
-export type { FileReport, ImportOptions, ImportProgress, SourcedBars, TickerReport } from './local/import-report.js'
+export type {
+  BarsReport,
+  FactsReport,
+  FileReport,
+  ImportOptions,
+  ImportProgress,
+  SheetReport,
+  SourcedBars,
+  TickerReport,
+} from './local/import-report.js'
 export type { Status } from './local/status.js'
 export type { Aftermath, BandEvent, Baseline, EventHistory, EventsPage, HistoricEvent } from './model/event.js'
 export type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
+export type { FactKind, FactRecords } from './model/facts.js'
 export type { EventsParams, HistoryParams, PoolParams } from './model/query.js'
 export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/record.js'
 export type { Adjustment, AssetClass, Series } from './model/series.js'

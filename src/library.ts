@@ -1,13 +1,16 @@
-import { FIELDS, type Field, fieldNamed, TECHNICAL_FIELDS } from './fields/index.js'
+import type { Field } from './fields/field.js'
+import { FIELDS, fieldNamed } from './fields/index.js'
 import { type Explanation, explain } from './local/explain.js'
 import { type ExportFilter, exportBars, exportEvents } from './local/export.js'
 import { exportSeries } from './local/export-series.js'
+import { facts, type KnownFacts } from './local/facts.js'
 import type { Local } from './local/index.js'
 import { type Status, status } from './local/status.js'
 import type { EventHistory, EventsPage } from './model/event.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
+import { FACT_KINDS, type FactKind } from './model/facts.js'
 import type { EventsParams, HistoryParams, PoolParams } from './model/query.js'
-import type { Tier } from './model/tier.js'
+import { reaches, type Tier } from './model/tier.js'
 import { openLocal } from './open.js'
 import { parseEvents, parseHistory, parsePool } from './query/parse.js'
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './query/values.js'
@@ -79,7 +82,7 @@ export class BandsClient {
     return transitionsOf(this.#local, query, bandsOf(query.field))
   }
 
-  /** The present band of fields, since when, and how long such stays last; all technical fields unless some are named. */
+  /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
   async now({
     tickers,
     fields,
@@ -89,7 +92,7 @@ export class BandsClient {
     fields?: readonly string[]
     timeframe?: string
   }): Promise<Now> {
-    const names = fields?.map(name => fieldValue('field', name).name) ?? TECHNICAL_FIELDS.map(field => field.name)
+    const names = fields?.map(name => fieldValue('field', name).name) ?? this.#grantedFields()
     return now(this.#local, {
       tickers: normalized(tickers),
       fields: names,
@@ -147,8 +150,19 @@ export class BandsClient {
     return status(this.#local.cache)
   }
 
+  /** What is known of a ticker beside its bars, since when, and from which file; all kinds unless one is given. */
+  async facts({ ticker, kind }: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
+    const name = tickerValue('ticker', ticker)
+    if (kind === undefined) return facts(this.#local.cache, { ticker: name })
+    return facts(this.#local.cache, { ticker: name, kind: wordValue('kind', kind, FACT_KINDS) })
+  }
+
   async close(): Promise<void> {
     await this.#local.close()
+  }
+
+  #grantedFields(): string[] {
+    return FIELDS.filter(field => reaches(this.#local.cache.tier, field.tier)).map(field => field.name)
   }
 }
 

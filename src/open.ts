@@ -57,11 +57,11 @@ export async function openImporter({
   wait = false,
   ...choice
 }: DatabaseChoice & { wait?: boolean } = {}): Promise<Importer> {
-  const { readBars } = await import('./feeds/read.js')
+  const { readFile } = await import('./feeds/read.js')
   const store = openSqlite(databasePath(choice), { readonly: false })
   try {
     const writer = { pid: process.pid, host: hostname(), started: new Date().toISOString() }
-    return await Importer.begin(store, readBars, writer, { wait })
+    return await Importer.begin(store, readFile, writer, { wait })
   } catch (error) {
     await store.close()
     throw error

@@ -62,11 +62,16 @@ async function typed(command: string): Promise<string> {
     onStop: () => () => {},
   }
   await main(wordsOf(command), world)
-  return seen
+  return erased(seen)
     .replaceAll(HOME, '/home/you')
     .replace(/imported \d{4}-\d\d-\d\d/g, 'imported 2026-11-21')
     .replace(/[^\n\S]+$/gm, '')
     .trimEnd()
+}
+
+/** Without the progress that a slow machine shows for a moment and takes away again. */
+function erased(seen: string): string {
+  return seen.replace(new RegExp(`\\r[^\\r]*?${String.fromCharCode(27)}\\[K`, 'g'), '')
 }
 
 /** Words of a command line in which only single quotes are special. */

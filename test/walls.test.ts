@@ -68,6 +68,8 @@ const PACKAGES: Record<string, string> = {
   tinyglobby: 'feeds',
   yauzl: 'feeds',
   zod: 'feeds',
+  'fast-xml-parser': 'feeds',
+  'stream-json': 'feeds',
   'hyparquet-writer': 'export',
 }
 

@@ -11,9 +11,9 @@ export const TOP_HELP = `bands: when did a stock change band, and what followed?
   bands tally AAPL rsi_zone --band oversold        count what followed
   bands events AAPL rsi_zone --json | jq '.events[0]'
 
-Ask       events  tally  now  transitions  explain  show  export
-Data      import  simulate  tickers  status  verify  rebuild  remove
-Find out  fields  doctor  demo
+Ask       events  tally  now  transitions  explain  show  facts  export
+Data      import  import-facts  simulate  verify  rebuild  remove
+Find out  fields  tickers  status  doctor  demo
 
 Options of every command
   --json | --ndjson | --csv     machine output    --tier free|plus|pro

@@ -1,5 +1,5 @@
 import type { ImportOptions } from '../local/import-report.js'
-import { wordValue } from '../query/values.js'
+import { dayValue, wordValue } from '../query/values.js'
 import type { Context } from './context.js'
 import type { Given } from './given.js'
 import { bytes } from './render/amounts.js'
@@ -15,16 +15,19 @@ export function importOptions(context: Context, given: Given): ImportOptions {
   }).filter(([, value]) => value !== undefined)
   const ticker = given.text('ticker')
   const prices = given.text('prices')
+  const known = given.text('known')
   return {
     ...(ticker === undefined ? {} : { ticker }),
     ...(prices === undefined ? {} : { prices: wordValue('prices', prices, ['adjusted', 'raw'] as const) }),
+    ...(known === undefined ? {} : { known: dayValue('known', known) }),
     skipBadRows: given.flag('skip-bad-rows'),
     replace: given.flag('replace'),
     hints: Object.fromEntries(hints),
     ...(given.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
     onProgress: ({ file, stage, done, of, rows }) =>
       context.step(() => {
-        const far = stage === 'reading' ? bytes(done, of) : `${done}/${of ?? '?'} tickers`
+        const units = stage === 'comparing' ? 'sectors' : 'tickers'
+        const far = stage === 'reading' ? bytes(done, of) : `${done}/${of ?? '?'} ${units}`
         return `${stage}  ${file}  ${far}  ${rows.toLocaleString('en-US')} rows`
       }),
   }

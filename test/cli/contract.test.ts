@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE } from '../../src/cli/catalogue.js'
 import { TOP_HELP } from '../../src/cli/help.js'
@@ -9,7 +10,10 @@ const folder = scratch()
 const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
   typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
 
+const FACTS = folder.file('earnings.csv')
+
 beforeAll(async () => {
+  writeFileSync(FACTS, 'ticker,report_date,session,eps_estimate,eps_actual\nABC,2018-02-01,post,1.00,1.25\n')
   await ask(`import ${BARS}`)
 })
 afterAll(folder.remove)
@@ -24,6 +28,8 @@ const LINES: Readonly<Record<string, string>> = {
   show: 'show AAPL rsi_zone',
   export: 'export events --ticker AAPL --field rsi_zone --timeframe weekly',
   import: `import ${BARS}`,
+  'import-facts': `import-facts ${FACTS}`,
+  facts: 'facts ABC',
   simulate: 'simulate 2 --bars 20',
   tickers: 'tickers',
   status: 'status',
@@ -54,7 +60,8 @@ describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', 
     expect(ran.out.endsWith('\n')).toBe(true)
     if (name === 'remove') await ask('simulate 1 --bars 20 --load')
     const before = await ask(`--json ${line}`)
-    if (!['import', 'status', 'doctor', 'tickers', 'rebuild'].includes(name)) expect(before.out).toBe(ran.out)
+    if (!['import', 'import-facts', 'facts', 'status', 'doctor', 'tickers', 'rebuild'].includes(name))
+      expect(before.out).toBe(ran.out)
   })
 
   test.each([

@@ -102,7 +102,7 @@ describe('bands events', () => {
   test('says why no event can be there', async () => {
     const why = async (words: string): Promise<string> => (await ask(`events AAPL ${words}`)).err
     expect(await why('valuation_zone')).toBe(
-      'No event: valuation_zone stands on dated facts, and none are loaded for AAPL.\n',
+      'No event: valuation_zone stands on dated facts, and none are loaded for AAPL; bands import-facts FILE loads them.\n',
     )
     expect(await why('rsi_zone --as-of 2010-01-01')).toContain('the bars of AAPL begin on 2013-05-13, after 2010-01-01')
     expect(await why('rsi_zone --timeframe weekly --as-of 2013-06-01')).toContain(
@@ -150,7 +150,7 @@ describe('the sample', () => {
     const ran = await typed('events AAPL rsi_zone --band oversold --json', { env: { HOME: folder.file('nobody') } })
     expect(ran.code).toBe(0)
     expect(JSON.parse(ran.out).total_occurrences).toBe(10)
-    expect(ran.err).toBe('sample data, 2 tickers to 2018-05-11; load your own: bands import FILE.csv\n')
+    expect(ran.err).toBe('sample data, 10 tickers to 2018-05-11; load your own: bands import FILE.csv\n')
   })
 
   test('answers the demo even when there is a database', async () => {

@@ -59,11 +59,13 @@ describe('bands tally', () => {
 })
 
 test('studies without an event say why on stderr, and say it once', async () => {
-  const facts = 'valuation_zone stands on dated facts, and none are loaded'
+  const facts = 'valuation_zone stands on dated facts, and none'
+  const alone = `${facts} are loaded for AAPL; bands import-facts FILE loads them`
+  const both = `${facts} that count are loaded for any of the 2 tickers`
   for (const question of ['tally AAPL', 'transitions AAPL', 'show AAPL'])
-    expect((await ask(`${question} valuation_zone`)).err).toBe(`No event: ${facts} for AAPL.\n`)
-  expect((await ask('tally AAPL,GSPC valuation_zone')).err).toBe(`No event: ${facts}.\n`)
-  expect((await ask('now --field valuation_zone')).err).toBe(`${facts}.\n`)
+    expect((await ask(`${question} valuation_zone`)).err).toBe(`No event: ${alone}.\n`)
+  expect((await ask('tally AAPL,GSPC valuation_zone')).err).toBe(`No event: ${both}.\n`)
+  expect((await ask('now --field valuation_zone')).err).toBe(`${both}.\n`)
   expect((await ask('now --field valuation_zone -q')).err).toBe('')
   const { out } = await ask('tally AAPL valuation_zone', { terminal: 80 })
   expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events in 5y   as of 2018-05-11\n')
@@ -87,9 +89,11 @@ describe('a database without tickers', () => {
 })
 
 describe('bands now', () => {
-  test('tells the present band of the nine technical fields of every ticker', async () => {
+  test('tells the present band of every field of every ticker, and shows people those with a band', async () => {
     const states = await rows('now')
-    expect(states).toHaveLength(18)
+    expect(states).toHaveLength(42)
+    expect(await rows('now --tier free')).toHaveLength(18)
+    expect(await table('now')).not.toContain('valuation_zone')
     expect(states[0]).toMatchObject({
       ticker: 'AAPL',
       field: 'rsi_zone',
@@ -143,7 +147,9 @@ describe('bands explain', () => {
 
   test('says why there is no band', async () => {
     expect(await table('explain AAPL rsi_zone 2013-05-15')).toContain('no band (warm-up')
-    expect(await table('explain AAPL valuation_zone')).toContain('none are loaded for this ticker')
+    expect(await table('explain AAPL valuation_zone')).toContain(
+      'no band (undefined on this bar: facts (none are known of this ticker))',
+    )
     expect((await ask('explain AAPL rsi_zone 2000-01-01')).code).toBe(2)
   })
 })

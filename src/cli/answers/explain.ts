@@ -66,7 +66,7 @@ function bandLine({ band, undefined_because, in_force, entered, bars_in_force, i
 function readings({ readings: figures }: Explanation): Block {
   return {
     table: {
-      columns: [{ title: 'FIGURE' }, { title: 'VALUE', align: 'right' }, { title: 'NOTE', spare: 1 }],
+      columns: [{ title: 'FIGURE' }, { title: 'VALUE', align: 'right' }, { title: 'NOTE', spare: 1, wraps: true }],
       rows: figures.map(({ name, value, note }) => [name, value === null ? 'undefined' : figure(value), note ?? '']),
     },
   }
@@ -74,7 +74,7 @@ function readings({ readings: figures }: Explanation): Block {
 
 function historyLines({ bars_before, history_from, warm_up, initial, band }: Explanation): string[] {
   const lines = [`${whole(bars_before)} bars of history before this one, from ${history_from} on.`]
-  if (warm_up !== null && warm_up.first_date !== null)
+  if (warm_up.bars > 0 && warm_up.first_date !== null)
     lines.push(`The field needs ${whole(warm_up.bars)} bars first; it can have a band from ${warm_up.first_date} on.`)
   if (initial && band !== null) lines.push('No event: a first band is entered by no transition.')
   return lines

@@ -1,9 +1,10 @@
 import type { BadData } from '../../errors.js'
-import type { FileReport } from '../../local/import-report.js'
+import type { BarsReport, FileReport } from '../../local/import-report.js'
 import type { Answer } from '../output.js'
 import { count, whole } from '../render/amounts.js'
 import type { Row } from '../render/records.js'
 import type { Block, Table } from '../render/table.js'
+import { factsDocument, factsRows, factsTable, remarkLines } from './import-facts.js'
 
 interface Imported {
   report: FileReport
@@ -41,39 +42,56 @@ function answerOf(files: readonly Imported[], refused: readonly BadData[]): Answ
       files: files.map(document),
       refused: refused.map(({ message, place }) => ({ ...place, message })),
     }),
-    columns: ['file', 'format', 'ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last', 'note'],
+    columns: [
+      ...['file', 'format', 'ticker', 'prices', 'kind', 'added', 'replaced', 'unchanged', 'bars', 'records'],
+      ...['first', 'last', 'note'],
+    ],
     rows: () => files.flatMap(rows),
     blocks: () => files.map(block),
   }
 }
 
 function document({ report, rejects }: Imported): Row {
-  const { file, format, dialect, header, rows, adjustmentNote, tickers, rejected, warnings } = report
-  return { file, format, dialect, header, rows, adjustment: adjustmentNote, tickers, rejected, rejects, warnings }
+  if (report.holds === 'facts') return { ...factsDocument(report), rejects }
+  const { holds, file, format, dialect, header, rows, adjustmentNote, tickers, rejected, warnings } = report
+  return {
+    holds,
+    file,
+    format,
+    dialect,
+    header,
+    rows,
+    adjustment: adjustmentNote,
+    tickers,
+    rejected,
+    rejects,
+    warnings,
+  }
 }
 
 function rows({ report }: Imported): Row[] {
+  if (report.holds === 'facts') return factsRows(report)
   const { file, format } = report
   return report.tickers.map(ticker => ({ file, format, ...ticker }))
 }
 
 function block({ report, rejects }: Imported): Block {
-  const { file, format, dialect, rows, tickers, adjustmentNote } = report
+  const { file, format, dialect, rows } = report
+  const read = Object.entries(dialect)
+    .map(([what, value]) => `${what} ${value}`)
+    .join(', ')
+  const told =
+    report.holds === 'facts'
+      ? remarkLines(report)
+      : [...report.tickers.flatMap(ticker => ticker.note ?? []), ...warningLines(report)]
   return {
-    title: [file, format, count(rows, 'row'), adjustmentNote],
-    table: tickerTable(report),
-    notes: [
-      Object.entries(dialect)
-        .map(([what, value]) => `${what} ${value}`)
-        .join(', '),
-      ...tickers.flatMap(ticker => ticker.note ?? []),
-      ...warningLines(report),
-      ...rejectLines(report, rejects),
-    ],
+    title: [file, format, count(rows, 'row'), ...(report.holds === 'facts' ? [] : [report.adjustmentNote])],
+    table: report.holds === 'facts' ? factsTable(report) : tickerTable(report),
+    notes: [read, ...told, ...rejectLines(report, rejects)],
   }
 }
 
-function tickerTable({ tickers }: FileReport): Table {
+function tickerTable({ tickers }: BarsReport): Table {
   const sum = (key: 'added' | 'replaced' | 'unchanged' | 'bars'): number =>
     tickers.reduce((total, ticker) => total + ticker[key], 0)
   const all = {
@@ -111,7 +129,7 @@ function tickerTable({ tickers }: FileReport): Table {
   }
 }
 
-function warningLines({ warnings }: FileReport): string[] {
+function warningLines({ warnings }: BarsReport): string[] {
   return warnings.map(({ kind, count: found, first: [first] }) => {
     const where = first === undefined ? '' : `, first at ${first.place}: ${first.ticker} ${first.date} ${first.detail}`
     return `warning: ${kind.replaceAll('_', ' ')} ${found === 1 ? 'once' : `${whole(found)} times`}${where}`

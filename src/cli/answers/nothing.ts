@@ -1,5 +1,6 @@
 import { NotFound } from '../../errors.js'
-import { fieldNamed, isTechnical } from '../../fields/index.js'
+import { fieldNamed } from '../../fields/index.js'
+import { countedFacts } from '../../local/dossier.js'
 import { type Day, formatDay, parseDay } from '../../model/day.js'
 import type { EventHistory } from '../../model/event.js'
 import type { HistoryQuery } from '../../model/query.js'
@@ -12,7 +13,9 @@ export async function tellNothing(context: Context, query: HistoryQuery): Promis
   const { band: _band, context: _context, ...anything } = query
   const { cache } = await context.local()
   const history = await (await context.bands()).history(anything)
-  await context.notice(`No event: ${why(query, history, await cache.store.ticker(query.ticker))}`)
+  const lacking = await withoutFacts(context, query.ticker, query.field)
+  const entry = await cache.store.ticker(query.ticker)
+  await context.notice(`No event: ${lacking === null ? why(query, history, entry) : `${lacking}.`}`)
 }
 
 /** For a question about all tickers of a database that has none. */
@@ -20,9 +23,27 @@ export function nothingLoaded(context: Context): NotFound {
   return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
 }
 
-/** Of a field that stands on facts there is nothing as long as none are loaded; null for the others. */
-export function withoutFacts(field: string): string | null {
-  return isTechnical(fieldNamed(field)!) ? null : `${field} stands on dated facts, and none are loaded`
+/** Why a field that stands on facts has no data for a ticker; null where it may have, and for the other fields. */
+export async function withoutFacts(context: Context, ticker: string, field: string): Promise<string | null> {
+  if (fieldNamed(field)!.needs === 'bars') return null
+  const { store } = (await context.local()).cache
+  if (countedFacts(await store.sheets(ticker)) !== null) return null
+  const assetClass = (await store.ticker(ticker))?.assetClass ?? null
+  if (assetClass !== null && assetClass !== 'stock')
+    return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
+  return `${field} stands on dated facts, and none are loaded for ${ticker}; bands import-facts FILE loads them`
+}
+
+/** The same of several tickers: null as soon as one of them may have data. */
+export async function allWithoutFacts(
+  context: Context,
+  tickers: readonly string[],
+  field: string,
+): Promise<string | null> {
+  const [only = '', second] = tickers
+  if (second === undefined) return withoutFacts(context, only, field)
+  for (const ticker of tickers) if ((await withoutFacts(context, ticker, field)) === null) return null
+  return `${field} stands on dated facts, and none that count are loaded for any of the ${tickers.length} tickers`
 }
 
 /** The dates that were looked at, and what there was instead. */
@@ -54,8 +75,6 @@ function noBand(
   { as_of }: EventHistory,
   entry: TickerEntry | null,
 ): string {
-  const facts = withoutFacts(field)
-  if (facts !== null) return `${facts} for ${ticker}.`
   const first = entry === null ? null : formatDay(entry.first)
   if (first !== null && first > as_of) return `the bars of ${ticker} begin on ${first}, after ${as_of}.`
   const words = `${ticker} ${field}${timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`}`

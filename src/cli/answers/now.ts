@@ -4,8 +4,11 @@ import { count, whole } from '../render/amounts.js'
 import type { Screen } from '../render/layout.js'
 import type { Block, Cell } from '../render/table.js'
 
-/** Where every field stands, since when, and how long such stays lasted. */
-export function nowAnswer(found: Now): Answer {
+/**
+ * Where every field stands, since when, and how long such stays lasted.
+ * @param unknown whether people are shown fields without a band, too
+ */
+export function nowAnswer(found: Now, { unknown }: { unknown: boolean }): Answer {
   return {
     document: () => found,
     columns: [
@@ -16,8 +19,14 @@ export function nowAnswer(found: Now): Answer {
       const { timeframe, as_of } = found
       return found.states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
     },
-    blocks: screen => [block(found, screen)],
+    blocks: screen => [block(unknown ? found : seen(found), screen)],
   }
+}
+
+/** The states with a band; all where there is none. */
+function seen(found: Now): Now {
+  const states = found.states.filter(state => state.band !== null)
+  return states.length === 0 ? found : { ...found, states }
 }
 
 function block({ timeframe, as_of, query_range, states }: Now, { words }: Screen): Block {

@@ -1,34 +1,53 @@
 import { barsToCsv, type SimulatedTicker, type SimulateOptions, simulatedTickers } from '../../feeds/simulate.js'
-import type { SourcedBars } from '../../local/import-report.js'
+import type { ImportOptions, SourcedBars } from '../../local/import-report.js'
 import { formatDay } from '../../model/day.js'
 import type { Context } from '../context.js'
+import { FactFiles } from '../fact-files.js'
 import { count } from '../render/amounts.js'
 import type { Row } from '../render/records.js'
 
-/** Prints simulated bars, ticker by ticker, never all at once. */
-export async function writeSimulated(context: Context, options: SimulateOptions): Promise<void> {
+/** Prints simulated bars, ticker by ticker, never all at once; their facts go into the files of a folder. */
+export async function writeSimulated(context: Context, options: SimulateOptions, facts?: string): Promise<void> {
   let done = 0
-  const tickers = counted(simulatedTickers(options), () => context.step(() => `simulate  ${++done}/${options.count}`))
-  for (const chunk of chunks(tickers, context.format)) await context.out.write(chunk)
+  const files = facts === undefined ? null : new FactFiles(facts)
+  const tickers = counted(simulatedTickers(options), ticker => {
+    context.step(() => `simulate  ${++done}/${options.count}`)
+    files?.add(ticker.facts)
+  })
+  try {
+    for (const chunk of chunks(tickers, context.format)) await context.out.write(chunk)
+  } finally {
+    files?.close()
+  }
 }
 
 /** Puts them into the database. */
 export async function loadSimulated(context: Context, options: SimulateOptions, wait: boolean): Promise<void> {
   const importer = await context.importer({ wait, make: true })
   const source = `simulate --seed ${options.seed}`
+  const onProgress: ImportOptions['onProgress'] = ({ stage, done, of }) =>
+    context.step(() => `${stage}  ${done}/${of ?? '?'} ${stage === 'comparing' ? 'sectors' : 'tickers'}`)
+  // Facts first: then every field is derived when the bars come.
+  const facts = Array.from(simulatedTickers(options), ticker => ticker.facts).flat()
+  const sheets = await importer.putFacts(facts, { file: source, format: 'simulated' }, { onProgress })
   const sourced = function* (): Generator<SourcedBars> {
     for (const { ticker, bars } of simulatedTickers(options))
       yield { ticker, bars, prices: 'adjusted', source, format: 'simulated' }
   }
-  const reports = await importer.put(sourced(), {
-    onProgress: ({ done, of }) => context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
-  })
+  const reports = await importer.put(sourced(), { onProgress })
+  const records = sheets.reduce((sum, sheet) => sum + sheet.records, 0)
   const bars = reports.reduce((sum, report) => sum + report.bars, 0)
   await context.show({
-    document: () => ({ schema: 'bands.simulate/1', tickers: reports }),
+    document: () => ({ schema: 'bands.simulate/1', tickers: reports, facts: sheets }),
     columns: ['ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last'],
     rows: (): Row[] => reports.map(report => ({ ...report })),
-    blocks: () => [{ notes: [`loaded ${count(reports.length, 'simulated ticker')} with ${count(bars, 'bar')}`] }],
+    blocks: () => [
+      {
+        notes: [
+          `loaded ${count(reports.length, 'simulated ticker')} with ${count(bars, 'bar')} and ${count(records, 'fact')}`,
+        ],
+      },
+    ],
   })
 }
 
@@ -60,9 +79,9 @@ function barObjects({ ticker, bars }: SimulatedTicker): Row[] {
   }))
 }
 
-function* counted<T>(items: Iterable<T>, each: () => void): Generator<T> {
+function* counted<T>(items: Iterable<T>, each: (item: T) => void): Generator<T> {
   for (const item of items) {
-    each()
+    each(item)
     yield item
   }
 }

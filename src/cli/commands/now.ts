@@ -1,9 +1,10 @@
 import { InvalidParameter } from '../../errors.js'
-import { TECHNICAL_FIELDS } from '../../fields/index.js'
+import { FIELDS } from '../../fields/index.js'
 import { formatDay, parseDay } from '../../model/day.js'
+import { reaches } from '../../model/tier.js'
 import { fieldValue, timeframeValue } from '../../query/values.js'
 import { type Now, now } from '../../study/now.js'
-import { nothingLoaded, withoutFacts } from '../answers/nothing.js'
+import { allWithoutFacts, nothingLoaded } from '../answers/nothing.js'
 import { nowAnswer } from '../answers/now.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -13,7 +14,10 @@ import { watched } from '../watched.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
-  options: [['--field <FIELDS>', 'only these fields; the nine technical ones unless given', 'repeatable'], TIMEFRAME],
+  options: [
+    ['--field <FIELDS>', 'only these fields; all of the tier that have a band unless given', 'repeatable'],
+    TIMEFRAME,
+  ],
   examples: [
     'bands now AAPL',
     'bands now --field rsi_zone --timeframe weekly',
@@ -27,21 +31,34 @@ export const command: Command = {
     const tickers = named.length > 0 ? await namedTickers(named, context.world) : await bands.tickers()
     if (tickers === null) throw new InvalidParameter('TICKER is missing.', { param: 'ticker' })
     if (tickers.length === 0) throw nothingLoaded(context)
-    const chosen = fields.length > 0 ? fields : TECHNICAL_FIELDS.map(field => field.name)
+    const granted = FIELDS.filter(field => reaches(context.config.tier, field.tier)).map(field => field.name)
+    const chosen = fields.length > 0 ? fields : granted
     const found = await now(watched(bands, context, 'now'), { tickers, fields: chosen, timeframe })
-    await context.show(nowAnswer(found))
-    await tellLacks(context, found)
+    // Nobody asked for a line about each field that, say, a fund cannot have.
+    await context.show(nowAnswer(found, { unknown: fields.length > 0 }))
+    await tellLacks(context, fields, found)
+    await tellOld(context, found)
   },
 }
 
 /** Calendar days that holidays explain; a ticker that is older than that has no present to speak of. */
 const STALE = 10
 
-/** Which fields can have no band, and which tickers have stopped before the others. */
-async function tellLacks(context: Context, { states, as_of }: Now): Promise<void> {
+/** Which of the fields that were asked for can have no band. */
+async function tellLacks(context: Context, fields: readonly string[], { states }: Now): Promise<void> {
+  if (context.config.quiet) return
+  for (const field of new Set(fields)) {
+    const own = states.filter(state => state.field === field)
+    if (own.some(state => state.band !== null)) continue
+    const tickers = own.map(state => state.ticker)
+    const lack = await allWithoutFacts(context, tickers, field)
+    if (lack !== null) await context.notice(`${lack}.`)
+  }
+}
+
+/** Which tickers have stopped before the others. */
+async function tellOld(context: Context, { states, as_of }: Now): Promise<void> {
   if (context.config.quiet || as_of === null) return
-  const lacks = new Set(states.filter(state => state.band === null).map(state => withoutFacts(state.field)))
-  for (const lack of lacks) if (lack !== null) await context.notice(`${lack}.`)
   const asked = new Set(states.map(state => state.ticker))
   const limit = parseDay(as_of)! - STALE
   const old = (await (await context.local()).cache.store.tickers()).filter(

@@ -1,3 +1,4 @@
+import { InvalidParameter } from '../../errors.js'
 import type { SimulateOptions } from '../../feeds/simulate.js'
 import { dayOf } from '../../model/day.js'
 import { dayValue, integerValue } from '../../query/values.js'
@@ -11,17 +12,21 @@ export const command: Command = {
     ['--seed <N>', 'another world for another number; 1 unless given'],
     ['--end <DATE>', 'date of the last bar; 2025-12-31 unless given, so that the same words give the same bars'],
     ['--seven-days', 'trade at weekends too'],
-    ['--load', 'put them into the database instead of printing them'],
+    ['--facts <FOLDER>', 'write their reports, ratings, trades … into files of this folder, to be imported'],
+    ['--load', 'put them with their facts into the database instead of printing them'],
     ['--wait', 'with --load: wait while another process is writing'],
   ],
-  examples: ['bands simulate 3 --seed 7', 'bands simulate 100 --bars 2520 --load'],
+  examples: ['bands simulate 3 --seed 7', 'bands simulate 8 --facts facts', 'bands simulate 100 --bars 2520 --load'],
   outputs: ['csv', 'ndjson', 'json'],
-  notes: ['Simulated prices: an edge that is found in them is chance.'],
+  notes: ['Simulated prices and facts: an edge that is found in them is chance.'],
   async run(context, given) {
     const options = simulateOptions(given)
+    const facts = given.text('facts')
+    if (given.flag('load') && facts !== undefined)
+      throw new InvalidParameter('--facts writes files and --load loads without them; choose one.', { param: 'facts' })
     const { loadSimulated, writeSimulated } = await import('../answers/simulate.js')
     if (given.flag('load')) await loadSimulated(context, options, given.flag('wait'))
-    else await writeSimulated(context, options)
+    else await writeSimulated(context, options, facts)
   },
 }
 

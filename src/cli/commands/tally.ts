@@ -1,7 +1,7 @@
 import { fieldNamed } from '../../fields/index.js'
 import { type Tally, tally } from '../../study/tally.js'
 import { TALLY_GROUPINGS } from '../../study/tally-groups.js'
-import { tellNothing, withoutFacts } from '../answers/nothing.js'
+import { allWithoutFacts, tellNothing } from '../answers/nothing.js'
 import { tallyAnswer, tallyHints } from '../answers/tally.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -47,5 +47,6 @@ async function tellNothingOfMany(context: Context, { tickers, field, band, query
   if (context.config.quiet) return
   const what = band === null ? `changed its ${field}` : `became ${band}`
   const range = `in ${query_range} to ${as_of}, as it was asked for`
-  await context.notice(`No event: ${withoutFacts(field) ?? `none of ${tickers.length} tickers ${what} ${range}`}.`)
+  const lack = await allWithoutFacts(context, tickers, field)
+  await context.notice(`No event: ${lack ?? `none of ${tickers.length} tickers ${what} ${range}`}.`)
 }

@@ -46,21 +46,39 @@ async function blockParts({ title, table, drawing, notes = [] }: Block, screen: 
 
 async function tableText(whole: Table, screen: Screen): Promise<string> {
   if (screen.width === Number.POSITIVE_INFINITY) return text(plainTable(whole, screen.paint))
-  const { table, left } = fitted(whole, screen.width)
+  const { table, left } = fitted(wrapped(whole, screen), screen.width)
   const narrow = narrowed(table, screen)
   const lines = await terminalTable(narrow, screen.paint)
   if (left.length > 0) lines.push(...wrap(`no room for ${left.join(', ')}: --output csv has all`, screen.width))
   return text(lines)
 }
 
+/** Text of a last column that wraps, line by line in rows of their own. */
+function wrapped(table: Table, screen: Screen): Table {
+  const room = roomOfLast(table, screen)
+  if (table.columns.at(-1)?.wraps !== true || room < NARROWEST) return table
+  const rows = table.rows.flatMap(row => {
+    const before = row.slice(0, -1)
+    const [first = '', ...more] = wrap(textOf(row.at(-1)!), room)
+    return [[...before, first], ...more.map(line => [...before.map(() => ''), line])]
+  })
+  return { ...table, rows }
+}
+
+/** A column that wraps is worth its place from here on. */
+const NARROWEST = 24
+
+/** What the columns before leave to the last one. */
+function roomOfLast({ columns, rows }: Table, { width }: Screen): number {
+  const before = columns.slice(0, -1).map((column, i) => longest([column.title, ...rows.map(row => row[i]!)]))
+  return width - before.reduce((sum, taken) => sum + taken + 2, 0)
+}
+
 /** A last column of text that still does not fit is cut, with a mark; a number never is. */
 function narrowed(table: Table, screen: Screen): Table {
   const last = table.columns.length - 1
   if (table.columns[last]?.align === 'right') return table
-  const before = table.columns
-    .slice(0, -1)
-    .map((column, i) => longest([column.title, ...table.rows.map(row => row[i]!)]))
-  const room = screen.width - before.reduce((sum, width) => sum + width + 2, 0)
+  const room = roomOfLast(table, screen)
   const mark = screen.unicode ? '…' : '...'
   const cut = (cell: Cell): Cell => {
     const shown = textOf(cell)

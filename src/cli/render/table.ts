@@ -3,6 +3,8 @@ import type { Paint } from './paint.js'
 export interface Column {
   title: string
   align?: 'right'
+  /** Of a last column: text that does not fit goes on in lines below. */
+  wraps?: true
   /** Columns that may be left out on a narrow terminal: the highest goes first. */
   spare?: number
 }

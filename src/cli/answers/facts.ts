@@ -1,0 +1,86 @@
+import type { KnownFact, KnownFacts } from '../../local/facts.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
+import type { Answer } from '../output.js'
+import { count, figure, whole } from '../render/amounts.js'
+import type { Block, Cell } from '../render/table.js'
+
+/** What is known of a ticker: kinds at a glance, or the newest records of one kind. */
+export function factsAnswer(found: KnownFacts, kind: FactKind | undefined, limit: number): Answer {
+  const names = new Set((kind === undefined ? FACT_KINDS : [kind]).flatMap(columnNames))
+  return {
+    document: () => found,
+    columns: ['ticker', 'kind', 'known', 'usable_from', ...names, 'file', 'format', 'imported_at'],
+    rows: () => found.records.map(record => ({ ticker: found.ticker, ...record })),
+    blocks: () => [{ title: title(found), ...(kind === undefined ? overview(found) : listing(found, kind, limit)) }],
+  }
+}
+
+function columnNames(kind: FactKind): string[] {
+  return FACT_COLUMNS[kind].map(({ name }) => name).filter(name => name !== 'known')
+}
+
+function title({ ticker, security, as_of }: KnownFacts): string[] {
+  const told = [security?.name, security?.sector, security?.asset_class].filter(text => text != null)
+  const cap = security?.market_cap
+  const size = cap == null ? [] : [`market capitalisation ${whole(cap)}`]
+  return [ticker, ...told, ...size, ...(as_of === null ? [] : [`as of ${as_of}`])]
+}
+
+function overview({ kinds, counted, records }: KnownFacts): Block {
+  const idle = records.length > 0 && !counted ? ['No field stands on these: only stocks have fundamentals.'] : []
+  return {
+    table: {
+      columns: [
+        { title: 'KIND' },
+        { title: 'RECORDS', align: 'right' },
+        { title: 'FIRST KNOWN', spare: 1 },
+        { title: 'LAST KNOWN' },
+        { title: 'FILE', spare: 2 },
+      ],
+      rows: kinds.map(({ kind, records, first_known, last_known, files }) => [
+        kind,
+        whole(records),
+        first_known ?? '',
+        last_known ?? '',
+        files.length > 2 ? `${files[0]} and ${files.length - 1} more` : files.join(', '),
+      ]),
+    },
+    notes: idle,
+  }
+}
+
+function listing({ records }: KnownFacts, kind: FactKind, limit: number): Block {
+  const names = columnNames(kind)
+  const newest = records.slice(-limit).reverse()
+  const dated = kind === 'securities' ? [] : ['known', 'usable_from']
+  const numeric = new Set(
+    FACT_COLUMNS[kind].filter(({ holds }) => ['number', 'count', 'positive'].includes(holds)).map(({ name }) => name),
+  )
+  const left = records.length - newest.length
+  return {
+    table: {
+      columns: [
+        ...dated.map(name => ({ title: heading(name) })),
+        ...names.map((name, i) => ({
+          title: heading(name),
+          ...(numeric.has(name) ? { align: 'right' as const } : {}),
+          ...(i < 3 ? {} : { spare: i }),
+        })),
+        { title: 'FILE', spare: names.length },
+      ],
+      rows: newest.map(record => [...dated, ...names].map(name => cell(record, name)).concat(record.file)),
+    },
+    notes: left > 0 ? [`${count(left, 'older record')}: --limit ${records.length}`] : [],
+  }
+}
+
+function heading(name: string): string {
+  return name.replaceAll('_', ' ').toUpperCase()
+}
+
+function cell(record: KnownFact, name: string): Cell {
+  const value = record[name]
+  if (value == null) return '-'
+  if (typeof value === 'string') return value
+  return Math.abs(value) >= 1e5 ? whole(Math.round(value)) : figure(value)
+}
