@@ -5,6 +5,7 @@ import type { Context } from './context.js'
 import type { Given } from './given.js'
 import { importOptions } from './import-options.js'
 import { RejectsFile } from './rejects.js'
+import { ClosedPipe } from './stream.js'
 
 /** How any file is read. */
 export const FACT_READING: readonly OptionSpec[] = [
@@ -20,6 +21,13 @@ export const FACT_READING: readonly OptionSpec[] = [
   ['--decimal <SIGN>', '. or ,'],
   ['--header <NAMES>', 'names of the columns, with commas, for a file that has none'],
 ]
+
+/** The files are to be loaded even when nobody reads on (`| head`). */
+async function unheard(telling: Promise<void>): Promise<void> {
+  await telling.catch(error => {
+    if (!(error instanceof ClosedPipe)) throw error
+  })
+}
 
 /** Imports files one after the other and tells of each; one file's fault does not keep the others out. */
 export async function runImport(context: Context, given: Given, only?: 'facts'): Promise<void> {
@@ -43,9 +51,9 @@ export async function runImport(context: Context, given: Given, only?: 'facts'):
     }
   for await (const report of importer.import(inputs, options)) {
     answer.add(report, await rejects.keep(report))
-    if (atOnce) await context.show(answer.latest())
+    if (atOnce) await unheard(context.show(answer.latest()))
   }
-  if (!atOnce) await context.show(answer)
+  if (!atOnce) await unheard(context.show(answer))
   const refused = answer.refused()
   if (refused === 0) return
   const verb = refused === 1 ? 'was' : 'were'

@@ -26,7 +26,8 @@ export function refuseLayout(file: string, line: number, layout: Layout): BadDat
       `these look like facts in no layout that is known (${found}); known are ${kinds}`,
     )
   }
-  const say = 'daily bars need date, open, high, low and close'
+  const say =
+    'daily bars need date, open, high, low and close, facts the columns of one kind (bands import-facts --help)'
   return new BadData({ file, line }, `the header has no ${missing}; ${say}, and ${found}`)
 }
 

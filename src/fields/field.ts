@@ -70,7 +70,9 @@ export function factCodes({ series, fundamentals }: Panel, classify: (known: Fun
 
 /** Readings that stand on facts; one that says so without facts. */
 export function factReadings({ fundamentals }: Panel, tell: (known: Fundamentals) => Reading[]): Reading[] {
-  return fundamentals === null ? [reading('facts', undefined, 'none are known of this ticker')] : tell(fundamentals)
+  return fundamentals === null
+    ? [reading('facts', undefined, 'none that count are known of this ticker')]
+    : tell(fundamentals)
 }
 
 export function reading(name: string, value: number | undefined, note?: string): Reading {

@@ -47,18 +47,15 @@ export class Importer {
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
     await this.#refresh(options)
-    for (const input of inputs) {
-      let report: FileReport
-      try {
-        report = await this.#importFile(input, options)
-      } catch (error) {
-        if (!(error instanceof BadData && options.onRefused)) throw error
-        await options.onRefused(error)
-        continue
+    try {
+      for (const input of inputs) {
+        const report = await this.#importOrRefuse(input, options)
+        if (report !== null) yield report
       }
-      yield report
+    } finally {
+      // Whoever stops listening, or is stopped by a bad file, has loaded what came before.
+      await this.#settle(options)
     }
-    await this.#settle(options)
   }
 
   /** Takes bars that are no file: simulated ones, or a library caller's, each series ascending and not empty. */
@@ -117,6 +114,17 @@ export class Importer {
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
     const made = await this.store.definitions()
     if (made !== '' && made !== DEFINITIONS_VERSION) await this.rebuild(onProgress)
+  }
+
+  /** null for a file that was refused, when somebody wants to hear of it. */
+  async #importOrRefuse(input: Input, options: ImportOptions): Promise<FileReport | null> {
+    try {
+      return await this.#importFile(input, options)
+    } catch (error) {
+      if (!(error instanceof BadData && options.onRefused)) throw error
+      await options.onRefused(error)
+      return null
+    }
   }
 
   async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {

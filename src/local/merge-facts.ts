@@ -12,8 +12,9 @@ export interface MergedSheet {
 type Row = FactSheet['rows'][number]
 
 /**
- * Puts records of one kind into those that are there. What is said again about the same thing (a quarter as known on a
- * day, the report of a date) takes the place of what was said before; versions that became known on another day stay.
+ * Puts records of one kind into those that are there. Of several about the same thing those given last come last, and
+ * count; the others stay, as a restated figure leaves the older one standing. Only what can be said once (a report's
+ * result, what a security is) takes the place of what was said before.
  */
 export function mergeFacts(
   kind: FactKind,
@@ -33,8 +34,10 @@ export function mergeFacts(
     const had = mine.get(key) ?? []
     const rows = rule.merge(had, given)
     const fresh = rows.filter(row => row.source === number).length
-    counts.unchanged += given.length - Math.min(fresh, given.length)
-    counts[had.length === 0 || rows.length > had.length ? 'added' : 'replaced'] += fresh
+    const moved = fresh === 0 && rows.some((row, i) => !sameRecord(row.record, had[i]!.record))
+    counts.added += had.length === 0 || rows.length > had.length ? fresh : 0
+    counts.replaced += had.length > 0 && rows.length <= had.length ? fresh + Number(moved) : 0
+    counts.unchanged += given.length - Math.min(fresh + Number(moved), given.length)
     mine.set(key, rows)
   }
   const rows = [...mine.values()].flat()
@@ -51,14 +54,14 @@ interface Rule<Of extends FactRecord> {
 }
 
 const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
-  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, date: it => it.known, merge: replaced },
+  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, date: it => it.known, merge: followed },
+  // A corrected result is no further report: four reports make a year.
   earnings: { key: it => `${it.report_date}`, date: it => it.report_date, merge: replaced },
-  schedule: { key: it => `${it.known} ${it.expected_date}`, date: it => it.known, merge: replaced },
-  ratings: { key: it => `${it.known} ${usableFrom(it)}`, date: it => it.known, merge: replaced },
-  grades: { key: it => `${it.known} ${it.firm.toLowerCase()}`, date: it => it.known, merge: replaced },
-  // Two equal trades of one file are two trades; given again they are the same two.
-  insiders: { key: it => JSON.stringify(it), date: it => it.known, merge: more },
-  splits: { key: it => `${it.ex_date}`, date: it => it.ex_date, merge: replaced },
+  schedule: { key: it => `${it.known} ${it.expected_date}`, date: it => it.known, merge: followed },
+  ratings: { key: it => `${it.known} ${usableFrom(it)}`, date: it => it.known, merge: followed },
+  grades: { key: it => `${it.known} ${it.firm.toLowerCase()}`, date: it => it.known, merge: followed },
+  insiders: { key: it => JSON.stringify(it), date: it => it.known, merge: followed },
+  splits: { key: it => `${it.ex_date}`, date: it => it.ex_date, merge: followed },
   securities: { key: () => '', date: () => 0, merge: completed },
 }
 
@@ -67,8 +70,14 @@ function replaced(had: readonly Row[], given: readonly Row[]): readonly Row[] {
   return same ? had : given
 }
 
-function more(had: readonly Row[], given: readonly Row[]): readonly Row[] {
-  return [...had, ...given.slice(had.length)]
+/** What is given stands last; a record that was there already is the same one, as often as one side has it. */
+function followed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
+  const left = [...had]
+  const last = given.map(row => {
+    const at = left.findIndex(other => sameRecord(other.record, row.record))
+    return at < 0 ? row : left.splice(at, 1)[0]!
+  })
+  return [...left, ...last]
 }
 
 /** A source that does not tell the sector does not take it away. */

@@ -6,9 +6,10 @@ import type { Day } from '../../src/model/day.js'
 import { type Facts, NO_FACTS, usableFrom } from '../../src/model/facts.js'
 import { UNDEFINED } from '../../src/model/record.js'
 import { head, type Series } from '../../src/model/series.js'
-import { randomFacts } from '../fields/random-facts.js'
+import { Random } from '../../src/random.js'
 import { assortedBars, randomBars, randomNumbers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
+import { randomFacts } from '../support/random-facts.js'
 
 /** What every field keeps to; to be called once for each. */
 export function fieldContract(field: Field): void {
@@ -155,15 +156,19 @@ function kept(name: string, make: () => Sample): Sample {
   return sample
 }
 
+const FORM = { price: 100, basis: 'bars', round: false, losses: 0.1 } as const
+
 /** A series with facts and seven peers at other prices. */
 function sampleOf(series: Series, seed: number): Sample {
-  const facts = randomFacts(seed, series.days)
+  const factsOf = (i: number): Facts =>
+    randomFacts(new Random(seed * 8 + i), series.days[0] ?? 0, series.days.at(-1) ?? 0, FORM)
+  const facts = factsOf(0)
   const members = Array.from({ length: 8 }, (_, i) => {
     const close = series.close.map(price => price * (1 + i / 4))
     return {
       ticker: `SIM${i}`,
       series: { ...series, close },
-      facts: i === 0 ? facts : randomFacts(seed + i, series.days),
+      facts: i === 0 ? facts : factsOf(i),
     }
   })
   const sector = new Sector(members).seenFrom('SIM0')

@@ -9,6 +9,7 @@ import {
 } from '../../src/model/facts.js'
 import { head, type Series, tradedClose } from '../../src/model/series.js'
 import { Random } from '../../src/random.js'
+import { pick, randomFacts, shuffled } from '../support/random-facts.js'
 import {
   type Bands,
   beforeSplit,
@@ -16,11 +17,8 @@ import {
   type Listed,
   type Market,
   type MarketForm,
-  pick,
-  randomFacts,
   randomMarket,
-  shuffled,
-} from '../support/random-facts.js'
+} from '../support/random-market.js'
 
 const DAILY: MarketForm = { timeframe: 'daily', basis: 'bars', peers: 6, length: 520 }
 const WEEKLY: MarketForm = { ...DAILY, timeframe: 'weekly', length: 600 }

@@ -3,7 +3,7 @@ import { FUNDAMENTAL_FIELDS } from '../../src/fields/index.js'
 import { tradedClose } from '../../src/model/series.js'
 import type { Timeframe } from '../../src/model/timeframe.js'
 import { type Company, FUNDAMENTALS, oracleFundamentals } from '../support/oracle/facts.js'
-import { fundamentalBands, type Listed, type Market, type MarketForm, randomMarket } from '../support/random-facts.js'
+import { fundamentalBands, type Listed, type Market, type MarketForm, randomMarket } from '../support/random-market.js'
 
 const DAILY: MarketForm = { timeframe: 'daily', basis: 'mixed', peers: 0, length: 420 }
 const WEEKLY: MarketForm = { ...DAILY, timeframe: 'weekly', length: 800 }

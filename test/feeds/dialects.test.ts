@@ -165,7 +165,7 @@ describe('a table is refused', () => {
     [
       'no prices but a close',
       'date,close\n2024-01-02,1\n',
-      'X.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, and its columns are date, close',
+      'X.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, facts the columns of one kind (bands import-facts --help), and its columns are date, close',
     ],
     ['a header alone', `${NAMES.join(',')}\n`, 'X.csv: the file has a header and no rows'],
     ['nothing', '', 'X.csv: the file is empty'],

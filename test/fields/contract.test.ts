@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { FIELD_NAMES, FIELDS, FUNDAMENTAL_FIELDS, fieldNamed, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { fieldContract } from '../contracts/field.js'
+import { FUNDAMENTALS } from '../support/oracle/facts.js'
 import { FIELDS as SPECIFIED } from '../support/oracle/fields.js'
-import { LITERAL } from './literal.js'
 
 for (const field of FIELDS) fieldContract(field)
 
@@ -25,5 +25,8 @@ it('tells what each field stands on', () => {
   const onSector = FUNDAMENTAL_FIELDS.filter(({ needs }) => needs === 'sector').map(({ name }) => name)
   expect(onSector).toEqual(['valuation_zone', 'pe_vs_sector'])
   expect(FUNDAMENTAL_FIELDS.filter(({ needs }) => needs === 'facts').length).toBe(10)
-  expect(FUNDAMENTAL_FIELDS.map(({ name }) => name).sort()).toEqual(Object.keys(LITERAL).sort())
+  const words = (bands: readonly string[]) => [...bands].sort()
+  expect(FUNDAMENTAL_FIELDS.map(({ name, bands }) => [name, words(bands)])).toEqual(
+    Object.entries(FUNDAMENTALS).map(([name, bands]) => [name, words(bands)]),
+  )
 })

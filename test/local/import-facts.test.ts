@@ -201,14 +201,25 @@ describe('records that are given again', () => {
     expect((await importer.store.sheets('ABC')).reports?.rows.map(row => row.record)).toEqual([first, second])
   })
 
-  it('about the same quarter as known on the same day take its place', async () => {
+  it('about the same quarter as known on the same day stand last, and count', async () => {
     const importer = await emptyImporter()
-    await give(importer, 'reports', [report({ known: 19_000, eps: 1 })])
-    const second = report({ known: 19_000, eps: 2 })
-    expect(await give(importer, 'reports', [second])).toMatchObject([
-      { added: 0, replaced: 1, unchanged: 0, records: 1 },
-    ])
-    expect((await importer.store.sheets('ABC')).reports?.rows.map(row => row.record)).toEqual([second])
+    const [first, second] = [report({ known: 19_000, eps: 1 }), report({ known: 19_000, eps: 2 })]
+    const kept = async () => (await importer.store.sheets('ABC')).reports?.rows.map(row => row.record)
+    await give(importer, 'reports', [first])
+    expect(await give(importer, 'reports', [second])).toMatchObject([{ added: 1, replaced: 0, unchanged: 0 }])
+    expect(await kept()).toEqual([first, second])
+    expect(await give(importer, 'reports', [first, second])).toMatchObject([{ added: 0, replaced: 0, unchanged: 2 }])
+    expect(await give(importer, 'reports', [first])).toMatchObject([{ added: 0, replaced: 1, unchanged: 0 }])
+    expect(await kept()).toEqual([second, first])
+  })
+
+  it('about the report of a date take its place: four reports make a year', async () => {
+    const importer = await emptyImporter()
+    const result = { report_date: 19_000, session: null, eps_estimate: 1, eps_actual: 1 }
+    await give(importer, 'earnings', [result])
+    const corrected = { ...result, eps_actual: 2 }
+    expect(await give(importer, 'earnings', [corrected])).toMatchObject([{ added: 0, replaced: 1, records: 1 }])
+    expect((await importer.store.sheets('ABC')).earnings?.rows.map(row => row.record)).toEqual([corrected])
   })
 
   it('as equal trades are as many as the file that has most of them', async () => {

@@ -1,3 +1,4 @@
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
 import type { Command } from '../command.js'
 import { FACT_READING, runImport } from '../import.js'
 
@@ -11,10 +12,16 @@ export const command: Command = {
     'bands import-facts recommendations.json --ticker AAPL --known 2025-02-21',
   ],
   notes: [
-    'Takes reports, earnings, schedule, ratings, grades, insiders, splits and securities: record files of those names,',
-    'company facts and Form 4 of the SEC, JSON of Yahoo. bands facts TICKER shows what is known.',
+    'Takes company facts and Form 4 of the SEC, JSON of Yahoo, the usual CSV exports, and record files with ticker and',
+    'these columns, of which those in brackets may be left out:',
+    ...FACT_KINDS.map(kind => `  ${kind}: ${columnsOf(kind)}`),
+    'bands facts TICKER shows what is known.',
   ],
   async run(context, given) {
     await runImport(context, given, 'facts')
   },
+}
+
+function columnsOf(kind: FactKind): string {
+  return FACT_COLUMNS[kind].map(({ name, required }) => (required ? name : `[${name}]`)).join(', ')
 }

@@ -8,7 +8,7 @@ import { columnOf } from '../value/fields.js'
 import { emptyWord, tickerReason } from '../value/judge.js'
 import { type Decimal, isNullWord } from '../value/numbers.js'
 import { plainName } from './names.js'
-import { BadCell, type FactValues, readValue } from './values.js'
+import { BadCell, type FactValues, isUnknown, readValue } from './values.js'
 
 /** The columns that a format reads, and what each holds. */
 export type Columns = Readonly<Record<string, FactValue>>
@@ -42,7 +42,7 @@ export class FactRow<Reads extends Columns = Columns> {
     this.#reads = reads
   }
 
-  /** Moves on to a row; throws BadCell when it has more fields than its header. */
+  /** Moves on to a row; throws BadCell when it has more fields than its header. The last may be left out, as empty. */
   set(row: Row): void {
     this.#row = row
     const surplus = row.count > this.#plan.width ? surplusField(row, this.#plan.width) : -1
@@ -78,7 +78,7 @@ export class FactRow<Reads extends Columns = Columns> {
   /** The value of a column, null where it is empty or the file has no such column; throws BadCell. */
   optional<Name extends keyof Reads & string>(name: Name): FactValues[Reads[Name]] | null {
     const text = this.#text(name)
-    if (isNullWord(text)) return null
+    if (isNullWord(text) || isUnknown(this.#reads[name]!, text)) return null
     const { dates, decimal } = this.#plan
     return readValue(this.#reads[name]!, { name, text, dates: dates[name], decimal })
   }

@@ -44,6 +44,11 @@ export function readValue<Holds extends FactValue>(holds: Holds, cell: Cell): Fa
   return READERS[holds](cell)
 }
 
+/** What people write for a session that nobody knows. */
+export function isUnknown(holds: FactValue, text: string): boolean {
+  return holds === 'session' && /^(unknown|unspecified|-)$/i.test(text.trim())
+}
+
 const SESSIONS = { pre: 'pre', bmo: 'pre', before: 'pre', post: 'post', amc: 'post', after: 'post' } as const
 const SIDES = { buy: 'buy', purchase: 'buy', sell: 'sell', sale: 'sell' } as const
 const BASES = { bars: 'bars', filed: 'filed' } as const

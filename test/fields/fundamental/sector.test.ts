@@ -5,10 +5,13 @@ import { fieldNamed } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
 import { Sector, type SectorMember } from '../../../src/fields/sector.js'
 import { barsKnownBy, head } from '../../../src/model/series.js'
+import { Random } from '../../../src/random.js'
 import { randomBars } from '../../support/bars.js'
 import { seriesOf } from '../../support/convert.js'
+import { randomFacts } from '../../support/random-facts.js'
 import { barsOn, facts, on, quarters, report } from '../made-facts.js'
-import { randomFacts } from '../random-facts.js'
+
+const FORM = { price: 100, basis: 'bars', round: false, losses: 0.1 } as const
 
 /** A ticker with four quarters of 1 and a close on the given dates, so that E = 4 / close. */
 function member(ticker: string, dates: readonly string[], close: number): SectorMember {
@@ -116,7 +119,7 @@ describe.each(['daily', 'weekly'] as const)('an answer on %s bars', timeframe =>
       return {
         ticker: `SIM${i}`,
         series: timeframe === 'daily' ? daily : weekly(daily),
-        facts: randomFacts(3 * i, daily.days),
+        facts: randomFacts(new Random(i), daily.days[0]!, daily.days.at(-1)!, FORM),
       }
     })
     const own = members[0]!
