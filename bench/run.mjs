@@ -1,5 +1,5 @@
-// `npm run bench`: import, cold question, searches in one process; on real bars where ../shared is, simulated ones elsewhere.
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+// `npm run bench`: import, facts, cold question, searches in one process; on real bars where ../shared is, simulated ones elsewhere.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 print(`node ${process.versions.node}, ${cpus().length} cores, ${cpus()[0]?.model.trim()}`)
 const universe = await theUniverse()
 benchImport(universe)
+benchFacts()
 benchCold()
 await benchSearch()
 
@@ -44,12 +45,31 @@ function benchImport({ file, what }) {
   const seconds = median(rounds.map(round => round.seconds))
   const { bars } = totals()
   print(
-    `\nimport, whole process: ${what}, ${bars.toLocaleString('en')} bars, nine fields, daily and weekly, store included`,
+    `\nimport, whole process: ${what}, ${bars.toLocaleString('en')} bars, the nine technical fields, daily and weekly, store included`,
   )
   print(
     `  ${seconds.toFixed(2)} s (${(seconds / floor).toFixed(0)} x node -e 0)   ${Math.round(bars / seconds).toLocaleString('en')} bars a second`,
   )
   print(`  peak memory ${mib(median(rounds.map(round => round.peak)))}   database ${mib(statSync(db).size)}`)
+}
+
+/** A market of simulated companies, with the facts of all of them, eight to a sector. */
+function benchFacts() {
+  const floor = median([1, 2, 3].map(() => run(['-e', '0']).seconds))
+  const [bars, facts, other] = ['market.csv', 'facts', 'facts.db'].map(name => join(folder, name))
+  writeFileSync(bars, run([BANDS, 'simulate', '505', '--bars', '1226', '--facts', facts]).stdout)
+  const rounds = [1, 2, 3].map(() => {
+    rmSync(other, { force: true })
+    run([BANDS, 'import', bars, '--db', other, '--quiet'])
+    return runWithPeak([BANDS, 'import-facts', facts, '--db', other, '--quiet'])
+  })
+  const seconds = median(rounds.map(round => round.seconds))
+  const lines = readdirSync(facts).map(name => readFileSync(join(facts, name), 'utf8').split('\n').length - 2)
+  const records = lines.reduce((sum, count) => sum + count, 0)
+  print(`\nfacts, whole process: 505 simulated companies, ${records.toLocaleString('en')} records, after their bars`)
+  print('  the twelve fundamental fields, daily and weekly, 64 sectors compared')
+  print(`  ${seconds.toFixed(2)} s (${(seconds / floor).toFixed(0)} x node -e 0)`)
+  print(`  peak memory ${mib(median(rounds.map(round => round.peak)))}   database ${mib(statSync(other).size)}`)
 }
 
 function totals() {

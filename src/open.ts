@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NotFound } from './errors.js'
 import { Cache } from './local/cache.js'
-import { Importer } from './local/import.js'
+import type { Importer } from './local/import.js'
 import { Local } from './local/index.js'
 import type { Day } from './model/day.js'
 import type { Tier } from './model/tier.js'
@@ -41,8 +41,9 @@ export async function openLocal({ tier = 'pro', asOf = null, ...choice }: OpenOp
   }
   if (!existsSync(path)) return openSample({ tier, asOf })
   const own = opened(path, false, tier, asOf)
-  // A first import whose file was refused leaves a database without tickers: the user still has none.
-  if ((await own.local.cache.store.newestDay()) !== null) return own
+  const { store } = own.local.cache
+  // A first import whose file was refused leaves a database with nothing in it: the user still has none.
+  if ((await store.newestDay()) !== null || (await store.factTickers()).length > 0) return own
   await own.local.close()
   return openSample({ tier, asOf })
 }
@@ -57,7 +58,7 @@ export async function openImporter({
   wait = false,
   ...choice
 }: DatabaseChoice & { wait?: boolean } = {}): Promise<Importer> {
-  const { readFile } = await import('./feeds/read.js')
+  const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./local/import.js')])
   const store = openSqlite(databasePath(choice), { readonly: false })
   try {
     const writer = { pid: process.pid, host: hostname(), started: new Date().toISOString() }

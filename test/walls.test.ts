@@ -14,7 +14,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   model: ['ascending'],
   indicators: ['ascending'],
   bands: ['model'],
-  fields: ['indicators', 'model'],
+  fields: ['indicators', 'model', 'ascending'],
   engine: ['fields', 'indicators', 'model'],
   query: ['fields', 'model', 'errors', 'suggest'],
   policy: ['fields', 'model', 'errors'],

@@ -1,4 +1,5 @@
 import { BandsError, type ErrorCode, InvalidParameter, NotFound, StorageError, TierRestricted } from '../errors.js'
+import { CATALOGUE } from './catalogue.js'
 import { isColoured } from './colour.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
@@ -128,7 +129,7 @@ function loadLine(error: NotFound): string {
 }
 
 function helpLine(argv: readonly string[]): string {
-  const command = argv.find(word => /^[a-z]+$/.test(word))
+  const command = argv.find(word => CATALOGUE.some(({ name }) => name === word))
   return command === undefined ? 'bands --help' : `bands ${command} --help`
 }
 

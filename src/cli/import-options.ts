@@ -26,7 +26,7 @@ export function importOptions(context: Context, given: Given): ImportOptions {
     ...(given.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
     onProgress: ({ file, stage, done, of, rows }) =>
       context.step(() => {
-        const units = stage === 'comparing' ? 'sectors' : 'tickers'
+        const units = stage === 'settling' ? 'steps' : 'tickers'
         const far = stage === 'reading' ? bytes(done, of) : `${done}/${of ?? '?'} ${units}`
         return `${stage}  ${file}  ${far}  ${rows.toLocaleString('en-US')} rows`
       }),

@@ -9,11 +9,11 @@ import { ClosedPipe } from './stream.js'
 
 /** How any file is read. */
 export const FACT_READING: readonly OptionSpec[] = [
-  ['--ticker <SYMBOL>', 'the ticker of a file without one; otherwise its column, or the name of the file'],
+  ['--ticker <SYMBOL>', 'the ticker of a file without one; otherwise its column, or of prices the name of the file'],
   ['--known <DATE>', 'the day on which facts without a date became known, such as that of a download'],
   ['--skip-bad-rows', 'load the good rows of a file with bad ones, and keep the bad ones in a file'],
   ['--rejects <FILE>', 'where bad rows go; FILE.rejects beside you unless given'],
-  ['--replace', 'start each ticker again from its file, whatever was there'],
+  ['--replace', 'start each ticker again from its file (of facts: each kind of it), whatever was there'],
   ['--wait', 'wait while another process is writing'],
   ['--format <NAME>', 'the layout, when detection is wrong'],
   ['--delimiter <CHARACTER>', 'comma, semicolon, tab, pipe, or the character'],
@@ -47,7 +47,7 @@ export async function runImport(context: Context, given: Given, only?: 'facts'):
   if (inputs.length > 1)
     options.onRefused = async error => {
       answer.refuse(error)
-      if (atOnce) await context.notice(`error: ${error.message}`)
+      if (context.format !== 'json') await context.notice(`error: ${error.message}`)
     }
   for await (const report of importer.import(inputs, options)) {
     answer.add(report, await rejects.keep(report))

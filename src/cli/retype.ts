@@ -23,6 +23,8 @@ const PLAIN = [
   'format',
   'by',
   'prices',
+  'known',
+  'kind',
 ]
 
 /** The command line with one word put right, ready to be pasted; null when the word is not in it. */

@@ -58,7 +58,8 @@ export function refuseHeaderless(file: string, fields: readonly string[]): BadDa
 /** The refusal of text that is no table and no JSON, or null when it may be a table. */
 export function refuseText(file: string, text: string): BadData | null {
   const start = text.trimStart().slice(0, 2000)
-  if (/^<(!doctype html|html)/i.test(start)) return new BadData({ file }, 'this is a web page, not daily bars')
+  if (/^<(!doctype html|html)/i.test(start))
+    return new BadData({ file }, 'this is a web page, neither daily bars nor facts')
   if (/^<\?xml|^<[a-z]+[\s>]/.test(start))
     return new BadData({ file }, 'this is an XML document, neither daily bars nor a Form 4 of the SEC')
   return null

@@ -1,3 +1,4 @@
+import { countBelow } from '../ascending.js'
 import type { Day } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
@@ -73,8 +74,8 @@ function standing({ series, yields }: Peer, date: Day, known: Day): number {
 
 /** A copy of ascending values without one of them; the whole when the value is NaN. */
 function without(values: Float64Array, value: number): Float64Array {
-  const at = values.indexOf(value)
-  if (at < 0) return values
+  const at = countBelow(values, value)
+  if (values[at] !== value) return values
   const rest = new Float64Array(values.length - 1)
   rest.set(values.subarray(0, at))
   rest.set(values.subarray(at + 1), at)

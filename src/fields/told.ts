@@ -75,7 +75,7 @@ export function consensusReading(name: string, consensus: Consensus | undefined,
 export function dealingsReading(window: Dealings | null, day: Day): Reading {
   const first = formatDay(day - DEFINITIONS.insiders.lookback + 1)
   if (window === null) return reading('trades', undefined, 'no trade of an insider has been known yet')
-  return reading('trades', window.trades, `first counted on ${first} to ${formatDay(day)}`)
+  return reading('trades', window.trades, `counted for the first time from ${first} to ${formatDay(day)}`)
 }
 
 function quarterNote({ report, splits }: Quarter, figure: keyof typeof FIGURES): string {

@@ -1,8 +1,7 @@
-import { weekly } from '../engine/weekly.js'
 import { Busy, NotFound, StorageError } from '../errors.js'
 import type { Field } from '../fields/field.js'
 import { fieldNamed } from '../fields/index.js'
-import { Panel } from '../fields/panel.js'
+import type { Panel } from '../fields/panel.js'
 import type { Day } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
@@ -10,8 +9,9 @@ import type { Tier } from '../model/tier.js'
 import type { Timeframe } from '../model/timeframe.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import { didYouMean, suggest } from '../suggest.js'
+import { Behind } from './behind.js'
 import { countedFacts, sectorKey } from './dossier.js'
-import { Sectors } from './sectors.js'
+import type { Sectors } from './sectors.js'
 import { type View, viewOf } from './view.js'
 
 /** A store as one caller sees it: with a tier, and as it stood on a day. What every local question is asked of. */
@@ -38,7 +38,7 @@ export class Cache {
     await this.#checkDefinitions()
     const recorded = await this.store.recorded(ticker, timeframe, field)
     if (recorded === null) throw await this.#unknown(ticker)
-    if (fieldNamed(field)!.needs === 'sector') await this.#checkSettled(ticker, field)
+    if (fieldNamed(field)!.needs !== 'bars') await this.#checkSettled(ticker, field, new Behind(recorded.unsettled))
     return viewOf(recorded, timeframe, field, this.asOf)
   }
 
@@ -61,22 +61,27 @@ export class Cache {
    * only. Of a part of the bars the basis of older figures could not be told. Throws NotFound.
    * @param sectors what one run reads once; without it, every sector is read anew, as an import may have changed it
    */
-  async panel(
-    ticker: string,
-    timeframe: Timeframe,
-    fields: readonly Field[],
-    sectors = new Sectors(this.store),
-  ): Promise<Panel> {
+  async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {
+    // A question about events computes nothing; it is not to load what would.
+    const [{ Panel }, { Sectors }] = await Promise.all([import('../fields/panel.js'), import('./sectors.js')])
     const series = await this.#whole(await this.entry(ticker), timeframe)
     if (fields.every(field => field.needs === 'bars')) return new Panel(series)
     const facts = countedFacts(await this.store.sheets(ticker))
     if (facts === null || fields.every(field => field.needs !== 'sector')) return new Panel(series, facts)
-    return new Panel(series, facts, await sectors.seenFrom(ticker, timeframe))
+    return new Panel(series, facts, await (sectors ?? new Sectors(this.store)).seenFrom(ticker, timeframe))
+  }
+
+  /** Throws Busy when some of the fields wait anywhere for an import to be finished: before anything is handed out. */
+  async checkFinished(fields: readonly Field[]): Promise<void> {
+    if (fields.every(field => field.needs === 'bars') || (await Behind.in(this.store)).none) return
+    throw new Busy(`some fields wait for an import to be finished; ${WHEN}`)
   }
 
   async #whole(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
     const daily = (await this.store.bars(entry.ticker))!
-    return timeframe === 'daily' ? daily : weekly(daily, entry.assetClass ?? undefined)
+    if (timeframe === 'daily') return daily
+    const { weekly } = await import('../engine/weekly.js')
+    return weekly(daily, entry.assetClass ?? undefined)
   }
 
   async #unknown(ticker: string): Promise<NotFound> {
@@ -85,14 +90,17 @@ export class Cache {
     return new NotFound(`no bars for "${ticker}".${didYouMean(suggestions)}`, suggestions)
   }
 
-  /** While an import runs, a ticker may already be new and its sector still be compared as before. */
-  async #checkSettled(ticker: string, field: string): Promise<void> {
-    const behind = await this.store.unsettled()
-    if (behind.length === 0) return
-    const sector = sectorKey((await this.store.securities()).get(ticker))
-    if (sector === null || !behind.includes(sector)) return
-    const when = 'try again when the import is through; if none is running, bands rebuild finishes it'
-    throw new Busy(`${field} of ${ticker} waits for the sector ${sector} to be compared anew; ${when}`)
+  async #sectorOf(ticker: string): Promise<string | null> {
+    return sectorKey((await this.store.securities()).get(ticker))
+  }
+
+  /** While an import runs, facts may already be new, and what stands on them still be as before. */
+  async #checkSettled(ticker: string, field: string, behind: Behind): Promise<void> {
+    if (behind.none) return
+    const sector = fieldNamed(field)!.needs === 'sector' ? await this.#sectorOf(ticker) : null
+    const waits = behind.tickers.has(ticker) || (sector !== null && behind.sectors.has(sector))
+    if (!waits) return
+    throw new Busy(`${field} of ${ticker} waits for an import to be finished; ${WHEN}`)
   }
 
   /** What other definitions derived is never shown as if these had. */
@@ -107,3 +115,5 @@ export class Cache {
     this.#sound = true
   }
 }
+
+const WHEN = 'try again when it is through; if none is running, bands rebuild finishes it'

@@ -42,6 +42,7 @@ function contentChecks(found: Inspection, path: string): Check[] {
     schemaCheck(found),
     definitionsCheck(found),
     journalCheck(found, path),
+    importCheck(found),
     writerCheck(found, path),
   ]
 }
@@ -70,6 +71,12 @@ function journalCheck({ journal }: Inspection, path: string): Check {
     `${journal} instead of wal: questions wait while an import runs`,
     `sqlite3 ${path} "PRAGMA journal_mode = WAL"`,
   )
+}
+
+/** What stands on facts is not answered while a step is left. */
+function importCheck({ unfinished }: Inspection): Check {
+  if (unfinished === 0) return ok('imports', 'finished')
+  return warn('imports', `one is not finished (${unfinished} steps)`, 'wait for it; if none is running: bands rebuild')
 }
 
 function writerCheck({ writer }: Inspection, path: string): Check {

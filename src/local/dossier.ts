@@ -11,6 +11,13 @@ export function countedFacts(sheets: FactSheets): Facts | null {
   return Object.values(facts).some(records => records.length > 0) ? facts : null
 }
 
+/** Why no fundamental field can have data for a ticker. */
+export function lackOf(field: string, ticker: string, sheets: FactSheets): string {
+  const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
+  if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
+  return `${field} stands on dated facts, and none are loaded for ${ticker}; bands import-facts FILE loads them`
+}
+
 function isStock(security: Security | null): boolean {
   return security?.asset_class == null || security.asset_class === 'stock'
 }

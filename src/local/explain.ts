@@ -1,5 +1,5 @@
 import { InvalidParameter, NotFound, TierRestricted } from '../errors.js'
-import type { Reading } from '../fields/field.js'
+import type { Field, Reading } from '../fields/field.js'
 import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { type Day, formatDay } from '../model/day.js'
@@ -10,6 +10,7 @@ import type { Timeframe } from '../model/timeframe.js'
 import { entitle } from '../policy/entitle.js'
 import { PLANS } from '../policy/plans.js'
 import type { Cache } from './cache.js'
+import { lackOf } from './dossier.js'
 import { type ExplainedEvent, explainedEvent } from './explain-event.js'
 import { stayOn, type View } from './view.js'
 
@@ -39,6 +40,8 @@ export interface Explanation {
   low: number
   close: number
   volume: number | null
+  /** Of a field that stands on facts: why the close that it looks at is not the one that was paid; null when it is. */
+  price_note: string | null
   /** Bars of history before this one, and the first of them: recursive averages remember where they began. */
   bars_before: number
   history_from: string
@@ -73,7 +76,10 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
   const t = barAsked(query, series, today)
   checkRange(series.days[t]!, cache.tier, today)
   const entry = await cache.entry(ticker)
-  const panel = await cache.panel(ticker, timeframe, [fieldNamed(query.field)!])
+  const field = fieldNamed(query.field)!
+  const panel = await cache.panel(ticker, timeframe, [field])
+  const factless = field.needs !== 'bars' && panel.fundamentals === null
+  const lack = factless ? lackOf(field.name, ticker, await cache.store.sheets(ticker)) : null
   return {
     schema: 'bands.explain/1',
     ticker,
@@ -88,10 +94,17 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
     ...pricesOf(series, t),
     bars_before: t,
     history_from: formatDay(series.days[0]!),
-    ...judged(query.field, panel, t, view.bars),
+    ...judged(field, panel, t, view.bars, lack),
+    price_note: field.needs !== 'bars' && entry.prices === 'adjusted' ? paidNote(panel, t) : null,
     ...inForce(view, t),
     event: explainedEvent(view, t, cache.tier),
   }
+}
+
+function paidNote({ series: { unadjustedClose } }: Panel, t: number): string | null {
+  if (unadjustedClose === undefined)
+    return 'prices are adjusted and no other close is known, so earnings are compared with an adjusted one'
+  return Number.isNaN(unadjustedClose[t]!) ? 'the close before adjustment is unknown on this bar' : null
 }
 
 function barAsked({ ticker, timeframe, date }: ExplainQuery, { days }: Series, today: Day): number {
@@ -141,19 +154,18 @@ function pricesOf(
 type Judged = Pick<Explanation, 'warm_up' | 'rule' | 'readings' | 'band' | 'undefined_because'>
 
 /** The rule applied to the bar, from the same indicators that the events were made with. */
-function judged(name: string, panel: Panel, t: number, known: number): Judged {
-  const field = fieldNamed(name)!
+function judged(field: Field, panel: Panel, t: number, known: number, lack: string | null): Judged {
   const code = field.classify(panel)[t]!
   const readings = field.readings(panel, t)
   // Without facts no number of bars would do.
-  const bars = field.needs !== 'bars' && panel.fundamentals === null ? 0 : field.warmUp(panel)
+  const bars = lack === null ? field.warmUp(panel) : 0
   const first = bars < known ? formatDay(panel.series.days[bars]!) : null
   return {
     warm_up: { bars, first_date: first },
     rule: field.rule,
     readings: readings.map(({ name, value, note }) => ({ name, value, note: note ?? null })),
     band: code === UNDEFINED ? null : field.bands[code]!,
-    undefined_because: code === UNDEFINED ? whyUndefined(t, bars, first, readings) : null,
+    undefined_because: code === UNDEFINED ? (lack ?? whyUndefined(t, bars, first, readings)) : null,
   }
 }
 

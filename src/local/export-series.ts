@@ -16,6 +16,7 @@ import { Sectors } from './sectors.js'
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
   entitleExport(cache.tier)
   const fields = chosenFields(filter)
+  await cache.checkFinished(fields)
   const sectors = new Sectors(cache.store)
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {

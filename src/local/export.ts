@@ -19,11 +19,13 @@ export interface ExportFilter {
  * Every event of the store, by ticker, timeframe (daily, weekly), field (in the order of the specification) and date.
  * The whole history, whatever the tier's range: an export is for the owner of the store, and a comparison needs all of
  * it. The as-of day holds. Throws TierRestricted below Pro, InvalidParameter for an unknown field or timeframe,
- * NotFound for an unknown ticker; all before the first row.
+ * NotFound for an unknown ticker, Busy while
+ * an import of facts is not finished; all before the first row.
  */
 export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
   entitleExport(cache.tier)
   const fields = chosenFields(filter)
+  await cache.checkFinished(fields)
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       for (const field of fields) {

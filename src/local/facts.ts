@@ -2,6 +2,7 @@ import { NotFound } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import { type FactSheet, type FactSheets, securityOf } from '../model/fact-sheet.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind, type FactRecord, type Security, usableFrom } from '../model/facts.js'
+import { didYouMean, suggest } from '../suggest.js'
 import type { Cache } from './cache.js'
 import { countedFacts } from './dossier.js'
 
@@ -61,7 +62,12 @@ async function knownTicker(cache: Cache, ticker: string): Promise<void> {
     await cache.entry(ticker)
   } catch (error) {
     if (!(error instanceof NotFound)) throw error
-    throw new NotFound(error.message.replace('no bars', 'no bars and no facts'), error.suggestions)
+    const known = new Set([
+      ...(await cache.store.tickers()).map(entry => entry.ticker),
+      ...(await cache.store.factTickers()),
+    ])
+    const suggestions = suggest(ticker, [...known])
+    throw new NotFound(`no bars and no facts for "${ticker}".${didYouMean(suggestions)}`, suggestions)
   }
 }
 

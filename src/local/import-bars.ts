@@ -3,6 +3,7 @@ import { formatDay } from '../model/day.js'
 import { securityOf } from '../model/fact-sheet.js'
 import type { Adjustment, Series } from '../model/series.js'
 import type { Store, TickerEntry } from '../store/store.js'
+import { Behind } from './behind.js'
 import type { Kept } from './derive.js'
 import { countedFacts, sectorKey } from './dossier.js'
 import type { SourcedBars, TickerReport } from './import-report.js'
@@ -12,12 +13,13 @@ import { emptied, firstContradiction, merge } from './merge.js'
 export interface TakenBars {
   reports: TickerReport[]
   changed: Kept[]
-  /** Sectors whose comparisons are behind when this is written. */
-  sectors: string[]
+  /** What is behind when this is written. */
+  behind: Behind
 }
 
-/** What one run has taken in, to find files that contradict each other. */
+/** What one run has taken in, to find files that contradict each other, and to begin again only once. */
 export class Run {
+  readonly #begun = new Set<string>()
   readonly #taken = new Map<string, { file: string; bars: Series }[]>()
 
   /** Throws BadData for a bar that an earlier file of the run has otherwise. */
@@ -32,16 +34,27 @@ export class Run {
     }
   }
 
+  /** True when something is asked for the first time. */
+  isFirst(what: string): boolean {
+    const first = !this.#begun.has(what)
+    this.#begun.add(what)
+    return first
+  }
+
   add({ ticker, source, bars }: SourcedBars): void {
     this.#taken.set(ticker, [...(this.#taken.get(ticker) ?? []), { file: source, bars }])
   }
 }
 
 /** Merges bars with what is there. Throws BadData for a ticker without bars, or one whose prices are of another kind. */
-export async function takeBars(store: Store, tickers: readonly SourcedBars[], replace: boolean): Promise<TakenBars> {
-  const taken: TakenBars = { reports: [], changed: [], sectors: [] }
+export async function takeBars(
+  store: Store,
+  tickers: readonly SourcedBars[],
+  replaces: (ticker: string) => boolean,
+): Promise<TakenBars> {
+  const taken: TakenBars = { reports: [], changed: [], behind: await Behind.in(store) }
   for (const incoming of tickers) {
-    const { report, series, entry } = await mergeOne(store, incoming, replace)
+    const { report, series, entry } = await mergeOne(store, incoming, replaces(incoming.ticker))
     taken.reports.push(report)
     if (report.added + report.replaced === 0) continue
     const sheets = await store.sheets(incoming.ticker)
@@ -50,7 +63,7 @@ export async function takeBars(store: Store, tickers: readonly SourcedBars[], re
     const assetClass = security === null ? (entry?.assetClass ?? null) : security.asset_class
     taken.changed.push({ entry: entryFor(incoming, series, assetClass), bars: series, facts })
     const sector = sectorKey(security)
-    if (sector !== null && facts !== null) taken.sectors.push(sector)
+    if (sector !== null && facts !== null) taken.behind.sectors.add(sector)
   }
   return taken
 }
@@ -69,6 +82,8 @@ async function mergeOne(
   const { series, rescaled, ...counts } = merge(present ?? emptied(bars), bars)
   const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
   if (rescaled !== null) report.note = rescaledNote(ticker, rescaled, series.days.length - bars.days.length)
+  const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
+  if (unknown > 0) report.note = [report.note, unpaidNote(ticker, unknown)].filter(Boolean).join('. ')
   return { report, series, entry: replace ? null : entry }
 }
 
@@ -101,6 +116,10 @@ function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adju
 function rescaledNote(ticker: string, factor: number, older: number): string {
   const by = factor.toPrecision(6)
   return `${ticker}: every close that was there already changed by the factor ${by}, as after a dividend or split, and ${older} bars outside this file keep the old scale; import the whole history again`
+}
+
+function unpaidNote(ticker: string, unknown: number): string {
+  return `${ticker}: the close before adjustment is unknown on ${unknown} of its bars, so earnings have no yield there; import the whole history with both closes`
 }
 
 function range(series: Series): { first: string; last: string } {

@@ -2,47 +2,65 @@ import type { TickerFacts } from '../feeds/feed.js'
 import { formatDay } from '../model/day.js'
 import { type FactSheet, type FactSheets, type FactSource, securityOf } from '../model/fact-sheet.js'
 import type { FactKind } from '../model/facts.js'
-import type { Amendment, Store, TickerSheet } from '../store/store.js'
-import { amendedByFacts } from './amend.js'
+import type { Store, TickerEntry, TickerSheet } from '../store/store.js'
+import { Behind } from './behind.js'
+import { checkedRecord } from './checked-record.js'
 import type { Kept } from './derive.js'
 import { countedFacts, sectorKey } from './dossier.js'
-import type { ImportOptions, SheetReport } from './import-report.js'
+import type { SheetReport } from './import-report.js'
 import { type MergedSheet, mergeFacts, spanOf } from './merge-facts.js'
 
 /** What a file's facts change, not yet written. */
 export interface TakenFacts {
   reports: SheetReport[]
+  /** Tickers that have no bars yet. */
+  barless: number
+  /** Records that are hardly meant so, in words for people. */
+  doubts: string[]
   sheets: TickerSheet[]
-  amendments: Amendment[]
   /** Tickers whose weeks are other ones now, because they trade at weekends or do no more. */
   changed: Kept[]
-  /** Sectors whose comparisons are behind when this is written. */
-  sectors: string[]
+  /** What is behind when this is written. */
+  behind: Behind
 }
 
-/** Merges facts with what is there and records the fields that stand on them anew, where there are bars. */
+/**
+ * Merges facts with what is there; what a record may be was checked when it was read.
+ * @param replaces whether a ticker's records of a kind are begun again
+ */
 export async function takeFacts(
   store: Store,
   facts: readonly TickerFacts[],
   source: FactSource,
-  { replace = false, onProgress }: Pick<ImportOptions, 'replace' | 'onProgress'>,
+  replaces: (ticker: string, kind: FactKind) => boolean,
 ): Promise<TakenFacts> {
-  const taken: TakenFacts = { reports: [], sheets: [], amendments: [], changed: [], sectors: [] }
-  const tickers = byTicker(facts)
-  let done = 0
-  for (const [ticker, given] of tickers) {
-    onProgress?.({ file: source.file, stage: 'deriving', done: done++, of: tickers.size, rows: 0 })
+  const taken: TakenFacts = {
+    reports: [],
+    barless: 0,
+    doubts: [],
+    sheets: [],
+    changed: [],
+    behind: await Behind.in(store),
+  }
+  for (const [ticker, given] of byTicker(facts)) {
     const before = await store.sheets(ticker)
     const after: { [Kind in FactKind]?: FactSheet } = { ...before }
     const merged = given.map(({ kind, records }) => {
-      const result = mergeFacts(kind, replace ? undefined : before[kind], records, source)
+      const checked = records.map(record => checkedRecord(kind, ticker, record))
+      const result = mergeFacts(kind, replaces(ticker, kind) ? undefined : before[kind], checked, source)
       after[kind] = result.sheet
       return { kind, result }
     })
     taken.reports.push(...merged.map(({ kind, result }) => reportOf(ticker, kind, result)))
     const changed = merged.filter(({ kind, result }) => changes(result, before[kind]))
     taken.sheets.push(...changed.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
-    if (changed.length > 0) await amend(store, ticker, before, after as FactSheets, taken)
+    taken.doubts.push(...doubtsOf(ticker, after as FactSheets))
+    const entry = await store.ticker(ticker)
+    if (entry === null) taken.barless++
+    else if (changed.length > 0) {
+      const kinds = changed.map(({ kind }) => kind)
+      await fallBehind(store, entry, { before, after: after as FactSheets, kinds }, taken)
+    }
   }
   return taken
 }
@@ -51,25 +69,41 @@ function changes({ added, replaced, sheet }: MergedSheet, before: FactSheet | un
   return added + replaced > 0 || sheet.rows.length !== (before?.rows.length ?? 0)
 }
 
-async function amend(
+/** Vendors date a split by different days; two of one ratio that close are hardly two. */
+const SAME_SPLIT_DAYS = 10
+
+function doubtsOf(ticker: string, { splits }: FactSheets): string[] {
+  const all = (splits?.rows ?? []).map(row => row.record)
+  return all.flatMap(({ ex_date, ratio }, i) => {
+    const other = all.slice(i + 1).find(later => later.ratio === ratio && isNear(later.ex_date, ex_date))
+    if (other === undefined) return []
+    const dates = `${formatDay(ex_date)} and ${formatDay(other.ex_date)}`
+    return [`${ticker} has two splits of ratio ${ratio} on ${dates}, and both count; --replace starts its splits again`]
+  })
+}
+
+function isNear(one: number, other: number): boolean {
+  return one !== other && Math.abs(one - other) <= SAME_SPLIT_DAYS
+}
+
+/** What the comparison within a sector stands on: earnings yields, and who is in it. */
+const COMPARED: readonly FactKind[] = ['reports', 'splits', 'securities']
+
+async function fallBehind(
   store: Store,
-  ticker: string,
-  before: FactSheets,
-  after: FactSheets,
-  taken: TakenFacts,
+  entry: TickerEntry,
+  { before, after, kinds }: { before: FactSheets; after: FactSheets; kinds: readonly FactKind[] },
+  { changed, behind }: TakenFacts,
 ): Promise<void> {
-  const entry = await store.ticker(ticker)
-  if (entry === null) return
-  const bars = (await store.bars(ticker))!
-  const facts = countedFacts(after)
-  const assetClass = securityOf(after)?.asset_class ?? null
-  if ((assetClass === 'crypto') !== (entry.assetClass === 'crypto'))
-    taken.changed.push({ entry: { ...entry, assetClass }, bars, facts })
-  else taken.amendments.push(...amendedByFacts(ticker, bars, assetClass, facts))
+  behind.tickers.add(entry.ticker)
+  const compared = kinds.some(kind => COMPARED.includes(kind))
   for (const sheets of [before, after]) {
     const sector = sectorKey(securityOf(sheets))
-    if (sector !== null && countedFacts(sheets) !== null) taken.sectors.push(sector)
+    if (sector !== null && compared && countedFacts(sheets) !== null) behind.sectors.add(sector)
   }
+  const assetClass = securityOf(after)?.asset_class ?? null
+  if ((assetClass === 'crypto') === (entry.assetClass === 'crypto')) return
+  changed.push({ entry: { ...entry, assetClass }, bars: (await store.bars(entry.ticker))!, facts: countedFacts(after) })
 }
 
 function reportOf(ticker: string, kind: FactKind, { sheet, ...counts }: MergedSheet): SheetReport {

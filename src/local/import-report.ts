@@ -4,10 +4,10 @@ import type { FactKind } from '../model/facts.js'
 import type { Adjustment } from '../model/series.js'
 
 export interface ImportProgress {
-  /** The file, as shown to people; empty while a store is rebuilt, the sector while tickers are compared. */
+  /** The file, as shown to people; empty while a store is rebuilt, the sector while one is settled. */
   file: string
-  stage: 'reading' | 'deriving' | 'comparing'
-  /** Bytes while reading, tickers while deriving, sectors while comparing; `of` is null where the whole is not known. */
+  stage: 'reading' | 'deriving' | 'settling'
+  /** Bytes while reading, tickers while deriving, steps while settling; `of` is null where the whole is not known. */
   done: number
   of: number | null
   rows: number
@@ -56,6 +56,10 @@ export interface SheetReport {
 
 export interface FactsReport extends Omit<FactsResult, 'facts'> {
   facts: SheetReport[]
+  /** Tickers that have no bars yet: no field stands on their facts. */
+  without_bars: number
+  /** Records that are hardly meant so, in words for people. */
+  doubts: string[]
 }
 
 /** What became of one file. */

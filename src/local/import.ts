@@ -2,18 +2,19 @@ import { BadData, Busy } from '../errors.js'
 import type { Input, TickerFacts } from '../feeds/feed.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { FactSource } from '../model/fact-sheet.js'
+import type { FactKind } from '../model/facts.js'
 import type { Store, Writer } from '../store/store.js'
-import { amendedBySector } from './amend.js'
+import { Behind } from './behind.js'
 import { derived, type Kept } from './derive.js'
 import { countedFacts, sectorKey } from './dossier.js'
 import { Run, takeBars } from './import-bars.js'
-import { takeFacts } from './import-facts.js'
+import { type TakenFacts, takeFacts } from './import-facts.js'
 import type { FileReport, ImportOptions, ReadFile, SheetReport, SourcedBars, TickerReport } from './import-report.js'
 
 /**
  * The write side: the one importer of a store, from `begin` to `close`. Each file is one transaction: read whole, merged
- * with what is there, derived anew, written; or refused, with nothing changed. Comparisons within a sector are made when
- * a run of files is through; until then the store knows which are behind, and nobody is answered from them.
+ * with what is there, derived anew, written; or refused, with nothing changed. What stands on facts is recorded when a
+ * run of files is through; until then the store knows what is behind, and nobody is answered from it.
  */
 export class Importer {
   readonly store: Store
@@ -76,7 +77,7 @@ export class Importer {
     options: Pick<ImportOptions, 'replace' | 'onProgress'> = {},
   ): Promise<SheetReport[]> {
     await this.#refresh(options)
-    const reports = await this.#takeFacts(facts, source, options)
+    const { reports } = await this.#takeFacts(facts, source, options)
     await this.#settle(options)
     return reports
   }
@@ -88,17 +89,24 @@ export class Importer {
       const facts = countedFacts(await this.store.sheets(entry.ticker))
       whole.push({ entry, bars: (await this.store.bars(entry.ticker))!, facts })
     }
-    const sectors = [...(await this.store.securities()).values()].map(sectorKey).filter(key => key !== null)
-    const unsettled = [...new Set(sectors)].sort()
-    await this.store.write({ records: derived('', whole, onProgress), unsettled }, DEFINITIONS_VERSION)
+    const behind = new Behind()
+    for (const security of (await this.store.securities()).values()) {
+      const sector = sectorKey(security)
+      if (sector !== null) behind.sectors.add(sector)
+    }
+    const records = derived('', whole, onProgress)
+    await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     await this.#settle(onProgress === undefined ? {} : { onProgress })
     return whole.length
   }
 
   /** Takes out a ticker's bars, events and facts; false when there were none. */
   async remove(ticker: string): Promise<boolean> {
+    await this.#refresh({})
     const sector = sectorKey((await this.store.securities()).get(ticker))
-    const removed = await this.store.remove(ticker, await this.#unsettledWith(sector === null ? [] : [sector]))
+    const behind = await Behind.in(this.store)
+    if (sector !== null) behind.sectors.add(sector)
+    const removed = await this.store.remove(ticker, behind.keys)
     await this.#settle({})
     return removed
   }
@@ -136,7 +144,10 @@ export class Importer {
     })
     if (result.holds === 'bars' && only === 'facts')
       throw new BadData({ file: result.file }, 'these are daily bars, not facts; bands import loads them')
-    if (result.holds === 'facts') return { ...result, facts: await this.#takeFacts(result.facts, result, options) }
+    if (result.holds === 'facts') {
+      const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
+      return { ...result, facts: reports, without_bars: barless, doubts }
+    }
     const sourced = result.tickers.map(ticker => ({ ...ticker, source: result.file, format: result.format }))
     return { ...result, tickers: await this.#takeBars(sourced, options) }
   }
@@ -146,10 +157,12 @@ export class Importer {
     { replace = false, onProgress }: ImportOptions,
   ): Promise<TickerReport[]> {
     for (const incoming of tickers) this.#run.check(incoming)
-    const { reports, changed, sectors } = await takeBars(this.store, tickers, replace)
+    // The second file of a run goes on where the first has begun again.
+    const replaces = (ticker: string): boolean => replace && this.#run.isFirst(`bars ${ticker}`)
+    const { reports, changed, behind } = await takeBars(this.store, tickers, replaces)
     if (changed.length > 0) {
       const records = derived(changed[0]!.entry.source, changed, onProgress)
-      await this.store.write({ records, unsettled: await this.#unsettledWith(sectors) }, DEFINITIONS_VERSION)
+      await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
     for (const incoming of tickers) this.#run.add(incoming)
     return reports
@@ -158,29 +171,26 @@ export class Importer {
   async #takeFacts(
     facts: readonly TickerFacts[],
     { file, format }: Pick<FactSource, 'file' | 'format'>,
-    options: ImportOptions,
-  ): Promise<SheetReport[]> {
+    { replace = false }: ImportOptions,
+  ): Promise<Pick<TakenFacts, 'reports' | 'barless' | 'doubts'>> {
     const source = { file, format, imported_at: new Date().toISOString() }
-    const { reports, sheets, changed, amendments, sectors } = await takeFacts(this.store, facts, source, options)
+    const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
+    const { reports, barless, doubts, sheets, changed, behind } = await takeFacts(this.store, facts, source, replaces)
     if (sheets.length > 0) {
       const records = derived(file, changed, undefined)
-      const unsettled = await this.#unsettledWith(sectors)
-      await this.store.write({ sheets, records, amendments, unsettled }, DEFINITIONS_VERSION)
+      await this.store.write({ sheets, records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
-    return reports
+    return { reports, barless, doubts }
   }
 
-  /** Compares the tickers of each sector that is behind, a sector a transaction. */
+  /** Records anew what is behind, a step a transaction. */
   async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
-    const behind = await this.store.unsettled()
-    for (const [done, sector] of behind.entries()) {
-      onProgress?.({ file: sector, stage: 'comparing', done, of: behind.length, rows: 0 })
-      const amendments = await amendedBySector(this.store, sector)
-      await this.store.write({ amendments, unsettled: behind.slice(done + 1) }, DEFINITIONS_VERSION)
+    const behind = await Behind.in(this.store)
+    if (behind.none) return
+    const { settlements } = await import('./settle.js')
+    for await (const { amendments, what, done, of } of settlements(this.store, behind)) {
+      onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })
+      await this.store.write({ amendments, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
-  }
-
-  async #unsettledWith(sectors: readonly string[]): Promise<string[]> {
-    return [...new Set([...(await this.store.unsettled()), ...sectors])].sort()
   }
 }

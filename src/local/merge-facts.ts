@@ -34,10 +34,13 @@ export function mergeFacts(
     const had = mine.get(key) ?? []
     const rows = rule.merge(had, given)
     const fresh = rows.filter(row => row.source === number).length
+    const dropped = had.filter(row => !rows.includes(row)).length
     const moved = fresh === 0 && rows.some((row, i) => !sameRecord(row.record, had[i]!.record))
-    counts.added += had.length === 0 || rows.length > had.length ? fresh : 0
-    counts.replaced += had.length > 0 && rows.length <= had.length ? fresh + Number(moved) : 0
-    counts.unchanged += given.length - Math.min(fresh + Number(moved), given.length)
+    const replaced = Math.min(fresh, dropped) + Number(moved)
+    const added = fresh - Math.min(fresh, dropped)
+    counts.added += added
+    counts.replaced += replaced
+    counts.unchanged += Math.max(0, given.length - added - replaced)
     mine.set(key, rows)
   }
   const rows = [...mine.values()].flat()
@@ -59,15 +62,17 @@ const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
   earnings: { key: it => `${it.report_date}`, date: it => it.report_date, merge: replaced },
   schedule: { key: it => `${it.known} ${it.expected_date}`, date: it => it.known, merge: followed },
   ratings: { key: it => `${it.known} ${usableFrom(it)}`, date: it => it.known, merge: followed },
-  grades: { key: it => `${it.known} ${it.firm.toLowerCase()}`, date: it => it.known, merge: followed },
+  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, date: it => it.known, merge: followed },
   insiders: { key: it => JSON.stringify(it), date: it => it.known, merge: followed },
   splits: { key: it => `${it.ex_date}`, date: it => it.ex_date, merge: followed },
   securities: { key: () => '', date: () => 0, merge: completed },
 }
 
+/** What is given takes the place of what was there, unless it says nothing new. */
 function replaced(had: readonly Row[], given: readonly Row[]): readonly Row[] {
-  const same = had.length === given.length && had.every((row, i) => sameRecord(row.record, given[i]!.record))
-  return same ? had : given
+  const rows = followed(had, given)
+  const told = rows.slice(rows.length - given.length)
+  return told.every(row => had.includes(row)) ? rows : told
 }
 
 /** What is given stands last; a record that was there already is the same one, as often as one side has it. */

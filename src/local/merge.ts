@@ -1,4 +1,4 @@
-import { type Series, tradedClose } from '../model/series.js'
+import type { Series } from '../model/series.js'
 
 const COLUMNS = ['open', 'high', 'low', 'close', 'volume'] as const
 
@@ -14,7 +14,8 @@ export interface Merged {
 
 /** Puts incoming daily bars into those that are there; on a common date the incoming bar wins. */
 export function merge(present: Series, incoming: Series): Merged {
-  const rows: (readonly [Series, number])[] = []
+  const rows: Place[] = []
+  const paid: number[] = []
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const factors: number[] = []
   let i = 0
@@ -23,24 +24,28 @@ export function merge(present: Series, incoming: Series): Merged {
     const here = present.days[i] ?? Number.POSITIVE_INFINITY
     const there = incoming.days[j] ?? Number.POSITIVE_INFINITY
     if (here < there) {
+      paid.push(paidAt(present, i))
       rows.push([present, i++])
     } else {
       const same = there === here && sameBar(present, i, incoming, j)
       rows.push(same ? [present, i] : [incoming, j])
+      // What was paid on a day does not change, whatever its adjusted close has become.
+      const told = paidAt(incoming, j)
+      paid.push(Number.isNaN(told) && there === here ? paidAt(present, i) : told)
       counts[there < here ? 'added' : same ? 'unchanged' : 'replaced']++
       if (there === here) factors.push(incoming.close[j]! / present.close[i++]!)
       j++
     }
   }
   const others = rows.length - incoming.days.length
-  return { series: gathered(rows), ...counts, rescaled: others > 0 ? commonFactor(factors) : null }
+  return { series: gathered(rows, paid), ...counts, rescaled: others > 0 ? commonFactor(factors) : null }
 }
 
 /** Whether two bars have the same prices and volume; unknown volumes are alike. */
 function sameBar(a: Series, i: number, b: Series, j: number): boolean {
   if (!COLUMNS.every(column => Object.is(a[column][i]!, b[column][j]!))) return false
   // A file that tells only adjusted closes says nothing about the others.
-  return b.unadjustedClose === undefined || tradedClose(a)[i] === b.unadjustedClose[j]
+  return b.unadjustedClose === undefined || paidAt(a, i) === b.unadjustedClose[j]
 }
 
 /** A dividend or split since the last import moves every adjusted price by one factor. */
@@ -50,7 +55,15 @@ function commonFactor(factors: readonly number[]): number | null {
   return common && Math.abs(first - 1) > 1e-5 ? first : null
 }
 
-function gathered(rows: readonly (readonly [Series, number])[]): Series {
+/** A bar by its series and its place there. */
+type Place = readonly [series: Series, t: number]
+
+/** The close before adjustment, NaN where the series does not tell it. */
+function paidAt({ unadjustedClose }: Series, t: number): number {
+  return unadjustedClose?.[t] ?? Number.NaN
+}
+
+function gathered(rows: readonly Place[], paid: readonly number[]): Series {
   const days = Int32Array.from(rows, ([series, t]) => series.days[t]!)
   const column = (name: (typeof COLUMNS)[number]): Float64Array =>
     Float64Array.from(rows, ([series, t]) => series[name][t]!)
@@ -64,8 +77,8 @@ function gathered(rows: readonly (readonly [Series, number])[]): Series {
     close: column('close'),
     volume: column('volume'),
   }
-  if (rows.some(([{ unadjustedClose }]) => unadjustedClose !== undefined))
-    series.unadjustedClose = Float64Array.from(rows, ([from, t]) => tradedClose(from)[t]!)
+  // Where one series tells it and the other does not, it is unknown on some bars; an adjusted close is not it.
+  if (paid.some(close => !Number.isNaN(close))) series.unadjustedClose = Float64Array.from(paid)
   return series
 }
 

@@ -18,6 +18,8 @@ export interface Status {
   definitions: string
   definitions_current: boolean
   as_of: string | null
+  /** Tickers and sectors that an import has yet to record anew, because it runs or was stopped. */
+  unfinished: number
   bars: number
   events: number
   /** First and last day over all tickers; null when there is none. */
@@ -78,6 +80,7 @@ export async function status(cache: Cache): Promise<Status> {
     definitions,
     definitions_current: definitions === DEFINITIONS_VERSION,
     as_of: asOf === null ? null : formatDay(asOf),
+    unfinished: (await store.unsettled()).length,
     bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),
     events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,

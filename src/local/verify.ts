@@ -14,6 +14,11 @@ import { Sectors } from './sectors.js'
 export async function verify(store: Store, { deep = false } = {}): Promise<Damage[]> {
   const damages = await store.verify()
   if (!deep || damages.length > 0) return damages
+  const unfinished = (await store.unsettled()).length
+  if (unfinished > 0) {
+    const what = `an import is not finished (${unfinished} steps), so nothing can be compared; bands rebuild finishes it`
+    return [{ ticker: '', what }]
+  }
   const sectors = new Sectors(store)
   for (const entry of await store.tickers()) {
     for (const fresh of await derivedAgain(store, entry, sectors))

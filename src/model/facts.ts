@@ -112,7 +112,17 @@ export const NO_FACTS: Facts = {
 }
 
 /** What a column of records holds: how it is read, checked and shown. */
-export type FactValue = 'date' | 'session' | 'number' | 'count' | 'positive' | 'text' | 'side' | 'basis' | 'asset_class'
+export type FactValue =
+  | 'date'
+  | 'session'
+  | 'number'
+  | 'amount'
+  | 'count'
+  | 'positive'
+  | 'text'
+  | 'side'
+  | 'basis'
+  | 'asset_class'
 
 export interface FactColumn {
   name: string
@@ -165,7 +175,7 @@ export const FACT_COLUMNS: Readonly<Record<FactKind, readonly FactColumn[]>> = {
     { name: 'insider', holds: 'text', required: true, about: 'the person' },
     { name: 'side', holds: 'side', required: true, about: 'buy or sell, in the open market' },
     { name: 'shares', holds: 'positive', required: true, about: 'number of shares' },
-    { name: 'value', holds: 'number', about: 'money paid or received' },
+    { name: 'value', holds: 'amount', about: 'money paid or received' },
   ],
   splits: [
     { name: 'ex_date', holds: 'date', required: true, about: 'the first day with prices of new shares' },

@@ -18,7 +18,10 @@ export interface Series {
   close: Float64Array
   /** Shares or units; NaN where unknown. */
   volume: Float64Array
-  /** The close before it was adjusted for dividends; absent where the close itself is that, or nothing else is known. */
+  /**
+   * The close before it was adjusted for dividends, NaN on bars whose source did not tell it; absent where the close
+   * itself is that, or nothing else is known of any bar.
+   */
   unadjustedClose?: Float64Array
 }
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { mayBeAlive } from './alive.js'
 import { openForReading, openInMemory, schemaOf } from './connection.js'
 import { MIGRATIONS } from './migrations.js'
-import { mayBeAlive } from './sqlite.js'
 import type { Writer } from './store.js'
 
 /** The driver's major version that this code speaks to: another one may crash the process instead of throwing. */
@@ -37,9 +37,13 @@ export interface Inspection {
   /** The definitions of its events; empty before the first import. */
   definitions: string
   tickers: number
+  /** Steps that an import has yet to take. */
+  unfinished: number
   /** Who holds the writing place, and whether that process may still run. */
   writer: (Writer & { alive: boolean }) | null
 }
+
+const UNSETTLED = "SELECT value FROM meta WHERE key = 'unsettled'"
 
 /** Looks into a database without changing it. Throws StorageError when it cannot be opened. */
 export function inspect(path: string): Inspection {
@@ -56,6 +60,7 @@ export function inspect(path: string): Inspection {
       faults: check.map(line => line.quick_check).filter(line => line !== 'ok'),
       definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
       tickers: row<{ count: number }>('SELECT count(*) AS count FROM tickers')?.count ?? 0,
+      unfinished: (JSON.parse(row<{ value: string }>(UNSETTLED)?.value ?? '[]') as string[]).length,
       writer: writer === undefined ? null : { ...writer, alive: mayBeAlive(writer) },
     }
   } finally {

@@ -32,6 +32,11 @@ export class Session {
     return this.#guard(() => this.#db.pragma(text))
   }
 
+  /** Several reads of one state, whatever is written meanwhile. */
+  reading<T>(work: () => T): T {
+    return this.#guard(() => this.#db.transaction(work).deferred())
+  }
+
   /** All or nothing. Takes the write lock at once: a read transaction that turns into a write fails instead of waiting. */
   transaction<T>(work: () => T): T {
     return this.#guard(() => this.#db.transaction(work).immediate())

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { Busy, StorageError } from '../errors.js'
 import { type Day, parseDay } from '../model/day.js'
 import { type FactSheets, securityOf } from '../model/fact-sheet.js'
@@ -6,6 +5,7 @@ import type { FactKind, Security } from '../model/facts.js'
 import type { Outcomes } from '../model/record.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/timeframe.js'
+import { mayBeAlive } from './alive.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from './codec.js'
 import { openForReading, openForWriting, schemaOf } from './connection.js'
 import { MIGRATIONS } from './migrations.js'
@@ -73,6 +73,10 @@ class SqliteStore implements Store {
     return rows.length === 0 ? {} : sheetsOf(rows)
   }
 
+  async factTickers(): Promise<string[]> {
+    return this.#db.all<{ ticker: string }>('SELECT DISTINCT ticker FROM facts ORDER BY ticker').map(row => row.ticker)
+  }
+
   async securities(): Promise<Map<string, Security>> {
     const rows = this.#db.all<SheetRow>("SELECT ticker, kind, sheet FROM facts WHERE kind = 'securities'")
     const found = new Map<string, Security>()
@@ -81,10 +85,14 @@ class SqliteStore implements Store {
   }
 
   async unsettled(): Promise<readonly string[]> {
-    return JSON.parse(this.#meta('unsettled') ?? '[]') as string[]
+    return this.#unsettled()
   }
 
   async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
+    return this.#db.reading(() => this.#recorded(ticker, timeframe, field))
+  }
+
+  #recorded(ticker: string, timeframe: Timeframe, field: string): Recorded | null {
     const row = this.#row(ticker)
     if (row === undefined) return null
     const series = this.#db.get<{ calendar: Buffer; outcomes: Buffer }>(
@@ -111,6 +119,7 @@ class SqliteStore implements Store {
         return outcomes
       },
       field: events === undefined ? null : decodeRecord(events.columns),
+      unsettled: this.#unsettled(),
     }
   }
 
@@ -167,6 +176,10 @@ class SqliteStore implements Store {
     this.#db.close()
   }
 
+  #unsettled(): string[] {
+    return JSON.parse(this.#meta('unsettled') ?? '[]') as string[]
+  }
+
   #meta(key: string): string | undefined {
     return this.#db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', key)?.value
   }
@@ -189,16 +202,4 @@ interface SheetRow {
 async function sheetsOf(rows: readonly SheetRow[]): Promise<FactSheets> {
   const { decodeSheet } = await import('./sheet.js')
   return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
-}
-
-/** A writer that was killed leaves its row behind; on this host the process table tells, on another nothing does. */
-export function mayBeAlive({ pid, host }: Writer): boolean {
-  if (host !== hostname()) return true
-  if (pid === process.pid) return true
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (cause) {
-    return (cause as { code?: string }).code === 'EPERM'
-  }
 }

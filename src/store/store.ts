@@ -31,6 +31,8 @@ export interface Recorded {
   outcomes: Outcomes
   /** null: the ticker has no data for the field */
   field: FieldRecord | null
+  /** What an import had yet to record anew, at the same moment. */
+  unsettled: readonly string[]
 }
 
 /** One ticker's bars with all that was derived from them; written as one. */
@@ -60,7 +62,7 @@ export interface Batch {
   records?: Iterable<TickerRecord>
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
-  /** Sectors whose comparisons are behind their tickers from now on; as before unless given. */
+  /** What is behind from now on, in the words of who writes; as before unless given. */
   unsettled?: readonly string[]
 }
 
@@ -102,9 +104,11 @@ export interface Store {
   bars(ticker: string): Promise<Series | null>
   /** All facts about a ticker, whether or not it has bars. */
   sheets(ticker: string): Promise<FactSheets>
+  /** Every ticker of which there are facts, with or without bars; ascending. */
+  factTickers(): Promise<string[]>
   /** What is known of tickers with or without bars, by ticker. */
   securities(): Promise<Map<string, Security>>
-  /** Sectors whose comparisons an import has yet to make again. */
+  /** What an import has yet to record anew, as it was written. */
   unsettled(): Promise<readonly string[]>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>

@@ -43,6 +43,18 @@ describe('the built program in a shell', () => {
     }
   })
 
+  test('imports every file to the end, though nobody reads what it tells', async () => {
+    const db = folder.file('unread.db')
+    await sh(`bands simulate 8 --bars 400 --facts "${folder.file('facts')}" > "${folder.file('simulated.csv')}"`)
+    const files = `"${folder.file('simulated.csv')}" "${folder.file('facts')}"`
+    const ran = await sh(`set -o pipefail; bands import ${files} --db "${db}" | true`)
+    expect(ran).toMatchObject({ code: 0, err: '' })
+    const told = await sh(`bands facts SIM0008 --db "${db}" --csv | cut -d, -f2 | sort -u | wc -l`)
+    expect(told.out.trim()).toBe('7')
+    expect((await sh(`bands events SIM0001 valuation_zone --db "${db}"`)).code).toBe(0)
+    expect((await sh(`bands verify --deep --db "${db}"`)).code).toBe(0)
+  })
+
   test('writes into a device or through a link without taking its place', async () => {
     const link = folder.file('link.csv')
     const bars = 'bands export bars --ticker AAPL --csv --out'

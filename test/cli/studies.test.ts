@@ -148,7 +148,7 @@ describe('bands explain', () => {
   test('says why there is no band', async () => {
     expect(await table('explain AAPL rsi_zone 2013-05-15')).toContain('no band (warm-up')
     expect(await table('explain AAPL valuation_zone')).toContain(
-      'no band (undefined on this bar: facts (none that count are known of this ticker))',
+      'no band (valuation_zone stands on dated facts, and none are loaded for AAPL',
     )
     expect((await ask('explain AAPL rsi_zone 2000-01-01')).code).toBe(2)
   })

@@ -41,7 +41,13 @@ export function recording(bars: readonly Bar[], assetClass?: AssetClass): Record
 export function viewIn(recorded: Recording, timeframe: Timeframe, field: string, asOf: Day | null = null): View {
   const { series, outcomes, fields } = recorded[timeframe]
   const { days, known } = series
-  const one = { entry: recorded.entry, calendar: { days, known }, outcomes, field: fields.get(field) ?? null }
+  const one = {
+    entry: recorded.entry,
+    calendar: { days, known },
+    outcomes,
+    field: fields.get(field) ?? null,
+    unsettled: [],
+  }
   return viewOf(one, timeframe, field, asOf)
 }
 

@@ -175,7 +175,7 @@ describe('a table is refused', () => {
       'Exceeded the daily hits limit',
       'X.csv: the file has no table, only "Exceeded the daily hits limit"',
     ],
-    ['a web page', '<!DOCTYPE html>\n<html></html>', 'X.csv: this is a web page, not daily bars'],
+    ['a web page', '<!DOCTYPE html>\n<html></html>', 'X.csv: this is a web page, neither daily bars nor facts'],
     [
       'several times a day',
       `${NAMES.join(',')}\n2024-01-02 09:30,1,1,1,1,1\n2024-01-02 09:31,1,1,1,1,1\n`,

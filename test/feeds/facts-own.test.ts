@@ -109,7 +109,7 @@ describe('a column', () => {
   it('that need not be there and is misspelt is remarked', async () => {
     const result = await readFacts('ticker,period_end,known,revenu\nAAPL,2024-03-31,2024-05-02,1\n')
     expect(result.remarks).toEqual([
-      { what: 'a column of the file is not read: is it revenue?', count: 1, first: ['revenu'] },
+      { what: 'a column of the file is not read, and its name is like revenue', count: 1, first: ['revenu'] },
     ])
     expect(records(result, 'reports')[0]).toMatchObject({ revenue: null })
   })
@@ -204,7 +204,7 @@ describe('a row', () => {
     ['insiders', '2024-05-02,,A,buy,0,1', 24, 'shares "0" is not above 0'],
     ['insiders', '2024-05-02,,A,buy,-3,1', 24, 'shares "-3" is not above 0'],
     ['insiders', '2024-05-02,,A,buy,,1', 24, 'shares is empty; every row needs it'],
-    ['insiders', '2024-05-02,,A,buy,3,-1', 26, 'value -1 is below 0; it is money paid or received, side tells which'],
+    ['insiders', '2024-05-02,,A,buy,3,-1', 26, 'value "-1" is below 0; it is money paid or received, side tells which'],
     ['splits', '2020-08-31,0', 17, 'ratio "0" is not above 0'],
     ['splits', '2020-08-31,4:1', 17, `ratio "4:1" ${NUMBER}`],
     ['securities', 'Tech,bond,1,A', 11, 'asset_class "bond" is not stock, crypto or etf'],
@@ -267,7 +267,7 @@ describe('a row', () => {
   it('looks odd and stays: known before its quarter ended, a report at a weekend, a word that does not count', async () => {
     const early = await readFacts(fileOf('reports', '2024-05-02,2024-03-31,,1,,,'))
     expect(remarked(early)).toEqual({
-      'reports were known before their period ended: dates in the wrong column?': 1,
+      'reports were known before their period ended, which may be dates in the wrong column': 1,
     })
     const weekend = await readFacts(fileOf('earnings', '2024-05-04,,1,1', '2024-05-03,,1,1'))
     expect(weekend.remarks).toEqual([

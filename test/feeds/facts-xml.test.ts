@@ -164,7 +164,7 @@ describe('a Form 4', () => {
 describe('XML', () => {
   it.each(['3', '5', '144'])('that is Form %s is refused', async type => {
     expect(await refusal(form(trade(), { type }))).toBe(
-      `BadData f.xml: this is Form ${type} of the SEC; of its forms on insiders only 4 is read`,
+      `BadData f.xml: this is Form ${type}; of the SEC's forms on insiders only 4 is read`,
     )
   })
 

@@ -401,7 +401,7 @@ function readBack(kind: FactKind, chunk: string): TickerFacts {
 function parsed(text: string, holds: string): string | number | null {
   if (text === '') return null
   if (holds === 'date') return parseDay(text)
-  return ['number', 'count', 'positive'].includes(holds) ? Number(text) : text
+  return ['number', 'count', 'positive', 'amount'].includes(holds) ? Number(text) : text
 }
 
 function sum(values: readonly number[]): number {

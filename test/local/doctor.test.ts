@@ -32,6 +32,7 @@ describe('the doctor', () => {
       'schema',
       'definitions',
       'journal',
+      'imports',
       'writer',
     ])
     expect(readFileSync(database).equals(before)).toBe(true)

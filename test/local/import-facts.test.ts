@@ -1,12 +1,17 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Busy } from '../../src/errors.js'
 import type { TickerFacts } from '../../src/feeds/feed.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/feeds/simulate.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
+import { databaseChecks } from '../../src/local/doctor-database.js'
 import { exportEvents } from '../../src/local/export.js'
+import { exportSeries } from '../../src/local/export-series.js'
 import type { Importer } from '../../src/local/import.js'
 import { Local } from '../../src/local/index.js'
+import { status } from '../../src/local/status.js'
 import { verify } from '../../src/local/verify.js'
 import { type Day, formatDay } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
@@ -15,6 +20,7 @@ import { head } from '../../src/model/series.js'
 import { parseEvents } from '../../src/query/parse.js'
 import { Random } from '../../src/random.js'
 import type { Store } from '../../src/store/store.js'
+import { temporaryFolder } from '../support/folder.js'
 import { emptyImporter, loadedStore, sourced } from '../support/simulated-store.js'
 
 const TICKERS = [...simulatedTickers({ count: 7, bars: 700, seed: 11, end: 20_000 })]
@@ -164,7 +170,7 @@ describe('crypto and funds', () => {
 describe('a run that was stopped before its sectors were compared', () => {
   it('answers no field that compares with them, and every other', async () => {
     const store = await loadedStore(TICKERS)
-    await store.write({ unsettled: [securityOf(TICKERS[0]!).sector!.toLowerCase()] }, DEFINITIONS_VERSION)
+    await store.write({ unsettled: [`sector ${securityOf(TICKERS[0]!).sector!.toLowerCase()}`] }, DEFINITIONS_VERSION)
     const local = new Local(new Cache(store, 'pro', null))
     const { ticker } = TICKERS[0]!
     for (const { name, needs } of FIELDS) {
@@ -177,12 +183,41 @@ describe('a run that was stopped before its sectors were compared', () => {
     }
   }, 30_000)
 
+  it('answers no fundamental field of a ticker whose facts are new', async () => {
+    const store = await loadedStore(TICKERS)
+    await store.write({ unsettled: [`ticker ${TICKERS[0]!.ticker}`] }, DEFINITIONS_VERSION)
+    const local = new Local(new Cache(store, 'pro', null))
+    for (const { name, needs } of FIELDS) {
+      const answer = local.events(parseEvents({ ticker: TICKERS[0]!.ticker, field: name }))
+      if (needs === 'bars') expect((await answer).total_occurrences, name).toBeGreaterThan(0)
+      else await expect(answer, name).rejects.toThrow(Busy)
+    }
+    const other = await local.events(parseEvents({ ticker: TICKERS[1]!.ticker, field: 'earnings_surprise' }))
+    expect(other.total_occurrences).toBeGreaterThan(0)
+  }, 30_000)
+
+  it('hands out no export before its first row, and is told by status, verify and doctor', async () => {
+    const store = await loadedStore(TICKERS)
+    const cache = new Cache(store, 'pro', null)
+    await store.write({ unsettled: ['ticker SIM0007'] }, DEFINITIONS_VERSION)
+    await expect(exportEvents(cache).next()).rejects.toThrow(Busy)
+    await expect(exportSeries(cache).next()).rejects.toThrow(Busy)
+    expect((await exportEvents(cache, { fields: ['rsi_zone'] }).next()).done).toBe(false)
+    expect((await status(cache)).unfinished).toBe(1)
+    expect(await verify(store, { deep: true })).toMatchObject([{ what: expect.stringContaining('bands rebuild') }])
+    const told = databaseChecks(store.location).find(check => check.name === 'imports')
+    expect(told).toMatchObject({ outcome: 'warn', remedy: expect.stringContaining('bands rebuild') })
+  }, 30_000)
+
   it('is made good by the next import', async () => {
     const importer = await emptyImporter()
     await importer.putFacts(allFacts(), SOURCE)
     await importer.put(TICKERS.map(sourced))
     const whole = await eventsOf(importer.store)
-    await importer.store.write({ unsettled: [securityOf(TICKERS[0]!).sector!.toLowerCase()] }, DEFINITIONS_VERSION)
+    await importer.store.write(
+      { unsettled: [`sector ${securityOf(TICKERS[0]!).sector!.toLowerCase()}`] },
+      DEFINITIONS_VERSION,
+    )
     await importer.put([sourced(TICKERS[0]!)])
     expect(await importer.store.unsettled()).toEqual([])
     expect(await eventsOf(importer.store)).toEqual(whole)
@@ -230,6 +265,53 @@ describe('records that are given again', () => {
     expect(await give(importer, 'insiders', [trade, trade, trade])).toMatchObject([
       { added: 1, unchanged: 2, records: 3 },
     ])
+  })
+
+  it('in another order of their values, or with the other zero, are the same records', async () => {
+    const importer = await emptyImporter()
+    const trade = { known: 19_000, session: null, insider: 'A', side: 'buy', shares: 10, value: -0 } as const
+    const turned = Object.fromEntries(Object.entries(trade).reverse()) as unknown as typeof trade
+    await give(importer, 'insiders', [trade])
+    expect(await give(importer, 'insiders', [turned])).toMatchObject([{ added: 0, unchanged: 1, records: 1 }])
+    await give(importer, 'reports', [report({ eps: -0 })])
+    expect(await give(importer, 'reports', [report({ eps: -0 })])).toMatchObject([{ added: 0, unchanged: 1 }])
+  })
+
+  it.each([
+    ['eps', Number.NaN, 'a finite number'],
+    ['known', 1.5, 'a day, counted from 1970-01-01'],
+    ['period_end', null, 'a value, which every record needs'],
+    ['basis', 'files', 'bars or filed'],
+  ])('by a program are refused where %s is %s', async (name, value, allowed) => {
+    const importer = await emptyImporter()
+    const wrong = { ...report({}), [name]: value } as unknown as FactRecords['reports']
+    await expect(give(importer, 'reports', [wrong])).rejects.toThrow(
+      `reports of ABC: ${name} ${value} is not ${allowed}.`,
+    )
+    expect(await importer.store.factTickers()).toEqual([])
+  })
+
+  it('over two files of one run with replace begin again once', async () => {
+    const importer = await emptyImporter()
+    const trade = { known: 19_000, session: null, insider: 'A', side: 'buy', shares: 10, value: null } as const
+    await give(importer, 'insiders', [{ ...trade, shares: 1 }])
+    const folder = temporaryFolder()
+    const inputs = [2, 3].map(shares => {
+      const path = join(folder, `${shares}.csv`)
+      writeFileSync(path, `ticker,known,insider,side,shares\nABC,2022-01-08,A,buy,${shares}\n`)
+      return { name: path, path, bytes: null }
+    })
+    for await (const file of importer.import(inputs, { replace: true })) expect(file.holds).toBe('facts')
+    const kept = (await importer.store.sheets('ABC')).insiders?.rows.map(row => row.record.shares)
+    expect(kept).toEqual([2, 3])
+  })
+
+  it('of a split under two dates close by are doubted', async () => {
+    const importer = await emptyImporter()
+    const path = join(temporaryFolder(), 'splits.csv')
+    writeFileSync(path, 'ticker,ex_date,ratio\nABC,2020-08-31,4\nABC,2020-08-28,4\nABC,2014-06-09,7\n')
+    for await (const file of importer.import([{ name: 'splits.csv', path, bytes: null }]))
+      expect(file).toMatchObject({ doubts: [expect.stringContaining('2020-08-28 and 2020-08-31')] })
   })
 
   it('about a security complete it, and take nothing away', async () => {

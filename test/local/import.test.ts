@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Busy } from '../../src/errors.js'
 import { readFile } from '../../src/feeds/read.js'
+import { simulatedTickers } from '../../src/feeds/simulate.js'
 import { Importer } from '../../src/local/import.js'
 import { verify } from '../../src/local/verify.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
@@ -9,6 +10,7 @@ import { openSqlite } from '../../src/store/sqlite.js'
 import { simulatedRecord } from '../contracts/store.js'
 import { temporaryFolder } from '../support/folder.js'
 import { contentAt, csv, fileOf, HEADER, imported, simulatedRows, stored, WHO } from '../support/imports.js'
+import { emptyImporter, sourced } from '../support/simulated-store.js'
 
 describe('importing', () => {
   it('P14: chunks, single bars, any order, CRLF, BOM and other columns give the store of one whole file', async () => {
@@ -147,3 +149,58 @@ async function entries(path: string) {
   await store.close()
   return found
 }
+
+describe('closes before adjustment', () => {
+  const HEAD = 'date,open,high,low,close,volume,adj_close\n'
+  const day = (date: string, close: number, adjusted: number): string =>
+    `${date},${close},${close},${close},${close},1,${adjusted}\n`
+  const paid = async (files: readonly string[], prices?: 'adjusted'): Promise<unknown> => {
+    const folder = temporaryFolder()
+    const db = join(folder, 'bands.db')
+    for (const [i, text] of files.entries())
+      await imported(db, [fileOf(folder, `${i}.csv`, text)], { ticker: 'ABC', ...(prices ? { prices } : {}) })
+    const store = openSqlite(db, { readonly: true })
+    const { close, unadjustedClose } = (await store.bars('ABC'))!
+    await store.close()
+    return { close: [...close], paid: unadjustedClose === undefined ? null : [...unadjustedClose] }
+  }
+
+  it('are kept beside adjusted ones', async () => {
+    expect(await paid([HEAD + day('2024-01-02', 100, 50) + day('2024-01-03', 102, 51)])).toEqual({
+      close: [50, 51],
+      paid: [100, 102],
+    })
+  })
+
+  it('stay what they were on a day whose adjusted close is told anew without them, and are unknown on a new day', async () => {
+    const adjustedOnly = 'date,open,high,low,close\n2024-01-02,49,49,49,49\n2024-01-03,52,52,52,52\n'
+    expect(await paid([HEAD + day('2024-01-02', 100, 50), adjustedOnly], 'adjusted')).toEqual({
+      close: [49, 52],
+      paid: [100, Number.NaN],
+    })
+  })
+
+  it('are unknown on older bars that were told without them', async () => {
+    const adjustedOnly = 'date,open,high,low,close\n2024-01-02,49,49,49,49\n'
+    expect(await paid([adjustedOnly, HEAD + day('2024-01-03', 102, 51)], 'adjusted')).toEqual({
+      close: [49, 51],
+      paid: [Number.NaN, 102],
+    })
+    expect(await paid([adjustedOnly], 'adjusted')).toEqual({ close: [49], paid: null })
+  })
+})
+
+it('removing from a store of other definitions derives it again first', async () => {
+  const importer = await emptyImporter()
+  const tickers = [...simulatedTickers({ count: 7, bars: 400, seed: 2, end: 20_000 })]
+  await importer.putFacts(
+    tickers.flatMap(({ facts }) => facts),
+    { file: 'facts', format: 'simulated' },
+  )
+  await importer.put(tickers.map(sourced))
+  const fields = new Map([['rsi_zone', null]])
+  await importer.store.write({ amendments: [{ ticker: 'SIM0001', timeframe: 'daily', fields }] }, 'older')
+  expect(await importer.remove('SIM0002')).toBe(true)
+  expect(await importer.store.definitions()).toBe(DEFINITIONS_VERSION)
+  expect(await verify(importer.store, { deep: true })).toEqual([])
+}, 30_000)

@@ -51,6 +51,7 @@ function barLines(found: Explanation): string[] {
     bandLine(found),
     `open ${figure(open)}  high ${figure(high)}  low ${figure(low)}  close ${figure(close)}  volume ${traded}`,
     `${prices} prices from ${source}, imported ${imported_at.slice(0, 10)}`,
+    ...(found.price_note === null ? [] : [`note: ${found.price_note}`]),
   ]
 }
 

@@ -26,8 +26,10 @@ function title({ ticker, security, as_of }: KnownFacts): string[] {
   return [ticker, ...told, ...size, ...(as_of === null ? [] : [`as of ${as_of}`])]
 }
 
-function overview({ kinds, counted, records }: KnownFacts): Block {
-  const idle = records.length > 0 && !counted ? ['No field stands on these: only stocks have fundamentals.'] : []
+function overview({ kinds, security }: KnownFacts): Block {
+  const assetClass = security?.asset_class ?? 'stock'
+  const idle =
+    assetClass === 'stock' ? [] : [`No field stands on these: only stocks have fundamentals, not ${assetClass}.`]
   return {
     table: {
       columns: [
@@ -54,7 +56,7 @@ function listing({ records }: KnownFacts, kind: FactKind, limit: number): Block 
   const newest = records.slice(-limit).reverse()
   const dated = kind === 'securities' ? [] : ['known', 'usable_from']
   const numeric = new Set(
-    FACT_COLUMNS[kind].filter(({ holds }) => ['number', 'count', 'positive'].includes(holds)).map(({ name }) => name),
+    FACT_COLUMNS[kind].filter(({ holds }) => ['number', 'amount', 'count', 'positive'].includes(holds)).map(({ name }) => name),
   )
   const left = records.length - newest.length
   return {
@@ -82,5 +84,5 @@ function cell(record: KnownFact, name: string): Cell {
   const value = record[name]
   if (value == null) return '-'
   if (typeof value === 'string') return value
-  return Math.abs(value) >= 1e5 ? whole(Math.round(value)) : figure(value)
+  return Number.isInteger(value) ? whole(value) : figure(value)
 }

@@ -1,12 +1,12 @@
 import type { FactsReport, SheetReport } from '../../local/import-report.js'
 import { FACT_KINDS } from '../../model/facts.js'
-import { whole } from '../render/amounts.js'
+import { count, whole } from '../render/amounts.js'
 import type { Row } from '../render/records.js'
 import type { Block, Cell } from '../render/table.js'
 
 export function factsDocument(report: FactsReport): Row {
-  const { holds, file, format, dialect, header, rows, facts, rejected, remarks } = report
-  return { holds, file, format, dialect, header, rows, facts, rejected, remarks }
+  const { holds, file, format, dialect, header, rows, facts, without_bars, doubts, rejected, remarks } = report
+  return { holds, file, format, dialect, header, rows, facts, without_bars, doubts, rejected, remarks }
 }
 
 export function factsRows({ file, format, facts }: FactsReport): Row[] {
@@ -34,11 +34,14 @@ export function factsTable({ facts }: FactsReport): NonNullable<Block['table']> 
 }
 
 /** What was left out or assumed, each once, with its first places. */
-export function remarkLines({ remarks }: FactsReport): string[] {
-  return remarks.map(({ what, count, first }) => {
+export function remarkLines({ file, remarks, without_bars, doubts }: FactsReport): string[] {
+  const lines = remarks.map(({ what, count, first }) => {
     const often = count === 1 ? '' : ` (${whole(count)} times)`
-    return `${what}${often}${first.length === 0 ? '' : `: ${first.join(', ')}${count > first.length ? ' …' : ''}`}`
+    const places = first.map(place => (place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place))
+    return `${what}${often}${places.length === 0 ? '' : `; first: ${places.join(', ')}${count > places.length ? ' …' : ''}`}`
   })
+  if (without_bars > 0) lines.push(`${count(without_bars, 'ticker')} without bars yet: no field stands on their facts`)
+  return [...lines, ...doubts.map(doubt => `warning: ${doubt}`)]
 }
 
 function kindLine(kind: string, sheets: readonly SheetReport[]): Cell[] {

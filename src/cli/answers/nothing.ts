@@ -1,6 +1,6 @@
 import { NotFound } from '../../errors.js'
 import { fieldNamed } from '../../fields/index.js'
-import { countedFacts } from '../../local/dossier.js'
+import { countedFacts, lackOf } from '../../local/dossier.js'
 import { type Day, formatDay, parseDay } from '../../model/day.js'
 import type { EventHistory } from '../../model/event.js'
 import type { HistoryQuery } from '../../model/query.js'
@@ -26,12 +26,8 @@ export function nothingLoaded(context: Context): NotFound {
 /** Why a field that stands on facts has no data for a ticker; null where it may have, and for the other fields. */
 export async function withoutFacts(context: Context, ticker: string, field: string): Promise<string | null> {
   if (fieldNamed(field)!.needs === 'bars') return null
-  const { store } = (await context.local()).cache
-  if (countedFacts(await store.sheets(ticker)) !== null) return null
-  const assetClass = (await store.ticker(ticker))?.assetClass ?? null
-  if (assetClass !== null && assetClass !== 'stock')
-    return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
-  return `${field} stands on dated facts, and none are loaded for ${ticker}; bands import-facts FILE loads them`
+  const sheets = await (await context.local()).cache.store.sheets(ticker)
+  return countedFacts(sheets) === null ? lackOf(field, ticker, sheets) : null
 }
 
 /** The same of several tickers: null as soon as one of them may have data. */

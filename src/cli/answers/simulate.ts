@@ -26,10 +26,10 @@ export async function loadSimulated(context: Context, options: SimulateOptions, 
   const importer = await context.importer({ wait, make: true })
   const source = `simulate --seed ${options.seed}`
   const onProgress: ImportOptions['onProgress'] = ({ stage, done, of }) =>
-    context.step(() => `${stage}  ${done}/${of ?? '?'} ${stage === 'comparing' ? 'sectors' : 'tickers'}`)
+    context.step(() => `${stage}  ${done}/${of ?? '?'} ${stage === 'settling' ? 'steps' : 'tickers'}`)
   // Facts first: then every field is derived when the bars come.
   const facts = Array.from(simulatedTickers(options), ticker => ticker.facts).flat()
-  const sheets = await importer.putFacts(facts, { file: source, format: 'simulated' }, { onProgress })
+  const sheets = await importer.putFacts(facts, { file: source, format: 'simulated' }, { replace: true, onProgress })
   const sourced = function* (): Generator<SourcedBars> {
     for (const { ticker, bars } of simulatedTickers(options))
       yield { ticker, bars, prices: 'adjusted', source, format: 'simulated' }

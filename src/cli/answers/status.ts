@@ -63,8 +63,12 @@ function tickerTable(tickers: readonly TickerStatus[]): Table {
 }
 
 function notes(found: Status): string[] {
-  const { bytes, schema_version, as_of, tickers } = found
+  const { bytes, schema_version, as_of, unfinished, tickers } = found
   const lines = [[`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, ...definedBy(found)].join(', ')]
+  if (unfinished > 0)
+    lines.push(
+      `an import is not finished (${count(unfinished, 'step')}); if none is running, bands rebuild finishes it`,
+    )
   if (as_of !== null) lines.push(`as of ${as_of}: what came later is not counted`)
   const gap = tickers
     .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))

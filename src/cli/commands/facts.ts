@@ -11,8 +11,7 @@ export const command: Command = {
   ],
   examples: ['bands facts SIM0001', 'bands facts SIM0001 --kind reports', 'bands facts SIM0001 --kind ratings --csv'],
   notes: [
-    'KNOWN is the day on which a fact became public, USABLE FROM the first date on whose bar it counts: the same day',
-    'when it was known before the session, otherwise the next.',
+    'KNOWN is the day on which a fact became public, USABLE FROM the first date on whose bar it counts: the same day when it was known before the session, otherwise the next.',
   ],
   async run(context, given) {
     const ticker = tickerValue('ticker', given.argument(0)!)

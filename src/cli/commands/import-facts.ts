@@ -12,8 +12,7 @@ export const command: Command = {
     'bands import-facts recommendations.json --ticker AAPL --known 2025-02-21',
   ],
   notes: [
-    'Takes company facts and Form 4 of the SEC, JSON of Yahoo, the usual CSV exports, and record files with ticker and',
-    'these columns, of which those in brackets may be left out:',
+    'Takes company facts and Form 4 of the SEC, JSON of Yahoo, the usual CSV exports, and record files with ticker and these columns, of which those in brackets may be left out:',
     ...FACT_KINDS.map(kind => `  ${kind}: ${columnsOf(kind)}`),
     'bands facts TICKER shows what is known.',
   ],

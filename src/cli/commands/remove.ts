@@ -8,7 +8,7 @@ export const command: Command = {
   arguments: [TICKER],
   options: [['--wait', 'wait while another process is writing']],
   examples: ['bands remove SIM0001'],
-  notes: ['Its bars and events go; the file they came from is not touched.'],
+  notes: ['Its bars, events and facts go; the files they came from are not touched.'],
   async run(context, given) {
     const ticker = tickerValue('ticker', given.argument(0)!)
     const importer = await context.importer({ wait: given.flag('wait') })
@@ -17,7 +17,7 @@ export const command: Command = {
         ticker,
         (await importer.store.tickers()).map(entry => entry.ticker),
       )
-      throw new NotFound(`no bars for "${ticker}".${didYouMean(suggestions)}`, suggestions)
+      throw new NotFound(`no bars and no facts for "${ticker}".${didYouMean(suggestions)}`, suggestions)
     }
     const row = { ticker, removed: true }
     await context.show({

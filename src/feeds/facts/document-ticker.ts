@@ -4,8 +4,8 @@ import { parseTicker, TICKER_SHAPE } from '../../model/ticker.js'
 import { givenTicker } from '../naming.js'
 import { shown } from '../value/shown.js'
 
-/** Names of files that look like a ticker and are the number that the SEC gives a company. */
-const CIK = /^CIK\d+$/
+/** Names of files that look like a ticker: the number that the SEC gives a company, or what the document is. */
+const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
 
 /**
  * The ticker of a document of one company: the one that the user gave, its own symbol (null where it has none), or its

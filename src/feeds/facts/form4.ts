@@ -27,7 +27,7 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
   const root = rootOf(file, form)
   const type = textAt(root, 'documentType')
   if (type !== '4' && type !== '4/A')
-    throw new BadData({ file }, `this is Form ${type ?? 'unknown'} of the SEC; of its forms on insiders only 4 is read`)
+    throw new BadData({ file }, `${formWords(type)}; of the SEC's forms on insiders only 4 is read`)
   const sink = new FactsSink()
   if (type === '4/A') sink.remark('amendments repeat trades; do not load the form that they amend as well', file)
   const ticker = tickerOf(file, root, options)
@@ -87,6 +87,10 @@ function addTrade(trade: Element, { file, form, ticker, insider, filed, sink }: 
   const value = price === null ? null : shares * price
   const record: InsiderTrade = { known, session: null, insider, side, shares, value }
   sink.add('insiders', ticker, record)
+}
+
+function formWords(type: string | null): string {
+  return type === null ? 'this XML does not tell which form it is (documentType)' : `this is Form ${type}`
 }
 
 function tickerOf(file: string, root: Element, options: ReadOptions): string {

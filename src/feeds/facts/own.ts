@@ -5,7 +5,6 @@ import {
   type FactKind,
   type FactRecord,
   type Grade,
-  type InsiderTrade,
   type Report,
 } from '../../model/facts.js'
 import type { FactsFormat } from './format.js'
@@ -13,7 +12,6 @@ import { remarkWeekend } from './formats/earnings.js'
 import { remarkWords } from './formats/ratings.js'
 import type { FactRow } from './row.js'
 import type { FactsSink } from './sink.js'
-import { BadCell } from './values.js'
 
 /** The project's own table of one kind; `known` stands in for a column of that name which the table lacks. */
 export function ownFormat(kind: FactKind, known?: Day): FactsFormat {
@@ -60,12 +58,7 @@ const CHECKS: { readonly [Kind in FactKind]?: (record: FactRecord, place: string
   reports: (record, place, out) => {
     const { known, period_end } = record as Report
     if (known < period_end)
-      out.remark('reports were known before their period ended: dates in the wrong column?', place)
+      out.remark('reports were known before their period ended, which may be dates in the wrong column', place)
   },
   earnings: (record, place, out) => remarkWeekend(record as EarningsResult, place, out),
-  insiders: record => {
-    const { value } = record as InsiderTrade
-    if (value !== null && value < 0)
-      throw new BadCell('value', `value ${value} is below 0; it is money paid or received, side tells which`)
-  },
 }

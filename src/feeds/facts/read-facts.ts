@@ -127,7 +127,7 @@ function isWhole({ name, holds }: { name: string; holds: FactValue }): boolean {
 /** A column that is left out because of a slip in its name would be missed without a word. */
 function remarkNames(format: FactsFormat, dialect: Dialect, sink: FactsSink): void {
   for (const { word, column } of misspelt(dialect.names, Object.keys(format.reads)))
-    sink.remark(`a column of the file is not read: is it ${column}?`, word)
+    sink.remark(`a column of the file is not read, and its name is like ${column}`, word)
 }
 
 function describe(source: Source, dialect: Dialect, plan: FactsPlan): Record<string, string> {

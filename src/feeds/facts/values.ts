@@ -13,6 +13,7 @@ export interface FactValues {
   number: number
   count: number
   positive: number
+  amount: number
   text: string
   side: 'buy' | 'sell'
   basis: Report['basis']
@@ -69,7 +70,12 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
     const value = number(cell)
     return value > 0 ? value : refuse(cell, told(cell, 'is not above 0'))
   },
-  text: cell => cell.text,
+  amount: cell => {
+    const value = number(cell)
+    return value >= 0 ? value : refuse(cell, told(cell, 'is below 0; it is money paid or received, side tells which'))
+  },
+  // A line break inside a name would break every table that it stands in.
+  text: cell => cell.text.replace(/\s+/g, ' ').trim(),
   side: word(SIDES, 'buy or sell (or purchase, sale)'),
   basis: word(BASES, 'bars or filed'),
   asset_class: word(ASSET_CLASSES, 'stock, crypto or etf'),
@@ -79,7 +85,7 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
 function number(cell: Cell): number {
   const value = readNumber(cell.text, cell.decimal)
   if (Number.isNaN(value)) return refuse(cell, told(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
-  return Number.isFinite(value) ? value : refuse(cell, told(cell, 'is too large for a number'))
+  return Number.isFinite(value) ? value + 0 : refuse(cell, told(cell, 'is too large for a number'))
 }
 
 function word<Meaning extends string>(words: Readonly<Record<string, Meaning>>, allowed: string) {

@@ -11,7 +11,7 @@ const SIDES = new Map([
 export const INSIDER_TRADES = factsFormat({
   name: 'insider trades csv',
   told: ['transaction_date', 'filer', 'kind', 'shares'],
-  reads: { transaction_date: 'date', filer: 'text', kind: 'text', shares: 'number', value: 'number' },
+  reads: { transaction_date: 'date', filer: 'text', kind: 'text', shares: 'number', value: 'amount' },
   begin: out => ({
     row(row) {
       const { ticker, place } = row

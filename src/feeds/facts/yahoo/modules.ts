@@ -104,7 +104,9 @@ function insiders(module: unknown, taking: Taking): Outcome {
       sink.remark('purchases and sales without a number of shares are not loaded', place)
     else {
       const known = assumedFiling(traded)
-      sink.add('insiders', taking.ticker(), { known, session: null, insider, side, shares, value })
+      const money = value === null || value < 0 ? null : value
+      if (value !== money) sink.remark('money below 0 is taken for unknown', place)
+      sink.add('insiders', taking.ticker(), { known, session: null, insider, side, shares, value: money })
       sink.remark('trades count as known two weekdays after their date, as no date of filing is given', place)
     }
   }

@@ -1,0 +1,459 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { FIELDS } from '../../src/fields/index.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
+import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+
+const folder = scratch()
+const SIMULATED = 'simulate 6 --bars 420 --end 2018-05-11'
+const FUNDAMENTAL = FIELDS.filter(field => field.needs !== 'bars').map(field => field.name)
+
+/** Two records of each kind, in the project's own form, dated before the newest bar of AAPL in the bundled data. */
+const ROWS: Readonly<Record<FactKind, readonly [string, string]>> = {
+  reports: ['2017-09-30,2017-11-02,post,2.07,52579000000,26.15,bars', '2017-12-30,2018-02-01,,3.89,88293000000,27.6,'],
+  earnings: ['2017-11-02,post,1.87,2.07', '2018-02-01,pre,3.86,3.89'],
+  schedule: ['2018-02-01,2018-01-02', '2018-05-01,2018-04-03'],
+  ratings: ['2018-01-10,pre,10,15,8,1,0', '2018-02-05,,9,14,10,1,0'],
+  grades: ['2018-01-11,pre,Some Bank,Buy', '2018-01-12,,Other Bank,Hold'],
+  insiders: ['2018-02-07,post,A Director,sell,1000,160000', '2018-02-08,,B Director,buy,10,'],
+  splits: ['2014-06-09,7', '2005-02-28,2'],
+  securities: ['Technology,stock,790000000000,Apple Inc.', ',,800000000000,'],
+}
+
+let database = 0
+beforeEach(() => {
+  database++
+})
+afterAll(folder.remove)
+
+const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
+  typed(line, { ...lent, env: { BANDS_DB: folder.file(`${database}.db`), ...lent.env } })
+const document = async (line: string, lent: Lent = {}) => JSON.parse((await ask(`${line} --json`, lent)).out)
+const write = (name: string, text: string | Buffer): string => {
+  writeFileSync(folder.file(name), text)
+  return folder.file(name)
+}
+
+function tableOf(kind: FactKind, ticker = 'AAPL', rows: readonly string[] = ROWS[kind]): string {
+  const names = ['ticker', ...FACT_COLUMNS[kind].map(({ name }) => name)].join(',')
+  return [names, ...rows.map(row => `${ticker},${row}`)].map(line => `${line}\n`).join('')
+}
+
+function recordFolder(name: string, ticker = 'AAPL'): string {
+  mkdirSync(folder.file(name), { recursive: true })
+  for (const kind of FACT_KINDS) write(`${name}/${kind}.csv`, tableOf(kind, ticker))
+  return folder.file(name)
+}
+
+const csvRows = (text: string): Record<string, string>[] => {
+  const [names = [], ...lines] = text
+    .trimEnd()
+    .split('\n')
+    .map(line => line.split(','))
+  return lines.map(values => Object.fromEntries(values.map((value, i) => [names[i]!, value])))
+}
+
+describe.each(['import-facts', 'import'])('bands %s', command => {
+  test.each(FACT_KINDS)('takes a file of %s, and changes nothing the second time', async kind => {
+    const file = write(`${kind}.csv`, tableOf(kind))
+    const sheet = async () => (await document(`${command} ${file}`)).files[0].facts[0]
+    const first = await sheet()
+    expect(first).toMatchObject({ ticker: 'AAPL', kind, replaced: 0 })
+    expect(first.records).toBe(kind === 'securities' ? 1 : 2)
+    expect(await sheet()).toEqual({ ...first, added: 0, unchanged: 2 })
+    expect((await document('facts AAPL')).kinds).toMatchObject([{ kind, records: first.records, files: [file] }])
+  })
+
+  test('takes a folder, compressed files and standard input', async () => {
+    const { files } = await document(`${command} ${recordFolder('whole')}`)
+    expect(files.map(({ facts }: { facts: { kind: string }[] }) => facts[0]!.kind).sort()).toEqual(
+      [...FACT_KINDS].sort(),
+    )
+    const packed = write('packed.csv.gz', gzipSync(tableOf('earnings', 'ZIP')))
+    expect((await ask(`${command} ${packed}`)).code).toBe(0)
+    expect((await ask(`${command} -`, { stdin: tableOf('earnings', 'PIPE') })).code).toBe(0)
+    expect((await document('facts ZIP')).records).toHaveLength(2)
+    expect((await document('facts PIPE')).kinds[0].files).toEqual(['-'])
+  })
+
+  test('tells in JSON, NDJSON, CSV and a table the same', async () => {
+    const line = `${command} ${recordFolder('forms')}`
+    await ask(line)
+    const { schema, files, refused } = await document(line)
+    expect({ schema, refused }).toEqual({ schema: 'bands.import/1', refused: [] })
+    const sheets = files.flatMap(({ file, format, facts }: { file: string; format: string; facts: object[] }) =>
+      facts.map(sheet => ({ file, format, ...sheet })),
+    )
+    expect(sheets).toHaveLength(FACT_KINDS.length)
+    const ndjson = (await ask(`${line} --ndjson`)).out.trimEnd().split('\n')
+    expect(ndjson.map(text => JSON.parse(text))).toEqual(sheets)
+    const csv = csvRows((await ask(`${line} --csv`)).out)
+    expect(csv.map(({ kind, unchanged, records }) => ({ kind, unchanged, records }))).toEqual(
+      sheets.map(({ kind, unchanged, records }: Record<string, unknown>) => ({
+        kind,
+        unchanged: String(unchanged),
+        records: String(records),
+      })),
+    )
+    const table = unpainted((await ask(line, { terminal: 100 })).out)
+    for (const { kind, records } of sheets)
+      expect(table).toMatch(new RegExp(`^${kind} +1 +0 +0 +2 +${records}\\b`, 'm'))
+  })
+
+  test('names file, line and column of a bad row, and loads nothing of its file', async () => {
+    const rows = ['2018-02-01,pre,3.86,3.89', '2018-05-01,lunch,2.6,2.73', '2018-06-31,,1,1']
+    const file = write('bad.csv', tableOf('earnings', 'AAPL', rows))
+    const { code, out, err } = await ask(`${command} ${file}`)
+    expect({ code, out }).toEqual({ code: 5, out: '' })
+    expect(err.replaceAll(/\s+/g, ' ')).toContain(`${file}:3:17: session "lunch" is not pre or post`)
+    expect(err.replaceAll(/\s+/g, ' ')).toContain('1 more bad row')
+    expect((await ask('facts AAPL')).code).toBe(3)
+  })
+
+  test('keeps bad rows in a file that can be mended and imported', async () => {
+    const rows = ['2018-02-01,pre,3.86,3.89', '2018-05-01,lunch,2.6,2.73', '2018-06-31,,1,1']
+    const file = write('mixed.csv', tableOf('earnings', 'AAPL', rows))
+    const rejects = folder.file('mixed.rejects.csv')
+    const { files } = await document(`${command} ${file} --skip-bad-rows --rejects ${rejects}`)
+    expect(files[0]).toMatchObject({ rows: 3, rejects, rejected: [{ line: 3 }, { line: 4 }] })
+    expect(readFileSync(rejects, 'utf8')).toBe(tableOf('earnings', 'AAPL', rows.slice(1)))
+    write('mixed.rejects.csv', readFileSync(rejects, 'utf8').replace('lunch', 'post').replace('06-31', '06-29'))
+    expect((await ask(`${command} ${rejects}`)).code).toBe(0)
+    expect((await document('facts AAPL')).records).toHaveLength(3)
+  })
+
+  test('loads the good files of several, names the faults of the others, and fails', async () => {
+    const bad = write('refused.csv', tableOf('splits', 'AAPL', ['2014-06-09,0']))
+    const files = [write('good.csv', tableOf('splits')), bad, write('also.csv', tableOf('ratings'))].join(' ')
+    const { code, err } = await ask(`${command} ${files}`)
+    expect(code).toBe(5)
+    expect(err.replaceAll(/\s+/g, ' ')).toMatch(
+      /refused\.csv:2:17: ratio "0" is not above 0.*error: 1 of 3 files was refused; the others are loaded\./,
+    )
+    expect(await document(`${command} ${files}`)).toMatchObject({
+      files: [{ holds: 'facts' }, { holds: 'facts' }],
+      refused: [{ file: bad, line: 2, column: 17 }],
+    })
+    expect((await document('facts AAPL')).kinds.map(({ kind }: { kind: string }) => kind)).toEqual([
+      'ratings',
+      'splits',
+    ])
+  })
+
+  test('takes the ticker and the day that a file does not tell from --ticker and --known', async () => {
+    const file = write('counts.csv', 'strong_buy,buy,hold,sell,strong_sell\n1,2,3,4,5\n')
+    expect((await ask(`${command} ${file}`)).code).toBe(5)
+    expect((await ask(`${command} ${file} --ticker abc`)).code).toBe(5)
+    expect((await ask(`${command} ${file} --ticker abc --known 2018-02-30`)).code).toBe(2)
+    expect((await ask(`${command} ${file} --ticker abc --known 2018-02-28`)).code).toBe(0)
+    expect((await document('facts ABC')).records).toMatchObject([{ known: '2018-02-28', usable_from: '2018-03-01' }])
+  })
+
+  test('begins the kinds of a file again with --replace, and leaves the others', async () => {
+    await ask(`${command} ${recordFolder('before')}`)
+    const file = write('again.csv', tableOf('ratings', 'AAPL', ['2018-03-01,pre,1,2,3,4,5']))
+    expect((await document(`${command} ${file} --replace`)).files[0].facts).toMatchObject([{ added: 1, records: 1 }])
+    const { records } = await document('facts AAPL')
+    const found = records.filter(({ kind }: { kind: string }) => kind === 'ratings')
+    expect(found).toMatchObject([{ known: '2018-03-01', file }])
+    expect(records).toHaveLength(14)
+  })
+})
+
+describe('bands import-facts', () => {
+  test('refuses bars and says what loads them', async () => {
+    const { code, err } = await ask(`import-facts ${BARS}/AAPL.csv`)
+    expect(code).toBe(5)
+    expect(err.replaceAll(/\s+/g, ' ')).toContain('these are daily bars, not facts; bands import loads them')
+    expect((await ask('tickers --csv')).out.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  test('says which columns are lacking, and which may be meant', async () => {
+    const refusal = async (header: string): Promise<string> => {
+      const { code, err } = await ask(`import-facts ${write('lacking.csv', `${header}\nAAPL,2018-02-01,2018-02-01\n`)}`)
+      expect(code).toBe(5)
+      return err.replaceAll(/\s+/g, ' ')
+    }
+    expect(await refusal('ticker,period_end,eps')).toMatch(/lacking\.csv:1: no column known .*--known DATE/)
+    expect(await refusal('ticker,period_end,knwon')).toContain('no column known; did you mean "knwon"?')
+    expect(await refusal('ticker,eps_actual,eps_estimate')).toContain('no column report_date; earnings need')
+  })
+
+  test('reads what spreadsheets of other countries write', async () => {
+    const text = '\ufeffTicker;Report Date;Session;EPS Estimate;EPS Actual\r\naapl;14.02.2018;AMC;3,5;"4,25"\r\n'
+    expect((await ask(`import-facts ${write('de.csv', text)}`)).code).toBe(0)
+    expect((await document('facts AAPL')).records).toMatchObject([
+      { report_date: '2018-02-14', session: 'post', eps_estimate: 3.5, eps_actual: 4.25 },
+    ])
+  })
+
+  test('needs a file that there is', async () => {
+    expect(await ask('import-facts')).toMatchObject({ code: 2, err: expect.stringContaining('FILE is missing') })
+    expect(await ask(`import-facts ${folder.file('none.csv')}`)).toMatchObject({ code: 3 })
+  })
+
+  test('makes the same answers before and after the bars come', async () => {
+    const facts = recordFolder('order')
+    const events = async (...lines: string[]): Promise<string> => {
+      database++
+      for (const line of lines) expect((await ask(line)).code).toBe(0)
+      return (await ask('export events --csv')).out
+    }
+    const after = await events(`import ${BARS}/AAPL.csv`, `import-facts ${facts}`)
+    expect(after).toContain('AAPL,earnings_proximity,daily')
+    expect(await events(`import-facts ${facts}`, `import ${BARS}/AAPL.csv`)).toBe(after)
+    expect(await events(`import ${facts} ${BARS}/AAPL.csv`)).toBe(after)
+  })
+})
+
+describe('bands facts', () => {
+  beforeEach(async () => {
+    await ask(`import ${BARS}/AAPL.csv ${BARS}/GSPC.csv`)
+    await ask(`import-facts ${recordFolder('asked')}`)
+  })
+
+  test('lists the kinds at a glance, and hints at the records', async () => {
+    const { out, err } = await ask('facts aapl', { terminal: 120 })
+    const text = unpainted(out)
+    expect(text).toContain('Apple Inc.')
+    for (const kind of FACT_KINDS) expect(text).toMatch(new RegExp(`^${kind} +${kind === 'securities' ? 1 : 2} `, 'm'))
+    expect(unpainted(err)).toContain('next: bands facts AAPL --kind reports')
+  })
+
+  test.each(FACT_KINDS)('shows the %s in a table, JSON, NDJSON and CSV alike', async kind => {
+    const { records } = await document(`facts AAPL --kind ${kind}`)
+    expect(records).toHaveLength(kind === 'securities' ? 1 : 2)
+    const ndjson = (await ask(`facts AAPL --kind ${kind} --ndjson`)).out.trimEnd().split('\n')
+    expect(ndjson.map(line => JSON.parse(line))).toEqual(
+      records.map((record: object) => ({ ticker: 'AAPL', ...record })),
+    )
+    const text = unpainted((await ask(`facts AAPL --kind ${kind}`, { terminal: 200 })).out)
+    const [first] = csvRows((await ask(`facts AAPL --kind ${kind} --csv`)).out)
+    for (const { name, holds } of FACT_COLUMNS[kind]) {
+      expect(first![name], name).toBe(String(records[0][name] ?? ''))
+      expect(text, name).toContain(name.replaceAll('_', ' ').toUpperCase())
+      if (holds === 'date' || holds === 'text') expect(text, name).toContain(String(records[0][name]))
+    }
+  })
+
+  test('shows the newest first, as many as --limit, and counts the older', async () => {
+    const text = unpainted((await ask('facts AAPL --kind ratings --limit 1', { terminal: 120 })).out)
+    expect(text).toContain('2018-02-05')
+    expect(text).not.toContain('2018-01-10')
+    expect(text).toContain('1 older record: --limit 2')
+    expect((await ask('facts AAPL --kind ratings --limit 0')).code).toBe(2)
+  })
+
+  test('shows nothing that became known after --as-of', async () => {
+    const found = await document('facts AAPL --as-of 2018-01-10')
+    expect(found.as_of).toBe('2018-01-10')
+    const dates: (string | null)[] = found.records.map(({ known }: { known: string | null }) => known)
+    expect(dates.filter(known => known !== null && known > '2018-01-10')).toEqual([])
+    expect(dates).toContain('2018-01-10')
+    const early = await ask('facts AAPL --as-of 2001-01-01 --kind reports')
+    expect(early).toMatchObject({ code: 0, err: expect.stringContaining('no reports of AAPL are known by 2001-01-01') })
+  })
+
+  test('knows no word that is no kind, and no ticker that has neither bars nor facts', async () => {
+    expect(await ask('facts AAPL --kind report')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('Did you mean "reports"?'),
+    })
+    const unknown = await ask('facts AAPLE')
+    expect(unknown.code).toBe(3)
+    expect(unknown.err).toContain('no bars and no facts for "AAPLE". Did you mean "AAPL"?')
+    expect(unknown.err).toContain('bands facts AAPL')
+  })
+
+  test('says of a ticker with bars alone that no facts are known', async () => {
+    const { code, err } = await ask('facts GSPC')
+    expect(code).toBe(0)
+    expect(err).toContain('no facts of GSPC are known; bands import-facts FILE loads facts.')
+    expect(await document('facts GSPC')).toMatchObject({ security: null, counted: false, kinds: [], records: [] })
+  })
+
+  test('says of a fund that no field stands on its facts', async () => {
+    const text = 'ticker,asset_class\nAAPL,etf\n'
+    expect((await ask(`import-facts ${write('class.csv', text)}`)).code).toBe(0)
+    expect(unpainted((await ask('facts AAPL', { terminal: 120 })).out)).toContain('only stocks have fundamentals')
+    expect(await document('facts AAPL')).toMatchObject({ counted: false })
+    expect((await ask('events AAPL earnings_surprise')).err).toContain('AAPL is of class etf')
+  })
+
+  test('shows a figure as filed, and explain divides it by the split', async () => {
+    const quarters = [
+      '2013-03-30,2013-04-24',
+      '2013-06-29,2013-07-24',
+      '2013-09-28,2013-10-30',
+      '2013-12-28,2014-01-28',
+    ]
+    const rows = quarters.map(dates => `${dates},,14,40000000000,,filed`)
+    expect((await ask(`import-facts ${write('filed.csv', tableOf('reports', 'AAPL', rows))}`)).code).toBe(0)
+    const { records } = await document('facts AAPL --kind reports')
+    expect(records[0]).toMatchObject({ eps: 14, basis: 'filed' })
+    const { readings } = await document('explain AAPL pe_vs_historical 2014-03-03')
+    const quarter = readings.find(({ name }: { name: string }) => name === 'eps_q1')
+    expect(quarter.value).toBe(2)
+    expect(quarter.note).toMatch(/quarter ended 2013-12-28, known on 2014-01-28.*divided by 7: split of 2014-06-09/)
+  })
+
+  test('are gone with their ticker', async () => {
+    expect((await ask('remove AAPL')).code).toBe(0)
+    expect((await ask('facts AAPL')).code).toBe(3)
+    await ask(`import ${BARS}/AAPL.csv`)
+    expect((await document('facts AAPL')).records).toEqual([])
+  })
+
+  test('are taken out of a ticker that has no bars, too', async () => {
+    await ask(`import-facts ${write('bare.csv', tableOf('earnings', 'BARE'))}`)
+    expect((await document('facts BARE')).records).toHaveLength(2)
+    expect((await ask('remove BARE')).code).toBe(0)
+    expect((await ask('facts BARE')).code).toBe(3)
+  })
+})
+
+describe('a simulated sector', () => {
+  const dbs = { loaded: folder.file('loaded.db'), imported: folder.file('imported.db') }
+  const world = (line: string, which: keyof typeof dbs = 'loaded', lent: Lent = {}): Promise<Ran> =>
+    typed(line, { ...lent, env: { BANDS_DB: dbs[which] } })
+  const told = async (line: string, which: keyof typeof dbs = 'loaded') =>
+    JSON.parse((await world(`${line} --json`, which)).out)
+  const facts = folder.file('simulated')
+
+  beforeAll(async () => {
+    expect((await world(`${SIMULATED} --load`)).code).toBe(0)
+    const { out, code } = await world(`${SIMULATED} --facts ${facts}`)
+    expect(code).toBe(0)
+    write('simulated.csv', out)
+    expect((await world(`import ${folder.file('simulated.csv')} ${facts}`, 'imported')).code).toBe(0)
+  }, 60_000)
+
+  test('answers the same from its files as loaded at once', async () => {
+    expect(readdirSync(facts)).toContain('reports.csv')
+    for (const line of ['export events --csv', 'now SIM0001 --csv', 'tally pe_vs_sector --all --csv'])
+      expect((await world(line, 'imported')).out, line).toBe((await world(line)).out)
+    const records = async (which: keyof typeof dbs) =>
+      (await told('facts SIM0003', which)).records.map(
+        ({ file, format, imported_at, ...record }: object & Source) => record,
+      )
+    expect(await records('imported')).toEqual(await records('loaded'))
+  })
+
+  test.each(['loaded', 'imported'] as const)('is verified to the last event, when %s', async which => {
+    expect((await world('verify --deep', which)).out).toBe(
+      '6 tickers checked, every event derived again: all as it was written\n',
+    )
+  })
+
+  test('is the same after a rebuild', async () => {
+    const before = (await world('export events --csv', 'imported')).out
+    expect((await world('rebuild', 'imported')).code).toBe(0)
+    expect((await world('export events --csv', 'imported')).out).toBe(before)
+  })
+
+  test('has every fundamental field in now, export events and export series', async () => {
+    const { states } = await told('now SIM0001')
+    for (const name of FUNDAMENTAL) {
+      const state = states.find(({ field }: { field: string }) => field === name)
+      expect(FIELDS.find(field => field.name === name)!.bands, name).toContain(state.band)
+    }
+    const fields = new Set(csvRows((await world('export events --csv')).out).map(row => row.field))
+    for (const name of FUNDAMENTAL) expect(fields, name).toContain(name)
+    const bars = csvRows((await world('export series --ticker SIM0001 --timeframe daily --csv')).out)
+    expect(bars).toHaveLength(420)
+    for (const name of FUNDAMENTAL) {
+      const state = states.find(({ field }: { field: string }) => field === name)
+      expect(bars.findLast(bar => bar[name] !== '')?.[name], name).toBe(state.band)
+    }
+  })
+
+  test('is asked about like every other field', async () => {
+    const { events, total_occurrences } = await told('events SIM0001 pe_vs_sector')
+    expect(total_occurrences).toBeGreaterThan(0)
+    expect((await told(`events SIM0001 pe_vs_sector --band ${events[0].band}`)).events[0]).toEqual(events[0])
+    expect((await told('tally SIM0001 pe_vs_sector')).events).toBe(total_occurrences)
+    expect((await world('transitions SIM0001 pe_vs_sector')).out).toContain('fair_value')
+    expect((await world('show SIM0001 pe_vs_sector')).out).toContain('SIM0001  pe_vs_sector  daily')
+    expect((await told('events SIM0001 pe_vs_sector --timeframe weekly')).timeframe).toBe('weekly')
+  })
+
+  test('is a context for technical events, from its first event on', async () => {
+    const whole = csvRows((await world('export events --ticker SIM0001,SIM0002 --timeframe daily --csv')).out)
+    const dates = (ticker: string, field: string): string[] =>
+      whole.flatMap(row => (row.ticker === ticker && row.field === field ? row.date! : [])).sort()
+    const [first] = dates('SIM0002', 'pe_vs_sector')
+    const context = '--context-ticker SIM0002 --context-field pe_vs_sector --context-band'
+    let found = 0
+    for (const band of FIELDS.find(({ name }) => name === 'pe_vs_sector')!.bands)
+      found += (await told(`events SIM0001 rsi_zone ${context} ${band}`)).total_occurrences
+    expect(found).toBe(dates('SIM0001', 'rsi_zone').filter(date => date >= first!).length)
+    expect(found).toBeGreaterThan(0)
+  })
+
+  test('has contexts, itself among them', async () => {
+    const { events } = await told('events SIM0001 pe_vs_sector --band undervalued')
+    const context = '--context-ticker SIM0001 --context-field pe_vs_sector --context-band'
+    expect((await told(`events SIM0001 pe_vs_sector ${context} undervalued`)).events).toEqual(events)
+    expect(events.length).toBeGreaterThan(0)
+    const split = '--context-ticker SIM0002 --context-field trend_direction --by context'
+    const { groups } = await told(`tally SIM0001 pe_vs_sector ${split}`)
+    expect(groups.length).toBeGreaterThan(1)
+  })
+
+  test('is explained by its reports, its peers and the rule', async () => {
+    const [event] = (await told('events SIM0001 pe_vs_sector --limit 1')).events
+    const found = await told(`explain SIM0001 pe_vs_sector ${event.date}`)
+    expect(found).toMatchObject({ band: event.band, event: { prev_band: event.prev_band } })
+    const noted = Object.fromEntries(
+      found.readings.map(({ name, note }: { name: string; note: string | null }) => [name, note]),
+    )
+    for (const name of ['eps_q1', 'eps_q2', 'eps_q3', 'eps_q4'])
+      expect(noted[name]).toMatch(
+        /^quarter ended \d{4}-\d\d-\d\d, known on \d{4}-\d\d-\d\d, counted from \d{4}-\d\d-\d\d/,
+      )
+    expect(found.readings).toContainEqual(expect.objectContaining({ name: 'peers', value: 5 }))
+    const text = unpainted((await world(`explain SIM0001 pe_vs_sector ${event.date}`, 'loaded', { terminal: 80 })).out)
+    expect(text).toContain(noted.eps_q1.slice(0, 24))
+  })
+
+  test('shows, as of a day, what was recorded by it', async () => {
+    const asOf = '2017-11-30'
+    for (const field of ['earnings_proximity', 'pe_vs_sector', 'insider_activity_zone']) {
+      const events = async (words: string) =>
+        csvRows((await world(`events SIM0002 ${field} --limit 100 --csv ${words}`)).out).map(({ date, band }) => [
+          date,
+          band,
+        ])
+      const then = await events(`--as-of ${asOf}`)
+      expect(then, field).toEqual((await events('')).filter(([date]) => date! <= asOf))
+      expect(then.length, field).toBeGreaterThan(0)
+    }
+  })
+
+  test.each([
+    ['free', 'growth_zone', 4],
+    ['plus', 'growth_zone', 0],
+    ['plus', 'pe_vs_sector', 4],
+    ['pro', 'pe_vs_sector', 0],
+  ])('answers a %s subscriber about %s with exit code %i', async (tier, field, code) => {
+    for (const command of ['events', 'tally', 'transitions', 'explain', 'show'])
+      expect((await world(`${command} SIM0001 ${field} --tier ${tier}`)).code, command).toBe(code)
+  })
+
+  test('shows a free subscriber no fundamental field in now', async () => {
+    const { states } = await told('now SIM0001 --tier free')
+    const shown = states.map(({ field }: { field: string }) => field)
+    expect(shown.filter((field: string) => FUNDAMENTAL.includes(field as never))).toEqual([])
+  })
+
+  test('refuses --facts with --load', async () => {
+    expect(await world(`${SIMULATED} --load --facts ${folder.file('no')}`)).toMatchObject({ code: 2 })
+  })
+})
+
+interface Source {
+  file: string
+  format: string
+  imported_at: string
+}
