@@ -26,5 +26,5 @@ export async function emptyImporter(folder = temporaryFolder()): Promise<Importe
 }
 
 export function sourced({ ticker, bars }: SimulatedTicker) {
-  return { ticker, bars, prices: 'adjusted' as const, source: 'simulate', format: 'simulated' }
+  return { ticker, bars, prices: 'raw' as const, source: 'simulate', format: 'simulated' }
 }

@@ -56,7 +56,9 @@ function listing({ records }: KnownFacts, kind: FactKind, limit: number): Block 
   const newest = records.slice(-limit).reverse()
   const dated = kind === 'securities' ? [] : ['known', 'usable_from']
   const numeric = new Set(
-    FACT_COLUMNS[kind].filter(({ holds }) => ['number', 'amount', 'count', 'positive'].includes(holds)).map(({ name }) => name),
+    FACT_COLUMNS[kind]
+      .filter(({ holds }) => ['number', 'amount', 'count', 'positive'].includes(holds))
+      .map(({ name }) => name),
   )
   const left = records.length - newest.length
   return {

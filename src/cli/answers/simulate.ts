@@ -32,7 +32,7 @@ export async function loadSimulated(context: Context, options: SimulateOptions, 
   const sheets = await importer.putFacts(facts, { file: source, format: 'simulated' }, { replace: true, onProgress })
   const sourced = function* (): Generator<SourcedBars> {
     for (const { ticker, bars } of simulatedTickers(options))
-      yield { ticker, bars, prices: 'adjusted', source, format: 'simulated' }
+      yield { ticker, bars, prices: 'raw', source, format: 'simulated' }
   }
   const reports = await importer.put(sourced(), { onProgress })
   const records = sheets.reduce((sum, sheet) => sum + sheet.records, 0)
