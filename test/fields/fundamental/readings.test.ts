@@ -117,7 +117,7 @@ describe('readings tell', () => {
     expect(told('insider_activity_zone', known)[0]).toEqual({
       name: 'trades',
       value: 2,
-      note: 'first counted on 2017-12-03 to 2018-03-02',
+      note: 'counted for the first time from 2017-12-03 to 2018-03-02',
     })
     expect(told('net_direction', known).map(({ name, value }) => [name, value])).toEqual([
       ['trades', 2],
@@ -146,7 +146,7 @@ describe('a reading that is null says why', () => {
     'revenue_growth_direction',
     'eps_growth_direction',
   ])('%s: no facts, no quarter, too old a quarter', name => {
-    expect(lacks(name, null)).toEqual(['facts: none are known of this ticker'])
+    expect(lacks(name, null)).toEqual(['facts: none that count are known of this ticker'])
     expect(lacks(name, facts({}))[0]).toMatch(/_q1: no quarter is known yet$/)
     const old = facts({ reports: [report('2017-08-13', { eps: 1, revenue: 1 })] })
     expect(lacks(name, old)[0]).toMatch(/_q1: the newest known quarter ended on 2017-08-13, 201 days before: over 200$/)
