@@ -13,6 +13,11 @@ import { packQuestion } from './pack.mjs'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 
+// esbuild lets others reach an export through two getters, which a hot loop over chunks feels. Nothing here exports what
+// changes later, so once a chunk has run its exports are as plain as they look.
+const PLAIN_EXPORTS =
+  "module.exports=Object.defineProperty(Object.assign({},module.exports),'__esModule',{value:true});\n"
+
 rmSync(DIST, { recursive: true, force: true })
 const { outputFiles, metafile } = await build({
   entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts' },
@@ -52,7 +57,7 @@ async function commonJs(text) {
       ? "const bandsFileUrl=require('node:url').pathToFileURL(__filename).href;"
       : '',
   })
-  return code
+  return text.includes('export') ? code + PLAIN_EXPORTS : code
 }
 
 async function write(path, text) {

@@ -50,6 +50,9 @@ module.exports = (modules => {
     made.set(name, module);
     const find = request => {
       if (!request.startsWith('.')) return require(request);
+      // Chunks lie at the top and have names of their own: joining paths would take longer than making most of them.
+      const chunk = request.slice(request.lastIndexOf('/') + 1);
+      if (chunk in modules) return load(chunk);
       const other = posix.join(posix.dirname(name), request);
       return other in modules ? load(other) : require(join(__dirname, other));
     };

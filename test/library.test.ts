@@ -18,6 +18,7 @@ describe('the library', () => {
       [await bands.now({ tickers: ['TWO'], timeframe: 'weekly' }), 'now TWO --timeframe weekly'],
       [await bands.explain({ ticker: 'ONE', field: 'macd_state' }), 'explain ONE macd_state'],
       [await bands.status(), 'status'],
+      [await bands.facts({ ticker: 'ONE' }), 'facts ONE'],
     ]
     await bands.close()
     for (const [answer, command] of cases) {
