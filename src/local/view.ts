@@ -19,13 +19,12 @@ export interface View {
   days: Int32Array
   events: number
   record: FieldRecord | null
-  /** Read when they are first looked at. */
   outcomes: Recorded['outcomes']
 }
 
 /** @param asOf without one, the ticker's own newest bar: nothing else in the store changes what its bars show */
 export function viewOf(recorded: Recorded, timeframe: Timeframe, field: string, asOf: Day | null): View {
-  const { entry, calendar, field: record } = recorded
+  const { entry, calendar, outcomes, field: record } = recorded
   const bars = barsKnownBy(calendar, asOf ?? entry.last)
   const events = record === null ? 0 : countBelow(record.bars, bars)
   return {
@@ -36,9 +35,7 @@ export function viewOf(recorded: Recorded, timeframe: Timeframe, field: string, 
     days: calendar.days,
     events,
     record,
-    get outcomes() {
-      return recorded.outcomes
-    },
+    outcomes,
   }
 }
 

@@ -2,7 +2,6 @@ import { Busy, StorageError } from '../errors.js'
 import { type Day, parseDay } from '../model/day.js'
 import { type FactSheets, securityOf } from '../model/fact-sheet.js'
 import type { FactKind, Security } from '../model/facts.js'
-import type { Outcomes } from '../model/record.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/timeframe.js'
 import { mayBeAlive } from './alive.js'
@@ -108,16 +107,10 @@ class SqliteStore implements Store {
       timeframe,
       field,
     )
-    const { windows } = TIMEFRAMES[timeframe]
-    let outcomes: Outcomes | undefined
     return {
       entry: entryOf(row),
       calendar: decodeCalendar(series.calendar),
-      // Not every question looks ahead, and these are most of the bytes.
-      get outcomes() {
-        outcomes ??= decodeOutcomes(series.outcomes, windows.length)
-        return outcomes
-      },
+      outcomes: decodeOutcomes(series.outcomes, TIMEFRAMES[timeframe].windows.length),
       field: events === undefined ? null : decodeRecord(events.columns),
       unsettled: this.#unsettled(),
     }
@@ -176,8 +169,9 @@ class SqliteStore implements Store {
     this.#db.close()
   }
 
-  #unsettled(): string[] {
-    return JSON.parse(this.#meta('unsettled') ?? '[]') as string[]
+  #unsettled(): readonly string[] {
+    const kept = this.#meta('unsettled')
+    return kept === undefined ? [] : (JSON.parse(kept) as string[])
   }
 
   #meta(key: string): string | undefined {
