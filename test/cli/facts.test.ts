@@ -2,7 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FIELDS } from '../../src/fields/index.js'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
+import { openSqlite } from '../../src/store/sqlite.js'
 import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
@@ -445,6 +447,20 @@ describe('a simulated sector', () => {
     const { states } = await told('now SIM0001 --tier free')
     const shown = states.map(({ field }: { field: string }) => field)
     expect(shown.filter((field: string) => FUNDAMENTAL.includes(field as never))).toEqual([])
+  })
+
+  test('leaves fundamental fields out of now while an import of facts is not finished', async () => {
+    await ask(`${SIMULATED} --load`)
+    const store = openSqlite(folder.file(`${database}.db`), { readonly: false })
+    await store.write({ unsettled: ['ticker SIM0001'] }, DEFINITIONS_VERSION)
+    await store.close()
+    const ran = await ask('now SIM0001 --json')
+    expect(ran.err).toContain('an import of facts is not finished')
+    expect(JSON.parse(ran.out).states).toHaveLength(9)
+    expect((await ask('now SIM0001 --field growth_zone')).code).toBe(8)
+    expect((await ask('status')).out).toContain('bands rebuild finishes it')
+    await ask('rebuild')
+    expect((await document('now SIM0001')).states).toHaveLength(21)
   })
 
   test('refuses --facts with --load', async () => {

@@ -31,8 +31,7 @@ export const command: Command = {
     const tickers = named.length > 0 ? await namedTickers(named, context.world) : await bands.tickers()
     if (tickers === null) throw new InvalidParameter('TICKER is missing.', { param: 'ticker' })
     if (tickers.length === 0) throw nothingLoaded(context)
-    const granted = FIELDS.filter(field => reaches(context.config.tier, field.tier)).map(field => field.name)
-    const chosen = fields.length > 0 ? fields : granted
+    const chosen = fields.length > 0 ? fields : await allFields(context)
     const found = await now(watched(bands, context, 'now'), { tickers, fields: chosen, timeframe })
     // Nobody asked for a line about each field that, say, a fund cannot have.
     await context.show(nowAnswer(found, { unknown: fields.length > 0 }))
@@ -43,6 +42,16 @@ export const command: Command = {
 
 /** Calendar days that holidays explain; a ticker that is older than that has no present to speak of. */
 const STALE = 10
+
+/** All fields of the tier; without those of facts while they wait for an import, for which the others need not wait. */
+async function allFields(context: Context): Promise<string[]> {
+  const granted = FIELDS.filter(field => reaches(context.config.tier, field.tier))
+  const waiting = (await (await context.local()).cache.store.unsettled()).length > 0
+  const ready = granted.filter(field => !waiting || field.needs === 'bars')
+  if (ready.length < granted.length && !context.config.quiet)
+    await context.notice('fundamental fields are left out: an import of facts is not finished (bands status).')
+  return ready.map(field => field.name)
+}
 
 /** Which of the fields that were asked for can have no band. */
 async function tellLacks(context: Context, fields: readonly string[], { states }: Now): Promise<void> {
