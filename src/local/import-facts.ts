@@ -75,9 +75,13 @@ const SAME_SPLIT_DAYS = 10
 function doubtsOf(ticker: string, { splits }: FactSheets): string[] {
   const all = (splits?.rows ?? []).map(row => row.record)
   return all.flatMap(({ ex_date, ratio }, i) => {
+    const day = formatDay(ex_date)
+    const next = all[i + 1]
+    if (next?.ex_date === ex_date && next.ratio !== ratio)
+      return [`${ticker} is split by ${ratio} and by ${next.ratio} on ${day}, and the one given last counts`]
     const other = all.slice(i + 1).find(later => later.ratio === ratio && isNear(later.ex_date, ex_date))
     if (other === undefined) return []
-    const dates = `${formatDay(ex_date)} and ${formatDay(other.ex_date)}`
+    const dates = `${day} and ${formatDay(other.ex_date)}`
     return [`${ticker} has two splits of ratio ${ratio} on ${dates}, and both count; --replace starts its splits again`]
   })
 }

@@ -7,15 +7,24 @@ import { whole } from '../render/amounts.js'
 export const command: Command = {
   examples: ['bands tickers', 'bands tickers --csv'],
   async run(context) {
-    const local = await context.local()
-    await context.show(tickersAnswer(await local.cache.store.tickers()))
+    const { store } = (await context.local()).cache
+    const [securities, known] = [await store.securities(), new Set(await store.factTickers())]
+    const rows = (await store.tickers()).map(entry => {
+      const sector = securities.get(entry.ticker)?.sector ?? null
+      return rowOf(entry, sector, known.has(entry.ticker))
+    })
+    await context.show(tickersAnswer(rows))
   },
 }
 
-function tickersAnswer(entries: readonly TickerEntry[]): Answer {
-  const rows = entries.map(entry => ({
+type TickerRow = ReturnType<typeof rowOf>
+
+function rowOf(entry: TickerEntry, sector: string | null, facts: boolean) {
+  return {
     ticker: entry.ticker,
     asset_class: entry.assetClass,
+    sector,
+    facts,
     prices: entry.prices,
     bars: entry.bars,
     first: formatDay(entry.first),
@@ -23,10 +32,16 @@ function tickersAnswer(entries: readonly TickerEntry[]): Answer {
     source: entry.source,
     format: entry.format,
     imported_at: entry.importedAt,
-  }))
+  }
+}
+
+function tickersAnswer(rows: readonly TickerRow[]): Answer {
   return {
     document: () => ({ schema: 'bands.tickers/1', tickers: rows }),
-    columns: ['ticker', 'asset_class', 'prices', 'bars', 'first', 'last', 'source', 'format', 'imported_at'],
+    columns: [
+      ...['ticker', 'asset_class', 'sector', 'facts', 'prices', 'bars', 'first', 'last'],
+      ...['source', 'format', 'imported_at'],
+    ],
     rows: () => rows,
     blocks: () => [
       {
@@ -36,11 +51,15 @@ function tickersAnswer(entries: readonly TickerEntry[]): Answer {
             { title: 'BARS', align: 'right', spare: 2 },
             { title: 'FIRST' },
             { title: 'LAST' },
+            { title: 'FACTS', spare: 1 },
             { title: 'PRICES', spare: 3 },
             { title: 'FORMAT', spare: 4 },
             { title: 'SOURCE', spare: 5 },
           ],
-          rows: rows.map(row => [row.ticker, whole(row.bars), row.first, row.last, row.prices, row.format, row.source]),
+          rows: rows.map(row => [
+            ...[row.ticker, whole(row.bars), row.first, row.last, row.facts ? 'yes' : '-'],
+            ...[row.prices, row.format, row.source],
+          ]),
         },
       },
     ],
