@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 
 const BANDS = fileURLToPath(new URL('../bin/bands.js', import.meta.url))
-const SIMULATED = ['simulate', '8', '--seed', '1', '--bars', '1260', '--end', '2018-05-11', '--load', '--quiet']
+// With this seed each of the eight has events in each of the 21 fields.
+const SIMULATED = ['simulate', '8', '--seed', '3', '--bars', '1260', '--end', '2018-05-11', '--load', '--quiet']
 
 export async function makeSample(path) {
   const { default: library } = await import('../dist/index.js')

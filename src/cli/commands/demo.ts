@@ -1,13 +1,18 @@
-import { fieldNamed } from '../../fields/index.js'
+import { FIELDS, fieldNamed } from '../../fields/index.js'
+import { reaches } from '../../model/tier.js'
 import { parseEvents } from '../../query/parse.js'
+import { now } from '../../study/now.js'
 import { tally } from '../../study/tally.js'
 import { eventsAnswer } from '../answers/events.js'
+import { nowAnswer } from '../answers/now.js'
 import { tallyAnswer } from '../answers/tally.js'
 import type { Command } from '../command.js'
 import type { Answer } from '../output.js'
 
 const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
 const WORDS = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
+/** A simulated company: of it there are facts, too. */
+const COMPANY = 'SIM0001'
 
 export const command: Command = {
   examples: ['bands demo'],
@@ -20,14 +25,21 @@ export const command: Command = {
     const events = eventsAnswer(history, query, history.events.slice(-query.limit).reverse(), style)
     const { ticker, limit: _limit, ...filter } = query
     const counted = await tally(bands, { ...filter, tickers: [ticker] }, { field: fieldNamed(query.field)!.bands })
-    await context.show(demoAnswer(events, tallyAnswer(counted)))
+    const fields = FIELDS.filter(({ tier }) => reaches(context.config.tier, tier)).map(({ name }) => name)
+    const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
+    await context.show(demoAnswer(events, tallyAnswer(counted), nowAnswer(states, { unknown: false })))
   },
 }
 
-/** The two answers one after the other, each under the line that asks for it; as rows, the events alone. */
-function demoAnswer(events: Answer, counted: Answer): Answer {
+/** The answers one after the other, each under the line that asks for it; as rows, the events alone. */
+function demoAnswer(events: Answer, counted: Answer, states: Answer): Answer {
   return {
-    document: () => ({ schema: 'bands.demo/1', events: events.document(), tally: counted.document() }),
+    document: () => ({
+      schema: 'bands.demo/1',
+      events: events.document(),
+      tally: counted.document(),
+      now: states.document(),
+    }),
     columns: events.columns,
     rows: events.rows,
     blocks: async screen => [
@@ -35,6 +47,8 @@ function demoAnswer(events: Answer, counted: Answer): Answer {
       ...(await events.blocks(screen)),
       { notes: [`$ bands tally ${WORDS}`] },
       ...(await counted.blocks(screen)),
+      { notes: [`$ bands now ${COMPANY}`] },
+      ...(await states.blocks(screen)),
     ],
   }
 }
