@@ -3,8 +3,8 @@ import { formatDay } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { Bars, type Order } from './bars.js'
 import type { Rejected, TickerBars, Warning } from './feed.js'
+import { Rejections } from './rejections.js'
 import type { Bar, Fault } from './value/judge.js'
-import { counted } from './value/shown.js'
 import { Oddities } from './warnings.js'
 
 /** Where in the file a row stands; a row is known by its line, or by its ordinal where rows have no lines. */
@@ -20,15 +20,13 @@ export class Collector {
   rows = 0
   readonly #file: string
   readonly #places: Places
-  readonly #skipBadRows: boolean
   readonly #tickers = new Map<string, Bars>()
-  readonly #rejected: Rejected[] = []
-  #bad = 0
+  readonly #rejections: Rejections
 
   constructor(file: string, places: Places, skipBadRows: boolean) {
     this.#file = file
     this.#places = places
-    this.#skipBadRows = skipBadRows
+    this.#rejections = new Rejections(file, skipBadRows)
   }
 
   barsOf(ticker: string): Bars {
@@ -57,12 +55,11 @@ export class Collector {
   }
 
   reject(row: number, fault: Fault): void {
-    this.#bad++
-    if (this.#skipBadRows || this.#bad === 1) this.#rejected.push(this.#places.reject(row, fault))
+    this.#rejections.add(() => this.#places.reject(row, fault))
   }
 
   get rejected(): Rejected[] {
-    return this.#rejected
+    return this.#rejections.rows
   }
 
   /** How rows follow each other in the file. */
@@ -74,7 +71,7 @@ export class Collector {
 
   /** The clean columns; throws BadData when bad rows are not to be skipped, or no row is good. */
   finish(prices: Adjustment, divisor = 1): { tickers: TickerBars[]; warnings: Warning[] } {
-    this.#refuseBad()
+    this.#rejections.refuse(this.rows)
     const oddities = new Oddities(row => `${this.#file}:${this.#places.lineOf(row)}`)
     const tickers: TickerBars[] = []
     for (const ticker of [...this.#tickers.keys()].sort()) {
@@ -87,19 +84,5 @@ export class Collector {
       tickers.push({ ticker, bars, prices })
     }
     return { tickers, warnings: oddities.warnings }
-  }
-
-  #refuseBad(): void {
-    const [first] = this.#rejected
-    if (first === undefined && this.rows > 0) return
-    if (first === undefined) throw new BadData({ file: this.#file }, 'there are no rows in it')
-    const place = { file: this.#file, line: first.line, column: first.column }
-    if (this.#bad === this.rows) {
-      const all = this.rows === 1 ? 'the only row is bad' : `all ${counted(this.rows, 'row')} are bad`
-      throw new BadData(place, `${first.reason}; ${all}, so nothing can be loaded`)
-    }
-    if (this.#skipBadRows) return
-    const more = this.#bad === 1 ? '' : `; ${counted(this.#bad - 1, 'more bad row')} in this file`
-    throw new BadData(place, `${first.reason}${more}; --skip-bad-rows loads the rest`)
   }
 }

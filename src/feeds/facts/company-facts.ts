@@ -1,9 +1,9 @@
 import { BadData } from '../../errors.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import type { Source } from '../file/source.js'
+import { AS_FILED } from './assumed.js'
 import { documentTicker } from './document-ticker.js'
 import { isCounted, isReportForm, reportsOfFilings } from './filings.js'
-import { AS_FILED } from './formats/quarterly.js'
 import { FactsSink } from './sink.js'
 
 /** Whether a document that starts so is one of company facts of the SEC. */

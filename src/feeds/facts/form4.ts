@@ -7,6 +7,7 @@ import { allOf, type Source } from '../file/source.js'
 import { givenTicker } from '../naming.js'
 import { isNullWord, readNumber } from '../value/numbers.js'
 import { shown } from '../value/shown.js'
+import { FILED_LATER, WITHOUT_SHARES } from './assumed.js'
 import { childrenOf, documentIn, type Element, type Form, locate, rootOf, textAt } from './form4/document.js'
 import { FactsSink } from './sink.js'
 
@@ -70,7 +71,7 @@ function addTrade(trade: Element, { file, form, ticker, insider, filed, sink }: 
     return
   }
   if (shares === null || !(shares > 0)) {
-    sink.remark('purchases and sales without a number of shares are not loaded', place)
+    sink.remark(WITHOUT_SHARES, place)
     return
   }
   const traded = dayOfTrade(file, form, trade)
@@ -80,8 +81,7 @@ function addTrade(trade: Element, { file, form, ticker, insider, filed, sink }: 
   }
   const price = numberAt(trade, 'transactionPricePerShare')
   if (price === null) sink.remark('trades have no price, so that their value is unknown', place)
-  if (filed === null)
-    sink.remark('trades count as known two weekdays after their date, as no date of filing is given', place)
+  if (filed === null) sink.remark(FILED_LATER, place)
   sink.remark('sessions are unknown: a trade counts from the day after it became known', place)
   const known = filed ?? assumedFiling(traded)
   const value = price === null ? null : shares * price

@@ -1,5 +1,6 @@
 import { assumedFiling, type InsiderTrade } from '../../../model/facts.js'
 import { shown } from '../../value/shown.js'
+import { FILED_LATER, WITHOUT_SHARES } from '../assumed.js'
 import { factsFormat } from '../format.js'
 
 const SIDES = new Map([
@@ -25,13 +26,13 @@ export const INSIDER_TRADES = factsFormat({
         return
       }
       if (shares === null || !(shares > 0)) {
-        out.remark('purchases and sales without a number of shares are not loaded', place)
+        out.remark(WITHOUT_SHARES, place)
         return
       }
       const known = assumedFiling(traded)
       const trade: InsiderTrade = { known, session: null, insider: row.required('filer'), side, shares, value }
       out.add('insiders', ticker, trade)
-      out.remark('trades count as known two weekdays after their date, as no date of filing is given', place)
+      out.remark(FILED_LATER, place)
     },
   }),
 })

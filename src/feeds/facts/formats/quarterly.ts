@@ -1,4 +1,5 @@
 import type { Report } from '../../../model/facts.js'
+import { AS_FILED } from '../assumed.js'
 import { factsFormat } from '../format.js'
 
 /** Quarters are filed within so many days; an older one was first seen as a comparative in a later filing. */
@@ -6,8 +7,6 @@ const DAYS_TO_FILE = 120
 /** How far a difference of rounded figures may be off. */
 const ROUNDING = 0.02
 
-export const AS_FILED =
-  'figures a share are as filed; they reach the split basis of the bars by the splits that are loaded for the ticker'
 const LATE = `quarters were filed more than ${DAYS_TO_FILE} days after their end, first seen beside a later one; they count from then on`
 const DERIVED = 'EPS of fourth quarters are the year less three quarters, and may be off by about 0.01'
 const CONTRADICTED = 'derived EPS have the other sign than net income, as after a split in the year, and are not loaded'

@@ -1,6 +1,6 @@
+import { AS_FILED } from '../assumed.js'
 import { type FiledFact, isCounted, isReportForm, REPORT_CONCEPTS, reportsOfFilings } from '../filings.js'
 import { factsFormat } from '../format.js'
-import { AS_FILED } from './quarterly.js'
 
 /** Single facts as they stand in filings with the SEC, one a row. */
 export const SEC_FACTS = factsFormat({

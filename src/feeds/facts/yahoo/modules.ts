@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type Day, formatDay } from '../../../model/day.js'
 import { assumedFiling, type Grade } from '../../../model/facts.js'
 import { shown } from '../../value/shown.js'
+import { FILED_LATER, WITHOUT_SHARES } from '../assumed.js'
 import { remarkWords } from '../formats/ratings.js'
 import { shaped } from '../shape.js'
 import type { FactsSink } from '../sink.js'
@@ -100,14 +101,13 @@ function insiders(module: unknown, taking: Taking): Outcome {
     if (deed === '') sink.remark('transactions without a text, mostly grants and taxes, are not loaded', place)
     else if (side === null)
       sink.remark(`transactions such as ${shown(deed)} are no purchase or sale and are not loaded`, place)
-    else if (shares === undefined || !(shares > 0))
-      sink.remark('purchases and sales without a number of shares are not loaded', place)
+    else if (shares === undefined || !(shares > 0)) sink.remark(WITHOUT_SHARES, place)
     else {
       const known = assumedFiling(traded)
       const money = value === null || value < 0 ? null : value
       if (value !== money) sink.remark('money below 0 is taken for unknown', place)
       sink.add('insiders', taking.ticker(), { known, session: null, insider, side, shares, value: money })
-      sink.remark('trades count as known two weekdays after their date, as no date of filing is given', place)
+      sink.remark(FILED_LATER, place)
     }
   }
   return { rows: transactions.length }

@@ -1,6 +1,6 @@
-import { BadData } from '../../errors.js'
-import type { Rejected } from '../feed.js'
-import { counted } from '../value/shown.js'
+import { BadData } from '../errors.js'
+import type { Rejected } from './feed.js'
+import { counted } from './value/shown.js'
 
 /** The bad rows of a file: kept where they are to be skipped, otherwise the first of them and the number of the others. */
 export class Rejections {
