@@ -55,6 +55,24 @@ describe('the built program in a shell', () => {
     expect((await sh(`bands verify --deep --db "${db}"`)).code).toBe(0)
   })
 
+  test('finishes with the next import what a killed import of facts has left', async () => {
+    const [bars, facts] = [folder.file('many.csv'), folder.file('many-facts')]
+    const [whole, killed] = [folder.file('whole.db'), folder.file('killed.db')]
+    await sh(`bands simulate 40 --bars 500 --facts "${facts}" > "${bars}"; bands import "${bars}" --db "${whole}" -q`)
+    const events = (db: string) => sh(`bands export events --csv --db "${db}"`)
+    const load = (db: string): string => `import-facts "${facts}" --db "${db}" -q`
+    await sh(`cp "${whole}" "${folder.file('before.db')}"; bands ${load(whole)}`)
+    const expected = (await events(whole)).out
+    expect(expected).toContain('valuation_zone')
+    for (const seconds of [0.3, 0.5, 0.7, 0.9]) {
+      await sh(`rm -f "${killed}"*; cp "${folder.file('before.db')}" "${killed}"`)
+      await sh(`"$NODE" "$BIN" ${load(killed)} > /dev/null & sleep ${seconds}; kill -9 $!; wait $!`)
+      expect((await sh(`bands verify --db "${killed}"`)).code).toBe(0)
+      expect((await sh(`bands ${load(killed)}`)).code).toBe(0)
+      expect((await events(killed)).out === expected, `killed after ${seconds} s`).toBe(true)
+    }
+  }, 60_000)
+
   test('writes into a device or through a link without taking its place', async () => {
     const link = folder.file('link.csv')
     const bars = 'bands export bars --ticker AAPL --csv --out'
