@@ -10,8 +10,9 @@ import type { EventHistory, EventsPage } from './model/event.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
 import { FACT_KINDS, type FactKind } from './model/facts.js'
 import type { EventsParams, HistoryParams, PoolParams } from './model/query.js'
-import { reaches, type Tier } from './model/tier.js'
+import type { Tier } from './model/tier.js'
 import { openLocal } from './open.js'
+import { grantedFields } from './policy/entitle.js'
 import { parseEvents, parseHistory, parsePool } from './query/parse.js'
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './query/values.js'
 import type { TickerEntry } from './store/store.js'
@@ -92,7 +93,9 @@ export class BandsClient {
     fields?: readonly string[]
     timeframe?: string
   }): Promise<Now> {
-    const names = fields?.map(name => fieldValue('field', name).name) ?? this.#grantedFields()
+    const names =
+      fields?.map(name => fieldValue('field', name).name) ??
+      grantedFields(this.#local.cache.tier).map(field => field.name)
     return now(this.#local, {
       tickers: normalized(tickers),
       fields: names,
@@ -159,10 +162,6 @@ export class BandsClient {
 
   async close(): Promise<void> {
     await this.#local.close()
-  }
-
-  #grantedFields(): string[] {
-    return FIELDS.filter(field => reaches(this.#local.cache.tier, field.tier)).map(field => field.name)
   }
 }
 

@@ -37,7 +37,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   export: ['model', 'errors'],
   open: ['local', 'store', 'feeds', 'model', 'errors'],
-  library: ['open', 'local', 'study', 'query', 'fields', 'store', 'feeds', 'bands', 'model', 'errors'],
+  library: ['open', 'local', 'study', 'query', 'policy', 'fields', 'store', 'feeds', 'bands', 'model', 'errors'],
   index: ['library', 'open', 'local', 'study', 'fields', 'store', 'model', 'errors'],
   cli: [
     'open',

@@ -1,6 +1,7 @@
 import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
+import type { SectorView } from '../fields/sector.js'
 import type { Facts } from '../model/facts.js'
 import type { FieldRecord, SeriesRecord } from '../model/record.js'
 import type { AssetClass, Series } from '../model/series.js'
@@ -18,7 +19,7 @@ import { weekly } from './weekly.js'
  *  4. label each entry            stability.ts
  *  5. look ahead from every bar   outcomes.ts
  *
- * Fields that compare a ticker with its sector see no other ticker here: `recordFields` records them with one.
+ * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too.
  */
 export function record(
   daily: Series,
@@ -28,8 +29,12 @@ export function record(
   return { daily: recordSeries(daily, facts), weekly: recordSeries(weekly(daily, assetClass), facts) }
 }
 
-export function recordSeries(series: Series, facts: Facts | null = null): SeriesRecord {
-  return { series, outcomes: outcomes(series), fields: recordFields(new Panel(series, facts), FIELDS) }
+export function recordSeries(
+  series: Series,
+  facts: Facts | null = null,
+  sector: SectorView | null = null,
+): SeriesRecord {
+  return { series, outcomes: outcomes(series), fields: recordFields(new Panel(series, facts, sector), FIELDS) }
 }
 
 /** The record of each field that has a band on some bar; of the others there is none. */

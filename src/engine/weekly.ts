@@ -1,5 +1,6 @@
 import { mondayOf, weekdayOf } from '../model/day.js'
 import type { AssetClass, Series } from '../model/series.js'
+import type { Timeframe } from '../model/timeframe.js'
 
 const FRIDAY = 4
 const SUNDAY = 6
@@ -35,6 +36,11 @@ export function weekly(daily: Series, assetClass?: AssetClass): Series {
     series.known[w] = last >= closing ? last : closing + 1
   }
   return series
+}
+
+/** A ticker's daily bars at a timeframe: as they are, or its weeks. */
+export function barsAt(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): Series {
+  return timeframe === 'daily' ? daily : weekly(daily, assetClass ?? undefined)
 }
 
 /** Index of the first session of every ISO week. */

@@ -4,6 +4,7 @@ import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import type { Day } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import { securityOf } from '../model/fact-sheet.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier } from '../model/tier.js'
 import type { Timeframe } from '../model/timeframe.js'
@@ -80,8 +81,8 @@ export class Cache {
   async #whole(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
     const daily = (await this.store.bars(entry.ticker))!
     if (timeframe === 'daily') return daily
-    const { weekly } = await import('../engine/weekly.js')
-    return weekly(daily, entry.assetClass ?? undefined)
+    const { barsAt } = await import('../engine/weekly.js')
+    return barsAt(timeframe, daily, entry.assetClass)
   }
 
   async #unknown(ticker: string): Promise<NotFound> {
@@ -91,7 +92,7 @@ export class Cache {
   }
 
   async #sectorOf(ticker: string): Promise<string | null> {
-    return sectorKey((await this.store.securities()).get(ticker))
+    return sectorKey(securityOf(await this.store.sheets(ticker)))
   }
 
   /** While an import runs, facts may already be new, and what stands on them still be as before. */

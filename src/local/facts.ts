@@ -1,7 +1,15 @@
 import { NotFound } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import { type FactSheet, type FactSheets, securityOf } from '../model/fact-sheet.js'
-import { FACT_COLUMNS, FACT_KINDS, type FactKind, type FactRecord, type Security, usableFrom } from '../model/facts.js'
+import {
+  FACT_COLUMNS,
+  FACT_KINDS,
+  type FactKind,
+  type FactRecord,
+  knownOn,
+  type Security,
+  usableFrom,
+} from '../model/facts.js'
 import { didYouMean, suggest } from '../suggest.js'
 import type { Cache } from './cache.js'
 import { countedFacts } from './dossier.js'
@@ -84,13 +92,6 @@ function recordsOf(kind: FactKind, sheets: FactSheets, asOf: Day | null): KnownF
       usable_from: known === null ? null : formatDay(usableOn(kind, record, known)),
       ...from,
     }))
-}
-
-/** The day on which a record became known; null for what bears no date. */
-function knownOn(kind: FactKind, record: FactRecord): Day | null {
-  if (kind === 'securities') return null
-  const { known, report_date, ex_date } = record as { known?: Day; report_date?: Day; ex_date?: Day }
-  return known ?? report_date ?? ex_date!
 }
 
 function usableOn(kind: FactKind, record: FactRecord, known: Day): Day {

@@ -54,7 +54,7 @@ export async function takeFacts(
     taken.reports.push(...merged.map(({ kind, result }) => reportOf(ticker, kind, result)))
     const changed = merged.filter(({ kind, result }) => changes(result, before[kind]))
     taken.sheets.push(...changed.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
-    taken.doubts.push(...doubtsOf(ticker, after as FactSheets))
+    if (given.some(({ kind }) => kind === 'splits')) taken.doubts.push(...doubtsOf(ticker, after as FactSheets))
     const entry = await store.ticker(ticker)
     if (entry === null) taken.barless++
     else if (changed.length > 0) {

@@ -1,15 +1,16 @@
 import { BadData, Busy } from '../errors.js'
 import type { Input, TickerFacts } from '../feeds/feed.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import type { FactSource } from '../model/fact-sheet.js'
+import { type FactSource, securityOf } from '../model/fact-sheet.js'
 import type { FactKind } from '../model/facts.js'
 import type { Store, Writer } from '../store/store.js'
 import { Behind } from './behind.js'
 import { derived, type Kept } from './derive.js'
 import { countedFacts, sectorKey } from './dossier.js'
-import { Run, takeBars } from './import-bars.js'
+import { takeBars } from './import-bars.js'
 import { type TakenFacts, takeFacts } from './import-facts.js'
 import type { FileReport, ImportOptions, ReadFile, SheetReport, SourcedBars, TickerReport } from './import-report.js'
+import { Run } from './run.js'
 
 /**
  * The write side: the one importer of a store, from `begin` to `close`. Each file is one transaction: read whole, merged
@@ -103,7 +104,7 @@ export class Importer {
   /** Takes out a ticker's bars, events and facts; false when there were none. */
   async remove(ticker: string): Promise<boolean> {
     await this.#refresh({})
-    const sector = sectorKey((await this.store.securities()).get(ticker))
+    const sector = sectorKey(securityOf(await this.store.sheets(ticker)))
     const behind = await Behind.in(this.store)
     if (sector !== null) behind.sectors.add(sector)
     const removed = await this.store.remove(ticker, behind.keys)

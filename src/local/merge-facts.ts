@@ -1,5 +1,5 @@
 import type { FactSheet, FactSource } from '../model/fact-sheet.js'
-import { FACT_COLUMNS, type FactKind, type FactRecord, type FactRecords, usableFrom } from '../model/facts.js'
+import { type FactKind, type FactRecord, type FactRecords, knownOn, usableFrom } from '../model/facts.js'
 
 export interface MergedSheet {
   sheet: FactSheet
@@ -44,28 +44,26 @@ export function mergeFacts(
     mine.set(key, rows)
   }
   const rows = [...mine.values()].flat()
-  rows.sort((a, b) => rule.date(a.record) - rule.date(b.record))
+  rows.sort((a, b) => placeOf(kind, a.record) - placeOf(kind, b.record))
   return { sheet: withSources(rows, [...(present?.sources ?? []), source]), ...counts }
 }
 
 interface Rule<Of extends FactRecord> {
   /** What a record speaks about: of several with one key those given last count. */
   key(record: Of): string
-  /** Where it stands in the sheet. */
-  date(record: Of): number
   merge(had: readonly Row[], given: readonly Row[]): readonly Row[]
 }
 
 const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
-  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, date: it => it.known, merge: followed },
+  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, merge: followed },
   // A corrected result is no further report: four reports make a year.
-  earnings: { key: it => `${it.report_date}`, date: it => it.report_date, merge: replaced },
-  schedule: { key: it => `${it.known} ${it.expected_date}`, date: it => it.known, merge: followed },
-  ratings: { key: it => `${it.known} ${usableFrom(it)}`, date: it => it.known, merge: followed },
-  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, date: it => it.known, merge: followed },
-  insiders: { key: it => JSON.stringify(it), date: it => it.known, merge: followed },
-  splits: { key: it => `${it.ex_date}`, date: it => it.ex_date, merge: followed },
-  securities: { key: () => '', date: () => 0, merge: completed },
+  earnings: { key: it => `${it.report_date}`, merge: replaced },
+  schedule: { key: it => `${it.known} ${it.expected_date}`, merge: followed },
+  ratings: { key: it => `${it.known} ${usableFrom(it)}`, merge: followed },
+  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, merge: followed },
+  insiders: { key: it => JSON.stringify(it), merge: followed },
+  splits: { key: it => `${it.ex_date}`, merge: followed },
+  securities: { key: () => '', merge: completed },
 }
 
 /** What is given takes the place of what was there, unless it says nothing new. */
@@ -124,7 +122,11 @@ function withSources(rows: readonly Row[], sources: readonly FactSource[]): Fact
 
 /** First and last of the dates by which a sheet is kept in order; null for what is undated. */
 export function spanOf(kind: FactKind, { rows }: FactSheet): { first: number; last: number } | null {
-  if (!FACT_COLUMNS[kind].some(({ holds }) => holds === 'date') || rows.length === 0) return null
-  const date = (RULES[kind] as Rule<FactRecord>).date
-  return { first: date(rows[0]!.record), last: date(rows.at(-1)!.record) }
+  const [first, last] = [rows[0], rows.at(-1)].map(row => (row === undefined ? null : knownOn(kind, row.record)))
+  return first == null || last == null ? null : { first, last }
+}
+
+/** Where a record stands in its sheet. */
+function placeOf(kind: FactKind, record: FactRecord): number {
+  return knownOn(kind, record) ?? 0
 }

@@ -1,4 +1,4 @@
-import { weekly } from '../engine/weekly.js'
+import { barsAt } from '../engine/weekly.js'
 import { Sector, type SectorView } from '../fields/sector.js'
 import type { Facts, Security } from '../model/facts.js'
 import type { Series } from '../model/series.js'
@@ -38,7 +38,7 @@ export class Sectors {
       return new Sector(
         members.map(({ entry, daily, facts }) => ({
           ticker: entry.ticker,
-          series: timeframe === 'daily' ? daily : weekly(daily, entry.assetClass ?? undefined),
+          series: barsAt(timeframe, daily, entry.assetClass),
           facts,
         })),
       )

@@ -1,5 +1,5 @@
 import { recordFields } from '../engine/record.js'
-import { weekly } from '../engine/weekly.js'
+import { barsAt } from '../engine/weekly.js'
 import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
@@ -85,7 +85,7 @@ function amendment(
   sector: SectorView | null,
   fields: readonly Field[],
 ): Amendment {
-  const series = timeframe === 'daily' ? daily : weekly(daily, entry.assetClass ?? undefined)
+  const series = barsAt(timeframe, daily, entry.assetClass)
   const recorded = recordFields(new Panel(series, facts, sector), fields)
   return {
     ticker: entry.ticker,

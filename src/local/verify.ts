@@ -1,6 +1,6 @@
-import { record, recordFields } from '../engine/record.js'
-import { FIELDS, fieldNamed } from '../fields/index.js'
-import { Panel } from '../fields/panel.js'
+import { recordSeries } from '../engine/record.js'
+import { barsAt } from '../engine/weekly.js'
+import { FIELDS } from '../fields/index.js'
 import type { FieldRecord, SeriesRecord } from '../model/record.js'
 import { TIMEFRAME_NAMES } from '../model/timeframe.js'
 import type { Damage, Store, TickerEntry } from '../store/store.js'
@@ -32,17 +32,12 @@ async function derivedAgain(
   { ticker, assetClass }: TickerEntry,
   sectors: Sectors,
 ): Promise<SeriesRecord[]> {
-  const bars = (await store.bars(ticker))!
+  const daily = (await store.bars(ticker))!
   const facts = countedFacts(await store.sheets(ticker))
-  const fresh = record(bars, assetClass ?? undefined, facts)
-  if (facts === null) return [fresh.daily, fresh.weekly]
-  const compared = FIELDS.filter(field => field.needs === 'sector')
   return Promise.all(
     TIMEFRAME_NAMES.map(async timeframe => {
-      const { series, outcomes, fields } = fresh[timeframe]
-      const panel = new Panel(series, facts, await sectors.seenFrom(ticker, timeframe))
-      const alone = [...fields].filter(([name]) => fieldNamed(name)!.needs !== 'sector')
-      return { series, outcomes, fields: new Map([...alone, ...recordFields(panel, compared)]) }
+      const sector = facts === null ? null : await sectors.seenFrom(ticker, timeframe)
+      return recordSeries(barsAt(timeframe, daily, assetClass), facts, sector)
     }),
   )
 }

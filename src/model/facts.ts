@@ -196,6 +196,13 @@ export function assumedFiling(traded: Day): Day {
   return weekdaysAfter(traded, DEFINITIONS.insiders.filing)
 }
 
+/** The day on which a record became known: a report's and a split's own date; null for what bears no date. */
+export function knownOn(kind: FactKind, record: FactRecord): Day | null {
+  if (kind === 'securities') return null
+  const { known, report_date, ex_date } = record as { known?: Day; report_date?: Day; ex_date?: Day }
+  return known ?? report_date ?? ex_date!
+}
+
 /** The first date on whose bar a fact counts. */
 export function usableFrom({ known, session = null }: { known: Day; session?: Session }): Day {
   return session === 'pre' ? known : known + 1

@@ -1,5 +1,6 @@
 import { TierRestricted } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
+import type { Field } from '../fields/field.js'
+import { FIELDS, fieldNamed } from '../fields/index.js'
 import type { HistoryQuery } from '../model/query.js'
 import { reaches, TIER_NAMES, type Tier } from '../model/tier.js'
 import { PLANS, type Plan } from './plans.js'
@@ -20,6 +21,11 @@ export function entitleAftermath(tier: Tier): void {
 /** Throws TierRestricted unless the tier may export: an export hands out everything that the tiers grant by parts. */
 export function entitleExport(tier: Tier): void {
   if (!PLANS[tier].exports) throw new TierRestricted('export', tier, lowestWith('exports'))
+}
+
+/** The fields that a tier may ask for, in the order of the specification. */
+export function grantedFields(tier: Tier): Field[] {
+  return FIELDS.filter(field => reaches(tier, field.tier))
 }
 
 function entitleField(name: string, tier: Tier): void {

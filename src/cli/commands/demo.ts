@@ -1,5 +1,5 @@
-import { FIELDS, fieldNamed } from '../../fields/index.js'
-import { reaches } from '../../model/tier.js'
+import { fieldNamed } from '../../fields/index.js'
+import { grantedFields } from '../../policy/entitle.js'
 import { parseEvents } from '../../query/parse.js'
 import { now } from '../../study/now.js'
 import { tally } from '../../study/tally.js'
@@ -25,7 +25,7 @@ export const command: Command = {
     const events = eventsAnswer(history, query, history.events.slice(-query.limit).reverse(), style)
     const { ticker, limit: _limit, ...filter } = query
     const counted = await tally(bands, { ...filter, tickers: [ticker] }, { field: fieldNamed(query.field)!.bands })
-    const fields = FIELDS.filter(({ tier }) => reaches(context.config.tier, tier)).map(({ name }) => name)
+    const fields = grantedFields(context.config.tier).map(({ name }) => name)
     const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
     await context.show(demoAnswer(events, tallyAnswer(counted), nowAnswer(states, { unknown: false })))
   },

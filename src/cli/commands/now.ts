@@ -1,7 +1,6 @@
 import { InvalidParameter } from '../../errors.js'
-import { FIELDS } from '../../fields/index.js'
 import { formatDay, parseDay } from '../../model/day.js'
-import { reaches } from '../../model/tier.js'
+import { grantedFields } from '../../policy/entitle.js'
 import { fieldValue, timeframeValue } from '../../query/values.js'
 import { type Now, now } from '../../study/now.js'
 import { allWithoutFacts, nothingLoaded } from '../answers/nothing.js'
@@ -45,7 +44,7 @@ const STALE = 10
 
 /** All fields of the tier; without those of facts while they wait for an import, for which the others need not wait. */
 async function allFields(context: Context): Promise<string[]> {
-  const granted = FIELDS.filter(field => reaches(context.config.tier, field.tier))
+  const granted = grantedFields(context.config.tier)
   const waiting = (await (await context.local()).cache.store.unsettled()).length > 0
   const ready = granted.filter(field => !waiting || field.needs === 'bars')
   if (ready.length < granted.length && !context.config.quiet)
