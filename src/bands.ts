@@ -1,4 +1,5 @@
 import type { Baseline, EventHistory, EventsPage } from './model/event.js'
+import type { OversoldPage, OversoldQuery } from './model/oversold.js'
 import type { EventsQuery, HistoryQuery } from './model/query.js'
 
 /**
@@ -8,6 +9,8 @@ import type { EventsQuery, HistoryQuery } from './model/query.js'
 export interface Bands {
   /** The specified search. Throws TierRestricted above the caller's tier, NotFound for a ticker that is not there. */
   events(query: EventsQuery): Promise<EventsPage>
+  /** Which tickers are oversold: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range. */
+  oversold(query: OversoldQuery): Promise<OversoldPage>
   /** All matching events of the tier's range. Throws as `events` does. */
   history(query: HistoryQuery): Promise<EventHistory>
   /** What followed any bar of the same range; null where the answerer knows no prices. */

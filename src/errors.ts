@@ -11,6 +11,10 @@ export type ErrorCode =
   | 'storage'
   | 'config'
   | 'busy'
+  | 'method_not_allowed'
+  | 'rate_limit_exceeded'
+  | 'data_unavailable'
+  | 'upstream'
 
 export class BandsError extends Error {
   override readonly name: string = 'BandsError'
@@ -81,16 +85,33 @@ export class TierRestricted extends BandsError {
   readonly feature: string
   readonly tier: string
   readonly requiredTier: string
+  readonly upgradeUrl: string
 
-  constructor(feature: string, tier: string, requiredTier: string) {
-    super('tier_restricted', `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`)
+  /** @param told the words of a server that refused; its own message and where it sends the caller */
+  constructor(
+    feature: string,
+    tier: string,
+    requiredTier: string,
+    told: { message?: string; upgradeUrl?: string } = {},
+  ) {
+    const message = told.message ?? `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`
+    super('tier_restricted', message)
     this.feature = feature
     this.tier = tier
     this.requiredTier = requiredTier
+    this.upgradeUrl = told.upgradeUrl ?? UPGRADE_URL
   }
 
   override payload(): Record<string, unknown> {
-    return { feature: this.feature, tier: this.tier, required_tier: this.requiredTier, upgrade_url: UPGRADE_URL }
+    return { feature: this.feature, tier: this.tier, required_tier: this.requiredTier, upgrade_url: this.upgradeUrl }
+  }
+}
+
+/** A setting of this machine (a configuration or credentials file, an address to listen on) that cannot be used. */
+export class ConfigError extends BandsError {
+  override readonly name = 'ConfigError'
+  constructor(message: string, options?: ErrorOptions) {
+    super('config', message, options)
   }
 }
 

@@ -20,6 +20,10 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   storage: 6,
   config: 6,
   busy: 8,
+  method_not_allowed: 7,
+  rate_limit_exceeded: 8,
+  data_unavailable: 8,
+  upstream: 7,
 }
 
 export const UNFORESEEN = 1

@@ -15,6 +15,7 @@ export function watched(bands: Bands, context: Context, what: string): Bands {
     events: seen(query => bands.events(query)),
     history: seen(query => bands.history(query)),
     baseline: seen(query => bands.baseline(query)),
+    oversold: query => bands.oversold(query),
     tickers: () => bands.tickers(),
     close: () => bands.close(),
   }

@@ -21,17 +21,20 @@ export class Cache {
   readonly tier: Tier
   /** null: everything that the bars show */
   readonly asOf: Day | null
+  readonly #clock: (() => Day) | null
   #sound = false
 
-  constructor(store: Store, tier: Tier, asOf: Day | null) {
+  /** @param clock which day it is, for a server that counts ranges back from there and not from the newest bar */
+  constructor(store: Store, tier: Tier, asOf: Day | null, clock: (() => Day) | null = null) {
     this.store = store
     this.tier = tier
     this.asOf = asOf
+    this.#clock = clock
   }
 
-  /** The day that ranges count back from: the given one, or that of the newest bar in the store. */
+  /** The day that ranges count back from: the given one, the clock's, or that of the newest bar in the store. */
   async today(): Promise<Day> {
-    return this.asOf ?? (await this.store.newestDay()) ?? 0
+    return this.asOf ?? this.#clock?.() ?? (await this.store.newestDay()) ?? 0
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */

@@ -2,6 +2,7 @@ import type { Bands } from '../bands.js'
 import { fieldNamed } from '../fields/index.js'
 import { formatDay } from '../model/day.js'
 import type { Baseline, EventHistory, EventsPage, HistoricEvent } from '../model/event.js'
+import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { EventsQuery, HistoryQuery } from '../model/query.js'
 import { entitle, entitleAftermath } from '../policy/entitle.js'
 import { PLANS } from '../policy/plans.js'
@@ -33,6 +34,11 @@ export class Local implements Bands {
     }
     if (query.context !== undefined) page.context = { ...query.context }
     return page
+  }
+
+  async oversold(query: OversoldQuery): Promise<OversoldPage> {
+    const { oversold } = await import('./oversold.js')
+    return oversold(this.cache, query)
   }
 
   async history(query: HistoryQuery): Promise<EventHistory> {

@@ -54,9 +54,9 @@ export interface EventHistory {
   field: string
   timeframe: Timeframe
   query_range: string
-  /** The range in dates: events lie after the first and up to the second. */
-  after: string
-  as_of: string
+  /** The range in dates: events lie after the first and up to the second; null where the answerer does not tell. */
+  after: string | null
+  as_of: string | null
   /** Oldest first. */
   events: HistoricEvent[]
   /**

@@ -12,11 +12,34 @@ export interface Plan {
   context: boolean
   /** Whole files of events, series and bars. */
   exports: boolean
+  /** Credits that a server grants an account, in a UTC day and in an hour. */
+  credits: { day: number; hour: number }
 }
 
 /** What each tier grants: as the specification's table says, and exports, which it does not have. */
 export const PLANS: Readonly<Record<Tier, Plan>> = {
-  free: { range: '90d', rangeStart: today => today - 90, aftermath: false, context: false, exports: false },
-  plus: { range: '2y', rangeStart: today => yearsBefore(today, 2), aftermath: true, context: true, exports: false },
-  pro: { range: '5y', rangeStart: today => yearsBefore(today, 5), aftermath: true, context: true, exports: true },
+  free: {
+    range: '90d',
+    rangeStart: today => today - 90,
+    aftermath: false,
+    context: false,
+    exports: false,
+    credits: { day: 250, hour: 100 },
+  },
+  plus: {
+    range: '2y',
+    rangeStart: today => yearsBefore(today, 2),
+    aftermath: true,
+    context: true,
+    exports: false,
+    credits: { day: 50_000, hour: 5_000 },
+  },
+  pro: {
+    range: '5y',
+    rangeStart: today => yearsBefore(today, 5),
+    aftermath: true,
+    context: true,
+    exports: true,
+    credits: { day: 100_000, hour: 10_000 },
+  },
 }

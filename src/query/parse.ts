@@ -9,35 +9,22 @@ import type {
   PoolQuery,
 } from '../model/query.js'
 import { didYouMean, suggest } from '../suggest.js'
-import { bandValue, dayValue, fieldValue, integerValue, tickerValue, timeframeValue } from './values.js'
+import { EVENTS, type Parameter } from './parameters.js'
+import { bandValue, tickerValue } from './values.js'
 
-export const DEFAULT_LIMIT = 10
-export const MAX_LIMIT = 100
-
-/** The parameters of `GET /v1/events`, in the order of the specification. */
-export const EVENTS_PARAMETERS = [
-  'ticker',
-  'field',
-  'timeframe',
-  'band',
-  'limit',
-  'before',
-  'after',
-  'context_ticker',
-  'context_field',
-  'context_band',
-] as const
+export const EVENTS_PARAMETERS = Object.keys(EVENTS) as readonly (keyof EventsParams)[]
 
 const HISTORY_PARAMETERS = EVENTS_PARAMETERS.filter(name => name !== 'limit')
 const POOL_PARAMETERS = HISTORY_PARAMETERS.filter(name => name !== 'ticker')
 
-type Texts = Partial<Record<(typeof EVENTS_PARAMETERS)[number], string>>
+/** Parameters that were given, as text. */
+export type Texts<Name extends string = keyof EventsParams> = Partial<Record<Name, string>>
 
 /** A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong. */
 export function parseEvents(params: EventsParams): EventsQuery {
   const texts = textsOf(params, EVENTS_PARAMETERS)
   const { context, ...query } = historyOf(texts)
-  const limit = texts.limit === undefined ? DEFAULT_LIMIT : integerValue('limit', texts.limit, 1, MAX_LIMIT)
+  const limit = given(EVENTS, texts, 'limit') ?? EVENTS.limit.fallback
   if (context === undefined) return { ...query, limit }
   if (context.band === undefined) throw missingContext(texts)
   return { ...query, limit, context: { ...context, band: context.band } }
@@ -56,18 +43,20 @@ export function parsePool({ tickers, ...params }: PoolParams): PoolQuery {
 
 function historyOf(texts: Texts): HistoryQuery {
   const filters = filtersOf(texts)
-  return { ticker: tickerValue('ticker', required('ticker', texts.ticker)), ...filters }
+  return { ticker: needed(EVENTS, texts, 'ticker'), ...filters }
 }
 
 function filtersOf(texts: Texts): Omit<HistoryQuery, 'ticker'> {
-  const field = fieldValue('field', required('field', texts.field))
+  const field = needed(EVENTS, texts, 'field')
   const query: Omit<HistoryQuery, 'ticker'> = {
     field: field.name,
-    timeframe: texts.timeframe === undefined ? 'daily' : timeframeValue('timeframe', texts.timeframe),
+    timeframe: given(EVENTS, texts, 'timeframe') ?? EVENTS.timeframe.fallback,
   }
   if (texts.band !== undefined) query.band = bandValue('band', texts.band, field)
-  if (texts.before !== undefined) query.before = dayValue('before', texts.before)
-  if (texts.after !== undefined) query.after = dayValue('after', texts.after)
+  const before = given(EVENTS, texts, 'before')
+  const after = given(EVENTS, texts, 'after')
+  if (before !== undefined) query.before = before
+  if (after !== undefined) query.after = after
   const context = contextOf(texts)
   if (context !== undefined) query.context = context
   return query
@@ -77,8 +66,8 @@ function contextOf(texts: Texts): Context | undefined {
   const { context_ticker: ticker, context_field: field, context_band: band } = texts
   if (ticker === undefined && field === undefined && band === undefined) return undefined
   if (ticker === undefined || field === undefined) throw missingContext(texts)
-  const known = fieldValue('context_field', field)
-  const context: Context = { ticker: tickerValue('context_ticker', ticker), field: known.name }
+  const known = needed(EVENTS, texts, 'context_field')
+  const context: Context = { ticker: needed(EVENTS, texts, 'context_ticker'), field: known.name }
   if (band !== undefined) context.band = bandValue('context_band', band, known)
   return context
 }
@@ -91,17 +80,35 @@ function missingContext(texts: Texts): InvalidParameter {
   return new InvalidParameter(message, { param: missing[0]! })
 }
 
-function required(param: string, text: string | undefined): string {
-  if (text === undefined) throw new InvalidParameter(`${param} is missing.`, { param })
-  return text
+type Table = Readonly<Record<string, Parameter>>
+type ValueOf<Row> = Row extends Parameter<infer Value> ? Value : never
+
+/** The value of a parameter, undefined where it was not given. Throws InvalidParameter. */
+export function given<T extends Table, Name extends keyof T & string>(
+  table: T,
+  texts: Texts<string>,
+  name: Name,
+): ValueOf<T[Name]> | undefined {
+  const text = texts[name]
+  return text === undefined ? undefined : (table[name]!.kind.parse(name, text) as ValueOf<T[Name]>)
+}
+
+function needed<T extends Table, Name extends keyof T & string>(
+  table: T,
+  texts: Texts<string>,
+  name: Name,
+): ValueOf<T[Name]> {
+  const value = given(table, texts, name)
+  if (value === undefined) throw new InvalidParameter(`${name} is missing.`, { param: name })
+  return value
 }
 
 /** Given values as text; an unknown or empty parameter is refused rather than ignored. */
-function textsOf(params: object, allowed: readonly string[]): Texts {
-  const texts: Record<string, string> = {}
+export function textsOf<Name extends string>(params: object, allowed: readonly Name[]): Texts<Name> {
+  const texts: Texts<Name> = {}
   for (const [param, value] of Object.entries(params)) {
     if (value === undefined) continue
-    if (!allowed.includes(param)) throw unknownParameter(param, allowed)
+    if (!isOneOf(param, allowed)) throw unknownParameter(param, allowed)
     if (typeof value !== 'string' && typeof value !== 'number') {
       throw new InvalidParameter(`${param} must be text or a number.`, { param })
     }
@@ -109,6 +116,10 @@ function textsOf(params: object, allowed: readonly string[]): Texts {
     texts[param] = String(value)
   }
   return texts
+}
+
+function isOneOf<Name extends string>(word: string, words: readonly Name[]): word is Name {
+  return (words as readonly string[]).includes(word)
 }
 
 function unknownParameter(param: string, allowed: readonly string[]): InvalidParameter {

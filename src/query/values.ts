@@ -47,6 +47,15 @@ export function integerValue(param: string, text: string, least: number, most: n
   throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}.`, { param, value: text, allowed })
 }
 
+/** Free text of some length without control characters. */
+export function textValue(param: string, text: string): string {
+  const allowed = `text of 1 to ${LONGEST_TEXT} characters`
+  if (text.length <= LONGEST_TEXT && text.trim() !== '' && !/\p{Cc}/u.test(text)) return text
+  throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}.`, { param, value: text, allowed })
+}
+
+export const LONGEST_TEXT = 64
+
 /** One of a list of words. */
 export function wordValue<Word extends string>(param: string, text: string, words: readonly Word[]): Word {
   return words.find(word => word === text) ?? refuse(param, text, words)

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FIELDS } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import { DEFAULT_LIMIT, MAX_LIMIT, parseEvents } from '../../src/query/parse.js'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../../src/query/parameters.js'
+import { parseEvents } from '../../src/query/parse.js'
 import { didYouMean, suggest } from '../../src/suggest.js'
 
 const GOOD = { ticker: 'AAPL', field: 'rsi_zone' }

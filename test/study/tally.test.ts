@@ -196,6 +196,7 @@ async function everyEvent(bands: Local) {
 function withoutPrices(bands: Local): Bands {
   return {
     events: query => bands.events(query),
+    oversold: query => bands.oversold(query),
     history: async query => {
       const history = await bands.history(query)
       const events = history.events.map(({ returns, percentiles, missing, ...event }) => event)

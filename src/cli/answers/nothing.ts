@@ -47,6 +47,7 @@ function why(query: HistoryQuery, history: EventHistory, entry: TickerEntry | nu
   const { ticker, field, timeframe } = query
   const { query_range, as_of } = history
   if (history.present === null) return noBand(query, history, entry)
+  if (history.after === null || as_of === null) return `none that match in ${query_range}.`
   const rangeStart = parseDay(history.after)!
   const from = formatDay(Math.max(query.after ?? rangeStart, rangeStart) + 1)
   const to = query.before === undefined ? as_of : formatDay(Math.min(query.before - 1, parseDay(as_of)!))
@@ -72,9 +73,9 @@ function noBand(
   entry: TickerEntry | null,
 ): string {
   const first = entry === null ? null : formatDay(entry.first)
-  if (first !== null && first > as_of) return `the bars of ${ticker} begin on ${first}, after ${as_of}.`
+  if (first !== null && as_of !== null && first > as_of) return `the bars of ${ticker} begin on ${first}, after ${as_of}.`
   const words = `${ticker} ${field}${timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`}`
-  return `${ticker} has no ${timeframe} ${field} yet by ${as_of}; bands explain ${words} tells why.`
+  return `${ticker} has no ${timeframe} ${field} yet${as_of === null ? '' : ` by ${as_of}`}; bands explain ${words} tells why.`
 }
 
 function bounds({ after, before }: HistoryQuery): string {

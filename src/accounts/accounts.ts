@@ -1,0 +1,128 @@
+import type { Tier } from '../model/tier.js'
+
+/** Who pays: credits and tier belong to the account, whatever the number of its keys. */
+export interface Account {
+  id: number
+  name: string
+  tier: Tier
+  /** ISO time, UTC. */
+  created: string
+}
+
+/** A key as it is kept: never the key itself, which is shown once, when it is made. */
+export interface KeyEntry {
+  /** The eight characters by which it is found. */
+  identity: string
+  account: Account
+  /** What its owner calls it. */
+  name: string
+  created: string
+  /** ISO time from which it counts no more; null: never. */
+  expires: string | null
+  /** To the minute; null until it has been used. */
+  lastUsed: string | null
+  revoked: string | null
+}
+
+export interface NewKey {
+  identity: string
+  /** SHA-256 of the whole key. */
+  hash: Buffer
+  name: string
+  created: string
+  expires: string | null
+}
+
+/** What one answer costs, to be written down before it leaves. */
+export interface Charge {
+  account: number
+  /** Identity of the key that asked. */
+  key: string
+  /** The server's own number of the request; one row of the ledger bears it. */
+  requestId: string
+  /** SHA-256 of what the caller named this request, so that a retry is free; null when nothing was named. */
+  idempotency: Buffer | null
+  /** SHA-256 of what is asked: the same name for another question is refused. */
+  question: Buffer
+  endpoint: string
+  credits: number
+  limits: { day: number; hour: number }
+  /** Milliseconds since 1970, UTC. */
+  at: number
+}
+
+/** Credits used in the day and the hour of a moment. */
+export interface Used {
+  day: number
+  hour: number
+}
+
+/**
+ * What became of a charge: written down; free, because the same question under the same name was charged within 48
+ * hours; refused, as it would pass a limit; or the name already belongs to another question.
+ */
+export interface Charged {
+  outcome: 'charged' | 'repeated' | 'limited' | 'conflict'
+  /** After it. */
+  used: Used
+}
+
+/** What an account used in one day. */
+export interface DayUsage {
+  /** YYYY-MM-DD */
+  date: string
+  credits: number
+  requests: number
+}
+
+/** A counter that is not the sum of its ledger rows. */
+export interface Discrepancy {
+  account: string
+  period: 'day' | 'hour'
+  /** Start of the day or the hour, ISO time, UTC. */
+  start: string
+  counter: number
+  ledger: number
+}
+
+export interface Reconciliation {
+  rows: number
+  requests: number
+  credits: number
+  discrepancies: Discrepancy[]
+}
+
+/**
+ * Accounts, keys and the ledger. Coarse, so that a database over a network can answer as well as a file; decides nothing
+ * but what must be decided in one transaction: that a limit is not passed, and that nothing is charged twice.
+ */
+export interface Accounts {
+  /** Where they are kept, for messages. */
+  readonly location: string
+  /** Throws InvalidParameter when the name is taken. */
+  create(name: string, tier: Tier, at: string): Promise<Account>
+  /** By name, ascending. */
+  accounts(): Promise<Account[]>
+  /** Throws NotFound with the nearest names. */
+  account(name: string): Promise<Account>
+  /** Throws NotFound. */
+  setTier(name: string, tier: Tier): Promise<Account>
+  /** Throws InvalidParameter when the account has a key of that name which still counts. */
+  addKey(account: number, key: NewKey): Promise<void>
+  /** In the order in which they were made; of all accounts unless one is given. */
+  keys(account?: number): Promise<KeyEntry[]>
+  /** null: unknown identity */
+  key(identity: string): Promise<(KeyEntry & { hash: Buffer }) | null>
+  /** The key counts no more from this moment on. Throws NotFound. */
+  revoke(identity: string, at: string): Promise<void>
+  /** Puts a key in place of another, which counts until `until`; one or none of both. */
+  roll(identity: string, key: NewKey, until: string): Promise<void>
+  used(account: number, at: number): Promise<Used>
+  /** All or none are written, synced to the disk when the promise settles; one outcome a charge, in their order. */
+  charge(charges: readonly Charge[]): Promise<Charged[]>
+  /** Newest first. */
+  usage(account: number, days: number): Promise<DayUsage[]>
+  /** Adds the ledger up and holds it against the counters; of all accounts unless one is given. */
+  reconcile(account?: number): Promise<Reconciliation>
+  close(): Promise<void>
+}

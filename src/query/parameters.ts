@@ -1,0 +1,80 @@
+import { FIELD_NAMES, FIELDS, type Field } from '../fields/index.js'
+import type { Day } from '../model/day.js'
+import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, type OversoldParams, SEVERITIES } from '../model/oversold.js'
+import type { EventsParams } from '../model/query.js'
+import { TIMEFRAME_NAMES, type Timeframe } from '../model/timeframe.js'
+import { dayValue, fieldValue, integerValue, textValue, tickerValue, timeframeValue, wordValue } from './values.js'
+
+/**
+ * One kind of value: how its text is read, and the same rule as a JSON Schema of that text, which the server's OpenAPI
+ * document is made of. test/query holds the two against each other.
+ */
+export interface Kind<Value> {
+  schema: Readonly<Record<string, unknown>>
+  /** Throws InvalidParameter naming the parameter, the text, and what is allowed. */
+  parse(param: string, text: string): Value
+}
+
+export interface Parameter<Value = unknown> {
+  kind: Kind<Value>
+  about: string
+  required?: true
+  /** What holds where it is not given. */
+  fallback?: string | number
+}
+
+export const DEFAULT_LIMIT = 10
+export const MAX_LIMIT = 100
+export const DEFAULT_MATCHES = 20
+
+const TICKER: Kind<string> = {
+  schema: { type: 'string', pattern: '^[A-Za-z0-9.^=-]{1,16}$', examples: ['AAPL'] },
+  parse: tickerValue,
+}
+const FIELD: Kind<Field> = { schema: { type: 'string', enum: FIELD_NAMES }, parse: fieldValue }
+/** Which bands there are depends on the field; query/parse.ts checks that. */
+const BAND: Kind<string> = {
+  schema: { type: 'string', enum: [...new Set(FIELDS.flatMap(field => field.bands))] },
+  parse: (_param, text) => text,
+}
+const TIMEFRAME: Kind<Timeframe> = { schema: { type: 'string', enum: TIMEFRAME_NAMES }, parse: timeframeValue }
+const DATE: Kind<Day> = { schema: { type: 'string', format: 'date' }, parse: dayValue }
+const LIMIT: Kind<number> = {
+  schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
+  parse: (param, text) => integerValue(param, text, 1, MAX_LIMIT),
+}
+const SECTOR: Kind<string> = { schema: { type: 'string', minLength: 1, maxLength: 64 }, parse: textValue }
+
+/** The parameters of `GET /v1/events`, in the order of the specification. */
+export const EVENTS = {
+  ticker: { kind: TICKER, required: true, about: 'Asset ticker symbol, in either case.' },
+  field: { kind: FIELD, required: true, about: 'Band field; which a caller may ask for depends on the tier.' },
+  timeframe: { kind: TIMEFRAME, fallback: 'daily', about: 'The bars on which bands are told.' },
+  band: { kind: BAND, about: 'Only events that entered this band of the field.' },
+  limit: { kind: LIMIT, fallback: DEFAULT_LIMIT, about: 'At most so many events, the newest.' },
+  before: { kind: DATE, about: 'Only events before this date.' },
+  after: { kind: DATE, about: 'Only events after this date.' },
+  context_ticker: {
+    kind: TICKER,
+    about: 'Second ticker to correlate against, with context_field and context_band; Plus and Pro.',
+  },
+  context_field: { kind: FIELD, about: 'Band field of the context ticker.' },
+  context_band: { kind: BAND, about: 'Only events on whose date the context ticker was in this band.' },
+} as const satisfies Record<keyof EventsParams, Parameter>
+
+/** The parameters of `GET /v1/scan/oversold`. */
+export const OVERSOLD = {
+  asset_class: { kind: words(ASSET_CLASSES), fallback: 'all', about: 'Only tickers of this class.' },
+  sector: { kind: SECTOR, about: 'Only tickers of this sector, case aside.' },
+  market_cap_tier: { kind: words(MARKET_CAP_TIERS), about: 'Only tickers of this size.' },
+  min_market_cap_tier: { kind: words(MARKET_CAP_TIERS), about: 'Only tickers of this size or larger.' },
+  min_severity: { kind: words(SEVERITIES), fallback: 'oversold', about: 'The least that counts as a match.' },
+  sort_by: { kind: words(OVERSOLD_ORDERS), fallback: 'severity', about: 'What comes first.' },
+  limit: { kind: LIMIT, fallback: DEFAULT_MATCHES, about: 'At most so many matches.' },
+  timeframe: { kind: TIMEFRAME, fallback: 'daily', about: 'The bars on which bands are told.' },
+  date: { kind: DATE, about: "The scan as of this date, within the tier's range; Plus and Pro. The latest otherwise." },
+} as const satisfies Record<keyof OversoldParams, Parameter>
+
+function words<Word extends string>(allowed: readonly Word[]): Kind<Word> {
+  return { schema: { type: 'string', enum: allowed }, parse: (param, text) => wordValue(param, text, allowed) }
+}
