@@ -1,10 +1,11 @@
-// `npm run bench`: import, facts, cold question, searches in one process; on real bars where ../shared is, simulated ones elsewhere.
+// `npm run bench`: import, facts, cold question, searches in one process, the server; on real bars where ../shared is, simulated ones elsewhere.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openBands } from '../dist/index.js'
 import { BANDS, interleaved, median, run, runWithPeak } from './measure.mjs'
+import { benchServe } from './serve.mjs'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 20)
 const folder = mkdtempSync(join(tmpdir(), 'bands-bench-'))
@@ -17,6 +18,7 @@ benchImport(universe)
 benchFacts()
 benchCold()
 await benchSearch()
+await benchServe(print)
 
 async function theUniverse() {
   const real = fileURLToPath(new URL('../../shared/data/prices/universe.csv.gz', import.meta.url))

@@ -6,11 +6,17 @@
  * const bands = await openBands({ db: 'my.db' })
  * const { events, total_occurrences } = await bands.events({ ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' })
  * await bands.close()
+ * @example
+ * import { openRemote } from 'bands'
+ * const server = await openRemote({ url: 'https://api.example.com', key: process.env.BANDS_API_KEY ?? '' })
+ * const { groups } = await server.tally({ tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold' })
  */
+export { RateLimited, Unauthorized, Unavailable, Upstream } from './errors/service.js'
 export {
   BadData,
   BandsError,
   Busy,
+  ConfigError,
   type ErrorCode,
   InvalidParameter,
   NotFound,
@@ -19,7 +25,14 @@ export {
 } from './errors.js'
 export type { Field } from './fields/field.js'
 export { FIELDS } from './fields/index.js'
-export { type BandsClient, type BandsOptions, openBands } from './library.js'
+export {
+  type BandsClient,
+  type BandsOptions,
+  openBands,
+  openRemote,
+  type RemoteClient,
+  type RemoteClientOptions,
+} from './library.js'
 export type { Explanation } from './local/explain.js'
 export type { ExportFilter } from './local/export.js'
 export type { KnownFact, KnownFacts } from './local/facts.js'
@@ -38,12 +51,14 @@ export type { Status } from './local/status.js'
 export type { Aftermath, BandEvent, Baseline, EventHistory, EventsPage, HistoricEvent } from './model/event.js'
 export type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
 export type { FactKind, FactRecords } from './model/facts.js'
+export type { OversoldMatch, OversoldPage, OversoldParams } from './model/oversold.js'
 export type { EventsParams, HistoryParams, PoolParams } from './model/query.js'
 export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/record.js'
 export type { Adjustment, AssetClass, Series } from './model/series.js'
 export type { Tier } from './model/tier.js'
 export type { Timeframe } from './model/timeframe.js'
 export { databasePath, openImporter } from './open.js'
+export type { Allowance, Credits } from './remote/index.js'
 export type { Damage, TickerEntry } from './store/store.js'
 export type { Now } from './study/now.js'
 export type { Tally } from './study/tally.js'

@@ -1,25 +1,22 @@
 import type { Field } from './fields/field.js'
-import { FIELDS, fieldNamed } from './fields/index.js'
+import { bandsOf, Questions } from './library/questions.js'
 import { type Explanation, explain } from './local/explain.js'
 import { type ExportFilter, exportBars, exportEvents } from './local/export.js'
 import { exportSeries } from './local/export-series.js'
 import { facts, type KnownFacts } from './local/facts.js'
 import type { Local } from './local/index.js'
+import { lackingIn } from './local/pulled/lacking.js'
 import { type Status, status } from './local/status.js'
-import type { EventHistory, EventsPage } from './model/event.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
 import { FACT_KINDS, type FactKind } from './model/facts.js'
-import type { EventsParams, HistoryParams, PoolParams } from './model/query.js'
 import type { Tier } from './model/tier.js'
-import { openLocal } from './open.js'
+import type { Timeframe } from './model/timeframe.js'
+import { openRemote as open, openLocal } from './open.js'
 import { grantedFields } from './policy/entitle.js'
-import { parseEvents, parseHistory, parsePool } from './query/parse.js'
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './query/values.js'
+import type { Credits, Remote, TransportOptions } from './remote/index.js'
 import type { TickerEntry } from './store/store.js'
-import { type Now, now } from './study/now.js'
-import { type Tally, tally } from './study/tally.js'
-import { TALLY_GROUPINGS, type TallyGrouping } from './study/tally-groups.js'
-import { type Transitions, transitionsOf } from './study/transitions.js'
+import type { NowQuery } from './study/now.js'
 
 export interface BandsOptions {
   /** The database file; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
@@ -43,64 +40,24 @@ export async function openBands({ db, tier = 'pro', asOf }: BandsOptions = {}): 
   return new BandsClient(local)
 }
 
+/** A server and how patiently it is asked. */
+export type RemoteClientOptions = Omit<TransportOptions, 'lent'>
+
 /**
- * The questions as a program asks them: parameters spelled as in the specification, answers as the command line prints
- * them with `--json`. Every question may throw InvalidParameter, TierRestricted or NotFound.
+ * A server that has the two endpoints of the specification, to be asked with a key; nothing is asked yet. Throws
+ * InvalidParameter for an address or a number, ConfigError for a key or a proxy that cannot be used.
  */
-export class BandsClient {
+export async function openRemote({ url, key, ...options }: RemoteClientOptions): Promise<RemoteClient> {
+  return new RemoteClient(await open({ ...options, url: String(url), key, bandsOf }))
+}
+
+/** A database of this machine, asked by a program. */
+export class BandsClient extends Questions {
   readonly #local: Local
 
   constructor(local: Local) {
+    super(local)
     this.#local = local
-  }
-
-  /** `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. */
-  async events(params: EventsParams): Promise<EventsPage> {
-    return this.#local.events(parseEvents(params))
-  }
-
-  /** All matching transitions, oldest first, with raw returns and percentiles. */
-  async history(params: HistoryParams): Promise<EventHistory> {
-    return this.#local.history(parseHistory(params))
-  }
-
-  /** How often each performance followed, and the raw returns, beside what follows any bar; by band unless one is given. */
-  async tally({ by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally> {
-    const pool = parsePool(params)
-    const vocabularies = { field: bandsOf(pool.field), context: bandsOf(pool.context?.field) }
-    return tally(
-      this.#local,
-      by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) },
-      vocabularies,
-    )
-  }
-
-  /** Which band follows which, and how long each lasts, in bars. */
-  async transitions(
-    params: Pick<PoolParams, 'tickers' | 'field' | 'timeframe' | 'before' | 'after'>,
-  ): Promise<Transitions> {
-    const query = parsePool(params)
-    return transitionsOf(this.#local, query, bandsOf(query.field))
-  }
-
-  /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
-  async now({
-    tickers,
-    fields,
-    timeframe = 'daily',
-  }: {
-    tickers: readonly string[]
-    fields?: readonly string[]
-    timeframe?: string
-  }): Promise<Now> {
-    const names =
-      fields?.map(name => fieldValue('field', name).name) ??
-      grantedFields(this.#local.cache.tier).map(field => field.name)
-    return now(this.#local, {
-      tickers: normalized(tickers),
-      fields: names,
-      timeframe: timeframeValue('timeframe', timeframe),
-    })
   }
 
   /** Why a bar has the band that it has; the newest bar unless a date is given. */
@@ -138,11 +95,6 @@ export class BandsClient {
     return exportBars(this.#local.cache, filter)
   }
 
-  /** The 21 band fields with tier and vocabulary. */
-  fields(): readonly Field[] {
-    return FIELDS
-  }
-
   /** What is loaded. */
   async tickers(): Promise<TickerEntry[]> {
     return this.#local.cache.store.tickers()
@@ -160,15 +112,43 @@ export class BandsClient {
     return facts(this.#local.cache, { ticker: name, kind: wordValue('kind', kind, FACT_KINDS) })
   }
 
-  async close(): Promise<void> {
-    await this.#local.close()
+  protected async grantedFields(): Promise<readonly Field[]> {
+    return grantedFields(this.#local.cache.tier)
+  }
+
+  protected async lacking(): Promise<NowQuery['skip']> {
+    return lackingIn(this.#local.cache.store)
   }
 }
 
-function normalized(tickers: readonly string[]): string[] {
-  return tickers.map(ticker => tickerValue('ticker', ticker))
-}
+/**
+ * A server, asked by a program. A question that was answered is not asked again: open another for fresh answers. Every
+ * question may throw Unauthorized, RateLimited, Unavailable and Upstream, too.
+ */
+export class RemoteClient extends Questions {
+  readonly #remote: Remote
 
-function bandsOf(field: string | undefined): readonly string[] {
-  return field === undefined ? [] : fieldNamed(field)!.bands
+  constructor(remote: Remote) {
+    super(remote)
+    this.#remote = remote
+  }
+
+  /** What the newest answer told of the account's credits; null while none did. */
+  get credits(): Credits | null {
+    return this.#remote.credits
+  }
+
+  /** Whether the key is accepted, at no cost. Throws Unauthorized where it is not. */
+  async checkKey(): Promise<void> {
+    await this.#remote.checkKey()
+  }
+
+  protected async grantedFields(tickers: readonly string[], timeframe: Timeframe): Promise<readonly Field[]> {
+    const [first] = tickers
+    return first === undefined ? [] : grantedFields(await this.#remote.tierFor(first, timeframe))
+  }
+
+  protected async lacking(): Promise<NowQuery['skip']> {
+    return undefined
+  }
 }

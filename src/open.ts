@@ -1,14 +1,18 @@
 import { existsSync } from 'node:fs'
-import { homedir, hostname } from 'node:os'
+import { hostname, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Accounts } from './accounts/accounts.js'
 import { NotFound } from './errors.js'
 import { Cache } from './local/cache.js'
 import type { Importer } from './local/import.js'
 import { Local } from './local/index.js'
+import type { Puller } from './local/pull/puller.js'
 import type { Day } from './model/day.js'
 import type { Tier } from './model/tier.js'
+import type { Remote, RemoteOptions } from './remote/index.js'
 import { openSqlite } from './store/sqlite.js'
+import type { Store, Writer } from './store/store.js'
 
 /** Which database is meant. */
 export interface DatabaseChoice {
@@ -43,7 +47,8 @@ export async function openLocal({ tier = 'pro', asOf = null, ...choice }: OpenOp
   const own = opened(path, false, tier, asOf)
   const { store } = own.local.cache
   // A first import whose file was refused leaves a database with nothing in it: the user still has none.
-  if ((await store.newestDay()) !== null || (await store.factTickers()).length > 0) return own
+  const filled = [store.newestDay(), store.pulled.newestDay(), store.factTickers().then(([first = null]) => first)]
+  if ((await Promise.all<unknown>(filled)).some(found => found !== null)) return own
   await own.local.close()
   return openSample({ tier, asOf })
 }
@@ -61,12 +66,69 @@ export async function openImporter({
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./local/import.js')])
   const store = openSqlite(databasePath(choice), { readonly: false })
   try {
-    const writer = { pid: process.pid, host: hostname(), started: new Date().toISOString() }
-    return await Importer.begin(store, readFile, writer, { wait })
+    return await Importer.begin(store, readFile, writer(), { wait })
   } catch (error) {
     await store.close()
     throw error
   }
+}
+
+/**
+ * Opens the database that events of a server are pulled into, made first if it is missing, and takes its one writing
+ * place. Throws Busy.
+ */
+export async function openPuller({
+  wait = false,
+  now = () => new Date(),
+  ...choice
+}: DatabaseChoice & { wait?: boolean; now?: () => Date } = {}): Promise<Puller> {
+  const { Puller } = await import('./local/pull/puller.js')
+  const store = openSqlite(databasePath(choice), { readonly: false })
+  try {
+    return await Puller.begin(store, writer(), { wait, now })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** What a pull would find, for a look only; null where there is no database yet. */
+export function openForPlan(choice: DatabaseChoice = {}): Store | null {
+  const path = databasePath(choice)
+  return existsSync(path) ? openSqlite(path, { readonly: true }) : null
+}
+
+function writer(): Writer {
+  return { pid: process.pid, host: hostname(), started: new Date().toISOString() }
+}
+
+/**
+ * A server to be asked with a key; nothing is asked yet. Throws InvalidParameter for an address, ConfigError for a key or
+ * a proxy that cannot be used.
+ */
+export async function openRemote(options: RemoteOptions): Promise<Remote> {
+  const { Remote } = await import('./remote/index.js')
+  return new Remote(options)
+}
+
+/**
+ * Opens the accounts of a server that lie beside its data. Throws NotFound when there are none and they are not to be
+ * made, StorageError for a file that cannot be used.
+ */
+export async function openAccounts({
+  make = false,
+  ...choice
+}: DatabaseChoice & { make?: boolean } = {}): Promise<Accounts> {
+  const path = accountsPath(choice)
+  if (!make && !existsSync(path))
+    throw new NotFound(`there are no accounts at ${path}; bands accounts create NAME --tier free makes the first.`)
+  const { openSqliteAccounts } = await import('./store/accounts/sqlite.js')
+  return openSqliteAccounts(path)
+}
+
+/** `bands.db` → `bands.accounts.db`: where the user's own database is or would be, also while the sample answers. */
+export function accountsPath(choice: DatabaseChoice = {}): string {
+  return `${databasePath(choice).replace(/\.db$/, '')}.accounts.db`
 }
 
 function opened(path: string, sample: boolean, tier: Tier, asOf: Day | null): Opened {
@@ -78,7 +140,7 @@ export function databasePath({ db, env = process.env }: DatabaseChoice = {}): st
   if (named !== undefined) return resolve(named)
   const data = env.XDG_DATA_HOME
   // The XDG base directory specification has relative paths ignored.
-  const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME ?? homedir(), '.local', 'share')
+  const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME || userInfo().homedir, '.local', 'share')
   return join(folder, 'bands', 'bands.db')
 }
 

@@ -78,6 +78,7 @@ export interface DayUsage {
 /** A counter that is not the sum of its ledger rows. */
 export interface Discrepancy {
   account: string
+  of: 'credits' | 'requests'
   period: 'day' | 'hour'
   /** Start of the day or the hour, ISO time, UTC. */
   start: string
@@ -99,6 +100,8 @@ export interface Reconciliation {
 export interface Accounts {
   /** Where they are kept, for messages. */
   readonly location: string
+  /** Stays the same as long as no account and no key is changed, by whomever; it may change without that as well. */
+  version(): Promise<string>
   /** Throws InvalidParameter when the name is taken. */
   create(name: string, tier: Tier, at: string): Promise<Account>
   /** By name, ascending. */
@@ -120,8 +123,8 @@ export interface Accounts {
   used(account: number, at: number): Promise<Used>
   /** All or none are written, synced to the disk when the promise settles; one outcome a charge, in their order. */
   charge(charges: readonly Charge[]): Promise<Charged[]>
-  /** Newest first. */
-  usage(account: number, days: number): Promise<DayUsage[]>
+  /** Days with usage, from the UTC day of a moment on, newest first. */
+  usage(account: number, from: number): Promise<DayUsage[]>
   /** Adds the ledger up and holds it against the counters; of all accounts unless one is given. */
   reconcile(account?: number): Promise<Reconciliation>
   close(): Promise<void>

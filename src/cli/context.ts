@@ -1,10 +1,3 @@
-import { existsSync } from 'node:fs'
-import type { Bands } from '../bands.js'
-import { NotFound } from '../errors.js'
-import type { Importer } from '../local/import.js'
-import type { Local } from '../local/index.js'
-import { formatDay } from '../model/day.js'
-import type { Opened } from '../open.js'
 import { isColoured } from './colour.js'
 import type { Config } from './config.js'
 import type { Format } from './format.js'
@@ -13,6 +6,7 @@ import { Progress } from './progress.js'
 import type { Screen } from './render/layout.js'
 import { paintFor } from './render/paint.js'
 import { wrap } from './render/wrap.js'
+import { Sources } from './sources.js'
 import type { Stream } from './stream.js'
 import { isUnicode, widthOf } from './terminal.js'
 import type { Signal, World } from './world.js'
@@ -28,67 +22,26 @@ export class Stopped extends Error {
   }
 }
 
-/** What a command is lent: the database, the streams, what is known of the terminal, the clock. */
-export class Context {
-  readonly world: World
-  readonly config: Config
+/** What a command is lent: who answers, the streams, what is known of the terminal, the clock. */
+export class Context extends Sources {
   /** null: whatever suits the stream */
   readonly format: Format | null
   /** The exit code of a run that ends without an error. */
   outcome = 0
-  #opened: Opened | null = null
-  #importer: Importer | null = null
   #progress: Progress | null = null
   #shown = false
   #hushed = false
+  #hinted = false
   #signal: Signal | null = null
   #forget: (() => void) | null = null
 
   constructor(world: World, config: Config, format: Format | null) {
-    this.world = world
-    this.config = config
+    super(world, config)
     this.format = format
   }
 
   get out(): Stream {
     return this.world.out
-  }
-
-  /** What questions are asked of. */
-  bands(): Promise<Bands> {
-    return this.local()
-  }
-
-  /** The database on this machine, for what only it knows. */
-  async local(): Promise<Local> {
-    if (this.#opened === null) {
-      const { openLocal } = await import('../open.js')
-      const { db, tier, asOf } = this.config
-      this.#opened = await openLocal({ db, tier, asOf, env: this.world.env })
-    }
-    return this.#opened.local
-  }
-
-  /** The bundled sample, whatever the user has. */
-  async sample(): Promise<Bands> {
-    const { openSample } = await import('../open.js')
-    const { tier, asOf } = this.config
-    this.#opened ??= openSample({ tier, asOf })
-    return this.#opened.local
-  }
-
-  /** Where the opened database lies, and whether it is the bundled sample. */
-  get opened(): Opened | null {
-    return this.#opened
-  }
-
-  /** The database to write to. Without `make` it must be there already. Throws Busy when another process writes to it. */
-  async importer({ wait = false, make = false } = {}): Promise<Importer> {
-    const { databasePath, openImporter } = await import('../open.js')
-    const path = databasePath({ db: this.config.db, env: this.world.env })
-    if (!make && !existsSync(path)) throw new NotFound(`there is no database at ${path}; bands import FILE makes one.`)
-    this.#importer ??= await openImporter({ db: this.config.db, env: this.world.env, wait })
-    return this.#importer
   }
 
   /** Writes an answer; for people, a blank line apart from the one before. */
@@ -123,7 +76,9 @@ export class Context {
     const forPeople = this.format === null || this.format === 'table'
     if (this.config.quiet || !out.terminal || !err.terminal || !forPeople || texts.length === 0) return
     const paint = await paintFor(isColoured(this.config.colour, env, err.terminal))
-    await this.#toErr(['', ...texts.flatMap(text => wrap(text, widthOf(err, env))).map(line => paint.faint(line))])
+    const lines = texts.flatMap(text => wrap(text, widthOf(err, env))).map(line => paint.faint(line))
+    await this.#toErr(this.#hinted ? lines : ['', ...lines])
+    this.#hinted = true
   }
 
   /**
@@ -153,14 +108,13 @@ export class Context {
   }
 
   /** Closes what was opened, and says so when the sample has answered. */
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#progress?.erase()
     this.#forget?.()
     try {
-      await this.#importer?.close()
-      if (this.#opened?.sample && !this.#hushed) await this.#sampleNotice(this.#opened)
+      if (!this.#hushed) await this.#tellSource()
     } finally {
-      await this.#opened?.local.close()
+      await super.close()
     }
   }
 
@@ -171,12 +125,16 @@ export class Context {
     return this.world.err.terminal && this.world.env.TERM !== 'dumb' ? 'line' : 'none'
   }
 
-  async #sampleNotice({ local }: Opened): Promise<void> {
-    const store = local.cache.store
-    const [tickers, newest] = [await store.tickers(), await store.newestDay()]
-    const range = newest === null ? '' : ` to ${formatDay(newest)}`
-    const count = tickers.length === 1 ? '1 ticker' : `${tickers.length} tickers`
-    await this.notice(`sample data, ${count}${range}; load your own: bands import FILE.csv`)
+  /** Whose data that was, where it is not the user's own. */
+  async #tellSource(): Promise<void> {
+    if (this.opened?.sample) {
+      const { sampleNotice } = await import('./answers/sample.js')
+      await this.notice(await sampleNotice(this.opened.local))
+    }
+    for (const mark of this.opened?.local.marks ?? []) await this.notice(mark)
+    if (this.asked === null || !this.#shown) return
+    const { remoteHint } = await import('./answers/remote.js')
+    await this.hint(remoteHint(this.asked, this.config))
   }
 
   async #toErr(lines: readonly string[]): Promise<void> {

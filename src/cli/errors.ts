@@ -1,5 +1,7 @@
+import { redacted } from '../accounts/redact.js'
+import { RateLimited, Unauthorized } from '../errors/service.js'
 import { BandsError, type ErrorCode, InvalidParameter, NotFound, StorageError, TierRestricted } from '../errors.js'
-import { CATALOGUE } from './catalogue.js'
+import { CATALOGUE, TOP_WORDS } from './catalogue.js'
 import { isColoured } from './colour.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
@@ -43,7 +45,8 @@ export async function report(
     ? [JSON.stringify({ ...machineForm(error), ...(debug ? { stack: stackOf(thrown) } : {}) })]
     : await humanForm(error, argv, world, context)
   if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
-  await world.err.write(lines.map(line => `${line}\n`).join('')).catch(() => {})
+  // Whatever was typed may come back here, and what was typed may be a key.
+  await world.err.write(redacted(lines.map(line => `${line}\n`).join(''))).catch(() => {})
   return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN
 }
 
@@ -83,15 +86,34 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
 async function helpLines(error: Error, argv: readonly string[], context?: Context): Promise<[string, string][]> {
   if (error instanceof InvalidParameter) return parameterHelp(error, argv)
   if (error instanceof NotFound) return notFoundHelp(error, argv, context)
-  if (error instanceof TierRestricted) {
-    const upgrade = String(error.payload().upgrade_url)
+  if (error instanceof TierRestricted) return tierHelp(error, argv, context)
+  if (error instanceof RateLimited)
     return [
-      ['upgrade', upgrade],
-      ['locally', argv.some(word => word.startsWith('--tier')) ? 'leave out --tier' : 'unset BANDS_TIER'],
+      ['again', error.reset ?? ''],
+      ['upgrade', error.upgradeUrl],
     ]
-  }
+  if (error instanceof Unauthorized) return refusedKeyHelp(context)
   if (error instanceof BandsError) return []
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
+}
+
+function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], context?: Context): [string, string][] {
+  const upgrade: [string, string] = ['upgrade', upgradeUrl]
+  // At a server the key decides, and nothing that could be left out.
+  if (context?.asked != null) return [upgrade]
+  return [upgrade, ['locally', argv.some(word => word.startsWith('--tier')) ? 'leave out --tier' : 'unset BANDS_TIER']]
+}
+
+/** Where a server was asked, it has refused the key; otherwise there was none, and the message says what to do. */
+async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
+  if (context?.asked == null) return []
+  const { whereKeyIs } = await import('./profiles/chosen.js')
+  // The files may have changed since, and this is no time to fail.
+  const where = await whereKeyIs(context.config, context.world.env).catch(() => null)
+  return [
+    ['key', where?.from ?? ''],
+    ['try', where?.login ?? ''],
+  ]
 }
 
 function parameterHelp({ offence, brief }: InvalidParameter, argv: readonly string[]): [string, string][] {
@@ -133,8 +155,10 @@ function loadLine(error: NotFound): string {
 }
 
 function helpLine(argv: readonly string[]): string {
-  const command = argv.find(word => CATALOGUE.some(({ name }) => name === word))
-  return command === undefined ? 'bands --help' : `bands ${command} --help`
+  const at = argv.findIndex(word => TOP_WORDS.includes(word))
+  if (at < 0) return 'bands --help'
+  const both = argv.slice(at, at + 2).join(' ')
+  return `bands ${CATALOGUE.some(({ name }) => name === both) ? both : argv[at]} --help`
 }
 
 /** A fault of this machine's files that no room has put into words. */

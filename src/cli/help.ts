@@ -1,4 +1,4 @@
-import type { Entry } from './catalogue.js'
+import { type Entry, GROUPS, groupOf } from './catalogue.js'
 import type { Command, OptionSpec } from './command.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { wrap } from './render/wrap.js'
@@ -11,15 +11,17 @@ export const TOP_HELP = `bands: when did a stock change band, and what followed?
   bands tally AAPL rsi_zone --band oversold        count what followed
   bands events AAPL rsi_zone --json | jq '.events[0]'
 
-Ask       events  tally  now  transitions  explain  show  facts  export
-Data      import  import-facts  simulate  verify  rebuild  remove
+Ask       events  tally  now  transitions  scan  explain  show  facts  export
+Data      import  import-facts  pull  simulate  verify  rebuild  remove
 Find out  fields  tickers  status  doctor  demo
+Servers   serve  accounts  keys  login  logout  config
 
 Options of every command
   --json | --ndjson | --csv     machine output    --tier free|plus|pro
   --output FORMAT               the same by name  --as-of DATE
   --color auto|always|never     -q quiet          --db FILE
   --progress auto|plain|none    --debug           --version
+  --remote URL                  ask a server      --profile NAME
 
 bands COMMAND --help: examples and every option.
 `
@@ -42,6 +44,12 @@ export function helpOf(entry: Entry, command: Command, width: number): string {
     ),
   ]
   return blocks.filter(block => block !== '').join('\n')
+}
+
+/** The commands of a group. */
+export function groupHelp(group: string, width: number): string {
+  const commands = groupOf(group).map(({ name, summary }): [string, string] => [`bands ${name}`, summary])
+  return `bands ${group}: ${GROUPS[group]}\n\n${list(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`
 }
 
 const PROMISE = 'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'

@@ -31,6 +31,7 @@ async function unheard(telling: Promise<void>): Promise<void> {
 
 /** Imports files one after the other and tells of each; one file's fault does not keep the others out. */
 export async function runImport(context: Context, given: Given, only?: 'facts'): Promise<void> {
+  context.refuseRemote()
   const { expandInputs } = await import('../feeds/inputs.js')
   if (given.rest(0).length === 0) {
     const allowed = only === undefined ? 'bands import FILE...' : 'bands import-facts FILE...'

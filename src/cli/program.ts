@@ -1,9 +1,10 @@
 import { CommanderError, Option, Command as Tree } from 'commander'
 import { InvalidParameter } from '../errors.js'
-import { CATALOGUE, type Entry } from './catalogue.js'
+import { CATALOGUE, type Entry, groupOf, TOP_WORDS } from './catalogue.js'
 import type { Command, OptionSpec } from './command.js'
 import { Given } from './given.js'
 import { GLOBAL_OPTIONS } from './options.js'
+import type { Heard } from './slips.js'
 
 /** A command line that was understood. */
 export interface Call {
@@ -13,7 +14,12 @@ export interface Call {
   globals: Given
 }
 
-export type Request = Call | 'version' | 'help' | { helpFor: Entry; command: Command }
+/** Help for a command, or for the group of commands that a first word such as `accounts` names. */
+export type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
+
+export type Request = Call | 'version' | 'help' | HelpRequest
+
+type Hearing = Heard & { call?: Call }
 
 /**
  * Words → what they ask for. Options of every command may stand before or after it. Throws InvalidParameter for what
@@ -24,22 +30,21 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
   // `bands help events` is `bands events --help`.
   const argv = first === 'help' ? [...others, '--help'] : [...words]
   const tree = silentTree()
-  const heard: { entry?: Entry; command?: Command; call?: Call } = {}
-  for (const entry of CATALOGUE) tree.command(entry.name)
+  const heard: Hearing = {}
+  for (const word of TOP_WORDS) tree.command(word)
   tree.hook('preSubcommand', async (_, branch) => {
-    heard.entry = CATALOGUE.find(entry => entry.name === branch.name())!
-    heard.command = await heard.entry.load()
-    declare(branch, heard.command, given => {
-      heard.call = { name: branch.name(), command: heard.command!, given, globals: new Given([], tree.opts()) }
-    })
+    const entries = groupOf(branch.name())
+    if (entries.length === 0) return prepare(branch, branch.name(), tree, heard)
+    heard.group = branch.name()
+    for (const { name } of entries) branch.command(name.split(' ')[1]!)
+    branch.hook('preSubcommand', (_, twig) => prepare(twig, `${branch.name()} ${twig.name()}`, tree, heard))
   })
   try {
     await tree.parseAsync(argv, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (new Given([], tree.opts()).flag('version')) return 'version'
-    if (error.code === 'commander.help') return 'help'
-    if (error.code === 'commander.helpDisplayed') return helpRequest(heard)
+    if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(heard)
     const { slip } = await import('./slips.js')
     throw slip(error, argv, heard)
   }
@@ -67,10 +72,18 @@ function silentTree(): Tree {
   return tree
 }
 
-function declare(branch: Tree, command: Command, heard: (given: Given) => void): void {
-  for (const [name] of command.arguments ?? []) branch.argument(name)
+/** Loads a command and tells its branch of the tree what can be said to it. */
+async function prepare(branch: Tree, name: string, tree: Tree, heard: Hearing): Promise<void> {
+  heard.entry = CATALOGUE.find(entry => entry.name === name)!
+  const command = await heard.entry.load()
+  heard.command = command
+  for (const [word] of command.arguments ?? []) branch.argument(word)
   for (const spec of command.options ?? []) branch.addOption(option(spec))
-  branch.action(() => heard(new Given(branch.processedArgs, branch.opts())))
+  branch.action(() => {
+    // An option of every command may mean something of its own to one, such as the tier of a new account.
+    const given = new Given(branch.processedArgs, branch.optsWithGlobals())
+    heard.call = { name, command, given, globals: new Given([], tree.opts()) }
+  })
 }
 
 /** A value given twice is a slip more often than a change of mind, so only lists may be repeated. */
@@ -84,6 +97,7 @@ function option([flags, , times]: OptionSpec): Option {
   })
 }
 
-function helpRequest({ entry, command }: { entry?: Entry; command?: Command }): Request {
-  return entry === undefined || command === undefined ? 'help' : { helpFor: entry, command }
+function helpRequest({ group, entry, command }: Heard): Request {
+  if (entry !== undefined && command !== undefined) return { helpFor: entry, command }
+  return group === undefined ? 'help' : { helpFor: group }
 }

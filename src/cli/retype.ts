@@ -25,6 +25,19 @@ const PLAIN = [
   'prices',
   'known',
   'kind',
+  'timeout',
+  'retries',
+  'profile',
+  'max_credits',
+  'days',
+  'expires',
+  'grace',
+  'asset_class',
+  'sector',
+  'market_cap_tier',
+  'min_market_cap_tier',
+  'min_severity',
+  'sort_by',
 ]
 
 /** The command line with one word put right, ready to be pasted; null when the word is not in it. */

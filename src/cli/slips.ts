@@ -1,21 +1,28 @@
 import type { CommanderError } from 'commander'
 import { InvalidParameter } from '../errors.js'
 import { didYouMean, suggest } from '../suggest.js'
-import { CATALOGUE, type Entry } from './catalogue.js'
+import { type Entry, groupOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
-interface Heard {
+/** How far a command line was understood. */
+export interface Heard {
+  /** The first of two words. */
+  group?: string
   entry?: Entry
   command?: Command
 }
 
 /** What commander could not understand, as an error that names the word and the nearest one that exists. */
-export function slip(error: CommanderError, argv: readonly string[], { entry, command }: Heard): InvalidParameter {
+export function slip(
+  error: CommanderError,
+  argv: readonly string[],
+  { group, entry, command }: Heard,
+): InvalidParameter {
   const word = /'([^']*)'/.exec(error.message)?.[1] ?? ''
   switch (error.code) {
     case 'commander.unknownCommand':
-      return unknown('command', word, names(), words => suggest(words, names()))
+      return unknownCommand(word, group)
     case 'commander.unknownOption':
       return unknownOption(word.split('=')[0]!, command, entry)
     case 'commander.missingArgument':
@@ -31,8 +38,11 @@ export function slip(error: CommanderError, argv: readonly string[], { entry, co
   }
 }
 
-function names(): string[] {
-  return CATALOGUE.map(entry => entry.name)
+/** Inside a group, only its own second words are meant. */
+function unknownCommand(word: string, group: string | undefined): InvalidParameter {
+  const words = group === undefined ? TOP_WORDS : groupOf(group).map(({ name }) => name.split(' ')[1]!)
+  const where = group === undefined ? '' : ` of ${group}`
+  return unknown('command', word, words, typed => suggest(typed, words), where)
 }
 
 function unknownOption(typed: string, command: Command | undefined, entry: Entry | undefined): InvalidParameter {

@@ -11,8 +11,11 @@ export interface World {
   readonly env: NodeJS.ProcessEnv
   stdin(): NodeJS.ReadableStream
   now(): Date
-  /** Calls back when the user wants the run to end; returns how to stop listening. */
-  onStop(stop: (signal: Signal) => void): () => void
+  /**
+   * Calls back when the user wants the run to end; returns how to stop listening. `grace`: the milliseconds after which
+   * the run is ended whether or not it is through.
+   */
+  onStop(stop: (signal: Signal) => void, grace?: number): () => void
 }
 
 export function processWorld(): World {
@@ -27,18 +30,18 @@ export function processWorld(): World {
 }
 
 /** What runs is asked to end and tidy up; if it does not within the grace, or at a second signal, the signal ends it. */
-function onStop(stop: (signal: Signal) => void): () => void {
-  const undo = (['SIGINT', 'SIGTERM'] as const).map(signal => {
-    const heard = (): void => {
-      stop(signal)
-      setTimeout(() => process.kill(process.pid, signal), GRACE).unref()
-    }
-    process.once(signal, heard)
-    return () => process.off(signal, heard)
-  })
-  return () => {
-    for (const forget of undo) forget()
+function onStop(stop: (signal: Signal) => void, grace = GRACE): () => void {
+  const forget = (): void => {
+    for (const signal of SIGNALS) process.off(signal, heard)
   }
+  const heard = (signal: NodeJS.Signals): void => {
+    forget()
+    stop(signal as Signal)
+    setTimeout(() => process.kill(process.pid, signal), grace).unref()
+  }
+  for (const signal of SIGNALS) process.on(signal, heard)
+  return forget
 }
 
+const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
 const GRACE = 500

@@ -16,7 +16,8 @@ export function entries({ initialBar, bars }: Transitions, lookback: number): En
   return { flips, stability }
 }
 
-function stabilityOf(flips: number, lasted: number): Stability {
+/** How settled a band is, by the flips within the lookback and the bars that it has lasted. */
+export function stabilityOf(flips: number, lasted: number): Stability {
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
   if (flips >= volatileFlips) return 'volatile'
   if (lasted < holdingFrom) return 'fresh'

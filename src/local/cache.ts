@@ -32,16 +32,31 @@ export class Cache {
     this.#clock = clock
   }
 
-  /** The day that ranges count back from: the given one, the clock's, or that of the newest bar in the store. */
+  /**
+   * The day that ranges count back from: the given one, the clock's, or that of the newest bar in the store; where there
+   * are no bars, the newest that was pulled.
+   */
   async today(): Promise<Day> {
-    return this.asOf ?? this.#clock?.() ?? (await this.store.newestDay()) ?? 0
+    return this.asOf ?? this.#clock?.() ?? (await this.store.newestDay()) ?? (await this.store.pulled.newestDay()) ?? 0
+  }
+
+  /** The same for what a server told: that server's own newest day as far as it was pulled, so that its answers last. */
+  async todayOf(url: string): Promise<Day> {
+    return this.asOf ?? this.#clock?.() ?? (await this.store.pulled.newestDay(url)) ?? 0
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
   async view(ticker: string, timeframe: Timeframe, field: string): Promise<View> {
+    const view = await this.viewOfBars(ticker, timeframe, field)
+    if (view === null) throw await this.unknown(ticker)
+    return view
+  }
+
+  /** The same, and null for a ticker without bars. */
+  async viewOfBars(ticker: string, timeframe: Timeframe, field: string): Promise<View | null> {
     await this.#checkDefinitions()
     const recorded = await this.store.recorded(ticker, timeframe, field)
-    if (recorded === null) throw await this.#unknown(ticker)
+    if (recorded === null) return null
     if (fieldNamed(field)!.needs !== 'bars') await this.#checkSettled(ticker, field, new Behind(recorded.unsettled))
     return viewOf(recorded, timeframe, field, this.asOf)
   }
@@ -49,7 +64,7 @@ export class Cache {
   /** What is said of a ticker. Throws NotFound with the nearest tickers. */
   async entry(ticker: string): Promise<TickerEntry> {
     const entry = await this.store.ticker(ticker)
-    if (entry === null) throw await this.#unknown(ticker)
+    if (entry === null) throw await this.unknown(ticker)
     return entry
   }
 
@@ -88,10 +103,23 @@ export class Cache {
     return barsAt(timeframe, daily, entry.assetClass)
   }
 
-  async #unknown(ticker: string): Promise<NotFound> {
-    const known = (await this.store.tickers()).map(entry => entry.ticker)
-    const suggestions = suggest(ticker, known)
-    return new NotFound(`no bars for "${ticker}".${didYouMean(suggestions)}`, suggestions)
+  /**
+   * What is wrong with a ticker that has no bars.
+   * @param lack what was looked for
+   * @param others tickers of which there is some of it, beside those with bars or pulled events
+   */
+  async unknown(ticker: string, lack = 'no bars', others: readonly string[] = []): Promise<NotFound> {
+    const [own] = await this.store.pulled.entries(ticker)
+    if (own !== undefined) {
+      const { sourceWords } = await import('./pulled/marks.js')
+      return new NotFound(
+        `there are no bars of ${ticker}, and this needs them: only events are here, ${sourceWords(own)}.`,
+      )
+    }
+    const entries = [...(await this.store.tickers()), ...(await this.store.pulled.entries())]
+    const known = new Set([...entries.map(entry => entry.ticker), ...others])
+    const suggestions = suggest(ticker, [...known])
+    return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions)
   }
 
   async #sectorOf(ticker: string): Promise<string | null> {

@@ -18,18 +18,21 @@ export interface DoctorFacts {
   /** `process.versions.node` and `process.versions.modules` */
   node: string
   abi: string
+  /** What the door has examined by itself. */
+  beside?: readonly Check[]
   /** What the door has chosen and why: colour, width. Shown as it is. */
   terminal?: readonly { name: string; detail: string }[]
 }
 
 /** Examines this machine and the database from the ground up. Never throws for what it finds. */
-export async function doctor({ database, node, abi, terminal = [] }: DoctorFacts): Promise<Diagnosis> {
+export async function doctor({ database, node, abi, beside = [], terminal = [] }: DoctorFacts): Promise<Diagnosis> {
   const driver = driverCheck(node)
   const checks = [
     nodeCheck(node, abi),
     driver,
     // With the wrong driver, opening a database may end the process: then nothing below can be looked at.
     ...(driver.outcome === 'fail' ? [] : [sqliteCheck(), ...databaseChecks(database)]),
+    ...beside,
     ...terminal.map(({ name, detail }) => ok(name, detail)),
   ]
   const worst = (['fail', 'warn'] as const).find(outcome => checks.some(check => check.outcome === outcome))

@@ -1,4 +1,3 @@
-import { NotFound } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import { type FactSheet, type FactSheets, securityOf } from '../model/fact-sheet.js'
 import {
@@ -10,7 +9,6 @@ import {
   type Security,
   usableFrom,
 } from '../model/facts.js'
-import { didYouMean, suggest } from '../suggest.js'
 import type { Cache } from './cache.js'
 import { countedFacts } from './dossier.js'
 
@@ -66,17 +64,8 @@ export async function facts(cache: Cache, { ticker, kind }: { ticker: string; ki
 }
 
 async function knownTicker(cache: Cache, ticker: string): Promise<void> {
-  try {
-    await cache.entry(ticker)
-  } catch (error) {
-    if (!(error instanceof NotFound)) throw error
-    const known = new Set([
-      ...(await cache.store.tickers()).map(entry => entry.ticker),
-      ...(await cache.store.factTickers()),
-    ])
-    const suggestions = suggest(ticker, [...known])
-    throw new NotFound(`no bars and no facts for "${ticker}".${didYouMean(suggestions)}`, suggestions)
-  }
+  if ((await cache.store.ticker(ticker)) !== null) return
+  throw await cache.unknown(ticker, 'no bars and no facts', await cache.store.factTickers())
 }
 
 function recordsOf(kind: FactKind, sheets: FactSheets, asOf: Day | null): KnownFact[] {

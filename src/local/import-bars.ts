@@ -13,20 +13,28 @@ import { emptied, merge } from './merge.js'
 export interface TakenBars {
   reports: TickerReport[]
   changed: Kept[]
+  /** Tickers whose pulled events make room. */
+  unpulled: string[]
   /** What is behind when this is written. */
   behind: Behind
 }
 
-/** Merges bars with what is there. Throws BadData for a ticker without bars, or one whose prices are of another kind. */
+/** Merges bars with what is there. Throws BadData for a ticker without bars, with prices of another kind, or pulled. */
 export async function takeBars(
   store: Store,
   tickers: readonly SourcedBars[],
   replaces: (ticker: string) => boolean,
 ): Promise<TakenBars> {
-  const taken: TakenBars = { reports: [], changed: [], behind: await Behind.in(store) }
+  const taken: TakenBars = { reports: [], changed: [], unpulled: [], behind: await Behind.in(store) }
   for (const incoming of tickers) {
-    const { report, series, entry } = await mergeOne(store, incoming, replaces(incoming.ticker))
+    const replace = replaces(incoming.ticker)
+    const pulled = await checkPulled(store, incoming, replace)
+    const { report, series, entry } = await mergeOne(store, incoming, replace)
     taken.reports.push(report)
+    if (pulled !== null) {
+      taken.unpulled.push(incoming.ticker)
+      report.note = [report.note, `${incoming.ticker}: ${pulled}`].filter(Boolean).join('. ')
+    }
     if (report.added + report.replaced === 0) continue
     const sheets = await store.sheets(incoming.ticker)
     const security = securityOf(sheets)
@@ -37,6 +45,18 @@ export async function takeBars(
     if (sector !== null && facts !== null) taken.behind.sectors.add(sector)
   }
   return taken
+}
+
+/** What goes to make room for bars, in words; null where nothing was pulled. Throws BadData unless it may. */
+async function checkPulled(store: Store, { ticker, source }: SourcedBars, replace: boolean): Promise<string | null> {
+  const entries = await store.pulled.entries(ticker)
+  const [first] = entries
+  if (first === undefined) return null
+  const events = entries.reduce((sum, entry) => sum + entry.events, 0)
+  const what = `${events} events of it that were pulled from ${first.url}`
+  if (replace) return `${what} are taken out`
+  const remedy = '--replace takes them out, --db FILE keeps both apart'
+  throw new BadData({ file: source }, `${ticker} has bars in it, and there are ${what} here; ${remedy}`)
 }
 
 async function mergeOne(

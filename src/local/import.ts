@@ -1,4 +1,4 @@
-import { BadData, Busy } from '../errors.js'
+import { BadData } from '../errors.js'
 import type { Input, TickerFacts } from '../feeds/feed.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { type FactSource, securityOf } from '../model/fact-sheet.js'
@@ -10,6 +10,7 @@ import { countedFacts, sectorKey } from './dossier.js'
 import { takeBars } from './import-bars.js'
 import { type TakenFacts, takeFacts } from './import-facts.js'
 import type { FileReport, ImportOptions, ReadFile, SheetReport, SourcedBars, TickerReport } from './import-report.js'
+import { takePlace } from './place.js'
 import { Run } from './run.js'
 
 /**
@@ -31,15 +32,7 @@ export class Importer {
 
   /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
   static async begin(store: Store, read: ReadFile, writer: Writer, { wait = false } = {}): Promise<Importer> {
-    for (;;) {
-      try {
-        await store.lock(writer)
-        break
-      } catch (error) {
-        if (!(wait && error instanceof Busy)) throw error
-        await new Promise(resolve => setTimeout(resolve, 200))
-      }
-    }
+    await takePlace(store, writer, { wait })
     return new Importer(store, read, writer)
   }
 
@@ -101,7 +94,7 @@ export class Importer {
     return whole.length
   }
 
-  /** Takes out a ticker's bars, events and facts; false when there were none. */
+  /** Takes out a ticker's bars, events and facts, and what was pulled of it; false when there were none. */
   async remove(ticker: string): Promise<boolean> {
     await this.#refresh({})
     const sector = sectorKey(securityOf(await this.store.sheets(ticker)))
@@ -160,10 +153,10 @@ export class Importer {
     for (const incoming of tickers) this.#run.check(incoming)
     // The second file of a run goes on where the first has begun again.
     const replaces = (ticker: string): boolean => replace && this.#run.isFirst(`bars ${ticker}`)
-    const { reports, changed, behind } = await takeBars(this.store, tickers, replaces)
+    const { reports, changed, unpulled, behind } = await takeBars(this.store, tickers, replaces)
     if (changed.length > 0) {
       const records = derived(changed[0]!.entry.source, changed, onProgress)
-      await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
+      await this.store.write({ records, unpulled, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
     for (const incoming of tickers) this.#run.add(incoming)
     return reports

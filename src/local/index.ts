@@ -1,36 +1,40 @@
 import type { Bands } from '../bands.js'
 import { fieldNamed } from '../fields/index.js'
 import { formatDay } from '../model/day.js'
-import type { Baseline, EventHistory, EventsPage, HistoricEvent } from '../model/event.js'
+import type { BandEvent, Baseline, EventHistory, EventsPage, HistoricEvent } from '../model/event.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
+import type { SeriesKey } from '../model/pulled.js'
 import type { EventsQuery, HistoryQuery } from '../model/query.js'
+import type { Tier } from '../model/tier.js'
 import { entitle, entitleAftermath } from '../policy/entitle.js'
 import { PLANS } from '../policy/plans.js'
 import { present } from '../policy/present.js'
 import { baselineOf } from './baseline.js'
 import type { Cache } from './cache.js'
 import { bandEvent, historicEvent, presentBand } from './describe.js'
+import type { Pulled, Scope } from './pulled/answers.js'
 import { search } from './search.js'
 import { bandEnteredBy, type View } from './view.js'
 
-/** Answers from the cache, under the rules of the caller's tier. */
+/** Answers from the cache, under the rules of the caller's tier: from bars, and where there are none, from what was pulled. */
 export class Local implements Bands {
   readonly cache: Cache
+  #pulled: Pulled | null = null
 
   constructor(cache: Cache) {
     this.cache = cache
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    const { view, found } = await this.#find(query)
+    const { view, found, tier } = await this.#find(query)
     const newest = found.slice(-query.limit).reverse()
     const page: EventsPage = {
       ticker: query.ticker,
       field: query.field,
       timeframe: query.timeframe,
-      events: newest.map(i => present(bandEvent(view, i), this.cache.tier)),
+      events: newest.map(i => present(view.pulled?.series.events[i] ?? bandEvent(view, i), tier)),
       total_occurrences: found.length,
-      query_range: PLANS[this.cache.tier].range,
+      query_range: PLANS[tier].range,
     }
     if (query.context !== undefined) page.context = { ...query.context }
     return page
@@ -42,51 +46,85 @@ export class Local implements Bands {
   }
 
   async history(query: HistoryQuery): Promise<EventHistory> {
-    const { view, found, context, today } = await this.#find(query)
-    const plan = PLANS[this.cache.tier]
-    return {
+    const { view, found, context, today, tier, rangeStart } = await this.#find(query)
+    const history: EventHistory = {
       ticker: query.ticker,
       field: query.field,
       timeframe: query.timeframe,
-      query_range: plan.range,
-      after: formatDay(plan.rangeStart(today)),
-      as_of: formatDay(today),
-      events: found.map(i => this.#historic(view, i, context)),
-      present: presentBand(view, plan.rangeStart(today)),
+      query_range: PLANS[tier].range,
+      after: today === null ? null : formatDay(rangeStart),
+      as_of: today === null ? null : formatDay(today),
+      events: found.map(i => historic(view, i, tier, context)),
+      present: null,
     }
+    if (view.pulled === undefined) return { ...history, present: presentBand(view, rangeStart) }
+    const { presentPulled } = await import('./pulled/view.js')
+    const { url, pulled_at, as_of } = view.pulled.series
+    return { ...history, present: presentPulled(view, rangeStart), source: { url, pulled_at, as_of } }
   }
 
-  async baseline(query: HistoryQuery): Promise<Baseline> {
+  async baseline(query: HistoryQuery): Promise<Baseline | null> {
     entitle(query, this.cache.tier)
     entitleAftermath(this.cache.tier)
-    const view = await this.cache.view(query.ticker, query.timeframe, query.field)
+    const view = await this.#view(query)
+    if (view.pulled !== undefined) {
+      await this.#pulled!.checkAftermath(view)
+      return null
+    }
     const panel = await this.cache.panel(query.ticker, query.timeframe, [fieldNamed(query.field)!])
     return baselineOf(view, panel, query, PLANS[this.cache.tier].rangeStart(await this.cache.today()))
   }
 
+  /** With bars, or pulled; of the latter only some fields may be there. */
   async tickers(): Promise<readonly string[]> {
-    return (await this.cache.store.tickers()).map(entry => entry.ticker)
+    const { store } = this.cache
+    const entries = [...(await store.tickers()), ...(await store.pulled.entries())]
+    return [...new Set(entries.map(entry => entry.ticker))].sort()
+  }
+
+  /** What must be said of the answers so far: which of them were pulled, from where and when. */
+  get marks(): readonly string[] {
+    return this.#pulled?.marks.sentences ?? []
   }
 
   async close(): Promise<void> {
     await this.cache.store.close()
   }
 
-  async #find(query: HistoryQuery): Promise<{ view: View; context: View | null; found: number[]; today: number }> {
+  async #find(query: HistoryQuery) {
     entitle(query, this.cache.tier)
-    const view = await this.cache.view(query.ticker, query.timeframe, query.field)
+    const view = await this.#view(query)
     const other = query.context
-    const context = other === undefined ? null : await this.cache.view(other.ticker, query.timeframe, other.field)
-    const today = await this.cache.today()
-    return { view, context, today, found: search(view, query, PLANS[this.cache.tier].rangeStart(today), context) }
+    const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })
+    const scope = view.pulled === undefined ? await this.#scope() : await this.#pulled!.scope(view)
+    this.#pulled?.checkPages(view, query, scope.rangeStart)
+    if (context !== null) this.#pulled?.doubt(view, query, scope.rangeStart, context)
+    return { view, context, ...scope, found: search(view, query, scope.rangeStart, context) }
   }
 
-  #historic(view: View, i: number, context: View | null): HistoricEvent {
-    const seen = present(historicEvent(view, i), this.cache.tier)
-    if (context !== null) {
-      const code = bandEnteredBy(context, view.days[view.record!.bars[i]!]!)
-      seen.context_band = code === null ? null : context.bands[code]!
-    }
-    return seen
+  async #scope(): Promise<Scope> {
+    const { tier } = this.cache
+    const today = await this.cache.today()
+    return { tier, today, rangeStart: PLANS[tier].rangeStart(today) }
   }
+
+  async #view({ ticker, timeframe, field }: SeriesKey): Promise<View> {
+    const view = await this.cache.viewOfBars(ticker, timeframe, field)
+    if (view !== null) return view
+    if (this.#pulled === null) {
+      const { Pulled } = await import('./pulled/answers.js')
+      this.#pulled ??= new Pulled(this.cache)
+    }
+    return this.#pulled.view({ ticker, timeframe, field })
+  }
+}
+
+function historic(view: View, i: number, tier: Tier, context: View | null): HistoricEvent {
+  const event: BandEvent = view.pulled?.series.events[i] ?? historicEvent(view, i)
+  const seen: HistoricEvent = { ...present(event, tier) }
+  if (context !== null) {
+    const code = bandEnteredBy(context, view.days[view.record!.bars[i]!]!)
+    seen.context_band = code === null ? null : context.bands[code]!
+  }
+  return seen
 }

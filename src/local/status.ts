@@ -5,6 +5,7 @@ import type { Adjustment, AssetClass } from '../model/series.js'
 import type { Timeframe } from '../model/timeframe.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
+import { type PulledTicker, pulledTickers } from './pulled/listing.js'
 import { type View, viewOf } from './view.js'
 
 /** What is loaded, and how fresh it is. */
@@ -22,10 +23,12 @@ export interface Status {
   unfinished: number
   bars: number
   events: number
-  /** First and last day over all tickers; null when there is none. */
+  /** First and last day over all tickers with bars; null when there is none. */
   first: string | null
   last: string | null
   tickers: TickerStatus[]
+  /** Tickers without bars, of which a server has told events; whatever the day. */
+  pulled: PulledTicker[]
 }
 
 export interface TickerStatus {
@@ -86,6 +89,7 @@ export async function status(cache: Cache): Promise<Status> {
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
     last,
     tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last!)! - parseDay(ticker.last)! })),
+    pulled: await pulledTickers(store),
   }
 }
 

@@ -48,6 +48,16 @@ export interface HistoricEvent extends BandEvent {
   context_band?: string | null
 }
 
+/** Where events are from that a server told. */
+export interface PulledSource {
+  /** The server's address, without a key. */
+  url: string
+  /** When the last of them came, ISO time, UTC. */
+  pulled_at: string
+  /** The day that the server answered as of; null where it did not tell. */
+  as_of: string | null
+}
+
 /** All matching events of one ticker and field in the tier's range. */
 export interface EventHistory {
   ticker: string
@@ -64,6 +74,8 @@ export interface EventHistory {
    * bar) and the bars since, both null when that was before the range. null when the field has no band that can be seen.
    */
   present: { band: string; since: string | null; bars: number | null; initial: boolean } | null
+  /** Where the events are from, when a server told them and they were kept. */
+  source?: PulledSource
 }
 
 /** What any bar was followed by: the ticker's own bars in range on which the field is defined. */

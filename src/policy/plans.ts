@@ -1,5 +1,5 @@
 import { type Day, yearsBefore } from '../model/day.js'
-import type { Tier } from '../model/tier.js'
+import { TIER_NAMES, type Tier } from '../model/tier.js'
 
 export interface Plan {
   /** As `query_range` reports it. */
@@ -42,4 +42,9 @@ export const PLANS: Readonly<Record<Tier, Plan>> = {
     exports: true,
     credits: { day: 100_000, hour: 10_000 },
   },
+}
+
+/** The tier whose range a server told (`2y`); null where it is none of ours. */
+export function tierOfRange(range: string): Tier | null {
+  return TIER_NAMES.find(tier => PLANS[tier].range === range) ?? null
 }

@@ -3,11 +3,20 @@ import type { Day } from '../model/day.js'
 import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, type OversoldParams, SEVERITIES } from '../model/oversold.js'
 import type { EventsParams } from '../model/query.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/timeframe.js'
-import { dayValue, fieldValue, integerValue, textValue, tickerValue, timeframeValue, wordValue } from './values.js'
+import {
+  dayValue,
+  fieldValue,
+  integerValue,
+  LONGEST_TEXT,
+  textValue,
+  tickerValue,
+  timeframeValue,
+  wordValue,
+} from './values.js'
 
 /**
  * One kind of value: how its text is read, and the same rule as a JSON Schema of that text, which the server's OpenAPI
- * document is made of. test/query holds the two against each other.
+ * document is made of. test/server/openapi.test.ts holds the two against each other.
  */
 export interface Kind<Value> {
   schema: Readonly<Record<string, unknown>>
@@ -43,7 +52,12 @@ const LIMIT: Kind<number> = {
   schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
   parse: (param, text) => integerValue(param, text, 1, MAX_LIMIT),
 }
-const SECTOR: Kind<string> = { schema: { type: 'string', minLength: 1, maxLength: 64 }, parse: textValue }
+/** Not blank, and without control characters. */
+const TEXT_PATTERN = '^(?!\\s*$)[^\\u0000-\\u001F\\u007F-\\u009F]+$'
+const SECTOR: Kind<string> = {
+  schema: { type: 'string', minLength: 1, maxLength: LONGEST_TEXT, pattern: TEXT_PATTERN },
+  parse: textValue,
+}
 
 /** The parameters of `GET /v1/events`, in the order of the specification. */
 export const EVENTS = {

@@ -50,7 +50,7 @@ export function integerValue(param: string, text: string, least: number, most: n
 /** Free text of some length without control characters. */
 export function textValue(param: string, text: string): string {
   const allowed = `text of 1 to ${LONGEST_TEXT} characters`
-  if (text.length <= LONGEST_TEXT && text.trim() !== '' && !/\p{Cc}/u.test(text)) return text
+  if ([...text].length <= LONGEST_TEXT && text.trim() !== '' && !/\p{Cc}/u.test(text)) return text
   throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}.`, { param, value: text, allowed })
 }
 

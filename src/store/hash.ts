@@ -17,6 +17,11 @@ export function sheetHash(sheet: string): string {
   return digest([Buffer.from(sheet)])
 }
 
+/** Content hash of a pulled series: every column of its row. */
+export function pulledHash(columns: readonly (string | number | null)[]): string {
+  return digest(columns.map(value => JSON.stringify(value)))
+}
+
 /** Content hash of all that was derived for one ticker and timeframe; the order of the fields does not matter. */
 export function derivedHash(calendar: Buffer, outcomes: Buffer, fields: readonly FieldRow[]): string {
   const rows = fields.toSorted((a, b) => (a.field < b.field ? -1 : 1))

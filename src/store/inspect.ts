@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { mayBeAlive } from './alive.js'
-import { openForReading, openInMemory, schemaOf } from './connection.js'
-import { MIGRATIONS } from './migrations.js'
+import { openForReading } from './connection.js'
+import { openInMemory, schemaOf } from './driver.js'
+import { DATA, MIGRATIONS } from './migrations.js'
 import type { Writer } from './store.js'
 
 /** The driver's major version that this code speaks to: another one may crash the process instead of throwing. */
@@ -36,6 +37,7 @@ export interface Inspection {
   faults: string[]
   /** The definitions of its events; empty before the first import. */
   definitions: string
+  /** With bars, or with pulled events. */
   tickers: number
   /** Steps that an import has yet to take. */
   unfinished: number
@@ -47,11 +49,12 @@ const UNSETTLED = "SELECT value FROM meta WHERE key = 'unsettled'"
 
 /** Looks into a database without changing it. Throws StorageError when it cannot be opened. */
 export function inspect(path: string): Inspection {
-  const db = openForReading(path)
+  const db = openForReading(path, DATA)
   try {
     const schema = schemaOf(db)
     const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : (db.prepare(sql).get() as Row))
     const writer = row<Writer>('SELECT pid, host, started FROM writer')
+    const tickers = schema < 3 ? 'tickers' : '(SELECT ticker FROM tickers UNION SELECT ticker FROM pulled)'
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]
     return {
       schema,
@@ -59,7 +62,7 @@ export function inspect(path: string): Inspection {
       journal: db.pragma('journal_mode', { simple: true }) as string,
       faults: check.map(line => line.quick_check).filter(line => line !== 'ok'),
       definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
-      tickers: row<{ count: number }>('SELECT count(*) AS count FROM tickers')?.count ?? 0,
+      tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
       unfinished: (JSON.parse(row<{ value: string }>(UNSETTLED)?.value ?? '[]') as string[]).length,
       writer: writer === undefined ? null : { ...writer, alive: mayBeAlive(writer) },
     }

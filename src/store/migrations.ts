@@ -1,3 +1,5 @@
+import type { DatabaseKind } from './connection.js'
+
 /**
  * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
  * once it has been released: the next one mends it.
@@ -76,4 +78,43 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX facts_by_kind ON facts (kind);
   `,
+  `
+  -- Events as a server told them. known: as_of, or the day of the pull. told, under_way: JSON, oldest event first
+  CREATE TABLE pulled (
+    ticker TEXT NOT NULL,
+    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+    field TEXT NOT NULL,
+    url TEXT NOT NULL,
+    pulled_at TEXT NOT NULL,
+    as_of TEXT,
+    known TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('complete', 'partial', 'mixed')),
+    query_range TEXT NOT NULL,
+    total_occurrences INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    etag TEXT,
+    hash TEXT NOT NULL,
+    told TEXT NOT NULL,
+    under_way TEXT,
+    PRIMARY KEY (ticker, timeframe, field)
+  ) STRICT;
+  CREATE INDEX pulled_by_known ON pulled (url, known);
+
+  -- A ticker has bars or pulled events, never both: an answer would not tell which it stands on
+  CREATE TRIGGER pulled_without_bars BEFORE INSERT ON pulled
+  WHEN EXISTS (SELECT 1 FROM tickers WHERE ticker = NEW.ticker)
+  BEGIN SELECT RAISE(ABORT, 'a ticker with bars takes no pulled events'); END;
+  CREATE TRIGGER bars_without_pulled BEFORE INSERT ON tickers
+  WHEN EXISTS (SELECT 1 FROM pulled WHERE ticker = NEW.ticker)
+  BEGIN SELECT RAISE(ABORT, 'a ticker with pulled events takes no bars'); END;
+  `,
 ]
+
+/** Bars, facts and events. */
+export const DATA: DatabaseKind = {
+  migrations: MIGRATIONS,
+  table: 'tickers',
+  made: 'bands import FILE',
+  remedy: 'import the files again into a new database',
+  mode: 0o644,
+}

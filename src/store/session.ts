@@ -1,5 +1,6 @@
 import type { Statement } from 'better-sqlite3'
-import type { Connection } from './connection.js'
+import type { DatabaseKind } from './connection.js'
+import type { Connection } from './driver.js'
 import { translated } from './failure.js'
 
 type Value = string | number | Buffer | null
@@ -8,11 +9,14 @@ type Value = string | number | Buffer | null
 export class Session {
   readonly location: string
   readonly #db: Connection
+  readonly #remedy: string
   readonly #prepared = new Map<string, Statement<Value[]>>()
 
-  constructor(location: string, db: Connection) {
+  /** @param kind says what to do when the file turns out to be damaged */
+  constructor(location: string, db: Connection, { remedy }: Pick<DatabaseKind, 'remedy'>) {
     this.location = location
     this.#db = db
+    this.#remedy = remedy
   }
 
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
@@ -40,7 +44,8 @@ export class Session {
       try {
         return work()
       } finally {
-        this.#statement('COMMIT').run()
+        // Some failures of the disk end it by themselves, and are what is to be told then.
+        if (this.#db.inTransaction) this.#statement('COMMIT').run()
       }
     })
   }
@@ -67,7 +72,7 @@ export class Session {
     try {
       return work()
     } catch (cause) {
-      throw translated(this.location, cause)
+      throw translated(this.location, cause, this.#remedy)
     }
   }
 }

@@ -6,8 +6,10 @@ import type { Series } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/timeframe.js'
 import { mayBeAlive } from './alive.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from './codec.js'
-import { openForReading, openForWriting, schemaOf } from './connection.js'
-import { MIGRATIONS } from './migrations.js'
+import { openForReading, openForWriting } from './connection.js'
+import { schemaOf } from './driver.js'
+import { DATA, MIGRATIONS } from './migrations.js'
+import { type PulledStore, SqlitePulled } from './pulled.js'
 import { entryOf, type TickerRow } from './rows.js'
 import { Session } from './session.js'
 import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from './store.js'
@@ -21,9 +23,9 @@ export interface SqliteOptions {
 
 /** The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked. */
 export function openSqlite(path: string, { readonly }: SqliteOptions): Store {
-  const db = readonly ? openForReading(path) : openForWriting(path)
+  const db = readonly ? openForReading(path, DATA) : openForWriting(path, DATA)
   const schema = schemaOf(db)
-  if (schema === MIGRATIONS.length) return new SqliteStore(new Session(path, db))
+  if (schema === MIGRATIONS.length) return new SqliteStore(new Session(path, db, DATA))
   db.close()
   if (schema > 0) {
     const steps = `(schema ${schema}, this one needs ${MIGRATIONS.length})`
@@ -34,11 +36,17 @@ export function openSqlite(path: string, { readonly }: SqliteOptions): Store {
 
 class SqliteStore implements Store {
   readonly location: string
+  readonly pulled: PulledStore
   readonly #db: Session
 
   constructor(db: Session) {
     this.location = db.location
+    this.pulled = new SqlitePulled(db)
     this.#db = db
+  }
+
+  async version(): Promise<string> {
+    return String(this.#db.get<{ data_version: number }>('PRAGMA data_version')!.data_version)
   }
 
   async definitions(): Promise<string> {
@@ -116,11 +124,13 @@ class SqliteStore implements Store {
     }
   }
 
-  async write({ records = [], amendments = [], sheets = [], unsettled }: Batch, definitions: string): Promise<void> {
+  async write(batch: Batch, definitions: string): Promise<void> {
+    const { records = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
     const { putAmendment, putRecord, putSheet } = await import('./write.js')
     this.#db.transaction(() => {
       this.#setMeta('definitions', definitions)
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
+      for (const ticker of unpulled) this.#db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
       for (const record of records) putRecord(this.#db, record)
       for (const amendment of amendments) putAmendment(this.#db, amendment)
       // Last, because a security's asset class is told with its ticker too.
@@ -131,7 +141,8 @@ class SqliteStore implements Store {
   async remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
     return this.#db.transaction(() => {
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      const rows = ['tickers', 'facts'].map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
+      const tables = ['tickers', 'facts', 'pulled']
+      const rows = tables.map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
       return rows.some(deleted => deleted > 0)
     })
   }

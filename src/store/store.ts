@@ -4,6 +4,7 @@ import type { FactKind, Security } from '../model/facts.js'
 import type { FieldRecord, Outcomes, SeriesRecord } from '../model/record.js'
 import type { Adjustment, AssetClass, Series } from '../model/series.js'
 import type { Timeframe } from '../model/timeframe.js'
+import type { PulledStore } from './pulled.js'
 
 /** What a store says of a ticker without touching its bars. */
 export interface TickerEntry {
@@ -62,6 +63,8 @@ export interface Batch {
   records?: Iterable<TickerRecord>
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
+  /** Tickers whose pulled events go, because bars come in their place. */
+  unpulled?: readonly string[]
   /** What is behind from now on, in the words of who writes; as before unless given. */
   unsettled?: readonly string[]
 }
@@ -88,12 +91,16 @@ export interface Footprint {
 }
 
 /**
- * Keeps bars and what was derived from them; decides nothing. Coarse on purpose, so that a database over a network
- * answers as well as a file: one call a question, one call a written batch.
+ * Keeps bars and what was derived from them, and events that servers told; decides nothing. Coarse on purpose, so that a
+ * database over a network answers as well as a file: one call a question, one call a written batch.
  */
 export interface Store {
   /** Where it lives, for messages. */
   readonly location: string
+  /** Stays the same as long as nobody else writes; of what is written through this very store it need not tell. */
+  version(): Promise<string>
+  /** Events of other tickers, as servers told them. */
+  readonly pulled: PulledStore
   /** The definitions its derived rows were made with. */
   definitions(): Promise<string>
   /** All tickers, ascending. */
@@ -114,7 +121,7 @@ export interface Store {
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
   /** All or none; stamps the store with the definitions. */
   write(batch: Batch, definitions: string): Promise<void>
-  /** Takes out bars, events and facts; false when there were none. `unsettled` as in a batch. */
+  /** Takes out bars, events, facts, and what was pulled; false when there were none. `unsettled` as in a batch. */
   remove(ticker: string, unsettled?: readonly string[]): Promise<boolean>
   footprint(): Promise<Footprint>
   /** Re-computes every content hash and checks the file's own structure. */

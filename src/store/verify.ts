@@ -1,6 +1,8 @@
+import type { SeriesKey } from '../model/pulled.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/timeframe.js'
 import { decodeBars } from './codec.js'
-import { barsHash, derivedHash, type FieldRow, sheetHash } from './hash.js'
+import { barsHash, derivedHash, type FieldRow, pulledHash, sheetHash } from './hash.js'
+import { COLUMNS, type PulledRow } from './pulled.js'
 import type { TickerRow } from './rows.js'
 import type { Session } from './session.js'
 import type { Damage } from './store.js'
@@ -21,6 +23,13 @@ export function verifySession(db: Session): Damage[] {
   for (const row of db.all<SheetRow>('SELECT ticker, kind, hash, sheet FROM facts ORDER BY ticker, kind')) {
     if (sheetHash(row.sheet) !== row.hash)
       damages.push({ ticker: row.ticker, what: `its ${row.kind} are not what was written` })
+  }
+  // One by one: those of a market do not fit into the memory together.
+  for (const key of db.all<SeriesKey>(
+    'SELECT ticker, timeframe, field FROM pulled ORDER BY ticker, timeframe, field',
+  )) {
+    const what = pulledDamage(db, key)
+    if (what !== null) damages.push({ ticker: key.ticker, what })
   }
   return damages
 }
@@ -57,4 +66,15 @@ function seriesDamage(db: Session, { id }: TickerRow, timeframe: Timeframe): str
   )
   const whole = derivedHash(series.calendar, series.outcomes, fields) === series.hash
   return whole ? null : `its ${timeframe} events are not what was written`
+}
+
+function pulledDamage(db: Session, { ticker, timeframe, field }: SeriesKey): string | null {
+  const row = db.get<PulledRow>(
+    'SELECT * FROM pulled WHERE ticker = ? AND timeframe = ? AND field = ?',
+    ticker,
+    timeframe,
+    field,
+  )!
+  const whole = pulledHash(COLUMNS.map(column => row[column])) === row.hash
+  return whole ? null : `its pulled ${timeframe} ${field} events are not what was written`
 }

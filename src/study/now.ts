@@ -14,6 +14,8 @@ export interface NowQuery {
   /** In the order in which they are shown. */
   fields: readonly string[]
   timeframe: Timeframe
+  /** Fields of a ticker that are left out; not where all of them would be. */
+  skip?: ((key: { ticker: string; field: string; timeframe: Timeframe }) => boolean) | undefined
 }
 
 /** Where every field of every ticker stands. */
@@ -48,11 +50,15 @@ export interface FieldState {
  * Throws NotFound for a ticker that is not there, TierRestricted for a field above the tier, InvalidParameter for no
  * ticker or field.
  */
-export async function now(bands: Bands, { tickers, fields, timeframe }: NowQuery): Promise<Now> {
+export async function now(bands: Bands, { tickers, fields, timeframe, skip = () => false }: NowQuery): Promise<Now> {
   if (tickers.length === 0) throw new InvalidParameter('now needs a ticker.', { param: 'ticker' })
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
   const names = [...new Set(fields)]
-  const pairs = tickersInOrder(tickers).flatMap(ticker => names.map(field => ({ ticker, field })))
+  const pairs = tickersInOrder(tickers).flatMap(ticker => {
+    const all = names.map(field => ({ ticker, field }))
+    const left = all.filter(pair => !skip({ ...pair, timeframe }))
+    return left.length > 0 ? left : all
+  })
   // A history is let go as soon as its state is known: those of a whole market would fill the memory.
   const answers = await concurrently(pairs, async pair => {
     const history = await bands.history({ ...pair, timeframe })

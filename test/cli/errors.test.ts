@@ -180,6 +180,10 @@ describe('every exit code is met', () => {
       storage: 6,
       config: 6,
       busy: 8,
+      method_not_allowed: 7,
+      rate_limit_exceeded: 8,
+      data_unavailable: 8,
+      upstream: 7,
     })
   })
 })

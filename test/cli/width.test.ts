@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CATALOGUE } from '../../src/cli/catalogue.js'
 import { BARS, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
 const env = { BANDS_DB: folder.file('bands.db') }
 
 beforeAll(async () => {
+  await typed('accounts create research --tier pro', { env })
+  await typed('keys create --account research', { env })
   await typed(`import ${BARS}`, { env })
 })
 afterAll(folder.remove)
@@ -36,7 +37,11 @@ const LINES = [
   'fields',
   'doctor',
   'demo',
-].filter(line => CATALOGUE.some(({ name }) => name === line.split(' ')[0]))
+  'scan oversold --date 2018-02-08',
+  'accounts list',
+  'keys list',
+  'accounts usage',
+]
 
 describe.each([40, 60, 80, 120])('on a terminal of %d columns', width => {
   test.each(LINES)('no line of bands %s is longer', async line => {

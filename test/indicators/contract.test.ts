@@ -7,6 +7,7 @@ import { rsi } from '../../src/indicators/rsi.js'
 import { slope } from '../../src/indicators/slope.js'
 import { sma } from '../../src/indicators/sma.js'
 import { ema, wilder } from '../../src/indicators/smoothing.js'
+import { slowStochastic } from '../../src/indicators/stochastic.js'
 import { accumulationSlope, volumeRatio } from '../../src/indicators/volume.js'
 import type { Series } from '../../src/model/series.js'
 import { indicatorContract } from '../contracts/indicator.js'
@@ -28,6 +29,12 @@ indicatorContract({ name: 'NATR', run: s => new Panel(s).natr, warmUp: 14, price
 indicatorContract({ name: 'MACD', run: s => macd(s.close, MACD).macd, warmUp: 25, price: 1 })
 indicatorContract({ name: 'MACD signal', run: s => macd(s.close, MACD).signal, warmUp: 33, price: 1 })
 indicatorContract({ name: 'slope 20', run: s => slope(s.close, 20), warmUp: 19, price: 1 })
+indicatorContract({
+  name: 'slow %K 14/3',
+  run: s => slowStochastic(s.high, s.low, s.close, { length: 14, smoothing: 3 }),
+  warmUp: 15,
+  price: 0,
+})
 indicatorContract({
   name: 'volume ratio 50',
   run: s => volumeRatio(s.volume, { length: 50, minPositive: 25 }),

@@ -8,6 +8,7 @@ import { rsi } from '../../src/indicators/rsi.js'
 import { slope } from '../../src/indicators/slope.js'
 import { sma } from '../../src/indicators/sma.js'
 import { ema, wilder } from '../../src/indicators/smoothing.js'
+import { slowStochastic } from '../../src/indicators/stochastic.js'
 import { accumulationSlope, volumeRatio } from '../../src/indicators/volume.js'
 import { expectClose } from '../contracts/indicator.js'
 
@@ -31,6 +32,9 @@ const COMPUTED: Record<string, (table: Table) => Table> = {
   volume: ({ volume }) => ({ 'ratio 4': volumeRatio(volume!, { length: 4, minPositive: 2 }) }),
   accumulation: ({ high, low, close, volume }) => ({
     'slope 3': accumulationSlope(high!, low!, close!, volume!, { length: 3, minPositive: 2 }),
+  }),
+  stochastic: ({ high, low, close }) => ({
+    'slow 3/2': slowStochastic(high!, low!, close!, { length: 3, smoothing: 2 }),
   }),
   levels: ({ low, close, atr: ranges }) => levelRows(support(low!, close!, ranges!, RULES)),
 }

@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { StorageError } from '../../src/errors.js'
+import { MIGRATIONS } from '../../src/store/migrations.js'
 import { openSqlite } from '../../src/store/sqlite.js'
-import { simulatedRecord, storeContract } from '../contracts/store.js'
+import type { Store, TickerSheet } from '../../src/store/store.js'
+import { pulledSeries, simulatedRecord, storeContract } from '../contracts/store.js'
 import { temporaryFolder } from '../support/folder.js'
 
 storeContract('sqlite', async () => {
@@ -110,6 +113,60 @@ describe('a SQLite file', () => {
     }
   })
 
+  it('reports every kind of changed pulled event, and of what is said of them', async () => {
+    const path = await filled()
+    const columns = new Database(path).pragma('table_info(pulled)') as { name: string; type: string }[]
+    const changes = columns.filter(({ name }) => !['ticker', 'timeframe', 'field'].includes(name))
+    expect(changes.length).toBeGreaterThan(10)
+    for (const { name, type } of changes) {
+      const store = openSqlite(path, { readonly: false })
+      await store.pulled.put(pulledSeries('AAPL'))
+      expect(await store.verify(), name).toEqual([])
+      const db = new Database(path)
+      const value = name === 'state' ? "'mixed'" : type === 'INTEGER' ? `${name} + 1` : `coalesce(${name}, '') || ' '`
+      db.exec(`UPDATE pulled SET ${name} = ${value}`)
+      db.close()
+      expect(await store.verify(), name).toEqual([
+        { ticker: 'AAPL', what: 'its pulled daily rsi_zone events are not what was written' },
+      ])
+      await store.close()
+    }
+  })
+
+  it('of an earlier schema is refused by a question, and keeps everything when it is written to', async () => {
+    const [path, folder] = [await filled(), temporaryFolder()]
+    const [current, old] = [openSqlite(path, { readonly: false }), join(folder, 'old.db')]
+    await current.write({ sheets: [SHEET], unsettled: ['energy'] }, 'v1')
+    const expected = await everything(current)
+    await current.close()
+    const db = new Database(old)
+    db.pragma('journal_mode = WAL')
+    for (const step of MIGRATIONS.slice(0, 2)) db.exec(step)
+    db.pragma('user_version = 2')
+    db.exec(`ATTACH '${path}' AS current`)
+    for (const table of ['meta', 'tickers', 'bars', 'series', 'events', 'facts'])
+      db.exec(`INSERT INTO main.${table} SELECT * FROM current.${table}`)
+    db.close()
+    expect(() => openSqlite(old, { readonly: true })).toThrow(
+      'was made by an older bands (schema 2, this one needs 3); bands rebuild brings it up to date',
+    )
+    const store = openSqlite(old, { readonly: false })
+    expect(await everything(store)).toEqual(expected)
+    expect(await store.verify()).toEqual([])
+    expect(await store.pulled.entries()).toEqual([])
+    await store.pulled.put(pulledSeries('AAPL'))
+    await expect(store.pulled.put(pulledSeries('SIM0001'))).rejects.toThrow(StorageError)
+    await store.close()
+    const asked = openSqlite(old, { readonly: true })
+    expect(await asked.pulled.entries()).toHaveLength(1)
+    await asked.close()
+  })
+
+  it('takes the steps that it has always taken: one that was released is never edited', () => {
+    const digest = (step: string): string => createHash('sha256').update(step).digest('hex').slice(0, 16)
+    expect(MIGRATIONS.slice(0, 2).map(digest)).toEqual(RELEASED)
+  })
+
   it('refuses what is no database, what a newer version made, and what is missing', async () => {
     const folder = temporaryFolder()
     const text = join(folder, 'notes.db')
@@ -133,6 +190,31 @@ describe('a SQLite file', () => {
     expect(version.split('.')[0]).toBe('12')
   })
 })
+
+/** Digests of the schema's steps that users have databases of. */
+const RELEASED = ['038ef9a184fbc5ea', '6c74116cf2afc1a2']
+
+const SHEET: TickerSheet = {
+  ticker: 'SIM0001',
+  kind: 'securities',
+  sheet: {
+    sources: [{ file: 'securities.csv', format: 'securities csv', imported_at: '2026-01-02T03:04:05.000Z' }],
+    rows: [{ source: 0, record: { sector: 'Energy', asset_class: 'stock', market_cap: 1e9, name: null } }],
+  },
+}
+
+/** All that a store with SIM0001 can be asked for. */
+async function everything(store: Store): Promise<unknown> {
+  return {
+    definitions: await store.definitions(),
+    tickers: await store.tickers(),
+    bars: await store.bars('SIM0001'),
+    sheets: await store.sheets('SIM0001'),
+    unsettled: await store.unsettled(),
+    daily: await store.recorded('SIM0001', 'daily', 'rsi_zone'),
+    weekly: await store.recorded('SIM0001', 'weekly', 'macd_state'),
+  }
+}
 
 /** A database with one ticker, closed. */
 async function filled(): Promise<string> {

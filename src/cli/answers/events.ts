@@ -2,9 +2,10 @@ import { UPGRADE_URL } from '../../errors.js'
 import type { EventHistory, HistoricEvent } from '../../model/event.js'
 import type { EventsQuery } from '../../model/query.js'
 import { TIMEFRAMES, windowNames } from '../../model/timeframe.js'
+import type { Remote } from '../../remote/index.js'
 import type { Context } from '../context.js'
 import type { Answer } from '../output.js'
-import { eventsBlocks, legend } from '../render/events.js'
+import { eventsBlocks, type FoundEvents, legend } from '../render/events.js'
 import type { Row } from '../render/records.js'
 
 export interface EventsStyle {
@@ -14,27 +15,42 @@ export interface EventsStyle {
 
 /** Shows events in any form but the plain specified page; returns how many match. */
 export async function showEvents(context: Context, query: EventsQuery, style: EventsStyle): Promise<number> {
-  const history = await (await context.bands()).history(query)
-  const events = history.events.slice(-query.limit).reverse()
-  await context.show(eventsAnswer(history, query, events, style))
-  await context.hint(...hintsFor(history, query, events, style))
-  return history.events.length
+  const remote = await context.remote()
+  const found =
+    remote === null ? newest(await (await context.local()).history(query), query) : await page(remote, query)
+  await context.show(eventsAnswer(found, query, style))
+  if (remote !== null && style.returns && !context.config.quiet)
+    await context.notice(`exact returns are known of the database here alone, not of ${remote.url}.`)
+  await context.hint(...hintsFor(found, query, style, remote))
+  return found.total
+}
+
+/** The newest events of a history, as many as were asked for. */
+export function newest({ events, ...history }: EventHistory, { limit }: EventsQuery): FoundEvents {
+  return { ...history, events: events.slice(-limit).reverse(), total: events.length }
+}
+
+/** A server tells all that is shown in one page; a history might take many. */
+async function page(remote: Remote, query: EventsQuery): Promise<FoundEvents> {
+  const { page, asOf } = await remote.page(query)
+  return { ...page, total: page.total_occurrences, as_of: asOf }
 }
 
 /** What the signs mean, what is not shown, what to ask next. */
 function hintsFor(
-  history: EventHistory,
+  { events, total }: FoundEvents,
   query: EventsQuery,
-  events: readonly HistoricEvent[],
   { wide }: EventsStyle,
+  remote: Remote | null,
 ): string[] {
   const hints: string[] = []
   const full = events.some(event => event.aftermath !== null)
   if (full && !wide) hints.push(legend(query.ticker))
+  // Where a server sells its plans, its own refusals tell.
   if (!full && events.length > 0)
-    hints.push(`Stability, flips and what followed come with the Plus tier: ${UPGRADE_URL}`)
-  const older = history.events.length - events.length
-  if (older > 0) hints.push(`${older} older: --limit ${Math.min(100, history.events.length)}`)
+    hints.push(`Stability, flips and what followed come with the Plus tier${remote === null ? `: ${UPGRADE_URL}` : ''}`)
+  const older = total - events.length
+  if (older > 0) hints.push(`${older} older: --limit ${Math.min(100, total)}`)
   const words = [query.ticker, query.field]
   if (query.band !== undefined) words.push('--band', query.band)
   if (query.timeframe !== 'daily') words.push('--timeframe', query.timeframe)
@@ -42,27 +58,22 @@ function hintsFor(
   return hints
 }
 
-export function eventsAnswer(
-  history: EventHistory,
-  query: EventsQuery,
-  events: readonly HistoricEvent[],
-  style: EventsStyle,
-): Answer {
-  const { ticker, field, timeframe } = history
-  const rows = events.map(event => ({ ticker, field, timeframe, ...told(event, style.returns) }))
+export function eventsAnswer(found: FoundEvents, query: EventsQuery, style: EventsStyle): Answer {
+  const { ticker, field, timeframe, total } = found
+  const events = found.events.map(event => told(event, style.returns))
   return {
     document: () => ({
       ticker,
       field,
       timeframe,
-      events: events.map(event => told(event, style.returns)),
-      total_occurrences: history.events.length,
-      query_range: history.query_range,
+      events,
+      total_occurrences: total,
+      query_range: found.query_range,
       ...(query.context === undefined ? {} : { context: query.context }),
     }),
-    columns: columns(history, style.returns),
-    rows: (): Row[] => rows,
-    blocks: screen => eventsBlocks({ history, query, events, ...style }, screen),
+    columns: columns(found, style.returns),
+    rows: (): Row[] => events.map(event => ({ ticker, field, timeframe, ...event })),
+    blocks: screen => eventsBlocks({ found, query, ...style }, screen),
   }
 }
 
@@ -72,7 +83,7 @@ function told(event: HistoricEvent, withReturns: boolean): HistoricEvent {
   return withReturns && returns !== undefined ? { ...specified, returns } : specified
 }
 
-function columns({ timeframe }: EventHistory, withReturns: boolean): string[] {
+function columns({ timeframe }: FoundEvents, withReturns: boolean): string[] {
   const windows = windowNames(timeframe)
   const names = ['ticker', 'field', 'timeframe', 'date', 'band', 'prev_band', 'stability_at_entry']
   names.push('flips_recent_at_entry', 'flips_lookback', TIMEFRAMES[timeframe].duration)

@@ -35,7 +35,11 @@ function block({ timeframe, as_of, query_range, states }: Now, { words }: Screen
   const who = tickers.size > 3 ? count(tickers.size, 'ticker') : [...tickers].join(', ')
   const right = { align: 'right' as const }
   return {
-    title: [`${who}  ${timeframe}`, `stays of the last ${query_range ?? '?'}, in bars`, `as of ${as_of ?? '?'}`],
+    title: [
+      `${who}  ${timeframe}`,
+      `stays of the last ${query_range ?? '?'}, in bars`,
+      ...(as_of === null ? [] : [`as of ${as_of}`]),
+    ],
     table: {
       columns: [
         ...(several ? [{ title: 'TICKER' }] : []),

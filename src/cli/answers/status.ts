@@ -3,6 +3,7 @@ import type { Answer } from '../output.js'
 import { count, whole } from '../render/amounts.js'
 import type { Row } from '../render/records.js'
 import type { Cell, Table } from '../render/table.js'
+import { pulledBlocks, pulledRow } from './pulled.js'
 
 /** How fresh and how whole the loaded data is. */
 export function statusAnswer(found: Status): Answer {
@@ -23,8 +24,14 @@ export function statusAnswer(found: Status): Answer {
       'format',
       'imported_at',
     ],
-    rows: (): Row[] => found.tickers.map(ticker => ({ ...ticker, gaps: ticker.gaps.length })),
-    blocks: () => [{ title: title(found), table: tickerTable(found.tickers), notes: notes(found) }],
+    rows: (): Row[] => [
+      ...found.tickers.map(ticker => ({ ...ticker, gaps: ticker.gaps.length })),
+      ...found.pulled.map(pulledRow),
+    ],
+    blocks: () => [
+      { title: title(found), table: tickerTable(found.tickers), notes: notes(found) },
+      ...pulledBlocks(found.pulled),
+    ],
   }
 }
 

@@ -42,7 +42,7 @@ function blocks(found: Transitions, { words }: Screen): Block[] {
       title: [
         `${who}  ${field}  ${timeframe}`,
         `${count(events, 'transition')} in ${query_range ?? '?'}`,
-        `as of ${as_of ?? '?'}`,
+        ...(as_of === null ? [] : [`as of ${as_of}`]),
       ],
       table: matrixTable(found, words),
     },

@@ -3,7 +3,7 @@ import { grantedFields } from '../../policy/entitle.js'
 import { parseEvents } from '../../query/parse.js'
 import { now } from '../../study/now.js'
 import { tally } from '../../study/tally.js'
-import { eventsAnswer } from '../answers/events.js'
+import { eventsAnswer, newest } from '../answers/events.js'
 import { nowAnswer } from '../answers/now.js'
 import { tallyAnswer } from '../answers/tally.js'
 import type { Command } from '../command.js'
@@ -22,7 +22,7 @@ export const command: Command = {
     const query = parseEvents(SEARCH)
     const history = await bands.history(query)
     const style = { wide: false, returns: false }
-    const events = eventsAnswer(history, query, history.events.slice(-query.limit).reverse(), style)
+    const events = eventsAnswer(newest(history, query), query, style)
     const { ticker, limit: _limit, ...filter } = query
     const counted = await tally(bands, { ...filter, tickers: [ticker] }, { field: fieldNamed(query.field)!.bands })
     const fields = grantedFields(context.config.tier).map(({ name }) => name)

@@ -1,12 +1,13 @@
-import { InvalidParameter } from '../../errors.js'
 import { formatDay, parseDay } from '../../model/day.js'
+import type { Timeframe } from '../../model/timeframe.js'
 import { grantedFields } from '../../policy/entitle.js'
 import { fieldValue, timeframeValue } from '../../query/values.js'
 import { type Now, now } from '../../study/now.js'
-import { allWithoutFacts, nothingLoaded } from '../answers/nothing.js'
+import { allWithoutFacts, nothingLoaded, unlisted } from '../answers/nothing.js'
 import { nowAnswer } from '../answers/now.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
+import { lacking, toldTickers } from '../lacking.js'
 import { TIMEFRAME } from '../options.js'
 import { namedTickers } from '../tickers.js'
 import { watched } from '../watched.js'
@@ -27,11 +28,18 @@ export const command: Command = {
     const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
     const named = given.rest(0).flatMap(word => word.split(','))
     const bands = await context.bands()
-    const tickers = named.length > 0 ? await namedTickers(named, context.world) : await bands.tickers()
-    if (tickers === null) throw new InvalidParameter('TICKER is missing.', { param: 'ticker' })
-    if (tickers.length === 0) throw nothingLoaded(context)
-    const chosen = fields.length > 0 ? fields : await allFields(context)
-    const found = await now(watched(bands, context, 'now'), { tickers, fields: chosen, timeframe })
+    const listed = named.length > 0 ? await namedTickers(named, context.world) : await bands.tickers()
+    if (listed === null) throw unlisted(context, 'bands now A B')
+    if (listed.length === 0) throw nothingLoaded(context)
+    const chosen = fields.length > 0 ? fields : await allFields(context, listed[0]!, timeframe)
+    const tickers = named.length > 0 ? listed : await toldTickers(context, listed, { fields: chosen, timeframe })
+    const skip = named.length > 0 && fields.length > 0 ? null : await lacking(context)
+    const found = await now(watched(bands, context, 'now'), {
+      tickers,
+      fields: chosen,
+      timeframe,
+      skip: skip ?? undefined,
+    })
     // Nobody asked for a line about each field that, say, a fund cannot have.
     await context.show(nowAnswer(found, { unknown: fields.length > 0 }))
     await tellLacks(context, fields, found)
@@ -43,7 +51,9 @@ export const command: Command = {
 const STALE = 10
 
 /** All fields of the tier; without those of facts while they wait for an import, for which the others need not wait. */
-async function allFields(context: Context): Promise<string[]> {
+async function allFields(context: Context, ticker: string, timeframe: Timeframe): Promise<string[]> {
+  const remote = await context.remote()
+  if (remote !== null) return grantedFields(await remote.tierFor(ticker, timeframe)).map(field => field.name)
   const granted = grantedFields(context.config.tier)
   const waiting = (await (await context.local()).cache.store.unsettled()).length > 0
   const ready = granted.filter(field => !waiting || field.needs === 'bars')
@@ -66,7 +76,7 @@ async function tellLacks(context: Context, fields: readonly string[], { states }
 
 /** Which tickers have stopped before the others. */
 async function tellOld(context: Context, { states, as_of }: Now): Promise<void> {
-  if (context.config.quiet || as_of === null) return
+  if (context.config.quiet || as_of === null || context.asked !== null) return
   const asked = new Set(states.map(state => state.ticker))
   const limit = parseDay(as_of)! - STALE
   const old = (await (await context.local()).cache.store.tickers()).filter(

@@ -8,16 +8,17 @@ export const command: Command = {
   arguments: [TICKER],
   options: [['--wait', 'wait while another process is writing']],
   examples: ['bands remove SIM0001'],
-  notes: ['Its bars, events and facts go; the files they came from are not touched.'],
+  notes: ['Its bars, events and facts go, and what was pulled of it; the files they came from are not touched.'],
   async run(context, given) {
     const ticker = tickerValue('ticker', given.argument(0)!)
     const importer = await context.importer({ wait: given.flag('wait') })
     if (!(await importer.remove(ticker))) {
-      const suggestions = suggest(
-        ticker,
-        (await importer.store.tickers()).map(entry => entry.ticker),
-      )
-      throw new NotFound(`no bars and no facts for "${ticker}".${didYouMean(suggestions)}`, suggestions)
+      const { store } = importer
+      const entries = [...(await store.tickers()), ...(await store.pulled.entries())]
+      const known = new Set([...entries.map(entry => entry.ticker), ...(await store.factTickers())])
+      const suggestions = suggest(ticker, [...known])
+      const lack = `nothing is loaded for "${ticker}".`
+      throw new NotFound(lack + didYouMean(suggestions), suggestions)
     }
     const row = { ticker, removed: true }
     await context.show({

@@ -1,8 +1,11 @@
+import { type PulledTicker, pulledTickers } from '../../local/pulled/listing.js'
 import { formatDay } from '../../model/day.js'
 import type { TickerEntry } from '../../store/store.js'
+import { pulledBlocks, pulledRow } from '../answers/pulled.js'
 import type { Command } from '../command.js'
 import type { Answer } from '../output.js'
 import { whole } from '../render/amounts.js'
+import type { Block } from '../render/table.js'
 
 export const command: Command = {
   examples: ['bands tickers', 'bands tickers --csv'],
@@ -13,7 +16,7 @@ export const command: Command = {
       const sector = securities.get(entry.ticker)?.sector ?? null
       return rowOf(entry, sector, known.has(entry.ticker))
     })
-    await context.show(tickersAnswer(rows))
+    await context.show(tickersAnswer(rows, await pulledTickers(store)))
   },
 }
 
@@ -35,33 +38,35 @@ function rowOf(entry: TickerEntry, sector: string | null, facts: boolean) {
   }
 }
 
-function tickersAnswer(rows: readonly TickerRow[]): Answer {
+function tickersAnswer(rows: readonly TickerRow[], pulled: readonly PulledTicker[]): Answer {
   return {
-    document: () => ({ schema: 'bands.tickers/1', tickers: rows }),
+    document: () => ({ schema: 'bands.tickers/1', tickers: rows, pulled }),
     columns: [
       ...['ticker', 'asset_class', 'sector', 'facts', 'prices', 'bars', 'first', 'last'],
       ...['source', 'format', 'imported_at'],
     ],
-    rows: () => rows,
-    blocks: () => [
-      {
-        table: {
-          columns: [
-            { title: 'TICKER' },
-            { title: 'BARS', align: 'right', spare: 2 },
-            { title: 'FIRST' },
-            { title: 'LAST' },
-            { title: 'FACTS', spare: 1 },
-            { title: 'PRICES', spare: 3 },
-            { title: 'FORMAT', spare: 4 },
-            { title: 'SOURCE', spare: 5 },
-          ],
-          rows: rows.map(row => [
-            ...[row.ticker, whole(row.bars), row.first, row.last, row.facts ? 'yes' : '-'],
-            ...[row.prices, row.format, row.source],
-          ]),
-        },
-      },
-    ],
+    rows: () => [...rows, ...pulled.map(pulledRow)],
+    blocks: () => [...(rows.length > 0 || pulled.length === 0 ? [block(rows)] : []), ...pulledBlocks(pulled)],
+  }
+}
+
+function block(rows: readonly TickerRow[]): Block {
+  return {
+    table: {
+      columns: [
+        { title: 'TICKER' },
+        { title: 'BARS', align: 'right', spare: 2 },
+        { title: 'FIRST' },
+        { title: 'LAST' },
+        { title: 'FACTS', spare: 1 },
+        { title: 'PRICES', spare: 3 },
+        { title: 'FORMAT', spare: 4 },
+        { title: 'SOURCE', spare: 5 },
+      ],
+      rows: rows.map(row => [
+        ...[row.ticker, whole(row.bars), row.first, row.last, row.facts ? 'yes' : '-'],
+        ...[row.prices, row.format, row.source],
+      ]),
+    },
   }
 }

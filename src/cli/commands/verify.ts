@@ -31,9 +31,9 @@ export const command: Command = {
 }
 
 async function checkedIn(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
-  const { store } = (await context.local()).cache
-  const damages = await verify(store, { deep })
-  return { tickers: (await store.tickers()).length, damages }
+  const local = await context.local()
+  const damages = await verify(local.cache.store, { deep })
+  return { tickers: (await local.tickers()).length, damages }
 }
 
 /** A file that SQLite itself finds damaged is what a verification is there to find, no fault of the machine. */

@@ -7,7 +7,7 @@ import type { Screen } from './layout.js'
 import { SIGNS, share, signed, toned } from './performance.js'
 import type { Block, Cell, Column } from './table.js'
 
-/** Two tables: how often each performance band followed, and the returns beside those after any bar. */
+/** Two tables: how often each performance band followed, and, where prices are known, the returns beside those after any bar. */
 export function tallyBlocks(found: Tally, screen: Screen): Block[] {
   const grouped = found.by !== null
   const label: Column[] = grouped ? [{ title: found.by!.toUpperCase() }] : []
@@ -22,6 +22,9 @@ export function tallyBlocks(found: Tally, screen: Screen): Block[] {
     table: { columns: [...label, ...countColumns(screen.words)], rows: each(countCells) },
   }
   if (found.groups.length === 0) return [counts]
+  // Of a server: without prices the second table would hold nothing.
+  if (found.groups.every(group => group.windows.every(window => window.base.kind === 'theoretical')))
+    return [{ ...counts, notes: notes(found) }]
   return [
     counts,
     {
@@ -37,7 +40,7 @@ function title({ tickers, field, band, timeframe, context, events, query_range, 
   const phrases = [
     `${who}  ${band === null ? field : `${field} = ${band}`}  ${timeframe}`,
     `${count(events, 'event')} in ${query_range ?? 'no range'}`,
-    `as of ${as_of ?? 'no date'}`,
+    ...(as_of === null ? [] : [`as of ${as_of}`]),
   ]
   if (context !== null) {
     const state = context.band === null ? context.field : `${context.field} = ${context.band}`

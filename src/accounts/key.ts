@@ -1,0 +1,71 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { KEY_PREFIX } from './redact.js'
+
+/**
+ * A key is `bands_`, eight characters by which it is found, 32 that nobody can guess (190 bits), and six that are the
+ * CRC32 of all before them, so that a mistyped one, and one in a file that must not hold any, can be told without a
+ * database. What it is made of are the digits and letters of ASCII.
+ */
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const IDENTITY = 8
+const SECRET = 32
+const CHECKSUM = 6
+const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${IDENTITY + SECRET + CHECKSUM}}$`)
+
+export interface MadeKey {
+  /** The key itself: to be shown once and kept nowhere. */
+  key: string
+  identity: string
+  /** SHA-256 of the key. */
+  hash: Buffer
+}
+
+export function makeKey(): MadeKey {
+  const identity = randomDigits(IDENTITY)
+  const body = KEY_PREFIX + identity + randomDigits(SECRET)
+  const key = body + checksumOf(body)
+  return { key, identity, hash: hashOf(key) }
+}
+
+/** The identity in a text that is formed like a key; null when it is none. */
+export function parseKey(text: string): { identity: string } | null {
+  if (!SHAPE.test(text)) return null
+  const body = text.slice(0, -CHECKSUM)
+  if (checksumOf(body) !== text.slice(-CHECKSUM)) return null
+  return { identity: text.slice(KEY_PREFIX.length, KEY_PREFIX.length + IDENTITY) }
+}
+
+/** Fast on purpose: there is nothing to guess in 190 bits, and it is computed at every request. */
+export function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest()
+}
+
+/** The identity that people may type: bare, or with the prefix it is shown under; null for anything else. */
+export function parseIdentity(text: string): string | null {
+  const bare = text.startsWith(KEY_PREFIX) ? text.slice(KEY_PREFIX.length) : text
+  return new RegExp(`^[0-9A-Za-z]{${IDENTITY}}$`).test(bare) ? bare : null
+}
+
+/** As a number to the base 62, the highest digit first. */
+function checksumOf(body: string): string {
+  let rest = crc32(body)
+  let text = ''
+  for (let i = 0; i < CHECKSUM; i++) {
+    text = DIGITS[rest % 62] + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}
+
+/** Every digit equally likely: bytes beyond the last whole round of 62 are thrown away. */
+function randomDigits(count: number): string {
+  let text = ''
+  while (text.length < count) {
+    for (const byte of randomBytes(2 * (count - text.length)))
+      if (byte < LIMIT && text.length < count) text += DIGITS[byte % 62]
+  }
+  return text
+}
+
+const LIMIT = 256 - (256 % 62)

@@ -1,0 +1,98 @@
+import { RateLimited, Unauthorized } from '../errors/service.js'
+import { type Check, fail, ok, said, warn } from '../local/doctor-check.js'
+import { addressOf } from '../remote/address.js'
+import type { Remote } from '../remote/index.js'
+import { creditsLeft } from './answers/remote.js'
+import type { Config } from './config.js'
+import { type FoundKey, whereKeyIs } from './profiles/chosen.js'
+import { readConfigFile } from './profiles/config-file.js'
+import { storedKeys } from './profiles/credentials.js'
+import { configPath, credentialsPath } from './profiles/folder.js'
+import { openChosen } from './profiles/open.js'
+
+/**
+ * What the doctor examines beside the database: settings, kept keys, and the server that is chosen, if one is, at no
+ * cost. Never throws for what it finds.
+ */
+export async function checksBeside(config: Config, env: NodeJS.ProcessEnv): Promise<Check[]> {
+  // These are about the database here, which is examined as well.
+  const { db: _db, tier: _tier, as_of: _asOf, ...from } = config.from
+  return [await settingsCheck(env), await keysCheck(env), ...(await serverChecks({ ...config, from }, env))]
+}
+
+async function settingsCheck(env: NodeJS.ProcessEnv): Promise<Check> {
+  const path = configPath(env)
+  try {
+    const names = [...(await readConfigFile(env)).profiles.keys()]
+    return ok('settings', names.length === 0 ? `no profile in ${path}` : `${path}, profiles: ${names.join(', ')}`)
+  } catch (thrown) {
+    return fail('settings', said(thrown), `mend ${path}, or remove it`)
+  }
+}
+
+async function keysCheck(env: NodeJS.ProcessEnv): Promise<Check> {
+  const path = credentialsPath(env)
+  try {
+    const { length } = await storedKeys(env)
+    return ok('keys', length === 0 ? `none kept in ${path}` : `${length} in ${path}, which only its owner can read`)
+  } catch (thrown) {
+    return fail('keys', said(thrown), `chmod 600 ${path}, or remove it and log in again`)
+  }
+}
+
+async function serverChecks(config: Config, env: NodeJS.ProcessEnv): Promise<Check[]> {
+  let server: Remote | null = null
+  try {
+    server = await openChosen(config, env)
+    if (server === null) return []
+    return await answerChecks(server, (await whereKeyIs(config, env))!)
+  } catch (thrown) {
+    return [fail('server', said(thrown), 'bands config tells which server is chosen, and what chose it')]
+  } finally {
+    await server?.close()
+  }
+}
+
+/** Throws where the server does not answer. */
+async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise<Check[]> {
+  const began = performance.now()
+  const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
+  if (refusal !== undefined && !(refusal instanceof Unauthorized || refusal instanceof RateLimited)) throw refusal
+  const answers = ok('server', `${server.url} answers in ${Math.ceil(performance.now() - began)} ms`)
+  return [
+    answers,
+    tlsCheck(server.url),
+    ...(refusal instanceof Unauthorized
+      ? [fail('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`)]
+      : [ok('key', `it is accepted; it is from ${key.from}`), planCheck(server), creditsCheck(server)]),
+    clockCheck(server.ahead),
+  ]
+}
+
+function tlsCheck(url: string): Check {
+  if (url.startsWith('https:')) return ok('TLS', 'the certificate is trusted')
+  if (addressOf(url, { allowPlainHttp: true }).loopback)
+    return ok('TLS', 'none, and to this machine itself none is needed')
+  return warn('TLS', 'none: everyone on the way can read the key', 'ask it by https')
+}
+
+function planCheck({ tier }: Remote): Check {
+  return ok('plan', tier ?? 'not told')
+}
+
+function creditsCheck({ credits }: Remote): Check {
+  const left = creditsLeft(credits)
+  const spent = [credits?.day, credits?.hour].find(allowance => allowance?.remaining === 0)
+  if (spent == null) return ok('credits', left === '' ? 'not told' : left)
+  return warn('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
+}
+
+/** In milliseconds: more than the roundings and the way of an answer make. */
+const FAR_APART = 30_000
+
+function clockCheck(ahead: number | null): Check {
+  if (ahead === null) return ok('clock', 'the server does not tell the time')
+  if (Math.abs(ahead) < FAR_APART) return ok('clock', 'within seconds of that of the server')
+  const apart = `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'behind' : 'ahead of'} that of the server`
+  return warn('clock', apart, 'set the clock of this machine')
+}

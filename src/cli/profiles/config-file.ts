@@ -1,0 +1,152 @@
+import { applyEdits, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
+import { ConfigError, InvalidParameter, quoted } from '../../errors.js'
+import { TIER_NAMES, type Tier } from '../../model/tier.js'
+import { addressOf } from '../../remote/address.js'
+import { didYouMean, suggest } from '../../suggest.js'
+import { changeFile, textOf } from './files.js'
+import { configPath } from './folder.js'
+
+/** What config.json says. */
+export interface ConfigFile {
+  path: string
+  /** The profile that answers where nothing else is said, and the place that says so. */
+  profile: { name: string; place: string } | null
+  profiles: ReadonlyMap<string, Profile>
+}
+
+/** A server that has a name. */
+export interface Profile {
+  name: string
+  url: string
+  /** What its key may ask, as it was told at the login. */
+  tier: Tier | null
+  /** `…/config.json:3` */
+  place: string
+}
+
+/** JSON with comments; empty where there is no file. Throws ConfigError with file:line:column and the nearest right word. */
+export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
+  const path = configPath(env)
+  const text = await textOf(path)
+  if (text === null || text.trim() === '') return { path, profile: null, profiles: new Map() }
+  const file = new Source(path, text)
+  const members = file.members(file.tree(), ['profile', 'profiles'], 'setting')
+  const profiles = new Map<string, Profile>()
+  const listed = members.get('profiles')
+  if (listed !== undefined)
+    for (const [name, node] of file.members(listed, null, 'profile')) profiles.set(name, profileOf(file, name, node))
+  const chosen = members.get('profile')
+  if (chosen === undefined) return { path, profile: null, profiles }
+  const name = file.text(chosen, 'profile')
+  if (!profiles.has(name)) throw file.fault(chosen, noProfile(name, [...profiles.keys()]))
+  return { path, profile: { name, place: file.line(chosen) }, profiles }
+}
+
+export function noProfile(name: string, names: readonly string[]): string {
+  const known = names.length === 0 ? 'none is set up' : `there are ${names.join(', ')}`
+  return `there is no profile ${quoted(name)}; ${known}.${didYouMean(suggest(name, names))}`
+}
+
+/** Writes a profile into config.json, made if it is missing; comments and everything else stay. Throws ConfigError. */
+export async function writeProfile(
+  env: NodeJS.ProcessEnv,
+  { name, url, tier }: Pick<Profile, 'name' | 'url' | 'tier'>,
+): Promise<void> {
+  const style = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' } }
+  const set = (text: string, key: string, value: unknown): string =>
+    applyEdits(text, modify(text, ['profiles', name, key], value, style))
+  await changeFile(configPath(env), before => {
+    const text = set(set(before?.trim() ? before : '{}', 'url', url), 'tier', tier ?? undefined)
+    return text.endsWith('\n') ? text : `${text}\n`
+  })
+}
+
+function profileOf(file: Source, name: string, node: Node): Profile {
+  if (!NAME.test(name)) throw file.fault(node, `${quoted(name)} cannot be the name of a profile: ${NAME_SHAPE}.`)
+  const members = file.members(node, ['url', 'tier'], 'setting of a profile')
+  const address = members.get('url')
+  if (address === undefined) throw file.fault(node, `profile ${quoted(name)} has no url.`)
+  const url = file.text(address, 'url')
+  try {
+    addressOf(url, { allowPlainHttp: true })
+  } catch (error) {
+    if (!(error instanceof InvalidParameter)) throw error
+    throw file.fault(address, error.message)
+  }
+  const told = members.get('tier')
+  return { name, url, tier: told === undefined ? null : tierOf(file, told), place: file.line(address) }
+}
+
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
+const NAME_SHAPE = 'letters, digits, _ . and -, at most 64'
+
+/** Throws InvalidParameter for a name that was typed. */
+export function profileName(text: string): string {
+  if (NAME.test(text)) return text
+  const offence = { param: 'profile', value: text, allowed: NAME_SHAPE }
+  throw new InvalidParameter(`profile ${quoted(text)} is not ${NAME_SHAPE}.`, offence)
+}
+
+function tierOf(file: Source, node: Node): Tier {
+  const text = file.text(node, 'tier')
+  const tier = TIER_NAMES.find(name => name === text)
+  if (tier !== undefined) return tier
+  const meant = didYouMean(suggest(text, TIER_NAMES))
+  throw file.fault(node, `tier ${quoted(text)} is not one of ${TIER_NAMES.join(', ')}.${meant}`)
+}
+
+/** A text of JSON with comments that can say where in it something stands. */
+class Source {
+  readonly #path: string
+  readonly #text: string
+
+  constructor(path: string, text: string) {
+    this.#path = path
+    this.#text = text
+  }
+
+  tree(): Node {
+    const errors: ParseError[] = []
+    const root = parseTree(this.#text, errors, { allowTrailingComma: true })
+    const [first] = errors
+    if (first === undefined && root !== undefined) return root
+    const sign = this.#text.slice(first?.offset, (first?.offset ?? 0) + 20).split('\n')[0] ?? ''
+    const what = sign === '' ? 'the JSON ends here, unfinished.' : `JSON does not allow ${quoted(sign)} here.`
+    throw this.#at(first?.offset ?? 0, what)
+  }
+
+  /** The members of an object; of known names only, where those are given. */
+  members(node: Node, allowed: readonly string[] | null, what: string): Map<string, Node> {
+    if (node.type !== 'object') throw this.fault(node, 'here should be an object: { … }.')
+    const members = new Map<string, Node>()
+    for (const { children } of node.children ?? []) {
+      const [key, value] = children as [Node, Node]
+      const name = String(key.value)
+      if (members.has(name)) throw this.fault(key, `${what} ${quoted(name)} is there twice.`)
+      if (allowed !== null && !allowed.includes(name)) {
+        const known = `there is no ${what} ${quoted(name)}; allowed are ${allowed.join(', ')}.`
+        throw this.fault(key, known + didYouMean(suggest(name, allowed)))
+      }
+      members.set(name, value)
+    }
+    return members
+  }
+
+  text(node: Node, what: string): string {
+    if (node.type === 'string') return String(node.value)
+    throw this.fault(node, `${what} should be a text in quotes.`)
+  }
+
+  fault({ offset }: Node, what: string): ConfigError {
+    return this.#at(offset, what)
+  }
+
+  line({ offset }: Node): string {
+    return `${this.#path}:${this.#text.slice(0, offset).split('\n').length}`
+  }
+
+  #at(offset: number, what: string): ConfigError {
+    const lines = this.#text.slice(0, offset).split('\n')
+    return new ConfigError(`${this.#path}:${lines.length}:${lines.at(-1)!.length + 1}: ${what}`)
+  }
+}

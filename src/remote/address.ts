@@ -1,0 +1,55 @@
+import { InvalidParameter, quoted } from '../errors.js'
+
+/** Where a server lies, checked: what its paths are relative to, without a slash at its end. */
+export interface Address {
+  base: string
+  /** Scheme, host and port: what a key is bound to. */
+  origin: string
+  /** This machine itself; what is sent there leaves it by no wire, and by no proxy. */
+  loopback: boolean
+}
+
+const EXAMPLE = 'address of a server, such as https://api.example.com'
+
+/**
+ * The address that a text spells. Throws InvalidParameter for one that is none, that carries more than an address, or
+ * that would have the key sent for everyone on the way to read.
+ */
+export function addressOf(text: string, { allowPlainHttp = false }: { allowPlainHttp?: boolean } = {}): Address {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !['https:', 'http:'].includes(url.protocol) || url.hostname === '') {
+    // What cannot be read may hold a password before its @.
+    throw refused(`${text.includes('@') ? 'this' : quoted(text)} is no ${EXAMPLE}.`, text, completed(text))
+  }
+  if (url.username !== '' || url.password !== '')
+    throw refused('an address has no user name and no password in it; a key is all that is sent.', url.host)
+  if (url.search !== '' || url.hash !== '')
+    throw refused(`${quoted(text)} goes on after its path, where an address ends.`, text)
+  const base = url.origin + url.pathname.replace(/\/+$/, '')
+  if (base.endsWith('/v1'))
+    throw refused(`${base} ends with /v1, with which every path begins; leave it out.`, text, [base.slice(0, -3)])
+  const loopback = isLoopback(url.hostname)
+  if (url.protocol === 'http:' && !loopback && !allowPlainHttp)
+    throw refused(`${base} would be sent the key unencrypted; use https, or say --allow-plain-http.`, text)
+  return { base, origin: url.origin, loopback }
+}
+
+/** By name or number; numbers of any spelling (`0x7f.1`) have been made plain by the URL. */
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+}
+
+/** With the scheme that was left out, where that makes an address. */
+function completed(text: string): string[] {
+  const scheme = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?(\/|$)/.test(text) ? 'http' : 'https'
+  return /^[\w.[\]:-]+(\/[\w./-]*)?$/.test(text) && URL.canParse(`${scheme}://${text}`) ? [`${scheme}://${text}`] : []
+}
+
+function refused(message: string, value: string, suggestions: string[] = []): InvalidParameter {
+  return new InvalidParameter(message, {
+    param: 'url',
+    ...(value.includes('@') ? {} : { value }),
+    allowed: `an ${EXAMPLE}`,
+    ...(suggestions.length === 0 ? {} : { suggestions }),
+  })
+}

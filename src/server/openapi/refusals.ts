@@ -1,0 +1,179 @@
+import { MethodNotAllowed, Unauthorized, Unavailable } from '../../errors/service.js'
+import { type BandsError, NotFound } from '../../errors.js'
+import { entitle } from '../../policy/entitle.js'
+import { PLANS } from '../../policy/plans.js'
+import { parseEvents } from '../../query/parse.js'
+import { parametersOf } from '../../query/url.js'
+import { type ErrorShape, errorBody, internalErrorBody } from '../../wire/error-body.js'
+import type { ErrorType } from '../../wire/error-schema.js'
+import { EVENTS_PATH, REQUEST_ID } from '../../wire/headers.js'
+import { schemaName } from '../../wire/json-schemas.js'
+import { limited } from '../credits.js'
+import { nameTaken } from '../idempotency.js'
+import { LIMITS } from '../options.js'
+import { ANSWERED, Malformed } from '../reply.js'
+import { type ExampleObject, type Reference, type ResponseObject, schemaRef } from './document.js'
+import { headers, KNOWN_KEY, MOMENT, REQUEST_ID_EXAMPLE } from './headers.js'
+
+interface Refusal {
+  /** The component that describes it. */
+  name: string
+  /** Of the error in its body. */
+  type: ErrorType
+  description: string
+  /** Its headers. */
+  told: readonly string[]
+  /** Example → what it shows, and the error that the server makes then. */
+  examples: Readonly<Record<string, [summary: string, error: BandsError | 'internal']>>
+}
+
+/** The answers that are no answer, as components of the document. */
+export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
+  return Object.fromEntries(
+    Object.values(REFUSALS).map(({ name, type, description, told, examples }) => {
+      const json = { schema: { ...schemaRef(schemaName(type)) }, examples: shown(examples, shape) }
+      return [name, { description, headers: headers('Cache-Control', ...told), content: { 'application/json': json } }]
+    }),
+  )
+}
+
+/** References to some of them, by status. */
+export function refused(...statuses: readonly (keyof typeof REFUSALS)[]): Record<string, Reference> {
+  return Object.fromEntries(
+    statuses.map(status => [status, { $ref: `#/components/responses/${REFUSALS[status].name}` }]),
+  )
+}
+
+function shown(examples: Refusal['examples'], shape: ErrorShape): Record<string, ExampleObject> {
+  return Object.fromEntries(
+    Object.entries(examples).map(([name, [summary, error]]) => {
+      const value = error === 'internal' ? internalErrorBody(REQUEST_ID_EXAMPLE, shape) : errorBody(error, shape)
+      return [name, { summary, value }]
+    }),
+  )
+}
+
+const AAPL = { ticker: 'AAPL', field: 'rsi_zone' }
+const GSPC = { ticker: 'GSPC', field: 'rsi_zone' }
+const SPENT = { day: 12_000, hour: PLANS.plus.credits.hour }
+
+const REFUSALS = {
+  400: {
+    name: 'BadRequest',
+    type: 'invalid_parameter',
+    description:
+      'A parameter or a header is missing, given twice, unknown, or has a value that cannot be used. Not charged.',
+    told: KNOWN_KEY,
+    examples: {
+      band: ['A band that the field does not have', thrownBy(() => parseEvents({ ...AAPL, band: 'oversol' }))],
+      missing: ['A parameter is missing', thrownBy(() => parseEvents({ ticker: 'AAPL' } as never))],
+      limit: ['A number that is out of range', thrownBy(() => parseEvents({ ...AAPL, limit: '1000' }))],
+      unknown: [
+        'A parameter that there is not',
+        thrownBy(() => parseEvents({ ...AAPL, befor: '2018-01-01' } as never)),
+      ],
+      repeated: ['A parameter is given twice', thrownBy(() => parametersOf('ticker=AAPL&ticker=GSPC'))],
+      context: ['A context that is not complete', thrownBy(() => parseEvents({ ...AAPL, context_ticker: 'GSPC' }))],
+      idempotency: ['A name that another question has', nameTaken()],
+    },
+  },
+  401: {
+    name: 'Unauthorized',
+    type: 'unauthorized',
+    description: 'No key, more than one, or one that is not known, has expired or was revoked.',
+    told: ['WWW-Authenticate', REQUEST_ID],
+    examples: { unauthorized: ['No key that counts', new Unauthorized()] },
+  },
+  403: {
+    name: 'Forbidden',
+    type: 'tier_restricted',
+    description: 'A field, a feature or a date that the tier of the key does not have. Not charged.',
+    told: KNOWN_KEY,
+    examples: {
+      field: ['A field of a higher tier', thrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus'))],
+      feature: ['A feature of a higher tier', thrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free'))],
+    },
+  },
+  404: {
+    name: 'NotFound',
+    type: 'not_found',
+    description: 'A ticker, or a path, that is not there. Not charged.',
+    told: KNOWN_KEY,
+    examples: {
+      ticker: ['A ticker that is not there', new NotFound('no bars for "APPL". Did you mean "AAPL"?', ['AAPL'])],
+    },
+  },
+  405: {
+    name: 'MethodNotAllowed',
+    type: 'method_not_allowed',
+    description: 'The path does not answer this method. Not charged; where no key is needed, no credits are told.',
+    told: ['Allow', ...KNOWN_KEY],
+    examples: { post: ['A POST', new MethodNotAllowed('POST', EVENTS_PATH, ANSWERED)] },
+  },
+  408: {
+    name: 'RequestTimeout',
+    type: 'invalid_parameter',
+    description: 'The request did not arrive in time; the connection is closed.',
+    told: [REQUEST_ID],
+    examples: {
+      slow: ['Too slow', new Malformed(408, `The request did not arrive in time (${timesInWords()}).`, 'request')],
+    },
+  },
+  414: {
+    name: 'UriTooLong',
+    type: 'invalid_parameter',
+    description: `The URL has more than ${LIMITS.urlLength} characters.`,
+    told: [REQUEST_ID],
+    examples: { url: ['Too long', new Malformed(414, `The URL has more than ${LIMITS.urlLength} characters.`, 'url')] },
+  },
+  429: {
+    name: 'TooManyRequests',
+    type: 'rate_limit_exceeded',
+    description: 'The credits of the day or the hour do not suffice. Not charged.',
+    told: ['Retry-After', ...KNOWN_KEY],
+    examples: { hour: ['The hour is spent', limited(PLANS.plus.credits, SPENT, 1, MOMENT)] },
+  },
+  431: {
+    name: 'HeadersTooLarge',
+    type: 'invalid_parameter',
+    description: `The URL and the headers have more than ${LIMITS.headBytes} bytes; the connection is closed.`,
+    told: [REQUEST_ID],
+    examples: {
+      headers: [
+        'Too large',
+        new Malformed(431, `The URL and the headers have more than ${LIMITS.headBytes} bytes.`, 'headers'),
+      ],
+    },
+  },
+  500: {
+    name: 'InternalError',
+    type: 'internal_error',
+    description: "A fault of the server's own. Not charged.",
+    told: KNOWN_KEY,
+    examples: { fault: ["A fault of the server's own", 'internal'] },
+  },
+  503: {
+    name: 'DataUnavailable',
+    type: 'data_unavailable',
+    description: 'The data cannot be read now, or the server is about to stop. Not charged.',
+    told: ['Retry-After', ...KNOWN_KEY],
+    examples: { stopping: ['While it stops', new Unavailable('The server is shutting down.')] },
+  },
+} satisfies Record<number, Refusal>
+
+/** Statuses that any request may get before its path is even looked at. */
+export const MALFORMED = [408, 414, 431] as const
+
+/** What the server itself says to such a request. */
+function thrownBy(ask: () => unknown): BandsError {
+  try {
+    ask()
+  } catch (error) {
+    return error as BandsError
+  }
+  throw new Error(`${ask} is not refused`)
+}
+
+function timesInWords(): string {
+  return `${LIMITS.headersTimeout / 1000} s for its head, ${LIMITS.requestTimeout / 1000} s in all`
+}

@@ -1,0 +1,296 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PLANS } from '../../src/policy/plans.js'
+import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { BARS, type Lent, type Ran, scratch, typed } from './support/run.js'
+
+const folder = scratch()
+let ground: Ground
+let server: Served
+let keys: Record<'free' | 'plus' | 'pro', string>
+beforeAll(async () => {
+  ground = await simulatedGround({ count: 3, bars: 1_600 })
+  server = await serve(ground)
+  keys = { free: await server.key('free'), plus: await server.key('plus'), pro: await server.key('pro') }
+})
+afterAll(async () => {
+  await server.stop()
+  ground.remove()
+  folder.remove()
+})
+
+let made = 0
+/** A database that is not there yet. */
+const newDb = (): string => folder.file(`own-${++made}.db`)
+
+/** A pull from the server with the key of a tier, into a database. */
+const pull = (db: string, words: string, { key = keys.pro, ...lent }: Lent & { key?: string } = {}): Promise<Ran> =>
+  typed(`pull ${words} --db ${db} --remote ${server.url}`, {
+    ...lent,
+    env: { COLUMNS: '400', BANDS_API_KEY: key, ...lent.env },
+  })
+
+/** A question to the database alone. */
+const ask = (db: string, line: string, lent: Lent = {}): Promise<Ran> =>
+  typed(`${line} --db ${db}`, { ...lent, env: { COLUMNS: '400', ...lent.env } })
+
+/** The same question to the server. */
+const remote = (line: string, key = keys.pro): Promise<Ran> =>
+  typed(`${line} --remote ${server.url}`, { env: { BANDS_API_KEY: key } })
+
+const credits = async (key: string): Promise<number> => {
+  const answer = await server.get('/v1/events?ticker=NOSUCH&field=rsi_zone', key)
+  return Number(answer.headers['x-requests-used'])
+}
+
+describe('bands pull', () => {
+  it('says beforehand what it costs, and afterwards what it has brought, and the same questions answer offline', async () => {
+    const db = newDb()
+    const before = await credits(keys.pro)
+    const ran = await pull(db, 'SIM0001,SIM0002 rsi_zone volume_ratio_band --timeframe both')
+    expect(ran.code).toBe(0)
+    const spent = (await credits(keys.pro)) - before
+    const [plan, priced] = ran.err.split('\n')
+    expect(plan).toBe(
+      `8 series of ${server.url}: 8 new; at least 8 credits, one more for each further 100 events; 100,000 left today and 10,000 this hour.`,
+    )
+    expect(priced).toMatch(
+      new RegExp(
+        `^the first page of each is there; the others take ${spent - 8} credits more; 99,992 left today and 9,992 this hour\\.$`,
+      ),
+    )
+    expect(ran.out).toContain(`${spent} credits spent`)
+    for (const line of [
+      'events SIM0001 rsi_zone --json',
+      'events SIM0002 volume_ratio_band --timeframe weekly --limit 100 --json',
+      'events SIM0001 volume_ratio_band --band high --limit 3 --json --context-ticker SIM0002 --context-field rsi_zone --context-band neutral',
+      'events SIM0001 rsi_zone --csv --limit 50',
+      'events SIM0001 rsi_zone --ndjson --before 2023-06-01',
+      'tally SIM0001 rsi_zone --band oversold --json',
+      'transitions SIM0001,SIM0002 rsi_zone --json',
+    ]) {
+      const own = await ask(db, line)
+      expect([line, own.code, own.out]).toEqual([line, 0, (await remote(line)).out])
+      expect(own.err).toMatch(
+        new RegExp(`^SIM000\\d.*: pulled from ${server.url} on 2026-01-01, as of 2024-06-28\\n`, 'm'),
+      )
+    }
+    expect((await ask(db, 'now SIM0001')).out).toMatch(/rsi_zone[\s\S]*volume_ratio_band/)
+  })
+
+  it('costs nothing the second time while nothing has changed', async () => {
+    const db = newDb()
+    await pull(db, 'SIM0003 rsi_zone macd_state')
+    const before = await credits(keys.pro)
+    const again = await pull(db, 'SIM0003 rsi_zone macd_state --json')
+    expect(await credits(keys.pro)).toBe(before)
+    const { credits: spent, series } = JSON.parse(again.out)
+    expect([spent, series.map((one: { outcome: string }) => one.outcome)]).toEqual([0, ['unchanged', 'unchanged']])
+  })
+
+  it('asks nothing and needs no key for a dry run', async () => {
+    const db = newDb()
+    const line = `pull SIM0001 rsi_zone macd_state --dry-run --db ${db} --remote ${server.url}`
+    expect(await typed(line)).toEqual({
+      code: 0,
+      out: `2 series of ${server.url}: 2 new; at least 2 credits, one more for each further 100 events.\n`,
+      err: '',
+    })
+    await pull(db, 'SIM0001 rsi_zone --max-credits 1')
+    const { credits: price, series } = JSON.parse((await typed(`${line} --json`)).out)
+    expect(series.map((one: { due: string }) => one.due)).toEqual(['new', 'rest'])
+    expect(price.least).toBeGreaterThan(2)
+  })
+
+  it('tells on a terminal a line that the database answers by itself, whoever was chosen and how', async () => {
+    const [db, home] = [newDb(), folder.file('hinted')]
+    const env = { COLUMNS: '200', BANDS_API_KEY: keys.pro, XDG_DATA_HOME: home }
+    const typedOnTerminal = (line: string, more: Record<string, string> = {}): Promise<Ran> =>
+      typed(line, { terminal: 200, env: { ...env, ...more } })
+    const named = await typedOnTerminal(`pull SIM0001 rsi_zone --db ${db} --remote ${server.url}`)
+    expect(named.err).toContain(`next, without a server: bands events SIM0001 rsi_zone --db ${db}`)
+    const own = await typedOnTerminal(`pull SIM0001 rsi_zone --timeframe weekly --remote ${server.url}`)
+    expect(own.err).toMatch(/next, without a server: bands events SIM0001 rsi_zone --timeframe weekly\W/)
+    const chosen = { BANDS_REMOTE: server.url }
+    const kept = await typedOnTerminal('pull SIM0001 rsi_zone', chosen)
+    const [, line = ''] = /next, without a server: bands (events SIM0001 rsi_zone --remote local)/.exec(kept.err) ?? []
+    expect((await typed(line, { env: { XDG_DATA_HOME: home, ...chosen } })).err).toContain('pulled from')
+  })
+
+  it('stops at the limit of credits with 8, tells what is left, and goes on', async () => {
+    const db = newDb()
+    const before = await credits(keys.pro)
+    const ran = await pull(db, 'SIM0001 SIM0002 volume_ratio_band --max-credits 4')
+    expect(ran.code).toBe(8)
+    expect((await credits(keys.pro)) - before).toBe(4)
+    expect(ran.err).toMatch(
+      /error: 4 credits are spent, as many as may be: \d of 2 series are not at their end, for (at least )?\d+ credits? more; the same command goes on\.$/m,
+    )
+    const rest = await pull(db, 'SIM0001 SIM0002 volume_ratio_band --json')
+    expect(rest.code).toBe(0)
+    const all = JSON.parse((await pull(newDb(), 'SIM0001 SIM0002 volume_ratio_band --json')).out).credits
+    expect(JSON.parse(rest.out).credits).toBe(all - 4)
+  })
+
+  it('stops when the credits of the account are spent, with 8 and the time of the next, and goes on', async () => {
+    const { key, id } = await server.account('spent', 'free')
+    const { used } = await server.accounts.used(id, Date.now()).then(used => ({ used }))
+    expect(used.hour).toBe(0)
+    const db = newDb()
+    for (let spent = 0; spent < PLANS.free.credits.hour; spent++)
+      await server.get('/v1/events?ticker=SIM0001&field=rsi_zone', key)
+    const ran = await pull(db, 'SIM0001 rsi_zone --retries 0', { key })
+    expect(ran.code).toBe(8)
+    expect(ran.err).toContain('error: This costs 1 credit')
+  })
+
+  it('tells words that are nearly a field, and what lacks', async () => {
+    const db = newDb()
+    expect((await pull(db, 'SIM0001 rsi_zon')).err).toMatch(
+      /^error: there is no field "rsi_zon"\. Did you mean "rsi_zone"\?[\s\S]*try: +bands pull SIM0001 rsi_zone/,
+    )
+    expect((await pull(db, 'rsizone SIM0001')).code).toBe(2)
+    expect((await pull(db, 'SIM0001')).err).toContain('error: FIELD is missing; --all-fields asks for each.')
+    expect((await pull(db, 'rsi_zone')).err).toContain('error: TICKER is missing.')
+    expect((await pull(db, 'SIM0001 rsi_zone --max-credits few')).err).toContain(
+      '--max-credits "few" is not an integer',
+    )
+    expect((await pull(db, 'SIM0001 rsi_zone --timeframe hourly')).err).toContain('not one of daily, weekly, both')
+    const none = await typed(`pull SIM0001 rsi_zone --db ${db}`, { env: { COLUMNS: '400', BANDS_API_KEY: keys.pro } })
+    expect([none.code, none.err]).toEqual([
+      2,
+      expect.stringContaining(
+        'error: no server is chosen to pull from: name one with --remote URL, or with --profile NAME after bands login.',
+      ),
+    ])
+  })
+
+  it('reads tickers from a file and from standard input', async () => {
+    const file = folder.file('tickers.txt')
+    writeFileSync(file, 'SIM0001, sim0002 # both\n')
+    const ran = await pull(newDb(), `@${file} - macd_state --timeframe weekly --json`, { stdin: 'SIM0003' })
+    expect(JSON.parse(ran.out).series.map((one: { ticker: string }) => one.ticker)).toEqual([
+      'SIM0001',
+      'SIM0002',
+      'SIM0003',
+    ])
+  })
+
+  it('pulls what a key may ask for with --all-fields, and refuses a field above its tier by name with 4', async () => {
+    const all = await pull(newDb(), 'SIM0001 --all-fields --json', { key: keys.plus })
+    expect(all.code).toBe(0)
+    const outcomes = JSON.parse(all.out).series.map((one: { outcome: string }) => one.outcome)
+    expect([outcomes.length, outcomes.filter((word: string) => word === 'refused').length]).toEqual([13, 0])
+    const named = await pull(newDb(), 'SIM0001 net_direction', { key: keys.plus })
+    expect([named.code, named.out]).toEqual([4, ''])
+    expect(named.err).toContain('net_direction needs the Pro tier')
+  })
+
+  it('tells a ticker that the server does not have with 3, and pulls the others', async () => {
+    const db = newDb()
+    const ran = await pull(db, 'SIM0001 SIM0009 rsi_zone')
+    expect(ran.code).toBe(3)
+    expect(ran.err).toContain('error: One of 2 series could not be pulled: no bars for "SIM0009"')
+    expect((await ask(db, 'events SIM0001 rsi_zone --json')).code).toBe(0)
+  })
+
+  it('refuses a wrong key with 4 and a server that is not there with 7, and no key is told', async () => {
+    const db = newDb()
+    const key = `${keys.pro.slice(0, -1)}${keys.pro.endsWith('A') ? 'B' : 'A'}`
+    const wrong = await pull(db, 'SIM0001 rsi_zone', { key })
+    expect([wrong.code, wrong.out]).toEqual([4, ''])
+    const env = { BANDS_API_KEY: keys.pro }
+    const gone = await typed(`pull SIM0001 rsi_zone --db ${db} --remote http://127.0.0.1:1 --retries 0`, { env })
+    expect([gone.code, gone.out]).toEqual([7, ''])
+    expect(wrong.err + gone.err).not.toContain(keys.pro.slice(15))
+  })
+})
+
+describe('what was pulled', () => {
+  it('is listed by status and tickers with its server and day, and is not taken for the sample', async () => {
+    const db = newDb()
+    await pull(db, 'SIM0001 rsi_zone macd_state')
+    for (const line of ['tickers', 'status']) {
+      const { out } = await ask(db, line)
+      expect(out).toMatch(new RegExp(`SIM0001 +2 +\\d+ +2026-01-01 +2024-06-28 +${server.url}`))
+      const rows = (await ask(db, `${line} --ndjson`)).out.trim().split('\n')
+      expect(rows.map(row => JSON.parse(row))).toMatchObject([
+        { ticker: 'SIM0001', bars: null, source: server.url, format: 'pulled', last: '2024-06-28' },
+      ])
+      expect(JSON.parse((await ask(db, `${line} --json`)).out)).toMatchObject({
+        tickers: [],
+        pulled: [{ ticker: 'SIM0001' }],
+      })
+    }
+    const home = folder.file('home')
+    await typed(`pull SIM0001 rsi_zone --remote ${server.url}`, {
+      env: { BANDS_API_KEY: keys.pro, XDG_DATA_HOME: home },
+    })
+    const own = await typed('events SIM0001 rsi_zone --json', { env: { XDG_DATA_HOME: home } })
+    expect([own.code, own.err]).toEqual([0, expect.not.stringContaining('sample')])
+  })
+
+  it('is refused where bars are, and where it is bars are refused unless they replace it', async () => {
+    const db = newDb()
+    await ask(db, `import ${BARS}/AAPL.csv`)
+    const refused = await pull(db, 'AAPL rsi_zone')
+    expect([refused.code, refused.out]).toEqual([2, ''])
+    expect(refused.err).toContain('error: AAPL has bars here')
+    await pull(db, 'SIM0001 rsi_zone')
+    const file = folder.file('SIM0001.csv')
+    writeFileSync(file, 'date,open,high,low,close,volume\n2024-06-27,1,2,1,2,5\n2024-06-28,2,3,2,3,5\n')
+    const kept = await ask(db, `import ${file}`)
+    expect([kept.code, kept.err]).toEqual([5, expect.stringContaining('--replace takes them out')])
+    const replaced = await ask(db, `import ${file} --replace`)
+    expect([replaced.code, replaced.out]).toEqual([0, expect.stringContaining('are taken out')])
+    expect((await ask(db, 'events SIM0001 rsi_zone')).err).not.toContain('pulled from')
+  })
+
+  it('is taken out by remove, and found damaged by verify', async () => {
+    const db = newDb()
+    await pull(db, 'SIM0001 SIM0002 rsi_zone')
+    expect((await ask(db, 'verify')).code).toBe(0)
+    const { default: Database } = await import('better-sqlite3')
+    const raw = new Database(db)
+    raw.exec("UPDATE pulled SET told = replace(told, 'neutral', 'Neutral') WHERE ticker = 'SIM0002'")
+    raw.close()
+    const found = await ask(db, 'verify')
+    expect([found.code, found.out]).toEqual([
+      5,
+      expect.stringContaining('its pulled daily rsi_zone events are not what was written'),
+    ])
+    expect((await ask(db, 'remove SIM0002')).code).toBe(0)
+    expect((await ask(db, 'verify')).code).toBe(0)
+    const gone = await ask(db, 'events SIM0002 rsi_zone')
+    expect([gone.code, gone.err]).toEqual([
+      3,
+      expect.stringContaining('no bars for "SIM0002". Did you mean "SIM0001"?'),
+    ])
+  })
+
+  it('tells what was not pulled and the line that pulls it, and what only bars can tell', async () => {
+    const db = newDb()
+    await pull(db, 'SIM0001 rsi_zone')
+    const other = await ask(db, 'events SIM0001 macd_state --timeframe weekly')
+    expect([other.code, other.err]).toEqual([
+      3,
+      expect.stringContaining('bands pull SIM0001 macd_state --timeframe weekly'),
+    ])
+    for (const line of ['explain SIM0001 rsi_zone', 'show SIM0001 rsi_zone', 'export events --ticker SIM0001']) {
+      const ran = await ask(db, line)
+      expect([line, ran.code, ran.err]).toEqual([line, 3, expect.stringMatching(/only .*events/)])
+    }
+    const early = await ask(db, 'events SIM0001 rsi_zone --as-of 2024-01-31')
+    expect([early.code, early.err]).toEqual([2, expect.stringContaining('--as-of 2024-01-31 is before 2024-06-28')])
+  })
+
+  it('tells that what followed lacks where a Free key pulled it', async () => {
+    const db = newDb()
+    await pull(db, 'SIM0001 volume_ratio_band', { key: keys.free })
+    expect(JSON.parse((await ask(db, 'events SIM0001 volume_ratio_band --json')).out).query_range).toBe('90d')
+    const tally = await ask(db, 'tally SIM0001 volume_ratio_band')
+    expect([tally.code, tally.err]).toEqual([4, expect.stringContaining('was pulled with a free key')])
+    await pull(db, 'SIM0001 volume_ratio_band', { key: keys.plus })
+    expect((await ask(db, 'tally SIM0001 volume_ratio_band')).code).toBe(0)
+  })
+})

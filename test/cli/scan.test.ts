@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { OversoldParams } from '../../src/model/oversold.js'
+import type { Tier } from '../../src/model/tier.js'
+import { openLocal } from '../../src/open.js'
+import { OVERSOLD_KEYS } from '../../src/policy/present-oversold.js'
+import { parseOversold } from '../../src/query/oversold.js'
+import { type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+
+const folder = scratch()
+const db = folder.file('bands.db')
+const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
+  typed(`scan oversold ${line}`, { ...lent, env: { BANDS_DB: db, ...lent.env } })
+
+/** A day on which nine tickers are oversold, one of them deeply. */
+const DAY = '2017-03-14'
+
+beforeAll(async () => {
+  const made = await typed('simulate 60 --bars 420 --seed 3 --end 2018-05-11 --load', { env: { BANDS_DB: db } })
+  expect(made.code).toBe(0)
+})
+afterAll(folder.remove)
+
+async function asked(params: OversoldParams, tier: Tier = 'pro') {
+  const { local } = await openLocal({ db, tier })
+  try {
+    return await local.oversold(parseOversold(params))
+  } finally {
+    await local.close()
+  }
+}
+
+describe('bands scan oversold', () => {
+  test.each([
+    ['', {}, 'pro'],
+    [`--date ${DAY}`, { date: DAY }, 'pro'],
+    [`--date ${DAY} --tier plus --limit 3`, { date: DAY, limit: 3 }, 'plus'],
+    ['--tier free --timeframe weekly', { timeframe: 'weekly' }, 'free'],
+    [`--date ${DAY} --asset-class stock --sector=Energy`, { date: DAY, asset_class: 'stock', sector: 'energy' }, 'pro'],
+    [`--min-market-cap-tier mid --sort-by days_oversold --date ${DAY}`, optionsOfSize(), 'pro'],
+    [`--market-cap-tier large --min-severity deep_oversold --date ${DAY}`, optionsOfSeverity(), 'pro'],
+    [`--sort-by condition_percentile --date ${DAY}`, { date: DAY, sort_by: 'condition_percentile' }, 'pro'],
+  ] as [string, OversoldParams, Tier][])('%s prints with --json exactly the page', async (line, params, tier) => {
+    const ran = await ask(`${line} --json`)
+    expect(ran).toMatchObject({ code: 0, out: `${JSON.stringify(await asked(params, tier))}\n` })
+  })
+
+  test('writes a row for a match in CSV and NDJSON, CSV with every column in every tier', async () => {
+    const { matches } = await asked({ date: DAY })
+    expect(matches).toHaveLength(9)
+    const lines = (await ask(`--date ${DAY} --ndjson`)).out.trimEnd().split('\n')
+    expect(lines.map(line => JSON.parse(line))).toEqual(matches)
+    const [header, ...rows] = (await ask(`--date ${DAY} --csv`)).out.trimEnd().split('\n')
+    expect(header).toBe(OVERSOLD_KEYS.pro.join(','))
+    expect(rows.map(row => row.split(',')[0])).toEqual(matches.map(({ ticker }) => ticker))
+    expect((await ask('--tier free --csv')).out.split('\n')[0]).toBe(header)
+  })
+
+  test('shows a table that fits, with its counts and its day, and what to ask next', async () => {
+    const { out, err, code } = await ask(`--date ${DAY}`, { terminal: 80 })
+    const lines = unpainted(out).split('\n')
+    expect(code).toBe(0)
+    expect(lines[0]).toBe(`oversold  daily   9 of 60 are oversold   as of ${DAY}`)
+    expect(lines[2]).toMatch(/^TICKER +ZONE +DAYS +STOCH .*SECTOR$/)
+    expect(lines[3]).toMatch(/^SIM\d+ +deep_oversold +\d+ /)
+    expect(lines[12]).toMatch(/^no room for .*VOLUME.*: --output csv has all$/)
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80)
+    expect(unpainted(err)).toMatch(/next: bands tally SIM\d+ rsi_zone --band deep_oversold/)
+  })
+
+  test('shows in the table what JSON holds, a dash where nothing is known', async () => {
+    const { matches } = await asked({ date: DAY })
+    const [header, ...rows] = (await ask(`--date ${DAY}`)).out.trimEnd().split('\n')
+    expect(header!.split(/ {2,}/)).toEqual([
+      ...['TICKER', 'ZONE', 'DAYS', 'RARITY', 'STOCH', 'TREND', 'VOLUME', 'SUPPORT', 'SIZE', 'VALUATION', 'SECTOR'],
+    ])
+    for (const [i, match] of matches.entries()) {
+      const cells = rows[i]!.split(/ {2,}/)
+      const shown = [match.ticker, match.rsi_zone, match.days_in_oversold, match.condition_rarity]
+      expect(cells.slice(0, 4)).toEqual(shown.map(value => String(value ?? '-')))
+      expect(cells.at(-1)).toBe(match.sector)
+    }
+  })
+
+  test('says in words what it does not show', async () => {
+    expect((await ask(`--date ${DAY} --limit 4`)).err).toBe('5 more match: --limit 9\n')
+    expect((await ask(`--date ${DAY} --limit 4 --csv`)).err).toBe('5 more match: --limit 9\n')
+    expect((await ask(`--date ${DAY} --limit 4 -q`)).err).toBe('')
+    // The page itself counts them.
+    expect((await ask(`--date ${DAY} --limit 4 --json`)).err).toBe('')
+    expect((await ask(`--date ${DAY} --limit 9`)).err).toBe('')
+  })
+
+  test('leaves out what Free does not see, and names the tier that has it', async () => {
+    const { out, err } = await ask('--tier free', { terminal: 80 })
+    expect(unpainted(out).split('\n')[2]).toMatch(/^TICKER +ZONE +RARITY +SIZE +VALUATION +SECTOR$/)
+    expect(unpainted(err)).toContain('Plus tier')
+  })
+
+  test('explains on stderr why nothing matches, and still answers', async () => {
+    const none = await ask(`--date ${DAY} --min-severity deep_oversold --sector financials`)
+    expect(none.code).toBe(0)
+    expect(none.out).toMatch(/^TICKER +ZONE .*SECTOR\n$/)
+    expect(none.err).toMatch(/^No match: none of \d+ scanned is deep_oversold on 2017-03-14\.\n$/)
+    const week = 'had an RSI, and a daily bar not older than a week'
+    expect((await ask('--asset-class crypto --json')).err).toBe(
+      `No match: no ticker that the filters let through ${week} on 2018-05-11.\n`,
+    )
+    expect((await ask('--as-of 2014-01-01 -q')).err).toBe('')
+  })
+
+  test('takes the as-of day for today', async () => {
+    expect((await ask(`--as-of ${DAY} --json`)).out).toBe((await ask(`--date ${DAY} --json`)).out)
+    expect((await ask(`--as-of ${DAY}`, { terminal: 100 })).out).toContain(`as of ${DAY}`)
+    expect((await ask(`--as-of ${DAY} --date 2017-03-15`)).code).toBe(2)
+  })
+
+  test.each([
+    ['--sector Enrgy', 2, /sector "Enrgy" is not one of Communication Services, .*Did you mean "Energy"\?/],
+    ['--asset-class shares', 2, /--asset-class "shares" is not one of stock, crypto, etf, all/],
+    [
+      '--market-cap-tier big',
+      2,
+      /--market-cap-tier "big" is not one of nano, micro, small, mid, large, mega, ultra_mega/,
+    ],
+    ['--min-market-cap-tier smal', 2, /Did you mean "small"\?/],
+    ['--min-severity oversol', 2, /Did you mean "oversold"\?/],
+    ['--sort-by rsi', 2, /--sort-by "rsi" is not one of severity, days_oversold, condition_percentile/],
+    ['--limit 101', 2, /limit "101" is not an integer from 1 to 100/],
+    ['--limit 5 --limit 6', 2, /limit is given twice/],
+    ['--timeframe hourly', 2, /timeframe "hourly" is not one of daily, weekly/],
+    ['--date 2018-02-30', 2, /date "2018-02-30" is not a calendar date/],
+    ['--date 2018-05-12', 2, /date "2018-05-12" is not a date from 2013-05-12 to 2018-05-11/],
+    ['--date 2018-05-11 --tier free', 4, /date needs the Plus tier; you asked as Free/],
+    ['--date 2015-01-02 --tier plus', 4, /a date outside of the last 2y needs the Pro tier; you asked as Plus/],
+    ['--secktor Energy', 2, /Did you mean "--sector"\?/],
+    ['AAPL', 2, /takes no arguments/],
+    ['--sector=', 2, /sector is empty/],
+  ])('%s ends with %d and says why', async (line, code, words) => {
+    const ran = await ask(line)
+    expect(ran).toMatchObject({ code, out: '' })
+    expect(ran.err.replace(/\s+/g, ' ')).toMatch(words)
+  })
+})
+
+function optionsOfSize(): OversoldParams {
+  return { min_market_cap_tier: 'mid', sort_by: 'days_oversold', date: DAY }
+}
+
+function optionsOfSeverity(): OversoldParams {
+  return { market_cap_tier: 'large', min_severity: 'deep_oversold', date: DAY }
+}

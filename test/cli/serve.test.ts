@@ -1,0 +1,221 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { LogLines } from '../../src/cli/log-lines.js'
+import { ClosedPipe, type Stream } from '../../src/cli/stream.js'
+import { BIN, type Lent, scratch, typed } from './support/run.js'
+
+const folder = scratch()
+const DB = { BANDS_DB: folder.file('bands.db') }
+/** A run that is asked to end as soon as it listens for that. */
+const serve = (words: string, lent: Lent = {}) =>
+  typed(`serve --port 0 ${words}`, { signal: 'SIGTERM', ...lent, env: { ...DB, ...lent.env } })
+
+beforeAll(async () => {
+  await typed('simulate 2 --bars 60 --load', { env: DB })
+})
+afterAll(folder.remove)
+
+describe('bands serve', () => {
+  test('tells where it listens, logs to stderr, and ends well when it is asked to', async () => {
+    const { code, out, err } = await serve('--json')
+    expect(code).toBe(0)
+    const told = JSON.parse(out)
+    expect(told).toMatchObject({
+      schema: 'bands.serve/1',
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      docs: `${told.url}/docs`,
+      today: '2025-12-31',
+      today_from: 'data',
+      tickers: 2,
+      sample: false,
+      database: DB.BANDS_DB,
+      accounts: 0,
+      accounts_file: folder.file('bands.accounts.db'),
+      errors: 'flat',
+      metrics: 'loopback',
+      tls: false,
+    })
+    const lines = err
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(lines.map(({ message }) => message)).toEqual([`listening at ${told.url}`, 'stopping'])
+  })
+
+  test('tells people how to make an account and a key as long as there is none', async () => {
+    const before = await serve('--log-level silent', { terminal: 80 })
+    expect(before.out).toContain('bands accounts create NAME --tier pro\n')
+    expect(before.out).toContain('bands keys create --account NAME\n')
+    expect(before.err).toBe('')
+    await typed('accounts create alice --tier free', { env: DB })
+    const after = await serve('--log-level silent', { terminal: 80 })
+    expect(after.out).toContain('1 account\n')
+    expect(after.out).not.toContain('accounts create')
+  })
+
+  test('tells the day that ranges count back from, and by what', async () => {
+    const today = async (words: string): Promise<string[]> => {
+      const { today, today_from } = JSON.parse((await serve(`--json ${words}`)).out)
+      return [today, today_from]
+    }
+    expect(await today('--today clock')).toEqual(['2026-01-01', 'clock'])
+    expect(await today('--as-of 2025-11-03')).toEqual(['2025-11-03', 'as_of'])
+    expect(await today('--today data')).toEqual(['2025-12-31', 'data'])
+  })
+
+  test('serves the sample while there is no database, and says so', async () => {
+    const env = { BANDS_DB: '', HOME: folder.path, XDG_DATA_HOME: folder.file('data') }
+    const { code, out, err } = await serve('--json --log-level error', { env })
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ sample: true, accounts_file: folder.file('data/bands/bands.accounts.db') })
+    expect(err).toMatch(/^the sample is served; .*bands import FILE\.csv\n$/)
+  })
+
+  test.each([
+    ['--host 0.0.0.0', 6, /0\.0\.0\.0 is reached by other machines.*--tls-cert.*127\.0\.0\.1.*--allow-plain-http/s],
+    ['--host :: ', 6, /:: is reached by other machines/],
+    ['--host 192.0.2.1 --allow-plain-http', 6, /192\.0\.2\.1 is no address of this machine/],
+    ['--tls-cert a.pem', 2, /--tls-key is missing/],
+    ['--tls-key a.pem', 2, /--tls-cert is missing/],
+    ['--tls-cert no.pem --tls-key no.pem', 6, /there is no file no\.pem/],
+    ['--tier pro', 2, /--tier does not apply to serve/],
+    ['--remote http://127.0.0.1:1', 2, /--remote asks a server/],
+    ['--errors round', 2, /flat, nested/],
+    ['--today tomorrow', 2, /data, clock/],
+    ['--metrics all', 2, /loopback, any/],
+    ['--log-level loud', 2, /trace, debug, info/],
+    ['--max-connections 0', 2, /an integer from 1/],
+  ])('refuses %s in one sentence', async (words, code, sentence) => {
+    const ran = await serve(words)
+    expect([ran.code, ran.out]).toEqual([code, ''])
+    expect(ran.err).toMatch(sentence)
+    expect(ran.err).toMatch(/^error: /)
+  })
+
+  test('refuses a port that is no port, and one that is in use', async () => {
+    expect((await typed('serve --port 65536', { env: DB })).err).toMatch(/port.*an integer from 0 to 65535/)
+    const other = createServer()
+    await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const ran = await typed(`serve --port ${port}`, { env: DB })
+    other.close()
+    expect(ran).toMatchObject({ code: 6, out: '' })
+    expect(ran.err).toMatch(new RegExp(`^error: port ${port} of 127\\.0\\.0\\.1 is in use`))
+  })
+
+  test('refuses files that are no certificate and key', async () => {
+    const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
+    for (const file of [cert, key]) writeFileSync(file, 'not PEM\n')
+    const ran = await serve(`--tls-cert ${cert} --tls-key ${key}`)
+    expect(ran).toMatchObject({ code: 6, out: '' })
+    expect(ran.err.replace(/\s+/g, ' ')).toContain('are no certificate and its key')
+  })
+
+  test.skipIf(!hasOpenssl())('listens for other machines with TLS, or when that is allowed without', async () => {
+    const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
+    execFileSync('openssl', `req -x509 -newkey rsa:2048 -nodes -subj /CN=x -keyout ${key} -out ${cert}`.split(' '), {
+      stdio: 'ignore',
+    })
+    const secure = await serve(`--json --host 0.0.0.0 --tls-cert ${cert} --tls-key ${key}`)
+    expect(JSON.parse(secure.out)).toMatchObject({ tls: true, url: expect.stringMatching(/^https:\/\/0\.0\.0\.0:/) })
+    expect((await serve('--json --host 0.0.0.0 --allow-plain-http')).code).toBe(0)
+  })
+})
+
+describe('the built program', () => {
+  /** A server as a process of its own, and what it told first. */
+  async function started(): Promise<{ child: ChildProcess; url: string; ended: Promise<unknown> }> {
+    const words = [BIN, 'serve', '--port', '0', '--json', '--log-level', 'silent']
+    const env = { PATH: process.env.PATH, HOME: folder.path, ...DB }
+    const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = once(child, 'exit')
+    const failed = ended.then(() => Promise.reject(new Error('the server ended before it listened')))
+    const [line] = (await Promise.race([once(child.stdout!, 'data'), failed])) as [Buffer]
+    failed.catch(() => {})
+    return { child, url: (JSON.parse(line.toString()) as { url: string }).url, ended }
+  }
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('serves until %s, and ends well', async signal => {
+    const { child, url, ended } = await started()
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    child.kill(signal)
+    expect(await ended).toEqual([0, null])
+  })
+
+  test('ends at once at a second signal, whatever runs', async () => {
+    const { child, url, ended } = await started()
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    // Answers that nobody takes.
+    socket.write('GET /docs HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000))
+    await once(socket, 'readable')
+    child.kill('SIGINT')
+    while ((await fetch(`${url}/readyz`)).status !== 503) await new Promise(resolve => setTimeout(resolve, 10))
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([null, 'SIGTERM'])
+    socket.destroy()
+  })
+})
+
+describe('lines of a log', () => {
+  const stream = (write: (text: string) => Promise<void>): Stream => ({
+    terminal: false,
+    columns: () => null,
+    write: chunk => write(String(chunk)),
+  })
+
+  test('are written in order, many at a time', async () => {
+    const written: string[] = []
+    const log = new LogLines(stream(async text => void written.push(text)))
+    for (let i = 0; i < 1_000; i++) log.add(`${i}\n`)
+    await log.flushed()
+    log.add('last\n')
+    await log.flushed()
+    expect(written.join('')).toBe(`${Array.from({ length: 1_000 }, (_, i) => `${i}\n`).join('')}last\n`)
+    expect(written).toHaveLength(2)
+  })
+
+  test('are left out and counted when their reader is too slow', async () => {
+    const written: string[] = []
+    const log = new LogLines(stream(async text => void written.push(text)))
+    const line = `${'x'.repeat(1_000)}\n`
+    for (let i = 0; i < 5_000; i++) log.add(line)
+    await log.flushed()
+    const lines = written.join('').trimEnd().split('\n')
+    const { level, message } = JSON.parse(lines.pop()!)
+    expect([level, message]).toEqual([
+      'warn',
+      `${5_000 - lines.length} lines of the log were left out: its reader is too slow`,
+    ])
+    expect(lines.length).toBeLessThan(5_000)
+  })
+
+  test('are forgotten when their reader has gone', async () => {
+    let tried = 0
+    const log = new LogLines(
+      stream(async () => {
+        tried++
+        throw new ClosedPipe()
+      }),
+    )
+    for (let i = 0; i < 3; i++) {
+      log.add('line\n')
+      await log.flushed()
+    }
+    expect(tried).toBe(1)
+  })
+})
+
+function hasOpenssl(): boolean {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    process.stderr.write('skipped: serving with TLS, as there is no openssl to make a certificate\n')
+    return false
+  }
+}

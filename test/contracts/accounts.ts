@@ -1,0 +1,355 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import type { Account, Accounts, Charge, NewKey } from '../../src/accounts/accounts.js'
+import { DAY_MS, HOUR_MS, REPEAT_MS } from '../../src/accounts/periods.js'
+import { InvalidParameter, NotFound } from '../../src/errors.js'
+import { Random } from '../../src/random.js'
+import { Books } from '../support/books.js'
+
+/** A moment in the middle of a UTC hour and day. */
+export const NOON = Date.UTC(2026, 2, 24, 12, 30)
+
+export const iso = (at: number): string => new Date(at).toISOString()
+export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+let requests = 0
+
+/** A charge of one credit, with a request number of its own. */
+export function chargeOf(account: Account, given: Partial<Charge> = {}): Charge {
+  requests += 1
+  return {
+    account: account.id,
+    key: 'Identity',
+    requestId: `request-${requests}`,
+    idempotency: null,
+    question: sha256('AAPL rsi_zone'),
+    endpoint: '/v1/events',
+    credits: 1,
+    limits: { day: 250, hour: 100 },
+    at: NOON,
+    ...given,
+  }
+}
+
+export function keyOf(identity: string, given: Partial<NewKey> = {}): NewKey {
+  return { identity, hash: sha256(identity), name: identity, created: iso(NOON), expires: null, ...given }
+}
+
+/** What every keeper of accounts does, whatever lies beneath it. `make` gives an empty one; `again` opens it once more. */
+export function accountsContract(
+  name: string,
+  make: () => Promise<{ accounts: Accounts; again(): Promise<Accounts> }>,
+): void {
+  const withAlice = async () => {
+    const made = await make()
+    return { ...made, alice: await made.accounts.create('Alice', 'free', iso(NOON)) }
+  }
+
+  describe(`${name}: accounts`, () => {
+    it('come back as they were made, by name in any case, and in order', async () => {
+      const { accounts, again } = await make()
+      const zoe = await accounts.create('Zoë', 'pro', iso(NOON))
+      const bob = await accounts.create('bob', 'free', iso(NOON + 1))
+      const anna = await accounts.create('Anna', 'plus', iso(NOON))
+      expect(bob).toEqual({ id: bob.id, name: 'bob', tier: 'free', created: '2026-03-24T12:30:00.001Z' })
+      await accounts.close()
+      const reopened = await again()
+      expect(await reopened.accounts()).toEqual([anna, bob, zoe])
+      expect(await reopened.account('BOB')).toEqual(bob)
+      expect(await reopened.account('ZOË')).toEqual(zoe)
+      expect(await reopened.account('zoe\u0308')).toEqual(zoe)
+      await reopened.close()
+    })
+
+    it('cannot have a name that another has in other case, and nothing is made then', async () => {
+      const { accounts } = await withAlice()
+      const refused = accounts.create('ALICE', 'pro', iso(NOON))
+      await expect(refused).rejects.toThrow(InvalidParameter)
+      await expect(refused).rejects.toThrow('there is an account "Alice" already')
+      expect(await accounts.accounts()).toHaveLength(1)
+      await accounts.close()
+    })
+
+    it('are told by the nearest name when one is not there', async () => {
+      const { accounts } = await withAlice()
+      for (const asked of [accounts.account('alcie'), accounts.setTier('alcie', 'pro')]) {
+        await expect(asked).rejects.toThrow(NotFound)
+        await expect(asked).rejects.toMatchObject({ suggestions: ['Alice'] })
+      }
+      await accounts.close()
+    })
+
+    it('change their tier, and their keys with them', async () => {
+      const { accounts, alice } = await withAlice()
+      await accounts.addKey(alice.id, keyOf('AAAAAAAA'))
+      expect(await accounts.setTier('alice', 'pro')).toEqual({ ...alice, tier: 'pro' })
+      expect((await accounts.key('AAAAAAAA'))?.account.tier).toBe('pro')
+      await accounts.close()
+    })
+  })
+
+  describe(`${name}: keys`, () => {
+    it('are found by their identity, with their hash and account', async () => {
+      const { accounts, alice } = await withAlice()
+      const key = keyOf('AAAAAAAA', { name: 'laptop', expires: iso(NOON + DAY_MS) })
+      await accounts.addKey(alice.id, key)
+      expect(await accounts.key('AAAAAAAA')).toEqual({ ...key, account: alice, lastUsed: null, revoked: null })
+      expect(await accounts.key('aaaaaaaa')).toBeNull()
+      await accounts.close()
+    })
+
+    it('are listed in the order in which they were made, of all accounts or of one', async () => {
+      const { accounts, alice } = await withAlice()
+      const bob = await accounts.create('bob', 'free', iso(NOON))
+      for (const [account, identity] of [
+        [alice, 'BBBBBBBB'],
+        [bob, 'AAAAAAAA'],
+        [alice, '00000000'],
+      ] as const)
+        await accounts.addKey(account.id, keyOf(identity))
+      const identities = async (account?: number) => (await accounts.keys(account)).map(key => key.identity)
+      expect(await identities()).toEqual(['BBBBBBBB', 'AAAAAAAA', '00000000'])
+      expect(await identities(alice.id)).toEqual(['BBBBBBBB', '00000000'])
+      expect((await accounts.keys())[0]).not.toHaveProperty('hash')
+      await accounts.close()
+    })
+
+    it('share a name only with keys of other accounts, and with those that count no more', async () => {
+      const { accounts, alice } = await withAlice()
+      const bob = await accounts.create('bob', 'free', iso(NOON))
+      const named = (identity: string, given: Partial<NewKey> = {}) => keyOf(identity, { name: 'laptop', ...given })
+      await accounts.addKey(alice.id, named('AAAAAAAA', { expires: iso(NOON + HOUR_MS) }))
+      await accounts.addKey(bob.id, named('BBBBBBBB'))
+      await expect(accounts.addKey(alice.id, named('CCCCCCCC'))).rejects.toThrow(InvalidParameter)
+      expect(await accounts.key('CCCCCCCC')).toBeNull()
+      await accounts.addKey(alice.id, named('DDDDDDDD', { created: iso(NOON + HOUR_MS) }))
+      await accounts.revoke('DDDDDDDD', iso(NOON + 2 * HOUR_MS))
+      await accounts.addKey(alice.id, named('EEEEEEEE', { created: iso(NOON + 3 * HOUR_MS) }))
+      await accounts.close()
+    })
+
+    it('are revoked once and for all', async () => {
+      const { accounts, alice } = await withAlice()
+      await accounts.addKey(alice.id, keyOf('AAAAAAAA'))
+      await accounts.revoke('AAAAAAAA', iso(NOON + 1))
+      await accounts.revoke('AAAAAAAA', iso(NOON + 2))
+      expect((await accounts.key('AAAAAAAA'))?.revoked).toBe(iso(NOON + 1))
+      const missing = accounts.revoke('AAAAAAAB', iso(NOON))
+      await expect(missing).rejects.toThrow(NotFound)
+      await expect(missing).rejects.toMatchObject({ suggestions: ['AAAAAAAA'] })
+      await accounts.close()
+    })
+
+    it('are rolled: another takes account and name, the old one ends when told, never later than it would have', async () => {
+      const { accounts, alice } = await withAlice()
+      const named = (identity: string, given: Partial<NewKey> = {}) => keyOf(identity, { name: 'laptop', ...given })
+      await accounts.addKey(alice.id, named('AAAAAAAA'))
+      await accounts.roll('AAAAAAAA', named('BBBBBBBB', { expires: iso(NOON + 2 * HOUR_MS) }), iso(NOON + DAY_MS))
+      expect((await accounts.key('AAAAAAAA'))?.expires).toBe(iso(NOON + DAY_MS))
+      expect(await accounts.key('BBBBBBBB')).toMatchObject({ account: alice, name: 'laptop', revoked: null })
+      // Its name is taken by two keys for now, so the first cannot have a second successor of that name.
+      await expect(accounts.roll('AAAAAAAA', named('CCCCCCCC'), iso(NOON))).rejects.toThrow(InvalidParameter)
+      expect((await accounts.key('AAAAAAAA'))?.expires).toBe(iso(NOON + DAY_MS))
+      await accounts.roll('BBBBBBBB', keyOf('DDDDDDDD'), iso(NOON + DAY_MS))
+      expect((await accounts.key('BBBBBBBB'))?.expires).toBe(iso(NOON + 2 * HOUR_MS))
+      await accounts.close()
+    })
+
+    it('are not rolled once they count no more, or are not there', async () => {
+      const { accounts, alice } = await withAlice()
+      await accounts.addKey(alice.id, keyOf('AAAAAAAA'))
+      await accounts.addKey(alice.id, keyOf('BBBBBBBB', { expires: iso(NOON + HOUR_MS) }))
+      await accounts.revoke('AAAAAAAA', iso(NOON))
+      const later = keyOf('CCCCCCCC', { created: iso(NOON + HOUR_MS) })
+      for (const identity of ['AAAAAAAA', 'BBBBBBBB'])
+        await expect(accounts.roll(identity, later, iso(NOON + DAY_MS))).rejects.toThrow(InvalidParameter)
+      await expect(accounts.roll('ZZZZZZZZ', later, iso(NOON + DAY_MS))).rejects.toThrow(NotFound)
+      expect(await accounts.keys()).toHaveLength(2)
+      await accounts.close()
+    })
+
+    it('change the version whoever changes them, and their use through the same connection need not', async () => {
+      const { accounts, again, alice } = await withAlice()
+      const other = await again()
+      const versions = [await accounts.version()]
+      await accounts.charge([chargeOf(alice)])
+      await accounts.keys()
+      expect(await accounts.version()).toBe(versions[0])
+      for (const change of [
+        () => accounts.addKey(alice.id, keyOf('AAAAAAAA')),
+        () => other.revoke('AAAAAAAA', iso(NOON)),
+        () => accounts.setTier('alice', 'pro'),
+        () => other.setTier('alice', 'free'),
+      ]) {
+        await change()
+        expect(versions).not.toContain(await accounts.version())
+        versions.push(await accounts.version())
+      }
+      await Promise.all([accounts.close(), other.close()])
+    })
+
+    it('tell the minute of their last use', async () => {
+      const { accounts, alice } = await withAlice()
+      await accounts.addKey(alice.id, keyOf('Identity'))
+      for (const [at, seen] of [
+        [NOON + 59_000, NOON],
+        [NOON + 61_000, NOON + 60_000],
+        [NOON + 30_000, NOON + 60_000],
+      ] as const) {
+        await accounts.charge([chargeOf(alice, { at })])
+        expect((await accounts.key('Identity'))?.lastUsed).toBe(iso(seen))
+      }
+      await accounts.close()
+    })
+  })
+
+  describe(`${name}: charges`, () => {
+    it('are added to the day and the hour in which they fall, in UTC', async () => {
+      const { accounts, alice } = await withAlice()
+      const midnight = Date.UTC(2026, 2, 25)
+      for (const [at, used] of [
+        [midnight - HOUR_MS - 1, { day: 1, hour: 1 }],
+        [midnight - HOUR_MS, { day: 2, hour: 1 }],
+        [midnight - 1, { day: 3, hour: 2 }],
+        [midnight, { day: 1, hour: 1 }],
+      ] as const) {
+        expect(await accounts.charge([chargeOf(alice, { at })])).toEqual([{ outcome: 'charged', used }])
+        expect(await accounts.used(alice.id, at)).toEqual(used)
+      }
+      expect(await accounts.used(alice.id, midnight + HOUR_MS)).toEqual({ day: 1, hour: 0 })
+      expect(await accounts.usage(alice.id, midnight - 1)).toEqual([
+        { date: '2026-03-25', credits: 1, requests: 1 },
+        { date: '2026-03-24', credits: 3, requests: 3 },
+      ])
+      expect(await accounts.usage(alice.id, midnight)).toHaveLength(1)
+      await accounts.close()
+    })
+
+    it('of one batch count one after the other, up to exactly the limit', async () => {
+      const { accounts, alice } = await withAlice()
+      const limits = { day: 5, hour: 100 }
+      const batch = [2, 2, 2, 1, 1].map(credits => chargeOf(alice, { credits, limits }))
+      expect((await accounts.charge(batch)).map(({ outcome, used }) => [outcome, used.day])).toEqual([
+        ['charged', 2],
+        ['charged', 4],
+        ['limited', 4],
+        ['charged', 5],
+        ['limited', 5],
+      ])
+      expect(await accounts.used(alice.id, NOON)).toEqual({ day: 5, hour: 5 })
+      expect(await accounts.reconcile()).toEqual({ rows: 3, requests: 3, credits: 5, discrepancies: [] })
+      await accounts.close()
+    })
+
+    it('are limited by the hour as by the day, each account by itself', async () => {
+      const { accounts, alice } = await withAlice()
+      const bob = await accounts.create('bob', 'free', iso(NOON))
+      const limits = { day: 3, hour: 2 }
+      const outcomes = async (account: Account, at: number) =>
+        (await accounts.charge([1, 1, 1].map(() => chargeOf(account, { limits, at })))).map(charged => charged.outcome)
+      expect(await outcomes(alice, NOON)).toEqual(['charged', 'charged', 'limited'])
+      expect(await outcomes(alice, NOON + HOUR_MS)).toEqual(['charged', 'limited', 'limited'])
+      expect(await outcomes(bob, NOON + HOUR_MS)).toEqual(['charged', 'charged', 'limited'])
+      await accounts.close()
+    })
+
+    it('are free when the same question was charged under the same name, also where the limit is reached', async () => {
+      const { accounts, alice } = await withAlice()
+      const limits = { day: 1, hour: 1 }
+      const named = (given: Partial<Charge> = {}) => chargeOf(alice, { idempotency: sha256('one'), limits, ...given })
+      const other = { question: sha256('MSFT rsi_zone') }
+      const outcomes = await accounts.charge([named(), named(), named(other), chargeOf(alice, { limits })])
+      expect(outcomes.map(charged => charged.outcome)).toEqual(['charged', 'repeated', 'conflict', 'limited'])
+      for (const { used } of outcomes) expect(used).toEqual({ day: 1, hour: 1 })
+      expect((await accounts.charge([named(), named(other)])).map(charged => charged.outcome)).toEqual([
+        'repeated',
+        'conflict',
+      ])
+      expect(await accounts.reconcile()).toMatchObject({ rows: 1, credits: 1, discrepancies: [] })
+      await accounts.close()
+    })
+
+    it('that were refused do not take their name', async () => {
+      const { accounts, alice } = await withAlice()
+      const named = (day: number) => chargeOf(alice, { idempotency: sha256('one'), limits: { day, hour: 9 } })
+      expect((await accounts.charge([named(0), named(1)])).map(charged => charged.outcome)).toEqual([
+        'limited',
+        'charged',
+      ])
+      await accounts.close()
+    })
+
+    it('have names of their own in every account, for 48 hours', async () => {
+      const { accounts, alice } = await withAlice()
+      const bob = await accounts.create('bob', 'free', iso(NOON))
+      const outcome = async (account: Account, at: number, question = 'AAPL rsi_zone') => {
+        const named = { idempotency: sha256('one'), question: sha256(question), at }
+        return (await accounts.charge([chargeOf(account, named)]))[0]!.outcome
+      }
+      expect(await outcome(alice, NOON)).toBe('charged')
+      expect(await outcome(bob, NOON)).toBe('charged')
+      expect(await outcome(alice, NOON + REPEAT_MS - 1)).toBe('repeated')
+      expect(await outcome(alice, NOON + REPEAT_MS - 1, 'another')).toBe('conflict')
+      expect(await outcome(alice, NOON + REPEAT_MS, 'another')).toBe('charged')
+      expect(await outcome(alice, NOON + REPEAT_MS + 1, 'another')).toBe('repeated')
+      await accounts.close()
+    })
+
+    it('are written all or none', async () => {
+      const { accounts, alice } = await withAlice()
+      const twice = chargeOf(alice)
+      await expect(accounts.charge([chargeOf(alice), twice, twice])).rejects.toThrow()
+      expect(await accounts.used(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
+      expect(await accounts.reconcile()).toEqual({ rows: 0, requests: 0, credits: 0, discrepancies: [] })
+      expect(await accounts.charge([])).toEqual([])
+      await accounts.close()
+    })
+
+    it('spend a limit to exactly the limit through two connections at once', async () => {
+      const { accounts, again, alice } = await withAlice()
+      const other = await again()
+      const limits = { day: 1_000, hour: 1_000 }
+      const batches = Array.from({ length: 80 }, (_, i) => {
+        const batch = Array.from({ length: 1 + (i % 32) }, () => chargeOf(alice, { limits }))
+        return (i % 2 === 0 ? accounts : other).charge(batch)
+      })
+      const charged = (await Promise.all(batches)).flat()
+      expect(charged.filter(({ outcome }) => outcome === 'charged')).toHaveLength(1_000)
+      expect(await other.used(alice.id, NOON)).toEqual({ day: 1_000, hour: 1_000 })
+      expect(await accounts.reconcile()).toEqual({ rows: 1_000, requests: 1_000, credits: 1_000, discrepancies: [] })
+      await Promise.all([accounts.close(), other.close()])
+    })
+
+    it.each([1, 2, 3, 4])('become what books kept by hand say, in whatever order they come (seed %i)', async seed => {
+      const { accounts, again } = await make()
+      const random = new Random(seed)
+      const pick = <T>(items: readonly T[]): T => items[random.word() % items.length]!
+      const names = ['alice', 'bob', 'carol']
+      const owners = await Promise.all(names.map(owner => accounts.create(owner, 'free', iso(NOON))))
+      const connections = [accounts, await again()]
+      const books = new Books()
+      let now = NOON
+      for (let round = 0; round < 150; round++) {
+        now += pick([0, 1, 60_000, 20 * 60_000, HOUR_MS, 5 * HOUR_MS])
+        const batch = Array.from({ length: 1 + (random.word() % 6) }, () =>
+          chargeOf(pick(owners), {
+            credits: pick([1, 1, 2]),
+            idempotency: pick([null, sha256(`name ${random.word() % 12}`)]),
+            question: sha256(`question ${random.word() % 2}`),
+            limits: pick([
+              { day: 12, hour: 4 },
+              { day: 30, hour: 20 },
+            ]),
+            at: now,
+          }),
+        )
+        const expected = batch.map(charge => books.charge(charge))
+        expect(await pick(connections).charge(batch)).toEqual(expected)
+        for (const { id } of owners) expect(await pick(connections).used(id, now)).toEqual(books.used(id, now))
+      }
+      for (const { id } of owners) expect(await accounts.usage(id, NOON)).toEqual(books.usage(id))
+      expect(await accounts.reconcile()).toEqual({ ...books.total(), discrepancies: [] })
+      await Promise.all(connections.map(connection => connection.close()))
+    })
+  })
+}

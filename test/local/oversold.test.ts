@@ -1,0 +1,296 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { BandsError, Busy, InvalidParameter, TierRestricted } from '../../src/errors.js'
+import { Cache } from '../../src/local/cache.js'
+import { oversold } from '../../src/local/oversold.js'
+import { parseDay } from '../../src/model/day.js'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
+import { NO_FACTS, type Security } from '../../src/model/facts.js'
+import type { OversoldPage, OversoldParams } from '../../src/model/oversold.js'
+import { TIER_NAMES, type Tier } from '../../src/model/tier.js'
+import { OVERSOLD_KEYS } from '../../src/policy/present-oversold.js'
+import { parseOversold } from '../../src/query/oversold.js'
+import type { Store } from '../../src/store/store.js'
+import { type Bar, day as barOf, dateOf } from '../support/bars.js'
+import { type Given, marketStore } from './oversold-market.js'
+
+const PAGE = new URL('../../../shared/spec/decisions.md', import.meta.url)
+const reason = existsSync(PAGE) ? '' : ' (skipped: the folder of shared pages is absent)'
+
+/** 2018-06-15, a Friday. */
+const TODAY = dateOf(119)
+
+/** Falls on every weekday, so that its RSI is 0; `sessions` of them from 2018-01-01 on. */
+function falling(ticker: string, security: Partial<Security> | null = null, sessions = 120): Given {
+  const told = { name: null, sector: null, asset_class: null, market_cap: null, ...security }
+  const bars = Array.from({ length: sessions }, (_, t) => barOf(dateOf(t), 1000 - t))
+  return { ticker, bars, security: security === null ? null : told, facts: NO_FACTS }
+}
+
+function ask(
+  store: Store,
+  params: OversoldParams = {},
+  { tier = 'pro', asOf = null }: { tier?: Tier; asOf?: string | null } = {},
+): Promise<OversoldPage> {
+  return oversold(new Cache(store, tier, asOf === null ? null : parseDay(asOf)), parseOversold(params))
+}
+
+async function refused(store: Store, params: OversoldParams, tier: Tier = 'pro'): Promise<BandsError> {
+  try {
+    await ask(store, params, { tier })
+  } catch (error) {
+    if (error instanceof BandsError) return error
+    throw error
+  }
+  return expect.fail(`${JSON.stringify(params)} was not refused`)
+}
+
+const tickersOf = ({ matches }: OversoldPage): string[] => matches.map(({ ticker }) => ticker)
+
+describe.skipIf(!existsSync(PAGE))(`the keys of a match${reason}`, () => {
+  it('are those of the page, tier by tier and in its order', () => {
+    const lines = readFileSync(PAGE, 'utf8').split('\n')
+    const added = ['Free', 'Plus adds', 'Pro adds'].map(tier => {
+      const row = lines.find(line => line.startsWith(`| ${tier} | `) && line.includes(', '))!
+      return row.split('|')[2]!.trim().split(', ')
+    })
+    expect(OVERSOLD_KEYS.free).toEqual(added[0])
+    expect(OVERSOLD_KEYS.plus).toEqual(added.slice(0, 2).flat())
+    expect(OVERSOLD_KEYS.pro).toEqual(added.flat())
+  })
+})
+
+describe('which bar is looked at', () => {
+  it('is the last final one, up to seven days after it; weekly, after the Sunday of its week', async () => {
+    // The one stops on Wednesday 2018-05-02, the other goes on.
+    const store = await marketStore([falling('GOES'), falling('STOPS', null, 88)])
+    expect(dateOf(87)).toBe('2018-05-02')
+    const scanned = async (date: string, timeframe: string): Promise<string[]> =>
+      tickersOf(await ask(store, { date, timeframe })).sort()
+    expect(await scanned('2018-05-09', 'daily')).toEqual(['GOES', 'STOPS'])
+    expect(await scanned('2018-05-10', 'daily')).toEqual(['GOES'])
+    expect(await scanned('2018-05-13', 'weekly')).toEqual(['GOES', 'STOPS'])
+    expect(await scanned('2018-05-14', 'weekly')).toEqual(['GOES'])
+  })
+
+  it('is none while there is no RSI', async () => {
+    const store = await marketStore([falling('ABC', null, 15)])
+    expect(await ask(store, { date: dateOf(13) })).toMatchObject({ total_scanned: 0, match_count: 0, matches: [] })
+    expect(await ask(store, { date: dateOf(14) })).toMatchObject({ total_scanned: 1, match_count: 1 })
+  })
+
+  it('counts days from the first bar with an RSI on, and knows no rarity of a short history', async () => {
+    const [match] = (await ask(await marketStore([falling('ABC')]))).matches
+    expect(match).toMatchObject({ rsi_zone: 'deep_oversold', days_in_oversold: 106, condition_rarity: null })
+    expect(match).toMatchObject({
+      oversold_streaks_count: 1,
+      rsi_zone_flips_recent: 0,
+      rsi_zone_stability: 'established',
+    })
+    expect(match).toMatchObject({ historical_median_oversold_days: null, historical_max_oversold_days: null })
+    expect(match).toMatchObject({ stochastic_zone: 'deep_oversold', volume_context: 'normal', sector_rsi_zone: null })
+  })
+})
+
+describe('sectors', () => {
+  it('are found whatever the case, and shown as they were given', async () => {
+    const store = await marketStore([
+      falling('A', { sector: 'Energy' }),
+      falling('B', { sector: ' ENERGY ' }),
+      falling('C', { sector: 'Energy', asset_class: 'etf' }),
+      falling('D', { sector: 'Utilities' }),
+      falling('E', null),
+    ])
+    const page = await ask(store, { sector: ' energy ' })
+    expect(page.total_scanned).toBe(3)
+    expect(page.matches.map(({ sector }) => sector)).toEqual(['Energy', 'ENERGY', 'Energy'])
+    expect(page.matches.map(match => match.sector_total_count)).toEqual([2, 2, null])
+  })
+
+  it('that no ticker has are refused with the nearest', async () => {
+    const store = await marketStore([falling('A', { sector: 'Energy' }), falling('B', { sector: 'Utilities' })])
+    const error = await refused(store, { sector: 'enrgy' })
+    expect(error).toBeInstanceOf(InvalidParameter)
+    expect(error.message).toBe('sector "enrgy" is not one of Energy, Utilities. Did you mean "Energy"?')
+    expect(error.payload()).toEqual({
+      param: 'sector',
+      value: 'enrgy',
+      allowed: ['Energy', 'Utilities'],
+      suggestions: ['Energy'],
+    })
+    const none = await refused(await marketStore([falling('A')]), { sector: 'Energy' })
+    expect(none.message).toBe('sector "Energy" cannot be looked for: no sector of any ticker is known.')
+  })
+})
+
+describe('what a ticker is', () => {
+  it('is told by its class, otherwise a sector or a fact known by the day makes it a stock', async () => {
+    const schedule = [{ known: parseDay(dateOf(100))!, expected_date: parseDay(dateOf(110))! }]
+    const store = await marketStore([
+      falling('COIN', { asset_class: 'crypto' }),
+      falling('FUND', { asset_class: 'etf', sector: 'Energy' }),
+      falling('LATE', null, 120),
+      falling('NONE', { market_cap: 5e9 }),
+      falling('SECT', { sector: 'Energy' }),
+      { ...falling('WITH', null), facts: { ...NO_FACTS, schedule } },
+    ])
+    const classes = async (date: string): Promise<Record<string, unknown>> =>
+      Object.fromEntries((await ask(store, { date })).matches.map(match => [match.ticker, match.asset_class]))
+    const known = { COIN: 'crypto', FUND: 'etf', LATE: null, NONE: null, SECT: 'stock' }
+    expect(await classes(dateOf(100))).toEqual({ ...known, WITH: 'stock' })
+    expect(await classes(dateOf(99))).toEqual({ ...known, WITH: null })
+    expect(tickersOf(await ask(store, { asset_class: 'stock' }))).toEqual(['SECT', 'WITH'])
+    const keys = Object.fromEntries((await ask(store)).matches.map(match => [match.ticker, 'valuation_zone' in match]))
+    expect(keys).toEqual({ COIN: false, FUND: false, LATE: true, NONE: true, SECT: true, WITH: true })
+  })
+
+  it('has a size by its market capitalisation, a value on an edge in the larger', async () => {
+    const caps = { A: 49_999_999, B: 50e6, C: 300e6, D: 2e9, E: 10e9, F: 200e9, G: 1e12, H: null }
+    const store = await marketStore(Object.entries(caps).map(([ticker, market_cap]) => falling(ticker, { market_cap })))
+    const sizes = (await ask(store)).matches.map(match => match.market_cap_tier)
+    expect(sizes).toEqual(['nano', 'micro', 'small', 'mid', 'large', 'mega', 'ultra_mega', null])
+    expect(tickersOf(await ask(store, { market_cap_tier: 'mid' }))).toEqual(['D'])
+    expect(tickersOf(await ask(store, { min_market_cap_tier: 'mid' }))).toEqual(['D', 'E', 'F', 'G'])
+    expect(tickersOf(await ask(store, { min_market_cap_tier: 'nano' }))).toHaveLength(7)
+    expect(tickersOf(await ask(store, { market_cap_tier: 'nano', min_market_cap_tier: 'micro' }))).toEqual([])
+  })
+})
+
+describe('a rarity', () => {
+  it('is known from the 252nd RSI on', async () => {
+    const rarity = async (bars: number) =>
+      (await ask(await marketStore([falling('ABC', null, bars)]))).matches[0]!.condition_rarity
+    expect([await rarity(14 + 251), await rarity(14 + 252)]).toEqual([null, 'common'])
+  })
+})
+
+describe('the volume', () => {
+  it.each([
+    [69, 'below_average'],
+    [70, 'normal'],
+    [149, 'normal'],
+    [150, 'above_average'],
+    [249, 'above_average'],
+    [250, 'spike'],
+  ])('of %d after 100 on each of 50 bars is %s', async (volume, context) => {
+    const { bars, ...one } = falling('ABC')
+    const last = { ...bars.at(-1)!, volume }
+    const [match] = (await ask(await marketStore([{ ...one, bars: [...bars.slice(0, -1), last] }]))).matches
+    expect(match).toMatchObject({ volume_context: context })
+  })
+})
+
+describe('the stochastic zone', () => {
+  it.each([
+    [9.9, 'deep_oversold'],
+    [10, 'oversold'],
+    [19.9, 'oversold'],
+    [20, 'neutral_low'],
+    [34.9, 'neutral_low'],
+    [35, 'neutral'],
+    [64.9, 'neutral'],
+    [65, 'neutral_high'],
+    [79.9, 'neutral_high'],
+    [80, 'overbought'],
+    [89.9, 'overbought'],
+    [90, 'deep_overbought'],
+  ])('of closes at %d percent of a steady range is %s', async (percent, zone) => {
+    const fall = Array.from({ length: 100 }, (_, t) => barOf(dateOf(t), 2000 - 10 * t))
+    const steady = Array.from({ length: 20 }, (_, i) => barOf(dateOf(100 + i), 900 + percent))
+    const bars = [...fall, ...steady.map(bar => ({ ...bar, high: 1000, low: 900 }))]
+    const [match] = (await ask(await marketStore([{ ...falling('ABC'), bars }]))).matches
+    expect(match).toMatchObject({ rsi_zone: 'deep_oversold', stochastic_zone: zone })
+  })
+})
+
+describe('the distance to the support level', () => {
+  it.each([
+    [1005.1, null],
+    [1005, 'at_level'],
+    [1000, 'at_level'],
+    [995, 'at_level'],
+    [994.9, 'very_close'],
+    [985, 'very_close'],
+    [984.9, 'near'],
+    [970, 'near'],
+    [969.9, 'moderate'],
+    [930, 'moderate'],
+    [929.9, 'far'],
+    [850, 'far'],
+    [849.9, 'very_far'],
+  ])('of a close at 1000 from a level at %d is %s', async (level, distance) => {
+    const [match] = (await ask(await marketStore([{ ...falling('ABC'), bars: above(level) }]))).matches
+    expect(match).toMatchObject({ nearest_support_distance: distance })
+  })
+})
+
+/** Closes that rise and then fall to 1000, over one deep low long before. */
+function above(level: number): Bar[] {
+  const rise = Array.from({ length: 28 }, (_, t) => 1050 + 5 * Math.max(0, t - 12))
+  const fall = Array.from({ length: 10 }, (_, i) => 1125 - 12.5 * (i + 1))
+  return [...rise, ...fall].map((close, t) => ({
+    ...{ date: dateOf(t), open: close, high: close, close, volume: 100 },
+    low: t === 12 ? level : close,
+  }))
+}
+
+describe('a date', () => {
+  it('comes with Plus, as far back as the range of the tier', async () => {
+    const store = await marketStore([falling('ABC')])
+    const back = (years: number, day: string): string => `${2018 - years}-06-${day}`
+    for (const tier of TIER_NAMES) expect((await ask(store, {}, { tier })).total_scanned).toBe(1)
+    expect((await ask(store, { date: TODAY }, { tier: 'plus' })).total_scanned).toBe(1)
+    expect((await ask(store, { date: back(2, '16') }, { tier: 'plus' })).total_scanned).toBe(0)
+    expect((await ask(store, { date: back(5, '16') }, { tier: 'pro' })).total_scanned).toBe(0)
+    const free = await refused(store, { date: TODAY }, 'free')
+    expect(free).toBeInstanceOf(TierRestricted)
+    expect(free.message).toBe('date needs the Plus tier; you asked as Free.')
+    expect((await refused(store, { date: back(2, '15') }, 'free')).payload()).toMatchObject({ required_tier: 'pro' })
+    const plus = await refused(store, { date: back(2, '15') }, 'plus')
+    expect(plus.message).toBe('a date outside of the last 2y needs the Pro tier; you asked as Plus.')
+  })
+
+  it.each(['free', 'plus', 'pro'] as const)(
+    'after today, or before every range, is refused whoever asks: %s',
+    async tier => {
+      const store = await marketStore([falling('ABC')])
+      for (const date of ['2018-06-16', '2013-06-15', '0001-01-01', '9999-12-31']) {
+        const error = await refused(store, { date }, tier)
+        expect(error.message).toBe(`date "${date}" is not a date from 2013-06-16 to 2018-06-15.`)
+        expect(error.payload()).toMatchObject({
+          param: 'date',
+          value: date,
+          allowed: 'a date from 2013-06-16 to 2018-06-15',
+        })
+      }
+    },
+  )
+
+  it('is counted back from the as-of day, or the clock of a server', async () => {
+    const store = await marketStore([falling('ABC')])
+    const query = parseOversold({ date: '2018-06-01' })
+    const asOf = (text: string): Cache => new Cache(store, 'plus', parseDay(text))
+    await expect(oversold(asOf('2018-05-31'), query)).rejects.toBeInstanceOf(InvalidParameter)
+    expect((await oversold(asOf('2018-06-01'), query)).match_count).toBe(1)
+    const clock = (text: string): Cache => new Cache(store, 'plus', null, () => parseDay(text)!)
+    await expect(oversold(clock('2020-06-01'), query)).rejects.toBeInstanceOf(TierRestricted)
+    expect((await oversold(clock('2018-06-22'), parseOversold({}))).total_scanned).toBe(1)
+    expect((await oversold(clock('2018-06-23'), parseOversold({}))).total_scanned).toBe(0)
+  })
+})
+
+describe('while an import is not finished', () => {
+  it('is busy where a fundamental band that waits would be shown, and answers otherwise', async () => {
+    const store = await marketStore([
+      falling('COIN', { asset_class: 'crypto' }),
+      falling('WAIT', { asset_class: 'stock', sector: 'Energy' }),
+    ])
+    await store.write({ unsettled: ['sector energy'] }, DEFINITIONS_VERSION)
+    await expect(ask(store)).rejects.toBeInstanceOf(Busy)
+    await expect(ask(store, {}, { tier: 'free' })).rejects.toBeInstanceOf(Busy)
+    expect(tickersOf(await ask(store, { asset_class: 'crypto' }))).toEqual(['COIN'])
+    expect((await ask(store, { limit: 1 })).match_count).toBe(2)
+    await store.write({ unsettled: [] }, DEFINITIONS_VERSION)
+    expect(tickersOf(await ask(store))).toEqual(['COIN', 'WAIT'])
+  })
+})

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { Cache } from '../../src/local/cache.js'
+import { Local } from '../../src/local/index.js'
+import { Puller } from '../../src/local/pull/puller.js'
+import type { Asking, PageSource, SourcedPage } from '../../src/local/pull/source.js'
+import { formatDay, parseDay } from '../../src/model/day.js'
+import type { SeriesKey } from '../../src/model/pulled.js'
+import type { EventsQuery } from '../../src/model/query.js'
+import type { Tier } from '../../src/model/tier.js'
+import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
+import type { Store } from '../../src/store/store.js'
+
+export const URL = 'https://bands.example'
+
+/** The local engine over a store, as a server shows it to a puller; every question that cost something is remembered. */
+export class Source implements PageSource {
+  url = URL
+  tier: Tier
+  /** null: the newest bar of the store */
+  asOf: string | null
+  /** Tells no as-of day, as servers of others do. */
+  silent = false
+  /** Names its pages, so that it can say that one is still the same. */
+  tagged = false
+  /** Answers so many questions more, and then is gone. */
+  answers = Number.POSITIVE_INFINITY
+  readonly asked: EventsQuery[] = []
+  readonly names: string[] = []
+  readonly #store: Store
+
+  constructor(store: Store, { tier = 'pro', asOf = null }: { tier?: Tier; asOf?: string | null } = {}) {
+    this.#store = store
+    this.tier = tier
+    this.asOf = asOf
+  }
+
+  /** The engine that answers now. */
+  get local(): Local {
+    return new Local(new Cache(this.#store, this.tier, this.asOf === null ? null : parseDay(this.asOf)))
+  }
+
+  async page(query: EventsQuery, { name, etag }: Asking): Promise<SourcedPage> {
+    if (this.answers-- <= 0) throw new Error('the line is dead')
+    this.names.push(name)
+    const page = await this.local.events(query)
+    const today = formatDay(await this.local.cache.today())
+    const own = this.tagged ? createHash('sha256').update(JSON.stringify(page)).digest('hex') : null
+    const unchanged = own !== null && own === etag
+    if (!unchanged) this.asked.push(query)
+    const left = { day: 1_000 - this.asked.length, hour: null }
+    return { page: unchanged ? null : page, etag: own, asOf: this.silent ? null : today, left }
+  }
+
+  /** Questions that were answered since the last look. */
+  cost(): number {
+    return this.asked.splice(0).length
+  }
+}
+
+/** A clock that stands until it is moved. */
+export class Clock {
+  #now = new Date('2026-11-21T10:00:00.000Z')
+
+  readonly now = (): Date => this.#now
+
+  set(date: string): void {
+    this.#now = new Date(`${date}T22:00:00.000Z`)
+  }
+
+  pass(hours: number): void {
+    this.#now = new Date(this.#now.getTime() + hours * 3_600_000)
+  }
+}
+
+/** One run of a pull, as the command line makes it: the place taken, and given back. */
+export async function pull(
+  store: Store,
+  source: PageSource,
+  series: readonly SeriesKey[],
+  {
+    replace = false,
+    now = new Clock().now,
+    ...options
+  }: { replace?: boolean; now?: () => Date; maxCredits?: number } = {},
+) {
+  const writer = { pid: process.pid, host: 'here', started: String(started++) }
+  const puller = await Puller.begin(store, writer, { now })
+  try {
+    return await puller.pull(source, { series, replace }, options)
+  } finally {
+    await store.unlock(writer)
+  }
+}
+
+let started = 0
+
+/** Every pairing of tickers and fields, at both timeframes unless one is given. */
+export function keys(
+  tickers: readonly string[],
+  fields: readonly string[],
+  timeframes: readonly SeriesKey['timeframe'][] = TIMEFRAME_NAMES,
+): SeriesKey[] {
+  return tickers.flatMap(ticker => timeframes.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
+}

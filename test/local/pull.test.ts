@@ -1,0 +1,533 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { FIELD_NAMES } from '../../src/fields/index.js'
+import { Cache } from '../../src/local/cache.js'
+import { Local } from '../../src/local/index.js'
+import { firstOpen } from '../../src/local/pull/final.js'
+import { parseDay } from '../../src/model/day.js'
+import type { BandEvent } from '../../src/model/event.js'
+import type { SeriesKey } from '../../src/model/pulled.js'
+import type { Tier } from '../../src/model/tier.js'
+import { TIMEFRAMES } from '../../src/model/timeframe.js'
+import { grantedFields } from '../../src/policy/entitle.js'
+import { Random } from '../../src/random.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import type { Store } from '../../src/store/store.js'
+import { temporaryFolder } from '../support/folder.js'
+import { randomEventsQuery } from '../support/random-queries.js'
+import { type Ground, simulatedGround } from '../support/serve.js'
+import { Clock, keys, pull, Source, URL } from './pull-source.js'
+
+const TICKERS = ['SIM0001', 'SIM0002', 'SIM0003']
+const LAST = '2024-06-28'
+const RSI: SeriesKey = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone' }
+
+let ground: Ground
+/** A server's store: eight years, longer than any tier's range. */
+let market: Store
+beforeAll(async () => {
+  ground = await simulatedGround({ count: 3, bars: 2_100 })
+  market = openSqlite(ground.db, { readonly: true })
+})
+afterAll(async () => {
+  await market.close()
+  ground.remove()
+})
+
+function emptyStore(): Store {
+  const store = openSqlite(join(temporaryFolder(), 'own.db'), { readonly: false })
+  onTestFinished(() => store.close())
+  return store
+}
+
+function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null): Local {
+  return new Local(new Cache(store, tier, asOf === null ? null : parseDay(asOf)))
+}
+
+const WHOLE = { ...RSI, limit: 100 } as const
+
+describe('what was pulled', () => {
+  it.each([
+    ['pro', 3_000],
+    ['plus', 2_000],
+    ['free', 1_000],
+  ] as const)('answers random searches of %s (%i of them) as its server did', async (tier, draws) => {
+    const store = emptyStore()
+    const fields = grantedFields(tier).map(field => field.name)
+    const report = await pull(store, new Source(market, { tier }), keys(TICKERS, fields))
+    expect(report.stopped).toBeNull()
+    const server = new Source(market, { tier }).local
+    const random = new Random(11)
+    const seen = { equal: 0, found: 0, doubted: 0 }
+    const first = parseDay(tier === 'free' ? '2024-03-01' : '2018-06-01')!
+    const form = { tickers: TICKERS, sectors: ['Tech'], first, last: parseDay(LAST)! }
+    for (let draw = 0; draw < draws; draw++) {
+      const query = randomEventsQuery(random, form)
+      const offline = callerOf(store, tier)
+      const [own, theirs] = await Promise.all([told(() => offline.events(query)), told(() => server.events(query))])
+      // What a range hides may decide: that must be said then, and only then may the answers differ.
+      if (offline.marks.some(mark => !mark.includes(': pulled from '))) {
+        seen.doubted++
+        continue
+      }
+      expect(own, JSON.stringify(query)).toBe(theirs)
+      seen.equal++
+      seen.found += own.includes('"date"') ? 1 : 0
+    }
+    expect(seen.equal).toBeGreaterThan(draws * 0.8)
+    expect(seen.found).toBeGreaterThan(draws * 0.1)
+  })
+})
+
+/** A page byte for byte, or which error. */
+async function told(ask: () => Promise<object>): Promise<string> {
+  try {
+    return JSON.stringify(await ask())
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+describe('a first pull', () => {
+  it('costs as many credits as there are pages, and at least one', async () => {
+    const store = emptyStore()
+    const source = new Source(market)
+    const series = keys(TICKERS, ['rsi_zone', 'volume_ratio_band', 'insider_activity_zone'])
+    const report = await pull(store, source, series)
+    let pages = 0
+    for (const { ticker, timeframe, field, credits, events } of report.series) {
+      const total = (await source.local.events({ ...WHOLE, ticker, timeframe, field })).total_occurrences
+      expect([credits, events]).toEqual([Math.max(1, Math.ceil(total / 100)), total])
+      pages += credits
+    }
+    expect(pages).toBeGreaterThan(series.length)
+    expect([report.credits, source.cost()]).toEqual([pages, pages])
+  })
+
+  it('keeps each page as it comes: gone on with after any of them, it pays nothing twice and ends the same', async () => {
+    const whole = emptyStore()
+    const series = keys(TICKERS.slice(0, 2), ['volume_ratio_band'], ['daily'])
+    const { credits } = await pull(whole, new Source(market), series)
+    expect(credits).toBeGreaterThan(5)
+    for (let answers = 0; answers < credits; answers++) {
+      const store = emptyStore()
+      const source = new Source(market)
+      source.answers = answers
+      const stopped = await pull(store, source, series)
+      expect(stopped).toMatchObject({ stopped: 'error', credits: answers })
+      expect((stopped.error as Error).message).toBe('the line is dead')
+      source.answers = Number.POSITIVE_INFINITY
+      const rest = await pull(store, source, series)
+      expect(rest).toMatchObject({ stopped: null, credits: credits - answers })
+      expect(source.cost()).toBe(credits)
+      for (const key of series) expect(await store.pulled.series(key)).toEqual(await whole.pulled.series(key))
+      expect(await store.pulled.run()).toBeNull()
+    }
+  })
+
+  it('asks for a page that was answered and not kept under its old name', async () => {
+    const store = emptyStore()
+    const source = new Source(market)
+    const put = store.pulled.put.bind(store.pulled)
+    let puts = 0
+    store.pulled.put = async series => {
+      if (++puts === 3) throw new Error('killed')
+      await put(series)
+    }
+    await pull(store, source, [RSI])
+    store.pulled.put = put
+    await pull(store, source, [RSI])
+    expect(source.names[2]).toBe(source.names[3])
+    expect(new Set(source.names).size).toBe(source.names.length - 1)
+  })
+
+  it('is answered from only when it is whole', async () => {
+    const store = emptyStore()
+    const source = new Source(market)
+    source.answers = 1
+    await pull(store, source, [RSI])
+    const total = (await source.local.events(WHOLE)).total_occurrences
+    await expect(callerOf(store).events(WHOLE)).rejects.toMatchObject({
+      code: 'busy',
+      message: `daily rsi_zone of SIM0001 is pulled in part only, 100 of ${total} events; bands pull SIM0001 rsi_zone goes on with it.`,
+    })
+    source.answers = Number.POSITIVE_INFINITY
+    await pull(store, source, [RSI])
+    expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
+  })
+
+  it('never spends more than it is allowed, finishing one series after the other', async () => {
+    const series = keys(TICKERS, ['rsi_zone'], ['daily'])
+    const all = (await pull(emptyStore(), new Source(market), series)).credits
+    for (const maxCredits of [0, 1, 4, all - 1, all]) {
+      const store = emptyStore()
+      const source = new Source(market)
+      const report = await pull(store, source, series, { maxCredits })
+      expect([report.credits, source.cost()]).toEqual([maxCredits, maxCredits])
+      expect(report.stopped).toBe(maxCredits < all ? 'credits' : null)
+      const complete = report.series.filter(({ outcome }) => outcome === 'pulled')
+      expect(complete.length).toBe(maxCredits === all ? 3 : Math.floor(maxCredits / (all / 3)))
+    }
+  })
+
+  it('leaves out a ticker that is not there and a field above the tier, and pulls the others', async () => {
+    const store = emptyStore()
+    const source = new Source(market, { tier: 'free' })
+    const series = keys(['NOSUCH', 'SIM0001'], ['rsi_zone', 'valuation_zone'])
+    const report = await pull(store, source, series)
+    expect(report.stopped).toBeNull()
+    expect(report.series.filter(({ outcome }) => outcome === 'pulled').map(({ field }) => field)).toEqual([
+      'rsi_zone',
+      'rsi_zone',
+    ])
+    expect(report.credits).toBe(2)
+    // What was refused once is not asked again: one ticker, one field.
+    expect(source.names.length).toBe(4)
+  })
+})
+
+describe('a pull of what is there', () => {
+  const DAYS = ['2024-01-17', '2024-01-18', '2024-03-03', LAST]
+
+  it.each([
+    ['told', false],
+    ['not told', true],
+  ])('ends as a pull of that day alone, the day being %s, for less', async (_, silent) => {
+    const series = keys(TICKERS.slice(0, 2), FIELD_NAMES)
+    const store = emptyStore()
+    const clock = new Clock()
+    let first = 0
+    for (const asOf of DAYS) {
+      const source = new Source(market, { asOf })
+      source.silent = silent
+      // Of a server that does not tell, the day of the pull is taken for its own.
+      if (silent) clock.set(asOf)
+      const report = await pull(store, source, series, { now: clock.now })
+      expect(report.stopped).toBeNull()
+      if (first === 0) first = report.credits
+      else expect(report.credits).toBeLessThan(series.length * 1.1)
+      const server = source.local
+      for (const key of series) {
+        const query = { ...key, limit: 100 }
+        const own = await callerOf(store, 'pro', asOf).history(key)
+        const page = await server.events(query)
+        expect(own.events.length, JSON.stringify(key)).toBe(page.total_occurrences)
+        expect(await callerOf(store, 'pro', asOf).events(query)).toEqual(page)
+        const theirs = (await server.history(key)).events.map(
+          ({ returns, percentiles, missing, ...resource }) => resource,
+        )
+        expect(own.events).toEqual(theirs)
+      }
+      clock.pass(24)
+    }
+    expect(first).toBeGreaterThan(series.length)
+  })
+
+  it('asks a page of each, and goes back only as far as something may have changed', async () => {
+    const store = emptyStore()
+    const key = { ...RSI, field: 'volume_ratio_band' }
+    const clock = new Clock()
+    await pull(store, new Source(market, { asOf: '2022-06-30' }), [key], { now: clock.now })
+    const { events } = (await store.pulled.series(key))!
+    const open = events[firstOpen(events, 'daily')]!.date
+    expect(open > '2021-12').toBe(true)
+    const source = new Source(market)
+    const { series } = await pull(store, source, [key], { now: clock.now })
+    expect(source.asked.length).toBeGreaterThan(1)
+    const told = (await source.local.history(key)).events.filter(event => event.date >= open)
+    expect(source.asked).toHaveLength(Math.ceil(told.length / 100))
+    expect(series[0]).toMatchObject({ outcome: 'updated' })
+  })
+
+  it('answers as before while a pull of it is not at its end', async () => {
+    const store = emptyStore()
+    const key = { ...RSI, field: 'volume_ratio_band' }
+    await pull(store, new Source(market, { asOf: '2021-06-30' }), [key])
+    const before = await callerOf(store).events({ ...WHOLE, ...key })
+    const source = new Source(market)
+    source.answers = 1
+    await pull(store, source, [key])
+    expect((await store.pulled.series(key))!.under_way).not.toBeNull()
+    expect(await callerOf(store).events({ ...WHOLE, ...key })).toEqual(before)
+    source.answers = Number.POSITIVE_INFINITY
+    await pull(store, source, [key])
+    expect(await callerOf(store).events({ ...WHOLE, ...key })).toEqual(await source.local.events({ ...WHOLE, ...key }))
+  })
+
+  it('asks once more when the day has changed between its pages, and answers nothing until then', async () => {
+    const store = emptyStore()
+    const source = new Source(market, { asOf: '2024-02-29' })
+    source.answers = 1
+    await pull(store, source, [RSI])
+    source.asOf = '2024-06-10'
+    while ((await store.pulled.series(RSI))!.under_way !== null) {
+      source.answers = 1
+      await pull(store, source, [RSI])
+    }
+    expect((await store.pulled.series(RSI))!.state).toBe('mixed')
+    await expect(callerOf(store).events(WHOLE)).rejects.toMatchObject({ code: 'busy' })
+    source.answers = Number.POSITIVE_INFINITY
+    source.cost()
+    await pull(store, source, [RSI])
+    expect(source.cost()).toBe(1)
+    expect(await callerOf(store).history(RSI)).toMatchObject({ as_of: '2024-06-10', source: { as_of: '2024-06-10' } })
+    const own = (await callerOf(store).history(RSI)).events
+    expect(own.length).toBe((await source.local.events(WHOLE)).total_occurrences)
+  })
+
+  it('goes on with a run that was stopped without asking again what that has pulled, unless the day is a new one', async () => {
+    const store = emptyStore()
+    const clock = new Clock()
+    const series = keys(TICKERS, ['macd_state', 'support_status'])
+    const source = new Source(market, { asOf: '2024-02-29' })
+    await pull(store, source, series, { now: clock.now })
+    clock.pass(24)
+    source.cost()
+    expect(await pull(store, source, series, { now: clock.now, maxCredits: 5 })).toMatchObject({ stopped: 'credits' })
+    clock.pass(1)
+    expect(await pull(store, source, series, { now: clock.now })).toMatchObject({ stopped: null, credits: 7 })
+    clock.pass(1)
+    expect(await pull(store, source, series, { now: clock.now, maxCredits: 5 })).toMatchObject({ stopped: 'credits' })
+    source.asOf = '2024-03-01'
+    clock.pass(1)
+    const { credits, series: found } = await pull(store, source, series, { now: clock.now })
+    expect(credits).toBe(12)
+    expect(new Set(found.map(({ as_of }) => as_of))).toEqual(new Set(['2024-03-01']))
+  })
+
+  it('asks for each again when a run was through but for its end, and when it is to be replaced', async () => {
+    const store = emptyStore()
+    const clock = new Clock()
+    const series = keys(TICKERS, ['macd_state'])
+    const source = new Source(market)
+    const setRun = store.pulled.setRun.bind(store.pulled)
+    store.pulled.setRun = async run => {
+      if (run === null) throw new Error('killed')
+      await setRun(run)
+    }
+    await expect(pull(store, source, series, { now: clock.now })).rejects.toThrow('killed')
+    store.pulled.setRun = setRun
+    clock.pass(1)
+    const { credits } = await pull(store, source, series, { now: clock.now })
+    expect(credits).toBe(series.length)
+    await pull(store, source, series, { now: clock.now, maxCredits: 2 })
+    source.cost()
+    clock.pass(1)
+    await pull(store, source, series, { now: clock.now, replace: true })
+    expect(new Set(source.asked.map(query => JSON.stringify(query))).size).toBe(source.cost())
+    expect((await store.pulled.entries()).every(({ pulled_at }) => pulled_at === clock.now().toISOString())).toBe(true)
+  })
+
+  it('keeps what has left the range as long as nothing can be missing after it', async () => {
+    const store = emptyStore()
+    const fields = grantedFields('plus').map(field => field.name)
+    const series = keys(TICKERS, fields)
+    await pull(store, new Source(market, { tier: 'plus', asOf: '2022-06-01' }), series)
+    const before = new Map<string, number>()
+    for (const key of series) before.set(JSON.stringify(key), (await store.pulled.series(key))!.events.length)
+    await pull(store, new Source(market, { tier: 'plus', asOf: '2024-05-31' }), series)
+    const source = new Source(market, { tier: 'plus', asOf: LAST })
+    const report = await pull(store, source, series)
+    expect(report.credits).toBeLessThan(series.length * 1.05)
+    for (const key of series) {
+      const { events } = (await store.pulled.series(key))!
+      const page = await source.local.events({ ...key, limit: 100 })
+      expect(events.length).toBeGreaterThanOrEqual(before.get(JSON.stringify(key))!)
+      expect(await callerOf(store, 'plus').events({ ...key, limit: 100 })).toEqual(page)
+    }
+  })
+
+  it('is not led astray by what a server tells beyond the specification', async () => {
+    const store = emptyStore()
+    const source = new Source(market)
+    let asked = 0
+    const page = source.page.bind(source)
+    source.page = async (query, asking) => {
+      const answer = await page(query, asking)
+      asked++
+      const events = answer.page!.events.map(({ date, ...event }) => ({ served: asked, ...event, date }))
+      return { ...answer, page: { ...answer.page!, events } }
+    }
+    await pull(store, source, [RSI])
+    source.cost()
+    const { series } = await pull(store, source, [RSI])
+    expect([series[0]!.note, source.cost()]).toEqual([null, 1])
+  })
+
+  it('begins with what is not there, and then with the oldest', async () => {
+    const store = emptyStore()
+    const clock = new Clock()
+    const source = new Source(market)
+    for (const ticker of ['SIM0003', 'SIM0001']) {
+      await pull(store, source, keys([ticker], ['macd_state'], ['weekly']), { now: clock.now })
+      clock.pass(1)
+    }
+    source.cost()
+    await pull(store, source, keys(TICKERS, ['macd_state'], ['weekly']), { now: clock.now })
+    expect(source.asked.map(({ ticker }) => ticker)).toEqual(['SIM0002', 'SIM0003', 'SIM0001'])
+  })
+
+  it('fetches all of it again with the key of a higher tier, and leaves it to none of a lower', async () => {
+    const store = emptyStore()
+    await pull(store, new Source(market, { tier: 'free' }), [RSI])
+    await expect(callerOf(store).baseline(RSI)).rejects.toMatchObject({ code: 'tier_restricted' })
+    expect(await callerOf(store).events(WHOLE)).toMatchObject({ query_range: '90d' })
+    const pro = new Source(market)
+    await pull(store, pro, [RSI])
+    expect(await callerOf(store).events(WHOLE)).toEqual(await pro.local.events(WHOLE))
+    const before = await store.pulled.series(RSI)
+    const free = new Source(market, { tier: 'free' })
+    const { series, credits } = await pull(store, free, [RSI, { ...RSI, ticker: 'SIM0002' }])
+    expect(series.map(({ outcome }) => outcome)).toEqual(['pulled', 'refused'])
+    expect(credits).toBe(1)
+    expect(await store.pulled.series(RSI)).toEqual(before)
+    await pull(store, free, [RSI], { replace: true })
+    expect(await callerOf(store).events(WHOLE)).toEqual(await free.local.events(WHOLE))
+  })
+
+  it('pulls all of it again when the server has another past now, and says so', async () => {
+    const store = emptyStore()
+    await pull(store, new Source(market, { asOf: '2024-03-01' }), [RSI])
+    const kept = (await store.pulled.series(RSI))!
+    for (const place of [40, kept.events.length - 40]) {
+      const events = kept.events.filter((_, i) => i !== place)
+      await store.pulled.put({ ...kept, events })
+      const source = new Source(market)
+      const { series } = await pull(store, source, [RSI])
+      expect(series[0]!.note).toBe('its past is another one on the server now; all of it is asked for again')
+      expect(await callerOf(store).history(RSI)).toMatchObject({ events: { length: series[0]!.events } })
+      const theirs = await source.local.events(WHOLE)
+      expect(await callerOf(store).events(WHOLE)).toEqual(theirs)
+      expect(series[0]!.events).toBe(theirs.total_occurrences)
+    }
+  })
+
+  it('begins with the range again when it is older than that', async () => {
+    const store = emptyStore()
+    await pull(store, new Source(market, { asOf: '2018-06-01' }), [RSI])
+    const source = new Source(market)
+    await pull(store, source, [RSI])
+    expect((await store.pulled.series(RSI))!.events.length).toBe((await source.local.events(WHOLE)).total_occurrences)
+  })
+})
+
+describe('a server that names its pages', () => {
+  it('is asked at no cost whether anything has changed', async () => {
+    const store = emptyStore()
+    const clock = new Clock()
+    const source = new Source(market, { asOf: '2024-02-29' })
+    source.tagged = true
+    const series = keys(TICKERS, FIELD_NAMES, ['daily'])
+    const first = await pull(store, source, series, { now: clock.now })
+    expect(first.credits).toBeGreaterThanOrEqual(series.length)
+    clock.pass(1)
+    source.cost()
+    const again = await pull(store, source, series, { now: clock.now })
+    expect([again.credits, source.cost()]).toEqual([0, 0])
+    expect(new Set(again.series.map(({ outcome }) => outcome))).toEqual(new Set(['unchanged']))
+    expect(again.series[0]!.pulled_at).toBe('2026-11-21T11:00:00.000Z')
+    source.asOf = LAST
+    const later = await pull(store, source, series, { now: clock.now })
+    expect(later.credits).toBe(later.series.filter(({ outcome }) => outcome === 'updated').length)
+    expect(later.credits).toBeLessThanOrEqual(series.length)
+    for (const key of series)
+      expect(await callerOf(store).events({ ...key, limit: 100 })).toEqual(
+        await source.local.events({ ...key, limit: 100 }),
+      )
+    expect(new Set((await store.pulled.entries()).map(({ as_of }) => as_of))).toEqual(new Set([LAST]))
+  })
+
+  it('is asked for all of it with replace', async () => {
+    const store = emptyStore()
+    const clock = new Clock()
+    const source = new Source(market)
+    source.tagged = true
+    const { credits } = await pull(store, source, [RSI], { now: clock.now })
+    clock.pass(1)
+    expect((await pull(store, source, [RSI], { now: clock.now, replace: true })).credits).toBe(credits)
+  })
+})
+
+describe('one ticker, one source', () => {
+  it('refuses a ticker that has bars before anything is asked', async () => {
+    const store = emptyStore()
+    const copy = openSqlite(ground.db, { readonly: true })
+    onTestFinished(() => copy.close())
+    const entry = (await copy.ticker('SIM0001'))!
+    const { recordSeries } = await import('../../src/engine/record.js')
+    const { barsAt } = await import('../../src/engine/weekly.js')
+    const bars = (await copy.bars('SIM0001'))!
+    const record = { entry, daily: recordSeries(bars), weekly: recordSeries(barsAt('weekly', bars, null)) }
+    await store.write({ records: [record] }, 'x')
+    const source = new Source(market)
+    await expect(pull(store, source, keys(TICKERS, ['rsi_zone']))).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      message:
+        'SIM0001 has bars here, and what is told of one ticker comes from one source: pull into another database with --db FILE, or take its bars out with bands remove SIM0001.',
+    })
+    expect(source.names).toEqual([])
+  })
+
+  it('refuses another server, and with replace takes out all that the first one told of the ticker', async () => {
+    const store = emptyStore()
+    await pull(store, new Source(market), keys(TICKERS, ['rsi_zone', 'macd_state']))
+    const other = new Source(market)
+    other.url = 'https://other.example'
+    await expect(pull(store, other, [RSI])).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      message: `SIM0001 was pulled from ${URL} before, not from https://other.example: --replace begins again and drops what was there, --db FILE keeps both apart.`,
+    })
+    expect(other.names).toEqual([])
+    await pull(store, other, [RSI], { replace: true })
+    const entries = await store.pulled.entries('SIM0001')
+    expect(entries.map(({ url, field, timeframe }) => [url, field, timeframe])).toEqual([
+      ['https://other.example', 'rsi_zone', 'daily'],
+    ])
+    expect(await store.pulled.entries('SIM0002')).toHaveLength(4)
+  })
+
+  it('begins again with replace, answers as before until the last page, and goes on with that when stopped', async () => {
+    const store = emptyStore()
+    const clock = new Clock()
+    await pull(store, new Source(market, { asOf: '2024-02-29' }), [RSI], { now: clock.now })
+    const before = await callerOf(store).events(WHOLE)
+    clock.pass(1)
+    const source = new Source(market)
+    const pages = Math.ceil((await source.local.events(WHOLE)).total_occurrences / 100)
+    source.answers = 2
+    await pull(store, source, [RSI], { replace: true, now: clock.now })
+    expect(await callerOf(store).events(WHOLE)).toEqual(before)
+    source.answers = Number.POSITIVE_INFINITY
+    await pull(store, source, [RSI], { replace: true, now: clock.now })
+    expect(source.cost()).toBe(pages)
+    expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
+  })
+})
+
+describe('the first event that time may change', () => {
+  const event = (date: string, duration_days: number | null, ...ended: number[]): BandEvent => ({
+    date,
+    band: 'oversold',
+    prev_band: 'neutral',
+    duration_days,
+    aftermath: Object.fromEntries(
+      TIMEFRAMES.daily.windows.map(bars => [`${bars}d`, ended.includes(bars) ? { performance: 'flat' } : null]),
+    ),
+  })
+
+  it('is the active one, or one with a window that later events do not prove to have ended', () => {
+    expect(firstOpen([], 'daily')).toBe(0)
+    expect(firstOpen([event('2020-01-02', null)], 'daily')).toBe(0)
+    const all = [5, 10, 20, 50, 100]
+    expect(firstOpen([event('2020-01-02', 3, ...all), event('2020-01-07', null, 5)], 'daily')).toBe(1)
+    expect(firstOpen([event('2020-01-02', 3, 5, 10), event('2020-01-07', null, 5, 10)], 'daily')).toBe(0)
+    // Its windows lack the history to be ranked in: 60 + 50 bars have followed.
+    expect(firstOpen([event('2020-01-02', 60), event('2020-04-07', null, 50)], 'daily')).toBe(1)
+    expect(firstOpen([event('2020-01-02', 60), event('2020-04-07', null, 20)], 'daily')).toBe(0)
+    expect(firstOpen([event('2020-01-02', 60), event('2020-04-07', 30), event('2020-05-27', null, 10)], 'daily')).toBe(
+      1,
+    )
+    // A server may count stays in calendar days: 90 of them are no 90 bars.
+    expect(firstOpen([event('2020-01-02', 90), event('2020-04-01', null, 20)], 'daily')).toBe(0)
+  })
+})

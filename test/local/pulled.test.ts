@@ -1,0 +1,455 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type SimulatedTicker, simulatedTickers } from '../../src/feeds/simulate.js'
+import { FIELD_NAMES } from '../../src/fields/index.js'
+import { BandsClient } from '../../src/library.js'
+import { Cache } from '../../src/local/cache.js'
+import { explain } from '../../src/local/explain.js'
+import { exportBars, exportEvents } from '../../src/local/export.js'
+import { facts } from '../../src/local/facts.js'
+import { Local } from '../../src/local/index.js'
+import { lackingIn } from '../../src/local/pulled/lacking.js'
+import { status } from '../../src/local/status.js'
+import { timeline } from '../../src/local/timeline.js'
+import { formatDay, parseDay } from '../../src/model/day.js'
+import type { BandEvent } from '../../src/model/event.js'
+import type { PulledSeries, SeriesKey } from '../../src/model/pulled.js'
+import type { EventsQuery } from '../../src/model/query.js'
+import type { Tier } from '../../src/model/tier.js'
+import { PLANS } from '../../src/policy/plans.js'
+import { Random } from '../../src/random.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import type { Store } from '../../src/store/store.js'
+import { now } from '../../src/study/now.js'
+import { tally } from '../../src/study/tally.js'
+import { temporaryFolder } from '../support/folder.js'
+import { begun, copied, copyAll, isSectorField, URL } from '../support/pulled.js'
+import { pick } from '../support/random-facts.js'
+import { type Ground, randomEventsQuery } from '../support/random-queries.js'
+import { loadedStore } from '../support/simulated-store.js'
+
+/** Eight years of bars, longer than any tier's range: no ticker begins within it. */
+const SIMULATED: SimulatedTicker[] = [
+  ...simulatedTickers({ count: 3, bars: 2_100, seed: 7, end: parseDay('2024-06-28')! }),
+]
+const TICKERS = SIMULATED.map(({ ticker }) => ticker)
+const TODAY = parseDay('2024-06-28')!
+const GROUND: Ground = { tickers: TICKERS, sectors: ['Tech'], first: parseDay('2018-06-01')!, last: TODAY }
+const RSI: SeriesKey = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone' }
+const WHOLE = { ...RSI, limit: 100 } as const
+
+const folder = mkdtempSync(join(tmpdir(), 'bands-pulled-'))
+let market: Store
+beforeAll(async () => {
+  market = await loadedStore(SIMULATED, folder)
+})
+afterAll(async () => {
+  await market.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function serverOf(tier: Tier = 'pro', asOf: string | null = null): Local {
+  return new Local(new Cache(market, tier, asOf === null ? null : parseDay(asOf)))
+}
+
+function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null): Local {
+  return new Local(new Cache(store, tier, asOf === null ? null : parseDay(asOf)))
+}
+
+function emptyStore(): Store {
+  const store = openSqlite(join(temporaryFolder(), 'own.db'), { readonly: false })
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** A page byte for byte, or which error. */
+async function told(ask: () => Promise<object>): Promise<string> {
+  try {
+    return JSON.stringify(await ask())
+  } catch (error) {
+    return (error as { code: string }).code
+  }
+}
+
+/**
+ * Whether only the server can know the band of a context somewhere in the range: one that did not change in it, or whose
+ * first event ever lies in it.
+ */
+async function isHidden(key: Tier, { timeframe, context }: EventsQuery): Promise<boolean> {
+  if (context === undefined) return false
+  const recorded = await market.recorded(context.ticker, timeframe, context.field)
+  const days = Array.from(recorded?.field?.bars ?? [], bar => recorded!.calendar.days[bar]!)
+  const start = PLANS[key].rangeStart(TODAY)
+  return days.some(day => day <= start) !== days.some(day => day > start)
+}
+
+interface Compared {
+  own: (tier: Tier) => Local
+  /** Whose events were pulled, and who asks. */
+  key: Tier
+  tier: Tier
+  draws: number
+  suits?: (query: EventsQuery) => boolean
+}
+
+/** Random searches, equal byte for byte; returns how many were compared, and how many of them found events. */
+async function compare({
+  own,
+  key,
+  tier,
+  draws,
+  suits = () => true,
+}: Compared): Promise<{ equal: number; found: number }> {
+  const random = new Random(23)
+  const seen = { equal: 0, found: 0 }
+  const first = tier === 'free' ? parseDay('2024-03-01')! : GROUND.first
+  for (let draw = 0; draw < draws; draw++) {
+    const query = randomEventsQuery(random, { ...GROUND, first })
+    const [offline, server] = [own(tier), serverOf(tier)]
+    if (!suits(query) || (await isHidden(key, query))) continue
+    const [mine, theirs] = await Promise.all([told(() => offline.events(query)), told(() => server.events(query))])
+    expect(mine, JSON.stringify(query)).toBe(theirs)
+    seen.equal++
+    seen.found += mine.includes('"date"') ? 1 : 0
+  }
+  return seen
+}
+
+describe('pulled events', () => {
+  it.each([
+    ['pro', 'pro', 2_000],
+    ['pro', 'plus', 2_000],
+    ['pro', 'free', 1_000],
+    ['plus', 'plus', 1_000],
+    ['plus', 'free', 1_000],
+    ['free', 'free', 500],
+  ] as const)('of a %s key answer a caller of %s as that server answers %s', async (key, tier, draws) => {
+    const store = emptyStore()
+    await copyAll(serverOf(key), TICKERS, store)
+    const { equal, found } = await compare({ own: name => callerOf(store, name), key, tier, draws })
+    expect(equal).toBeGreaterThan(draws * 0.7)
+    expect(found).toBeGreaterThan(draws * 0.05)
+  })
+
+  it('answer beside bars of another ticker, each the context of the other, as one server with bars of both', async () => {
+    const store = await loadedStore(SIMULATED.slice(0, 1))
+    onTestFinished(() => store.close())
+    await copyAll(serverOf(), TICKERS.slice(1), store)
+    // Its peers have no bars here.
+    const needsPeers = ({ ticker, field }: { ticker: string; field: string }): boolean =>
+      ticker === 'SIM0001' && isSectorField(field)
+    const suits = (query: EventsQuery): boolean =>
+      !needsPeers(query) && !(query.context !== undefined && needsPeers(query.context))
+    const { equal, found } = await compare({
+      own: name => callerOf(store, name),
+      key: 'pro',
+      tier: 'pro',
+      draws: 2_000,
+      suits,
+    })
+    expect(equal).toBeGreaterThan(1_500)
+    expect(found).toBeGreaterThan(500)
+  })
+
+  it('of a key without a wider range are told with that range, whatever the caller may see', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf('plus'), ['SIM0001'], store)
+    const page = await callerOf(store, 'pro').events(WHOLE)
+    expect(JSON.stringify(page)).toBe(JSON.stringify(await serverOf('plus').events(WHOLE)))
+    expect(page.query_range).toBe('2y')
+  })
+
+  it('of a server that does not tell its day are those that it counted, also when it was years behind', async () => {
+    const store = emptyStore()
+    const silent = { as_of: null, pulled_at: '2033-01-02T03:04:05.000Z' }
+    await copyAll(serverOf('plus'), TICKERS, store, silent)
+    const { equal, found } = await compare({
+      own: name => callerOf(store, name),
+      key: 'plus',
+      tier: 'plus',
+      draws: 500,
+    })
+    expect(equal).toBeGreaterThan(300)
+    expect(found).toBeGreaterThan(50)
+    const history = await callerOf(store).history(RSI)
+    expect(history).toMatchObject({ after: null, as_of: null, source: { as_of: null, pulled_at: silent.pulled_at } })
+    const older = { ...history.events[0]!, date: '2021-01-04' }
+    const kept = (await store.pulled.series(RSI))!
+    await store.pulled.put({ ...kept, events: [older, ...kept.events] })
+    expect((await callerOf(store).history(RSI)).events).toEqual(history.events)
+  })
+
+  it('are told in a history with where they are from, without figures that no server tells', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf(), ['SIM0001'], store)
+    const [own, theirs] = [await callerOf(store).history(RSI), await serverOf().history(RSI)]
+    const resources = theirs.events.map(({ returns, percentiles, missing, ...resource }) => resource)
+    const { source, ...rest } = own
+    expect(source).toEqual({ url: URL, pulled_at: '2026-11-21T10:00:00.000Z', as_of: '2024-06-28' })
+    expect(rest).toEqual({ ...theirs, events: resources, present: { ...theirs.present, bars: null } })
+    expect(await callerOf(store).baseline(RSI)).toBeNull()
+    expect(theirs).not.toHaveProperty('source')
+  })
+
+  it('keep keys that nobody here knows, and the order of keys', async () => {
+    const store = emptyStore()
+    const series = await copied(serverOf(), RSI)
+    const [first, ...others] = series.events
+    const event = { confidence: 0.5, ...first!, x: [{ y: null }], aftermath: { ...first!.aftermath, '3d': null } }
+    await store.pulled.put({ ...series, events: [event as BandEvent, ...others] })
+    const found = (await callerOf(store).history(RSI)).events[0]
+    expect(JSON.stringify(found)).toBe(JSON.stringify(event))
+    const free = (await callerOf(store, 'free').events({ ...WHOLE, limit: 1 })).events
+    expect(free[0]).toMatchObject({ aftermath: null })
+    expect(free[0]).not.toHaveProperty('flips_lookback')
+  })
+
+  it('stand on studies as those of a server do', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf(), TICKERS, store)
+    const query = { tickers: TICKERS, field: 'rsi_zone', timeframe: 'daily' as const }
+    const [own, theirs] = [await tally(callerOf(store), query), await tally(serverOf(), query)]
+    expect(own.groups.map(group => [group.group, group.events])).toEqual(
+      theirs.groups.map(group => [group.group, group.events]),
+    )
+    expect(own.groups[0]!.windows[0]!.counts).toEqual(theirs.groups[0]!.windows[0]!.counts)
+    expect(own.groups[0]!.windows[0]!.base.kind).toBe('theoretical')
+  })
+})
+
+describe('what pulled events cannot tell', () => {
+  it('is what was known before the day that they stand on', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf('pro', '2024-03-01'), ['SIM0001'], store)
+    await expect(callerOf(store, 'pro', '2024-02-29').events(WHOLE)).rejects.toMatchObject({
+      code: 'invalid_parameter',
+      param: 'as_of',
+      message:
+        'as_of 2024-02-29 is before 2024-03-01, as of which daily rsi_zone of SIM0001 was pulled: what was known earlier cannot be told from pulled events.',
+    })
+    expect(JSON.stringify(await callerOf(store, 'pro', '2024-03-01').events(WHOLE))).toBe(
+      JSON.stringify(await serverOf('pro', '2024-03-01').events(WHOLE)),
+    )
+    // Later, the range has moved on, and what was pulled has not.
+    const later = await callerOf(store, 'free', '2024-04-01').history(RSI)
+    expect(later).toMatchObject({ after: '2024-01-02', as_of: '2024-04-01' })
+    expect(later.events.every(({ date }) => date > '2024-01-02' && date <= '2024-03-01')).toBe(true)
+  })
+
+  it('is the band of a context before the range that was pulled: nothing matches there, and that is said', async () => {
+    const store = await loadedStore(SIMULATED.slice(0, 1))
+    onTestFinished(() => store.close())
+    await copyAll(serverOf('plus'), ['SIM0002'], store)
+    const caller = callerOf(store)
+    const context = { ticker: 'SIM0002', field: 'rsi_zone' }
+    const { events } = await caller.history({ ...RSI, context })
+    const start = formatDay(PLANS.plus.rangeStart(TODAY))
+    const theirs = await serverOf().history({ ...RSI, context })
+    expect(events.map(event => event.context_band)).toEqual(
+      theirs.events.map(event => (event.date <= start ? null : event.context_band)),
+    )
+    const hidden = events.filter(({ date }) => date <= start).length
+    expect(hidden).toBeGreaterThan(10)
+    expect(caller.marks).toContain(
+      `daily rsi_zone of SIM0002 was pulled from 2022-06-29 on: its band on ${hidden} dates before is not known.`,
+    )
+  })
+
+  it('is the band of a context after the day of its pull', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf(), ['SIM0001'], store)
+    await copyAll(serverOf('pro', '2024-03-01'), ['SIM0002'], store)
+    const caller = callerOf(store)
+    const { events } = await caller.history({ ...RSI, context: { ticker: 'SIM0002', field: 'rsi_zone' } })
+    const later = events.filter(({ date }) => date > '2024-03-01')
+    expect(later.length).toBeGreaterThan(1)
+    expect(events.every(({ date, context_band: band }) => (band === null) === date > '2024-03-01')).toBe(true)
+    expect(caller.marks.join()).toContain(`was pulled as of 2024-03-01: its band on ${later.length} dates after that`)
+  })
+
+  it('is the band of a context that did not change, which is said', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf(), ['SIM0001', 'SIM0002'], store)
+    const other = (await store.pulled.series({ ...RSI, ticker: 'SIM0002' }))!
+    await store.pulled.put({ ...other, events: [], total_occurrences: 0 })
+    const caller = callerOf(store)
+    const context = { ticker: 'SIM0002', field: 'rsi_zone', band: 'neutral' }
+    expect((await caller.events({ ...WHOLE, context })).total_occurrences).toBe(0)
+    expect(caller.marks.join()).toMatch(
+      /daily rsi_zone of SIM0002 did not change in what was pulled, so that its band on \d+ dates is not known\./,
+    )
+  })
+
+  it('is said of every series that an answer stood on, once', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf(), ['SIM0001', 'SIM0002'], store)
+    const caller = callerOf(store)
+    expect(caller.marks).toEqual([])
+    await caller.events(WHOLE)
+    await caller.history(RSI)
+    expect(caller.marks).toEqual([`SIM0001 rsi_zone: pulled from ${URL} on 2026-11-21, as of 2024-06-28`])
+    await caller.events({ ...WHOLE, context: { ticker: 'SIM0002', field: 'macd_state', band: 'bullish' } })
+    expect(caller.marks[0]).toBe(
+      `SIM0001, SIM0002 rsi_zone, macd_state: pulled from ${URL} on 2026-11-21, as of 2024-06-28`,
+    )
+  })
+})
+
+describe('a series of which pages are missing', () => {
+  it('answers what lies wholly in the pages that have come, and nothing else', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf(), TICKERS, store)
+    const random = new Random(5)
+    const seen = { equal: 0, busy: 0 }
+    const parts: (SeriesKey | null)[] = [null]
+    for (const ticker of ['SIM0001', 'SIM0002']) {
+      for (const field of ['rsi_zone', 'macd_state', 'volume_ratio_band']) {
+        const key: SeriesKey = { ticker, timeframe: 'daily', field }
+        const series = (await store.pulled.series(key))!
+        await store.pulled.put(begun(series, 1 + random.below(series.events.length - 1)))
+        parts.push(key)
+      }
+    }
+    for (let draw = 0; draw < 1_500; draw++) {
+      const { band: _band, ...drawn } = randomEventsQuery(random, GROUND)
+      const query: EventsQuery = { ...drawn, ...pick(random, parts) }
+      if (await isHidden('pro', query)) continue
+      const [mine, theirs] = [
+        await told(() => callerOf(store).events(query)),
+        await told(() => serverOf().events(query)),
+      ]
+      if (mine === 'busy') expect(await isBeyond(store, query), JSON.stringify(query)).toBe(true)
+      else expect(mine, JSON.stringify(query)).toBe(theirs)
+      const isBegun = (await store.pulled.series(query))?.state === 'partial'
+      if (mine === 'busy') seen.busy++
+      else if (isBegun && theirs !== 'not_found') seen.equal++
+    }
+    expect(seen.busy).toBeGreaterThan(300)
+    expect(seen.equal).toBeGreaterThan(100)
+  })
+
+  /** Whether a question goes back beyond the first event that has come, of the ticker or of its context. */
+  async function isBeyond(store: Store, query: EventsQuery): Promise<boolean> {
+    const from = async (key: SeriesKey): Promise<string> => (await store.pulled.series(key))?.under_way?.before ?? ''
+    const asked = formatDay(Math.max(PLANS.pro.rangeStart(TODAY), query.after ?? 0) + 1)
+    if (asked < (await from(query))) return true
+    if (query.context === undefined) return false
+    const { context, limit: _limit, ...plain } = query
+    const first = (await serverOf().history(plain)).events[0]
+    return first !== undefined && first.date < (await from({ ...context, timeframe: query.timeframe }))
+  }
+
+  it('says how far it is and what goes on with it', async () => {
+    const store = emptyStore()
+    const series = await copied(serverOf(), { ...RSI, timeframe: 'weekly' })
+    await store.pulled.put(begun(series, 7))
+    await expect(callerOf(store).history({ ...RSI, timeframe: 'weekly' })).rejects.toMatchObject({
+      code: 'busy',
+      message: `weekly rsi_zone of SIM0001 is pulled in part only, 7 of ${series.events.length} events; bands pull SIM0001 rsi_zone --timeframe weekly goes on with it.`,
+    })
+    await store.pulled.put({ ...series, state: 'mixed' })
+    await expect(callerOf(store).events({ ...WHOLE, timeframe: 'weekly', after: TODAY })).rejects.toMatchObject({
+      code: 'busy',
+    })
+  })
+})
+
+describe('a ticker of which something was pulled', () => {
+  it('is listed, is no part of a scan, and says of other fields what is there', async () => {
+    const store = await loadedStore(SIMULATED.slice(2))
+    onTestFinished(() => store.close())
+    await store.pulled.put(await copied(serverOf(), RSI))
+    await store.pulled.put(await copied(serverOf(), { ...RSI, timeframe: 'weekly' }))
+    const caller = callerOf(store)
+    expect(await caller.tickers()).toEqual(['SIM0001', 'SIM0003'])
+    const scan = await caller.oversold({
+      assetClass: 'all',
+      minSeverity: 'oversold',
+      sortBy: 'severity',
+      limit: 100,
+      timeframe: 'daily',
+    })
+    expect(scan.total_scanned).toBe(1)
+    await expect(caller.events({ ...WHOLE, field: 'macd_state' })).rejects.toMatchObject({
+      code: 'not_found',
+      message:
+        'daily macd_state of SIM0001 was not pulled; of SIM0001 there is daily rsi_zone, weekly rsi_zone. bands pull SIM0001 macd_state fetches it.',
+    })
+    await expect(caller.events({ ...WHOLE, ticker: 'SIM0004' })).rejects.toMatchObject({
+      code: 'not_found',
+      suggestions: expect.arrayContaining(['SIM0001']),
+    })
+  })
+
+  it('has no bars to explain, show or export, and no facts', async () => {
+    const store = emptyStore()
+    await store.pulled.put(await copied(serverOf(), RSI))
+    const { cache } = callerOf(store)
+    const refusal = {
+      code: 'not_found',
+      message: `there are no bars of SIM0001, and this needs them: only events are here, pulled from ${URL} on 2026-11-21, as of 2024-06-28.`,
+    }
+    await expect(explain(cache, RSI)).rejects.toMatchObject(refusal)
+    await expect(timeline(cache, RSI)).rejects.toMatchObject(refusal)
+    await expect(exportEvents(cache, { tickers: ['SIM0001'] }).next()).rejects.toMatchObject(refusal)
+    await expect(exportBars(cache, { tickers: ['SIM0001'] }).next()).rejects.toMatchObject(refusal)
+    await expect(facts(cache, { ticker: 'SIM0001' })).rejects.toMatchObject(refusal)
+    expect((await exportEvents(cache).next()).done).toBe(true)
+  })
+
+  it('stands in for today where there are no bars, and does not where there are', async () => {
+    const store = emptyStore()
+    await store.pulled.put(await copied(serverOf('pro', '2024-03-01'), RSI))
+    expect(await callerOf(store).cache.today()).toBe(parseDay('2024-03-01'))
+    await store.pulled.put(await copied(serverOf(), { ...RSI, ticker: 'SIM0002' }, { as_of: null }))
+    expect(await callerOf(store).cache.today()).toBe(parseDay('2026-11-21'))
+    const other = await loadedStore(SIMULATED.slice(2))
+    onTestFinished(() => other.close())
+    await other.pulled.put(await copied(serverOf(), RSI, { as_of: '2025-01-01' }))
+    expect(await callerOf(other).cache.today()).toBe(TODAY)
+  })
+
+  it('does not keep `now` from telling of everything else', async () => {
+    const store = await loadedStore(SIMULATED.slice(2))
+    onTestFinished(() => store.close())
+    await store.pulled.put(await copied(serverOf(), RSI))
+    await store.pulled.put(begun(await copied(serverOf(), { ...RSI, field: 'macd_state' }), 5))
+    const caller = callerOf(store)
+    const tickers = await caller.tickers()
+    const fields = FIELD_NAMES
+    const query = { tickers, fields, timeframe: 'daily' as const }
+    await expect(now(caller, query)).rejects.toMatchObject({ code: 'not_found' })
+    const { states } = await now(caller, { ...query, skip: await lackingIn(store) })
+    const server = await now(serverOf(), { tickers: ['SIM0001'], fields: ['rsi_zone'], timeframe: 'daily' })
+    const [own, ...others] = states
+    expect(others.map(({ ticker }) => ticker)).toEqual(fields.map(() => 'SIM0003'))
+    const { bars: _bars, reasons: _reasons, ...rest } = server.states[0]!
+    expect(own).toMatchObject(rest)
+    // One of which nothing can be told is asked for, so that the refusal says why.
+    const weekly = { ...query, timeframe: 'weekly' as const, skip: await lackingIn(store) }
+    await expect(now(caller, weekly)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('is told of to a program as far as it is there, unless the program names a field', async () => {
+    const store = await loadedStore(SIMULATED.slice(2))
+    onTestFinished(() => store.close())
+    await store.pulled.put(await copied(serverOf(), RSI))
+    const client = new BandsClient(callerOf(store))
+    const { states } = await client.now({ tickers: ['SIM0001', 'SIM0003'] })
+    expect(states.map(({ ticker }) => ticker)).toEqual(['SIM0001', ...FIELD_NAMES.map(() => 'SIM0003')])
+    await expect(client.now({ tickers: ['SIM0001'], fields: ['macd_state'] })).rejects.toMatchObject({
+      code: 'not_found',
+    })
+  })
+
+  it('is told of in the status', async () => {
+    const store = emptyStore()
+    const series: PulledSeries = await copied(serverOf(), RSI)
+    await store.pulled.put(series)
+    const found = await status(callerOf(store).cache)
+    expect(found.tickers).toEqual([])
+    expect(JSON.stringify(found)).toContain(URL)
+  })
+})

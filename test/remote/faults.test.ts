@@ -1,0 +1,376 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { BandsError } from '../../src/errors.js'
+import { Remote, type RemoteOptions } from '../../src/remote/index.js'
+import {
+  drip,
+  eventsBefore,
+  GOOD_PAGE,
+  good,
+  json,
+  nobody,
+  pageOf,
+  QUESTION,
+  raw,
+  reset,
+  type Scripted,
+  scripted,
+  silence,
+  type Turn,
+  text,
+} from './upstream.js'
+
+const KEY = 'bands_canary0123456789'
+
+function remoteTo({ url }: Pick<Scripted, 'url'>, options: Partial<RemoteOptions> = {}): Remote {
+  const lent = { random: () => 0.01 }
+  const remote = new Remote({ url, key: KEY, bandsOf: () => [], timeoutMs: 20_000, lent, env: {}, ...options })
+  onTestFinished(() => remote.close())
+  return remote
+}
+
+/** What a question ends with, once it has ended. */
+async function refused(remote: Remote): Promise<BandsError & { status?: number; reset?: string | null }> {
+  const answer = await remote.events(QUESTION).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  expect(answer).toHaveProperty('code')
+  return answer as BandsError
+}
+
+describe('what passes by itself is asked again', () => {
+  it.each<[string, Turn]>([
+    ['a reset before the headers', reset],
+    ['an end before the headers', raw('')],
+    ['an end amid the headers', raw('HTTP/1.1 200 OK\r\ncontent-ty')],
+    [
+      'a body shorter than its length',
+      raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"ti'),
+    ],
+    [
+      'a chunk that is cut',
+      raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n40\r\n{"tic'),
+    ],
+    [
+      'chunks without the last',
+      raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n'),
+    ],
+    ['500', json({ error: 'internal_error', message: 'no' }, 500)],
+    ['502 with HTML', text('<h1>Bad Gateway</h1>', 502, { 'content-type': 'text/html' })],
+    ['503', text('', 503)],
+    ['504', text('late', 504)],
+    ['429 without a wait', json({ error: 'rate_limit_exceeded', message: 'slowly' }, 429)],
+  ])('after %s', async (_, fault) => {
+    const upstream = await scripted(fault, good)
+    expect(await remoteTo(upstream).events(QUESTION)).toEqual(GOOD_PAGE)
+    expect(upstream.arrivals).toHaveLength(2)
+    // One question, so that it is charged once.
+    const [first, second] = upstream.arrivals.map(({ headers }) => headers['idempotency-key'])
+    expect(first).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+    expect(second).toBe(first)
+  })
+
+  it.each<[string, Turn, RegExp]>([
+    ['resets', reset, /closed the connection before its answer was complete \(asked 4 times\)\.$/],
+    ['500', text('', 500), /answered 500 Internal Server Error/],
+    [
+      '502',
+      text('<html>', 502, { 'content-type': 'text/html' }),
+      /answered 502 Bad Gateway; it answered with text\/html, not JSON\.$/,
+    ],
+  ])('but not more often than four times: %s', async (_, fault, sentence) => {
+    const upstream = await scripted(fault)
+    const error = await refused(remoteTo(upstream))
+    expect([error.code, error.message]).toEqual(['upstream', expect.stringMatching(sentence)])
+    expect(upstream.arrivals).toHaveLength(4)
+  })
+
+  it('under the same name when it is asked once more, so that what got lost is not charged twice', async () => {
+    const upstream = await scripted(reset, good, good)
+    const remote = remoteTo(upstream, { retries: 0 })
+    await refused(remote)
+    await remote.events(QUESTION)
+    await remote.events({ ...QUESTION, limit: 3 })
+    const [lost, again, another] = upstream.arrivals.map(({ headers }) => headers['idempotency-key'])
+    expect(again).toBe(lost)
+    expect(another).not.toBe(lost)
+  })
+
+  it('under a new name after a refusal, which costs nothing', async () => {
+    const upstream = await scripted(json({ error: 'not_found', message: 'no bars for "ABC".' }, 404), good)
+    const remote = remoteTo(upstream)
+    await refused(remote)
+    await remote.events(QUESTION)
+    const [first, second] = upstream.arrivals.map(({ headers }) => headers['idempotency-key'])
+    expect(second).not.toBe(first)
+  })
+
+  it('as often as is wanted', async () => {
+    const upstream = await scripted(reset)
+    await refused(remoteTo(upstream, { retries: 0 }))
+    expect(upstream.arrivals).toHaveLength(1)
+  })
+
+  it('after a server that is not there yet', async () => {
+    const error = await refused(remoteTo({ url: await nobody() }))
+    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+ refuses connections \(asked 4 times\)\.$/)
+    expect(error.code).toBe('upstream')
+  })
+})
+
+describe('what stays as it is is told at once', () => {
+  it.each<[string, Turn, string, RegExp]>([
+    [
+      'HTML',
+      text('<html>hello</html>', 200, { 'content-type': 'text/html' }),
+      'upstream',
+      /answered with text\/html, not JSON\.$/,
+    ],
+    ['no content type', text('{}'), 'upstream', /answered without a content type, not JSON\.$/],
+    ['nothing', text('', 200, { 'content-type': 'application/json' }), 'upstream', /answered nothing\.$/],
+    [
+      'no JSON',
+      text('{"ticker":', 200, { 'content-type': 'application/json' }),
+      'upstream',
+      /answered something that is not JSON\.$/,
+    ],
+    [
+      'no UTF-8',
+      text(Buffer.from('{"ticker":"\xff"}', 'latin1'), 200, { 'content-type': 'application/json' }),
+      'upstream',
+      /is not JSON\.$/,
+    ],
+    [
+      'gzip',
+      text(gzipSync('{}'), 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
+      'upstream',
+      /in the encoding gzip, which was not asked for\.$/,
+    ],
+    [
+      'gzip that is none',
+      text('garbage', 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
+      'upstream',
+      /encoding gzip/,
+    ],
+    [
+      'headers over the limit',
+      raw(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(40_000)}\r\n\r\n`),
+      'upstream',
+      /headers that are too large\.$/,
+    ],
+    ['206', json(GOOD_PAGE, 206), 'upstream', /answered 206\.$/],
+    ['204', text('', 204), 'upstream', /answered 204/],
+    ['501', text('', 501), 'upstream', /answered 501 Not Implemented/],
+    ['400 with HTML', text('<h1>', 400, { 'content-type': 'text/html' }), 'upstream', /answered 400 Bad Request/],
+    [
+      '403 with HTML',
+      text('<h1>Forbidden</h1>', 403, { 'content-type': 'text/html' }),
+      'upstream',
+      /answered 403 Forbidden; it answered with text\/html, not JSON\.$/,
+    ],
+    [
+      '404 with HTML',
+      text('<h1>', 404, { 'content-type': 'text/html' }),
+      'upstream',
+      /answered 404 Not Found; is the address right\?$/,
+    ],
+    [
+      '401 with HTML',
+      text('<h1>', 401, { 'content-type': 'text/html' }),
+      'unauthorized',
+      /^Missing or invalid Bearer token\.$/,
+    ],
+    [
+      '401 with a body that is cut',
+      raw('HTTP/1.1 401 No\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{'),
+      'unauthorized',
+      /token/,
+    ],
+    [
+      'a sign that steers a terminal',
+      json({ ...GOOD_PAGE, query_range: '\u001b[2J' }),
+      'upstream',
+      / answered with control characters\.$/,
+    ],
+    [
+      'such a sign in the name of a key',
+      json({ ...GOOD_PAGE, '\u009b2J': 1 }),
+      'upstream',
+      / answered with control characters\.$/,
+    ],
+    [
+      'nesting without an end',
+      text(`{"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`, 200, { 'content-type': 'application/json' }),
+      'upstream',
+      / answered something that is not JSON\.$/,
+    ],
+    ['an array', json([GOOD_PAGE]), 'upstream', /is not a page of events: it is missing or no object\.$/],
+    ['null', json(null), 'upstream', /is not a page of events/],
+  ])('%s', async (_, fault, code, sentence) => {
+    const upstream = await scripted(fault)
+    const error = await refused(remoteTo(upstream))
+    expect([error.code, error.message]).toEqual([code, expect.stringMatching(sentence)])
+    if (code === 'upstream') expect(error.message.startsWith(upstream.url)).toBe(true)
+    expect(upstream.arrivals).toHaveLength(1)
+  })
+
+  it('something that is not HTTP', async () => {
+    const upstream = await scripted(raw('+OK ready\r\n\r\n'))
+    expect((await refused(remoteTo(upstream))).message).toMatch(/ answered something that is not HTTP/)
+  })
+
+  it('an endless body, of which no more than the limit is read', async () => {
+    let sent = 0
+    const flood: Turn = async (response, _request, socket) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const chunk = Buffer.alloc(1 << 20, ' ')
+      while (!socket.destroyed) {
+        sent += chunk.length
+        if (!response.write(chunk)) await new Promise(resolve => response.once('drain', resolve))
+      }
+    }
+    const upstream = await scripted(flood)
+    expect((await refused(remoteTo(upstream))).message).toMatch(/answered with more than 16 MiB\.$/)
+    expect(sent).toBeLessThan(64 << 20)
+  })
+})
+
+it('keeps nothing of connections that have gone, of which node would warn', async () => {
+  const warnings: Error[] = []
+  const warned = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', warned)
+  const upstream = await scripted((response, ...turn) => {
+    response.setHeader('connection', 'close')
+    return good(response, ...turn)
+  })
+  const remote = remoteTo(upstream)
+  for (let limit = 3; limit < 33; limit++) await remote.events({ ...QUESTION, limit })
+  expect(upstream.arrivals).toHaveLength(30)
+  await new Promise(resolve => setImmediate(resolve))
+  process.off('warning', warned)
+  expect(warnings).toEqual([])
+})
+
+describe('a page that is not the one asked for', () => {
+  const events = eventsBefore(18_000, 3)
+  const changed = (at: number, change: object) => events.map((event, i) => (i === at ? { ...event, ...change } : event))
+  it.each<[string, object, string]>([
+    ['another ticker', { ticker: 'XYZ' }, 'the page that was asked for: ticker is "XYZ", not ABC.'],
+    ['another field', { field: 'macd_state' }, 'the page that was asked for: field is "macd_state", not rsi_zone.'],
+    ['another timeframe', { timeframe: 'weekly' }, 'the page that was asked for: timeframe is "weekly", not daily.'],
+    ['no events', { events: undefined }, 'a page of events: events is missing or no array.'],
+    [
+      'a date that is none',
+      { events: changed(1, { date: '2019-02-29' }) },
+      'a page of events: events[1].date is not a calendar date.',
+    ],
+    [
+      'a number for a band',
+      { events: changed(2, { band: 7 }) },
+      'a page of events: events[2].band is missing or no string.',
+    ],
+    [
+      'no aftermath',
+      { events: changed(0, { aftermath: undefined }) },
+      'a page of events: events[0].aftermath is missing or no object.',
+    ],
+    [
+      'an unknown performance',
+      { events: changed(0, { aftermath: { '5d': { performance: 'superb' } } }) },
+      'a page of events: events[0].aftermath.5d.performance is none of sharp_decline, moderate_decline, slight_decline, flat, slight_gain, moderate_gain, sharp_gain.',
+    ],
+    [
+      'dates that ascend',
+      { events: events.toReversed() },
+      'the page that was asked for: events[1].date is 2019-04-12, not before 2019-04-11.',
+    ],
+    [
+      'a date twice',
+      { events: changed(1, { date: events[0]!.date }) },
+      `the page that was asked for: events[1].date is ${events[0]!.date}, not before ${events[0]!.date}.`,
+    ],
+    [
+      'a change that is none',
+      { events: changed(1, { band: 'oversold' }) },
+      'the page that was asked for: events[1].prev_band is the band that was entered.',
+    ],
+    ['fewer events than it tells', { total_occurrences: 7 }, 'the page that was asked for: it has 3 events of 7.'],
+    ['more events than it tells', { total_occurrences: 2 }, 'the page that was asked for: it has 3 events of 2.'],
+    [
+      'a negative total',
+      { total_occurrences: -1 },
+      'a page of events: total_occurrences is not as it should be (Too small: expected number to be >=0).',
+    ],
+    [
+      'a context',
+      { context: { ticker: 'A', field: 'b', band: 'c' } },
+      'the page that was asked for: context is there, and was not asked for.',
+    ],
+    [
+      'more events than asked for',
+      { events: eventsBefore(18_000, 11), total_occurrences: 11 },
+      'the page that was asked for: it has 11 events, more than 10.',
+    ],
+  ])('is refused: %s', async (_, change, sentence) => {
+    const upstream = await scripted(json({ ...pageOf(events), ...change }))
+    expect((await refused(remoteTo(upstream))).message).toBe(
+      `${upstream.url} answered something that is not ${sentence}`,
+    )
+    expect(upstream.arrivals).toHaveLength(1)
+  })
+
+  it('is refused for a band, bounds and a context that are not those of the question', async () => {
+    const upstream = await scripted(json(pageOf(events)))
+    const remote = remoteTo(upstream)
+    const context = { ticker: 'SPY', field: 'rsi_zone', band: 'neutral' }
+    for (const [filter, sentence] of [
+      [{ band: 'oversold' }, 'events[1].band is "neutral", not oversold'],
+      [{ before: 17_999 }, 'events[0].date is 2019-04-13, not before 2019-04-13'],
+      [{ after: 17_997 }, 'events[2].date is 2019-04-11, not after 2019-04-11'],
+      [{ context }, 'context is missing'],
+    ] as const)
+      await expect(remote.events({ ...QUESTION, ...filter })).rejects.toThrow(`that was asked for: ${sentence}.`)
+  })
+
+  it('may hold keys that nobody here knows, and is handed on as it was sent', async () => {
+    const page = { extra: { z: 1, a: [null] }, ...pageOf(changed(0, { mood: 'fine' })) }
+    const found = await remoteTo(await scripted(json(page))).events(QUESTION)
+    expect(JSON.stringify(found)).toBe(JSON.stringify(page))
+  })
+})
+
+describe('a question ends within its deadline', () => {
+  it.each<[string, Turn]>([
+    ['silence', silence],
+    ['headers that drip', drip('HTTP/1.1 200 OK\r\nx: ', 'x')],
+    ['headers that go on', drip('HTTP/1.1 200 OK\r\n', 'x: y\r\n')],
+    [
+      'a body that drips',
+      drip('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n', ' '),
+    ],
+    [
+      'chunks that drip',
+      drip('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\n \r\n'),
+    ],
+    ['interim answers without an end', drip('', 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n')],
+  ])('%s', async (_, fault) => {
+    const upstream = await scripted(fault)
+    const error = await refused(remoteTo(upstream, { timeoutMs: 700 }))
+    expect([error.code, error.message]).toEqual(['upstream', `${upstream.url} did not answer within 0.7 s.`])
+  })
+
+  it('with all its attempts and waits', async () => {
+    const upstream = await scripted(text('', 500))
+    const error = await refused(remoteTo(upstream, { timeoutMs: 900, retries: 1000, lent: { random: () => 0.9 } }))
+    expect(error.message).toMatch(/answered 500 Internal Server Error/)
+    expect(upstream.arrivals.length).toBeGreaterThan(1)
+    expect(upstream.arrivals.at(-1)!.at - upstream.arrivals[0]!.at).toBeLessThan(900)
+  })
+
+  it('and a refusal whose body drips keeps its meaning', async () => {
+    const beginning = 'HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\ncontent-length: 99999\r\n\r\n'
+    const error = await refused(remoteTo(await scripted(drip(beginning, ' ')), { timeoutMs: 700 }))
+    expect(error.code).toBe('unauthorized')
+  })
+})

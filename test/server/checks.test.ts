@@ -1,0 +1,355 @@
+import { renameSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeKey } from '../../src/accounts/key.js'
+import { Busy, StorageError } from '../../src/errors.js'
+import type { Service } from '../../src/server/service.js'
+import { ERROR_SHAPES } from '../../src/wire/error-body.js'
+import { ask, authorization, type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+
+const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
+const CREDIT_HEADERS = [
+  'x-request-limit',
+  'x-requests-used',
+  'x-requests-remaining',
+  'x-request-reset',
+  'x-hourly-request-limit',
+  'x-hourly-requests-used',
+  'x-hourly-requests-remaining',
+  'x-hourly-request-reset',
+]
+
+let ground: Ground
+let server: Served
+beforeAll(async () => {
+  ground = await simulatedGround()
+  server = await serve(ground)
+})
+afterAll(async () => {
+  await server.stop()
+  ground.remove()
+})
+
+describe('the order of checks', () => {
+  /** One request each with everything wrong from a point on; what is told is the first of it. */
+  it.each([
+    ['a key comes before parameters', undefined, '/v1/events?limit=0', 401],
+    ['a key comes before paths', undefined, '/v2/nothing', 401],
+    ['a key comes before methods', undefined, 'DELETE /v1/events', 401],
+    ['parameters come before the tier', 'free', '/v1/events?ticker=NOSUCH&field=net_direction&limit=0', 400],
+    ['the tier comes before the ticker', 'free', '/v1/events?ticker=NOSUCH&field=net_direction', 403],
+    ['the context is a matter of the tier too', 'free', `${QUESTION}&${context('NOSUCH')}`, 403],
+    ['the ticker comes before credits', 'spent', '/v1/events?ticker=NOSUCH&field=rsi_zone', 404],
+    ['what the caller has comes before credits', 'spent', `304 ${QUESTION}`, 304],
+    ['credits come last', 'spent', QUESTION, 429],
+    ['then there is an answer', 'free', QUESTION, 200],
+  ] as const)('%s', async (_, who, what, status) => {
+    const spent = who === 'spent' ? await spentKey() : null
+    const key = who === undefined ? undefined : (spent ?? (await server.key('free')))
+    const [first = '', path = first] = what.split(' ')
+    const headers = [...authorization(key), ...(first === '304' ? ['If-None-Match', '*'] : [])]
+    const method = first === 'DELETE' ? 'DELETE' : 'GET'
+    expect((await ask(server.url + path, { method, headers })).status).toBe(status)
+  })
+
+  async function spentKey(): Promise<string> {
+    const { id, key, identity } = await server.account(`spent ${Math.random()}`, 'free')
+    const at = Date.now()
+    const charge = { account: id, key: identity, idempotency: null, question: Buffer.alloc(32), endpoint: '/', at }
+    const limits = { day: 250, hour: 100 }
+    await server.accounts.charge([{ ...charge, requestId: `all of ${id}`, credits: 100, limits }])
+    return key
+  }
+})
+
+describe('a key', () => {
+  it.each([
+    ['is missing', []],
+    ['is of no key', ['Authorization', `Bearer ${makeKey().key}`]],
+    ['has a wrong checksum', ['Authorization', `Bearer ${makeKey().key.slice(0, -1)}~`]],
+    ['is sent by another scheme', ['Authorization', 'Basic YTpi']],
+    ['is two words', ['Authorization', 'Bearer a b']],
+    ['is empty', ['Authorization', 'Bearer ']],
+    ['is in another header', ['X-API-Key', makeKey().key]],
+  ])('that %s is refused as the specification says', async (_, headers) => {
+    const { status, headers: told, json } = await ask(server.url + QUESTION, { headers })
+    expect(status).toBe(401)
+    expect(json()).toEqual({ error: 'unauthorized', message: 'Missing or invalid Bearer token.' })
+    expect(told['www-authenticate']).toBe('Bearer')
+    for (const name of CREDIT_HEADERS) expect(told).not.toHaveProperty(name)
+  })
+
+  it('is refused in the URL', async () => {
+    const key = await server.key('pro')
+    expect((await ask(`${server.url}${QUESTION}&api_key=${key}`)).status).toBe(401)
+  })
+
+  it.each(['bearer', 'BEARER', 'BeArEr', 'Bearer  '])('counts after %s', async scheme => {
+    const headers = ['authorization', `${scheme} ${await server.key('pro')}`]
+    expect((await ask(server.url + QUESTION, { headers })).status).toBe(200)
+  })
+
+  it('is refused beside a second Authorization header, whichever of them is right', async () => {
+    const right = authorization(await server.key('pro'))
+    const wrong = ['authorization', `Bearer ${makeKey().key}`]
+    for (const headers of [
+      [...right, ...wrong],
+      [...wrong, ...right],
+      [...right, ...right],
+    ])
+      expect((await ask(server.url + QUESTION, { headers })).status).toBe(401)
+  })
+
+  it('is refused beside a second Authorization header after 2,500 others', async () => {
+    const others = Array.from({ length: 2_500 }, () => ['a', '']).flat()
+    const headers = [...authorization(await server.key('pro')), ...others, 'Authorization', 'Bearer x']
+    expect((await ask(server.url + QUESTION, { headers })).status).toBe(401)
+  })
+
+  it('counts no more once it is revoked or has expired, and with the new tier once that is changed', async () => {
+    const { key, identity } = await server.account('changing', 'free')
+    expect((await server.get(QUESTION, key)).status).toBe(200)
+    await server.accounts.setTier('changing', 'pro')
+    expect((await server.get('/v1/events?ticker=SIM0001&field=net_direction', key)).status).toBe(200)
+    await server.accounts.revoke(identity, new Date().toISOString())
+    expect((await server.get(QUESTION, key)).status).toBe(401)
+  })
+})
+
+describe('paths and methods', () => {
+  it.each(['/', '/v1', '/v1/', '/v1/events/', '/v1//events', '/V1/EVENTS', '/v1/events%2F', '/%', '/%FF', '/..'])(
+    '%s is not there',
+    async path => {
+      expect((await ask(server.url + path, { headers: authorization(undefined) })).status).toBe(401)
+      const answer = await server.get(path, await server.key('free'))
+      expect(answer.status).toBe(404)
+      expect(answer.json()).toMatchObject({ error: 'not_found' })
+    },
+  )
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'])(
+    '%s is told which methods there are, after the key on what needs one',
+    async method => {
+      const headers = authorization(await server.key('free'))
+      const known = await ask(server.url + QUESTION, { method, headers })
+      expect([known.status, known.headers.allow]).toEqual([405, 'GET, HEAD'])
+      expect(known.json()).toMatchObject({ error: 'method_not_allowed', allow: ['GET', 'HEAD'] })
+      expect((await ask(server.url + QUESTION, { method })).status).toBe(401)
+      expect((await ask(`${server.url}/healthz`, { method })).status).toBe(405)
+    },
+  )
+
+  it('answers the whole URL in a request line, as proxies send it', async () => {
+    const headers = authorization(await server.key('free'))
+    expect((await ask(server.url + QUESTION, { headers, target: server.url + QUESTION })).status).toBe(200)
+  })
+
+  it('answers health, readiness and documents without a key', async () => {
+    for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/metrics'])
+      expect((await server.get(path)).status, path).toBe(200)
+    expect((await server.get('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0' })
+    expect((await server.get('/docs')).headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8' })
+  })
+
+  it('shows its measures to this machine alone, and to no proxy on it', async () => {
+    const forwarded = { 'X-Forwarded-For': '203.0.113.5' }
+    expect((await server.get('/metrics', undefined, forwarded)).status).toBe(401)
+    expect((await server.get('/metrics', await server.key('free'), { Forwarded: 'for=203.0.113.5' })).status).toBe(404)
+    for (const [name, value] of [
+      ['X-Real-IP', '203.0.113.5'],
+      ['X-Forwarded-Proto', 'https'],
+      ['CF-Connecting-IP', '203.0.113.5'],
+      ['Host', 'api.example.com'],
+    ] as const) {
+      const given = name === 'Host' ? { host: value } : { headers: [name, value] }
+      expect((await ask(`${server.url}/metrics`, given)).status, name).toBe(401)
+    }
+    const open = await serve(ground, { metrics: 'any' })
+    expect((await open.get('/metrics', undefined, forwarded)).status).toBe(200)
+    await open.stop()
+  })
+
+  it('is ready until its data can be read no more, or are not those that lie there', async () => {
+    const own = await simulatedGround({ count: 1 })
+    const served = await serve(own)
+    expect((await served.get('/readyz')).status).toBe(200)
+    renameSync(own.db, `${own.db}.old`)
+    expect((await served.get('/readyz')).json()).toMatchObject({ error: 'data_unavailable' })
+    writeFileSync(own.db, 'another file')
+    expect((await served.get('/readyz')).status).toBe(503)
+    renameSync(`${own.db}.old`, own.db)
+    expect((await served.get('/readyz')).status).toBe(200)
+    await served.stop()
+    own.remove()
+  })
+})
+
+describe.each(ERROR_SHAPES)('errors that are %s', errors => {
+  let shaped: Served
+  let fault: Error | null = null
+  beforeAll(async () => {
+    shaped = await serve(ground, { errors, around: service => failing(service) })
+  })
+  afterAll(() => shaped.stop())
+
+  function failing(service: Service): Service {
+    const today = () => (fault === null ? service.today() : Promise.reject(fault))
+    return { ...service, today }
+  }
+
+  async function answerTo(path: string, tier: 'free' | 'pro' = 'free') {
+    const { status, json } = await shaped.get(path, await shaped.key(tier))
+    const body = json()
+    if (errors === 'flat') return { status, ...body }
+    const { type, ...told } = body.error as Record<string, unknown>
+    expect(Object.keys(body)).toEqual(['error'])
+    return { status, error: type, ...told }
+  }
+
+  it('tell what is wrong', async () => {
+    expect(await answerTo(`${QUESTION}&limit=0`)).toMatchObject({
+      status: 400,
+      error: 'invalid_parameter',
+      param: 'limit',
+    })
+    expect(await answerTo('/v1/events?ticker=SIM0001&field=net_direction')).toMatchObject({
+      status: 403,
+      error: 'tier_restricted',
+      tier: 'free',
+      required_tier: 'pro',
+      upgrade_url: expect.stringMatching(/^https:/),
+    })
+    const missing = await answerTo('/v1/events?ticker=SIM0002X&field=rsi_zone')
+    expect(missing).toMatchObject({ status: 404, error: 'not_found', suggestions: expect.arrayContaining(['SIM0002']) })
+    const { status, json } = await shaped.get(QUESTION)
+    const told = { message: 'Missing or invalid Bearer token.' }
+    const flat = { error: 'unauthorized', ...told }
+    expect([status, json()]).toEqual([401, errors === 'flat' ? flat : { error: { type: 'unauthorized', ...told } }])
+  })
+
+  it('tell no path of this machine when its data cannot be read', async () => {
+    for (const raised of [new StorageError('cannot read /secret/bands.db'), new Busy('/secret/bands.db is busy')]) {
+      fault = raised
+      const answer = await shaped.get(`${QUESTION}&after=2024-01-01`, await shaped.key('free'))
+      expect([answer.status, answer.headers['retry-after']]).toEqual([503, '5'])
+      expect(answer.text).toContain('data_unavailable')
+      expect(answer.text).not.toContain('secret')
+      expect(shaped.logged()).toContain(raised.message)
+    }
+    fault = null
+  })
+
+  it('tell of a fault nothing but the number under which the log has it', async () => {
+    fault = new TypeError('secret of bands.db')
+    const { headers, text } = await shaped.get(`${QUESTION}&limit=9`, await shaped.key('free'))
+    fault = null
+    const id = headers['x-request-id']
+    const told = { message: 'The server failed; its log has the request id.', request_id: id }
+    const flat = { error: 'internal_error', ...told }
+    expect(JSON.parse(text)).toEqual(errors === 'flat' ? flat : { error: { type: 'internal_error', ...told } })
+    const line = shaped
+      .logged()
+      .split('\n')
+      .find(line => line.includes('"level":"error"') && line.includes(String(id)))
+    expect(JSON.parse(line!).error).toMatch(/TypeError: secret of bands\.db\n +at /)
+  })
+
+  it('are not kept by anyone', async () => {
+    expect((await shaped.get('/v1/events')).headers['cache-control']).toBe('no-store')
+  })
+})
+
+describe('headers', () => {
+  it('tell the credits with every answer to a known key, and not otherwise', async () => {
+    const key = await server.key('plus')
+    const paths = [QUESTION, `${QUESTION}&limit=0`, '/v1/events?ticker=SIM0001&field=net_direction', '/nothing']
+    for (const path of [...paths, '/v1/events?ticker=NOSUCH&field=rsi_zone']) {
+      const { headers } = await server.get(path, key)
+      for (const name of CREDIT_HEADERS) expect(headers, `${name} of ${path}`).toHaveProperty(name)
+      expect(headers).toMatchObject({
+        'x-request-limit': '50000',
+        'x-requests-used': '1',
+        'x-requests-remaining': '49999',
+        'x-request-reset': expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00Z$/),
+        'x-hourly-request-limit': '5000',
+        'x-hourly-requests-used': '1',
+        'x-hourly-requests-remaining': '4999',
+        'x-hourly-request-reset': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:00:00Z$/),
+      })
+    }
+  })
+
+  it('number every answer anew, whatever the caller says', async () => {
+    const told = { 'X-Request-Id': 'mine' }
+    const ids = [await server.get('/healthz', undefined, told), await server.get('/', undefined, told)].map(
+      ({ headers }) => headers['x-request-id'],
+    )
+    expect(new Set(ids).size).toBe(2)
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(server.logged()).toContain('"called":"mine"')
+  })
+
+  it('describe the answer', async () => {
+    const { headers, text } = await server.get(QUESTION, await server.key('pro'))
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(Buffer.byteLength(text)),
+      'cache-control': 'private, no-cache',
+      vary: 'Authorization',
+      etag: expect.stringMatching(/^"[\w-]+"$/),
+      'x-bands-as-of': '2024-06-28',
+    })
+  })
+})
+
+describe('an answer', () => {
+  it('is byte for byte the page of the library, in every tier', async () => {
+    for (const tier of ['free', 'plus', 'pro'] as const) {
+      const { text } = await server.get(`${QUESTION}&limit=100&timeframe=weekly`, await server.key(tier))
+      const query = { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'weekly', limit: 100 } as const
+      expect(text).toBe(JSON.stringify(await server.service.bands(tier).events(query)))
+    }
+  })
+
+  it('of a scan as well', async () => {
+    const { text } = await server.get('/v1/scan/oversold?limit=5', await server.key('pro'))
+    expect(Object.keys(JSON.parse(text))).toEqual(['matches', 'total_scanned', 'match_count', 'data_status'])
+  })
+
+  it('has no body for HEAD, and the same headers', async () => {
+    const headers = authorization(await server.key('pro'))
+    const [get, head] = [
+      await ask(server.url + QUESTION, { headers }),
+      await ask(server.url + QUESTION, { method: 'HEAD', headers }),
+    ]
+    expect([head.status, head.text]).toEqual([200, ''])
+    for (const name of ['etag', 'content-length', 'content-type', 'x-bands-as-of'])
+      expect(head.headers[name]).toBe(get.headers[name])
+    const refused = await ask(`${server.url}/v1/events`, { method: 'HEAD', headers })
+    expect([refused.status, refused.text]).toEqual([400, ''])
+  })
+
+  it('stands on the day that was given', async () => {
+    const past = await serve(ground, { asOf: 19_600 })
+    const answer = await past.get(QUESTION, await past.key('pro'))
+    expect(answer.headers['x-bands-as-of']).toBe('2023-08-31')
+    const [newest] = answer.json().events as { date: string }[]
+    expect(newest!.date <= '2023-08-31').toBe(true)
+    await past.stop()
+  })
+
+  it('stands on the day of the clock', async () => {
+    let day = 19_902
+    const clocked = await serve(ground, { clock: () => day })
+    const key = await clocked.key('free')
+    const before = await clocked.get(`${QUESTION}&limit=100`, key)
+    day += 30
+    const after = await clocked.get(`${QUESTION}&limit=100`, key)
+    expect([before.headers['x-bands-as-of'], after.headers['x-bands-as-of']]).toEqual(['2024-06-28', '2024-07-28'])
+    expect(after.json().total_occurrences).toBeLessThan(before.json().total_occurrences as number)
+    await clocked.stop()
+  })
+})
+
+function context(ticker: string): string {
+  return `context_ticker=${ticker}&context_field=rsi_zone&context_band=oversold`
+}

@@ -1,0 +1,256 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:https'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ERROR_SHAPES } from '../../src/wire/error-body.js'
+import { ask, authorization, type Ground, type Served, sendBytes, serve, simulatedGround } from '../support/serve.js'
+
+const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
+/** Far shorter than in earnest, so that the tests do not take as long. */
+const LIMITS = {
+  headersTimeout: 300,
+  requestTimeout: 600,
+  checkInterval: 50,
+  connectionTimeout: 900,
+  keepAliveTimeout: 200,
+}
+
+let ground: Ground
+let server: Served
+let key: string
+beforeAll(async () => {
+  ground = await simulatedGround({ count: 1 })
+  server = await serve(ground, { limits: LIMITS })
+  key = await server.key('pro')
+})
+afterAll(async () => {
+  await server.stop()
+  ground.remove()
+})
+
+/** The answer in what came back, which must be one, and the last thing on its connection. */
+function answerIn(text: string): { status: number; headers: string; body: Record<string, unknown> } {
+  const [headers = '', body = ''] = text.split('\r\n\r\n')
+  expect(headers.match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
+  expect(headers).toMatch(/^connection: close$/im)
+  expect(headers).toMatch(/^x-request-id: [0-9a-f-]{36}$/im)
+  expect(headers).toMatch(new RegExp(`^content-length: ${Buffer.byteLength(body)}$`, 'im'))
+  return { status: Number(headers.slice(9, 12)), headers, body: JSON.parse(body) }
+}
+
+describe('what is no proper HTTP is told so, and the connection ends', () => {
+  it.each([
+    ['other protocols', 'EHLO example.org\r\n\r\n', 400],
+    ['bytes of any kind', Buffer.from([0, 255, 254, 13, 10, 13, 10]).toString('latin1'), 400],
+    ['the greeting of TLS', '\x16\x03\x01\x02\x00\x01\x00\x01', 400],
+    ['a method that there is not', 'SUMMON / HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['a header without a name', 'GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400],
+    ['a header with a NUL', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n', 400],
+    ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400],
+    ['two lengths', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
+    [
+      'a length and chunks',
+      'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
+    ['two Hosts', 'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n', 400],
+    ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['more headers than there is room for', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+    ['a URL for which there is no room at all', `GET /${'a'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    ['a URL that is too long', `GET /${'a'.repeat(13_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
+  ])('%s', async (_, bytes, status) => {
+    const { text } = await sendBytes(server.port, Buffer.from(bytes, 'latin1'))
+    const answer = answerIn(text)
+    expect(answer.status).toBe(status)
+    expect(answer.body).toMatchObject({ error: 'invalid_parameter', message: expect.stringMatching(/^[^\n]+\.$/) })
+  })
+
+  it.each(ERROR_SHAPES)('in the shape %s', async errors => {
+    const shaped = await serve(ground, { errors })
+    const { body } = answerIn((await sendBytes(shaped.port, 'no\r\n\r\n')).text)
+    expect(typeof body.error).toBe(errors === 'flat' ? 'string' : 'object')
+    await shaped.stop()
+  })
+
+  it('and the next one is answered as ever', async () => {
+    expect((await server.get(QUESTION, key)).status).toBe(200)
+  })
+})
+
+describe('a body', () => {
+  const head = (method: string): string =>
+    `${method} ${QUESTION} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`
+
+  it.each([
+    ['of a length', 'Content-Length: 5\r\n\r\nhello'],
+    ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
+  ])('%s is refused, and not taken for the next request', async (_, rest) => {
+    for (const [method, status] of [
+      ['GET', 400],
+      ['POST', 405],
+      ['DELETE', 405],
+    ] as const) {
+      const { text } = await sendBytes(server.port, `${head(method)}${rest}${head('GET')}\r\n`)
+      const answer = answerIn(text)
+      expect(answer.status).toBe(status)
+      if (method === 'GET') expect(answer.body).toMatchObject({ error: 'invalid_parameter', param: 'body' })
+    }
+    expect(answerIn((await sendBytes(server.port, `GET /v1/events HTTP/1.1\r\nHost: x\r\n${rest}`)).text).status).toBe(
+      401,
+    )
+  })
+
+  it('of no length is none', async () => {
+    const headers = [...authorization(key), 'Content-Length', '0', 'Content-Type', 'application/json']
+    expect((await ask(server.url + QUESTION, { headers })).status).toBe(200)
+  })
+})
+
+describe('slow callers', () => {
+  it('are told after a while, and hung up on: head by drips', async () => {
+    const more = Array.from({ length: 50 }, (_, i) => `X-${i}: y\r\n`)
+    const asked = Array.from({ length: 20 }, () =>
+      sendBytes(server.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n', { more, pause: 40 }),
+    )
+    for (const { text } of await Promise.all(asked)) expect(answerIn(text).status).toBe(408)
+  })
+
+  it('are told after a while, and hung up on: a body by drips', async () => {
+    const head = 'POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n'
+    const { text } = await sendBytes(server.port, head, { more: Array.from({ length: 50 }, () => 'x'), pause: 40 })
+    expect(answerIn(text).status).toBe(401)
+  })
+
+  it('are hung up on when they say nothing', async () => {
+    const { text } = await sendBytes(server.port, '')
+    if (text !== '') expect(answerIn(text).status).toBe(408)
+  })
+
+  it('are hung up on between two requests', async () => {
+    const { text } = await sendBytes(server.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(text).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  it('are hung up on when they do not take their answers', async () => {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.pause()
+    const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
+    const question = `GET ${QUESTION}&limit=100 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${await server.key('pro')}\r\n\r\n`
+    await pushed(socket, question, 3_000)
+    socket.resume()
+    await closed
+  })
+})
+
+/** Writes a text again and again as long as there is room, and leaves it at that when there is none any more. */
+async function pushed(socket: Socket, text: string, times: number): Promise<void> {
+  for (let i = 0; i < times && !socket.destroyed; i++) {
+    if (socket.write(text)) continue
+    const drained = new Promise<boolean>(resolve => {
+      socket.once('drain', () => resolve(true))
+      socket.once('close', () => resolve(false))
+      setTimeout(() => resolve(false), 2 * LIMITS.connectionTimeout)
+    })
+    if (!(await drained)) return
+  }
+}
+
+it('answers requests that were sent at once in their order', async () => {
+  const one = (limit: number): string =>
+    `GET ${QUESTION}&limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${limit === 9 ? 'Connection: close\r\n' : ''}\r\n`
+  const { text } = await sendBytes(server.port, [1, 0, 2, 3, 4, 5, 6, 7, 8, 9].map(one).join(''))
+  const bodies = text.split(/HTTP\/1\.1 \d+ [\w ]+\r\n(?:[^\r\n]+\r\n)+\r\n/).slice(1)
+  expect(bodies.map(body => (JSON.parse(body).events as unknown[] | undefined)?.length)).toEqual([
+    1,
+    undefined,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+  ])
+})
+
+it('turns away more connections than it may have', async () => {
+  const small = await serve(ground, { limits: { connections: 2 } })
+  const held = [connect(small.port, '127.0.0.1'), connect(small.port, '127.0.0.1')]
+  await Promise.all(held.map(socket => new Promise(resolve => socket.once('connect', resolve))))
+  const { text } = await sendBytes(small.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  expect(text).toBe('')
+  for (const socket of held) socket.destroy()
+  await small.stop()
+})
+
+it('answers HTTP/1.0 without a Host', async () => {
+  const { text } = await sendBytes(server.port, 'GET /healthz HTTP/1.0\r\n\r\n')
+  expect(text).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+const OPENSSL = hasOpenssl()
+if (!OPENSSL) process.stderr.write('skipped: TLS, as there is no openssl to make a certificate\n')
+
+describe.skipIf(!OPENSSL)('over TLS', () => {
+  let folder: string
+  let secure: Served
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'bands-tls-'))
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
+    execFileSync('openssl', [...words.split(' '), '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
+    secure = await serve(ground, { limits: LIMITS, tls: { cert: readFileSync(certFile), key: readFileSync(keyFile) } })
+  })
+  afterAll(async () => {
+    await secure.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('answers', async () => {
+    const key = await secure.key('pro')
+    const status = await new Promise(resolve => {
+      const headers = { Authorization: `Bearer ${key}` }
+      request(secure.url + QUESTION, { headers, rejectUnauthorized: false, agent: false }, answer => {
+        answer.resume()
+        resolve(answer.statusCode)
+      }).end()
+    })
+    expect(secure.url).toMatch(/^https:/)
+    expect(status).toBe(200)
+  })
+
+  it('takes no older protocol than 1.2', async () => {
+    const refused = await new Promise<boolean>(resolve => {
+      const options = {
+        port: secure.port,
+        maxVersion: 'TLSv1.1',
+        minVersion: 'TLSv1',
+        rejectUnauthorized: false,
+      } as const
+      const socket = connectTls(options, () => resolve(false))
+      socket.on('error', () => resolve(true))
+    })
+    expect(refused).toBe(true)
+  })
+
+  it('hangs up on who speaks plain HTTP, and on who does not shake hands', async () => {
+    expect((await sendBytes(secure.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')).text).not.toMatch(/200 OK/)
+    await sendBytes(secure.port, '')
+    expect((await sendBytes(secure.port, '\x16\x03\x01\x02\x00\x01')).text).not.toContain('HTTP')
+  })
+})
+
+function hasOpenssl(): boolean {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Bands } from '../../src/bands.js'
+import { InvalidParameter, NotFound } from '../../src/errors.js'
+import type { EventsParams } from '../../src/model/query.js'
+import { parseOversold } from '../../src/query/oversold.js'
+import { EVENTS, OVERSOLD } from '../../src/query/parameters.js'
+import { parseEvents } from '../../src/query/parse.js'
+import { parametersOf } from '../../src/query/url.js'
+import { errorBody } from '../../src/wire/error-body.js'
+import { EVENTS_PATH, OVERSOLD_PATH } from '../../src/wire/headers.js'
+import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+
+/** As they stand in a URL. */
+const ODD: Readonly<Record<string, string>> = {
+  empty: '',
+  blank: '%20',
+  NUL: 'SIM%000001',
+  'line breaks': '%0D%0A',
+  '10 kB': 'x'.repeat(10_240),
+  emoji: '%F0%9F%98%80',
+  'raw letters': '%C3%A4',
+  'no UTF-8': '%FF%FE',
+  'half a percent sign': '%E',
+  'a surrogate': '%ED%A0%80',
+  hexadecimal: '0x10',
+  exponential: '1e1',
+  'with a plus': '%2B5',
+  'minus zero': '-0',
+  negative: '-1',
+  zero: '0',
+  fractional: '5.0',
+  'with zeros before': '005',
+  'of other digits': '%D9%A3',
+  'not a number': 'NaN',
+  infinite: 'Infinity',
+  'of the language': 'undefined',
+  'of its insides': '__proto__',
+  SQL: "'%20OR%201=1;--",
+  'a path': '../../etc/passwd',
+  markup: '%3Cscript%3E',
+  'a list': 'a,b',
+  'no date': '2023-02-29',
+}
+
+const ENDPOINTS = {
+  [EVENTS_PATH]: {
+    table: EVENTS,
+    valid: {
+      ticker: 'SIM0001',
+      field: 'rsi_zone',
+      context_ticker: 'SIM0002',
+      context_field: 'rsi_zone',
+      context_band: 'oversold',
+    },
+    ask: (search: string) => library().events(parseEvents(parametersOf(search) as unknown as EventsParams)),
+  },
+  [OVERSOLD_PATH]: {
+    table: OVERSOLD,
+    valid: {},
+    ask: (search: string) => library().oversold(parseOversold(parametersOf(search))),
+  },
+}
+
+let ground: Ground
+let server: Served
+let key: string
+beforeAll(async () => {
+  ground = await simulatedGround()
+  server = await serve(ground)
+  key = await server.key('pro')
+})
+afterAll(async () => {
+  await server.stop()
+  ground.remove()
+})
+
+describe.each(Object.entries(ENDPOINTS))('%s', (path, { table, valid, ask }) => {
+  const others = (name: string): string[] =>
+    Object.entries(valid)
+      .filter(([other]) => other !== name)
+      .map(([other, value]) => `${other}=${value}`)
+
+  describe.each(Object.keys(table))('%s', name => {
+    it.each(Object.entries(ODD))('%s is refused in the words of the library, or is allowed by it', async (_, value) => {
+      await expectSame([...others(name), `${name}=${value}`].join('&'))
+    })
+
+    it('is missing', () => expectSame(others(name).join('&')))
+
+    it('is given twice', async () => {
+      const refused = await expectSame([...others(name), `${name}=a`, `${name}=a`].join('&'))
+      expect(refused).toMatchObject({ param: name })
+    })
+
+    it('has no equals sign', () => expectSame([...others(name), name].join('&')))
+
+    it('is spelled otherwise', async () => {
+      for (const other of [name.toUpperCase(), `${name}%20`, `${name}[]`, `${name}%00`, `%EF%BB%BF${name}`])
+        expect(await expectSame([...others(name), `${other}=a`].join('&'))).not.toBeNull()
+    })
+  })
+
+  it('refuses parameters that there are not', async () => {
+    for (const name of ['constructor', '__proto__', 'limits', 'a'.repeat(10_000), '%FF', '%00', '=', '%F0%9F%98%80'])
+      expect(await expectSame([...others(''), `${name}=1`].join('&'))).not.toBeNull()
+  })
+
+  it('takes empty parts for nothing', () => expectSame(`&&${others('').join('&&')}&`))
+
+  /** The refusal's payload, null when the question is fine; no credit is taken for the former. */
+  async function expectSame(search: string): Promise<Record<string, unknown> | null> {
+    const expected = await refusalOf(async () => ask(search))
+    const answer = await server.get(`${path}?${search}`, key)
+    if (expected === null) {
+      expect([200, 404], search.slice(0, 200)).toContain(answer.status)
+      return null
+    }
+    expect(answer.status, search.slice(0, 200)).toBe(400)
+    expect(answer.json()).toEqual(JSON.parse(JSON.stringify(errorBody(expected, 'flat'))))
+    return answer.json()
+  }
+})
+
+/** The library, asked by the tier of the key. */
+function library(): Bands {
+  return server.service.bands('pro')
+}
+
+async function refusalOf(ask: () => Promise<unknown>): Promise<InvalidParameter | null> {
+  try {
+    await ask()
+  } catch (error) {
+    if (error instanceof InvalidParameter) return error
+    if (!(error instanceof NotFound)) throw error
+  }
+  return null
+}

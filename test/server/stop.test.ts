@@ -1,0 +1,98 @@
+import { Agent } from 'node:http'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Charge } from '../../src/accounts/accounts.js'
+import { openAccounts } from '../../src/open.js'
+import type { Service } from '../../src/server/service.js'
+import { ask, authorization, type Ground, sendBytes, serve, simulatedGround } from '../support/serve.js'
+
+const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
+
+let ground: Ground
+beforeAll(async () => {
+  ground = await simulatedGround({ count: 1 })
+})
+afterAll(() => ground.remove())
+
+/** A gate before the accounts are charged, shut at first; `waiting` settles when someone stands before it. */
+function gate() {
+  let open = (): void => {}
+  let arrived = (): void => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  const waiting = new Promise<void>(resolve => {
+    arrived = resolve
+  })
+  const around = (service: Service): Service => {
+    const charge = async (charges: readonly Charge[]) => {
+      arrived()
+      await opened
+      return service.accounts.charge(charges)
+    }
+    const accounts = Object.assign(Object.create(service.accounts) as typeof service.accounts, {
+      charge,
+      key: service.accounts.key.bind(service.accounts),
+      used: service.accounts.used.bind(service.accounts),
+      version: service.accounts.version.bind(service.accounts),
+      create: service.accounts.create.bind(service.accounts),
+      addKey: service.accounts.addKey.bind(service.accounts),
+    })
+    return { ...service, accounts }
+  }
+  return { open: () => open(), waiting, around }
+}
+
+it('answers what runs, refuses what comes, and has everything written down', async () => {
+  const { open, waiting, around } = gate()
+  const server = await serve(ground, { around })
+  const { id, key } = await server.account('stopping', 'pro')
+  const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+  expect((await ask(`${server.url}/readyz`, { agent: kept })).status).toBe(200)
+  const running = ask(server.url + QUESTION, { headers: authorization(key) })
+  await waiting
+  const stopped = server.stop()
+
+  const refused = await ask(server.url + QUESTION, { headers: authorization(key), agent: kept })
+  expect([refused.status, refused.json().error, refused.headers.connection]).toEqual([503, 'data_unavailable', 'close'])
+  expect((await ask(`${server.url}/readyz`)).status).toBe(503)
+  expect((await ask(`${server.url}/healthz`)).status).toBe(200)
+
+  open()
+  const answer = await running
+  expect([answer.status, answer.headers.connection, answer.headers['x-requests-used']]).toEqual([200, 'close', '1'])
+  await stopped
+  await expect(ask(`${server.url}/healthz`)).rejects.toThrow('ECONNREFUSED')
+  const accounts = await openAccounts({ db: ground.db })
+  expect(await accounts.reconcile(id)).toMatchObject({ rows: 1, credits: 1, discrepancies: [] })
+  await accounts.close()
+  kept.destroy()
+})
+
+it('waits no longer than the grace for what does not end, and still writes down what was to be charged', async () => {
+  const { open, waiting, around } = gate()
+  const server = await serve(ground, { around, limits: { grace: 50 } })
+  const { id, key } = await server.account('lingering', 'pro')
+  const running = ask(server.url + QUESTION, { headers: authorization(key) })
+  const failed = expect(running).rejects.toThrow('socket hang up')
+  await waiting
+  const stopped = server.stop()
+  await failed
+  open()
+  await stopped
+  const accounts = await openAccounts({ db: ground.db })
+  expect(await accounts.reconcile(id)).toMatchObject({ rows: 1, discrepancies: [] })
+  await accounts.close()
+})
+
+it('is not held up by connections that ask nothing, or only begin to', async () => {
+  const server = await serve(ground)
+  const idle = connect(server.port, '127.0.0.1')
+  idle.on('error', () => {})
+  const closed = new Promise(resolve => idle.once('close', resolve))
+  const begun = sendBytes(server.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n')
+  const between = sendBytes(server.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+  await ask(`${server.url}/healthz`)
+  await server.stop()
+  await Promise.all([closed, begun, between])
+})

@@ -1,0 +1,320 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, it } from 'vitest'
+import type { Accounts } from '../../src/accounts/accounts.js'
+import { authenticate } from '../../src/accounts/authenticate.js'
+import { makeKey } from '../../src/accounts/key.js'
+import { DAY_MS } from '../../src/accounts/periods.js'
+import { Busy, NotFound, StorageError } from '../../src/errors.js'
+import { accountsPath, openAccounts } from '../../src/open.js'
+import { ACCOUNTS } from '../../src/store/accounts/schema.js'
+import { openSqliteAccounts } from '../../src/store/accounts/sqlite.js'
+import { openForWriting } from '../../src/store/connection.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../contracts/accounts.js'
+import { temporaryFolder } from '../support/folder.js'
+import { bundled, type Started, started } from '../support/processes.js'
+
+accountsContract('sqlite', async () => {
+  const path = join(temporaryFolder(), 'bands.accounts.db')
+  return { accounts: openSqliteAccounts(path), again: async () => openSqliteAccounts(path) }
+})
+
+describe('the file of the accounts', () => {
+  it('lies beside the data, whatever that is called, and where it would be while the sample answers', () => {
+    expect(accountsPath({ db: '/data/bands.db' })).toBe('/data/bands.accounts.db')
+    expect(accountsPath({ db: '/data/my.sqlite' })).toBe('/data/my.sqlite.accounts.db')
+    expect(accountsPath({ env: { BANDS_DB: '/data/x.db' } })).toBe('/data/x.accounts.db')
+    expect(accountsPath({ env: { HOME: '/home/u' } })).toBe('/home/u/.local/share/bands/bands.accounts.db')
+  })
+
+  it('is made only when it is to be', async () => {
+    const db = join(temporaryFolder(), 'bands.db')
+    const missing = openAccounts({ db, env: {} })
+    await expect(missing).rejects.toThrow(NotFound)
+    await expect(missing).rejects.toThrow(`there are no accounts at ${accountsPath({ db })}; bands accounts create`)
+    expect(readdirSync(dirname(db))).toEqual([])
+    await (await openAccounts({ db, env: {}, make: true })).close()
+    expect(readdirSync(dirname(db))).toEqual(['bands.accounts.db'])
+    await (await openAccounts({ db, env: {} })).close()
+  })
+
+  it('can be read by its owner alone, with what SQLite puts beside it, as can its folder when that is made', async () => {
+    const path = join(temporaryFolder(), 'new', 'bands.accounts.db')
+    const before = process.umask(0)
+    const accounts = openSqliteAccounts(path)
+    process.umask(before)
+    await accounts.create('alice', 'free', iso(NOON))
+    const mode = (file: string) => (statSync(file).mode & 0o777).toString(8)
+    expect(mode(dirname(path))).toBe('700')
+    for (const file of readdirSync(dirname(path))) expect(mode(join(dirname(path), file)), file).toBe('600')
+    expect(readdirSync(dirname(path)).length).toBeGreaterThan(1)
+    await accounts.close()
+  })
+
+  it('has WAL on, syncs every commit, and keeps strict tables', async () => {
+    const path = join(temporaryFolder(), 'bands.accounts.db')
+    const db = openForWriting(path, ACCOUNTS)
+    expect(db.pragma('journal_mode', { simple: true })).toBe('wal')
+    expect(db.pragma('synchronous', { simple: true })).toBe(2)
+    const tables = db.pragma('table_list') as { name: string; strict: number }[]
+    const own = tables.filter(table => !table.name.startsWith('sqlite_'))
+    expect(own.map(table => table.name).sort()).toEqual(['accounts', 'counters', 'keys', 'ledger', 'named'])
+    for (const { name, strict } of own) expect(strict, name).toBe(1)
+    db.close()
+  })
+
+  it('is made of an empty file, with WAL too', async () => {
+    const path = join(temporaryFolder(), 'bands.accounts.db')
+    writeFileSync(path, '')
+    const accounts = openSqliteAccounts(path)
+    expect(await accounts.accounts()).toEqual([])
+    await accounts.close()
+    const db = new Database(path, { readonly: true })
+    expect(db.pragma('journal_mode', { simple: true })).toBe('wal')
+    db.close()
+  })
+
+  it('is refused when it is another program’s, of a newer version, damaged, no database, or a folder', async () => {
+    const folder = temporaryFolder()
+    const file = (name: string, sql: string): string => {
+      const db = new Database(join(folder, name))
+      db.exec(sql)
+      db.close()
+      return join(folder, name)
+    }
+    const text = join(folder, 'notes.db')
+    writeFileSync(text, 'not a database, but long enough to have a header')
+    const bad = join(folder, 'bad.db')
+    writeFileSync(bad, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192, 7)]))
+    mkdirSync(join(folder, 'folder.db'))
+    for (const [path, message] of [
+      [file('other.db', 'CREATE TABLE places (name TEXT)'), 'is a database of another program'],
+      [file('newer.db', 'CREATE TABLE ledger (a TEXT); PRAGMA user_version = 999'), 'was made by a newer bands'],
+      [text, 'is not a SQLite database'],
+      [bad, 'put a copy from before in its place'],
+      [join(folder, 'folder.db'), 'cannot read'],
+    ] as const) {
+      const image = statSync(path).isFile() ? readFileSync(path) : null
+      expect(() => openSqliteAccounts(path), path).toThrow(StorageError)
+      expect(() => openSqliteAccounts(path), path).toThrow(message)
+      if (image !== null) expect(readFileSync(path).equals(image)).toBe(true)
+    }
+  })
+
+  it('is made once, however many processes begin with it at the same time', async () => {
+    const program = await bundled('test/accounts/creating-process.ts', temporaryFolder())
+    for (let round = 0; round < 3; round++) {
+      const db = join(temporaryFolder(), 'new', 'bands.db')
+      const names = ['a', 'b', 'c', 'd', 'e', 'f']
+      const ended = await Promise.all(names.map(name => started(program, [db, name]).ended))
+      expect(ended).toEqual(names.map(() => 0))
+      const accounts = await openAccounts({ db, env: {} })
+      expect((await accounts.accounts()).map(({ name }) => name)).toEqual(names)
+      await accounts.close()
+      expect(readdirSync(dirname(db))).toEqual(['bands.accounts.db'])
+    }
+  })
+
+  it('is not touched by what another process of the same number has half made', () => {
+    const path = join(temporaryFolder(), 'bands.accounts.db')
+    const theirs = `${path}.${process.pid}.new`
+    writeFileSync(theirs, 'half made')
+    void openSqliteAccounts(path).close()
+    expect(readFileSync(theirs, 'utf8')).toBe('half made')
+  })
+
+  it('is not taken for data, nor data for it', async () => {
+    const folder = temporaryFolder()
+    const [accounts, data] = [join(folder, 'a.db'), join(folder, 'd.db')]
+    await openSqliteAccounts(accounts).close()
+    await openSqlite(data, { readonly: false }).close()
+    expect(() => openSqlite(accounts, { readonly: true })).toThrow(StorageError)
+    expect(() => openSqlite(accounts, { readonly: false })).toThrow(StorageError)
+    expect(() => openSqliteAccounts(data)).toThrow(StorageError)
+  })
+
+  it('holds nothing of a key but its identity and its hash', async () => {
+    const { path, accounts, id } = await withAlice()
+    const keys = Array.from({ length: 20 }, makeKey)
+    for (const { identity, hash } of keys) await accounts.addKey(id, keyOf(identity, { hash }))
+    const next = makeKey()
+    await accounts.roll(keys[0]!.identity, keyOf(next.identity, { hash: next.hash }), iso(NOON))
+    for (const { key } of [...keys, next]) await authenticate(accounts, key, NOON)
+    await accounts.charge([chargeOf(await accounts.account('alice'), { key: next.identity })])
+    const bytes = readdirSync(dirname(path)).map(name => readFileSync(join(dirname(path), name)))
+    expect(bytes.length).toBeGreaterThan(1)
+    for (const { key, identity } of [...keys, next]) {
+      expect(bytes.some(file => file.includes(identity))).toBe(true)
+      for (const secret of [key, key.slice(14, 46), key.slice(14, 26), key.slice(34, 46), key.slice(-6)])
+        expect(bytes.some(file => file.includes(secret))).toBe(false)
+    }
+    await accounts.close()
+  })
+})
+
+describe('the ledger', () => {
+  it.each([
+    [
+      'a counter that was raised',
+      "UPDATE counters SET credits = credits + 5 WHERE period = 'day'",
+      [{ period: 'day', of: 'credits', counter: 8, ledger: 3 }],
+    ],
+    [
+      'requests that were not counted',
+      "UPDATE counters SET requests = 1 WHERE period = 'hour'",
+      [{ period: 'hour', of: 'requests', counter: 1, ledger: 2 }],
+    ],
+    [
+      'a counter that is gone',
+      "DELETE FROM counters WHERE period = 'hour'",
+      [
+        { period: 'hour', of: 'credits', counter: 0, ledger: 3 },
+        { period: 'hour', of: 'requests', counter: 0, ledger: 2 },
+      ],
+    ],
+    [
+      'a row that is gone',
+      'DELETE FROM ledger WHERE credits = 2',
+      [
+        { period: 'day', of: 'credits', counter: 3, ledger: 1 },
+        { period: 'day', of: 'requests', counter: 2, ledger: 1 },
+        { period: 'hour', of: 'credits', counter: 3, ledger: 1 },
+        { period: 'hour', of: 'requests', counter: 2, ledger: 1 },
+      ],
+    ],
+  ])('shows %s', async (_, sql, found) => {
+    const { path, accounts, id } = await withAlice()
+    const alice = await accounts.account('alice')
+    const bob = await accounts.create('bob', 'free', iso(NOON))
+    await accounts.charge([chargeOf(alice), chargeOf(alice, { credits: 2 })])
+    const { discrepancies } = await accounts.reconcile()
+    expect(discrepancies).toEqual([])
+    planted(path, sql)
+    const start = { day: '2026-03-24T00:00:00.000Z', hour: '2026-03-24T12:00:00.000Z' }
+    const named = found.map(one => ({ account: 'alice', start: start[one.period as 'day' | 'hour'], ...one }))
+    expect((await accounts.reconcile()).discrepancies).toEqual(named)
+    expect((await accounts.reconcile(id)).discrepancies).toEqual(named)
+    expect((await accounts.reconcile(bob.id)).discrepancies).toEqual([])
+    await accounts.close()
+  })
+
+  it('forgets the names of requests after 48 hours, more of them than come in', async () => {
+    const { path, accounts } = await withAlice()
+    const alice = await accounts.account('alice')
+    const names = () => {
+      const db = new Database(path, { readonly: true })
+      const count = db.prepare('SELECT count(*) FROM named').pluck().get()
+      db.close()
+      return count
+    }
+    const limits = { day: 10_000, hour: 10_000 }
+    const batch = (at: number) =>
+      Array.from({ length: 100 }, (_, i) => chargeOf(alice, { idempotency: sha256(`${at} ${i}`), limits, at }))
+    await accounts.charge(batch(NOON))
+    await accounts.charge(batch(NOON + DAY_MS))
+    expect(names()).toBe(200)
+    await accounts.charge(batch(NOON + 3 * DAY_MS))
+    expect(names()).toBe(100)
+    await accounts.close()
+  })
+})
+
+describe('beside another process that writes', () => {
+  it('lets other work go on while a charge waits, and charges once it can', async () => {
+    const { path, accounts } = await withAlice()
+    const alice = await accounts.account('alice')
+    const other = new Database(path)
+    other.exec('BEGIN IMMEDIATE')
+    const charging = accounts.charge([chargeOf(alice)])
+    // What only reads does not wait at all.
+    expect(await accounts.used(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
+    for (let i = 0; i < 20; i++) await new Promise(resolve => setTimeout(resolve, 1))
+    other.exec('COMMIT')
+    other.close()
+    expect(await charging).toEqual([{ outcome: 'charged', used: { day: 1, hour: 1 } }])
+    await accounts.close()
+  })
+
+  it('gives up after a while, with nothing written', async () => {
+    const { path, accounts } = await withAlice()
+    const alice = await accounts.account('alice')
+    const other = new Database(path)
+    other.exec('BEGIN IMMEDIATE')
+    await expect(accounts.charge([chargeOf(alice)])).rejects.toThrow(Busy)
+    other.exec('COMMIT')
+    other.close()
+    expect((await accounts.reconcile()).rows).toBe(0)
+    await accounts.close()
+  })
+
+  it('spends a limit to exactly the limit, whichever process is faster', async () => {
+    const { path, accounts, program } = await withProgram()
+    const processes = ['a', 'b', 'c'].map(name => started(program, [dataOf(path), name, '1000', String(NOON)]))
+    expect(await Promise.all(processes.map(({ ended }) => ended))).toEqual([0, 0, 0])
+    const acknowledged = processes.flatMap(({ lines }) => lines())
+    expect(new Set(acknowledged).size).toBe(1_000)
+    expect(acknowledged).toHaveLength(1_000)
+    expect(await accounts.reconcile()).toEqual({ rows: 1_000, requests: 1_000, credits: 1_000, discrepancies: [] })
+    await accounts.close()
+  })
+
+  it('keeps every charge that was acknowledged, and no half of one, when processes are killed', async () => {
+    const { path, accounts, program } = await withProgram()
+    const { id } = await accounts.account('alice')
+    const acknowledged: string[] = []
+    for (let round = 0; round < 8; round++) {
+      const processes = ['a', 'b'].map(name =>
+        started(program, [dataOf(path), `${name}${round}`, '9999999', `${NOON}`]),
+      )
+      await Promise.all(processes.map(one => untilLines(one, 20 + 30 * round)))
+      for (const { child } of processes) child.kill('SIGKILL')
+      await Promise.all(processes.map(({ ended }) => ended))
+      acknowledged.push(...processes.flatMap(({ lines }) => lines()))
+      const { rows, requests, credits, discrepancies } = await accounts.reconcile()
+      expect(discrepancies).toEqual([])
+      expect(requests).toBe(rows)
+      expect(await accounts.used(id, NOON)).toEqual({ day: credits, hour: credits })
+    }
+    // Clients that did not hear back ask again under the same name, with another number: what was written is free.
+    const alice = await accounts.account('alice')
+    const again = acknowledged.slice(-40).map(name => chargeOf(alice, { idempotency: sha256(name) }))
+    expect(new Set((await accounts.charge(again)).map(({ outcome }) => outcome))).toEqual(new Set(['repeated']))
+    const db = new Database(path, { readonly: true })
+    const written = new Set(db.prepare('SELECT request FROM ledger').pluck().all())
+    expect(acknowledged.filter(request => !written.has(request))).toEqual([])
+    expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
+    db.close()
+    await accounts.close()
+  })
+})
+
+async function withAlice(): Promise<{ path: string; accounts: Accounts; id: number }> {
+  const path = join(temporaryFolder(), 'bands.accounts.db')
+  const accounts = openSqliteAccounts(path)
+  const { id } = await accounts.create('alice', 'free', iso(NOON))
+  return { path, accounts, id }
+}
+
+async function withProgram(): Promise<{ path: string; accounts: Accounts; program: string }> {
+  const made = await withAlice()
+  return { ...made, program: await bundled('test/accounts/charging-process.ts', temporaryFolder()) }
+}
+
+/** The data that accounts lie beside; it need not be there. */
+function dataOf(path: string): string {
+  const data = path.replace('.accounts.db', '.db')
+  expect(existsSync(data)).toBe(false)
+  return data
+}
+
+async function untilLines({ lines, child }: Started, count: number): Promise<void> {
+  while (lines().length < count && child.exitCode === null) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+function planted(path: string, sql: string): void {
+  const db = new Database(path)
+  db.exec(sql)
+  db.close()
+}

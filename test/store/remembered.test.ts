@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
+import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
+import { Remembered } from '../../src/store/remembered.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import type { Store } from '../../src/store/store.js'
+import { simulatedRecord } from '../contracts/store.js'
+import { temporaryFolder } from '../support/folder.js'
+
+/** A store on disk with tickers SIM0001 and on, who writes to it, and who reads it. */
+async function opened(tickers = 2): Promise<{ writer: Store; reader: Store }> {
+  const path = join(temporaryFolder(), 'bands.db')
+  const writer = openSqlite(path, { readonly: false })
+  await writer.write(
+    { records: Array.from({ length: tickers }, (_, i) => simulatedRecord(i + 1)) },
+    DEFINITIONS_VERSION,
+  )
+  const reader = openSqlite(path, { readonly: true })
+  onTestFinished(async () => {
+    await reader.close()
+    await writer.close()
+  })
+  return { writer, reader }
+}
+
+it('tells what the store tells, the first time and again', async () => {
+  const { reader } = await opened()
+  const remembered = new Remembered(reader)
+  for (let time = 0; time < 2; time++) {
+    for (const ticker of ['SIM0001', 'SIM0002', 'NOSUCH'])
+      for (const timeframe of TIMEFRAME_NAMES)
+        for (const field of ['rsi_zone', 'macd_state', 'valuation_zone'])
+          expect(await remembered.recorded(ticker, timeframe, field)).toEqual(
+            await reader.recorded(ticker, timeframe, field),
+          )
+    expect(await remembered.newestDay()).toBe(await reader.newestDay())
+    expect(await remembered.definitions()).toBe(await reader.definitions())
+  }
+})
+
+it('decodes once what is asked for again, and what the fields of a series share once', async () => {
+  const remembered = new Remembered((await opened()).reader)
+  const [first, again] = [await ask(remembered, 'SIM0001'), await ask(remembered, 'SIM0001')]
+  expect(again.field).toBe(first.field)
+  await ask(remembered, 'SIM0001', 'macd_state')
+  const other = await ask(remembered, 'SIM0001', 'macd_state')
+  expect(other.outcomes).toBe(first.outcomes)
+  expect(other.field).not.toBe(first.field)
+})
+
+it('tells what is new as soon as another connection has written', async () => {
+  const { writer, reader } = await opened()
+  const remembered = new Remembered(reader)
+  const before = await ask(remembered, 'SIM0001')
+  const version = await remembered.version()
+  expect(await remembered.version()).toBe(version)
+  const third = simulatedRecord(3)
+  const later = { ...third, entry: { ...third.entry, last: third.entry.last + 7 } }
+  await writer.write({ records: [later], unsettled: ['t:SIM0003'] }, DEFINITIONS_VERSION)
+  expect(await remembered.version()).not.toBe(version)
+  expect(await remembered.newestDay()).toBe(later.entry.last)
+  const after = await ask(remembered, 'SIM0001')
+  expect(after.field).not.toBe(before.field)
+  expect(after.unsettled).toEqual(['t:SIM0003'])
+  await writer.remove('SIM0001')
+  expect(await remembered.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
+})
+
+it('keeps the series that were asked for last, up to its bytes', async () => {
+  const { reader } = await opened(3)
+  const one = await ask(new Remembered(reader), 'SIM0001')
+  const bytes = one.calendar.days.byteLength * 2 + one.outcomes.returns.length * one.calendar.days.length * 12
+  const remembered = new Remembered(reader, 2.5 * bytes)
+  const field = async (ticker: string) => (await ask(remembered, ticker)).field
+  const [first, second] = [await field('SIM0001'), await field('SIM0002')]
+  expect(await field('SIM0001')).toBe(first)
+  await field('SIM0003')
+  expect(await field('SIM0001')).toBe(first)
+  expect(await field('SIM0002')).not.toBe(second)
+})
+
+async function ask(store: Store, ticker: string, field = 'rsi_zone') {
+  return (await store.recorded(ticker, 'daily', field))!
+}

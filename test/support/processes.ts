@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Bundles a TypeScript program of the tests into a file that node runs, so that real processes run today's sources. */
+export async function bundled(program: string, folder: string): Promise<string> {
+  const outfile = join(folder, 'program.cjs')
+  await build({
+    entryPoints: [join(ROOT, program)],
+    outfile,
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    // Of a package with two forms, the one that can be bundled.
+    mainFields: ['module', 'main'],
+    target: 'node20',
+    external: ['better-sqlite3'],
+    define: { 'import.meta.url': 'bandsFileUrl' },
+    banner: { js: "const bandsFileUrl=require('node:url').pathToFileURL(__filename).href;" },
+    logLevel: 'error',
+  })
+  return outfile
+}
+
+export interface Started {
+  child: ChildProcess
+  /** Lines of its output that are whole. */
+  lines(): string[]
+  /** Settles with its exit code, null when it was killed. */
+  ended: Promise<number | null>
+}
+
+/** Starts such a file; packages are found where the project has them. */
+export function started(file: string, words: readonly string[]): Started {
+  const child = spawn(process.execPath, [file, ...words], {
+    env: { ...process.env, NODE_PATH: join(ROOT, 'node_modules') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  return {
+    child,
+    lines: () =>
+      text
+        .slice(0, text.lastIndexOf('\n') + 1)
+        .split('\n')
+        .filter(Boolean),
+    ended: new Promise(resolve => child.on('close', code => resolve(code))),
+  }
+}

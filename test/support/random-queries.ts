@@ -1,0 +1,63 @@
+import { FIELD_NAMES, fieldNamed } from '../../src/fields/index.js'
+import type { Day } from '../../src/model/day.js'
+import {
+  ASSET_CLASSES,
+  MARKET_CAP_TIERS,
+  OVERSOLD_ORDERS,
+  type OversoldQuery,
+  SEVERITIES,
+} from '../../src/model/oversold.js'
+import type { EventsQuery } from '../../src/model/query.js'
+import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
+import type { Random } from '../../src/random.js'
+import { chance, pick } from './random-facts.js'
+
+/** What the draws are made from: dates around those of the data, and tickers some of which are not there. */
+export interface Ground {
+  tickers: readonly string[]
+  sectors: readonly string[]
+  first: Day
+  last: Day
+}
+
+/** A well-formed search of any kind; some ask above a tier, some for a ticker that is not there. */
+export function randomEventsQuery(random: Random, ground: Ground): EventsQuery {
+  const field = pick(random, FIELD_NAMES)
+  const query: EventsQuery = {
+    ticker: tickerOf(random, ground),
+    field,
+    timeframe: pick(random, TIMEFRAME_NAMES),
+    limit: chance(random, 0.5) ? 100 : 1 + random.below(100),
+  }
+  if (chance(random, 0.4)) query.band = pick(random, fieldNamed(field)!.bands)
+  if (chance(random, 0.3)) query.before = dayOf(random, ground)
+  if (chance(random, 0.3)) query.after = dayOf(random, ground)
+  if (chance(random, 0.3)) {
+    const other = pick(random, FIELD_NAMES)
+    query.context = { ticker: tickerOf(random, ground), field: other, band: pick(random, fieldNamed(other)!.bands) }
+  }
+  return query
+}
+
+export function randomOversoldQuery(random: Random, ground: Ground): OversoldQuery {
+  const query: OversoldQuery = {
+    assetClass: chance(random, 0.5) ? 'all' : pick(random, ASSET_CLASSES),
+    minSeverity: pick(random, SEVERITIES),
+    sortBy: pick(random, OVERSOLD_ORDERS),
+    limit: 1 + random.below(100),
+    timeframe: pick(random, TIMEFRAME_NAMES),
+  }
+  if (chance(random, 0.2)) query.sector = chance(random, 0.9) ? pick(random, ground.sectors) : 'No Such Sector'
+  if (chance(random, 0.2)) query.marketCapTier = pick(random, MARKET_CAP_TIERS)
+  if (chance(random, 0.2)) query.minMarketCapTier = pick(random, MARKET_CAP_TIERS)
+  if (chance(random, 0.5)) query.date = dayOf(random, ground)
+  return query
+}
+
+function tickerOf(random: Random, { tickers }: Ground): string {
+  return chance(random, 0.95) ? pick(random, tickers) : 'NOSUCH'
+}
+
+function dayOf(random: Random, { first, last }: Ground): Day {
+  return first - 50 + random.below(last - first + 100)
+}

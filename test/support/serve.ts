@@ -1,0 +1,180 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Accounts } from '../../src/accounts/accounts.js'
+import { type MadeKey, makeKey } from '../../src/accounts/key.js'
+import { readFile } from '../../src/feeds/read.js'
+import { simulatedTickers } from '../../src/feeds/simulate.js'
+import { Importer } from '../../src/local/import.js'
+import { type Day, parseDay } from '../../src/model/day.js'
+import type { Tier } from '../../src/model/tier.js'
+import { openService } from '../../src/open/service.js'
+import type { ServerOptions } from '../../src/server/options.js'
+import { type Running, startServer } from '../../src/server/server.js'
+import type { Service } from '../../src/server/service.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import { sourced } from './simulated-store.js'
+
+/** A store of simulated tickers on disk: SIM0001 and on, with facts, to 2024-06-28. */
+export interface Ground {
+  db: string
+  remove(): void
+}
+
+export async function simulatedGround({ count = 3, bars = 600, seed = 7 } = {}): Promise<Ground> {
+  const folder = mkdtempSync(join(tmpdir(), 'bands-serve-'))
+  const db = join(folder, 'bands.db')
+  const store = openSqlite(db, { readonly: false })
+  const writer = { pid: process.pid, host: 'here', started: new Date().toISOString() }
+  const importer = await Importer.begin(store, readFile, writer)
+  const tickers = [...simulatedTickers({ count, bars, seed, end: parseDay('2024-06-28')! })]
+  await importer.put(tickers.map(sourced))
+  await importer.putFacts(
+    tickers.flatMap(({ facts }) => facts),
+    { file: 'simulate', format: 'simulated' },
+  )
+  await importer.close()
+  return { db, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+export interface ServeLent extends Partial<ServerOptions> {
+  asOf?: Day | null
+  clock?: (() => Day) | null
+  /** Puts something between the server and what it stands on. */
+  around?: (service: Service) => Service
+}
+
+/** A real server on a port of its own, over a store and accounts on disk. */
+export interface Served extends Running {
+  service: Service
+  accounts: Accounts
+  /** Everything that was logged. */
+  logged(): string
+  /** A key of a new account of this tier. */
+  key(tier: Tier): Promise<string>
+  /** Another key of an account. */
+  keyOf(account: number, name: string): Promise<string>
+  /** A key of a new account of a name. */
+  account(name: string, tier: Tier): Promise<{ id: number; key: string; identity: string }>
+  get(path: string, key?: string, headers?: Readonly<Record<string, string>>): Promise<Response>
+}
+
+export async function serve(
+  ground: Ground,
+  { asOf = null, clock = null, around, ...lent }: ServeLent = {},
+): Promise<Served> {
+  const { service: own } = await openService({ db: ground.db, asOf, clock })
+  const service = around?.(own) ?? own
+  const lines: string[] = []
+  const running = await startServer(service, {
+    host: '127.0.0.1',
+    port: 0,
+    errors: 'flat',
+    metrics: 'loopback',
+    version: '0.0.0',
+    log: { level: 'info', write: text => lines.push(text) },
+    ...lent,
+  })
+  const account: Served['account'] = async (name, tier) => {
+    const { id } = await service.accounts.create(name, tier, new Date().toISOString())
+    return { id, ...(await newKey(service.accounts, id, 'test')) }
+  }
+  return {
+    ...running,
+    service,
+    accounts: service.accounts,
+    logged: () => lines.join(''),
+    key: async tier => (await account(`account ${++made}`, tier)).key,
+    account,
+    keyOf: async (account, name) => (await newKey(service.accounts, account, name)).key,
+    get: (path, key, headers = {}) =>
+      ask(running.url + path, { headers: [...authorization(key), ...Object.entries(headers).flat()] }),
+    async stop() {
+      await running.stop()
+      await own.close()
+    },
+  }
+}
+
+let made = 0
+
+async function newKey(accounts: Accounts, account: number, name: string): Promise<MadeKey> {
+  const made = makeKey()
+  const { identity, hash } = made
+  await accounts.addKey(account, { identity, hash, name, created: new Date().toISOString(), expires: null })
+  return made
+}
+
+export function authorization(key: string | undefined): string[] {
+  return key === undefined ? [] : ['Authorization', `Bearer ${key}`]
+}
+
+export interface Response {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+  /** The body as JSON. */
+  json(): Record<string, unknown>
+}
+
+/** What comes back for some bytes, until the server hangs up. @param more sent after a pause each, until it hangs up */
+export function sendBytes(
+  port: number,
+  bytes: string | Buffer,
+  { more = [] as readonly string[], pause = 0 } = {},
+): Promise<{ text: string; milliseconds: number }> {
+  return new Promise(resolve => {
+    const start = performance.now()
+    const socket = connect(port, '127.0.0.1')
+    let text = ''
+    const rest = [...more]
+    const drip = setInterval(() => {
+      const next = rest.shift()
+      if (next !== undefined && socket.writable) socket.write(next)
+    }, pause || 1_000)
+    socket.on('data', part => {
+      text += part.toString('latin1')
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearInterval(drip)
+      resolve({ text, milliseconds: performance.now() - start })
+    })
+    socket.write(bytes)
+  })
+}
+
+/** One request, over a connection of its own without an agent. @param headers names and values in turn, sent as they are */
+export function ask(
+  url: string,
+  {
+    method = 'GET',
+    headers = [] as readonly string[],
+    body = '',
+    target = url.slice(url.indexOf('/', 8)),
+    agent = false as Agent | false,
+    host = new URL(url).host,
+  } = {},
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      method,
+      agent,
+      headers: ['Host', host, ...headers],
+      path: target,
+    })
+    sent.on('error', reject)
+    sent.on('response', answer => {
+      const parts: Buffer[] = []
+      answer.on('data', part => parts.push(part))
+      answer.on('error', reject)
+      answer.on('end', () => {
+        const text = Buffer.concat(parts).toString('utf8')
+        resolve({ status: answer.statusCode!, headers: answer.headers, text, json: () => JSON.parse(text) })
+      })
+    })
+    sent.end(body === '' ? undefined : body)
+  })
+}
