@@ -6,6 +6,8 @@ import type { Day } from '../model/day.js'
 import type { Tier } from '../model/tier.js'
 import { type DatabaseChoice, type Opened, openAccounts, openLocal } from '../open.js'
 import type { Service } from '../server/service.js'
+import { NOTHING_PULLED, type PulledStore } from '../store/pulled.js'
+import { Remembered } from '../store/remembered.js'
 import type { Store } from '../store/store.js'
 
 export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
@@ -23,18 +25,15 @@ export async function openService({
   clock = null,
   ...choice
 }: DatabaseChoice & { asOf?: Day | null; clock?: (() => Day) | null } = {}): Promise<OpenedService> {
-  const [{ local, path, sample }, { Remembered }] = await Promise.all([
-    openLocal({ ...choice, asOf }),
-    import('../store/remembered.js'),
-  ])
+  const { local, path, sample } = await openLocal({ ...choice, asOf })
   const { store } = local.cache
   const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {
     await store.close()
     throw error
   })
-  const remembered = new Remembered(store)
+  const derived = new Derived(store)
   const unmoved = [store.location, accounts.location].map(inItsPlace)
-  const bands = (tier: Tier): Local => new Local(new Cache(remembered, tier, asOf, clock))
+  const bands = (tier: Tier): Local => new Local(new Cache(derived, tier, asOf, clock))
   const service: Service = {
     bands,
     accounts,
@@ -50,6 +49,13 @@ export async function openService({
     },
   }
   return { service, path, sample }
+}
+
+/** What was derived here. What another server told of its own is that one's to tell, and to charge for. */
+class Derived extends Remembered {
+  override get pulled(): PulledStore {
+    return NOTHING_PULLED
+  }
 }
 
 /** Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory. */

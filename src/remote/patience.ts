@@ -1,7 +1,7 @@
 import { type Headers, headerText, moment } from './credits.js'
 
 /** The n-th wait (1, 2 …) is a random part of this, doubled each time (full jitter), so that callers do not come in step. */
-const FIRST_BACKOFF_MS = 250
+const FIRST_BACKOFF_MS = 500
 const LONGEST_BACKOFF_MS = 8_000
 
 /** Timers are rounded to milliseconds on both sides; a wait that was asked for is never shorter than it. */

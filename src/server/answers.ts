@@ -55,7 +55,7 @@ export class Answers {
     }
     let found = this.#underWay.get(name)
     if (found === undefined) {
-      found = this.#find(tier, name, read(), version).finally(() => {
+      found = this.#find(tier, name, read()).finally(() => {
         if (this.#underWay.get(name) === found) this.#underWay.delete(name)
       })
       this.#underWay.set(name, found)
@@ -63,15 +63,23 @@ export class Answers {
     return { answer: await found, kept: false }
   }
 
-  async #find(tier: Tier, name: string, question: Question, version: string): Promise<Answer> {
+  async #find(tier: Tier, name: string, question: Question): Promise<Answer> {
+    for (let tries = 1; ; tries++) {
+      const version = await this.#service.version()
+      const answer = await this.#ask(tier, question)
+      const unchanged = (await this.#service.version()) === version
+      if (unchanged && version === this.#seen) this.#keep(name, answer)
+      // What was written meanwhile may be in one part of the answer and not in another.
+      if (unchanged || tries === MOST_TRIES) return answer
+    }
+  }
+
+  async #ask(tier: Tier, question: Question): Promise<Answer> {
     const asOf = formatDay(await this.#service.today())
     const body = JSON.stringify(await question.ask(this.#service.bands(tier)))
     const etag = `"${sha256(body).toString('base64url')}"`
     const headers = headersOf(etag, asOf)
-    const answer = { body, etag, headers, credits: question.credits, question: sha256(question.normal) }
-    // What was written to the data meanwhile may be in it, or not.
-    if ((await this.#service.version()) === version && version === this.#seen) this.#keep(name, answer)
-    return answer
+    return { body, etag, headers, credits: question.credits, question: sha256(question.normal) }
   }
 
   #keep(name: string, answer: Answer): void {
@@ -93,6 +101,9 @@ export class Answers {
     this.#bytes = 0
   }
 }
+
+/** While an import writes file after file, an answer that looks at many tickers would wait for its end. */
+const MOST_TRIES = 3
 
 /** About what an entry takes besides its texts. */
 const OVERHEAD = 1_000

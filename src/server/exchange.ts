@@ -61,9 +61,13 @@ export class Exchange {
     this.#reply = reply
   }
 
-  /** The caller has hung up: no answer can reach it. */
+  /**
+   * The caller has hung up: no answer can reach it. One that waits behind the answer to an earlier request of the same
+   * connection is not told by node, so that its connection is asked as well.
+   */
   get isGone(): boolean {
-    return this.#reply.raw.destroyed
+    const { raw, request } = this.#reply
+    return raw.destroyed || request.raw.socket.destroyed
   }
 
   /** No request that this server answers has a body; one that comes all the same is not read. */

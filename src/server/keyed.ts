@@ -68,8 +68,9 @@ export class Keyed {
     try {
       return await answer(caller)
     } finally {
-      const { used, at } = exchange.credits ?? (await this.#creditsOf(caller.account))
-      exchange.creditHeaders = listed(creditHeaders(credits[caller.tier], used, at))
+      // The answer matters more than what it tells of credits.
+      const told = exchange.credits ?? (await this.#creditsOf(caller.account).catch(() => null))
+      if (told !== null) exchange.creditHeaders = listed(creditHeaders(credits[caller.tier], told.used, told.at))
     }
   }
 

@@ -53,7 +53,16 @@ export class Reception {
       this.#running++
       const exchange = new Exchange(request, reply)
       const { raw } = reply
-      raw.once('close', () => this.#ended(exchange, raw.headersSent ? raw.statusCode : HUNG_UP))
+      let isOpen = true
+      const close = (): void => {
+        if (isOpen) this.#ended(exchange, raw.headersSent ? raw.statusCode : HUNG_UP)
+        isOpen = false
+      }
+      raw.once('close', close)
+      // An answer that waits behind an earlier one of its connection does not hear of the end of that; its request does.
+      request.raw.once('close', () => {
+        if (exchange.isGone) close()
+      })
       void this.#answer(exchange, handler, always).then(answer =>
         this.#leave(() => this.#send(answer, exchange, reply)),
       )
@@ -89,7 +98,7 @@ export class Reception {
   }
 
   #send({ status, headers, body }: Outgoing, exchange: Exchange, { raw }: FastifyReply): void {
-    if (raw.destroyed) return
+    if (exchange.isGone) return
     const hasBody = status !== 304
     const all = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
     if (hasBody) all.push('Content-Length', String(Buffer.byteLength(body)))

@@ -17,6 +17,16 @@ export interface PulledStore {
   setRun(run: PullRun | null): Promise<void>
 }
 
+/** Of a store that answers from bars alone. Throws when something is put into it. */
+export const NOTHING_PULLED: PulledStore = {
+  entries: async () => [],
+  series: async () => null,
+  newestDay: async () => null,
+  run: async () => null,
+  put: () => Promise.reject(new Error('nothing is pulled into this store')),
+  setRun: () => Promise.reject(new Error('nothing is pulled into this store')),
+}
+
 /** A row of `pulled` as it lies in the database. */
 export interface PulledRow extends PulledEntry {
   known: string

@@ -47,15 +47,19 @@ export class Remembered implements Store {
   }
 
   async definitions(): Promise<string> {
-    await this.#heed()
-    if (this.#definitions === undefined) this.#definitions = await this.#store.definitions()
-    return this.#definitions
+    const version = await this.#heed()
+    if (this.#definitions !== undefined) return this.#definitions
+    const found = await this.#store.definitions()
+    if (await this.#isStill(version)) this.#definitions = found
+    return found
   }
 
   async newestDay(): Promise<Day | null> {
-    await this.#heed()
-    if (this.#newestDay === undefined) this.#newestDay = await this.#store.newestDay()
-    return this.#newestDay
+    const version = await this.#heed()
+    if (this.#newestDay !== undefined) return this.#newestDay
+    const found = await this.#store.newestDay()
+    if (await this.#isStill(version)) this.#newestDay = found
+    return found
   }
 
   async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
@@ -70,8 +74,7 @@ export class Remembered implements Store {
       return { ...kept.shared, field: record }
     }
     const found = await this.#store.recorded(ticker, timeframe, field)
-    // What another question was told meanwhile may be newer.
-    if (found !== null && version === this.#version) this.#keep(name, field, found)
+    if (found !== null && (await this.#isStill(version))) this.#keep(name, field, found)
     return found
   }
 
@@ -142,6 +145,11 @@ export class Remembered implements Store {
       this.#definitions = undefined
     }
     return version
+  }
+
+  /** What was read while something was written may be older than what is kept, or newer: it is not kept. */
+  async #isStill(version: string): Promise<boolean> {
+    return (await this.#heed()) === version
   }
 
   /** Only once a series: its outcomes are most of it, and are the same for each of its fields. */

@@ -138,7 +138,7 @@ describe('patience', () => {
 
   it('doubles a random wait up to a limit', () => {
     const waits = Array.from({ length: 12 }, (_, i) => backoff(i + 1, () => 0.5))
-    expect(waits.slice(0, 4)).toEqual([125, 250, 500, 1000])
+    expect(waits.slice(0, 4)).toEqual([250, 500, 1000, 2000])
     expect(Math.max(...waits)).toBe(4000)
     expect(backoff(3, () => 0)).toBe(0)
   })

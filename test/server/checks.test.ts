@@ -2,8 +2,11 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../src/accounts/key.js'
 import { Busy, StorageError } from '../../src/errors.js'
+import { openLocal } from '../../src/open.js'
 import type { Service } from '../../src/server/service.js'
+import { openSqlite } from '../../src/store/sqlite.js'
 import { ERROR_SHAPES } from '../../src/wire/error-body.js'
+import { copyAll } from '../support/pulled.js'
 import { ask, authorization, type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
@@ -166,6 +169,25 @@ describe('paths and methods', () => {
     const open = await serve(ground, { metrics: 'any' })
     expect((await open.get('/metrics', undefined, forwarded)).status).toBe(200)
     await open.stop()
+  })
+
+  it('hands on nothing that another server told', async () => {
+    const own = await simulatedGround({ count: 1 })
+    const elsewhere = await simulatedGround({ count: 2, seed: 8 })
+    const { local } = await openLocal({ db: elsewhere.db })
+    const store = openSqlite(own.db, { readonly: false })
+    await copyAll(local, ['SIM0002'], store)
+    await store.close()
+    await local.close()
+    const served = await serve(own)
+    const key = await served.key('pro')
+    expect((await served.get(QUESTION, key)).status).toBe(200)
+    expect((await served.get(QUESTION.replace('SIM0001', 'SIM0002'), key)).json()).toMatchObject({
+      error: 'not_found',
+      message: expect.not.stringContaining('pull'),
+    })
+    await served.stop()
+    for (const made of [own, elsewhere]) made.remove()
   })
 
   it('is ready until its data can be read no more, or are not those that lie there', async () => {

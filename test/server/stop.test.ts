@@ -85,6 +85,49 @@ it('waits no longer than the grace for what does not end, and still writes down 
   await accounts.close()
 })
 
+it('counts as gone, and charges for nothing, what was asked behind another question by a caller who has hung up', async () => {
+  let open = (): void => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  let arrived = (): void => {}
+  const waiting = new Promise<void>(resolve => {
+    arrived = resolve
+  })
+  let asked = 0
+  const around = (service: Service): Service => ({
+    ...service,
+    async today() {
+      if (++asked === 2) arrived()
+      await opened
+      return service.today()
+    },
+  })
+  let hungUp = (): void => {}
+  const bothGone = new Promise<void>(resolve => {
+    hungUp = resolve
+  })
+  let gone = 0
+  const write = (line: string): void => {
+    if (line.includes('"status":499') && ++gone === 2) hungUp()
+  }
+  const server = await serve(ground, { around, log: { level: 'info', write } })
+  const { key } = await server.account('impatient', 'pro')
+  const one = (limit: number): string =>
+    `GET ${QUESTION}&limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write(one(1) + one(2))
+  await waiting
+  socket.destroy()
+  await bothGone
+  // They join those that are under way, and are charged after them.
+  const again = [1, 2].map(limit => ask(`${server.url}${QUESTION}&limit=${limit}`, { headers: authorization(key) }))
+  open()
+  const used = (await Promise.all(again)).map(({ headers }) => headers['x-requests-used'])
+  expect(used.sort()).toEqual(['1', '2'])
+  await server.stop()
+})
+
 it('is not held up by connections that ask nothing, or only begin to', async () => {
   const server = await serve(ground)
   const idle = connect(server.port, '127.0.0.1')

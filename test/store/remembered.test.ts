@@ -67,6 +67,31 @@ it('tells what is new as soon as another connection has written', async () => {
   expect(await remembered.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
 })
 
+it('does not keep a day that was read before a write and told after it', async () => {
+  const { writer, reader } = await opened()
+  const third = simulatedRecord(3)
+  const later = { ...third, entry: { ...third.entry, last: third.entry.last + 7 } }
+  let reads = 0
+  const newestDay = async () => {
+    const day = await reader.newestDay()
+    if (++reads === 1) {
+      await writer.write({ records: [later] }, DEFINITIONS_VERSION)
+      await ask(remembered, 'SIM0001')
+    }
+    return day
+  }
+  const interrupted = new Proxy(reader, {
+    get: (target, name) => {
+      if (name === 'newestDay') return newestDay
+      const value = Reflect.get(target, name) as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const remembered = new Remembered(interrupted)
+  expect(await remembered.newestDay()).toBeLessThan(later.entry.last)
+  expect(await remembered.newestDay()).toBe(later.entry.last)
+})
+
 it('keeps the series that were asked for last, up to its bytes', async () => {
   const { reader } = await opened(3)
   const one = await ask(new Remembered(reader), 'SIM0001')

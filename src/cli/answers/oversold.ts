@@ -78,7 +78,7 @@ function whyNone({ query, page, date }: Scan): string {
   const { timeframe, minSeverity } = query
   const on = date === null ? '' : ` on ${formatDay(date)}`
   if (page.total_scanned > 0) return `none of ${whole(page.total_scanned)} scanned is ${minSeverity}${on}.`
-  return `no ticker that the filters let through had an RSI, and a ${timeframe} bar not older than a week${on}.`
+  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
 }
 
 function notShown({ matches, match_count }: OversoldPage): string {

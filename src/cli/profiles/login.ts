@@ -1,3 +1,4 @@
+import { Unauthorized } from '../../errors/service.js'
 import { InvalidParameter } from '../../errors.js'
 import type { Tier } from '../../model/tier.js'
 import { addressOf } from '../../remote/address.js'
@@ -42,7 +43,9 @@ export async function login(context: Context): Promise<Login> {
       : (await givenKey(config, env))!.key
   const server = await openServer(base, key, config, env)
   try {
-    await server.checkKey()
+    await server.checkKey().catch(error => {
+      throw error instanceof Unauthorized ? new Unauthorized(`${base} refuses this key: ${error.message}`) : error
+    })
     const { tier, credits } = server
     await storeKey(env, { profile: name, origin, key })
     await writeProfile(env, { name, url: base, tier })

@@ -130,7 +130,11 @@ function status(description: string, word: string): ResponseObject {
 
 /** The key goes to curl through its standard input, so that no list of processes shows it. */
 function curl(url: string, label: string, path: string): CodeSample {
-  return { lang: 'Shell', label, source: `curl -H @- "${url}${path}" <<< "Authorization: Bearer $BANDS_API_KEY"` }
+  return {
+    lang: 'Shell',
+    label,
+    source: `printf 'Authorization: Bearer %s' "$BANDS_API_KEY" | curl -H @- "${url}${path}"`,
+  }
 }
 
 function windowsInWords(timeframe: Timeframe): string {

@@ -70,7 +70,7 @@ class SqliteAccounts implements Accounts {
     return this.#writing(() => {
       const taken = this.#row(name)
       if (taken !== undefined) {
-        const message = `there is an account ${quoted(taken.name)} already; names differ in more than case.`
+        const message = `there is an account ${quoted(taken.name)} already; choose another name (case does not count).`
         throw new InvalidParameter(message, { param: 'name', value: name })
       }
       this.#db.run(INTO_ACCOUNTS, name, folded(name), tier, Date.parse(at))
