@@ -37,7 +37,7 @@ export class Reception {
     return this.#closing
   }
 
-  /** Settles when every request that was taken in has been answered. */
+  /** Settles when every request that was taken in has been answered, or given up by its caller and worked off. */
   async empty(): Promise<void> {
     if (this.#running > 0)
       await new Promise<void>(resolve => {
@@ -54,18 +54,26 @@ export class Reception {
       const exchange = new Exchange(request, reply)
       const { raw } = reply
       let isOpen = true
+      let isWorking = true
+      const over = (): void => {
+        if (!isOpen && !isWorking) this.#over()
+      }
       const close = (): void => {
-        if (isOpen) this.#ended(exchange, raw.headersSent ? raw.statusCode : HUNG_UP)
+        if (!isOpen) return
         isOpen = false
+        this.#tell(exchange, raw.headersSent ? raw.statusCode : HUNG_UP)
+        over()
       }
       raw.once('close', close)
       // An answer that waits behind an earlier one of its connection does not hear of the end of that; its request does.
       request.raw.once('close', () => {
         if (exchange.isGone) close()
       })
-      void this.#answer(exchange, handler, always).then(answer =>
-        this.#leave(() => this.#send(answer, exchange, reply)),
-      )
+      void this.#answer(exchange, handler, always).then(answer => {
+        this.#leave(() => this.#send(answer, exchange, reply))
+        isWorking = false
+        over()
+      })
     }
   }
 
@@ -108,11 +116,14 @@ export class Reception {
     raw.end(exchange.method === 'HEAD' || !hasBody ? undefined : body)
   }
 
-  #ended(exchange: Exchange, status: number): void {
-    this.#running--
+  #tell(exchange: Exchange, status: number): void {
     const milliseconds = performance.now() - exchange.startedAt
     this.#log.answered(exchange, status, milliseconds)
     this.#metrics.answered(exchange.path, status, milliseconds / 1000)
+  }
+
+  #over(): void {
+    this.#running--
     if (this.#running === 0) this.#allGone?.()
   }
 }

@@ -85,6 +85,27 @@ it('waits no longer than the grace for what does not end, and still writes down 
   await accounts.close()
 })
 
+it('lets what a caller has given up be worked off before it closes what that stands on', async () => {
+  const { open, waiting, around } = gate()
+  const server = await serve(ground, { around, log: { level: 'error', write: line => errors.push(line) } })
+  const errors: string[] = []
+  const hangingUp = new Agent()
+  const given = ask(server.url + QUESTION, { headers: authorization(await server.key('pro')), agent: hangingUp })
+  const failed = expect(given).rejects.toThrow()
+  await waiting
+  hangingUp.destroy()
+  await failed
+  let hasStopped = false
+  const stopped = server.stop().then(() => {
+    hasStopped = true
+  })
+  for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve))
+  expect(hasStopped).toBe(false)
+  open()
+  await stopped
+  expect(errors).toEqual([])
+})
+
 it('counts as gone, and charges for nothing, what was asked behind another question by a caller who has hung up', async () => {
   let open = (): void => {}
   const opened = new Promise<void>(resolve => {
