@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { KEY_PREFIX } from './redact.js'
 
@@ -38,7 +38,7 @@ export function parseKey(text: string): { identity: string } | null {
 
 /** Fast on purpose: there is nothing to guess in 190 bits, and it is computed at every request. */
 export function hashOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest()
+  return hash('sha256', key, 'buffer')
 }
 
 /** The identity that people may type: bare, or with the prefix it is shown under; null for anything else. */

@@ -1,11 +1,11 @@
 import type { Accounts, KeyEntry, Used } from '../accounts/accounts.js'
 import { authenticate } from '../accounts/authenticate.js'
+import { hashOf } from '../accounts/key.js'
 import { hourStart } from '../accounts/periods.js'
 import { stateOf } from '../accounts/state.js'
 import { Unauthorized } from '../errors/service.js'
 import type { Caller } from './exchange.js'
 import { headersNamed } from './headers.js'
-import { sha256 } from './sha256.js'
 import { oncePerTurn } from './turn.js'
 
 /**
@@ -29,7 +29,7 @@ export class Callers {
   async of(rawHeaders: readonly string[], now: number): Promise<Caller> {
     const token = bearerToken(rawHeaders)
     await this.#heed()
-    const name = sha256(token).toString('latin1')
+    const name = hashOf(token).toString('latin1')
     const entry = this.#keys.get(name) ?? (await this.#look(token, name, now))
     if (entry === null || stateOf(entry, now) !== 'active') throw new Unauthorized()
     const { identity, account } = entry

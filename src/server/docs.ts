@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { Html, html } from './docs/html.js'
 import { operationsOf, operationTables } from './docs/operations.js'
 import { authentication, errors, fields, headers, schemas, tiers } from './docs/reference.js'
 import { STYLE } from './docs/style.js'
 import { prose } from './docs/words.js'
 import type { OpenApiDocument } from './openapi/document.js'
+import { sha256 } from './sha256.js'
 
 export interface DocsPage {
   html: string
@@ -70,7 +70,7 @@ function sectionHtml({ id, title, body }: Section): Html {
 const STYLE_TAG = new Html(STYLE)
 const CSP = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  `style-src 'sha256-${sha256(STYLE).toString('base64')}'`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

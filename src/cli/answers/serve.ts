@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../accounts/periods.js'
 import { formatDay } from '../../model/day.js'
 import { type OpenedService, openService } from '../../open/service.js'
 import { LIMITS } from '../../server/options.js'
@@ -38,8 +39,6 @@ export async function showServing(context: Context, options: ServeOptions): Prom
     await log.flushed()
   }
 }
-
-const DAY_MS = 86_400_000
 
 /** Longer than the server gives to running requests. */
 const GRACE = LIMITS.grace + 5_000

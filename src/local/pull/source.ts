@@ -1,5 +1,6 @@
 import type { EventsPage } from '../../model/event.js'
 import type { EventsQuery } from '../../model/query.js'
+import { eventsCost } from '../../policy/credits.js'
 
 /** A server as a pull needs it. */
 export interface PageSource {
@@ -41,4 +42,4 @@ export interface CreditsLeft {
 export const PAGE = 100
 
 /** What `GET /v1/events` costs without a context. */
-export const PAGE_COST = 1
+export const PAGE_COST = eventsCost({})
