@@ -6,8 +6,8 @@ import { presentOversold } from '../policy/present-oversold.js'
 import { Cache } from './cache.js'
 import { figuresOf } from './oversold/figures.js'
 import { checkSector, type Listed, passes } from './oversold/listed.js'
-import { Market } from './oversold/market.js'
 import { inOrder, type Match } from './oversold/order.js'
+import { Standings } from './oversold/standings.js'
 
 /**
  * Which tickers are oversold: `GET /v1/scan/oversold`.
@@ -48,13 +48,13 @@ export async function oversold(cache: Cache, query: OversoldQuery): Promise<Over
   const tickers = (await store.tickers()).map(
     (entry): Listed => ({ entry, security: securities.get(entry.ticker) ?? null }),
   )
-  const market = new Market(store, query.timeframe, date, tickers)
-  const { scanned, matches } = await matching(tickers, market, query)
+  const standings = new Standings(store, query.timeframe, date, tickers)
+  const { scanned, matches } = await matching(tickers, standings, query)
   const shown = inOrder(matches, query.sortBy).slice(0, query.limit)
   const then = new Cache(store, tier, date)
   const page: OversoldPage = { matches: [], total_scanned: scanned, match_count: matches.length, data_status: 'eod' }
   for (const match of shown) {
-    page.matches.push(await presentOversold(await figuresOf(match, market, then), tier))
+    page.matches.push(await presentOversold(await figuresOf(match, standings, then), tier))
     // A match costs milliseconds, and this process may have others to answer.
     await setImmediate()
   }
@@ -70,15 +70,15 @@ async function dateOf(cache: Cache, { date }: OversoldQuery): Promise<Day> {
 
 async function matching(
   tickers: readonly Listed[],
-  market: Market,
+  standings: Standings,
   query: OversoldQuery,
 ): Promise<{ scanned: number; matches: Match[] }> {
   const least = SEVERITIES.indexOf(query.minSeverity)
   const matches: Match[] = []
   let scanned = 0
   for (const listed of tickers) {
-    if (!(await passes(listed, query, market.store, market.date))) continue
-    const standing = await market.standing(listed)
+    if (!(await passes(listed, query, standings.store, standings.date))) continue
+    const standing = await standings.standing(listed)
     if (standing === null) continue
     scanned++
     const { low, rsi } = standing

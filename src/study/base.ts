@@ -1,7 +1,7 @@
 import type { Baseline } from '../model/event.js'
 import { PERFORMANCES, UNDEFINED } from '../model/record.js'
+import { pooledQuantile } from '../statistics/pooled-quantile.js'
 import { byPerformance, gainCount, NO_PRICES, noReturns, type ReturnFigures, type Shares } from './figures.js'
-import { pooledQuantile } from './pooled-quantile.js'
 
 /** What any bar of one ticker was followed by, over one window. */
 export interface TickerBase {

@@ -1,6 +1,6 @@
 import type { EventHistory } from '../model/event.js'
 import { TIMEFRAMES } from '../model/timeframe.js'
-import { kaplanMeier, lengthReached, type Spell } from './kaplan-meier.js'
+import { kaplanMeier, lengthReached, type Spell } from '../statistics/kaplan-meier.js'
 
 /** How long stays in one band last, in bars of the timeframe. stays = completed + censored + unknown. */
 export interface Dwell {

@@ -1,5 +1,5 @@
 import { PERFORMANCES, type Performance } from '../model/record.js'
-import { quantile } from './quantile.js'
+import { quantile } from '../statistics/quantile.js'
 
 export type Shares = Record<Performance, number | null>
 

@@ -2,10 +2,10 @@ import type { Bands } from '../bands.js'
 import { InvalidParameter } from '../errors.js'
 import type { EventHistory } from '../model/event.js'
 import type { Timeframe } from '../model/timeframe.js'
+import { quantile } from '../statistics/quantile.js'
 import { concurrently } from './concurrently.js'
 import { staysOf } from './dwell.js'
 import { tickersInOrder } from './order.js'
-import { quantile } from './quantile.js'
 import { scopeOf } from './scope.js'
 
 export interface NowQuery {

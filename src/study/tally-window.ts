@@ -1,10 +1,10 @@
 import { PERFORMANCES, type Performance, UNDEFINED } from '../model/record.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/timeframe.js'
+import { overlap } from '../statistics/overlap.js'
+import { wilson } from '../statistics/wilson.js'
 import { type Base, type BaseShare, measuredBase, theoreticalBase } from './base.js'
 import { byPerformance, gainCount, NO_PRICES, type ReturnFigures, returnFigures, type Shares } from './figures.js'
-import { overlap } from './overlap.js'
 import type { Member } from './tally-groups.js'
-import { wilson } from './wilson.js'
 
 /** What followed over one window. events = n + pending + no_history. */
 export interface TallyWindow {

@@ -3,17 +3,17 @@ import type { Cache } from '../cache.js'
 import { stayOn } from '../view.js'
 import { chartFigures } from './chart.js'
 import { assetClassOf, type Listed, marketCapTierOf, sectorOf } from './listed.js'
-import type { Market } from './market.js'
 import type { Match } from './order.js'
+import type { Standings } from './standings.js'
 import { isOversold } from './streaks.js'
 
 /** All that can be said of a match. @param then the cache as of the scan's date */
-export async function figuresOf({ listed, low }: Match, market: Market, then: Cache): Promise<OversoldFigures> {
+export async function figuresOf({ listed, low }: Match, standings: Standings, then: Cache): Promise<OversoldFigures> {
   const { entry } = listed
-  const assetClass = await assetClassOf(listed, market.store, market.date)
+  const assetClass = await assetClassOf(listed, standings.store, standings.date)
   /** As it is recorded, and as `bands now` tells it; Busy while an import has yet to record it anew. */
   const inForce = async (field: string): Promise<string | null> => {
-    const view = await then.view(entry.ticker, market.timeframe, field)
+    const view = await then.view(entry.ticker, standings.timeframe, field)
     return stayOn(view, view.bars - 1)?.band ?? null
   }
   return {
@@ -23,7 +23,7 @@ export async function figuresOf({ listed, low }: Match, market: Market, then: Ca
     sector: () => sectorOf(listed),
     market_cap_tier: () => marketCapTierOf(listed),
     ...chartFigures(low),
-    ...sectorFigures(listed, market),
+    ...sectorFigures(listed, standings),
     volume_ratio_band: () => inForce('volume_ratio_band'),
     trend_context: () => inForce('trend_direction'),
     accumulation_state: () => inForce('accumulation_state'),
@@ -32,8 +32,8 @@ export async function figuresOf({ listed, low }: Match, market: Market, then: Ca
   }
 }
 
-function sectorFigures(listed: Listed, market: Market) {
-  const standing = () => market.sector(listed)
+function sectorFigures(listed: Listed, standings: Standings) {
+  const standing = () => standings.sector(listed)
   return {
     sector_rsi_zone: async () => (await standing())?.zone ?? null,
     sector_agreement: async () => {

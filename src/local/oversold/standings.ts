@@ -20,7 +20,7 @@ export interface SectorStanding {
 const TURN = 16
 
 /** All tickers on one date, each looked at when it is first asked for, and once. */
-export class Market {
+export class Standings {
   readonly store: Store
   readonly timeframe: Timeframe
   readonly date: Day

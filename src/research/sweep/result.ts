@@ -1,0 +1,101 @@
+import type { Timeframe } from '../../model/timeframe.js'
+
+/** `bands sweep`: every cell that was looked at, sorted by corrected p. Returns are fractions. */
+export interface Sweep {
+  schema: 'bands.sweep/1'
+  tickers: string[]
+  timeframe: Timeframe
+  fields: string[]
+  horizons: number[]
+  contexts: { ticker: string; field: string; lag: 0 | 1 }[]
+  by: 'pool' | 'ticker'
+  prev_band: boolean
+  first: string | null
+  last: string | null
+  as_of: string | null
+  seed: number
+  reps: number | null
+  resamples: number
+  min_events: number
+  adjust: Adjustment
+  family: 'run' | 'ledger'
+  /** How many combinations were tried: all cells, those with a p-value among them, and all that the ledger knows. */
+  tried: { cells: number; tested: number; ledger: number | null }
+  /** Cells with q below 0.05. */
+  found: number
+  /** Is the best one real? Over the whole sweep; null with a reason where there is too little. */
+  best: BestOfMany
+  cells: SweepCell[]
+  validation: SweepValidation | null
+  assumptions: string[]
+  warnings: string[]
+}
+
+export type Adjustment = 'bh' | 'by' | 'holm' | 'none'
+
+export interface SweepCell {
+  /** null: all tickers together. */
+  ticker: string | null
+  field: string
+  band: string
+  prev_band: string | null
+  context: { ticker: string; field: string; band: string } | null
+  window: string
+  horizon: number
+  events: number
+  n: number
+  n_indep: number
+  lost: number
+  mean: number | null
+  base: number | null
+  diff: number | null
+  hit: number | null
+  base_hit: number | null
+  /** 95 %, stationary bootstrap of the difference. */
+  low: number | null
+  high: number | null
+  /** Joint circular shift. */
+  p: number | null
+  /** Corrected. */
+  q: number | null
+  /** |t| > 3, which Harvey, Liu and Zhu ask of a finding; null without a t. */
+  t: number | null
+  /** Per bar, of the calendar-time portfolio that holds each event for the horizon. */
+  sharpe: number | null
+  grey: boolean
+  reason: string | null
+}
+
+export interface BestOfMany {
+  cells: number
+  resamples: number
+  block: number | null
+  /** White's reality check. */
+  reality_check: number | null
+  /** Hansen's SPA: lower, consistent, upper. */
+  spa: { lower: number; consistent: number; upper: number } | null
+  /** Deflated Sharpe ratio of the best cell's calendar-time portfolio, by the number of trials and their variance. */
+  deflated_sharpe: number | null
+  best_sharpe: number | null
+  /** Probability of backtest overfitting, combinatorially symmetric cross-validation. */
+  pbo: { probability: number; splits: number; blocks: number } | null
+  reasons: Record<string, string>
+}
+
+export interface SweepValidation {
+  kind: 'split' | 'walk_forward' | 'cv' | 'cpcv'
+  folds: {
+    name: string
+    train: { from: string; to: string; events: number }[]
+    test: { from: string; to: string; events: number }[]
+    purged: number
+    /** Cells with train q below 0.05, or the best one where there is none. */
+    chosen: string[]
+    train_mean: number | null
+    test_mean: number | null
+  }[]
+  /** Test results of the chosen cells, all folds together. */
+  test: { n: number; mean: number | null; base: number | null; diff: number | null; hit: number | null }
+  /** CPCV: mean return of each path. */
+  paths: number[] | null
+}
