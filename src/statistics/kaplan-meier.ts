@@ -38,3 +38,43 @@ export function lengthReached(steps: readonly SurvivalStep[], share: number): nu
   // The product of fractions may miss an exact half by rounding.
   return steps.find(step => step.survival <= 1 - share + 1e-9)?.length ?? null
 }
+
+/** The survival after a step with its standard error and 95 % interval; null where the step leaves nobody at risk. */
+export interface SurvivalError {
+  se: number | null
+  low: number | null
+  high: number | null
+}
+
+/** Normal quantile of 97.5 %, for two-sided 95 %. */
+const Z = 1.959963984540054
+
+/**
+ * The error of each step. Greenwood, "The natural duration of cancer" (1926): S √Σ ended / (at risk (at risk - ended));
+ * the interval is that of ln(-ln S), which never leaves 0..1: S^exp(∓z se / (S ln S)) (Kalbfleisch & Prentice 1980).
+ */
+export function survivalErrors(steps: readonly SurvivalStep[]): SurvivalError[] {
+  let sum = 0
+  return steps.map(({ at_risk, ended, survival }) => {
+    if (ended === at_risk) return { se: null, low: null, high: null }
+    sum += ended / (at_risk * (at_risk - ended))
+    const error = (Z * Math.sqrt(sum)) / Math.log(survival)
+    return { se: survival * Math.sqrt(sum), low: survival ** Math.exp(-error), high: survival ** Math.exp(error) }
+  })
+}
+
+/**
+ * 95 % interval of the length by which a share has ended: the lengths at which the ends of the survival's interval get
+ * there (Brookmeyer & Crowley 1982). An end is null where the steps do not get there.
+ */
+export function lengthInterval(
+  steps: readonly SurvivalStep[],
+  share: number,
+): { low: number | null; high: number | null } {
+  const errors = survivalErrors(steps)
+  const reached = (end: 'low' | 'high'): number | null => {
+    const i = errors.findIndex(error => error[end] !== null && error[end] <= 1 - share + 1e-9)
+    return i === -1 ? null : steps[i]!.length
+  }
+  return { low: reached('low'), high: reached('high') }
+}

@@ -1,0 +1,152 @@
+/** Consecutive bars: `from` and those after it, without `to`. */
+export interface BarRange {
+  from: number
+  to: number
+}
+
+/** What is chosen on `train` is checked on `test`. Ranges ascend and do not touch. */
+export interface Fold {
+  train: BarRange[]
+  test: BarRange[]
+}
+
+/** Bars that an event's label is made of, both ends included: t and t + h. */
+export interface LabelWindow {
+  start: number
+  end: number
+}
+
+export interface CpcvFold extends Fold {
+  /** The groups that are tested, ascending. */
+  groups: number[]
+}
+
+/** Combinatorial purged cross-validation: every way to test `k` of `n` groups. */
+export interface Cpcv {
+  groups: BarRange[]
+  splits: CpcvFold[]
+  /** By path and group: the split whose test of the group belongs to the path. Each path tests every group once. */
+  paths: number[][]
+}
+
+/**
+ * Folds that roll through time: a training part, `embargo` bars left out, a test part; each `step` bars further on, with
+ * `anchored` training always from the first bar. Test parts go on to the last bar, so that the last may be shorter; none
+ * where the bars do not reach beyond the first training part. Throws RangeError for lengths that are not whole numbers
+ * above 0 (embargo: 0 or above).
+ */
+export function walkForwardFolds(
+  bars: number,
+  {
+    train,
+    test,
+    step,
+    anchored,
+    embargo,
+  }: { train: number; test: number; step: number; anchored: boolean; embargo: number },
+): Fold[] {
+  demand({ train, test, step }, 1)
+  demand({ bars, embargo }, 0)
+  const folds: Fold[] = []
+  for (let start = 0; start + train + embargo < bars; start += step) {
+    const end = start + train
+    const from = end + embargo
+    const to = Math.min(bars, from + test)
+    folds.push({ train: [{ from: anchored ? 0 : start, to: end }], test: [{ from, to }] })
+    if (to === bars) break
+  }
+  return folds
+}
+
+/**
+ * `k` test parts of equal length (they differ by one bar at most) that together are all bars; each is trained on the rest
+ * without the `embargo` bars that follow it (López de Prado, "Advances in financial machine learning", 2018, ch. 7).
+ * Events whose windows reach into the test part are left to `purge`. Throws RangeError for k below 2 or above the bars.
+ */
+export function kFolds(bars: number, k: number, embargo: number): Fold[] {
+  return groupsOf(bars, k).map(test => ({ train: outside(bars, [test], embargo), test: [test] }))
+}
+
+/**
+ * All C(n, k) ways to test `k` of `n` groups of bars, and the C(n, k) · k / n paths through all groups that their tests
+ * make up (López de Prado 2018, ch. 12): of each group, its i-th test belongs to path i. Throws RangeError unless
+ * 1 <= k < n and there are bars for n groups.
+ */
+export function cpcv(bars: number, n: number, k: number, embargo = 0): Cpcv {
+  const groups = groupsOf(bars, n)
+  demand({ k }, 1)
+  if (k >= n) throw new RangeError(`k is ${k}, but must be below the ${n} groups`)
+  const splits = combinations(n, k).map((chosen): CpcvFold => {
+    const test = merged(chosen.map(group => groups[group]!))
+    return { groups: chosen, train: outside(bars, test, embargo), test }
+  })
+  const tests = groups.map((_, group) => splits.flatMap((split, i) => (split.groups.includes(group) ? [i] : [])))
+  const paths = tests[0]!.map((_, path) => tests.map(ofGroup => ofGroup[path]!))
+  return { groups, splits, paths }
+}
+
+/**
+ * Which events may be trained on: the indices, ascending, of those whose window meets no test part. A test part counts
+ * from its first bar to its last one, or to the end of the last window that begins in it, and `embargo` bars more: events
+ * that begin in it are the tested ones, whose outcomes training must not know (López de Prado 2018, ch. 7).
+ */
+export function purge(events: readonly LabelWindow[], testRanges: readonly BarRange[], embargo: number): number[] {
+  const closed = testRanges.map(({ from, to }) => {
+    const last = events.reduce((end, event) => (isIn(event.start, from, to) ? Math.max(end, event.end) : end), to - 1)
+    return { from, last: last + embargo }
+  })
+  const meets = ({ start, end }: LabelWindow): boolean => closed.some(({ from, last }) => start <= last && end >= from)
+  return events.flatMap((event, i) => (meets(event) ? [] : [i]))
+}
+
+function isIn(bar: number, from: number, to: number): boolean {
+  return bar >= from && bar < to
+}
+
+/** n consecutive groups of all bars. */
+function groupsOf(bars: number, n: number): BarRange[] {
+  demand({ bars }, 0)
+  demand({ k: n }, 2)
+  if (n > bars) throw new RangeError(`${n} parts of ${bars} bars would leave some empty`)
+  const edge = (i: number): number => Math.floor((i * bars) / n)
+  return Array.from({ length: n }, (_, i) => ({ from: edge(i), to: edge(i + 1) }))
+}
+
+/** The bars that are neither tested nor among the `embargo` ones after a tested part. */
+function outside(bars: number, test: readonly BarRange[], embargo: number): BarRange[] {
+  demand({ embargo }, 0)
+  const rest: BarRange[] = []
+  let from = 0
+  for (const part of test) {
+    if (part.from > from) rest.push({ from, to: part.from })
+    from = Math.max(from, part.to + embargo)
+  }
+  if (from < bars) rest.push({ from, to: bars })
+  return rest
+}
+
+function merged(ranges: readonly BarRange[]): BarRange[] {
+  const parts: BarRange[] = []
+  for (const range of ranges) {
+    const last = parts.at(-1)
+    if (last?.to === range.from) last.to = range.to
+    else parts.push({ ...range })
+  }
+  return parts
+}
+
+/** All ways to choose k of 0..n-1, each ascending, in lexicographic order. */
+function combinations(n: number, k: number): number[][] {
+  if (k === 0) return [[]]
+  const from = (first: number): number[][] =>
+    combinations(n - first - 1, k - 1).map(rest => [first, ...rest.map(i => i + first + 1)])
+  return Array.from({ length: n - k + 1 }, (_, first) => from(first)).flat()
+}
+
+function demand(values: Record<string, number>, least: number): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (!Number.isInteger(value) || value < least) {
+      throw new RangeError(`${name} is ${value}, but must be a whole number from ${least}`)
+    }
+  }
+}

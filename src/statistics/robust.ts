@@ -1,0 +1,187 @@
+import { deviation, mean } from './moments.js'
+
+/** An estimate with its standard error, and the one divided by the other, which Student's t with `df` judges. */
+export interface Estimate {
+  estimate: number
+  se: number
+  t: number
+  df: number
+}
+
+/**
+ * The ratio Σ num / Σ den of two calendar series of equal length (den: events of a day, num: the sum of their excess), its
+ * standard error by Newey & West, "A simple, positive semi-definite, heteroskedasticity and autocorrelation consistent
+ * covariance matrix" (1987): autocovariances of num - ratio · den up to `lag` days, with falling (Bartlett) weights. For
+ * windows of h bars `lag` is h - 1; lag 0 allows for different variances only.
+ *
+ * The normal distribution would take the standard error for known and find an edge in a tenth of what has none, where
+ * events are few. `df` is what there is to know it by: one less than `effectiveBlocks` of `lag` + 1 days. null where one
+ * block has all events, or without variance.
+ */
+export function neweyWest(num: Float64Array, den: Float64Array, lag: number): Estimate | null {
+  return ratioOf(num, den, lag + 1, deviations => bartlett(deviations, lag))
+}
+
+/**
+ * The same with all autocovariances up to `lag` counted in full: Hansen & Hodrick, "Forward exchange rates as optimal
+ * predictors of future spot rates" (1980). Their sum may be negative; then the answer is Newey and West's, and says so.
+ */
+export function hansenHodrick(
+  num: Float64Array,
+  den: Float64Array,
+  lag: number,
+): (Estimate & { fallback: boolean }) | null {
+  let fallback = false
+  const estimate = ratioOf(num, den, lag + 1, deviations => {
+    const uniform = longRun(deviations, lag, () => 1)
+    fallback = uniform <= 0
+    return fallback ? bartlett(deviations, lag) : uniform
+  })
+  return estimate && { ...estimate, fallback }
+}
+
+/**
+ * The same ratio with the days in clusters of `block` consecutive ones: whatever happens within a cluster may depend on
+ * each other (Liang & Zeger 1986). Nothing is added to the variance for having few clusters; Student's t with one degree
+ * of freedom less than `effectiveBlocks` allows for it, and for clusters of very different size (Cameron & Miller 2015).
+ * null of less than two clusters with events.
+ */
+export function clusterByBlock(num: Float64Array, den: Float64Array, block: number): Estimate | null {
+  return ratioOf(num, den, block, deviations => {
+    let variance = 0
+    for (let start = 0; start < deviations.length; start += block) {
+      variance += sum(deviations.subarray(start, start + block)) ** 2
+    }
+    return variance
+  })
+}
+
+/**
+ * How many blocks of equal size say as much about a variance as those of `block` consecutive days do, whose events are as
+ * many as they are: (Σ n²)² / Σ n⁴, the effective number of clusters whose events depend on each other in full (Carter,
+ * Schnepel & Steigerwald, "Asymptotic behavior of a t-test robust to cluster heterogeneity", 2017). A fall of all tickers
+ * fills one block with more events than others have, and counting it as one of many finds an edge in a tenth of what has
+ * none. 0 without events.
+ */
+export function effectiveBlocks(den: Float64Array, block: number): number {
+  let [squares, fourths] = [0, 0]
+  for (let start = 0; start < den.length; start += block) {
+    const square = sum(den.subarray(start, start + block)) ** 2
+    squares += square
+    fourths += square ** 2
+  }
+  return fourths === 0 ? 0 : squares ** 2 / fourths
+}
+
+/** The mean of values taken as independent, which overlapping windows and correlated tickers are not. */
+export function naiveT(x: ArrayLike<number>): Estimate | null {
+  const [estimate, spread] = [mean(x), deviation(x)]
+  if (estimate === null || !spread) return null
+  const se = spread / Math.sqrt(x.length)
+  return { estimate, se, t: estimate / se, df: x.length - 1 }
+}
+
+/** Least squares of y = alpha + beta · x, with the classical standard errors (n - 2 degrees of freedom). */
+export interface Regression {
+  alpha: number
+  beta: number
+  seAlpha: number
+  seBeta: number
+  residuals: Float64Array
+  /** Correlation of x and y. */
+  r: number
+}
+
+/** @returns null of fewer than three pairs, or where x or y does not vary */
+export function regression(y: Float64Array, x: Float64Array): Regression | null {
+  const n = y.length
+  const [meanX, meanY] = [mean(x) ?? 0, mean(y) ?? 0]
+  const [sxx, syy, sxy] = [squares(x, meanX), squares(y, meanY), products(x, meanX, y, meanY)]
+  if (n < 3 || sxx <= NOTHING * squares(x, 0) || syy <= NOTHING * squares(y, 0)) return null
+  const beta = sxy / sxx
+  const alpha = meanY - beta * meanX
+  const residuals = y.map((value, i) => value - alpha - beta * x[i]!)
+  const spread = squares(residuals, 0) / (n - 2)
+  return {
+    alpha,
+    beta,
+    seAlpha: Math.sqrt(spread * (1 / n + meanX ** 2 / sxx)),
+    seBeta: Math.sqrt(spread / sxx),
+    residuals,
+    r: sxy / Math.sqrt(sxx * syy),
+  }
+}
+
+/** The alpha of that regression with Newey and West's standard error; the lag in bars. null where it has none. */
+export function neweyWestAlpha(
+  y: Float64Array,
+  x: Float64Array,
+  lag: number,
+): { alpha: number; se: number; t: number } | null {
+  const line = regression(y, x)
+  if (line === null) return null
+  const meanX = mean(x)!
+  const sxx = squares(x, meanX)
+  // What each bar moves alpha by: its row of (X'X)⁻¹X' times its residual.
+  const influence = line.residuals.map((residual, i) => residual * (1 / x.length - (meanX * (x[i]! - meanX)) / sxx))
+  const se = Math.sqrt(bartlett(influence, lag))
+  return se > 0 ? { alpha: line.alpha, se, t: line.alpha / se } : null
+}
+
+/** Sums of squares that are a smaller part of what they are left of are rounding. */
+const NOTHING = 1e-24
+
+/** Blocks that are one up to here are one. */
+const ROUNDING = 1e-9
+
+/** @param block length of the blocks whose number says how well the variance can be known */
+function ratioOf(
+  num: Float64Array,
+  den: Float64Array,
+  block: number,
+  varianceOf: (deviations: Float64Array) => number,
+): Estimate | null {
+  const df = effectiveBlocks(den, block) - 1
+  if (!(df > ROUNDING)) return null
+  const events = sum(den)
+  const estimate = sum(num) / events
+  const variance = varianceOf(num.map((value, i) => value - estimate * den[i]!))
+  if (!(variance > NOTHING * squares(num, 0))) return null
+  const se = Math.sqrt(variance) / events
+  return { estimate, se, t: estimate / se, df }
+}
+
+/** Variance of a sum of values that depend on those up to `lag` before: Bartlett's weights keep it from falling below 0. */
+function bartlett(values: Float64Array, lag: number): number {
+  return longRun(values, lag, distance => 1 - distance / (lag + 1))
+}
+
+/** Only days with a value make products: of one ticker's events there are few. */
+function longRun(values: Float64Array, lag: number, weightOf: (distance: number) => number): number {
+  const weights = Float64Array.from({ length: lag + 1 }, (_, distance) => 2 * weightOf(distance))
+  const days = Int32Array.from(values.keys()).filter(day => values[day] !== 0)
+  let variance = squares(values, 0)
+  for (let i = 1; i < days.length; i++) {
+    const day = days[i]!
+    for (let j = i - 1; j >= 0 && day - days[j]! <= lag; j--) {
+      variance += weights[day - days[j]!]! * values[day]! * values[days[j]!]!
+    }
+  }
+  return variance
+}
+
+function sum(x: Float64Array): number {
+  let total = 0
+  for (const value of x) total += value
+  return total
+}
+
+function squares(x: Float64Array, centre: number): number {
+  return products(x, centre, x, centre)
+}
+
+function products(x: Float64Array, meanX: number, y: Float64Array, meanY: number): number {
+  let total = 0
+  for (let i = 0; i < x.length; i++) total += (x[i]! - meanX) * (y[i]! - meanY)
+  return total
+}

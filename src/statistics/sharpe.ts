@@ -1,0 +1,114 @@
+import { normalCdf, normalQuantile } from './distributions.js'
+import { deviation, mean } from './moments.js'
+
+/** What a Sharpe ratio a bar is judged by: `n` returns, their skewness and plain kurtosis (3 for a normal distribution). */
+export interface SharpeSample {
+  /** A bar, not a year. */
+  sharpe: number
+  n: number
+  skewness: number
+  kurtosis: number
+  /** The ratio a bar that it is held against; 0 unless given. */
+  benchmark?: number
+}
+
+/** How many ways were tried, and the variance of their Sharpe ratios a bar. */
+export interface Trials {
+  trials: number
+  variance: number
+}
+
+const EULER_MASCHERONI = 0.5772156649015329
+
+/**
+ * Sharpe ratio a year: mean(r - f) / sd(r) · √m, sd with n - 1, f = (1 + rf)^(1/m) - 1 (Sharpe, "The Sharpe ratio", 1994).
+ * null of fewer than two returns, or of returns that are all the same.
+ * @param rf risk-free rate a year, a fraction
+ */
+export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): number | null {
+  const average = mean(returns)
+  const sd = deviation(returns)
+  if (average === null || sd === null || isConstant(returns)) return null
+  const free = rf === 0 ? 0 : (1 + rf) ** (1 / barsAYear) - 1
+  return ((average - free) / sd) * Math.sqrt(barsAYear)
+}
+
+/**
+ * Sortino ratio a year: mean(r) / √mean(min(r, 0)²) · √m, target 0, the mean over all n and not over the losses alone
+ * (Sortino & van der Meer, "Downside risk", 1991). null of nothing, or where no return is below 0.
+ */
+export function sortino(returns: ArrayLike<number>, barsAYear: number): number | null {
+  const average = mean(returns)
+  let squares = 0
+  for (let i = 0; i < returns.length; i++) squares += Math.min(returns[i]!, 0) ** 2
+  if (average === null || squares === 0) return null
+  return (average / Math.sqrt(squares / returns.length)) * Math.sqrt(barsAYear)
+}
+
+/**
+ * Probability that the true Sharpe ratio is above the benchmark's: Φ((SR - SR*) √(n - 1) / √(1 - γ₃ SR + (γ₄ - 1)/4 SR²))
+ * (Bailey & López de Prado, "The Sharpe ratio efficient frontier", 2012). null of fewer than two returns, or for moments
+ * that no sample has.
+ */
+export function probabilisticSharpe({ n, benchmark = 0, ...sample }: SharpeSample): number | null {
+  const spread = spreadOf(sample)
+  if (n < 2 || spread === null) return null
+  return normalCdf(((sample.sharpe - benchmark) * Math.sqrt(n - 1)) / Math.sqrt(spread))
+}
+
+/**
+ * Returns needed for the Sharpe ratio to be above the benchmark's with the level's probability, not rounded:
+ * 1 + (1 - γ₃ SR + (γ₄ - 1)/4 SR²) (z / (SR - SR*))² (Bailey & López de Prado 2012). null where the ratio is not above
+ * the benchmark's: then no length is enough.
+ */
+export function minTrackRecord(
+  { benchmark = 0, ...sample }: Omit<SharpeSample, 'n'> & { n?: number },
+  level = 0.95,
+): number | null {
+  const spread = spreadOf(sample)
+  const edge = sample.sharpe - benchmark
+  if (spread === null || !(edge > 0)) return null
+  return 1 + spread * (normalQuantile(level) / edge) ** 2
+}
+
+/**
+ * The Sharpe ratio a bar that the best of so many worthless trials is expected to have:
+ * √V ((1 - γ) z(1 - 1/N) + γ z(1 - 1/(N e))), γ = 0.5772… (Bailey & López de Prado, "The deflated Sharpe ratio", 2014).
+ * 0 of one trial, which nothing was chosen from; null of none, or without a variance.
+ */
+export function expectedMaximumSharpe(trials: number, variance: number): number | null {
+  if (!(trials >= 1) || !(variance >= 0)) return null
+  if (trials === 1) return 0
+  const first = normalQuantile(1 - 1 / trials)
+  const second = normalQuantile(1 - 1 / (trials * Math.E))
+  return Math.sqrt(variance) * ((1 - EULER_MASCHERONI) * first + EULER_MASCHERONI * second)
+}
+
+/**
+ * Probability that the true Sharpe ratio of the best of several trials is above what the best of as many worthless ones
+ * is expected to show: the probabilistic ratio with `expectedMaximumSharpe` as the benchmark (Bailey & López de Prado 2014).
+ */
+export function deflatedSharpe({
+  trials,
+  variance,
+  ...sample
+}: Omit<SharpeSample, 'benchmark'> & Trials): number | null {
+  const benchmark = expectedMaximumSharpe(trials, variance)
+  return benchmark === null ? null : probabilisticSharpe({ ...sample, benchmark })
+}
+
+/** n times the variance of the estimated ratio (Mertens 2002); null for moments that no sample has. */
+function spreadOf({
+  sharpe,
+  skewness,
+  kurtosis,
+}: Pick<SharpeSample, 'sharpe' | 'skewness' | 'kurtosis'>): number | null {
+  const spread = 1 - skewness * sharpe + ((kurtosis - 1) / 4) * sharpe ** 2
+  return spread > 0 ? spread : null
+}
+
+/** Rounding leaves equal returns a deviation that is not quite 0. */
+function isConstant(values: ArrayLike<number>): boolean {
+  for (let i = 1; i < values.length; i++) if (values[i] !== values[0]) return false
+  return true
+}

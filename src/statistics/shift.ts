@@ -1,0 +1,147 @@
+import type { Random } from '../random.js'
+
+/** One ticker of a pool, on the calendar that the pool shares. */
+export interface ShiftMember {
+  /** Place in the calendar of each bar that has a value, ascending. */
+  places: Int32Array
+  /** At each of these bars: what followed less the ticker's own mean of it. */
+  excess: Float64Array
+  /** Events, as indices into `places`. */
+  events: Int32Array
+}
+
+/** How many shifts: with `all` every possible one, otherwise so many drawn ones where more than 2,000 are possible. */
+export interface ShiftOptions {
+  reps: number | 'all'
+  random: Random
+}
+
+export interface ShiftTest {
+  /** Mean excess of the events. */
+  diff: number
+  /** Two-sided: (1 + exceeding) / (1 + shifts). */
+  p: number
+  /** How many shifts were looked at, and after how many the difference is as great as it is. */
+  shifts: number
+  exceeding: number
+}
+
+/** Up to so many shifts are all looked at. */
+const FEW = 2000
+
+/** Differences that agree to so many parts of the events' mean distance from 0 are the same, whatever was added first. */
+const ROUNDING = 1e-12
+
+/**
+ * The default test of a cell, "joint circular shift": events stay where they are and the returns are rotated against
+ * them, by the same number of places in all members, which keeps how events cluster, how returns depend on each other
+ * from day to day and from ticker to ticker, and breaks only what is asked about. Every shift from `horizon` to
+ * `calendar` - `horizon` counts, the others share windows with the unshifted events. An event that lands where its
+ * ticker has no value drops out of that shift; a shift on which all do is not looked at. p as in Davison & Hinkley,
+ * "Bootstrap Methods and their Application" (1997), 4.2.
+ * @param calendar how many places the calendar has
+ * @returns a reason where there is nothing to test with
+ */
+export function jointShift(
+  members: readonly ShiftMember[],
+  calendar: number,
+  horizon: number,
+  options: ShiftOptions,
+): ShiftTest | { reason: string } {
+  const actual = actualMean(members)
+  if (actual === null) return { reason: 'no events' }
+  const shifts = shiftsOf(calendar, horizon, options)
+  if (shifts.length === 0) return { reason: tooShort(calendar, horizon) }
+  const { sums, counts } = shiftedSums(members, calendar, shifts)
+  const least = Math.abs(actual.diff) - ROUNDING * actual.size
+  let looked = 0
+  let exceeding = 0
+  for (let i = 0; i < shifts.length; i++) {
+    if (counts[i] === 0) continue
+    looked++
+    if (Math.abs(sums[i]! / counts[i]!) >= least) exceeding++
+  }
+  if (looked === 0) return { reason: 'no shift leaves an event where its ticker has a return' }
+  return { diff: actual.diff, p: (1 + exceeding) / (1 + looked), shifts: looked, exceeding }
+}
+
+export function tooShort(calendar: number, horizon: number): string {
+  return `${calendar} bars are too few to shift windows of ${horizon} against each other`
+}
+
+/**
+ * The shifts that a test looks at: all from `horizon` to `calendar` - `horizon`, ascending, or `reps` different ones of
+ * them where they are more than 2,000.
+ */
+export function shiftsOf(calendar: number, horizon: number, { reps, random }: ShiftOptions): Int32Array {
+  const possible = Math.max(0, calendar - 2 * horizon + 1)
+  const all = Int32Array.from({ length: possible }, (_, i) => horizon + i)
+  if (reps === 'all' || possible <= FEW || possible <= reps) return all
+  // The first steps of Fisher and Yates's shuffle: each place gets one of those that are left.
+  for (let i = 0; i < reps; i++) {
+    const other = i + random.below(possible - i)
+    const drawn = all[other]!
+    all[other] = all[i]!
+    all[i] = drawn
+  }
+  return all.subarray(0, reps).sort()
+}
+
+function actualMean(members: readonly ShiftMember[]): { diff: number; size: number } | null {
+  let sum = 0
+  let size = 0
+  let n = 0
+  for (const { excess, events } of members) {
+    for (const event of events) {
+      sum += excess[event]!
+      size += Math.abs(excess[event]!)
+    }
+    n += events.length
+  }
+  return n === 0 ? null : { diff: sum / n, size: size / n }
+}
+
+/** For each shift: the sum of the excess where the events land, and how many land on a value. */
+function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: Int32Array) {
+  const sums = new Float64Array(shifts.length)
+  const counts = new Int32Array(shifts.length)
+  // Two rounds of the calendar, one after the other, so that no place needs to be wrapped.
+  const values = new Float64Array(2 * calendar)
+  const known = new Uint8Array(2 * calendar)
+  let alwaysKnown = 0
+  for (const { places, excess, events } of members) {
+    if (events.length === 0) continue
+    const complete = places.length === calendar
+    if (!complete) {
+      values.fill(0)
+      known.fill(0)
+    }
+    lay(values, known, places, excess, calendar)
+    for (const event of events) {
+      const place = places[event]!
+      addValues(sums, values, place, shifts)
+      if (!complete) addKnown(counts, known, place, shifts)
+    }
+    if (complete) alwaysKnown += events.length
+  }
+  for (let i = 0; i < counts.length; i++) counts[i]! += alwaysKnown
+  return { sums, counts }
+}
+
+function lay(values: Float64Array, known: Uint8Array, places: Int32Array, excess: Float64Array, calendar: number) {
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i]!
+    values[place] = values[place + calendar] = excess[i]!
+    known[place] = known[place + calendar] = 1
+  }
+}
+
+/** The innermost loop of a sweep. */
+function addValues(totals: Float64Array, values: Float64Array, place: number, shifts: Int32Array): void {
+  for (let i = 0; i < shifts.length; i++) totals[i]! += values[place + shifts[i]!]!
+}
+
+/** The same of what is known: a loop of its own, because one loop over arrays of two kinds is slow for both. */
+function addKnown(totals: Int32Array, known: Uint8Array, place: number, shifts: Int32Array): void {
+  for (let i = 0; i < shifts.length; i++) totals[i]! += known[place + shifts[i]!]!
+}

@@ -1,0 +1,180 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { Random } from '../../src/random.js'
+import { bca } from '../../src/statistics/bca.js'
+import { stationaryRatioInterval } from '../../src/statistics/bootstrap.js'
+import { normalCdf, twoSidedNormal, twoSidedT } from '../../src/statistics/distributions.js'
+import { gTestShift } from '../../src/statistics/g-test.js'
+import { deviation, mean } from '../../src/statistics/moments.js'
+import { politisWhite } from '../../src/statistics/politis-white.js'
+import { clusterByBlock, hansenHodrick, naiveT, neweyWest, neweyWestAlpha } from '../../src/statistics/robust.js'
+import { jointShift } from '../../src/statistics/shift.js'
+import { type SuperiorAbility, spa } from '../../src/statistics/spa.js'
+import { HORIZON, type MadeMarket, type Making, madeMarket } from './support/null-market.js'
+
+const SLOW = process.env.BANDS_SLOW === '1'
+const RUNS = SLOW ? 2000 : 400
+/** Milliseconds that the making of markets may take on a busy machine. */
+const PATIENCE = 900_000
+const TESTS = ['shift', 'g-test', 'newey-west', 'hansen-hodrick', 'cluster']
+/** Asked of many tickers alone: an alpha needs a benchmark. */
+const POOLED = ['calendar-time']
+
+describe.each<[string, Making, Random]>([
+  ['one ticker', { tickers: 1, bars: 2500, edge: 0 }, new Random(101)],
+  ['fifteen tickers that move together', { tickers: 15, bars: 1000, edge: 0 }, new Random(202)],
+])(`of ${RUNS} markets without any edge, %s`, (_, making, random) => {
+  const found = new Map<string, number[]>()
+  beforeAll(() => {
+    for (let run = 0; run < RUNS; run++) {
+      const market = madeMarket(random, making)
+      if (market.independent < 10) continue
+      for (const [test, p] of Object.entries(pValues(market, random))) found.set(test, [...(found.get(test) ?? []), p])
+    }
+  }, PATIENCE)
+
+  it.each(making.tickers === 1 ? TESTS : [...TESTS, ...POOLED])('%s finds one in a twentieth', test => {
+    const { rejected, least, most } = rejections(found.get(test)!)
+    expect(rejected).toBeGreaterThanOrEqual(least)
+    expect(rejected).toBeLessThanOrEqual(most)
+  })
+
+  it('the shift test gives every p as often as any other (Kolmogorov, Smirnov, at 1 %)', () => {
+    const p = found.get('shift')!.toSorted((a, b) => a - b)
+    const greatest = Math.max(...p.map((value, i) => Math.max((i + 1) / p.length - value, value - i / p.length)))
+    expect(Math.sqrt(p.length) * greatest).toBeLessThan(1.63)
+  })
+
+  it.runIf(making.tickers > 1)('the percentile interval, no test, leaves 0 out a little more often than that', () => {
+    const { rejected, least } = rejections(found.get('bootstrap')!)
+    expect(rejected).toBeGreaterThanOrEqual(least)
+    expect(rejected / RUNS).toBeLessThan(0.12)
+  })
+
+  it('the naive t finds more', () => {
+    const { rejected, most } = rejections(found.get('naive')!)
+    expect(rejected).toBeGreaterThan(most)
+  })
+})
+
+describe('a planted edge', () => {
+  const making = { tickers: 4, bars: 1500, edge: 0 }
+  const runs = RUNS / 2
+  const planted: { p: number; diff: number; truth: number; interval: { low: number; high: number } }[] = []
+  let chance = 0
+  beforeAll(() => {
+    const without = Array.from({ length: runs }, (_, run) => ratio(madeMarket(new Random(9000 + run), making)))
+    chance = deviation(without)!
+    const random = new Random(303)
+    for (let run = 0; run < runs; run++) {
+      const market = madeMarket(random, { ...making, edge: 3.2 * chance })
+      const shift = jointShift(market.members, making.bars, HORIZON, { reps: 999, random })
+      if ('reason' in shift) throw new Error(shift.reason)
+      planted.push({ ...shift, truth: market.truth, interval: interval(market, random) })
+    }
+  }, PATIENCE)
+
+  it('is found as often as its size and the spread of chance let expect', () => {
+    const expected = mean(planted.map(({ truth }) => normalCdf(truth / chance - 1.96)))!
+    const share = planted.filter(({ p, diff }) => p < 0.05 && diff > 0).length / runs
+    expect(expected).toBeGreaterThan(0.5)
+    expect(expected).toBeLessThan(0.95)
+    expect(Math.abs(share - expected)).toBeLessThan(3 * Math.sqrt((expected * (1 - expected)) / runs) + 0.03)
+  })
+
+  it('lies in the bootstrap interval about nineteen times of twenty', () => {
+    const covered =
+      planted.filter(({ truth, interval }) => interval.low <= truth && truth <= interval.high).length / runs
+    expect(covered).toBeGreaterThan(0.9)
+    expect(covered).toBeLessThan(0.98)
+  })
+})
+
+describe('of independent values', () => {
+  it('the BCa interval of a mean covers it about nineteen times of twenty, skewed ones, too', () => {
+    const random = new Random(404)
+    const covered = Array.from({ length: RUNS }, () => {
+      const x = Float64Array.from({ length: 60 }, () => random.normal() ** 2)
+      const { low, high } = bca(x, mean, { reps: 499, random })!
+      return low <= 1 && 1 <= high
+    }).filter(Boolean).length
+    expect(covered / RUNS).toBeGreaterThan(0.9)
+    expect(covered / RUNS).toBeLessThan(0.98)
+  })
+})
+
+describe(`of ${RUNS} families of ten candidates none of which is better`, () => {
+  const families: SuperiorAbility[] = []
+  beforeAll(() => {
+    const random = new Random(505)
+    for (let run = 0; run < RUNS; run++) {
+      families.push(spa(candidates(random, 10, 600), 600, { block: 10, reps: 199, random })!)
+    }
+  }, PATIENCE)
+
+  it.each(['realityCheck', 'consistent', 'upper'] as const)('%s takes the best for real in a twentieth', test => {
+    const { rejected, least, most } = rejections(families.map(family => family[test]))
+    expect(rejected).toBeGreaterThanOrEqual(least)
+    expect(rejected).toBeLessThanOrEqual(most)
+  })
+})
+
+function pValues(market: MadeMarket, random: Random): Record<string, number> {
+  const { members, num, den, fifths, held } = market
+  const shift = jointShift(members, num.length, HORIZON, { reps: 999, random })
+  const coded = members.map(({ places, events }, i) => ({ places, events, codes: fifths[i]! }))
+  const g = gTestShift(coded, num.length, HORIZON, 5, { reps: 999, random })
+  if ('reason' in shift || 'reason' in g) throw new Error('too short')
+  const tests = {
+    'newey-west': neweyWest(num, den, HORIZON - 1)!,
+    'hansen-hodrick': hansenHodrick(num, den, HORIZON - 1)!,
+    cluster: clusterByBlock(num, den, HORIZON)!,
+    naive: naiveT(market.excess)!,
+  }
+  const judged = Object.entries(tests).map(([name, { t, df }]) => [name, twoSidedT(t, df)] as const)
+  const alpha = members.length === 1 ? null : neweyWestAlpha(held.portfolio, held.benchmark, 5)
+  return {
+    shift: shift.p,
+    'g-test': g.p,
+    ...Object.fromEntries(judged),
+    ...(alpha && { 'calendar-time': twoSidedNormal(alpha.t) }),
+    // No p-value: 0 where it leaves out 0.
+    ...(members.length > 1 && { bootstrap: excludes(interval(market, random), 0) ? 0 : 1 }),
+  }
+}
+
+function interval({ num, den, ...market }: MadeMarket, random: Random): { low: number; high: number } {
+  const diff = ratio({ num, den, ...market })
+  const block = Math.max(HORIZON, politisWhite(num.map((sum, day) => sum - diff * den[day]!)).stationary)
+  return stationaryRatioInterval(num, den, { block, reps: 299, random })!
+}
+
+function ratio({ excess }: MadeMarket): number {
+  return mean(excess)!
+}
+
+function excludes({ low, high }: { low: number; high: number }, value: number): boolean {
+  return value < low || value > high
+}
+
+/** How many of p are below 5 %, and between which numbers 99 % of fair tests stay (normal approximation). */
+function rejections(p: readonly number[]): { rejected: number; least: number; most: number } {
+  const spread = 2.58 * Math.sqrt(p.length * 0.05 * 0.95)
+  const rejected = p.filter(value => value < 0.05).length
+  return { rejected, least: 0.05 * p.length - spread, most: 0.05 * p.length + spread }
+}
+
+/** Columns with memory and something in common. */
+function candidates(random: Random, many: number, n: number) {
+  const places = Int32Array.from({ length: n }, (_, day) => day)
+  const shared = Float64Array.from(places, () => random.normal())
+  return Array.from({ length: many }, (_, k) => {
+    let last = 0
+    return {
+      places,
+      values: Float64Array.from(places, day => {
+        last = 0.2 * last + random.normal()
+        return (1 + k) * (last + shared[day]!)
+      }),
+    }
+  })
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { Random } from '../../src/random.js'
+import { kurtosis, skewness } from '../../src/statistics/moments.js'
+import {
+  deflatedSharpe,
+  expectedMaximumSharpe,
+  minTrackRecord,
+  probabilisticSharpe,
+  sharpe,
+  sortino,
+} from '../../src/statistics/sharpe.js'
+
+const RETURNS = [0.01, -0.02, 0.015, 0.003, 0, -0.007, 0.022, -0.001]
+
+describe('Sharpe and Sortino ratios', () => {
+  // NumPy 1.24.2: mean / std(ddof=1) * sqrt(252); less 1.03 ** (1 / 252) - 1; mean / sqrt(mean(minimum(r, 0) ** 2)) * sqrt(252).
+  it('are those of NumPy', () => {
+    expect(sharpe(RETURNS, 252)).toBeCloseTo(3.32382702422321, 12)
+    expect(sharpe(RETURNS, 252, 0.03)).toBeCloseTo(3.182046204556051, 12)
+    expect(sortino(RETURNS, 252)).toBeCloseTo(5.820652884342099, 12)
+  })
+
+  it('are null without two different returns, or without a loss', () => {
+    expect(sharpe([], 252)).toBeNull()
+    expect(sharpe([0.1], 252)).toBeNull()
+    expect(sharpe([0.1, 0.1, 0.1], 252)).toBeNull()
+    expect(sortino([], 252)).toBeNull()
+    expect(sortino([0.1, 0, 0.2], 252)).toBeNull()
+  })
+
+  it('do not change when returns are scaled, and turn sign with them', () => {
+    const scaled = RETURNS.map(value => -3 * value)
+    expect(sharpe(scaled, 52)).toBeCloseTo(-sharpe(RETURNS, 52)!, 12)
+    expect(
+      sortino(
+        RETURNS.map(value => 3 * value),
+        52,
+      ),
+    ).toBeCloseTo(sortino(RETURNS, 52)!, 12)
+  })
+})
+
+describe('the deflated Sharpe ratio', () => {
+  // Bailey & López de Prado 2014, the numerical example: 2.5 a year of 250 days, 1250 days; further digits from SciPy 1.10.1.
+  const paper = { sharpe: 2.5 / Math.sqrt(250), n: 1250, skewness: -3, kurtosis: 10, variance: 0.5 / 250 }
+
+  it('is that of the paper', () => {
+    expect(expectedMaximumSharpe(100, paper.variance)).toBeCloseTo(0.1132, 4)
+    expect(expectedMaximumSharpe(100, paper.variance)).toBeCloseTo(0.11317200186513214, 12)
+    expect(deflatedSharpe({ ...paper, trials: 100 })).toBeCloseTo(0.9004, 4)
+    expect(deflatedSharpe({ ...paper, trials: 100 })).toBeCloseTo(0.9003968344493903, 10)
+    expect(deflatedSharpe({ ...paper, trials: 46 })).toBeCloseTo(0.9505, 4)
+    expect(deflatedSharpe({ ...paper, trials: 46 })).toBeCloseTo(0.9505017068755787, 10)
+  })
+
+  it('is the probabilistic one where nothing was chosen or all trials are alike, and falls with every trial', () => {
+    const plain = probabilisticSharpe(paper)!
+    expect(deflatedSharpe({ ...paper, trials: 1 })).toBe(plain)
+    expect(deflatedSharpe({ ...paper, trials: 50, variance: 0 })).toBe(plain)
+    const chances = [1, 2, 3, 10, 100, 1000].map(trials => deflatedSharpe({ ...paper, trials })!)
+    expect(chances).toEqual(chances.toSorted((a, b) => b - a))
+    expect(deflatedSharpe({ ...paper, trials: 0 })).toBeNull()
+  })
+})
+
+describe('the expected maximum of worthless Sharpe ratios', () => {
+  it('is near the mean of the best of as many normal numbers', () => {
+    const random = new Random(3)
+    for (const trials of [10, 100]) {
+      let sum = 0
+      for (let run = 0; run < 4000; run++) {
+        sum += Array.from({ length: trials }, () => random.normal()).reduce((best, value) => Math.max(best, value))
+      }
+      // The formula is asymptotic: about 2 % off for ten.
+      expect(Math.abs(expectedMaximumSharpe(trials, 1)! / (sum / 4000) - 1)).toBeLessThan(0.03)
+    }
+  })
+})
+
+describe('the probabilistic Sharpe ratio', () => {
+  it('is that of the paper for 24 months of a fund', () => {
+    const fund = { sharpe: 0.458, n: 24, skewness: -2.448, kurtosis: 10.164 }
+    // Bailey & López de Prado 2012; further digits from SciPy 1.10.1.
+    expect(probabilisticSharpe(fund)).toBeCloseTo(0.9134, 4)
+    expect(probabilisticSharpe(fund)).toBeCloseTo(0.913361083860933, 10)
+    expect(minTrackRecord(fund)).toBeCloseTo(34.55750593485622, 8)
+  })
+
+  it('needs 2.73 years of normal days for a ratio of 2 to be above 1, as the paper says', () => {
+    const bar = (ratio: number): number => ratio / Math.sqrt(252)
+    const days = minTrackRecord({ sharpe: bar(2), benchmark: bar(1), skewness: 0, kurtosis: 3 })!
+    expect(days).toBeCloseTo(688.2080373402349, 8)
+    expect(days / 252).toBeCloseTo(2.73, 2)
+  })
+
+  it('reaches the level just where the track record is long enough', () => {
+    const sample = { sharpe: 0.08, skewness: -0.5, kurtosis: 6, benchmark: 0.02 }
+    for (const level of [0.9, 0.95, 0.99]) {
+      expect(probabilisticSharpe({ ...sample, n: minTrackRecord(sample, level)! })).toBeCloseTo(level, 12)
+    }
+    expect(minTrackRecord({ ...sample, sharpe: 0.02 })).toBeNull()
+    expect(probabilisticSharpe({ ...sample, n: 1 })).toBeNull()
+  })
+
+  it('is above 95 % for a twentieth of samples without any edge, skewed ones too', () => {
+    const random = new Random(5)
+    const draws = [() => random.normal(), () => -Math.log(1 - random.uniform()) - 1]
+    for (const draw of draws) {
+      let above = 0
+      for (let run = 0; run < 1000; run++) {
+        const sample = Array.from({ length: 250 }, draw)
+        const measured = { skewness: skewness(sample)!, kurtosis: kurtosis(sample)!, n: sample.length }
+        if (probabilisticSharpe({ sharpe: sharpe(sample, 1)!, ...measured })! > 0.95) above++
+      }
+      expect(above / 1000).toBeGreaterThan(0.03)
+      expect(above / 1000).toBeLessThan(0.07)
+    }
+  })
+})

@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest'
+import { recordSeries } from '../../src/engine/record.js'
+import { Random } from '../../src/random.js'
+import { gTestShift } from '../../src/statistics/g-test.js'
+import { mean } from '../../src/statistics/moments.js'
+import { jointShift, type ShiftMember, type ShiftOptions, shiftsOf } from '../../src/statistics/shift.js'
+import { seriesOf } from '../support/convert.js'
+import { loadPrices } from '../support/shared-bars.js'
+
+describe('the joint circular shift', () => {
+  it('is what its definition says, ticker by ticker and shift by shift', () => {
+    const random = new Random(5)
+    for (let round = 0; round < 20; round++) {
+      const calendar = 40 + random.below(60)
+      const horizon = 1 + random.below(15)
+      const pool = Array.from({ length: 1 + random.below(4) }, () => member(random, calendar, random.uniform()))
+      const diffs: number[] = []
+      for (let k = horizon; k <= calendar - horizon; k++) {
+        const landed = shifted(pool, calendar, k)
+        if (landed.length > 0) diffs.push(mean(landed)!)
+      }
+      const actual = mean(shifted(pool, calendar, 0))
+      const found = jointShift(pool, calendar, horizon, options('all'))
+      if (actual === null) {
+        expect(found).toEqual({ reason: 'no events' })
+        continue
+      }
+      const exceeding = diffs.filter(diff => Math.abs(diff) >= Math.abs(actual) - 1e-13).length
+      expect(found).toMatchObject({ shifts: diffs.length, exceeding, p: (1 + exceeding) / (1 + diffs.length) })
+      expect(found).toHaveProperty('diff', expect.closeTo(actual, 12))
+    }
+  })
+
+  it('does not change when events and returns are rotated together', () => {
+    const pool = [member(new Random(1), 300, 1), member(new Random(2), 300, 0.7)]
+    const found = jointShift(pool, 300, 10, options('all'))
+    for (const by of [1, 77, 299]) {
+      const turned = pool.map(one => rotated(one, 300, by))
+      expect(withoutDiff(jointShift(turned, 300, 10, options('all')))).toEqual(withoutDiff(found))
+    }
+  })
+
+  it('does not depend on the order of the tickers, nor on the unit', () => {
+    const pool = [1, 2, 3, 4, 5].map(seed => member(new Random(seed), 400, 0.9))
+    const found = withoutDiff(jointShift(pool, 400, 5, options('all')))
+    expect(withoutDiff(jointShift(pool.toReversed(), 400, 5, options('all')))).toEqual(found)
+    const scaled = pool.map(one => ({ ...one, excess: one.excess.map(value => 3e-9 * value) }))
+    expect(withoutDiff(jointShift(scaled, 400, 5, options('all')))).toEqual(found)
+  })
+
+  it('looks at every shift up to 2,000 and at different drawn ones beyond', () => {
+    const of = (calendar: number, horizon: number, reps: number | 'all', seed = 1): number[] => [
+      ...shiftsOf(calendar, horizon, { reps, random: new Random(seed) }),
+    ]
+    expect(of(30, 10, 5)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20])
+    expect(of(2039, 20, 999)).toHaveLength(2000)
+    expect(of(2040, 20, 'all')).toHaveLength(2001)
+    expect(of(2040, 20, 5000)).toHaveLength(2001)
+    const drawn = of(2040, 20, 999)
+    expect(new Set(drawn).size).toBe(999)
+    expect(Math.min(...drawn)).toBeGreaterThanOrEqual(20)
+    expect(Math.max(...drawn)).toBeLessThanOrEqual(2020)
+    expect(of(2040, 20, 999)).toEqual(drawn)
+    expect(of(2040, 20, 999, 2)).not.toEqual(drawn)
+    expect(of(19, 10, 999)).toEqual([])
+  })
+
+  it('gives with drawn shifts what all of them give, within Monte Carlo error', () => {
+    const one = member(new Random(9), 6000, 1)
+    const all = jointShift([one], 6000, 20, options('all'))
+    if ('reason' in all) throw new Error(all.reason)
+    for (const seed of [1, 2, 3]) {
+      const drawn = jointShift([one], 6000, 20, { reps: 999, random: new Random(seed) })
+      expect(drawn).toHaveProperty('shifts', 999)
+      expect(drawn).toHaveProperty('p', expect.closeTo(all.p, 1))
+    }
+  })
+
+  it('finds nothing where every bar is an event or nothing varies', () => {
+    const one = member(new Random(3), 200, 1)
+    const centred = one.excess.map(value => value - mean(one.excess)!)
+    const every = { ...one, excess: centred, events: Int32Array.from(one.places.keys()) }
+    expect(jointShift([every], 200, 5, options('all'))).toMatchObject({ p: 1 })
+    expect(jointShift([{ ...one, excess: new Float64Array(200) }], 200, 5, options('all'))).toMatchObject({ p: 1 })
+  })
+
+  it('says why there is no answer', () => {
+    const one = member(new Random(3), 30, 1)
+    const none = { ...one, events: new Int32Array(0) }
+    expect(jointShift([none], 30, 5, options('all'))).toEqual({ reason: 'no events' })
+    expect(jointShift([one], 30, 20, options('all'))).toEqual({
+      reason: '30 bars are too few to shift windows of 20 against each other',
+    })
+    const lonely = { places: Int32Array.of(4), excess: Float64Array.of(1), events: Int32Array.of(0) }
+    expect(jointShift([lonely], 30, 5, options('all'))).toEqual({
+      reason: 'no shift leaves an event where its ticker has a return',
+    })
+  })
+
+  const spy = loadPrices('SPY')
+  it.skipIf(spy === null)('of SPY oversold over 20 bars has the published p (needs the shared prices)', () => {
+    const { fields, outcomes } = recordSeries(seriesOf(spy!))
+    const { bars, bands, initialBar } = fields.get('rsi_zone')!
+    const returns = outcomes.returns[2]!
+    const eligible = Int32Array.from(returns.keys()).filter(bar => bar >= initialBar && !Number.isNaN(returns[bar]!))
+    const values = Float64Array.from(eligible, bar => returns[bar]!)
+    const base = mean(values)!
+    const entered = bars.filter((bar, i) => bands[i] === 1 && !Number.isNaN(returns[bar]!))
+    const one = {
+      places: Int32Array.from(eligible.keys()),
+      excess: values.map(value => value - base),
+      events: Int32Array.from(entered, bar => eligible.indexOf(bar)),
+    }
+    const found = jointShift([one], eligible.length, 20, options('all'))
+    expect(eligible).toHaveLength(5207)
+    expect(base).toBeCloseTo(0.004506, 6)
+    expect(found).toMatchObject({ shifts: 5168, exceeding: 9, p: 10 / 5169 })
+    expect(found).toHaveProperty('diff', expect.closeTo(0.035574 - 0.004506, 5))
+  })
+})
+
+describe('the G-test of what followed', () => {
+  const codes = Uint8Array.from({ length: 240 }, (_, i) => (i % 12 < 3 ? 0 : i % 12 < 8 ? 1 : 2))
+  const places = Int32Array.from(codes.keys())
+
+  it('compares with the own bars of each ticker, and shifts as the difference of means does', () => {
+    const random = new Random(2)
+    const pool = [0, 1].map(() => ({
+      places,
+      codes: codes.map(() => random.below(3)),
+      events: places.filter(place => place % 17 === 0),
+    }))
+    const found = gTestShift(pool, 240, 6, 3, options('all'))
+    if ('reason' in found) throw new Error(found.reason)
+    const n = 2 * 15
+    const share = (code: number): number =>
+      pool.reduce((sum, one) => sum + (15 * one.codes.filter(other => other === code).length) / 240, 0)
+    const g = (k: number): number => {
+      const landed = pool.flatMap(one => [...one.events].map(event => one.codes[(event + k) % 240]!))
+      const terms = [0, 1, 2].map(code => {
+        const count = landed.filter(other => other === code).length
+        return count === 0 ? 0 : 2 * count * Math.log(count / share(code))
+      })
+      return terms.reduce((sum, term) => sum + term, 0)
+    }
+    const exceeding = Array.from({ length: 229 }, (_, i) => g(6 + i)).filter(other => other >= g(0) - 1e-8).length
+    expect(found.g).toBeCloseTo(g(0), 9)
+    expect(found).toMatchObject({ shifts: 229, exceeding, p: (1 + exceeding) / 230 })
+    expect(found.observed.reduce((sum, count) => sum + count, 0)).toBe(n)
+    expect(found.expected.map((count, code) => count - share(code))).toEqual([0, 0, 0].map(() => expect.closeTo(0, 9)))
+  })
+
+  it('sees a band that follows only the events', () => {
+    const random = new Random(3)
+    const events = places.filter(() => random.uniform() < 0.08)
+    const marked = codes.map((_, i) => (events.includes(i) ? 0 : 1 + random.below(2)))
+    expect(gTestShift([{ places, codes: marked, events }], 240, 2, 3, options('all'))).toMatchObject({ p: 1 / 238 })
+  })
+
+  it('is 0 of all bars, and says why there is no answer', () => {
+    expect(gTestShift([{ places, codes, events: places }], 240, 5, 3, options('all'))).toMatchObject({ g: 0, p: 1 })
+    const none = { places, codes, events: new Int32Array(0) }
+    expect(gTestShift([none], 240, 5, 3, options('all'))).toEqual({ reason: 'no events' })
+    expect(gTestShift([{ places, codes, events: places }], 240, 200, 3, options('all'))).toHaveProperty('reason')
+  })
+})
+
+function options(reps: number | 'all'): ShiftOptions {
+  return { reps, random: new Random(1) }
+}
+
+/** A ticker that has a value on a share of the days, with clustered events. */
+function member(random: Random, calendar: number, share: number): ShiftMember {
+  const days = Int32Array.from({ length: calendar }, (_, day) => day).filter(() => random.uniform() < share)
+  return {
+    places: days,
+    excess: Float64Array.from(days, () => random.normal()),
+    events: Int32Array.from(days.keys()).filter(i => i % 20 < 6 && random.uniform() < 0.4),
+  }
+}
+
+function shifted(pool: readonly ShiftMember[], calendar: number, k: number): number[] {
+  return pool.flatMap(({ places, excess, events }) =>
+    [...events].flatMap(event => {
+      const landing = places.indexOf((places[event]! + k) % calendar)
+      return landing === -1 ? [] : [excess[landing]!]
+    }),
+  )
+}
+
+function rotated({ places, excess, events }: ShiftMember, calendar: number, by: number): ShiftMember {
+  const order = [...places.keys()].sort((a, b) => ((places[a]! + by) % calendar) - ((places[b]! + by) % calendar))
+  return {
+    places: Int32Array.from(order, i => (places[i]! + by) % calendar),
+    excess: Float64Array.from(order, i => excess[i]!),
+    events: Int32Array.from(events, event => order.indexOf(event)).sort(),
+  }
+}
+
+/** The mean depends on what is added first, in its last digit. */
+function withoutDiff(found: ReturnType<typeof jointShift>): object {
+  return { ...found, diff: null }
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { Random } from '../../src/random.js'
+import { stationaryIndices } from '../../src/statistics/resampling.js'
+import { type Column, type SuperiorAbility, spa } from '../../src/statistics/spa.js'
+import { RandomState } from './support/numpy.js'
+import { goldenRows } from './support/rows.js'
+
+describe('superior predictive ability', () => {
+  it('has the p-values of the package arch, within Monte Carlo error', () => {
+    const found = spa(published(), 300, { block: 10, reps: 4000, random: new Random(1) })!
+    for (const [name, words] of goldenRows('spa.txt')) {
+      const [value, expected] = [found[name as keyof SuperiorAbility], Number(words)]
+      if (name === 'best') expect(value).toBe(expected)
+      else expect(Math.abs(value - expected), name).toBeLessThan(4 * Math.sqrt((expected * (1 - expected)) / 4000))
+    }
+  })
+
+  it('is what its definition says, resample by resample', () => {
+    const random = new Random(6)
+    for (let round = 0; round < 5; round++) {
+      const columns = drawn(random, 8, 60)
+      const options = { block: 4, reps: 57, random: new Random(round) }
+      expect(spa(columns, 60, options)).toEqual(slow(columns, 60, { ...options, random: new Random(round) }))
+    }
+  })
+
+  it('is ordered: lower, consistent, upper', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const found = spa(drawn(new Random(seed), 30, 100), 100, { block: 5, reps: 199, random: new Random(seed) })!
+      expect(found.lower).toBeLessThanOrEqual(found.consistent)
+      expect(found.consistent).toBeLessThanOrEqual(found.upper)
+    }
+  })
+
+  it('is of one column the plain bootstrap p-value of its mean', () => {
+    const [column] = drawn(new Random(3), 1, 120)
+    const values = dense(column!, 120)
+    const total = values.reduce((sum, value) => sum + value, 0)
+    const [sign, reps] = [Math.sign(total), 499]
+    const one = { places: column!.places, values: column!.values.map(value => sign * value) }
+    const random = new Random(7)
+    let exceeding = 0
+    for (let rep = 0; rep < reps; rep++) {
+      const indices = stationaryIndices(random, 120, 6, new Int32Array(120))
+      const resampled = indices.reduce((sum, index) => sum + values[index]!, 0)
+      if (sign * (resampled - total) >= Math.abs(total)) exceeding++
+    }
+    const p = (1 + exceeding) / (1 + reps)
+    const found = spa([one], 120, { block: 6, reps, random: new Random(7) })
+    expect(found).toEqual({ realityCheck: p, lower: p, consistent: p, upper: p, best: 0 })
+  })
+
+  it('does not depend on the order of the columns, and studentised not on their units', () => {
+    const columns = drawn(new Random(4), 12, 90)
+    const of = (some: readonly Column[]) => spa(some, 90, { block: 5, reps: 300, random: new Random(2) })!
+    const found = of(columns)
+    expect(of(columns.toReversed())).toEqual({ ...found, best: 11 - found.best })
+    const scaled = columns.map(({ places, values }, i) => ({ places, values: values.map(value => 4 ** i * value) }))
+    expect({ ...of(scaled), realityCheck: 0 }).toEqual({ ...found, realityCheck: 0 })
+    expect(of([...columns, ...columns])).toEqual(found)
+  })
+
+  it('finds a column that beats the others, and finds none where all lose', () => {
+    const columns = drawn(new Random(8), 40, 400)
+    const better = { places: columns[6]!.places, values: columns[6]!.values.map(value => value + 0.6) }
+    const options = { block: 5, reps: 499, random: new Random(1) }
+    const found = spa(columns.with(6, better), 400, options)!
+    expect(found).toMatchObject({ best: 6, lower: 1 / 500, consistent: 1 / 500, upper: 1 / 500 })
+    const worse = columns.map(({ places, values }) => ({ places, values: values.map(value => value - 2) }))
+    expect(spa(worse, 400, options)).toMatchObject({ lower: 1, consistent: 1, upper: 1 })
+  })
+
+  it('is null where no column varies, and leaves out those that do not', () => {
+    const options = { block: 5, reps: 99, random: new Random(1) }
+    const everyDay = Int32Array.from({ length: 50 }, (_, i) => i)
+    const constant = { places: everyDay, values: new Float64Array(50).fill(0.1) }
+    const empty = { places: new Int32Array(0), values: new Float64Array(0) }
+    expect(spa([], 50, options)).toBeNull()
+    expect(spa([empty, constant], 50, options)).toBeNull()
+    const [one] = drawn(new Random(1), 1, 50)
+    expect(spa([empty, constant, one!], 50, options)!.best).toBe(2)
+  })
+})
+
+/** As test/statistics/golden/spa.txt says. */
+function published(): Column[] {
+  const random = new RandomState(51)
+  const own = Array.from({ length: 300 }, () => Array.from({ length: 12 }, () => random.normal()))
+  const common = Array.from({ length: 300 }, () => random.normal())
+  const places = Int32Array.from(common.keys())
+  return Array.from({ length: 12 }, (_, k) => ({
+    places,
+    values: Float64Array.from(
+      own,
+      (row, t) => row[k]! * (1 + k / 4) + 0.5 * common[t]! + (k === 2 ? 0.06 : k > 8 ? -0.5 : 0),
+    ),
+  }))
+}
+
+/** Columns with a value on some days, and something in common; some of them lose clearly. */
+function drawn(random: Random, many: number, n: number): Column[] {
+  const common = Float64Array.from({ length: n }, () => random.normal())
+  return Array.from({ length: many }, (_, k) => {
+    const places = Int32Array.from({ length: n }, (_, day) => day).filter(() => random.uniform() < 0.4)
+    const edge = k % 4 === 3 ? -1.5 : 0
+    return { places, values: Float64Array.from(places, day => common[day]! + random.normal() + edge) }
+  })
+}
+
+function dense({ places, values }: Column, n: number): Float64Array {
+  const column = new Float64Array(n)
+  places.forEach((place, i) => {
+    column[place] = values[i]!
+  })
+  return column
+}
+
+/** Hansen 2005, section 3, word by word, each column with all its days. */
+function slow(
+  columns: readonly Column[],
+  n: number,
+  { block, reps, random }: { block: number; reps: number; random: Random },
+): SuperiorAbility {
+  const d = columns.map(column => dense(column, n))
+  const average = (x: ArrayLike<number>): number => Array.from(x).reduce((sum, value) => sum + value, 0) / n
+  const means = d.map(average)
+  const omegas = d.map((x, k) => Math.sqrt(longRunVariance(x, means[k]!, 1 / block)))
+  const t = means.map((mean, k) => (Math.sqrt(n) * mean) / omegas[k]!)
+  const threshold = -Math.sqrt(2 * Math.log(Math.log(n)))
+  const centres = [means.map(mean => Math.max(0, mean)), means.map((mean, k) => (t[k]! < threshold ? 0 : mean)), means]
+  const counts = [0, 0, 0, 0]
+  for (let rep = 0; rep < reps; rep++) {
+    const indices = stationaryIndices(random, n, block, new Int32Array(n))
+    const resampled = d.map(x => average(Float64Array.from(indices, index => x[index]!)))
+    if (Math.max(...resampled.map((mean, k) => mean - means[k]!)) >= Math.max(...means)) counts[0]!++
+    centres.forEach((centre, test) => {
+      const z = resampled.map((mean, k) => (Math.sqrt(n) * (mean - centre[k]!)) / omegas[k]!)
+      if (Math.max(0, ...z) >= Math.max(0, ...t)) counts[test + 1]!++
+    })
+  }
+  const [realityCheck, lower, consistent, upper] = counts.map(count => (1 + count) / (1 + reps))
+  const best = t.indexOf(Math.max(...t))
+  return { realityCheck: realityCheck!, lower: lower!, consistent: consistent!, upper: upper!, best }
+}
+
+function longRunVariance(x: Float64Array, mean: number, q: number): number {
+  const n = x.length
+  const covariance = (lag: number): number => {
+    let sum = 0
+    for (let t = lag; t < n; t++) sum += (x[t]! - mean) * (x[t - lag]! - mean)
+    return sum / n
+  }
+  let variance = covariance(0)
+  for (let i = 1; i < n; i++) {
+    const kappa = ((n - i) / n) * (1 - q) ** i + (i / n) * (1 - q) ** (n - i)
+    variance += 2 * kappa * covariance(i)
+  }
+  return variance
+}
