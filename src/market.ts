@@ -21,13 +21,14 @@ export interface Market {
 
 export interface MarketBars {
   ticker: string
-  assetClass: AssetClass
+  /** null: not told; then no fundamental field counts it as anything but a stock. */
+  assetClass: AssetClass | null
   adjustment: Adjustment
   /** All bars that were final on the as-of day, oldest first. */
   series: Series
   /** 252; 365 for a ticker that trades at weekends; 52 weekly. */
   barsAYear: number
-  /** How trading of it ended, where that is known: the day, and what a share was worth then. */
+  /** How trading of it ended, where that was known on the as-of day: when, not before the last bar, and a share's worth then. */
   delisting: { day: Day; price: number } | null
 }
 
@@ -50,4 +51,11 @@ export interface States {
   /** Of each event: index into STABILITIES, flips in the lookback; 255 where the answerer does not tell. */
   stability: Uint8Array
   flips: Uint8Array
+  /**
+   * The band entered by the last transition before the first event here, and the first day on which that is known; absent
+   * where there was none. It is what a second ticker was in on dates of the range before its first event.
+   */
+  earlier?: { band: number; since: Day }
+  /** The last day of which it was told; absent where everything up to the as-of day is here. */
+  upTo?: Day
 }

@@ -10,6 +10,7 @@ import { Local } from './local/index.js'
 import type { Puller } from './local/pull/puller.js'
 import type { Day } from './model/day.js'
 import type { Tier } from './model/tier.js'
+import type { Trials } from './model/trials.js'
 import type { Remote, RemoteOptions } from './remote/index.js'
 import { openSqlite } from './store/sqlite.js'
 import type { Store, Writer } from './store/store.js'
@@ -129,6 +130,19 @@ export async function openAccounts({
 /** `bands.db` → `bands.accounts.db`: where the user's own database is or would be, also while the sample answers. */
 export function accountsPath(choice: DatabaseChoice = {}): string {
   return `${databasePath(choice).replace(/\.db$/, '')}.accounts.db`
+}
+
+/**
+ * Opens the ledger of trials beside the user's own database, made first if there is none; null while the sample answers,
+ * beside which nothing is written. Throws StorageError where it cannot be written, NotFound for a named database that is
+ * missing.
+ */
+export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
+  const { local, path, sample } = await openLocal(choice)
+  await local.close()
+  if (sample) return null
+  const { openSqliteTrials } = await import('./store/trials.js')
+  return openSqliteTrials(`${path.replace(/\.db$/, '')}.trials.db`)
 }
 
 function opened(path: string, sample: boolean, tier: Tier, asOf: Day | null): Opened {

@@ -53,6 +53,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'store',
     'model',
     'errors',
+    'random',
     'suggest',
     'ascending',
   ],

@@ -8,8 +8,9 @@ import { FACT_COLUMNS, type FactColumn, type FactKind, type FactRecord, type Fac
  */
 export function checkedRecord<Kind extends FactKind>(kind: Kind, ticker: string, given: FactRecords[Kind]): FactRecord {
   const values = given as unknown as Readonly<Record<string, unknown>>
+  const columns = FACT_COLUMNS[kind].filter(({ name, rare }) => rare !== true || values[name] != null)
   return Object.fromEntries(
-    FACT_COLUMNS[kind].map(column => [column.name, checked(column, values[column.name], `${kind} of ${ticker}`)]),
+    columns.map(column => [column.name, checked(column, values[column.name], `${kind} of ${ticker}`)]),
   ) as unknown as FactRecord
 }
 
@@ -38,6 +39,7 @@ const RULES: Readonly<Record<FactColumn['holds'], Rule>> = {
   amount: number(value => value >= 0, 'a finite number from 0 on'),
   count: number(value => value >= 0 && Number.isInteger(value), 'a whole number from 0 on'),
   positive: number(value => value > 0, 'a finite number above 0'),
+  return: number(value => value >= -1, 'a finite number from -1 on'),
   text: { holds: value => typeof value === 'string' && value !== '', allowed: 'text' },
   side: word('buy', 'sell'),
   basis: word('bars', 'filed'),

@@ -18,7 +18,7 @@ export interface KnownFacts {
   ticker: string
   /** null: everything that is loaded, also what bears a later date than the newest bar. */
   as_of: string | null
-  security: Security | null
+  security: (Omit<Security, 'delisted'> & { delisted?: string }) | null
   /** Whether fields stand on these facts; of crypto and funds they never do. */
   counted: boolean
   kinds: KindSummary[]
@@ -56,7 +56,7 @@ export async function facts(cache: Cache, { ticker, kind }: { ticker: string; ki
     schema: 'bands.facts/1',
     ticker,
     as_of: cache.asOf === null ? null : formatDay(cache.asOf),
-    security: securityOf(sheets),
+    security: knownSecurity(securityOf(sheets), cache.asOf),
     counted: countedFacts(sheets) !== null,
     kinds: kinds.map(name => summary(name, records)).filter(({ records: count }) => count > 0),
     records,
@@ -76,11 +76,24 @@ function recordsOf(kind: FactKind, sheets: FactSheets, asOf: Day | null): KnownF
     .filter(({ known }) => asOf === null || known === null || known <= asOf)
     .map(({ record, from, known }) => ({
       kind,
-      ...columnsOf(kind, record),
+      ...columnsOf(kind, kind === 'securities' ? knownBy(record as Security, asOf) : record),
       known: known === null ? null : formatDay(known),
       usable_from: known === null ? null : formatDay(usableOn(kind, record, known)),
       ...from,
     }))
+}
+
+/** The end of its trading is known on that day. */
+function knownBy(security: Security, asOf: Day | null): Security {
+  if (asOf === null || security.delisted === undefined || security.delisted <= asOf) return security
+  const { delisted, delisting_price, delisting_return, ...what } = security
+  return what
+}
+
+function knownSecurity(security: Security | null, asOf: Day | null): KnownFacts['security'] {
+  if (security === null) return null
+  const { delisted, ...what } = knownBy(security, asOf)
+  return delisted === undefined ? what : { ...what, delisted: formatDay(delisted) }
 }
 
 function usableOn(kind: FactKind, record: FactRecord, known: Day): Day {
@@ -92,7 +105,7 @@ function columnsOf(kind: FactKind, record: FactRecord): Record<string, string | 
   return Object.fromEntries(
     FACT_COLUMNS[kind].map(({ name, holds }) => [
       name,
-      holds === 'date' ? formatDay(values[name] as number) : (values[name] ?? null),
+      holds === 'date' && values[name] != null ? formatDay(values[name] as number) : (values[name] ?? null),
     ]),
   )
 }

@@ -94,7 +94,9 @@ function completed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
 
 function sameRecord(a: FactRecord, b: FactRecord): boolean {
   const [one, other] = [a, b] as unknown as Record<string, unknown>[]
-  return Object.keys(one!).every(name => Object.is(one![name], other![name]))
+  // A rare column that one of them lacks is not known there.
+  const names = new Set([...Object.keys(one!), ...Object.keys(other!)])
+  return [...names].every(name => Object.is(one![name] ?? null, other![name] ?? null))
 }
 
 function grouped<Of extends FactRecord>(

@@ -76,12 +76,18 @@ export interface Split {
   ratio: number
 }
 
-/** What a ticker is; undated. */
+/** What a ticker is; undated, but for the end of its trading. */
 export interface Security {
   name: string | null
   sector: string | null
   asset_class: AssetClass | null
   market_cap: number | null
+  /** The day on which trading of it ended, known on that day. */
+  delisted?: Day
+  /** What a share was worth in the end, on the basis of the last bars; it counts where both are told. */
+  delisting_price?: number
+  /** The same as a return from the last close, a fraction: -1 is a total loss. */
+  delisting_return?: number
 }
 
 /** Every kind of record, by the name of its file in a folder of record files (`reports.csv`). */
@@ -112,23 +118,17 @@ export const NO_FACTS: Facts = {
 }
 
 /** What a column of records holds: how it is read, checked and shown. */
-export type FactValue =
-  | 'date'
-  | 'session'
-  | 'number'
-  | 'amount'
-  | 'count'
-  | 'positive'
-  | 'text'
-  | 'side'
-  | 'basis'
-  | 'asset_class'
+export type FactValue = FactAmount | 'date' | 'session' | 'text' | 'side' | 'basis' | 'asset_class'
+/** Those that are numbers. */
+export type FactAmount = 'number' | 'amount' | 'count' | 'positive' | 'return'
 
 export interface FactColumn {
   name: string
   holds: FactValue
   /** A record without it is a bad row; otherwise it is null, or its default. */
   required?: true
+  /** Few records tell it: the others lack it, and have no null. */
+  rare?: true
   about: string
 }
 
@@ -186,6 +186,9 @@ export const FACT_COLUMNS: Readonly<Record<FactKind, readonly FactColumn[]>> = {
     { name: 'asset_class', holds: 'asset_class', about: 'stock, crypto or etf' },
     { name: 'market_cap', holds: 'positive', about: 'market capitalisation' },
     { name: 'name', holds: 'text', about: 'its name' },
+    { name: 'delisted', holds: 'date', rare: true, about: 'the day on which trading of it ended' },
+    { name: 'delisting_price', holds: 'amount', rare: true, about: 'what a share was worth then' },
+    { name: 'delisting_return', holds: 'return', rare: true, about: 'or the return from the last close to that' },
   ],
 }
 

@@ -1,6 +1,6 @@
 import { formatDay, parseDay } from '../model/day.js'
 import type { FactSheet, FactSource } from '../model/fact-sheet.js'
-import { FACT_COLUMNS, type FactKind } from '../model/facts.js'
+import { FACT_COLUMNS, type FactColumn, type FactKind } from '../model/facts.js'
 
 /** Records as text that a SQL tool can read: columns by name, dates as `YYYY-MM-DD`. */
 interface SheetText {
@@ -11,28 +11,34 @@ interface SheetText {
 }
 
 export function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
-  const columns = FACT_COLUMNS[kind].map(({ name, holds }) => ({ name, isDate: holds === 'date' }))
+  const records = rows.map(({ record }) => record as unknown as Readonly<Record<string, string | number | null>>)
+  const columns = FACT_COLUMNS[kind]
+    .filter(({ name, rare }) => rare !== true || records.some(record => record[name] !== undefined))
+    .map(({ name, holds }) => ({ name, isDate: holds === 'date' }))
+  const encoded = (value: string | number | null | undefined, isDate: boolean): string | number | null =>
+    isDate && value != null ? formatDay(value as number) : (value ?? null)
   const text: SheetText = {
     sources,
     columns: columns.map(({ name }) => name),
-    rows: rows.map(({ source, record }) => {
-      const values = record as unknown as Record<string, string | number | null>
-      return [
-        source,
-        ...columns.map(({ name, isDate }) => (isDate ? formatDay(values[name] as number) : values[name]!)),
-      ]
-    }),
+    rows: records.map((record, i) => [
+      rows[i]!.source,
+      ...columns.map(({ name, isDate }) => encoded(record[name], isDate)),
+    ]),
   }
   return JSON.stringify(text)
 }
 
 export function decodeSheet(kind: FactKind, json: string): FactSheet {
   const { sources, columns, rows } = JSON.parse(json) as SheetText
-  const dates = new Set(FACT_COLUMNS[kind].filter(({ holds }) => holds === 'date').map(({ name }) => name))
+  const named = (test: (column: FactColumn) => boolean): ReadonlySet<string> =>
+    new Set(FACT_COLUMNS[kind].filter(test).map(({ name }) => name))
+  const dates = named(({ holds }) => holds === 'date')
+  const rare = named(column => column.rare === true)
   return {
     sources,
     rows: rows.map(([source, ...values]) => {
-      const pairs = columns.map((name, i) => [name, dates.has(name) ? parseDay(values[i] as string) : values[i]])
+      const told = columns.flatMap((name, i) => (values[i] === null && rare.has(name) ? [] : [[name, values[i]!]]))
+      const pairs = told.map(([name, value]) => [name, dates.has(name as string) ? parseDay(value as string) : value])
       return { source: source as number, record: Object.fromEntries(pairs) }
     }),
   }

@@ -32,7 +32,7 @@ export async function refusedInput(input: Input, options: ReadOptions = {}): Pro
   throw new Error(`nothing was refused: ${JSON.stringify(result).slice(0, 500)}`)
 }
 
-const DATES = new Set(['period_end', 'known', 'report_date', 'expected_date', 'ex_date'])
+const DATES = new Set(['period_end', 'known', 'report_date', 'expected_date', 'ex_date', 'delisted'])
 
 /** Every record with its ticker, dates as people write them, in the order of the file within a ticker. */
 export function records(result: FactsResult, kind: FactKind): Record<string, unknown>[] {

@@ -38,8 +38,11 @@ const FULL: Record<FactKind, [row: string, record: Record<string, unknown>]> = {
   ],
   splits: ['2020-08-31,4', { ex_date: '2020-08-31', ratio: 4 }],
   securities: [
-    'Information Technology,stock,3.4e12,Apple Inc.',
-    { name: 'Apple Inc.', sector: 'Information Technology', asset_class: 'stock', market_cap: 3.4e12 },
+    'Information Technology,stock,3.4e12,Apple Inc.,2026-03-02,12.5,',
+    {
+      ...{ name: 'Apple Inc.', sector: 'Information Technology', asset_class: 'stock', market_cap: 3.4e12 },
+      ...{ delisted: '2026-03-02', delisting_price: 12.5 },
+    },
   ],
 }
 

@@ -6,12 +6,14 @@ import {
   type FactRecord,
   type Grade,
   type Report,
+  type Security,
 } from '../../model/facts.js'
 import type { FactsFormat } from './format.js'
 import { remarkWeekend } from './formats/earnings.js'
 import { remarkWords } from './formats/ratings.js'
 import type { FactRow } from './row.js'
 import type { FactsSink } from './sink.js'
+import { BadCell } from './values.js'
 
 /** The project's own table of one kind; `known` stands in for a column of that name which the table lacks. */
 export function ownFormat(kind: FactKind, known?: Day): FactsFormat {
@@ -46,11 +48,12 @@ export function neededColumns(kind: FactKind, known?: Day): string[] {
 const DEFAULTS: Readonly<Record<string, unknown>> = { basis: 'bars' }
 
 function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRecord {
-  const values = FACT_COLUMNS[kind].map(({ name, required }) => {
-    if (name === 'known' && known !== undefined && !row.has(name)) return [name, known]
-    return [name, required ? row.required(name) : (row.optional(name) ?? DEFAULTS[name] ?? null)]
+  const values = FACT_COLUMNS[kind].map(({ name, required, rare }) => {
+    if (name === 'known' && known !== undefined && !row.has(name)) return { name, value: known, rare }
+    return { name, rare, value: required ? row.required(name) : (row.optional(name) ?? DEFAULTS[name] ?? null) }
   })
-  return Object.fromEntries(values) as FactRecord
+  const told = values.filter(({ value, rare }) => value !== null || rare !== true)
+  return Object.fromEntries(told.map(({ name, value }) => [name, value])) as unknown as FactRecord
 }
 
 /** What a record's values say about each other; throws BadCell. */
@@ -61,4 +64,12 @@ const CHECKS: { readonly [Kind in FactKind]?: (record: FactRecord, place: string
       out.remark('reports were known before their period ended, which may be dates in the wrong column', place)
   },
   earnings: (record, place, out) => remarkWeekend(record as EarningsResult, place, out),
+  securities: record => {
+    const { delisted, delisting_price, delisting_return } = record as Security
+    const told = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
+    if (told === 2)
+      throw new BadCell('delisting_return', 'delisting_price and delisting_return tell the same; give one of them')
+    if (told === 1 && delisted === undefined)
+      throw new BadCell('delisted', 'delisted is empty; what a share was worth in the end needs the day of the end')
+  },
 }

@@ -85,7 +85,7 @@ async function planFacts(
     const found = given.dateFormat ?? (empty ? 'YYYY-MM-DD' : await dateFormatOf(source, dialect, column, beside))
     dates[column.name] = new DateReader(found)
   }
-  const numbers = columns.filter(({ holds }) => holds === 'number' || holds === 'positive' || holds === 'count')
+  const numbers = columns.filter(({ holds }) => NUMERIC.has(holds))
   const [fractions, whole] = [false, true].map(wanted =>
     numbers.filter(column => isWhole(column) === wanted).map(({ index }) => index),
   ) as [number[], number[]]
@@ -118,6 +118,8 @@ function tickerColumnOf(names: readonly string[]): number | undefined {
   const found = exact >= 0 ? exact : spelled.indexOf(true)
   return found < 0 ? undefined : found
 }
+
+const NUMERIC: ReadonlySet<FactValue> = new Set(['number', 'positive', 'count', 'return'])
 
 /** Numbers that nobody writes in thousandths: a comma in them casts no doubt. */
 function isWhole({ name, holds }: { name: string; holds: FactValue }): boolean {

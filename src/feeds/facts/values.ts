@@ -14,6 +14,7 @@ export interface FactValues {
   count: number
   positive: number
   amount: number
+  return: number
   text: string
   side: 'buy' | 'sell'
   basis: Report['basis']
@@ -73,6 +74,10 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
   amount: cell => {
     const value = number(cell)
     return value >= 0 ? value : refuse(cell, told(cell, 'is below 0; it is money paid or received, side tells which'))
+  },
+  return: cell => {
+    const value = number(cell)
+    return value >= -1 ? value : refuse(cell, told(cell, 'is below -1; it is a fraction, and -1 is a total loss'))
   },
   // A line break inside a name would break every table that it stands in.
   text: cell => cell.text.replace(/\s+/g, ' ').trim(),

@@ -14,18 +14,23 @@ export function* factsToCsv(kind: FactKind, facts: Iterable<TickerFacts>): Gener
 
 /** The first line of the file of a kind, with its line feed. */
 export function factHeader(kind: FactKind): string {
-  return `${['ticker', ...FACT_COLUMNS[kind].map(column => column.name)].join(',')}\n`
+  return `${['ticker', ...columnsOf(kind).map(column => column.name)].join(',')}\n`
 }
 
 /** The lines of one ticker's records of one kind, for whoever writes several files in one pass. */
 export function factRows({ ticker, kind, records }: TickerFacts): string {
-  const columns = FACT_COLUMNS[kind]
+  const columns = columnsOf(kind)
   let text = ''
   for (const record of records) {
     const values = Object(record) as Record<string, string | number | null | undefined>
     text += `${[quoted(ticker), ...columns.map(column => cell(values[column.name], column))].join(',')}\n`
   }
   return text
+}
+
+/** What is simulated is never delisted: the columns for that stay out of its files. */
+function columnsOf(kind: FactKind): FactColumn[] {
+  return FACT_COLUMNS[kind].filter(({ rare }) => rare !== true)
 }
 
 function cell(value: string | number | null | undefined, { holds }: FactColumn): string {

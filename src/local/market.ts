@@ -1,0 +1,160 @@
+import { countBelow, countUpTo } from '../ascending.js'
+import { Busy } from '../errors.js'
+import type { Field } from '../fields/field.js'
+import { fieldNamed } from '../fields/index.js'
+import type { Panel } from '../fields/panel.js'
+import type { Market, MarketBars, States } from '../market.js'
+import { type Day, weekdayOf } from '../model/day.js'
+import { type AssetClass, barsKnownBy, head, type Series } from '../model/series.js'
+import type { Timeframe } from '../model/timeframe.js'
+import { entitle, entitleAftermath } from '../policy/entitle.js'
+import { PLANS } from '../policy/plans.js'
+import type { Cache } from './cache.js'
+import { Delistings } from './delistings.js'
+import type { Local } from './index.js'
+import { Sectors } from './sectors.js'
+import type { View } from './view.js'
+
+/**
+ * What is loaded, for studies: whole and with every field, or (`emulate`) the range and the fields of the cache's tier,
+ * which must be one that shows what followed.
+ */
+export function localMarket({ cache }: Local, { emulate }: { emulate: boolean }): Market {
+  return new LocalMarket(cache, emulate)
+}
+
+/** What is kept of one ticker at one timeframe while it is asked about. */
+interface Kept {
+  prices: Promise<MarketBars>
+  panels: Map<Field['needs'], Promise<Panel>>
+  states: Map<string, Promise<States>>
+}
+
+/** Whoever goes through a universe asks for one ticker after the other, and for a few again and again. */
+const MOST_KEPT = 32
+
+class LocalMarket implements Market {
+  readonly #cache: Cache
+  readonly #emulate: boolean
+  readonly #kept = new Map<string, Kept>()
+  readonly #sectors: Sectors
+  readonly #delistings: Delistings
+
+  constructor(cache: Cache, emulate: boolean) {
+    this.#cache = cache
+    this.#emulate = emulate
+    this.#sectors = new Sectors(cache.store)
+    this.#delistings = new Delistings(cache)
+  }
+
+  async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
+    if (this.#emulate) entitleAftermath(this.#cache.tier)
+    return this.#of(ticker, timeframe).prices
+  }
+
+  async states(ticker: string, field: string, timeframe: Timeframe): Promise<States> {
+    if (this.#emulate) {
+      entitle({ field }, this.#cache.tier)
+      entitleAftermath(this.#cache.tier)
+    }
+    const kept = this.#of(ticker, timeframe)
+    return keptIn(kept.states, field, () => this.#readStates(kept, ticker, fieldNamed(field)!, timeframe))
+  }
+
+  async tickers(): Promise<readonly string[]> {
+    return (await this.#cache.store.tickers()).map(({ ticker }) => ticker)
+  }
+
+  async asOf(): Promise<Day | null> {
+    return (await this.#cache.store.newestDay()) === null ? null : this.#cache.today()
+  }
+
+  remarks(): readonly string[] {
+    return this.#delistings.remarks
+  }
+
+  #of(ticker: string, timeframe: Timeframe): Kept {
+    const name = `${timeframe} ${ticker}`
+    const kept = this.#kept.get(name) ?? {
+      prices: this.#prices(ticker, timeframe),
+      panels: new Map(),
+      states: new Map(),
+    }
+    // A refusal is not kept: another question may be answered.
+    kept.prices.catch(() => this.#kept.delete(name))
+    // Last in the map is asked for last.
+    this.#kept.delete(name)
+    this.#kept.set(name, kept)
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > MOST_KEPT) this.#kept.delete(oldest!)
+    return kept
+  }
+
+  async #prices(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
+    const cache = this.#cache
+    const entry = await cache.entry(ticker)
+    const { series: daily } = await cache.panel(ticker, 'daily', [])
+    const whole = timeframe === 'daily' ? daily : (await cache.panel(ticker, timeframe, [])).series
+    return {
+      ticker,
+      assetClass: entry.assetClass,
+      adjustment: entry.prices,
+      series: head(whole, barsKnownBy(whole, cache.asOf ?? entry.last)),
+      barsAYear: barsAYear(timeframe, head(daily, barsKnownBy(daily, cache.asOf ?? entry.last)), entry.assetClass),
+      delisting: await this.#delistings.of(ticker, daily),
+    }
+  }
+
+  async #readStates(kept: Kept, ticker: string, field: Field, timeframe: Timeframe): Promise<States> {
+    const view = await this.#cache.view(ticker, timeframe, field.name)
+    const panel = await keptIn(kept.panels, field.needs, () =>
+      this.#cache.panel(ticker, timeframe, [field], this.#sectors),
+    )
+    const { series } = await kept.prices
+    if (view.bars !== series.days.length || view.days.length !== panel.series.days.length)
+      throw new Busy(`${ticker} was imported anew while it was being read; try again`)
+    const rangeStart = this.#emulate ? PLANS[this.#cache.tier].rangeStart(await this.#cache.today()) : null
+    const from = rangeStart === null ? 0 : countUpTo(view.days, rangeStart)
+    return statesOf(view, field, field.classify(panel).subarray(0, view.bars), Math.min(from, view.bars))
+  }
+}
+
+/** Bands by bar beside the events that are recorded; those before `from` are left at the last of them. */
+function statesOf(view: View, field: Field, codes: Uint8Array, from: number): States {
+  const { ticker, timeframe, record, events, days, bars: to } = view
+  const states = { ticker, field: field.name, timeframe, bands: field.bands, codes, from, to }
+  const none = new Uint8Array()
+  if (record === null)
+    return { ...states, bars: new Int32Array(), entered: none, left: none, stability: none, flips: none }
+  const first = countBelow(record.bars, from, events)
+  const left = Uint8Array.from(record.bands.subarray(first, events), (_, i) =>
+    first + i === 0 ? record.initialBand : record.bands[first + i - 1]!,
+  )
+  return {
+    ...states,
+    bars: record.bars.subarray(first, events),
+    entered: record.bands.subarray(first, events),
+    left,
+    stability: record.stability.subarray(first, events),
+    flips: record.flips.subarray(first, events),
+    ...(first === 0 ? {} : { earlier: { band: record.bands[first - 1]!, since: days[record.bars[first - 1]!]! } }),
+  }
+}
+
+/** Sessions of an exchange in a year; of a ticker that trades at weekends every day. */
+function barsAYear(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): number {
+  if (timeframe === 'weekly') return 52
+  return assetClass === 'crypto' || daily.days.some(day => weekdayOf(day) > FRIDAY) ? 365 : 252
+}
+
+const FRIDAY = 4
+
+/** What a map has under a name, asked for once; a refusal is not kept. */
+function keptIn<Name, Value>(kept: Map<Name, Promise<Value>>, name: Name, ask: () => Promise<Value>): Promise<Value> {
+  const known = kept.get(name)
+  if (known !== undefined) return known
+  const asked = ask()
+  kept.set(name, asked)
+  asked.catch(() => kept.delete(name))
+  return asked
+}

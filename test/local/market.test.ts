@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { simulatedTickers } from '../../src/feeds/simulate.js'
+import { FIELDS } from '../../src/fields/index.js'
+import { Cache } from '../../src/local/cache.js'
+import { exportEvents } from '../../src/local/export.js'
+import { exportSeries } from '../../src/local/export-series.js'
+import { Local } from '../../src/local/index.js'
+import { localMarket } from '../../src/local/market.js'
+import type { Market, States } from '../../src/market.js'
+import { type Day, formatDay, parseDay } from '../../src/model/day.js'
+import { STABILITIES, UNDEFINED } from '../../src/model/record.js'
+import { TIER_NAMES, type Tier } from '../../src/model/tier.js'
+import { TIMEFRAME_NAMES, type Timeframe } from '../../src/model/timeframe.js'
+import { grantedFields } from '../../src/policy/entitle.js'
+import { PLANS } from '../../src/policy/plans.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import type { Store } from '../../src/store/store.js'
+import { randomBars, SHAPES } from '../support/bars.js'
+import { seriesOf } from '../support/convert.js'
+import { drained } from '../support/drain.js'
+import { temporaryFolder } from '../support/folder.js'
+import { copied } from '../support/pulled.js'
+import { loadedStore } from '../support/simulated-store.js'
+import { cacheOf } from '../support/store.js'
+
+/** Seven years, longer than the widest range; seven tickers of one sector, so that it can be compared with. */
+const SIMULATED = [...simulatedTickers({ count: 7, bars: 1_800, seed: 11, end: parseDay('2024-06-28')! })]
+const NAMES = SIMULATED.map(({ ticker }) => ticker)
+
+const folder = mkdtempSync(join(tmpdir(), 'bands-market-'))
+let store: Store
+beforeAll(async () => {
+  store = await loadedStore(SIMULATED, folder)
+})
+afterAll(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Told {
+  tier?: Tier
+  asOf?: Day | null
+  emulate?: boolean
+}
+
+function marketOf({ tier = 'pro', asOf = null, emulate = false }: Told = {}, of = store): Market {
+  return localMarket(new Local(new Cache(of, tier, asOf)), { emulate })
+}
+
+describe('the market of what is loaded', () => {
+  it.each(TIMEFRAME_NAMES)(
+    '%s, has the bars, bands and events that an export writes, of every field',
+    async timeframe => {
+      const market = marketOf()
+      const cache = new Cache(store, 'pro', null)
+      const [ticker] = NAMES
+      const filter = { tickers: [ticker!], timeframes: [timeframe] }
+      const rows = await drained(exportSeries(cache, filter))
+      const { series } = await market.bars(ticker!, timeframe)
+      expect([...series.days].map(formatDay)).toEqual(rows.map(row => row.date))
+      expect([...series.close]).toEqual(rows.map(row => row.close))
+      const events = await drained(exportEvents(cache, filter))
+      for (const { name } of FIELDS) {
+        const states = await market.states(ticker!, name, timeframe)
+        expect([states.from, states.to]).toEqual([0, rows.length])
+        expect(Array.from(states.codes, code => bandOf(states, code))).toEqual(rows.map(row => row[name]))
+        expect(eventsOf(states, series.days)).toEqual(
+          events
+            .filter(event => event.field === name)
+            .map(event => [
+              event.date,
+              event.prev_band,
+              event.band,
+              event.stability_at_entry,
+              event.flips_recent_at_entry,
+            ]),
+        )
+        expect(states.earlier).toBeUndefined()
+      }
+    },
+  )
+
+  it('as of a day is the market of bars that end there, sectors and all', async () => {
+    const day = parseDay('2021-03-10')!
+    const market = marketOf({ asOf: day })
+    const whole = marketOf()
+    for (const timeframe of TIMEFRAME_NAMES)
+      for (const ticker of NAMES.slice(0, 2)) {
+        const { series } = await market.bars(ticker, timeframe)
+        expect(series.known.every(known => known <= day)).toBe(true)
+        const bars = series.days.length
+        expect(series.close).toEqual((await whole.bars(ticker, timeframe)).series.close.subarray(0, bars))
+        for (const { name } of FIELDS) {
+          const [then, now] = [
+            await market.states(ticker, name, timeframe),
+            await whole.states(ticker, name, timeframe),
+          ]
+          expect(then.codes).toEqual(now.codes.subarray(0, bars))
+          expect(then.to).toBe(bars)
+          expect(eventsOf(then, series.days)).toEqual(
+            eventsOf(now, (await whole.bars(ticker, timeframe)).series.days).slice(0, then.bars.length),
+          )
+        }
+      }
+    expect(await market.asOf()).toBe(day)
+    expect(await whole.asOf()).toBe(parseDay('2024-06-28'))
+  })
+
+  it('lists the tickers that have bars, ascending', async () => {
+    expect(await marketOf().tickers()).toEqual(NAMES)
+  })
+
+  it('says how many bars make a year', async () => {
+    const bars = (daysAWeek: 5 | 7) => seriesOf(randomBars(5, { ...SHAPES.plain, daysAWeek, length: 80 }))
+    const cache = await cacheOf([
+      { ticker: 'FIVE', series: bars(5) },
+      { ticker: 'SEVEN', series: bars(7) },
+      { ticker: 'COIN', series: bars(5), assetClass: 'crypto' },
+    ])
+    const market = localMarket(new Local(cache), { emulate: false })
+    const years = async (ticker: string, timeframe: Timeframe) => (await market.bars(ticker, timeframe)).barsAYear
+    expect(await years('FIVE', 'daily')).toBe(252)
+    expect(await years('SEVEN', 'daily')).toBe(365)
+    expect(await years('COIN', 'daily')).toBe(365)
+    for (const ticker of ['FIVE', 'SEVEN', 'COIN']) expect(await years(ticker, 'weekly')).toBe(52)
+  })
+
+  it('answers alike however many tickers were asked for in between', async () => {
+    const market = marketOf()
+    const ask = () => market.states(NAMES[0]!, 'pe_vs_sector', 'weekly')
+    const before = await ask()
+    for (const timeframe of TIMEFRAME_NAMES)
+      for (const ticker of NAMES) await market.states(ticker, 'rsi_zone', timeframe)
+    expect(await ask()).toEqual(before)
+    expect(await Promise.all([ask(), ask()])).toEqual([before, before])
+  })
+
+  it('refuses a ticker that is not there, and one of which only events are', async () => {
+    const market = marketOf()
+    await expect(market.bars('SIM0008X', 'daily')).rejects.toThrow(/no bars for "SIM0008X"\. Did you mean/)
+    await expect(market.states('SIM0008X', 'rsi_zone', 'daily')).rejects.toMatchObject({ code: 'not_found' })
+    const pulled = openSqlite(join(temporaryFolder(), 'bands.db'), { readonly: false })
+    const key = { ticker: NAMES[0]!, timeframe: 'daily', field: 'rsi_zone' } as const
+    await pulled.pulled.put(await copied(new Local(new Cache(store, 'pro', null)), key))
+    const only = marketOf({}, pulled)
+    await expect(only.bars(key.ticker, 'daily')).rejects.toThrow(
+      `there are no bars of ${key.ticker}, and this needs them`,
+    )
+    await expect(only.states(key.ticker, key.field, 'daily')).rejects.toThrow('there are no bars of')
+    expect(await only.asOf()).toBeNull()
+    expect(await only.tickers()).toEqual([])
+    await pulled.close()
+  })
+})
+
+describe('the market of a tier', () => {
+  it('has its range, and what was before only to be looked back at', async () => {
+    const today = parseDay('2024-06-28')!
+    for (const tier of ['plus', 'pro'] as const) {
+      const start = PLANS[tier].rangeStart(today)
+      const [market, whole] = [marketOf({ tier, emulate: true }), marketOf()]
+      for (const ticker of NAMES)
+        for (const timeframe of TIMEFRAME_NAMES) {
+          const { days } = (await market.bars(ticker, timeframe)).series
+          const [seen, all] = [
+            await market.states(ticker, 'rsi_zone', timeframe),
+            await whole.states(ticker, 'rsi_zone', timeframe),
+          ]
+          expect(days[seen.from]!).toBeGreaterThan(start)
+          expect(days[seen.from - 1]!).toBeLessThanOrEqual(start)
+          expect(seen.to).toBe(days.length)
+          expect(seen.codes).toEqual(all.codes)
+          const inRange = eventsOf(all, days).filter(([date]) => date! > formatDay(start))
+          expect(eventsOf(seen, days)).toEqual(inRange)
+          const older = all.bars.filter(bar => bar < seen.from).length
+          expect(seen.earlier).toEqual({ band: all.entered[older - 1]!, since: days[all.bars[older - 1]!]! })
+        }
+    }
+  })
+
+  it('has its fields', async () => {
+    for (const tier of TIER_NAMES) {
+      const market = marketOf({ tier, emulate: true })
+      const granted = new Set(grantedFields(tier).map(field => field.name))
+      for (const { name } of FIELDS) {
+        const asked = market.states(NAMES[0]!, name, 'daily')
+        if (tier !== 'free' && granted.has(name)) expect((await asked).field).toBe(name)
+        else await expect(asked).rejects.toMatchObject({ code: 'tier_restricted' })
+      }
+    }
+  })
+
+  it('is none for Free, which does not show what followed, before anything else is told', async () => {
+    const market = marketOf({ tier: 'free', emulate: true })
+    await expect(market.bars('NONE', 'daily')).rejects.toThrow('aftermath needs the Plus tier; you asked as Free.')
+    await expect(market.states('NONE', 'rsi_zone', 'daily')).rejects.toMatchObject({ feature: 'aftermath' })
+    expect((await marketOf({ tier: 'free' }).states(NAMES[0]!, 'rsi_zone', 'daily')).from).toBe(0)
+  })
+})
+
+function bandOf({ bands }: States, code: number): string | null {
+  return code === UNDEFINED ? null : bands[code]!
+}
+
+function eventsOf(states: States, days: Int32Array): unknown[][] & (string | undefined)[][] {
+  return Array.from(states.bars, (bar, i) => [
+    formatDay(days[bar]!),
+    bandOf(states, states.left[i]!),
+    bandOf(states, states.entered[i]!),
+    STABILITIES[states.stability[i]!],
+    states.flips[i],
+  ]) as unknown[][] & (string | undefined)[][]
+}

@@ -1,0 +1,245 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { simulatedTickers } from '../../src/feeds/simulate.js'
+import { FIELDS, fieldNamed } from '../../src/fields/index.js'
+import { Cache } from '../../src/local/cache.js'
+import { Local } from '../../src/local/index.js'
+import { localMarket } from '../../src/local/market.js'
+import type { Market } from '../../src/market.js'
+import { type Day, formatDay, parseDay } from '../../src/model/day.js'
+import { STABILITIES, UNDEFINED } from '../../src/model/record.js'
+import { Random } from '../../src/random.js'
+import type { ContextFilter, EventFilter } from '../../src/research/filter.js'
+import { forwardReturns } from '../../src/research/forward.js'
+import { eligibleBars, signalsOf } from '../../src/research/signals.js'
+import type { Store } from '../../src/store/store.js'
+import { loadPrices } from '../support/bars.js'
+import { seriesOf } from '../support/convert.js'
+import { pick } from '../support/random-facts.js'
+import { loadedStore } from '../support/simulated-store.js'
+import { cacheOf } from '../support/store.js'
+
+const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 5, end: parseDay('2024-06-28')! })]
+const SPY = loadPrices('SPY')
+const NAMES = SIMULATED.map(({ ticker }) => ticker)
+const ANY: EventFilter = {
+  field: 'rsi_zone',
+  timeframe: 'daily',
+  bands: null,
+  prevBands: null,
+  stability: null,
+  maxFlips: null,
+  context: null,
+  after: null,
+  before: null,
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'bands-signals-'))
+let store: Store
+let local: Local
+let market: Market
+beforeAll(async () => {
+  store = await loadedStore(SIMULATED, folder)
+  local = new Local(new Cache(store, 'plus', null))
+  market = localMarket(local, { emulate: true })
+})
+afterAll(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface Seen {
+  date: string
+  band: string
+  prev_band: string
+  stability: string | undefined
+  flips: number
+  context: string | null | undefined
+}
+
+/** Signals as people read them. */
+async function seen(ticker: string, filter: EventFilter, from = market): Promise<Seen[]> {
+  const { prices, states, signals } = await signalsOf(from, ticker, filter)
+  return Array.from(signals.bars, (bar, i) => ({
+    date: formatDay(prices.series.days[bar]!),
+    band: states.bands[signals.entered[i]!]!,
+    prev_band: states.bands[signals.left[i]!]!,
+    stability: STABILITIES[signals.stability[i]!],
+    flips: signals.flips[i]!,
+    context: signals.contextBands?.[i],
+  }))
+}
+
+describe('signals', () => {
+  it('are the events that a search of the same tier finds, one filter after the other, for 400 random filters', async () => {
+    const random = new Random(3)
+    let found = 0
+    for (let run = 0; run < 400; run++) {
+      const filter = randomFilter(random)
+      const { field, timeframe, context, after, before } = filter
+      const ticker = pick(random, NAMES)
+      const history = await local.history({
+        ...{ ticker, field, timeframe },
+        ...(after === null ? {} : { after }),
+        ...(before === null ? {} : { before }),
+        ...(context === null ? {} : { context: { ticker: context.ticker, field: context.field } }),
+      })
+      const has = (allowed: readonly unknown[] | null, value: unknown): boolean => allowed?.includes(value) ?? true
+      const expected = history.events
+        .filter(event => has(filter.bands, event.band) && has(filter.prevBands, event.prev_band))
+        .filter(event => has(filter.stability, event.stability_at_entry))
+        .filter(event => event.flips_recent_at_entry! <= (filter.maxFlips ?? 99))
+        .filter(event => has(context?.bands ?? null, event.context_band))
+        .map(event => ({
+          date: event.date,
+          band: event.band,
+          prev_band: event.prev_band,
+          stability: event.stability_at_entry,
+          flips: event.flips_recent_at_entry,
+          context: context === null ? undefined : event.context_band,
+        }))
+      found += expected.length
+      expect(await seen(ticker, filter), JSON.stringify(filter)).toEqual(expected)
+    }
+    expect(found).toBeGreaterThan(4_000)
+  })
+
+  it('in the context of their own band are exactly the events into it, and a bar earlier those out of it', async () => {
+    for (const band of fieldNamed('rsi_zone')!.bands) {
+      const own = { ticker: NAMES[0]!, field: 'rsi_zone', bands: [band] }
+      const all = await seen(NAMES[0]!, ANY)
+      const into = await seen(NAMES[0]!, { ...ANY, context: { ...own, lag: 0 } })
+      expect(into.map(({ date }) => date)).toEqual(all.filter(event => event.band === band).map(({ date }) => date))
+      const outOf = await seen(NAMES[0]!, { ...ANY, context: { ...own, lag: 1 } })
+      const left = all.filter(event => event.prev_band === band)
+      expect(outOf.map(({ date }) => date)).toEqual(left.map(({ date }) => date))
+    }
+  })
+
+  it('in the context of each band and of none are all of them', async () => {
+    for (const lag of [0, 1] as const) {
+      const context: ContextFilter = { ticker: NAMES[1]!, field: 'trend_direction', bands: null, lag }
+      const all = await seen(NAMES[0]!, { ...ANY, context })
+      let parts = all.filter(event => event.context === null).length
+      for (const band of fieldNamed('trend_direction')!.bands) {
+        const within = await seen(NAMES[0]!, { ...ANY, context: { ...context, bands: [band] } })
+        expect(within).toEqual(all.filter(event => event.context === band))
+        parts += within.length
+      }
+      expect(parts).toBe(all.length)
+      expect(all.length).toBe((await seen(NAMES[0]!, ANY)).length)
+    }
+  })
+
+  it('with a lag see the context as it was on the day before, which is not its bar before where it does not trade', async () => {
+    const whole = localMarket(local, { emulate: false })
+    const context: ContextFilter = { ticker: NAMES[2]!, field: 'macd_state', bands: null, lag: 1 }
+    const other = await seen(NAMES[2]!, { ...ANY, field: 'macd_state' }, whole)
+    for (const event of await seen(NAMES[0]!, { ...ANY, context }, whole)) {
+      const before = other.filter(({ date }) => date < event.date).at(-1)
+      expect(event.context).toBe(before?.band ?? null)
+    }
+  })
+
+  it('have no context before the first transition of the other ticker, though it has a band', async () => {
+    const whole = localMarket(local, { emulate: false })
+    const context: ContextFilter = { ticker: NAMES[1]!, field: 'ma_alignment', bands: null, lag: 0 }
+    const [first] = await seen(NAMES[1]!, { ...ANY, field: 'ma_alignment' }, whole)
+    const early = (await seen(NAMES[0]!, { ...ANY, context }, whole)).filter(({ date }) => date < first!.date)
+    expect(early.length).toBeGreaterThan(0)
+    for (const event of early) expect(event.context).toBeNull()
+  })
+
+  it('know nothing of stability that nobody tells', async () => {
+    const free: Market = {
+      ...{ bars: (...of) => market.bars(...of), tickers: () => market.tickers(), asOf: () => market.asOf() },
+      remarks: () => [],
+      states: async (...of) => {
+        const states = await market.states(...of)
+        const none = new Uint8Array(states.bars.length).fill(UNDEFINED)
+        return { ...states, stability: none, flips: none }
+      },
+    }
+    expect(await seen(NAMES[0]!, ANY, free)).toHaveLength((await seen(NAMES[0]!, ANY)).length)
+    await expect(seen(NAMES[0]!, { ...ANY, stability: ['fresh'] }, free)).rejects.toThrow(
+      'stability_at_entry needs the Plus tier; you asked as Free.',
+    )
+    await expect(seen(NAMES[0]!, { ...ANY, maxFlips: 3 }, free)).rejects.toMatchObject({ code: 'tier_restricted' })
+  })
+
+  it('of a tier that has not the field are refused before a ticker that is not there', async () => {
+    const filter = { ...ANY, field: 'insider_activity_zone' }
+    await expect(signalsOf(market, 'NONE', filter)).rejects.toMatchObject({ code: 'tier_restricted' })
+    await expect(signalsOf(market, 'NONE', ANY)).rejects.toMatchObject({ code: 'not_found' })
+    const context: ContextFilter = { ticker: 'NONE', field: 'rsi_zone', bands: null, lag: 0 }
+    await expect(signalsOf(market, NAMES[0]!, { ...ANY, context })).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+describe('the bars that events are held against', () => {
+  it('are those of a baseline: in range, between the dates, with a band', async () => {
+    const random = new Random(8)
+    for (let run = 0; run < 60; run++) {
+      const { field, timeframe, after, before } = randomFilter(random)
+      const ticker = pick(random, NAMES)
+      const bounds = { ...(after === null ? {} : { after }), ...(before === null ? {} : { before }) }
+      const baseline = await local.baseline({ ticker, field, timeframe, ...bounds })
+      const states = await market.states(ticker, field, timeframe)
+      const prices = await market.bars(ticker, timeframe)
+      expect(eligibleBars(prices, states, { after, before })).toHaveLength(baseline!.bars)
+    }
+  })
+
+  it('hold every event', async () => {
+    const { prices, states, signals } = await signalsOf(market, NAMES[0]!, ANY)
+    const eligible = new Set(eligibleBars(prices, states, ANY))
+    for (const bar of signals.bars) expect(eligible.has(bar)).toBe(true)
+  })
+})
+
+describe('the numbers of the specification', () => {
+  // spec/backtest.md, section 8: SPY 1999-11..2020-08, rsi_zone oversold, 20 bars, close to close.
+  it.skipIf(SPY === null)(
+    `of SPY come of signals, eligible bars and forward returns${SPY === null ? ' (../shared is not there)' : ''}`,
+    async () => {
+      const spy = localMarket(new Local(await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }])), {
+        emulate: false,
+      })
+      const filter = { ...ANY, bands: ['oversold'] }
+      const { prices, states, signals } = await signalsOf(spy, 'SPY', filter)
+      const returns = forwardReturns(prices, 20)
+      const mean = (bars: Int32Array): number => {
+        const known = [...bars].map(bar => returns[bar]!).filter(value => !Number.isNaN(value))
+        return known.reduce((sum, value) => sum + value, 0) / known.length
+      }
+      expect(signals.bars).toHaveLength(52)
+      expect(mean(signals.bars)).toBeCloseTo(0.035574, 6)
+      const base = eligibleBars(prices, states, filter)
+      expect(mean(base)).toBeCloseTo(0.004506, 6)
+      expect(base.filter(bar => !Number.isNaN(returns[bar]!))).toHaveLength(5_207)
+    },
+  )
+})
+
+const GRANTED = FIELDS.filter(field => field.tier !== 'pro').map(field => field.name)
+const FIRST = parseDay('2021-06-01')!
+
+function randomFilter(random: Random): EventFilter {
+  const field = pick(random, GRANTED)
+  const some = <Word>(words: readonly Word[]): readonly Word[] | null =>
+    random.below(3) > 0 ? null : words.filter(() => random.below(2) === 0)
+  const day = (): Day | null => (random.below(3) > 0 ? null : FIRST + random.below(1_150))
+  const other = pick(random, GRANTED)
+  const context: ContextFilter = {
+    ...{ ticker: pick(random, NAMES), field: other },
+    ...{ bands: some(fieldNamed(other)!.bands), lag: 0 },
+  }
+  const { bands } = fieldNamed(field)!
+  return {
+    ...{ field, timeframe: pick(random, ['daily', 'weekly'] as const), bands: some(bands), prevBands: some(bands) },
+    ...{ stability: some(STABILITIES), maxFlips: random.below(3) > 0 ? null : random.below(6) },
+    ...{ context: random.below(2) === 0 ? null : context, after: day(), before: day() },
+  }
+}

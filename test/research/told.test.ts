@@ -1,0 +1,280 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Bands } from '../../src/bands.js'
+import { fieldNamed } from '../../src/fields/index.js'
+import { Cache } from '../../src/local/cache.js'
+import { Local } from '../../src/local/index.js'
+import { localMarket } from '../../src/local/market.js'
+import type { Market } from '../../src/market.js'
+import { formatDay, parseDay } from '../../src/model/day.js'
+import type { EventHistory } from '../../src/model/event.js'
+import { STABILITIES, UNDEFINED } from '../../src/model/record.js'
+import type { Tier } from '../../src/model/tier.js'
+import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
+import { openLocal, openRemote } from '../../src/open.js'
+import { grantedFields } from '../../src/policy/entitle.js'
+import { PLANS } from '../../src/policy/plans.js'
+import type { EventFilter } from '../../src/research/filter.js'
+import { signalsOf } from '../../src/research/signals.js'
+import { toldMarket } from '../../src/research/told.js'
+import { openSqlite } from '../../src/store/sqlite.js'
+import { temporaryFolder } from '../support/folder.js'
+import { copied } from '../support/pulled.js'
+import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+
+const bandsOf = (field: string): readonly string[] => fieldNamed(field)?.bands ?? []
+const TODAY = parseDay('2024-06-28')!
+
+let ground: Ground
+let server: Served
+beforeAll(async () => {
+  ground = await simulatedGround({ count: 2, bars: 1_500 })
+  const plenty = { day: 1_000_000, hour: 1_000_000 }
+  server = await serve(ground, { credits: { free: plenty, plus: plenty, pro: plenty } })
+})
+afterAll(async () => {
+  await server.stop()
+  ground.remove()
+})
+
+async function remoteAs(tier: Tier): Promise<Bands> {
+  const remote = await openRemote({ url: server.url, key: await server.key(tier), bandsOf })
+  onTestFinished(() => remote.close())
+  return remote
+}
+
+async function localAs(tier: Tier): Promise<Local> {
+  const { local } = await openLocal({ db: ground.db, tier })
+  onTestFinished(() => local.close())
+  return local
+}
+
+/** All of it. */
+async function pricesHere(): Promise<Market> {
+  return localMarket(await localAs('pro'), { emulate: false })
+}
+
+function filterOf(
+  field: string,
+  timeframe: EventFilter['timeframe'] = 'daily',
+  more: Partial<EventFilter> = {},
+): EventFilter {
+  const any = {
+    bands: null,
+    prevBands: null,
+    stability: null,
+    maxFlips: null,
+    context: null,
+    after: null,
+    before: null,
+  }
+  return { field, timeframe, ...any, ...more }
+}
+
+describe('bands and events of a real server, on the same bars here', () => {
+  it.each(['plus', 'pro'] as const)(
+    'with a %s key give the signals that the local engine gives as that tier',
+    async tier => {
+      const told = toldMarket(await remoteAs(tier), await pricesHere())
+      const here = localMarket(await localAs(tier), { emulate: true })
+      let events = 0
+      for (const ticker of ['SIM0001', 'SIM0002'])
+        for (const timeframe of TIMEFRAME_NAMES)
+          for (const { name } of grantedFields(tier)) {
+            // Whose first transition was before the range: of one within, nobody tells that none was before it.
+            const context = { ticker: 'SIM0002', field: 'rsi_zone', bands: null, lag: 1 } as const
+            for (const filter of [filterOf(name, timeframe), filterOf(name, timeframe, { maxFlips: 3, context })]) {
+              const [theirs, ours] = [await signalsOf(told, ticker, filter), await signalsOf(here, ticker, filter)]
+              expect(theirs.signals, `${tier} ${ticker} ${timeframe} ${name}`).toEqual(ours.signals)
+              expect([theirs.states.from, theirs.states.to]).toEqual([ours.states.from, ours.states.to])
+              events += theirs.signals.bars.length
+            }
+          }
+      expect(events).toBeGreaterThan(1_000)
+      expect(await told.asOf()).toBe(TODAY)
+      expect(told.remarks()[0]).toBe(
+        `Bands and events are as they were told, of dates after ${formatDay(PLANS[tier].rangeStart(TODAY))} up to 2024-06-28; bars are from here.`,
+      )
+      expect(told.remarks().join(' ')).not.toContain('left out')
+    },
+  )
+
+  it('have the band of each bar of the range, but for bars without a band, which nobody tells', async () => {
+    const told = toldMarket(await remoteAs('pro'), await pricesHere())
+    const here = localMarket(await localAs('pro'), { emulate: true })
+    for (const field of ['rsi_zone', 'support_status']) {
+      const [theirs, ours] = [
+        await told.states('SIM0001', field, 'daily'),
+        await here.states('SIM0001', field, 'daily'),
+      ]
+      for (let t = 0; t < ours.codes.length; t++) {
+        if (t < ours.from) expect(theirs.codes[t]).toBe(UNDEFINED)
+        else if (ours.codes[t] !== UNDEFINED) expect(theirs.codes[t]).toBe(ours.codes[t])
+      }
+    }
+  })
+
+  it('of a Free key have no stability and no flips, and that is said', async () => {
+    const told = toldMarket(await remoteAs('free'), await pricesHere())
+    const { signals } = await signalsOf(told, 'SIM0001', filterOf('volume_ratio_band'))
+    expect(signals.bars.length).toBeGreaterThan(0)
+    for (const column of [signals.stability, signals.flips]) expect(new Set(column)).toEqual(new Set([UNDEFINED]))
+    expect(told.remarks()).toContain('Stability and flips of events are not told to this key.')
+    const asked = signalsOf(told, 'SIM0001', filterOf('volume_ratio_band', 'daily', { stability: ['fresh'] }))
+    await expect(asked).rejects.toMatchObject({ code: 'tier_restricted' })
+    await expect(told.states('SIM0001', 'valuation_zone', 'daily')).rejects.toMatchObject({ code: 'tier_restricted' })
+  })
+
+  it('are refused of a ticker that the server has not, and of one without bars here', async () => {
+    const bare = openSqlite(join(temporaryFolder(), 'bands.db'), { readonly: false })
+    onTestFinished(() => bare.close())
+    const told = toldMarket(
+      await remoteAs('pro'),
+      localMarket(new Local(new Cache(bare, 'pro', null)), { emulate: false }),
+    )
+    await expect(told.states('NONE', 'rsi_zone', 'daily')).rejects.toThrow('NONE')
+    await expect(told.states('SIM0001', 'rsi_zone', 'daily')).rejects.toThrow('no bars for "SIM0001"')
+    expect(await told.tickers()).toEqual([])
+  })
+})
+
+describe('bands and events that were pulled', () => {
+  it('give the signals of the server that they were pulled from', async () => {
+    const pulled = openSqlite(join(temporaryFolder(), 'bands.db'), { readonly: false })
+    onTestFinished(() => pulled.close())
+    const theirs = await localAs('plus')
+    for (const [ticker, field] of [
+      ['SIM0001', 'rsi_zone'],
+      ['SIM0002', 'macd_state'],
+    ] as const)
+      await pulled.pulled.put(await copied(theirs, { ticker, timeframe: 'daily', field }))
+    const told = toldMarket(new Local(new Cache(pulled, 'pro', null)), await pricesHere())
+    const here = localMarket(theirs, { emulate: true })
+    const context = { ticker: 'SIM0002', field: 'macd_state', bands: ['expanding_positive'], lag: 0 } as const
+    for (const filter of [filterOf('rsi_zone'), filterOf('rsi_zone', 'daily', { context })]) {
+      const found = (await signalsOf(told, 'SIM0001', filter)).signals
+      expect(found).toEqual((await signalsOf(here, 'SIM0001', filter)).signals)
+      expect(found.bars.length).toBeGreaterThan(10)
+    }
+    expect(await told.tickers()).toEqual(['SIM0001', 'SIM0002'])
+  })
+})
+
+describe('events on other bars than those they were made of', () => {
+  it('lose what has no bar on its date, which is counted and said', async () => {
+    const prices = await pricesHere()
+    const { series } = await prices.bars('SIM0001', 'daily')
+    const days = [3, 4, 8].map(back => formatDay(series.days.at(-back)!))
+    const saturday = formatDay(parseDay('2024-06-22')!)
+    const told = toldMarket(
+      tells({
+        events: [
+          ['2010-01-04', 'neutral'],
+          [days[2]!, 'oversold'],
+          [saturday, 'neutral'],
+          ['2024-07-05', 'oversold'],
+        ],
+      }),
+      prices,
+    )
+    const { signals, states } = await signalsOf(told, 'SIM0001', filterOf('rsi_zone'))
+    expect([...signals.bars]).toEqual([series.days.length - 8])
+    expect(told.remarks()).toContain(
+      '3 of 4 told events are left out, because there is no bar here on their date (1 before the first bar, 1 after the last, 1 between two): SIM0001.',
+    )
+    // A change on a day without a bar shows on the next one.
+    const code = (back: number): string => states.bands[states.codes.at(-back)!]!
+    expect([code(9), code(8), code(6), code(5), code(1)]).toEqual([
+      'neutral',
+      'oversold',
+      'oversold',
+      'neutral',
+      'neutral',
+    ])
+  })
+
+  it('have no band beyond a range that is told, and none before the first event where it is not', async () => {
+    const prices = await pricesHere()
+    const { days } = (await prices.bars('SIM0001', 'daily')).series
+    const [early, late] = [formatDay(days.at(-100)!), formatDay(days.at(-20)!)]
+    const events: Tellable['events'] = [[formatDay(days.at(-50)!), 'oversold']]
+    const bounded = await toldMarket(tells({ events, after: early, as_of: late }), prices).states(
+      'SIM0001',
+      'rsi_zone',
+      'daily',
+    )
+    expect([bounded.from, bounded.to]).toEqual([days.length - 99, days.length - 19])
+    const shown = Array.from(bounded.codes, code => (code === UNDEFINED ? null : bounded.bands[code]!))
+    expect(shown.slice(-101, -98)).toEqual([null, null, 'prior'])
+    expect(shown.slice(-51, -49)).toEqual(['prior', 'oversold'])
+    expect(shown.slice(-21)).toEqual(['oversold', 'oversold', ...new Array(19).fill(null)])
+    expect(bounded.earlier).toEqual({ band: bounded.bands.indexOf('prior'), since: parseDay(early)! + 1 })
+    const open = await toldMarket(tells({ events }), prices).states('SIM0001', 'rsi_zone', 'daily')
+    expect([open.from, open.to]).toEqual([days.length - 50, days.length - 49])
+    expect(open.earlier).toBeUndefined()
+  })
+
+  it('without any event are in the band that is told to be in force, or in none', async () => {
+    const prices = await pricesHere()
+    const { days } = (await prices.bars('SIM0001', 'daily')).series
+    const range = { events: [], after: formatDay(days.at(-100)!), as_of: formatDay(days.at(-1)!) }
+    const bands = async (present: EventHistory['present']) => {
+      const { codes, bands } = await toldMarket(tells({ ...range, present }), prices).states(
+        'SIM0001',
+        'rsi_zone',
+        'daily',
+      )
+      return new Set(Array.from(codes.subarray(-99), code => bands[code] ?? null))
+    }
+    const present = { band: 'neutral', since: null, bars: null, initial: false }
+    expect(await bands(present)).toEqual(new Set(['neutral']))
+    expect(await bands({ ...present, since: formatDay(days.at(-10)!), initial: true })).toEqual(
+      new Set([null, 'neutral']),
+    )
+    expect(await bands(null)).toEqual(new Set([null]))
+  })
+
+  it('match no context on dates of which nothing was told', async () => {
+    const prices = await pricesHere()
+    const { days } = (await prices.bars('SIM0001', 'daily')).series
+    const on = (back: number): string => formatDay(days.at(-back)!)
+    const main = tells({
+      events: [
+        [on(90), 'neutral'],
+        [on(60), 'oversold'],
+        [on(30), 'neutral'],
+        [on(5), 'oversold'],
+      ],
+    })
+    const other = tells({ events: [[on(40), 'high']], after: on(70), as_of: on(10) })
+    const both: Bands = { ...main, history: query => (query.ticker === 'SIM0001' ? main : other).history(query) }
+    const context = { ticker: 'SIM0002', field: 'volume_ratio_band', bands: null, lag: 0 } as const
+    const { signals } = await signalsOf(toldMarket(both, prices), 'SIM0001', filterOf('rsi_zone', 'daily', { context }))
+    expect(signals.contextBands).toEqual([null, 'prior', 'high', null])
+    expect([...signals.stability].map(code => STABILITIES[code])).toEqual(new Array(4).fill('holding'))
+  })
+})
+
+interface Tellable extends Partial<Pick<EventHistory, 'after' | 'as_of' | 'present'>> {
+  /** Date, and band entered; the first leaves a band "prior". */
+  events: readonly (readonly [string, string])[]
+}
+
+/** Someone who tells a history, and answers nothing else. */
+function tells({ events, after = null, as_of = null, present = null }: Tellable): Bands {
+  const refuse = (): Promise<never> => Promise.reject(new Error('nobody asks this'))
+  return {
+    history: async ({ ticker, field, timeframe }) => ({
+      ...{ ticker, field, timeframe, query_range: '2y', after, as_of, present },
+      events: events.map(([date, band], i) => ({
+        ...{ date, band, prev_band: events[i - 1]?.[1] ?? 'prior', aftermath: null },
+        ...({ stability_at_entry: 'holding', flips_recent_at_entry: 1 } as const),
+      })),
+    }),
+    events: refuse,
+    oversold: refuse,
+    baseline: refuse,
+    tickers: async () => null,
+    close: async () => {},
+  }
+}

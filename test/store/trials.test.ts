@@ -1,0 +1,133 @@
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Trial, Trials } from '../../src/model/trials.js'
+import { openTrials } from '../../src/open.js'
+import { openSqliteTrials } from '../../src/store/trials.js'
+import { temporaryFolder } from '../support/folder.js'
+import { bundled, started } from '../support/processes.js'
+import { simulatedGround } from '../support/serve.js'
+
+const asRoot = process.getuid?.() === 0
+
+function ledgerIn(folder: string, now?: () => number): Trials {
+  const trials = openSqliteTrials(join(folder, 'bands.trials.db'), now)
+  onTestFinished(() => trials.close())
+  return trials
+}
+
+function trial(n: number, more: Partial<Trial> = {}): Trial {
+  return { hash: n.toString(16).padStart(64, '0'), spec: `cell ${n}`, p: n / 1000, sharpe: null, ...more }
+}
+
+describe('the trial ledger', () => {
+  it('counts each trial once, whoever looks again, and by kind', async () => {
+    const trials = ledgerIn(temporaryFolder())
+    expect(await trials.note('cell', [trial(1), trial(2), trial(1)])).toEqual({ ofKind: 2, all: 2 })
+    expect(await trials.note('strategy', [trial(3, { p: null, sharpe: 0.05 })])).toEqual({ ofKind: 1, all: 3 })
+    expect(await trials.note('cell', [trial(2), trial(4)])).toEqual({ ofKind: 3, all: 4 })
+    expect(await trials.note('cell', [])).toEqual({ ofKind: 3, all: 4 })
+  })
+
+  it('keeps them in the order in which they came, as they were first seen, after reopening too', async () => {
+    const folder = temporaryFolder()
+    const first = ledgerIn(folder)
+    await first.note('cell', [trial(9), trial(5, { p: null })])
+    await first.note('cell', [trial(7), trial(9, { p: 0.5, spec: 'another look' })])
+    const expected = [trial(9), trial(5, { p: null }), trial(7)]
+    expect(await first.of('cell')).toEqual(expected)
+    expect(await first.of('strategy')).toEqual([])
+    expect(await ledgerIn(folder).of('cell')).toEqual(expected)
+  })
+
+  it('keeps when each was first seen', async () => {
+    const folder = temporaryFolder()
+    let now = 1_000
+    const trials = ledgerIn(folder, () => now)
+    await trials.note('cell', [trial(1)])
+    now = 2_000
+    await trials.note('cell', [trial(1), trial(2)])
+    const db = new Database(join(folder, 'bands.trials.db'), { readonly: true })
+    expect(db.prepare('SELECT seen FROM trials ORDER BY id').pluck().all()).toEqual([1_000, 2_000])
+    expect(db.pragma('journal_mode', { simple: true })).toBe('wal')
+    db.close()
+  })
+
+  it('adds all of a run or none', async () => {
+    const trials = ledgerIn(temporaryFolder())
+    await trials.note('cell', [trial(1)])
+    await expect(trials.note('cell', [trial(2), trial(3, { hash: 'short' })])).rejects.toMatchObject({
+      code: 'storage',
+    })
+    expect(await trials.of('cell')).toEqual([trial(1)])
+  })
+
+  it('loses none of what several processes note at once', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'bands.trials.db')
+    const program = await bundled('test/store/noting-process.ts', folder)
+    // Each notes 40 runs of ten trials, half of them the same as the others'.
+    const writers = [1, 2, 3].map(n => started(program, [path, String(n)]))
+    expect(await Promise.all(writers.map(({ ended }) => ended))).toEqual([0, 0, 0])
+    const found = await ledgerIn(folder).of('cell')
+    expect(found).toHaveLength(3 * 200 + 200)
+    expect(new Set(found.map(({ hash }) => hash)).size).toBe(800)
+  }, 30_000)
+
+  it('takes a hundred thousand trials of one run', async () => {
+    const trials = ledgerIn(temporaryFolder())
+    const many = Array.from({ length: 100_000 }, (_, n) => trial(n))
+    expect(await trials.note('cell', many)).toEqual({ ofKind: 100_000, all: 100_000 })
+  })
+})
+
+describe('a place where no ledger can be', () => {
+  it('is refused: another file', () => {
+    const path = join(temporaryFolder(), 'bands.trials.db')
+    writeFileSync(path, 'notes of mine, which are no database at all')
+    expect(() => openSqliteTrials(path)).toThrow(`${path} is not a SQLite database`)
+  })
+
+  it('is refused: a database of another kind', async () => {
+    const ground = await simulatedGround({ count: 1, bars: 60 })
+    onTestFinished(() => ground.remove())
+    expect(() => openSqliteTrials(ground.db)).toThrow('is a database of another program')
+  })
+
+  // Root may write everywhere.
+  it.skipIf(asRoot)('is refused: a file or a folder that cannot be written', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'bands.trials.db')
+    await openSqliteTrials(path).close()
+    chmodSync(path, 0o400)
+    expect(() => openSqliteTrials(path)).toThrow(expect.objectContaining({ code: 'storage' }))
+    chmodSync(folder, 0o500)
+    expect(() => openSqliteTrials(join(folder, 'other.db'))).toThrow(expect.objectContaining({ code: 'storage' }))
+    chmodSync(folder, 0o700)
+  })
+})
+
+describe('opened beside a database', () => {
+  it('lies there under its name', async () => {
+    const ground = await simulatedGround({ count: 1, bars: 60 })
+    onTestFinished(() => ground.remove())
+    const trials = (await openTrials({ db: ground.db, env: {} }))!
+    await trials.note('cell', [trial(1)])
+    await trials.close()
+    const again = openSqliteTrials(ground.db.replace('.db', '.trials.db'))
+    expect(await again.of('cell')).toEqual([trial(1)])
+    await again.close()
+  })
+
+  it('is none, and nothing is written, while the sample answers', async () => {
+    const folder = temporaryFolder()
+    expect(await openTrials({ env: { XDG_DATA_HOME: folder } })).toBeNull()
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('is refused beside a database that is not there', async () => {
+    const db = join(temporaryFolder(), 'none.db')
+    await expect(openTrials({ db, env: {} })).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
