@@ -36,7 +36,7 @@ export interface Backtest {
   months: { year: number; month: number; return: number }[]
   /** The five deepest falls from a high. */
   drawdowns: { from: string; low: string; to: string | null; depth: number; bars: number }[]
-  /** Entries drawn at random from the same tickers and years, same exits and costs, on mean net return a trade. */
+  /** The signals of all closed trades moved to other dates together, same exits and costs: their mean net return a trade. */
   random_entry: { draws: number; mean: number | null; p: number | null; reason: string | null }
   /** How many looks there were, and what that leaves of the Sharpe ratio. */
   trials: { run: number; ledger: number | null; deflated_sharpe: number | null; reason: string | null }
@@ -130,8 +130,9 @@ export interface Trade {
   /** Money put in, costs of entry included. */
   invested: number
   gross: number
+  /** Of an open trade as if it were left at that close. */
   net: number
-  /** Money. */
+  /** Money that the trade added to the equity; of an open trade so far, its exit not paid yet. */
   pnl: number
   mfe: number
   mae: number

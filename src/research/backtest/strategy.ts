@@ -23,6 +23,9 @@ export interface Strategy {
   seed: number
 }
 
+/** A strategy as a file spells it: what `documentOf` gives and `strategyOf` takes. */
+export type StrategyDocument = Record<string, unknown>
+
 export type Side = 'long' | 'short'
 
 /** Signal at bar t: filled at the open of t + 1, at the close of t + 1, or (not tradable on such data) at the close of t. */
@@ -83,7 +86,15 @@ export interface RunOptions {
   /** First date of the second half: the first is for choosing, the second for checking. */
   split: string | null
   walkForward: WalkForward | null
+  /** Fewer closed trades than this are warned of. */
   minTrades: number
+  /** Bars left out before the split date, between what is chosen on and what is checked on; 0 unless given. */
+  embargo?: number
+  /**
+   * Strategies of which the training part of each fold chooses one, by the t statistic of the mean net return a trade; the
+   * strategy itself is not among them unless it is named. None unless given.
+   */
+  candidates?: readonly Strategy[]
 }
 
 /** Bars of training, of testing, from one fold to the next; anchored: training always begins with the first bar. */

@@ -1,0 +1,62 @@
+import { type Day, formatDay } from '../../model/day.js'
+import { drawdowns } from '../../statistics/drawdown.js'
+import type { Curve } from './equity-statistics.js'
+import type { Simulation } from './portfolio.js'
+import type { Backtest, EquityPoint } from './result.js'
+import type { Strategy } from './strategy.js'
+
+/** As many of the deepest falls are told. */
+const MOST_FALLS = 5
+
+/** What the statistics of a simulation are made of. */
+export function curveOf(
+  { equity, exposed, traded }: Simulation,
+  { portfolio, riskFree }: Strategy,
+  barsAYear: number,
+): Curve {
+  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }
+}
+
+export function equityPoints({ days, equity, value, positions }: Simulation): EquityPoint[] {
+  const { series } = drawdowns(equity)
+  return Array.from(days, (day, i) => ({
+    date: formatDay(day),
+    equity: equity[i]!,
+    gross: value[i]! / equity[i]!,
+    positions: positions[i]!,
+    drawdown: series[i]!,
+  }))
+}
+
+/** The return of each calendar month, from the close before it to its last. */
+export function monthlyReturns({ days, equity }: Simulation, start: number): Backtest['months'] {
+  const months: Backtest['months'] = []
+  let before = start
+  for (let i = 0; i < days.length; i++) {
+    const [year, month] = monthOf(days[i]!)
+    const next = i + 1 < days.length ? monthOf(days[i + 1]!) : null
+    if (next !== null && next[0] === year && next[1] === month) continue
+    months.push({ year, month, return: equity[i]! / before - 1 })
+    before = equity[i]!
+  }
+  return months
+}
+
+/** The deepest falls from a high, the deepest first. */
+export function deepestFalls({ days, equity }: Simulation): Backtest['drawdowns'] {
+  return drawdowns(equity)
+    .spells.toSorted((a, b) => a.depth - b.depth || a.from - b.from)
+    .slice(0, MOST_FALLS)
+    .map(({ from, low, to, depth }) => ({
+      from: formatDay(days[from]!),
+      low: formatDay(days[low]!),
+      to: to === null ? null : formatDay(days[to]!),
+      depth,
+      bars: (to ?? days.length - 1) - from,
+    }))
+}
+
+function monthOf(day: Day): [year: number, month: number] {
+  const date = new Date(day * 86_400_000)
+  return [date.getUTCFullYear(), date.getUTCMonth() + 1]
+}

@@ -1,0 +1,194 @@
+import * as z from 'zod'
+import { InvalidParameter } from '../../errors.js'
+import type { Field } from '../../fields/index.js'
+import { STABILITIES } from '../../model/record.js'
+import { TIMEFRAME_NAMES } from '../../model/timeframe.js'
+import { dayValue, fieldValue, textValue, tickerValue, wordValue } from '../../query/values.js'
+import type { Fill, Sizing, Strategy } from './strategy.js'
+import { bandsOf, distanceOf, flagOf, integerOf, listOf, numberOf, shareOf, textOf } from './values.js'
+
+export const MOST_BARS = 10_000
+export const MOST_POSITIONS = 100_000
+export const LARGEST_SEED = 4_294_967_295
+export const FILLS: readonly Fill[] = ['next-open', 'next-close', 'close']
+export const OVERLAPS = ['skip', 'allow', 'extend'] as const
+export const SIZINGS = ['equal', 'fixed-fraction', 'vol-target'] as const
+
+/** A rate a year that is not a percentage by mistake. */
+const RATE = { above: -1, below: 1 }
+
+/** A value that is refused by throwing InvalidParameter, as query/ does; the error is kept in the issue. */
+function leaf<Value>(name: string, read: (name: string, value: unknown) => Value) {
+  return z
+    .unknown()
+    .optional()
+    .transform((value, context) => attempt(context, () => read(name, value)))
+}
+
+/** The same where nothing, or null, is `fallback`. */
+function optional<Value, Fallback>(name: string, fallback: Fallback, read: (name: string, value: unknown) => Value) {
+  return leaf(name, (_, value) => (value === undefined || value === null ? fallback : read(name, value)))
+}
+
+function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.preprocess(value => value ?? {}, z.strictObject(shape))
+}
+
+function word<Word extends string>(words: readonly Word[]) {
+  return (name: string, value: unknown): Word => wordValue(name, textOf(name, value), words)
+}
+
+const number = (bounds: Parameters<typeof numberOf>[2]) => (name: string, value: unknown) =>
+  numberOf(name, value, bounds)
+const share = (bounds: Parameters<typeof shareOf>[2]) => (name: string, value: unknown) => shareOf(name, value, bounds)
+const integer = (least: number, most: number) => (name: string, value: unknown) => integerOf(name, value, least, most)
+const ticker = (name: string, value: unknown): string => tickerValue(name, textOf(name, value))
+const field = (name: string, value: unknown): Field => fieldValue(name, textOf(name, value))
+const day = (name: string, value: unknown) => dayValue(name, textOf(name, value))
+
+const CONTEXT = z
+  .strictObject({
+    ticker: leaf('entry.context.ticker', ticker),
+    field: leaf('entry.context.field', field),
+    bands: z.unknown().optional(),
+    lag: optional('entry.context.lag', 0 as const, (name, value) => integerOf(name, value, 0, 1) as 0 | 1),
+  })
+  .transform((context, issues) => ({
+    ...context,
+    field: context.field.name,
+    bands: someBands(issues, 'entry.context.bands', context.bands, context.field),
+  }))
+
+const ENTRY = z
+  .strictObject({
+    field: leaf('entry.field', field),
+    bands: z.unknown().optional(),
+    prev_bands: z.unknown().optional(),
+    stability: optional('entry.stability', null, (name, value) => {
+      const chosen = listOf(name, value).map(item => word(STABILITIES)(name, item))
+      return STABILITIES.filter(stability => chosen.includes(stability))
+    }),
+    max_flips: optional('entry.max_flips', null, integer(0, 254)),
+    context: CONTEXT.nullish(),
+    after: optional('entry.after', null, day),
+    before: optional('entry.before', null, day),
+  })
+  .transform((entry, issues) => ({
+    field: entry.field.name,
+    bands: someBands(issues, 'entry.bands', entry.bands, entry.field),
+    prevBands: someBands(issues, 'entry.prev_bands', entry.prev_bands, entry.field),
+    stability: entry.stability,
+    maxFlips: entry.max_flips,
+    context: entry.context ?? null,
+    after: entry.after,
+    before: entry.before,
+  }))
+
+const ON = z.strictObject({ field: optional('exit.on.field', null, field), bands: z.unknown().optional() })
+
+const EXIT = z.strictObject({
+  hold: optional('exit.hold', null, integer(1, MOST_BARS)),
+  leave: optional('exit.leave', false, flagOf),
+  on: ON.nullish(),
+  stop: optional('exit.stop', null, distanceOf),
+  target: optional('exit.target', null, distanceOf),
+  trailing: optional('exit.trailing', null, distanceOf),
+})
+
+const COSTS = section({
+  bps: optional('costs.bps', 5, number({ least: 0, below: 10_000 })),
+  slippage_bps: optional('costs.slippage_bps', 0, number({ least: 0, below: 10_000 })),
+  per_share: optional('costs.per_share', 0, number({ least: 0 })),
+  fixed: optional('costs.fixed', 0, number({ least: 0 })),
+  borrow: optional('costs.borrow', 0, share({ least: 0, below: 10 })),
+}).transform(costs => ({
+  bps: costs.bps,
+  slippageBps: costs.slippage_bps,
+  perShare: costs.per_share,
+  fixed: costs.fixed,
+  borrow: costs.borrow,
+}))
+
+const SIZING = z.preprocess(
+  value => (typeof value === 'string' ? { method: value } : (value ?? { method: 'equal' })),
+  z
+    .strictObject({
+      method: leaf('portfolio.sizing.method', word(SIZINGS)),
+      fraction: z.unknown().optional(),
+      target: z.unknown().optional(),
+      cap: z.unknown().optional(),
+    })
+    .transform((sizing, issues) => attempt(issues, () => sizingOf(sizing))),
+)
+
+const PORTFOLIO = section({
+  capital: optional('portfolio.capital', 1, number({ above: 0 })),
+  max_positions: optional('portfolio.max_positions', 10, integer(1, MOST_POSITIONS)),
+  sizing: SIZING,
+  whole_shares: optional('portfolio.whole_shares', false, flagOf),
+  cash_rate: optional('portfolio.cash_rate', 0, share(RATE)),
+  shuffle: optional('portfolio.shuffle', false, flagOf),
+}).transform(portfolio => ({
+  capital: portfolio.capital,
+  maxPositions: portfolio.max_positions,
+  sizing: portfolio.sizing,
+  wholeShares: portfolio.whole_shares,
+  cashRate: portfolio.cash_rate,
+  shuffle: portfolio.shuffle,
+}))
+
+/** A strategy file's document, complete and checked; its issues carry InvalidParameter in `params.refusal`. */
+export const STRATEGY = z
+  .strictObject({
+    name: optional('name', null, (name, value) => textValue(name, textOf(name, value))),
+    tickers: leaf('tickers', (name, value) =>
+      [...new Set(listOf(name, value).map(item => ticker('tickers', item)))].sort(),
+    ),
+    timeframe: optional('timeframe', 'daily' as const, word(TIMEFRAME_NAMES)),
+    side: optional('side', 'long' as const, word(['long', 'short'] as const)),
+    entry: ENTRY,
+    fill: optional('fill', 'next-open' as const, word(FILLS)),
+    exit: EXIT,
+    overlap: optional('overlap', 'skip' as const, word(OVERLAPS)),
+    costs: COSTS,
+    portfolio: PORTFOLIO,
+    benchmark: optional('benchmark', null, ticker),
+    risk_free: optional('risk_free', 0, share(RATE)),
+    seed: optional('seed', 1, integer(0, LARGEST_SEED)),
+  })
+  .transform(({ risk_free, exit, entry, ...rest }, issues): Strategy => {
+    const on = exit.on == null ? null : attempt(issues, () => onOf(exit.on!, entry.field))
+    return { ...rest, entry: { ...entry, timeframe: rest.timeframe }, exit: { ...exit, on }, riskFree: risk_free }
+  })
+
+function onOf(on: z.output<typeof ON>, entryField: string): { field: string; bands: string[] } {
+  const chosen = on.field ?? fieldValue('exit.on.field', entryField)
+  return { field: chosen.name, bands: bandsOf('exit.on.bands', on.bands, chosen) }
+}
+
+function sizingOf({ method, ...rest }: { method: Sizing['method'] } & Record<string, unknown>): Sizing {
+  const of = (key: string) => `portfolio.sizing.${key}`
+  const wanted = method === 'equal' ? [] : method === 'fixed-fraction' ? ['fraction'] : ['target', 'cap']
+  const odd = Object.keys(rest).find(key => rest[key] != null && !wanted.includes(key))
+  if (odd !== undefined) throw new InvalidParameter(`${of(odd)} is not for ${method}.`, { param: of(odd) })
+  if (method === 'equal') return { method }
+  const fraction = (key: string, value: unknown) => shareOf(of(key), value, { above: 0, most: 1 })
+  if (method === 'fixed-fraction') return { method, fraction: fraction('fraction', rest.fraction) }
+  const target = shareOf(of('target'), rest.target, { above: 0, most: 10 })
+  return { method, target, cap: fraction('cap', rest.cap ?? 1) }
+}
+
+/** null: any. */
+function someBands(issues: z.core.$RefinementCtx, name: string, value: unknown, of: Field): string[] | null {
+  return value == null ? null : attempt(issues, () => bandsOf(name, value, of))
+}
+
+function attempt<Value>(issues: z.core.$RefinementCtx, read: () => Value): Value {
+  try {
+    return read()
+  } catch (refusal) {
+    if (!(refusal instanceof InvalidParameter)) throw refusal
+    issues.addIssue({ code: 'custom', message: refusal.message, params: { refusal } })
+    return z.NEVER
+  }
+}

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { simulatedTickers } from '../../src/feeds/simulate.js'
+import { FIELDS } from '../../src/fields/index.js'
+import { atr } from '../../src/indicators/atr.js'
+import { Local } from '../../src/local/index.js'
+import { localMarket } from '../../src/local/market.js'
+import type { Market } from '../../src/market.js'
+import { formatDay } from '../../src/model/day.js'
+import { Random } from '../../src/random.js'
+import { backtest } from '../../src/research/backtest/backtest.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
+import type { Distance, RunOptions, Strategy } from '../../src/research/backtest/strategy.js'
+import { eligibleBars, signalsOf } from '../../src/research/signals.js'
+import { type OracleRun, type OracleTicker, oracleBacktest } from '../support/oracle/backtest.js'
+import { cacheOf } from '../support/store.js'
+
+const SIMULATED = [...simulatedTickers({ count: 5, bars: 700, seed: 11, end: 17_000 })]
+const NAMES = SIMULATED.map(({ ticker }) => ticker)
+const RUNS = process.env.BANDS_SLOW === '1' ? 3000 : 200
+const RUN: RunOptions = { tier: null, reps: 0, split: null, walkForward: null, minTrades: 20 }
+
+describe('a backtest equals a simulation that walks day by day', () => {
+  it(`in ${RUNS} random strategies: trades, what was skipped, and equity on every day`, async () => {
+    const fixtures = SIMULATED.map(({ ticker, bars }) => ({ ticker, series: bars }))
+    const market = localMarket(new Local(await cacheOf(fixtures)), { emulate: false })
+    const random = new Random(20_261_121)
+    let trades = 0
+    for (let i = 0; i < RUNS; i++) {
+      const strategy = randomStrategy(random)
+      const told = `strategy ${i}: ${JSON.stringify(strategy)}`
+      const [engine, oracle] = [await backtest(market, strategy, RUN), await simulated(market, strategy)]
+      expectSame(engine, oracle, told)
+      trades += oracle.trades.length
+    }
+    expect(trades).toBeGreaterThan(RUNS * 10)
+  })
+})
+
+function expectSame(engine: Backtest, oracle: OracleRun, told: string): void {
+  const key = ({ ticker, signal_date }: { ticker: string; signal_date: string }): string => `${signal_date} ${ticker}`
+  const expected = oracle.trades.map(trade => ({ ...trade, ...dated(trade.ticker, trade.signal) }))
+  const wanted = [...expected].sort((a, b) => (key(a) < key(b) ? -1 : 1))
+  const got = [...engine.trades].sort((a, b) => (key(a) < key(b) ? -1 : 1))
+  expect(got.map(key), told).toEqual(wanted.map(key))
+  got.forEach((trade, i) => {
+    const other = wanted[i]!
+    const what = `${told}\n${key(trade)}`
+    expect(trade.exit, what).toBe(other.exit)
+    expect(trade.entry_date, what).toBe(formatDay(other.entryDay))
+    expect(trade.exit_date, what).toBe(formatDay(other.exitDay))
+    for (const [a, b] of [
+      [trade.entry_price, other.entryPrice],
+      [trade.exit_price, other.exitPrice],
+      [trade.gross, other.gross],
+      [trade.net, other.net],
+      [trade.shares, other.shares],
+      [trade.invested, other.invested],
+      [trade.mfe, other.mfe],
+      [trade.mae, other.mae],
+    ] as const)
+      expect(Math.abs(a - b), what).toBeLessThan(1e-9 * Math.max(1, Math.abs(b)))
+  })
+  const skipped = (list: readonly { ticker: string; date: string; reason: string }[]): string[] =>
+    list.map(({ ticker, date, reason }) => `${date} ${ticker} ${reason}`).sort()
+  const byOracle = oracle.skipped.map(({ ticker, signal, reason }) => ({
+    ticker,
+    date: dated(ticker, signal).signal_date,
+    reason,
+  }))
+  expect(skipped(engine.skipped), told).toEqual(skipped(byOracle))
+  expect(engine.signals.extended, told).toBe(oracle.extended)
+  expect(engine.signals.pending, told).toBe(oracle.pending)
+  expect(
+    engine.equity.map(({ date }) => date),
+    told,
+  ).toEqual(oracle.equity.map(({ day }) => formatDay(day)))
+  engine.equity.forEach(({ equity, positions }, i) => {
+    const other = oracle.equity[i]!
+    expect(positions, told).toBe(other.positions)
+    expect(Math.abs(equity / other.equity - 1), `${told}\n${formatDay(other.day)}`).toBeLessThan(1e-9)
+  })
+}
+
+function dated(ticker: string, bar: number): { signal_date: string } {
+  const { bars } = SIMULATED.find(one => one.ticker === ticker)!
+  return { signal_date: formatDay(bars.days[bar]!) }
+}
+
+async function simulated(market: Market, strategy: Strategy): Promise<OracleRun> {
+  const tickers: OracleTicker[] = []
+  let start = Number.POSITIVE_INFINITY
+  let barsAYear = 252
+  for (const ticker of strategy.tickers) {
+    const { prices, states, signals } = await signalsOf(market, ticker, strategy.entry)
+    const { series } = prices
+    const on = strategy.exit.on
+    const other = on === null ? null : await market.states(ticker, on.field, strategy.timeframe)
+    tickers.push({
+      ticker,
+      days: [...series.days],
+      open: [...series.open],
+      high: [...series.high],
+      low: [...series.low],
+      close: [...series.close],
+      atr: [...atr(series.high, series.low, series.close, 14)],
+      signals: [...signals.bars],
+      events: [...states.bars],
+      on: other === null ? [] : [...other.bars].filter((_, i) => on!.bands.includes(other.bands[other.entered[i]!]!)),
+    })
+    const [first] = eligibleBars(prices, states, strategy.entry)
+    if (first !== undefined) start = Math.min(start, series.days[first]!)
+    barsAYear = prices.barsAYear
+  }
+  return oracleBacktest(tickers, strategy, { start, barsAYear })
+}
+
+function randomStrategy(random: Random): Strategy {
+  const pick = <T>(...items: readonly T[]): T => items[random.below(items.length)]!
+  const maybe = <T>(share: number, make: () => T): T | null => (random.uniform() < share ? make() : null)
+  const bandField = (): { field: string; bands: readonly string[] } => {
+    const field = pick(...FIELDS.filter(({ needs }) => needs === 'bars'))
+    return { field: field.name, bands: field.bands }
+  }
+  const { field, bands } = bandField()
+  const distance = (): Distance =>
+    random.uniform() < 0.6 ? { fraction: pick(0.01, 0.03, 0.08, 0.2) } : { atr: pick(0.5, 1, 2, 4) }
+  const fill = pick('next-open', 'next-close', 'close')
+  const hold = maybe(0.75, () => pick(2, 3, 5, 10, 20, 50))
+  const leave = random.uniform() < 0.3 || hold === null
+  const chosen = bands.filter(() => random.uniform() < 0.5)
+  return {
+    name: null,
+    tickers: NAMES.slice(0, 1 + random.below(NAMES.length)),
+    timeframe: 'daily',
+    side: pick('long', 'short'),
+    entry: {
+      field,
+      timeframe: 'daily',
+      bands: chosen.length === 0 ? null : chosen,
+      prevBands: null,
+      stability: null,
+      maxFlips: maybe(0.2, () => random.below(5)),
+      context: null,
+      after: null,
+      before: null,
+    },
+    fill,
+    exit: {
+      hold,
+      leave,
+      on: maybe(0.25, () => {
+        const other = bandField()
+        return { field: other.field, bands: [pick(...other.bands)] }
+      }),
+      stop: maybe(0.4, distance),
+      target: maybe(0.4, distance),
+      trailing: maybe(0.3, distance),
+    },
+    overlap: pick('skip', 'allow', 'extend'),
+    costs: {
+      bps: pick(0, 5, 30),
+      slippageBps: pick(0, 2),
+      perShare: pick(0, 0, 0.01),
+      fixed: pick(0, 0, 1),
+      borrow: pick(0, 0.05),
+    },
+    portfolio: {
+      capital: pick(10_000, 100_000),
+      maxPositions: pick(1, 2, 10),
+      sizing: pick(
+        { method: 'equal' as const },
+        { method: 'fixed-fraction' as const, fraction: pick(0.1, 0.6) },
+        { method: 'vol-target' as const, target: 0.15, cap: pick(0.5, 1) },
+      ),
+      wholeShares: random.uniform() < 0.3,
+      cashRate: pick(0, 0.03),
+      shuffle: false,
+    },
+    benchmark: null,
+    riskFree: 0,
+    seed: 1,
+  }
+}

@@ -1,0 +1,247 @@
+import { describe, expect, it } from 'vitest'
+import { backtest } from '../../../src/research/backtest/backtest.js'
+import type { Backtest } from '../../../src/research/backtest/result.js'
+import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
+
+const near = (value: number) => expect.closeTo(value, 12)
+const DIP = { rsi_zone: 'ddaaaaaaaaaa' }
+
+function run(tickers: Record<string, MadeTicker>, document: Record<string, unknown> = {}): Promise<Backtest> {
+  return backtest(madeMarket(tickers), strategyWith({ tickers: Object.keys(tickers), ...document }), PLAIN)
+}
+
+/** Three tickers with the same signal, of prices that only their names tell apart. */
+function three(): Record<string, MadeTicker> {
+  return {
+    C: { bars: flat(30, 8), bands: DIP },
+    A: { bars: flat(10, 8), bands: DIP },
+    B: { bars: flat(20, 8), bands: DIP },
+  }
+}
+
+describe('places', () => {
+  it('are taken in the order of tickers, and what does not fit is told', async () => {
+    const { trades, skipped, equity } = await run(three(), { portfolio: { max_positions: 2 } })
+    expect(trades.map(({ ticker, invested }) => [ticker, invested])).toEqual([
+      ['A', 0.5],
+      ['B', 0.5],
+    ])
+    expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_place' }])
+    expect(equity.map(({ positions }) => positions)).toEqual([0, 0, 0, 2, 0, 0, 0, 0])
+  })
+
+  it('are drawn by the seed with shuffle, each ticker as often as another', async () => {
+    const counts: Record<string, number> = { A: 0, B: 0, C: 0 }
+    for (let seed = 1; seed <= 300; seed++) {
+      const { trades } = await run(three(), { seed, portfolio: { max_positions: 1, shuffle: true } })
+      counts[trades[0]!.ticker]!++
+    }
+    // Three standard deviations of 300 draws at 1/3.
+    for (const count of Object.values(counts)) expect(Math.abs(count - 100)).toBeLessThan(25)
+  })
+
+  it('that are left at an open are free for entries at the same open', async () => {
+    const first = { bars: flat(10, 8), bands: { rsi_zone: 'daabbbbb' } }
+    const second = { bars: flat(20, 8), bands: { rsi_zone: 'dddaaaaa' } }
+    const { trades } = await run({ A: first, B: second }, { exit: { leave: true } })
+    expect(trades.map(({ ticker, entry_date, exit_date }) => [ticker, entry_date, exit_date])).toEqual([
+      ['A', '2020-01-03', '2020-01-05'],
+      ['B', '2020-01-05', '2020-01-08'],
+    ])
+  })
+})
+
+describe('one ticker', () => {
+  const bands = { rsi_zone: 'babababababa' }
+
+  it('skips signals while its trade is on; the next may come on the bar of the exit', async () => {
+    const { trades, skipped } = await run({ A: { bars: flat(10, 12), bands } }, { exit: { hold: 4 } })
+    expect(trades.map(({ signal_date }) => signal_date)).toEqual(['2020-01-02', '2020-01-06', '2020-01-10'])
+    expect(skipped.map(({ date, reason }) => [date, reason])).toEqual([
+      ['2020-01-04', 'in_trade'],
+      ['2020-01-08', 'in_trade'],
+      ['2020-01-12', 'in_trade'],
+    ])
+  })
+
+  it('trades every signal with overlap: allow', async () => {
+    const document = { exit: { hold: 4 }, overlap: 'allow', portfolio: { max_positions: 9 } }
+    const { trades, signals, warnings } = await run({ A: { bars: flat(10, 12), bands } }, document)
+    expect([trades.length, signals.pending]).toEqual([5, 1])
+    expect(warnings).toContain('overlapping trades share bars, so that they are not as many independent ones')
+  })
+
+  it('restarts the hold with overlap: extend, the stop unchanged', async () => {
+    const bars = flat(10, 12, { 7: [10, 10, 10, 12] })
+    const { trades, signals } = await run(
+      { A: { bars, bands: { rsi_zone: 'bababbbbbbbb' } } },
+      { exit: { hold: 4, stop: 0.5 }, overlap: 'extend' },
+    )
+    expect(trades.map(({ signal_date, exit_date, exit_price }) => [signal_date, exit_date, exit_price])).toEqual([
+      ['2020-01-02', '2020-01-08', 12],
+    ])
+    expect(signals).toMatchObject({ total: 2, closed: 1, extended: 1 })
+  })
+})
+
+describe('the size of a position', () => {
+  it('is that of the equity at the close before, costs of the entry included', async () => {
+    const bars = flat(100, 12, { 4: [100, 100, 100, 120], 7: [60, 60, 60, 60] })
+    const document = { exit: { hold: 2 }, costs: { bps: 100 }, portfolio: { max_positions: 4, capital: 1000 } }
+    const { trades } = await run({ A: { bars, bands: { rsi_zone: 'ddaabbaaaaaa' } } }, document)
+    expect(trades[0]!.invested).toBe(250)
+    expect(trades[0]!.shares).toBe(250 / 101)
+    const money = (250 / 101) * 120 * 0.99 - 250
+    expect(trades[0]!.pnl).toEqual(near(money))
+    expect(trades[1]!.invested).toEqual(near((1000 + money) / 4))
+    expect(trades[1]!.shares).toEqual(near((1000 + money) / 4 / (60 * 1.01)))
+  })
+
+  it('of whole shares leaves the rest in cash; too little for one is told', async () => {
+    const portfolio = { capital: 1000, max_positions: 4, whole_shares: true }
+    const tickers = { A: { bars: flat(99, 6), bands: DIP }, B: { bars: flat(400, 6), bands: DIP } }
+    const { trades, skipped, equity, warnings } = await run(tickers, { portfolio })
+    expect(trades.map(({ ticker, shares, invested }) => [ticker, shares, invested])).toEqual([['A', 2, 198]])
+    expect(skipped.map(({ ticker, reason }) => [ticker, reason])).toEqual([['B', 'no_size']])
+    expect(equity[3]!.gross).toBe(0.198)
+    expect(warnings.join()).toContain('does not pay one whole share')
+  })
+
+  it('by volatility is the target over NATR · √bars a year, at most the cap', async () => {
+    const bars = Array.from({ length: 40 }, (): MadeBar => [100, 101, 99, 100])
+    const bands = { rsi_zone: 'd'.repeat(20) + 'a'.repeat(20) }
+    const sized = async (target: number, cap: number): Promise<number> => {
+      const portfolio = { sizing: { method: 'vol-target', target, cap } }
+      return (await run({ A: { bars, bands } }, { portfolio })).trades[0]!.invested
+    }
+    // The ATR is 2 at a price of 100; the made calendar has 365 bars a year.
+    expect(await sized(0.1, 1)).toEqual(near(0.1 / (0.02 * Math.sqrt(365))))
+    expect(await sized(0.1, 0.2)).toBe(0.2)
+  })
+
+  it('never takes more than the cash: what is left goes to the next, and then there is none', async () => {
+    const portfolio = { max_positions: 3, sizing: { method: 'fixed-fraction', fraction: 0.6 } }
+    const { trades, skipped } = await run(three(), { portfolio })
+    expect(trades.map(({ invested }) => invested)).toEqual([0.6, 0.4])
+    expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_cash' }])
+  })
+})
+
+describe('money', () => {
+  it('pays a share and a fill, and gets that back from no one', async () => {
+    const bars = flat(100, 8, { 4: [100, 100, 100, 110] })
+    const costs = { bps: 10, slippage_bps: 10, per_share: 0.5, fixed: 2 }
+    const { trades, equity } = await run(
+      { A: { bars, bands: DIP } },
+      { costs, portfolio: { capital: 1000, max_positions: 1 } },
+    )
+    const shares = (1000 - 2) / (100 * 1.002 + 0.5)
+    const money = shares * (110 * 0.998 - 0.5) - 2
+    expect(trades[0]).toMatchObject({
+      invested: 1000,
+      shares: near(shares),
+      net: near(money / 1000 - 1),
+      gross: near(0.1),
+    })
+    expect(equity.at(-1)!.equity).toEqual(near(money))
+  })
+
+  it('of a short pays borrow by the calendar day, while it is open too', async () => {
+    const bars = flat(100, 8, { 3: [100, 100, 90, 95], 4: [95, 95, 90, 90] })
+    const { trades, equity } = await run(
+      { A: { bars, bands: DIP } },
+      { side: 'short', costs: { bps: 50, borrow: 0.365 }, portfolio: { max_positions: 1 } },
+    )
+    expect(trades[0]).toMatchObject({ shares: 0.01, invested: 1, gross: near(0.1) })
+    expect(trades[0]!.net).toEqual(near((100 * 0.995 - 90 * 1.005) / 100 - 0.001))
+    expect(equity[3]!.equity).toEqual(near(1 + 0.01 * (100 * 0.995 - 95)))
+    expect(equity.at(-1)!.equity).toEqual(near(1 + trades[0]!.net))
+  })
+
+  it('in cash earns interest by the calendar day', async () => {
+    const portfolio = { capital: 100, max_positions: 1, cash_rate: 0.0365 }
+    const { equity } = await run({ A: { bars: flat(10, 4), bands: { rsi_zone: 'dddd' } } }, { portfolio })
+    expect(equity.map(point => point.equity)).toEqual([
+      100,
+      near(100.01),
+      near(100 * 1.0001 ** 2),
+      near(100 * 1.0001 ** 3),
+    ])
+  })
+
+  it('of a ticker without a bar on a day stands at its last close', async () => {
+    const held = { bars: [...flat(10, 3), [10, 12, 10, 12] as const, [12, 12, 12, 12] as const], bands: DIP }
+    const longer = { bars: flat(5, 9), bands: { rsi_zone: 'd' } }
+    const { equity, signals } = await run({ A: held, B: longer }, { exit: { hold: 50 } })
+    expect(signals.open).toBe(1)
+    expect(equity.map(point => point.equity)).toEqual([1, 1, 1, 1.2, 1.2, 1.2, 1.2, 1.2, 1.2].map(near))
+  })
+})
+
+describe('what is told of the equity', () => {
+  it('are exposure, turnover, months and falls by their definitions', async () => {
+    const bars = flat(100, 40, { 4: [100, 100, 80, 80], 5: [80, 80, 80, 80] })
+    const found = await run({ A: { bars, bands: { rsi_zone: `dda${'a'.repeat(37)}` } } }, { exit: { hold: 3 } })
+    const { statistics, months, drawdowns, equity } = found
+    const mean = equity.reduce((sum, point) => sum + point.equity, 0) / 40
+    expect(statistics).toMatchObject({ bars: 39, total_return: near(-0.2), max_drawdown: near(-0.2), exposure: 3 / 40 })
+    expect(statistics.turnover).toEqual(near(((1 + 0.8) / mean) * (365 / 39)))
+    expect(statistics.cagr).toEqual(near(0.8 ** (365 / 39) - 1))
+    expect(months).toEqual([
+      { year: 2020, month: 1, return: near(-0.2) },
+      { year: 2020, month: 2, return: 0 },
+    ])
+    expect(drawdowns).toEqual([{ from: '2020-01-04', low: '2020-01-05', to: null, depth: near(-0.2), bars: 36 }])
+  })
+
+  it('has a reason for everything that is not defined', async () => {
+    const { statistics, trade_statistics, random_entry, trials } = await run({
+      A: { bars: flat(9, 9), bands: { rsi_zone: 'd' } },
+    })
+    expect(statistics.sharpe).toBeNull()
+    expect(statistics.reasons).toMatchObject({ sharpe: 'the returns do not vary', calmar: 'the equity never fell' })
+    expect(trade_statistics.reasons.mean).toBe('there is no closed trade')
+    for (const part of [statistics, trade_statistics])
+      for (const [key, value] of Object.entries(part)) if (value === null) expect(part.reasons[key], key).toMatch(/\w/)
+    expect(random_entry).toEqual({ draws: 0, mean: null, p: null, reason: 'none were asked for' })
+    expect(trials).toMatchObject({ run: 1, ledger: null, deflated_sharpe: null })
+    expect(trials.reason).toMatch(/\w/)
+  })
+})
+
+describe('the reference', () => {
+  it('holds equal money in each ticker from its first bar, in cash before, at the final price after a delisting', async () => {
+    const early = { bars: [10, 11, 12, 12, 13, 15].map((price): MadeBar => [price, price, price, price]), bands: DIP }
+    const late = { ...early, start: '2020-01-03', delisting: { day: '2020-01-09', price: 5 } }
+    const { benchmarks } = await run({ A: early, B: late })
+    const [hold] = benchmarks
+    expect(hold!.name).toBe('buy and hold')
+    const of = (a: number, b: number) => near((a / 10 + b / 10) / 2)
+    // Days of A alone, both, B alone, and the delisting of B.
+    expect(hold!.equity).toEqual([
+      of(10, 10),
+      of(11, 10),
+      of(12, 10),
+      of(12, 11),
+      of(13, 12),
+      of(15, 12),
+      of(15, 13),
+      of(15, 15),
+      of(15, 5),
+    ])
+  })
+
+  it('judges a strategy that is the reference itself: beta 1, alpha 0', async () => {
+    const bars = Array.from({ length: 60 }, (_, t): MadeBar => {
+      // Nothing moves before the entry at the close of bar 1.
+      const price = 100 + 10 * Math.sin(Math.max(1, t))
+      return [price, price, price, price]
+    })
+    const found = await run(
+      { A: { bars, bands: { rsi_zone: `d${'a'.repeat(59)}` } } },
+      { fill: 'close', exit: { hold: 500 } },
+    )
+    const [hold] = found.benchmarks
+    expect([hold!.beta, hold!.correlation, hold!.alpha]).toEqual([near(1), near(1), near(0)])
+  })
+})

@@ -1,0 +1,261 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BadData, InvalidParameter } from '../../../src/errors.js'
+import { FIELDS } from '../../../src/fields/index.js'
+import { STABILITIES } from '../../../src/model/record.js'
+import { documentOf, printStrategy, readStrategy, strategyOf } from '../../../src/research/backtest/schema.js'
+import type { Distance, Strategy } from '../../../src/research/backtest/strategy.js'
+
+const LEAST = 'tickers: [SPY]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: 20}\n'
+
+describe('a strategy file', () => {
+  it('needs tickers, a field and a way out; the rest has the defaults of the specification', () => {
+    expect(readStrategy(LEAST, 'a.yaml')).toEqual({
+      name: null,
+      tickers: ['SPY'],
+      timeframe: 'daily',
+      side: 'long',
+      entry: {
+        field: 'rsi_zone',
+        timeframe: 'daily',
+        bands: ['oversold'],
+        prevBands: null,
+        stability: null,
+        maxFlips: null,
+        context: null,
+        after: null,
+        before: null,
+      },
+      fill: 'next-open',
+      exit: { hold: 20, leave: false, on: null, stop: null, target: null, trailing: null },
+      overlap: 'skip',
+      costs: { bps: 5, slippageBps: 0, perShare: 0, fixed: 0, borrow: 0 },
+      portfolio: {
+        capital: 1,
+        maxPositions: 10,
+        sizing: { method: 'equal' },
+        wholeShares: false,
+        cashRate: 0,
+        shuffle: false,
+      },
+      benchmark: null,
+      riskFree: 0,
+      seed: 1,
+    })
+  })
+
+  it('may be JSON, with tabs', () => {
+    const json = JSON.stringify(documentOf(readStrategy(LEAST, 'a.yaml')), null, '\t')
+    expect(readStrategy(json, 'a.json')).toEqual(readStrategy(LEAST, 'a.yaml'))
+  })
+
+  it('is read as the same strategy again after it was printed', () => {
+    fc.assert(
+      fc.property(strategies(), strategy => {
+        expect(readStrategy(printStrategy(strategy), 'printed.yaml')).toEqual(strategy)
+        expect(strategyOf(JSON.parse(JSON.stringify(documentOf(strategy))))).toEqual(strategy)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('takes distances as fractions, percentages and multiples of the ATR, and one band without a list', () => {
+    const text =
+      'tickers: spy\nentry: {field: rsi_zone, bands: oversold}\nexit: {stop: 5%, target: 0.1, trailing: 2atr}\n'
+    const { exit, tickers, entry } = readStrategy(text, 'a.yaml')
+    expect(exit).toMatchObject({ stop: { fraction: 0.05 }, target: { fraction: 0.1 }, trailing: { atr: 2 } })
+    expect([tickers, entry.bands]).toEqual([['SPY'], ['oversold']])
+  })
+
+  it('names tickers and bands in one order, each once', () => {
+    const text =
+      'tickers: [spy, AAPL, SPY]\nentry: {field: rsi_zone, bands: [overbought, oversold, oversold]}\nexit: {hold: 1}'
+    const { tickers, entry } = readStrategy(text, 'a.yaml')
+    expect([tickers, entry.bands]).toEqual([
+      ['AAPL', 'SPY'],
+      ['oversold', 'overbought'],
+    ])
+  })
+})
+
+/** The text, and what is said of it. */
+const REFUSED: [what: string, text: string, message: string | RegExp][] = [
+  [
+    'a misspelt key',
+    'entri: {}',
+    'a.yaml:4:1: there is no key "entri" in a strategy. Did you mean "entry"? It may have',
+  ],
+  ['a misspelt key inside', 'costs: {\n  bpss: 3}', 'a.yaml:5:3: there is no key "bpss" in costs. Did you mean "bps"?'],
+  ['text that is no YAML', 'costs: [', 'a.yaml:5:1: this is neither YAML nor JSON'],
+  ['the same key twice', 'exit: {hold: 3}', 'a.yaml:4:1: this is neither YAML nor JSON: Map keys must be unique'],
+  ['another kind of object', 'name: !!binary x', 'a.yaml:4:7: this is neither YAML nor JSON'],
+  [
+    'costs of the whole price',
+    'costs: {bps: 9000, slippage_bps: 2000}',
+    'a.yaml:4:8: costs: 11000 basis points a side',
+  ],
+  ['costs below 0', 'costs: {bps: -1}', 'a.yaml:4:14: costs.bps -1 is not a number from 0, below 10000'],
+  ['a seed with decimals', 'seed: 1.5', 'a.yaml:4:7: seed 1.5 is not an integer from 0 to 4294967295'],
+  ['text for a number', 'portfolio: {max_positions: many}', 'portfolio.max_positions "many" is not an integer from 1'],
+  ['a share above 1', 'portfolio: {sizing: {method: fixed-fraction, fraction: 1.5}}', 'a fraction above 0, up to 1'],
+  ['a percentage without its sign', 'risk_free: 5', 'a.yaml:4:12: risk_free 5 is not a fraction above -1, below 1'],
+  ['a share for equal', 'portfolio: {sizing: {method: equal, fraction: 0.1}}', 'fraction is not for equal'],
+  ['a word that is not there', 'fill: open', /fill "open" is not one of next-open, next-close, close/],
+  ['a list for a section', 'portfolio: [1]', 'a.yaml:4:12: portfolio [1] is not a mapping of capital, max_positions'],
+  ['a flag in words', 'portfolio: {shuffle: "yes"}', 'portfolio.shuffle "yes" is not true or false'],
+]
+
+const REFUSED_ENTRIES: [what: string, entry: string, message: string][] = [
+  ['no field', '{bands: [oversold]}', 'a.yaml:2:8: entry.field is missing; it is text'],
+  ['a field that is not there', '{field: rsi_zon}', 'a.yaml:2:16: entry.field "rsi_zon" is not one of'],
+  [
+    'a band of another field',
+    '{field: rsi_zone, bands: [uptrend]}',
+    'a.yaml:2:33: entry.bands "uptrend" is not one of',
+  ],
+  ['a mistyped band', '{field: rsi_zone, bands: [oversol]}', 'Did you mean "oversold"?'],
+  [
+    'a day that is not there',
+    '{field: rsi_zone, after: 2023-02-29}',
+    'entry.after "2023-02-29" is not a calendar date',
+  ],
+  ['no day between two', '{field: rsi_zone, after: 2020-01-01, before: 2020-01-02}', 'entry.after: leaves no day'],
+  ['a lag ahead', '{field: rsi_zone, context: {ticker: SPY, field: rsi_zone, lag: -1}}', 'an integer from 0 to 1'],
+]
+
+const REFUSED_EXITS: [what: string, exit: string, message: string][] = [
+  ['no way out', '{}', 'a.yaml:3:7: exit: nothing ends a trade; give one of hold, leave, on, stop, target, trailing'],
+  ['a hold of 0', '{hold: 0}', 'a.yaml:3:14: exit.hold 0 is not an integer from 1 to 10000'],
+  ['a hold back in time', '{hold: -5}', 'exit.hold -5 is not an integer from 1'],
+  [
+    'a stop of 0',
+    '{stop: 0}',
+    'exit.stop 0 is not a fraction of the entry price (0.05 or 5%) or a multiple of the ATR',
+  ],
+  ['a stop below any price', '{stop: 1}', 'exit.stop: 1 of the entry price below it is no price; it must be below 1'],
+  [
+    'an exit on any band',
+    '{on: {field: rsi_zone}}',
+    'a.yaml:3:12: exit.on.bands is missing; it is a list of at least one',
+  ],
+]
+
+describe('a strategy file is refused at its line and column for', () => {
+  it.each(REFUSED)('%s', (_, line, message) => expectRefusal(`${LEAST}${line}\n`, message))
+  it.each(REFUSED_ENTRIES)('%s', (_, entry, message) =>
+    expectRefusal(`tickers: [SPY]\nentry: ${entry}\nexit: {hold: 3}\n`, message),
+  )
+  it.each(REFUSED_EXITS)('%s', (_, exit, message) =>
+    expectRefusal(`tickers: [SPY]\nentry: {field: rsi_zone}\nexit: ${exit}\n`, message),
+  )
+
+  it('nothing at all', () => expectRefusal('', 'a.yaml: the strategy is missing; it is a mapping of name, tickers'))
+
+  it('a hold that ends before an entry at the next close', () =>
+    expectRefusal(`${LEAST.replace('20', '1')}fill: next-close\n`, 'exit.hold: 1 is not a whole number from 2'))
+})
+
+describe('what is known later', () => {
+  it.each(['duration', 'duration_days', 'min_duration', 'aftermath', 'performance', 'forward_return', 'held'])(
+    'cannot be a filter: %s',
+    key =>
+      expectRefusal(
+        `tickers: [SPY]\nentry: {field: rsi_zone, ${key}: 5}\nexit: {hold: 3}\n`,
+        `entry.${key} cannot be a rule: how long a band lasts and what follows it are not known when the event happens`,
+      ),
+  )
+})
+
+describe('flags', () => {
+  it('are refused by the same rules, by name and without a file', () => {
+    const flags = { tickers: ['SPY'], entry: { field: 'rsi_zone' }, exit: { hold: '0' } }
+    expect(() => strategyOf(flags)).toThrow(InvalidParameter)
+    expect(() => strategyOf(flags)).toThrow('exit.hold "0" is not an integer from 1 to 10000.')
+    expect(strategyOf({ ...flags, exit: { hold: '7', stop: '5%' } }).exit).toMatchObject({
+      hold: 7,
+      stop: { fraction: 0.05 },
+    })
+  })
+})
+
+function expectRefusal(text: string, message: string | RegExp): void {
+  const read = (): Strategy => readStrategy(text, 'a.yaml')
+  expect(read).toThrow(BadData)
+  expect(read).toThrow(message)
+}
+
+function strategies(): fc.Arbitrary<Strategy> {
+  const distance = fc.option(
+    fc.oneof(
+      fc.double({ min: 0.001, max: 0.9, noNaN: true }).map((fraction): Distance => ({ fraction })),
+      fc.double({ min: 0.1, max: 9, noNaN: true }).map((atr): Distance => ({ atr })),
+    ),
+  )
+  const rate = fc.double({ min: -0.5, max: 0.5, noNaN: true }).map(x => x + 0)
+  const money = fc.double({ min: 0, max: 100, noNaN: true })
+  const name = fc.constantFrom('SPY', 'BRK.B', '^GSPC', 'ON', 'NO', 'TRUE', '1', '0X1', 'NULL')
+  const banded = fc
+    .constantFrom(...FIELDS)
+    .chain(field => fc.record({ field: fc.constant(field), some: fc.subarray([...field.bands], { minLength: 1 }) }))
+  return fc
+    .record({
+      entry: banded,
+      prev: fc.boolean(),
+      context: fc.option(banded),
+      on: fc.option(banded),
+      hold: fc.integer({ min: 2, max: 500 }),
+    })
+    .chain(({ entry, prev, context, on, hold }) =>
+      fc.record({
+        name: fc.option(fc.constantFrom('dip', 'yes', '1.5', 'a: b # c', '2020-01-01')),
+        tickers: fc.uniqueArray(name, { minLength: 1 }).map(list => list.sort()),
+        timeframe: fc.constant('daily' as const),
+        side: fc.constantFrom('long' as const, 'short' as const),
+        entry: fc.record({
+          field: fc.constant(entry.field.name),
+          timeframe: fc.constant('daily' as const),
+          bands: fc.option(fc.constant(entry.some)),
+          prevBands: fc.constant(prev ? entry.some : null),
+          stability: fc.option(fc.subarray([...STABILITIES], { minLength: 1 })),
+          maxFlips: fc.option(fc.integer({ min: 0, max: 254 })),
+          context: fc.constant(
+            context && { ticker: 'SPY', field: context.field.name, bands: context.some, lag: 1 as const },
+          ),
+          after: fc.option(fc.integer({ min: 10_000, max: 15_000 })),
+          before: fc.option(fc.integer({ min: 16_000, max: 20_000 })),
+        }),
+        fill: fc.constantFrom('next-open' as const, 'next-close' as const, 'close' as const),
+        exit: fc.record({
+          hold: fc.constant(hold),
+          leave: fc.boolean(),
+          on: fc.constant(on && { field: on.field.name, bands: on.some }),
+          stop: distance,
+          target: distance,
+          trailing: distance,
+        }),
+        overlap: fc.constantFrom('skip' as const, 'allow' as const, 'extend' as const),
+        costs: fc.record({
+          bps: money,
+          slippageBps: money,
+          perShare: money,
+          fixed: money,
+          borrow: money.map(x => x / 20),
+        }),
+        portfolio: fc.record({
+          capital: fc.double({ min: 1, max: 1e9, noNaN: true }),
+          maxPositions: fc.integer({ min: 1, max: 1000 }),
+          sizing: fc.constantFrom(
+            { method: 'equal' as const },
+            { method: 'fixed-fraction' as const, fraction: 0.3 },
+            { method: 'vol-target' as const, target: 0.15, cap: 1 },
+          ),
+          wholeShares: fc.boolean(),
+          cashRate: rate,
+          shuffle: fc.boolean(),
+        }),
+        benchmark: fc.option(name),
+        riskFree: rate,
+        seed: fc.integer({ min: 0, max: 4_294_967_295 }),
+      }),
+    )
+}

@@ -1,0 +1,90 @@
+import { transitions } from '../../../../src/engine/transitions.js'
+import { fieldNamed } from '../../../../src/fields/index.js'
+import type { Market, MarketBars, States } from '../../../../src/market.js'
+import { type Day, parseDay } from '../../../../src/model/day.js'
+import { UNDEFINED } from '../../../../src/model/record.js'
+import { strategyOf } from '../../../../src/research/backtest/schema.js'
+import type { RunOptions, Strategy } from '../../../../src/research/backtest/strategy.js'
+
+/** Open, high, low, close. */
+export type MadeBar = readonly [number, number, number, number]
+
+export interface MadeTicker {
+  bars: readonly MadeBar[]
+  /** Band by bar, by field; `.` is none. One letter a bar, places in the vocabulary: `a` is its first band. */
+  bands: Record<string, string>
+  /** Date of the first bar; one bar a calendar day. */
+  start?: string
+  delisting?: { day: string; price: number }
+  barsAYear?: number
+}
+
+/** A market of a few bars written by hand. */
+export function madeMarket(tickers: Record<string, MadeTicker>): Market {
+  return {
+    bars: async ticker => barsOf(ticker, tickers[ticker]!),
+    states: async (ticker, field) => statesOf(ticker, field, tickers[ticker]!),
+    tickers: async () => Object.keys(tickers).sort(),
+    asOf: async () => null,
+    remarks: () => [],
+  }
+}
+
+/** A run without draws or parts. */
+export const PLAIN: RunOptions = { tier: null, reps: 0, split: null, walkForward: null, minTrades: 0 }
+
+/** A strategy on rsi_zone = deep_oversold (`a`), without costs, all of the equity in one position, unless told otherwise. */
+export function strategyWith(document: Record<string, unknown> = {}): Strategy {
+  return strategyOf({
+    tickers: ['A'],
+    entry: { field: 'rsi_zone', bands: ['deep_oversold'] },
+    exit: { hold: 2 },
+    costs: { bps: 0 },
+    portfolio: { max_positions: 1 },
+    ...document,
+  })
+}
+
+/** Bars that stay at a price, of which some are replaced by place. */
+export function flat(price: number, length: number, others: Record<number, MadeBar> = {}): MadeBar[] {
+  return Array.from({ length }, (_, t) => others[t] ?? [price, price, price, price])
+}
+
+const START: Day = parseDay('2020-01-01')!
+
+function barsOf(ticker: string, { bars, start, delisting, barsAYear = 365 }: MadeTicker): MarketBars {
+  const first = start === undefined ? START : parseDay(start)!
+  const days = Int32Array.from(bars, (_, t) => first + t)
+  const column = (place: 0 | 1 | 2 | 3): Float64Array => Float64Array.from(bars, bar => bar[place])
+  const [open, high, low, close] = [column(0), column(1), column(2), column(3)]
+  const volume = new Float64Array(bars.length).fill(1)
+  return {
+    ticker,
+    assetClass: 'stock',
+    adjustment: 'adjusted',
+    series: { timeframe: 'daily', days, known: days, open, high, low, close, volume },
+    barsAYear,
+    delisting: delisting === undefined ? null : { day: parseDay(delisting.day)!, price: delisting.price },
+  }
+}
+
+function statesOf(ticker: string, field: string, { bars, bands }: MadeTicker): States {
+  const letters = (bands[field] ?? '').padEnd(bars.length, '.')
+  const codes = Uint8Array.from(letters, letter => (letter === '.' ? UNDEFINED : letter.charCodeAt(0) - 97))
+  const changes = transitions(codes)
+  const none = new Uint8Array(changes.bars.length).fill(UNDEFINED)
+  return {
+    ticker,
+    field,
+    timeframe: 'daily',
+    bands: fieldNamed(field)!.bands,
+    codes,
+    from: 0,
+    to: bars.length,
+    bars: changes.bars,
+    entered: changes.bands,
+    left: Uint8Array.from(changes.bands, (_, i) => (i === 0 ? changes.initialBand : changes.bands[i - 1]!)),
+    stability: none,
+    flips: none,
+  }
+}

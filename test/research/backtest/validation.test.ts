@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { simulatedTickers } from '../../../src/feeds/simulate.js'
+import type { Trial, Trials } from '../../../src/model/trials.js'
+import { backtest } from '../../../src/research/backtest/backtest.js'
+import type { Backtest } from '../../../src/research/backtest/result.js'
+import type { RunOptions } from '../../../src/research/backtest/strategy.js'
+import { variance } from '../../../src/statistics/moments.js'
+import { deflatedSharpe } from '../../../src/statistics/sharpe.js'
+import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
+import { seriesMarket } from './support/series-market.js'
+
+const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 8, end: 17_000 })]
+const TICKERS = SIMULATED.map(({ ticker }) => ticker)
+const MARKET = seriesMarket(Object.fromEntries(SIMULATED.map(({ ticker, bars }) => [ticker, bars])))
+const WALK = { train: 200, test: 100, step: 100, anchored: false, embargo: 5 }
+
+function holding(hold: number, more: Record<string, unknown> = {}) {
+  return strategyWith({ tickers: TICKERS, entry: { field: 'macd_state' }, exit: { hold }, portfolio: {}, ...more })
+}
+
+function run(options: Partial<RunOptions>, more: Record<string, unknown> = {}): Promise<Backtest> {
+  return backtest(MARKET, holding(10, more), { ...PLAIN, ...options })
+}
+
+/** Keeps what it is told. */
+function ledger(): Trials & { kept: Map<string, Trial> } {
+  const kept = new Map<string, Trial>()
+  return {
+    kept,
+    note: async (_, trials) => {
+      for (const trial of trials) if (!kept.has(trial.hash)) kept.set(trial.hash, trial)
+      return { ofKind: kept.size, all: kept.size }
+    },
+    of: async () => [...kept.values()],
+    close: async () => {},
+  }
+}
+
+describe('a split', () => {
+  it('parts the bars at the date, and no trade reaches over it', async () => {
+    const whole = await run({})
+    const date = whole.equity[300]!.date
+    const { validation } = await run({ split: date })
+    const [train, test] = validation!.folds
+    expect(validation!.kind).toBe('split')
+    expect([train!.role, train!.from, train!.to]).toEqual(['train', whole.first, whole.equity[299]!.date])
+    expect([test!.role, test!.from, test!.to]).toEqual(['test', date, whole.last])
+    const crossing = whole.trades.filter(trade => trade.signal_date < date && trade.exit_date >= date)
+    expect(validation!.purged).toBe(crossing.length)
+    expect(crossing.length).toBeGreaterThan(0)
+    const before = whole.trades.filter(trade => trade.exit_date < date)
+    expect(train!.trade_statistics.n).toBe(before.length)
+    expect(validation!.test!.trade_statistics).toEqual(test!.trade_statistics)
+  })
+
+  it('with an embargo leaves out the signals of so many bars before the date', async () => {
+    const whole = await run({})
+    const [date, last] = [whole.equity[300]!.date, whole.equity[279]!.date]
+    const { validation } = await run({ split: date, embargo: 20 })
+    const kept = whole.trades.filter(trade => trade.signal_date <= last && trade.exit_date < date)
+    expect(validation!.folds[0]!.trades).toBe(kept.length)
+    expect(validation!.folds[1]!.from).toBe(date)
+  })
+
+  it('is refused at a date without bars on both of its sides', async () => {
+    await expect(run({ split: '1990-01-01' })).rejects.toThrow(/split "1990-01-01" is not a date after \d{4}-/)
+    await expect(run({ split: '2090-01-01' })).rejects.toThrow('split "2090-01-01" is not a date after')
+  })
+})
+
+describe('walk-forward', () => {
+  it('tests each part of the bars once, one after the other, on what is trained before it', async () => {
+    const { validation, equity } = await run({ walkForward: WALK })
+    const [trains, tests] = (['train', 'test'] as const).map(role =>
+      validation!.folds.filter(fold => fold.role === role),
+    )
+    const place = (date: string): number => equity.findIndex(point => point.date === date)
+    expect(tests!.length).toBeGreaterThan(3)
+    tests!.forEach((fold, i) => {
+      expect(place(fold.from)).toBe(205 + 100 * i)
+      expect(place(fold.to)).toBe(Math.min(304 + 100 * i, equity.length - 1))
+      expect(trains![i]!.to < fold.from).toBe(true)
+    })
+    const { statistics, trade_statistics } = validation!.test!
+    expect(trade_statistics.n).toBe(tests!.reduce((sum, fold) => sum + fold.trades, 0))
+    const product = tests!.reduce((total, fold) => total * (1 + fold.statistics.total_return!), 1)
+    expect(statistics.total_return).toBeCloseTo(product - 1, 12)
+    expect(statistics.bars).toBe(tests!.reduce((sum, fold) => sum + fold.statistics.bars, 0))
+  })
+
+  it('chooses of several candidates by the t statistic of the training part alone', async () => {
+    const candidates = [holding(2), holding(5), holding(30)]
+    const { validation, trials } = await run({ walkForward: { ...WALK, anchored: true }, candidates })
+    expect(trials.run).toBe(4)
+    const singles = await Promise.all(
+      candidates.map(candidate => backtest(MARKET, candidate, { ...PLAIN, walkForward: { ...WALK, anchored: true } })),
+    )
+    const score = (fold: NonNullable<Backtest['validation']>['folds'][number]): number =>
+      (fold.trade_statistics.mean! / fold.trade_statistics.deviation!) * Math.sqrt(fold.trade_statistics.n)
+    validation!.folds.forEach((fold, i) => {
+      const same = singles.map(single => single.validation!.folds[i - (i % 2)]!)
+      const best = same.map(score).indexOf(Math.max(...same.map(score)))
+      expect(fold.chosen).toContain(`hold ${candidates[best]!.exit.hold}`)
+      expect(fold.trade_statistics).toEqual(singles[best]!.validation!.folds[i]!.trade_statistics)
+    })
+  })
+
+  it('is refused where nothing is left to test, or tests would overlap', async () => {
+    await expect(run({ walkForward: { ...WALK, train: 5000 } })).rejects.toThrow(
+      'walk_forward: 5005 bars leave none to test on',
+    )
+    await expect(run({ walkForward: { ...WALK, step: 50 } })).rejects.toThrow('walk_forward: a step of 50 bars')
+  })
+
+  it('is needed for candidates, which must have the same tickers', async () => {
+    await expect(run({ candidates: [holding(3)] })).rejects.toThrow('candidates need split or walk_forward')
+    const other = holding(3, { tickers: TICKERS.slice(1) })
+    await expect(run({ walkForward: WALK, candidates: [other] })).rejects.toThrow('the tickers and the timeframe')
+  })
+})
+
+describe('random entries', () => {
+  const RISES = Object.fromEntries([50, 250, 451].map(t => [t, [100, 100, 100, 110]] as const))
+  const bands = { rsi_zone: Array.from({ length: 700 }, (_, t) => ([49, 249, 450].includes(t) ? 'a' : 'b')).join('') }
+
+  it('rarely do as well where every signal comes before a rise; every move is looked at where they are few', async () => {
+    const market = madeMarket({ A: { bars: flat(100, 700, RISES), bands } })
+    const of = (seed: number) => backtest(market, strategyWith({ exit: { hold: 1 }, seed }), { ...PLAIN, reps: 199 })
+    const [one, other] = [await of(1), await of(2)]
+    expect(one.trade_statistics).toMatchObject({ n: 3, wins: 3 })
+    // No other move has all three before a rise: 700 bars, moved by 1 to 699.
+    expect(one.random_entry.draws).toBe(699)
+    expect(one.random_entry.p).toBe(1 / 700)
+    expect(one.random_entry).toEqual(other.random_entry)
+  })
+
+  it('do as well always where every trade is the same', async () => {
+    const market = madeMarket({ A: { bars: Array.from({ length: 700 }, () => [100, 101, 100, 101] as const), bands } })
+    const { random_entry } = await backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 99 })
+    expect(random_entry.p).toBe(1)
+    expect(random_entry.mean).toBeCloseTo(0.01, 12)
+  })
+})
+
+describe('the trial ledger', () => {
+  it('counts each strategy once on the same data, whatever it is called', async () => {
+    const trials = ledger()
+    const look = (more: Record<string, unknown>) => backtest(MARKET, holding(10, more), PLAIN, { trials })
+    const first = await look({})
+    expect(first.trials).toMatchObject({ run: 1, ledger: 1, deflated_sharpe: null })
+    expect(first.trials.reason).toBe('a variance of Sharpe ratios needs two strategies or more')
+    expect((await look({ name: 'again', seed: 3 })).trials.ledger).toBe(1)
+    expect((await look({ exit: { hold: 11 } })).trials.ledger).toBe(2)
+    const third = await look({ side: 'short' })
+    const ratios = [...trials.kept.values()].map(({ sharpe }) => sharpe!)
+    expect(ratios).toHaveLength(3)
+    expect(third.trials.deflated_sharpe).toBeCloseTo(
+      deflatedSharpe({
+        sharpe: third.statistics.sharpe! / Math.sqrt(252),
+        n: third.statistics.bars,
+        skewness: third.statistics.skewness!,
+        kurtosis: third.statistics.kurtosis!,
+        trials: 3,
+        variance: variance(ratios)!,
+      })!,
+      14,
+    )
+  })
+})
