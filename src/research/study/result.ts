@@ -13,6 +13,9 @@ export interface EventStudy {
   stability: Stability[] | null
   max_flips: number | null
   context: { ticker: string; field: string; bands: string[] | null; lag: 0 | 1 } | null
+  /** Bounds that were asked for, both exclusive. */
+  after: string | null
+  before: string | null
   /** Of the bars that count: first and last date; null without any. */
   first: string | null
   last: string | null
@@ -25,6 +28,8 @@ export interface EventStudy {
   resamples: number
   min_events: number
   events: number
+  /** Cells looked at now, and all that the ledger knows; null without one. */
+  trials: { run: number; ledger: number | null }
   windows: StudyWindow[]
   path: PathPoint[]
   occurrences: Occurrence[]
@@ -46,6 +51,7 @@ export interface StudyWindow {
   n: number
   /** Greedy count of windows that share no bar, added up over the tickers. */
   n_indep: number
+  /** A return needs no bars before it, so none is too early; abnormal returns count their own. */
   lost: { not_elapsed: number; too_early: number; delisted: number }
   mean: number | null
   median: number | null
@@ -70,8 +76,19 @@ export interface StudyWindow {
   intervals: Interval[]
   /** The first is the default; all two-sided, of the difference against 0. */
   tests: TestResult[]
-  /** Entries drawn from the same tickers and calendar years: their mean, and the share of draws that did as well. */
-  random_entry: { draws: number; mean: number | null; low: number | null; high: number | null; p: number | null }
+  /**
+   * Entries at random dates in the same tickers, drawn together where windows overlap: their mean, 95 % of the draws, and
+   * the share of draws that lie as far out as the events; and what entries of the same calendar years have on average.
+   */
+  random_entry: {
+    draws: number
+    mean: number | null
+    low: number | null
+    high: number | null
+    p: number | null
+    year_matched: number | null
+    reason: string | null
+  }
   /** The other bands of the field, each with its own events. */
   other_bands: { band: string; n: number; mean: number | null; hit: number | null }[]
   abnormal: AbnormalReturns | null
@@ -79,7 +96,7 @@ export interface StudyWindow {
   aftermath: { counts: number[]; base: number[]; lift: (number | null)[]; g: number | null; p: number | null } | null
   /** Of the returns, for drawing: edges (one more than counts) and how many lie in each, events and any bar. */
   histogram: { edges: number[]; events: number[]; base: number[] } | null
-  /** Fewer than ten independent windows: no p-value, shown grey. */
+  /** Fewer than ten independent windows, or fewer events than asked for: no p-value, no interval, shown grey. */
   grey: boolean
   /** Statistic → why it is null, for all that are. */
   reasons: Record<string, string>
@@ -118,6 +135,8 @@ export interface AbnormalReturns {
   benchmark: string | null
   /** Events with a whole estimation window and a whole event window. */
   n: number
+  /** The others: too few bars before them, window not elapsed, no benchmark on one of the bars. */
+  lost: { too_early: number; not_elapsed: number; no_benchmark: number }
   /** Mean cumulative abnormal return. */
   car: number | null
   tests: TestResult[]
