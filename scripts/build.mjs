@@ -1,5 +1,5 @@
 // Builds dist/: the library (index.js) and the command line (cli/main.js), shared code in chunks, so that a command loads
-// only what it needs; the licences of the packages in it; then the sample database.
+// only what it needs; what report pages carry; the licences of the packages in it; then the sample database.
 //
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
 // compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
 import { licencesOf } from './licences.mjs'
 import { packQuestion } from './pack.mjs'
+import { buildReport } from './report.mjs'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 
@@ -36,7 +37,8 @@ const { outputFiles, metafile } = await build({
   logLevel: 'warning',
 })
 for (const { path, text } of outputFiles) await write(path, path.endsWith('.js') ? await commonJs(text) : text)
-await write(`${DIST}/LICENSES.txt`, licencesOf(metafile))
+const report = await buildReport(DIST)
+await write(`${DIST}/LICENSES.txt`, licencesOf({ outputs: { ...metafile.outputs, ...report.outputs } }))
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
 const { makeSample } = await import('./make-sample.mjs')

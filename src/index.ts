@@ -5,6 +5,8 @@
  * import { openBands } from 'bands'
  * const bands = await openBands({ db: 'my.db' })
  * const { events, total_occurrences } = await bands.events({ ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' })
+ * const { windows } = await bands.study({ tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold' })
+ * const { statistics } = await bands.backtest({ tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold', hold: 20 })
  * await bands.close()
  * @example
  * import { openRemote } from 'bands'
@@ -59,6 +61,12 @@ export type { Tier } from './model/tier.js'
 export type { Timeframe } from './model/timeframe.js'
 export { databasePath, openImporter } from './open.js'
 export type { Allowance, Credits } from './remote/index.js'
+export type { Backtest } from './research/backtest/result.js'
+export type { BacktestParams } from './research/params/backtest.js'
+export type { StudyParams } from './research/params/study.js'
+export type { SweepParams } from './research/params/sweep.js'
+export type { EventStudy } from './research/study/result.js'
+export type { Sweep } from './research/sweep/result.js'
 export type { Damage, TickerEntry } from './store/store.js'
 export type { Now } from './study/now.js'
 export type { Tally } from './study/tally.js'

@@ -1,63 +1,89 @@
+import { basename } from 'node:path'
 import type { Field } from './fields/field.js'
-import { bandsOf, Questions } from './library/questions.js'
+import { bandsOf } from './library/questions.js'
+import { type PricesChoice, RemoteClient } from './library/remote-client.js'
+import { Studies } from './library/studies.js'
 import { type Explanation, explain } from './local/explain.js'
 import { type ExportFilter, exportBars, exportEvents } from './local/export.js'
 import { exportSeries } from './local/export-series.js'
 import { facts, type KnownFacts } from './local/facts.js'
 import type { Local } from './local/index.js'
+import { localMarket } from './local/market.js'
 import { lackingIn } from './local/pulled/lacking.js'
 import { type Status, status } from './local/status.js'
+import type { Market } from './market.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/export.js'
 import { FACT_KINDS, type FactKind } from './model/facts.js'
 import type { Tier } from './model/tier.js'
-import type { Timeframe } from './model/timeframe.js'
-import { openRemote as open, openLocal } from './open.js'
+import type { Trials } from './model/trials.js'
+import { type DatabaseChoice, openRemote as open, openLocal, openTrials } from './open.js'
 import { grantedFields } from './policy/entitle.js'
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './query/values.js'
-import type { Credits, Remote, TransportOptions } from './remote/index.js'
+import type { TransportOptions } from './remote/index.js'
 import type { TickerEntry } from './store/store.js'
 import type { NowQuery } from './study/now.js'
 
 export interface BandsOptions {
   /** The database file; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
   db?: string
-  /** Default pro. */
+  /** Answer as this tier; pro unless given. Studies then keep to what a subscriber of it could know, otherwise to nothing. */
   tier?: Tier
   /** Answer as of this date, `YYYY-MM-DD`: nothing that was not yet known then is used or shown. */
   asOf?: string
+  /** false: studies note nothing in the ledger of trials, which lies beside the database. */
+  ledger?: boolean
 }
 
 /**
- * Opens a cache for questions; nothing is written. Throws InvalidParameter for an option, NotFound for a database that
+ * Opens a cache for questions; nothing is written to it. Throws InvalidParameter for an option, NotFound for a database that
  * was named and is missing, StorageError for one that cannot be read.
  */
-export async function openBands({ db, tier = 'pro', asOf }: BandsOptions = {}): Promise<BandsClient> {
-  const { local } = await openLocal({
+export async function openBands({ db, tier, asOf, ledger = true }: BandsOptions = {}): Promise<BandsClient> {
+  const emulated = tier === undefined ? null : tierValue('tier', tier)
+  const opened = await openLocal({
     ...(db === undefined ? {} : { db }),
-    tier: tierValue('tier', tier),
+    tier: emulated ?? 'pro',
     asOf: asOf === undefined ? null : dayValue('as_of', asOf),
   })
-  return new BandsClient(local)
+  return new BandsClient(opened.local, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
 }
 
 /** A server and how patiently it is asked. */
-export type RemoteClientOptions = Omit<TransportOptions, 'lent'>
+export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
+  /** The database of this machine that has the prices; studies of the server's events need them. */
+  bars?: PricesChoice
+}
 
 /**
  * A server that has the two endpoints of the specification, to be asked with a key; nothing is asked yet. Throws
  * InvalidParameter for an address or a number, ConfigError for a key or a proxy that cannot be used.
  */
-export async function openRemote({ url, key, ...options }: RemoteClientOptions): Promise<RemoteClient> {
-  return new RemoteClient(await open({ ...options, url: String(url), key, bandsOf }))
+export async function openRemote({ url, key, bars, ...options }: RemoteClientOptions): Promise<RemoteClient> {
+  return new RemoteClient(await open({ ...options, url: String(url), key, bandsOf }), bars)
+}
+
+export { RemoteClient } from './library/remote-client.js'
+
+/** How a database was opened. */
+interface OpenedAs {
+  path?: string
+  /** The tier that was asked for; null: none was. */
+  tier?: Tier | null
+  /** Beside which database the ledger of trials lies; null: nothing is noted. */
+  ledger?: DatabaseChoice | null
 }
 
 /** A database of this machine, asked by a program. */
-export class BandsClient extends Questions {
+export class BandsClient extends Studies {
   readonly #local: Local
+  readonly #opened: OpenedAs
+  protected readonly tier: Tier | null
 
-  constructor(local: Local) {
+  constructor(local: Local, opened: OpenedAs = {}) {
     super(local)
     this.#local = local
+    this.#opened = opened
+    this.tier = opened.tier ?? null
   }
 
   /** Why a bar has the band that it has; the newest bar unless a date is given. */
@@ -119,36 +145,17 @@ export class BandsClient extends Questions {
   protected async lacking(): Promise<NowQuery['skip']> {
     return lackingIn(this.#local.cache.store)
   }
-}
 
-/**
- * A server, asked by a program. A question that was answered is not asked again: open another for fresh answers. Every
- * question may throw Unauthorized, RateLimited, Unavailable and Upstream, too.
- */
-export class RemoteClient extends Questions {
-  readonly #remote: Remote
-
-  constructor(remote: Remote) {
-    super(remote)
-    this.#remote = remote
+  protected async market(): Promise<Market> {
+    return localMarket(this.#local, { emulate: this.tier !== null })
   }
 
-  /** What the newest answer told of the account's credits; null while none did. */
-  get credits(): Credits | null {
-    return this.#remote.credits
+  protected async trials(): Promise<Trials | null> {
+    const { ledger = null } = this.#opened
+    return ledger === null ? null : openTrials(ledger)
   }
 
-  /** Whether the key is accepted, at no cost. Throws Unauthorized where it is not. */
-  async checkKey(): Promise<void> {
-    await this.#remote.checkKey()
-  }
-
-  protected async grantedFields(tickers: readonly string[], timeframe: Timeframe): Promise<readonly Field[]> {
-    const [first] = tickers
-    return first === undefined ? [] : grantedFields(await this.#remote.tierFor(first, timeframe))
-  }
-
-  protected async lacking(): Promise<NowQuery['skip']> {
-    return undefined
+  protected get source(): string {
+    return `files imported into ${basename(this.#opened.path ?? 'a database')}`
   }
 }

@@ -16,6 +16,16 @@ export const CATALOGUE: readonly Entry[] = [
   entry('transitions', 'which band follows which, and how long they last', () => import('./commands/transitions.js')),
   entry('scan oversold', 'which tickers are oversold', () => import('./commands/scan-oversold.js')),
   entry('explain', 'why a field has its band on a date', () => import('./commands/explain.js')),
+  entry('study', 'what followed events, tested against what follows anyway', () => import('./commands/study.js')),
+  entry('backtest', 'trade them by rules, and what came of it', () => import('./commands/backtest.js')),
+  entry('sweep', 'look at every band and window, corrected for so many looks', () => import('./commands/sweep.js')),
+  entry('trials', 'every look that was ever taken at the data', () => import('./commands/trials.js')),
+  entry('check lookahead', 'whether anything knows what came after it', () => import('./commands/check-lookahead.js')),
+  entry(
+    'check recursion',
+    'how much bands depend on where the bars begin',
+    () => import('./commands/check-recursion.js'),
+  ),
   entry('show', 'draw the price and its bands in the terminal', () => import('./commands/show.js')),
   entry('export', 'write events, series or bars out', () => import('./commands/export.js')),
   entry('import', 'load price files, and files of facts', () => import('./commands/import.js')),
@@ -52,6 +62,7 @@ export const CATALOGUE: readonly Entry[] = [
 /** Groups of commands, and what each is about. */
 export const GROUPS: Readonly<Record<string, string>> = {
   scan: 'which tickers stand out',
+  check: 'whether what is shown could have been known',
   accounts: 'who may ask a server, and what they used',
   keys: 'what they show a server to be known',
 }

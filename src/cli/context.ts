@@ -26,6 +26,8 @@ export class Stopped extends Error {
 export class Context extends Sources {
   /** null: whatever suits the stream */
   readonly format: Format | null
+  /** What was typed after `bands`. */
+  readonly argv: readonly string[]
   /** The exit code of a run that ends without an error. */
   outcome = 0
   #progress: Progress | null = null
@@ -35,9 +37,10 @@ export class Context extends Sources {
   #signal: Signal | null = null
   #forget: (() => void) | null = null
 
-  constructor(world: World, config: Config, format: Format | null) {
+  constructor(world: World, config: Config, format: Format | null, argv: readonly string[] = []) {
     super(world, config)
     this.format = format
+    this.argv = argv
   }
 
   get out(): Stream {

@@ -131,7 +131,10 @@ function parameterHelp({ offence, brief }: InvalidParameter, argv: readonly stri
 const LABELS: Readonly<Record<string, string>> = {
   band: 'bands',
   context_band: 'bands',
+  prev_band: 'bands',
+  exit_on: 'bands',
   field: 'fields',
+  fields: 'fields',
   context_field: 'fields',
   option: 'options',
   command: 'commands',

@@ -28,6 +28,13 @@ export class Given {
     return this.#options[camelCased(option)] === true
   }
 
+  /** Whatever was typed for an option: its text, the values of a list, true for a flag; undefined where it was not. */
+  value(option: string): string | string[] | true | undefined {
+    const value = this.#options[camelCased(option)]
+    if (Array.isArray(value)) return this.list(option)
+    return this.text(option) ?? (this.flag(option) || undefined)
+  }
+
   /** Values of a repeatable option, each of which may be several separated by commas. */
   list(option: string): string[] {
     const value = this.#options[camelCased(option)]

@@ -9,9 +9,11 @@ export const TOP_HELP = `bands: when did a stock change band, and what followed?
 
   bands events AAPL rsi_zone --band oversold       list the transitions
   bands tally AAPL rsi_zone --band oversold        count what followed
+  bands study AAPL rsi_zone --band oversold        test it
   bands events AAPL rsi_zone --json | jq '.events[0]'
 
 Ask       events  tally  now  transitions  scan  explain  show  facts  export
+Test      study  backtest  sweep  trials  check
 Data      import  import-facts  pull  simulate  verify  rebuild  remove
 Find out  fields  tickers  status  doctor  demo
 Servers   serve  accounts  keys  login  logout  config

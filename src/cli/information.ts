@@ -1,6 +1,6 @@
+import { version } from '../open/version.js'
 import { groupHelp, helpOf, TOP_HELP } from './help.js'
 import type { Request } from './program.js'
-import { version } from './version.js'
 
 /** The text of `--help` and `--version`. */
 export function textFor(request: Exclude<Request, { given: unknown }>, width: number): string {

@@ -28,7 +28,7 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
   }
   const { command, given, globals } = request
   const config = readConfig(globals, world.env)
-  run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS))
+  run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv)
   await command.run(run.context, given)
   return run.context.outcome
 }

@@ -4,11 +4,38 @@ import { FILTER_PARAMETERS } from './options.js'
 
 /** `context_ticker … context_field` → `--context-ticker … --context-field`; a plain word only where a message starts. */
 export function asTyped(message: string): string {
-  const compound = /\b(context_ticker|context_field|context_band|as_of|date_format)\b/g
-  const spelled = message.replace(compound, name => `--${name.replaceAll('_', '-')}`)
-  const plain = new RegExp(`^(${[...FILTER_PARAMETERS, ...PLAIN].join('|')}) (?="|is )`)
+  const spelled = message.replace(COMPOUND, name => `--${name.replaceAll('_', '-')}`)
+  const plain = new RegExp(`^(${[...FILTER_PARAMETERS, ...PLAIN].join('|')}) (?="|is |lacks |needs |says |names )`)
   return spelled.replace(plain, (_, name: string) => `--${name.replaceAll('_', '-')} `)
 }
+
+/** Names that are no ordinary words. */
+const COMPOUND = new RegExp(
+  `\\b(${[
+    'context_ticker',
+    'context_field',
+    'context_band',
+    'context_lag',
+    'as_of',
+    'date_format',
+    'prev_band',
+    'max_flips',
+    'min_events',
+    'min_trades',
+    'walk_forward',
+    'pbo_blocks',
+    'exit_on',
+    'costs_bps',
+    'slippage_bps',
+    'cost_per_share',
+    'cost_fixed',
+    'target_volatility',
+    'max_fraction',
+    'max_positions',
+    'cash_rate',
+  ].join('|')})\\b`,
+  'g',
+)
 
 const PLAIN = [
   'tier',
@@ -38,6 +65,40 @@ const PLAIN = [
   'min_market_cap_tier',
   'min_severity',
   'sort_by',
+  'stability',
+  'context',
+  'horizon',
+  'path',
+  'benchmark',
+  'abnormal',
+  'reps',
+  'resamples',
+  'fields',
+  'adjust',
+  'family',
+  'split',
+  'cv',
+  'cpcv',
+  'cuts',
+  'side',
+  'entry',
+  'hold',
+  'exit',
+  'stop',
+  'target',
+  'trailing',
+  'overlap',
+  'borrow',
+  'sizing',
+  'fraction',
+  'capital',
+  'rf',
+  'embargo',
+  'report',
+  'trades',
+  'equity',
+  'cells',
+  'occurrences',
 ]
 
 /** The command line with one word put right, ready to be pasted; null when the word is not in it. */
@@ -59,8 +120,8 @@ function same(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-/** Quoted where a shell would not read the word as it is. */
-function line(words: readonly string[]): string {
+/** A command line; words are quoted where a shell would not read them as they are. */
+export function line(words: readonly string[]): string {
   return [
     'bands',
     ...words.map(word => (/^[\w@%+=:,./^-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)),

@@ -49,8 +49,16 @@ function unknownOption(typed: string, command: Command | undefined, entry: Entry
   const allowed = [...(command?.options ?? []), ...GLOBAL_OPTIONS].map(([flags]) => /--[\w-]+/.exec(flags)![0])
   const bare = allowed.map(name => name.slice(2))
   const near = (word: string): string[] => suggest(word.replace(/^-+/, ''), bare).map(name => `--${name}`)
+  if (entry !== undefined && bare.includes('prev-band') && LATER.test(typed) && near(typed).length === 0)
+    throw new InvalidParameter(
+      `${typed} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
+      { param: 'option', value: typed },
+    )
   return unknown(`option`, typed, [...allowed, '--help'], near, entry === undefined ? '' : ` of ${entry.name}`)
 }
+
+/** What lasts until later, or follows. */
+const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|next-band/
 
 function unknown(
   param: string,

@@ -31,12 +31,12 @@ export class Sources {
   }
 
   /** The server that was chosen; null where the database on this machine answers. */
-  async remote(): Promise<Remote | null> {
-    const { remote, profile } = this.config
+  async remote(config = this.config): Promise<Remote | null> {
+    const { remote, profile } = config
     // Most users have no server, and are not to wait for the code that asks one.
     if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) {
       const { openChosen } = await import('./profiles/open.js')
-      this.#remote ??= openChosen(this.config, this.world.env)
+      this.#remote ??= openChosen(config, this.world.env)
       this.#asked = await this.#remote
     }
     if (this.#asked === null) refuseServerOptions(this.config)
@@ -59,6 +59,16 @@ export class Sources {
   /** The database on this machine, for what only it knows. */
   async local(): Promise<Local> {
     this.refuseRemote()
+    return this.#here()
+  }
+
+  /** The server that was chosen, if one is, and the database here, which has the prices: --db names it in either case. */
+  async beside(): Promise<{ remote: Remote | null; local: Local }> {
+    const remote = await this.remote(isRemoteTyped(this.config) ? this.#besideDatabase : this.config)
+    return { remote, local: await this.#here() }
+  }
+
+  async #here(): Promise<Local> {
     if (this.#opened === null) {
       const { openLocal } = await import('../open.js')
       const { db, tier, asOf } = this.config

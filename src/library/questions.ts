@@ -50,12 +50,13 @@ export abstract class Questions {
     )
   }
 
-  /** Which band follows which, and how long each lasts, in bars. */
-  async transitions(
-    params: Pick<PoolParams, 'tickers' | 'field' | 'timeframe' | 'before' | 'after'>,
-  ): Promise<Transitions> {
+  /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
+  async transitions(params: Omit<PoolParams, 'band' | 'context_band'>): Promise<Transitions> {
     const query = parsePool(params)
-    return transitionsOf(this.#bands, query, bandsOf(query.field))
+    return transitionsOf(this.#bands, query, {
+      field: bandsOf(query.field),
+      context: bandsOf(query.context?.field),
+    })
   }
 
   /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */

@@ -122,7 +122,8 @@ function isOneOf<Name extends string>(word: string, words: readonly Name[]): wor
   return (words as readonly string[]).includes(word)
 }
 
-function unknownParameter(param: string, allowed: readonly string[]): InvalidParameter {
+/** A name that no question has, and the nearest that this one has. */
+export function unknownParameter(param: string, allowed: readonly string[]): InvalidParameter {
   const suggestions = suggest(param, allowed)
   const what = `there is no parameter ${quoted(param)}`
   const meant = didYouMean(suggestions)

@@ -89,6 +89,12 @@ const LINES: Readonly<Record<string, string>> = {
   fields: 'fields',
   doctor: 'doctor',
   demo: 'demo',
+  study: 'study AAPL rsi_zone --band oversold --resamples 99 --reps 99',
+  backtest: 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',
+  sweep: 'sweep AAPL --fields rsi_zone --horizon 5 --resamples 99 --reps 99',
+  trials: 'trials',
+  'check lookahead': 'check lookahead AAPL --fields rsi_zone --cuts 2',
+  'check recursion': 'check recursion AAPL --fields rsi_zone',
 }
 
 test('the catalogue names each command once', () => {

@@ -128,6 +128,51 @@ describe('bands transitions', () => {
     expect(text).toMatch(/^ {2}FROM +N +A +B +C +D +E +F +G$/m)
     expect(text).toMatch(/^B oversold +10 /m)
   })
+
+  test('tells how sure the median is, where stays go, and what follows bar by bar', async () => {
+    for (const row of await rows('transitions AAPL rsi_zone')) {
+      const same = (await rows('transitions AAPL rsi_zone')).filter(({ from }) => from === row.from)
+      if (row.from_per_bar === '') continue
+      expect(same.reduce((sum, { per_bar }) => sum + Number(per_bar), Number(row.from_per_bar))).toBeCloseTo(1, 9)
+      expect(Number(row.from_median_low)).toBeLessThanOrEqual(Number(row.from_median))
+      expect(Number(row.incidence_5d)).toBeLessThanOrEqual(Number(row.incidence_20d))
+    }
+    const text = await table('transitions AAPL rsi_zone')
+    expect(text).toMatch(/^D neutral +93 +93 +0 +4 +3-6 +16 /m)
+    expect(text).toContain('Where stays have gone by bar 20')
+    expect(text).toMatch(/^D neutral +620 +[.] +0% +5% +85% /m)
+    expect(await table('transitions AAPL rsi_zone --before 2018-01-05')).toContain('LATER')
+  })
+
+  test('compares by the band of a second ticker', async () => {
+    const context = '--context-ticker GSPC --context-field trend_direction'
+    const found = JSON.parse((await ask(`transitions AAPL rsi_zone ${context} --json`)).out)
+    expect(found.context).toEqual({ ticker: 'GSPC', field: 'trend_direction' })
+    const pairs = await rows(`transitions AAPL rsi_zone ${context}`)
+    expect(pairs).toHaveLength(42 * found.by_context.groups.length)
+    expect(pairs.reduce((sum, row) => sum + Number(row.count), 0)).toBe(284)
+    expect(new Set(pairs.map(row => row.context_band)).size).toBe(found.by_context.groups.length)
+    const text = await table(`transitions AAPL rsi_zone ${context}`)
+    expect(text).toContain('AAPL  rsi_zone  daily   beside GSPC trend_direction')
+    const { chi2, df } = found.by_context.tests.equal_rows
+    expect(text).toContain(`all bands together: chi2 ${chi2.toFixed(1)}, df ${df}, p`)
+    expect((await ask('transitions AAPL rsi_zone --context-ticker GSPC')).err).toContain(
+      '--context-field is missing beside --context-ticker',
+    )
+  })
+
+  test('counts many tickers together, as a tally does', async () => {
+    const named = await ask('transitions AAPL,GSPC rsi_zone --json')
+    expect((await ask('transitions rsi_zone --all --json')).out).toBe(named.out)
+    expect((await ask('transitions rsi_zone --tickers GSPC,AAPL --json')).out).toBe(named.out)
+    expect((await ask('transitions AAPL')).err).toContain('usage: bands transitions TICKER FIELD')
+  })
+
+  test('says why there are none, without a band of the context that nobody asked for', async () => {
+    const context = '--context-ticker GSPC --context-field trend_direction'
+    const { err } = await ask(`transitions AAPL rsi_zone ${context} --after 2018-05-10`)
+    expect(err).toContain("AAPL's daily rsi_zone did not change in 5y (2018-05-11 to 2018-05-11)")
+  })
 })
 
 describe('bands explain', () => {

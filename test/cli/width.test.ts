@@ -27,6 +27,7 @@ const LINES = [
   'now AAPL',
   'transitions AAPL rsi_zone',
   'transitions AAPL macd_state --timeframe weekly',
+  'transitions AAPL rsi_zone --context-ticker GSPC --context-field trend_direction',
   'explain AAPL rsi_zone 2018-02-08',
   'explain AAPL valuation_zone',
   'show AAPL rsi_zone',
@@ -41,6 +42,13 @@ const LINES = [
   'accounts list',
   'keys list',
   'accounts usage',
+  'study GSPC rsi_zone --band oversold --wide --naive --horizon 5,100 --resamples 99 --reps 99',
+  'study AAPL rsi_zone --band oversold --context GSPC:trend_direction=downtrend --resamples 99 --reps 99 --horizon 20',
+  'backtest AAPL,GSPC rsi_zone --band oversold --hold 5,20 --walk-forward train=504,test=252 --wide --explain --reps 99',
+  'sweep AAPL GSPC --by ticker --fields rsi_zone --prev-band --horizon 5 --resamples 99 --reps 99 --split 2015-01-01',
+  'trials',
+  'check lookahead AAPL --fields rsi_zone --cuts 2',
+  'check recursion AAPL --fields rsi_zone',
 ]
 
 describe.each([40, 60, 80, 120])('on a terminal of %d columns', width => {

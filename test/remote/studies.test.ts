@@ -113,6 +113,12 @@ describe('before a real server', () => {
     expect(found.dwell.map(stay => [stay.band, stay.stays, stay.completed, stay.mean])).toEqual(
       known.dwell.map(stay => [stay.band, stay.stays, stay.completed, stay.mean]),
     )
+    const context = { ticker: 'SIM0003', field: 'rsi_zone' }
+    const [farther, nearer] = [
+      await transitionsOf(remote, { ...query, context }),
+      await transitionsOf(local, { ...query, context }),
+    ]
+    expect(farther.by_context!.tests.equal_rows).toEqual(nearer.by_context!.tests.equal_rows)
     const fields = ['rsi_zone', 'macd_state', 'valuation_zone']
     const states = async (bands: Local | Remote) =>
       (await now(bands, { tickers: query.tickers, fields, timeframe: 'daily' })).states.map(state => [

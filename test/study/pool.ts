@@ -49,6 +49,16 @@ export function oracleFinds(field: FieldName, timeframe: Timeframe, tier: 'plus'
   })
 }
 
+/** The oracle's band of a field on every bar, ticker by ticker, oldest first. */
+export function oracleBands(field: FieldName, timeframe: Timeframe): { date: string; band: string | null }[][] {
+  return TICKERS.map(({ bars }) => {
+    const daily = barsOf(bars)
+    const rows = timeframe === 'weekly' ? weeklyBars(daily) : daily
+    const own = bands(rows, timeframe, field)
+    return rows.map(({ date }, t) => ({ date, band: own[t]! }))
+  })
+}
+
 /** A field that changes on every bar makes an event of each but the first, on which no field is defined yet. */
 function everyBar(rows: Bar[], timeframe: Timeframe, field: FieldName): Event[] {
   const own = bands(rows, timeframe, field)

@@ -1,12 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { InvalidParameter, NotFound } from '../../src/errors.js'
-import { FIELDS } from '../../src/fields/index.js'
+import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
+import { fieldNamed } from '../../src/fields/index.js'
+import { parseDay } from '../../src/model/day.js'
 import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
-import { dwell, type Stay } from '../../src/study/dwell.js'
+import { Random } from '../../src/random.js'
+import { homogeneity } from '../../src/statistics/anderson-goodman.js'
+import { contextTests } from '../../src/study/by-context.js'
+import { dwell, type Stay, staysOf } from '../../src/study/dwell.js'
+import { leaving } from '../../src/study/leaving.js'
+import { type TransitionRow, transitionMatrix } from '../../src/study/transition-matrix.js'
 import { type TransitionsQuery, transitionsOf } from '../../src/study/transitions.js'
-import { local, NAMES, oracleFinds } from './pool.js'
+import { local, NAMES, oracleBands, oracleFinds } from './pool.js'
 
-const RSI = FIELDS.find(field => field.name === 'rsi_zone')!.bands
+const RSI = fieldNamed('rsi_zone')!.bands
+const TREND = fieldNamed('trend_direction')!.bands
+const WORDS = { field: RSI, context: TREND }
+const CONTEXT = { ticker: NAMES[0]!, field: 'trend_direction' }
 const DAILY: TransitionsQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
 
 describe('transitions', () => {
@@ -17,7 +26,7 @@ describe('transitions', () => {
       for (const tickers of [[NAMES[0]!], NAMES]) {
         const pool = found.filter(({ ticker }) => tickers.includes(ticker))
         const events = pool.flatMap(part => part.events)
-        const result = await transitionsOf(bands, { tickers, field: 'rsi_zone', timeframe }, RSI)
+        const result = await transitionsOf(bands, { tickers, field: 'rsi_zone', timeframe }, { field: RSI })
         expect(result).toMatchObject({
           schema: 'bands.transitions/1',
           events: events.length,
@@ -49,7 +58,7 @@ describe('transitions', () => {
 
   it('count every event once, and every active stay as censored with the bars it has lasted', async () => {
     const bands = await local()
-    const result = await transitionsOf(bands, DAILY, RSI)
+    const result = await transitionsOf(bands, DAILY, { field: RSI })
     expect(result.matrix.reduce((total, row) => total + row.n, 0)).toBe(result.events)
     expect(result.dwell.reduce((total, row) => total + row.stays, 0)).toBe(result.events)
     expect(result.dwell.reduce((total, row) => total + row.censored, 0)).toBe(NAMES.length)
@@ -85,6 +94,194 @@ describe('transitions', () => {
     await expect(transitionsOf(bands, { ...DAILY, tickers: [] })).rejects.toThrow(InvalidParameter)
     await bands.close()
   })
+
+  it('are refused for one band alone, which would leave gaps', async () => {
+    const bands = await local()
+    const narrowed = { ...DAILY, band: 'oversold' }
+    await expect(transitionsOf(bands, narrowed)).rejects.toThrow(
+      'transitions count every band; band is none of their parameters.',
+    )
+    const beside = { ...DAILY, context: { ...CONTEXT, band: 'neutral' } }
+    await expect(transitionsOf(bands, beside)).rejects.toThrow('context_band is none of their parameters.')
+    await bands.close()
+  })
+})
+
+describe('what follows a bar', () => {
+  for (const timeframe of TIMEFRAME_NAMES) {
+    it(`is counted bar by bar from the first event on, ${timeframe}`, async () => {
+      const bands = await local()
+      const { per_bar } = await transitionsOf(bands, { ...DAILY, timeframe }, { field: RSI })
+      const events = oracleFinds('rsi_zone', timeframe)
+      const pairs = oracleBands('rsi_zone', timeframe).flatMap((bars, i) => {
+        const known = bars.slice(bars.findIndex(bar => bar.date === events[i]!.events[0]!.date))
+        return known.slice(1).map((bar, t) => [known[t]!.band, bar.band])
+      })
+      for (const { from, n, counts, shares } of per_bar) {
+        expect(n).toBe(pairs.filter(pair => pair[0] === from).length)
+        for (const to of RSI) {
+          const count = pairs.filter(pair => pair[0] === from && pair[1] === to).length
+          expect(counts[to]).toBe(count)
+          expect(shares[to]).toBe(n === 0 ? null : count / n)
+        }
+      }
+      await bands.close()
+    })
+  }
+})
+
+describe('where stays go', () => {
+  it('adds up, with those that still last, to all of them, and is a plain share where none is active', async () => {
+    const bands = await local()
+    for (const query of [DAILY, { ...DAILY, before: parseDay('2016-01-05')! }]) {
+      const { incidence, dwell } = await transitionsOf(bands, query, { field: RSI })
+      const histories = await Promise.all(NAMES.map(ticker => bands.history({ ...query, ticker })))
+      const all = histories.flatMap(staysOf)
+      expect(incidence).toHaveLength(RSI.length * 5)
+      for (const { band, bars, staying, to, unknown, reason } of incidence) {
+        const own = all.filter(stay => stay.band === band)
+        if (reason !== null) {
+          expect(staying).toBeNull()
+          continue
+        }
+        const shares = Object.values(to).map(value => value ?? 0)
+        expect(shares.reduce((sum, value) => sum + value, staying! + unknown!)).toBeCloseTo(1, 12)
+        expect(to[band]).toBeNull()
+        if (dwell.find(row => row.band === band)!.censored > 0) continue
+        for (const next of RSI.filter(name => name !== band)) {
+          const gone = own.filter(stay => stay.next === next && stay.bars! <= bars).length
+          expect(to[next]).toBeCloseTo(gone / own.length, 12)
+        }
+        expect(unknown).toBeCloseTo(
+          own.filter(stay => stay.next === null && stay.bars! <= bars).length / own.length,
+          12,
+        )
+      }
+    }
+    await bands.close()
+  })
+
+  it('is not told beyond the longest stay that was seen, if that is active', () => {
+    const spells = stays('2 3 12+')
+    const found = leaving('b', ['b', 'c'], spells, 'daily')
+    expect(found.map(({ bars, staying }) => [bars, staying])).toEqual([
+      [5, expect.closeTo(1 / 3, 12)],
+      [10, expect.closeTo(1 / 3, 12)],
+      [20, null],
+      [50, null],
+      [100, null],
+    ])
+    expect(found[2]!.reason).toBe('no stay was seen for so long')
+    expect(leaving('b', ['b', 'c'], stays('2 3'), 'daily').at(-1)).toMatchObject({ staying: 0, to: { b: null, c: 1 } })
+    expect(leaving('b', ['b', 'c'], [], 'daily')[0]!.reason).toBe('never entered in range')
+  })
+})
+
+describe('a closed cycle', () => {
+  it('spends its time as the stationary shares of its transitions times the mean stays say', () => {
+    const random = new Random(17)
+    for (let run = 0; run < 20; run++) {
+      const names = ['a', 'b', 'c', 'd']
+      const visits = names.slice(0, 3)
+      for (let i = 0; i < 60; i++) visits.push(names.filter(name => name !== visits.at(-1))[random.below(3)]!)
+      visits.push(names.find(name => name !== visits[0] && name !== visits.at(-1))!)
+      const events = visits.map((band, i) => ({
+        ...{ date: `bar ${i}`, band, prev_band: visits.at(i - 1)!, aftermath: null },
+        duration_days: 1 + random.below(30),
+      }))
+      const common = {
+        ticker: 'T',
+        field: 'f',
+        timeframe: 'daily',
+        query_range: '5y',
+        after: null,
+        as_of: null,
+      } as const
+      const stays = staysOf({ ...common, events, present: null })
+      const share = stationary(transitionMatrix(names, events))
+      const weights = names.map(
+        (band, i) =>
+          share[i]! *
+          dwell(
+            band,
+            stays.filter(stay => stay.band === band),
+          ).mean!,
+      )
+      const total = weights.reduce((sum, weight) => sum + weight, 0)
+      const bars = events.reduce((sum, event) => sum + event.duration_days, 0)
+      for (const [i, band] of names.entries()) {
+        const spent = events.filter(event => event.band === band).reduce((sum, event) => sum + event.duration_days, 0)
+        expect(weights[i]! / total).toBeCloseTo(spent / bars, 9)
+      }
+    }
+  })
+})
+
+describe('transitions by context', () => {
+  it('split events and stays by the band of the context on their day', async () => {
+    const bands = await local()
+    const query = { ...DAILY, context: CONTEXT }
+    const [found, whole] = [await transitionsOf(bands, query, WORDS), await transitionsOf(bands, DAILY, { field: RSI })]
+    const { groups } = found.by_context!
+    expect(whole.by_context).toBeNull()
+    expect(found).toMatchObject({ context: CONTEXT, matrix: whole.matrix, dwell: whole.dwell, per_bar: whole.per_bar })
+    const contexts = groups.map(group => group.context)
+    expect(contexts).toEqual([...TREND, null].filter(band => contexts.includes(band)))
+    const histories = await Promise.all(NAMES.map(ticker => bands.history({ ...query, ticker })))
+    for (const { context, events, matrix, dwell } of groups) {
+      const own = histories.flatMap(history => history.events.filter(event => event.context_band === context))
+      expect(events).toBe(own.length)
+      for (const { from, n } of matrix) expect(n).toBe(own.filter(event => event.prev_band === from).length)
+      for (const { band, stays } of dwell) expect(stays).toBe(own.filter(event => event.band === band).length)
+    }
+    for (const [i, row] of whole.matrix.entries()) {
+      expect(groups.reduce((sum, group) => sum + group.matrix[i]!.n, 0)).toBe(row.n)
+      expect(groups.reduce((sum, group) => sum + group.dwell[i]!.stays, 0)).toBe(whole.dwell[i]!.stays)
+    }
+    await bands.close()
+  })
+
+  it('are tested as the counts and spells of their groups', async () => {
+    const bands = await local()
+    const { by_context } = await transitionsOf(bands, { ...DAILY, context: CONTEXT }, WORDS)
+    const groups = by_context!.groups.filter(group => group.context !== null)
+    const { tests } = by_context!
+    for (const [i, row] of tests.equal_rows.rows.entries()) {
+      const table = groups.map(({ matrix }) => RSI.map(to => matrix[i]!.counts[to] ?? 0))
+      expect(row.chi2).toEqual(homogeneity(table)?.chi2 ?? null)
+      expect(row.reason === null).toBe(row.p !== null)
+    }
+    const sum = (of: (row: { chi2: number | null; df: number | null }) => number | null): number =>
+      tests.equal_rows.rows.reduce((total, row) => total + (of(row) ?? 0), 0)
+    expect(tests.equal_rows.chi2).toBeCloseTo(
+      sum(row => row.chi2),
+      10,
+    )
+    expect(tests.equal_rows.df).toBe(sum(row => row.df))
+    for (const [i, { chi2, df, p, reason, groups: rows }] of tests.log_rank.entries()) {
+      expect(rows.map(row => [row.context, row.stays])).toEqual(
+        groups.map(({ context, dwell }) => [context, dwell[i]!.stays]),
+      )
+      if (reason !== null) expect([chi2, df, p]).toEqual([null, null, null])
+      else expect(rows.reduce((total, row) => total + row.expected! - row.ended, 0)).toBeCloseTo(0, 9)
+    }
+    await bands.close()
+  })
+
+  it('leave what began before the context had a band out of the tests', async () => {
+    const stay = (context: string | null, bars: number): Stay => ({ band: 'a', ended: true, bars, next: 'b', context })
+    const own = [stay('x', 1), stay('x', 4), stay('y', 2), stay('y', 9)]
+    const tests = contextTests(['a', 'b'], ['x', 'y', null], [], [...own, stay(null, 50)])
+    expect(tests.log_rank).toEqual(contextTests(['a', 'b'], ['x', 'y'], [], own).log_rank)
+    expect(tests.log_rank[0]!.reason).toBeNull()
+    expect(tests.equal_rows).toMatchObject({ chi2: null, reason: expect.stringContaining('no band is left') })
+  })
+
+  it('are above Free', async () => {
+    const bands = await local('free')
+    await expect(transitionsOf(bands, { ...DAILY, context: CONTEXT })).rejects.toThrow(TierRestricted)
+    await bands.close()
+  })
 })
 
 describe('dwell times', () => {
@@ -100,6 +297,19 @@ describe('dwell times', () => {
       longest_is_active: false,
       reasons: {},
     })
+  })
+
+  it('tell the error of the survival and of the median', () => {
+    const { survival, median_low, median_high, reasons } = dwell(
+      'b',
+      stays('6 6 6 6+ 7 9+ 10 10+ 11+ 13 16 17+ 19+ 20+ 22 23 25+ 32+ 32+ 34+ 35+'),
+    )
+    // R 4.2.2, survival 3.5-3, conf.type = "log-log".
+    expect([median_low, median_high]).toEqual([13, null])
+    expect(reasons.median_high).toBe('not reached: too few stays have ended')
+    expect(survival[0]).toMatchObject({ bars: 6, at_risk: 21, ended: 3, se: expect.closeTo(0.0763603548321213, 12) })
+    expect(survival[0]!.low).toBeCloseTo(0.619717955265984, 12)
+    expect(dwell('b', stays('2 3 3 5 8')).survival.at(-1)).toMatchObject({ share: 0, se: null, low: null })
   })
 
   it('are null with a reason where too few stays have ended, or none', () => {
@@ -118,12 +328,26 @@ describe('dwell times', () => {
   })
 
   it('tell of active stays whose length nobody knows', () => {
-    const rows: Stay[] = [...stays('2 3'), { band: 'b', ended: false, bars: null }]
+    const rows: Stay[] = [...stays('2 3'), { band: 'b', ended: false, bars: null, next: null, context: null }]
     expect(dwell('b', rows)).toMatchObject({ stays: 3, completed: 2, censored: 0, unknown: 1, median: 2, longest: 3 })
   })
 })
 
 /** `6+` is active after 6 bars. */
 function stays(text: string): Stay[] {
-  return text.split(' ').map(word => ({ band: 'b', bars: Number.parseInt(word, 10), ended: !word.endsWith('+') }))
+  return text.split(' ').map(word => {
+    const ended = !word.endsWith('+')
+    return { band: 'b', bars: Number.parseInt(word, 10), ended, next: ended ? 'c' : null, context: null }
+  })
+}
+
+/** Shares of visits that a chain of such shares keeps; half of each step stays, so that a periodic one settles too. */
+function stationary(rows: readonly TransitionRow[]): number[] {
+  let share = rows.map(() => 1 / rows.length)
+  for (let step = 0; step < 2000; step++) {
+    share = rows.map(({ from }, to) =>
+      share.reduce((sum, s, i) => sum + (s * (rows[i]!.shares[from] ?? 0)) / 2, share[to]! / 2),
+    )
+  }
+  return share
 }

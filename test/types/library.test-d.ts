@@ -1,11 +1,18 @@
 import { expectTypeOf, it } from 'vitest'
 import type {
+  Backtest,
+  BacktestParams,
   BandEvent,
   BandsClient,
   BandsOptions,
+  EventStudy,
   EventsPage,
   EventsParams,
   Performance,
+  RemoteClient,
+  StudyParams,
+  Sweep,
+  SweepParams,
   Tier,
 } from '../../src/index.js'
 import { openBands } from '../../src/index.js'
@@ -28,4 +35,16 @@ it('a page holds events with a duration that may be null and an aftermath that m
   expectTypeOf<EventsPage['events'][number]>().toEqualTypeOf<BandEvent>()
   expectTypeOf<BandEvent['duration_days']>().toEqualTypeOf<number | null | undefined>()
   expectTypeOf<NonNullable<BandEvent['aftermath']>[string]>().toEqualTypeOf<{ performance: Performance } | null>()
+})
+
+it('a study needs tickers and a field, and answers the same of a database and of a server', () => {
+  expectTypeOf<{ tickers: string[]; field: string; band: ['oversold']; horizon: [5, 20] }>().toExtend<StudyParams>()
+  expectTypeOf<{ field: string }>().not.toExtend<StudyParams>()
+  expectTypeOf<{ tickers: string[]; field: string; hold: 20; side: 'short' }>().toExtend<BacktestParams>()
+  expectTypeOf<{ side: 'both' }>().not.toExtend<BacktestParams>()
+  expectTypeOf<'duration'>().not.toExtend<keyof StudyParams>()
+  expectTypeOf<BandsClient['study']>().returns.resolves.toEqualTypeOf<EventStudy>()
+  expectTypeOf<RemoteClient['backtest']>().returns.resolves.toEqualTypeOf<Backtest>()
+  expectTypeOf<BandsClient['sweep']>().parameter(0).toEqualTypeOf<SweepParams>()
+  expectTypeOf<RemoteClient['sweep']>().returns.resolves.toEqualTypeOf<Sweep>()
 })

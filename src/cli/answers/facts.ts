@@ -57,7 +57,7 @@ function listing({ records }: KnownFacts, kind: FactKind, limit: number): Block 
   const dated = kind === 'securities' ? [] : ['known', 'usable_from']
   const numeric = new Set(
     FACT_COLUMNS[kind]
-      .filter(({ holds }) => ['number', 'amount', 'count', 'positive'].includes(holds))
+      .filter(({ holds }) => ['number', 'amount', 'count', 'positive', 'return'].includes(holds))
       .map(({ name }) => name),
   )
   const left = records.length - newest.length

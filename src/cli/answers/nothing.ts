@@ -72,7 +72,7 @@ function whyNone(
     query.band === undefined
       ? `${ticker}'s ${timeframe} ${field} did not change`
       : `${ticker} never became ${query.band}`
-  const context = query.context === undefined ? '' : ` while ${query.context.ticker} was ${query.context.band}`
+  const context = query.context?.band === undefined ? '' : ` while ${query.context.ticker} was ${query.context.band}`
   if (after === null || as_of === null) return `${what}${context} in ${query_range}${within(query)}.`
   const rangeStart = parseDay(after)!
   const from = formatDay(Math.max(query.after ?? rangeStart, rangeStart) + 1)

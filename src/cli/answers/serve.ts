@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../accounts/periods.js'
 import { formatDay } from '../../model/day.js'
 import { type OpenedService, openService } from '../../open/service.js'
+import { version } from '../../open/version.js'
 import { LIMITS } from '../../server/options.js'
 import { type Running, startServer } from '../../server/server.js'
 import type { Context } from '../context.js'
@@ -8,7 +9,6 @@ import { LogLines } from '../log-lines.js'
 import type { Answer } from '../output.js'
 import { count } from '../render/amounts.js'
 import type { ServeOptions } from '../serving.js'
-import { version } from '../version.js'
 
 /** Serves until a signal ends it: first what runs is answered, then what was charged is written down. */
 export async function showServing(context: Context, options: ServeOptions): Promise<void> {

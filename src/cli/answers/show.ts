@@ -1,9 +1,7 @@
 import type { Timeline } from '../../local/timeline.js'
 import type { Answer } from '../output.js'
+import { drawingWidth } from '../render/chart.js'
 import { drawTimeline } from '../render/timeline.js'
-
-/** Wider than this a drawing is harder to follow. */
-const WIDEST = 120
 
 /** The price as a line with its bands beneath; for machines a row a bar. */
 export function timelineAnswer(found: Timeline, style: { height: number; ascii: boolean }): Answer {
@@ -26,7 +24,7 @@ export function timelineAnswer(found: Timeline, style: { height: number; ascii: 
             `as of ${found.as_of}`,
           ],
           drawing: drawTimeline(found, {
-            width: width === Number.POSITIVE_INFINITY ? 80 : Math.min(width, WIDEST),
+            width: drawingWidth(width),
             height: style.height,
             ascii: style.ascii || !unicode,
             // Bands below the middle of the vocabulary in one colour, above it in the other; letters tell them apart.

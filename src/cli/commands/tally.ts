@@ -6,18 +6,15 @@ import { tallyAnswer, tallyHints } from '../answers/tally.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { FILTERS } from '../options.js'
+import { POOL_ARGUMENTS, POOL_OPTIONS } from '../pool-query.js'
 import { tallyQuery } from '../tally-query.js'
 import { watched } from '../watched.js'
 
 export const command: Command = {
-  arguments: [
-    ['[TICKER]', 'a ticker, or several with commas; left out with --tickers or --all'],
-    ['[FIELD]', 'a band field (bands fields)'],
-  ],
+  arguments: POOL_ARGUMENTS,
   options: [
     ...FILTERS,
-    ['--tickers <TICKERS>', 'pool these: A,B, @FILE, or - for standard input', 'repeatable'],
-    ['--all', 'pool every ticker that is loaded'],
+    ...POOL_OPTIONS,
     ['--by <WHAT>', `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`],
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],

@@ -1,33 +1,49 @@
+import { InvalidParameter } from '../../errors.js'
 import { fieldNamed } from '../../fields/index.js'
 import { transitionsOf } from '../../study/transitions.js'
 import { tellNothing } from '../answers/nothing.js'
 import { transitionsAnswer } from '../answers/transitions.js'
 import type { Command } from '../command.js'
-import { FIELD, TICKER, TIMEFRAME } from '../options.js'
-import { poolQuery } from '../query.js'
-import { namedTickers } from '../tickers.js'
+import type { Given } from '../given.js'
+import { TIMEFRAME } from '../options.js'
+import { POOL_ARGUMENTS, POOL_OPTIONS, pooledQuery } from '../pool-query.js'
 import { watched } from '../watched.js'
 
 export const command: Command = {
-  arguments: [
-    [TICKER[0], 'a ticker that is loaded, or several with commas, whose transitions are counted together'],
-    FIELD,
-  ],
+  arguments: POOL_ARGUMENTS,
   options: [
     TIMEFRAME,
     ['--before <DATE>', 'only transitions before this day'],
     ['--after <DATE>', 'only transitions after this day'],
+    ['--context-ticker <TICKER>', 'compare by the band that this second ticker was in'],
+    ['--context-field <FIELD>', 'the field that is looked at there'],
+    ...POOL_OPTIONS,
   ],
-  examples: ['bands transitions AAPL rsi_zone', 'bands transitions AAPL,GSPC macd_state --timeframe weekly --json'],
+  examples: [
+    'bands transitions AAPL rsi_zone',
+    'bands transitions AAPL,GSPC macd_state --timeframe weekly --json',
+    'bands transitions AAPL rsi_zone --context-ticker GSPC --context-field trend_direction',
+    'bands transitions rsi_zone --all --csv',
+  ],
   async run(context, given) {
-    const tickers = await namedTickers(given.argument(0)!.split(','), context.world)
-    const query = poolQuery(given, tickers, given.argument(1)!)
-    const found = await transitionsOf(
-      watched(await context.bands(), context, 'transitions'),
-      query,
-      fieldNamed(query.field)!.bands,
-    )
+    checkContext(given)
+    const query = await pooledQuery(context, given, 'transitions')
+    const bandsOf = (field: string | undefined): readonly string[] => fieldNamed(field ?? '')?.bands ?? []
+    const found = await transitionsOf(watched(await context.bands(), context, 'transitions'), query, {
+      field: bandsOf(query.field),
+      context: bandsOf(query.context?.field),
+    })
     await context.show(transitionsAnswer(found))
-    if (found.events === 0 && tickers.length === 1) await tellNothing(context, { ...query, ticker: tickers[0]! })
+    const [only, second] = found.tickers
+    if (found.events === 0 && second === undefined) await tellNothing(context, { ...query, ticker: only! })
   },
+}
+
+/** Said here in its own words, because a search may name a band of the context, too. */
+function checkContext(given: Given): void {
+  const names = ['context-ticker', 'context-field'] as const
+  const [missing, other] = names.filter(name => given.text(name) === undefined)
+  if (missing === undefined || other !== undefined) return
+  const there = names.find(name => name !== missing)!
+  throw new InvalidParameter(`--${missing} is missing beside --${there}.`, { param: missing.replace('-', '_') })
 }

@@ -49,7 +49,8 @@ async function tableText(whole: Table, screen: Screen): Promise<string> {
   const { table, left } = fitted(wrapped(whole, screen), screen.width)
   const narrow = narrowed(table, screen)
   const lines = await terminalTable(narrow, screen.paint)
-  if (left.length > 0) lines.push(...wrap(`no room for ${left.join(', ')}: --output csv has all`, screen.width))
+  if (left.length > 0)
+    lines.push(...wrap(`no room for ${left.join(', ')}: --output ${whole.whole ?? 'csv'} has all`, screen.width))
   return text(lines)
 }
 

@@ -27,26 +27,60 @@ const BRAILLE: Pen = {
 const ASCII: Pen = { across: 1, down: 2, character: dots => " '.:"[dots]! }
 
 /** A line through the values from left to right, as `height` lines of `width` characters; lowest at the bottom. */
-export function drawLine(values: readonly number[], { width, height, ascii }: LineOptions): string[] {
+export function drawLine(values: readonly number[], options: LineOptions): string[] {
+  return drawLines([{ values }], options)
+}
+
+export interface Line {
+  /** null: the line is broken there. */
+  values: readonly (number | null)[]
+  /** Single dots, to be told from a line that is whole. */
+  dotted?: boolean
+}
+
+/** Several lines on one scale. */
+export function drawLines(lines: readonly Line[], { width, height, ascii }: LineOptions): string[] {
   const pen = ascii ? ASCII : BRAILLE
   const cells = Array.from({ length: height }, () => new Uint8Array(width))
   const set = (x: number, y: number): void => {
     const row = cells[Math.floor(y / pen.down)]!
     row[Math.floor(x / pen.across)]! |= 1 << ((x % pen.across) * pen.down + (y % pen.down))
   }
-  const dots = dotsOf(values, width * pen.across, height * pen.down)
-  dots.forEach(([x, y], i) => {
-    const [fromX, fromY] = dots[Math.max(0, i - 1)]!
-    join(fromX, fromY, x, y, set)
-  })
+  const scale = scaleOf(lines)
+  for (const { values, dotted = false } of lines) {
+    const dots = dotsOf(values, scale, width * pen.across, height * pen.down)
+    dots.forEach((dot, i) => {
+      if (dot === null) return
+      const [x, y] = dot
+      const [fromX, fromY] = dots[Math.max(0, i - 1)] ?? dot
+      join(fromX, fromY, x, y, (x, y) => {
+        if (!dotted || x % DOT_EVERY === 0) set(x, y)
+      })
+    })
+  }
   return cells.map(row => Array.from(row, pen.character).join(''))
 }
 
+const DOT_EVERY = 4
+
+/** Lowest and highest of all lines. */
+export function scaleOf(lines: readonly Line[]): { low: number; high: number } {
+  const known = lines.flatMap(({ values }) => values.filter(value => value !== null))
+  return {
+    high: known.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+    low: known.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+  }
+}
+
 /** The place of each value on the grid; a flat line runs in the middle. */
-function dotsOf(values: readonly number[], width: number, height: number): [x: number, y: number][] {
-  const high = values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
-  const low = values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+function dotsOf(
+  values: readonly (number | null)[],
+  { low, high }: { low: number; high: number },
+  width: number,
+  height: number,
+): ([x: number, y: number] | null)[] {
   return values.map((value, i) => {
+    if (value === null) return null
     const x = values.length === 1 ? 0 : Math.round((i * (width - 1)) / (values.length - 1))
     const share = high === low ? 0.5 : (high - value) / (high - low)
     return [x, Math.round(share * (height - 1))]

@@ -14,6 +14,8 @@ export type Cell = string | { text: string; tone: keyof Paint }
 export interface Table {
   columns: readonly Column[]
   rows: readonly (readonly Cell[])[]
+  /** The output that has what finds no room here; csv unless given. */
+  whole?: 'json'
 }
 
 /** A piece of an answer for people: what it is about, a table, sentences. */

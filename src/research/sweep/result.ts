@@ -69,6 +69,7 @@ export interface SweepCell {
 export interface BestOfMany {
   cells: number
   resamples: number
+  /** Mean block in days: the median of what Politis and White choose for the cells. */
   block: number | null
   /** White's reality check. */
   reality_check: number | null
@@ -77,6 +78,9 @@ export interface BestOfMany {
   /** Deflated Sharpe ratio of the best cell's calendar-time portfolio, by the number of trials and their variance. */
   deflated_sharpe: number | null
   best_sharpe: number | null
+  /** The cell with the greatest studentised difference, either way, and that with the best Sharpe ratio (long). */
+  best_cell: string | null
+  best_sharpe_cell: string | null
   /** Probability of backtest overfitting, combinatorially symmetric cross-validation. */
   pbo: { probability: number; splits: number; blocks: number } | null
   reasons: Record<string, string>
@@ -84,18 +88,19 @@ export interface BestOfMany {
 
 export interface SweepValidation {
   kind: 'split' | 'walk_forward' | 'cv' | 'cpcv'
+  /** `events` counts windows of events, one for each horizon that has elapsed; `purged` those left out of training. */
   folds: {
     name: string
     train: { from: string; to: string; events: number }[]
     test: { from: string; to: string; events: number }[]
     purged: number
-    /** Cells with train q below 0.05, or the best one where there is none. */
+    /** Cells with train q below 0.05, or the best one where there is none; `(short)`: it fell behind its base there. */
     chosen: string[]
     train_mean: number | null
     test_mean: number | null
   }[]
-  /** Test results of the chosen cells, all folds together. */
+  /** Test results of the chosen cells in the direction they were chosen for, all folds together. */
   test: { n: number; mean: number | null; base: number | null; diff: number | null; hit: number | null }
-  /** CPCV: mean return of each path. */
-  paths: number[] | null
+  /** CPCV: mean return of each path; null where a path has no event of a chosen cell. */
+  paths: (number | null)[] | null
 }

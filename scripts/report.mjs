@@ -1,0 +1,26 @@
+// What every report page carries: one script with the chart library in it, and one style sheet.
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const CLIENT = fileURLToPath(new URL('../src/report/client/', import.meta.url))
+const LICENCE = fileURLToPath(new URL('../node_modules/uplot/LICENSE', import.meta.url))
+
+/** Writes report.js and report.css; returns what esbuild tells of the packages in them. */
+export async function buildReport(dist) {
+  const { metafile } = await build({
+    entryPoints: ['main.ts', 'report.css'].map(name => ({ in: CLIENT + name, out: 'report' })),
+    outdir: dist,
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    platform: 'browser',
+    target: ['es2022', 'chrome112', 'firefox115', 'safari16.4'],
+    // A page is passed on without the program: the licence of the library in it goes along.
+    banner: { js: `/*! uPlot\n${readFileSync(LICENCE, 'utf8').trim()} */` },
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'warning',
+  })
+  return metafile
+}

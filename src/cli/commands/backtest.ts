@@ -1,0 +1,88 @@
+import { backtest } from '../../research/backtest/backtest.js'
+import { BACKTEST_NAMES } from '../../research/params/backtest.js'
+import { backtestAnswer, equityRows, tradeRows } from '../answers/backtest.js'
+import { POOLED, SIGNALS } from '../asked.js'
+import type { Command } from '../command.js'
+import { studyMarket, withTrials } from '../market.js'
+import { backtestPage } from '../reporting.js'
+import { printConfig, strategyAsked } from '../strategy.js'
+import { filesOf, writePage, writeTable } from '../written.js'
+
+export const command: Command = {
+  arguments: [
+    [
+      '[WHAT...]',
+      'a strategy file (.yaml, .json); or tickers (A B, A,B, @FILE, or - for standard input), then a band field',
+    ],
+  ],
+  options: [
+    ...SIGNALS,
+    ...POOLED,
+    ['--side <SIDE>', 'long (unless given) or short'],
+    ['--entry <WHEN>', 'next-open (unless given), next-close, or close, which nobody can trade on such data'],
+    [
+      '--hold <BARS>',
+      'out at the close so many bars after the signal; several: candidates to choose from',
+      'repeatable',
+    ],
+    ['--exit <WHEN>', 'leave: out when the field leaves the band; none'],
+    ['--exit-on <FIELD=BANDS>', 'out when a field enters one of these bands; bands alone are those of the entry'],
+    ['--stop <DISTANCE>', 'from the entry price: 5%, 0.05, or 2atr'],
+    ['--target <DISTANCE>', 'the same on the other side'],
+    ['--trailing <DISTANCE>', 'from the best price since'],
+    ['--overlap <HOW>', 'a signal while in a trade: skip (unless given), allow, or extend its hold'],
+    ['--costs-bps <BP>', 'commission and half the spread a side; 5 unless given'],
+    ['--slippage-bps <BP>', 'slippage a side; 0 unless given'],
+    ['--cost-per-share <MONEY>', 'a side'],
+    ['--cost-fixed <MONEY>', 'a fill'],
+    ['--borrow <RATE>', 'a year, of what is short: 3% or 0.03'],
+    ['--max-positions <N>', 'at once; 10 unless given'],
+    ['--sizing <HOW>', 'equal (unless given), fixed-fraction or vol-target'],
+    ['--fraction <SHARE>', 'of equity in each position, for fixed-fraction'],
+    ['--target-volatility <RATE>', 'a year, of each position, for vol-target'],
+    ['--max-fraction <SHARE>', 'of equity, for vol-target; 1 unless given'],
+    ['--capital <MONEY>', 'to begin with; 1 unless given'],
+    ['--whole-shares', 'no fractions of shares'],
+    ['--cash-rate <RATE>', 'a year, on what is not invested'],
+    ['--shuffle', 'draw by the seed, not by name, which signals of a day find a place'],
+    ['--benchmark <TICKER>', 'to compare with, beside buy and hold of the same tickers'],
+    ['--rf <RATE>', 'risk-free a year, of the Sharpe ratio; 0 unless given'],
+    ['--split <DATE>', 'before and from this day on, apart'],
+    ['--embargo <BARS>', 'left out before the split'],
+    ['--walk-forward <BARS>', 'choose and check in turn: train=756,test=252,step=252[,embargo=5][,anchored]'],
+    ['--reps <N>', 'random entries drawn to compare with; 999 unless given'],
+    ['--min-trades <N>', 'fewer are warned of; 20 unless given'],
+    ['--seed <N>', 'other draws for another number; 1 unless given'],
+    ['--wide', 'every statistic, the equity as a curve, the trades as a histogram'],
+    ['--explain', 'what became of every signal'],
+    ['--print-config', 'print the strategy file that makes this run, and run nothing'],
+    ['--trades <FILE>', 'write the trades: .csv, .ndjson or .json'],
+    ['--equity <FILE>', 'write the equity by bar: .csv, .ndjson or .json'],
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+  ],
+  examples: [
+    'bands backtest AAPL rsi_zone --band oversold --hold 20',
+    'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --benchmark GSPC --explain',
+    'bands backtest AAPL rsi_zone --band oversold --hold 5,20 --walk-forward train=504,test=252',
+    'bands backtest AAPL rsi_zone --band oversold --hold 20 --print-config > strategy.yaml',
+    'bands backtest strategy.yaml --tickers AAPL,GSPC --report strategy.html',
+  ],
+  notes: [
+    'A signal of a close is traded at the next open: nothing that is not known by then can be a rule. Options override the file.',
+    'Prices are those that are loaded. What was left out, and why, is in skipped of --json.',
+  ],
+  async run(context, given) {
+    const files = await filesOf(given, { trades: 'table', equity: 'table', report: 'page' })
+    const market = await studyMarket(context)
+    const { strategy, run } = await strategyAsked(context, given, market, BACKTEST_NAMES)
+    if (given.flag('print-config')) return printConfig(context, strategy)
+    const found = await withTrials(context, trials =>
+      backtest(market, strategy, run, { trials, step: text => context.step(text) }),
+    )
+    await context.show(backtestAnswer(found, { wide: given.flag('wide'), explain: given.flag('explain') }))
+    if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRows(found))
+    if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRows(found))
+    if (files.report !== undefined)
+      await writePage(context, files.report, await backtestPage(context, market, found, strategy))
+  },
+}

@@ -1,0 +1,71 @@
+import { ABNORMALS, parseStudy, STUDY_NAMES, type StudyParams } from '../../research/params/study.js'
+import { eventStudy } from '../../research/study/event-study.js'
+import type { EventStudy } from '../../research/study/result.js'
+import { allWithoutFacts } from '../answers/nothing.js'
+import { occurrenceRows, studyAnswer } from '../answers/study.js'
+import { POOLED, SIGNALS, tickersAndField, typedParams } from '../asked.js'
+import type { Command } from '../command.js'
+import type { Context } from '../context.js'
+import { studyMarket, withTrials } from '../market.js'
+import { studyPage } from '../reporting.js'
+import { filesOf, writePage, writeTable } from '../written.js'
+
+export const command: Command = {
+  arguments: [['[TICKER_OR_FIELD...]', 'tickers (A B, A,B, @FILE, or - for standard input), then a band field']],
+  options: [
+    ...SIGNALS,
+    ...POOLED,
+    ['--horizon <BARS>', 'windows in bars, such as 5,10,20; those of the aftermath unless given', 'repeatable'],
+    ['--path <BARS>', 'bars of the average path; -20..100 unless given'],
+    ['--benchmark <TICKER>', 'what the events are held against'],
+    ['--abnormal <MODEL>', `abnormal returns by ${ABNORMALS.join(', ')}; none unless given`],
+    ['--min-events <N>', 'fewer get no p-value; 20 unless given'],
+    ['--reps <N>', 'shifts drawn where more than 2,000 are possible, or all; 999 unless given'],
+    ['--resamples <N>', 'draws of every bootstrap; 1999 unless given'],
+    ['--seed <N>', 'other draws for another number; 1 unless given'],
+    ['--naive', 'add the t test that takes overlapping windows for independent, as a warning'],
+    ['--hansen-hodrick', 'add the Hansen-Hodrick t'],
+    ['--wide', 'every statistic there is'],
+    ['--occurrences <FILE>', 'write the events one by one: .csv, .ndjson or .json'],
+    ['--report <FILE>', 'write a page that needs nothing else: .html'],
+    ['--fail-empty', 'exit with 3 when no event matches'],
+  ],
+  examples: [
+    'bands study AAPL rsi_zone --band oversold',
+    'bands study AAPL rsi_zone --band oversold --context GSPC:trend_direction=downtrend,strong_downtrend',
+    'bands study rsi_zone --all --band oversold,deep_oversold --horizon 5,20 --min-events 10',
+    'bands study AAPL rsi_zone --band oversold --benchmark GSPC --abnormal market --report aapl.html',
+  ],
+  notes: [
+    'P is that of the joint circular shift: how often the same events, moved through time together, differ as much from any bar. It allows for overlapping windows, volatile times, and tickers that move together.',
+    'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
+  ],
+  async run(context, given) {
+    const files = await filesOf(given, { occurrences: 'table', report: 'page' })
+    const market = await studyMarket(context)
+    const { tickers, field } = await tickersAndField(context, given, market, 'study')
+    const query = parseStudy({ ...typedParams(given, STUDY_NAMES), tickers, field } as StudyParams)
+    const found = await withTrials(context, trials =>
+      eventStudy(market, query, { trials, step: text => context.step(text) }),
+    )
+    await context.show(studyAnswer(found, { wide: given.flag('wide') }))
+    if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRows(found))
+    if (files.report !== undefined) await writePage(context, files.report, await studyPage(context, market, found))
+    if (found.events > 0) return
+    await tellNone(context, found)
+    if (given.flag('fail-empty')) context.outcome = 3
+  },
+}
+
+async function tellNone(context: Context, { tickers, field, bands, first, last }: EventStudy): Promise<void> {
+  if (context.config.quiet) return
+  const one = tickers.length === 1
+  const who = one ? tickers[0]! : `none of ${tickers.length} tickers`
+  const what = bands === null ? `changed its ${field}` : `became ${bands.join(' or ')}`
+  const lack = await allWithoutFacts(context, tickers, field)
+  const why =
+    first === null
+      ? `there is no bar with a band of ${field}`
+      : `${who} ${one ? 'never ' : ''}${what} as it was asked for, from ${first} to ${last}`
+  await context.notice(`No event: ${lack ?? why}.`)
+}

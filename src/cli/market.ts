@@ -1,0 +1,56 @@
+import { NotFound, StorageError } from '../errors.js'
+import type { Market } from '../market.js'
+import type { Trial, TrialKind, Trials } from '../model/trials.js'
+import type { Context } from './context.js'
+
+/**
+ * What studies stand on: all that is loaded here, or the range and the fields of a tier that was asked for; of a server
+ * the bands, with the prices that are loaded here. Throws NotFound where a server is asked and no prices are here.
+ */
+export async function studyMarket(context: Context): Promise<Market> {
+  const { remote, local } = await context.beside()
+  const { localMarket } = await import('../local/market.js')
+  if (remote === null) return localMarket(local, { emulate: context.config.from.tier !== undefined })
+  if (context.opened!.sample || (await local.cache.store.newestDay()) === null)
+    throw new NotFound(
+      `${remote.url} tells events, not prices, and a study needs both: bands import FILE loads the prices here.`,
+    )
+  const { toldMarket } = await import('../research/told.js')
+  return toldMarket(remote, localMarket(local, { emulate: false }))
+}
+
+/**
+ * Runs something with the ledger of trials; without one where the sample answers, or where none can be written, which is
+ * said.
+ */
+export async function withTrials<T>(context: Context, run: (trials: Trials | null) => Promise<T>): Promise<T> {
+  const trials = await ledgerOf(context)
+  try {
+    return await run(trials)
+  } finally {
+    await trials?.close()
+  }
+}
+
+async function ledgerOf(context: Context): Promise<Trials | null> {
+  const { openTrials } = await import('../open.js')
+  try {
+    return await openTrials({ db: context.config.db, env: context.world.env })
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error
+    await context.notice(`this run is not counted among the trials: ${error.message}`)
+    return null
+  }
+}
+
+/** Trials of some kinds, oldest first; null where there is no ledger. */
+export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<NotedTrial[] | null> {
+  return withTrials(context, async trials => {
+    if (trials === null) return null
+    const found: NotedTrial[] = []
+    for (const kind of kinds) for (const trial of await trials.of(kind)) found.push({ kind, ...trial })
+    return found
+  })
+}
+
+export type NotedTrial = Trial & { kind: TrialKind }

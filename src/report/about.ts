@@ -1,0 +1,18 @@
+/** What a report says of itself; not part of the result. */
+export interface ReportAbout {
+  /** The command line that made it. */
+  command: string
+  /** Of the program. */
+  version: string
+  /** When it was made, ISO 8601: the only thing in a page that differs between two runs. */
+  made: string
+  /** Where prices and bands are from, in words. */
+  source: string
+  as_of: string | null
+  /** The tier that was emulated; null: all that is loaded. */
+  tier: string | null
+  /** In words: `adjusted for splits and dividends`; null where the tickers differ or nobody knows. */
+  adjustment: string | null
+  /** SHA-256 of prices and bands, as `hashOfInputs` gives it; null where it was not made. */
+  inputs: string | null
+}

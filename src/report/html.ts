@@ -1,0 +1,52 @@
+/** Text that is markup already. Everything else that a template is given is escaped. */
+export class Html {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** What may stand in a template: text and numbers are escaped, absent values leave nothing. */
+export type Piece = Html | string | number | null | undefined | false | readonly Piece[]
+
+export const NOTHING = new Html('')
+
+/** Markup from a template whose values are escaped unless they are markup themselves. */
+export function html(strings: TemplateStringsArray, ...values: readonly Piece[]): Html {
+  return new Html(strings.reduce((text, part, i) => text + markup(values[i - 1]) + part))
+}
+
+/** Data for scripts to read, as an element that no browser runs. */
+export function dataScript(attribute: string, value: unknown): Html {
+  return new Html(`<script type="application/json" ${attribute}>${dataText(value)}</script>`)
+}
+
+/** JSON that cannot leave its script element, nor break a line of a script. */
+export function dataText(value: unknown): string {
+  return JSON.stringify(value).replace(UNSAFE_IN_SCRIPT, character => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}
+
+const UNSAFE_IN_SCRIPT = /[<>&\u2028\u2029]/g
+
+function markup(piece: Piece): string {
+  if (piece === null || piece === undefined || piece === false) return ''
+  if (piece instanceof Html) return piece.text
+  if (typeof piece === 'string') return escaped(piece)
+  if (typeof piece === 'number') return String(piece)
+  return piece.map(markup).join('')
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, character => ESCAPES[character]!)
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}

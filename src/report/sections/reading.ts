@@ -1,0 +1,84 @@
+import { html, type Piece } from '../html.js'
+import type { Section } from '../page.js'
+
+/** How to read the page, and when not to. */
+export function reading(kind: 'study' | 'backtest' | 'sweep'): Section {
+  const points: [string, Piece][] = [...COMMON, ...OF[kind]]
+  return {
+    id: 'reading',
+    title: 'How to read this, and when not to',
+    short: 'How to read this',
+    body: html`<dl class="reading">${points.map(([term, told]) => html`<div><dt>${term}</dt><dd>${told}</dd></div>`)}</dl>`,
+  }
+}
+
+const COMMON: [string, Piece][] = [
+  [
+    'n is what counts',
+    'Under some twenty events the shares and means can be anything; under ten independent windows there is no p-value, and the row is grey.',
+  ],
+  [
+    'Overlap',
+    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. The count of independent windows, the shifts and the block bootstrap allow for that; a plain t-test does not.',
+  ],
+  [
+    'Survivorship',
+    'The tickers are those that are loaded. Whatever went under before anyone loaded it is missing, and that flatters whatever bought weakness.',
+  ],
+  ['The past', 'All bands are as they were known on each day. Even so this is one history, and it happened once.'],
+]
+
+const OF: Record<'study' | 'backtest' | 'sweep', [string, Piece][]> = {
+  study: [
+    [
+      'The difference, not the mean',
+      'Markets drift. What followed the events is compared with what followed any bar of the same tickers and dates; only the difference is theirs.',
+    ],
+    [
+      'p',
+      'How often events placed anywhere else on the calendar would have been followed by as large a difference. It is not the probability that there is nothing to it.',
+    ],
+    [
+      'Several looks',
+      'Five windows are five looks: one in four such pages shows some p below 0.05 by luck. A sweep corrects for how many were tried; this page does not.',
+    ],
+    [
+      'When not to',
+      'Not to choose the best window from this page and trade it; not from grey rows; not when a warning above says that the bands or the bars were lacking.',
+    ],
+  ],
+  backtest: [
+    [
+      'Fills',
+      'A signal at a close is traded at the next open unless the settings say otherwise. Costs are what the settings say; the real ones grow with size.',
+    ],
+    [
+      'Compared with holding',
+      'A strategy that is seldom in the market should be judged by exposure and drawdown as well, not by its total return alone.',
+    ],
+    [
+      'The Sharpe ratio',
+      'Is per year, from bar returns; of few trades it says little, and of the best of many tries less. The deflated one allows for the tries that the ledger knows.',
+    ],
+    [
+      'When not to',
+      'Not when random entries did about as well; not by the second decimal; not when the part for checking looks unlike the part for choosing.',
+    ],
+  ],
+  sweep: [
+    [
+      'q, not p',
+      'Of a thousand empty cells fifty have a p below 0.05. q is p corrected for how many were tried in the family named above; cells marked ★ have a q below 0.05.',
+    ],
+    [
+      'The best of many',
+      'White’s reality check and Hansen’s SPA ask whether the best cell beats what the best of so many would reach by luck. If they are large, so is the luck.',
+    ],
+    [
+      'The histogram',
+      'Were there nothing to find, the bars would be level. Only what stands out on the left is of interest.',
+    ],
+    ['t above 3', 'is what Harvey, Liu and Zhu (2016) ask of a finding after decades of looking; bold in the table.'],
+    ['When not to', 'Not to take the top row and trade it: check it on dates that this page has not seen.'],
+  ],
+}

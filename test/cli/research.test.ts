@@ -1,0 +1,365 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { CheckLookahead } from '../../src/local/check/result.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
+import type { EventStudy } from '../../src/research/study/result.js'
+import type { Sweep } from '../../src/research/sweep/result.js'
+import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+
+const folder = scratch()
+const FAST = '--reps 99 --resamples 99'
+const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
+  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
+const json = async <Found>(line: string, lent: Lent = {}): Promise<Found> =>
+  JSON.parse((await ask(`${line} --json`, lent)).out) as Found
+const table = async (line: string, width = 100): Promise<string> =>
+  unpainted((await ask(line, { terminal: width })).out)
+/** What was said on stderr, as one line. */
+const told = async (line: string): Promise<string> => (await ask(line)).err.replace(/\s+/g, ' ')
+const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8').trimEnd().split('\n')
+
+beforeAll(async () => {
+  expect((await ask(`import ${BARS}`)).code).toBe(0)
+})
+afterAll(folder.remove)
+
+const STUDY = `study AAPL,GSPC rsi_zone --band oversold ${FAST}`
+const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
+const SWEEP = `sweep AAPL --fields rsi_zone --horizon 5,20 ${FAST}`
+
+describe('bands study', () => {
+  test('shows in the table what JSON holds, a row a window', async () => {
+    const { windows, events } = await json<EventStudy>(STUDY)
+    const text = await table(STUDY, 120)
+    expect(text).toContain(`${events} events`)
+    for (const { window, n, n_indep } of windows) expect(text).toMatch(new RegExp(`^${window} +${n} +${n_indep} `, 'm'))
+    const [header = '', ...rows] = (await ask(`${STUDY} --csv`)).out.trimEnd().split('\n')
+    expect(rows).toHaveLength(windows.length)
+    const at = header.split(',').indexOf('test_shift_p')
+    expect(rows.map(row => row.split(',')[at])).toEqual(windows.map(({ tests }) => String(tests[0]!.p ?? '')))
+  })
+
+  test('says first what was assumed, and draws the path and the returns', async () => {
+    const text = await table(STUDY)
+    expect(text.replace(/\s+/g, ' ')).toMatch(/^AAPL, GSPC .* Close to close, without costs, .* seed 1\. /)
+    expect(text).toMatch(/[\u2800-\u28ff]/)
+    expect(text).toContain('█')
+    const wide = await table(`${STUDY} --wide --naive`)
+    for (const part of ['Newey-West', 'naive', 'deep_overbought', 'Assumed', 'bca']) expect(wide).toContain(part)
+    expect(text).not.toContain('Newey-West')
+  })
+
+  test('gives the same bytes in whatever order and words the same is asked', async () => {
+    const ran = (await ask(`${STUDY} --json`)).out
+    expect((await ask(`study GSPC AAPL rsi_zone --band oversold ${FAST} --json`)).out).toBe(ran)
+    expect((await ask(`study rsi_zone --tickers GSPC --tickers AAPL --band oversold ${FAST} --json`)).out).toBe(ran)
+    expect((await ask(`study rsi_zone --all --band oversold ${FAST} --json`)).out).toBe(ran)
+    expect((await ask(`study @${tickers()} rsi_zone --band oversold ${FAST} --json`)).out).toBe(ran)
+    expect((await ask(`${STUDY} --seed 2 --json`)).out).not.toBe(ran)
+  })
+
+  test('takes a context in one word or in three, and tells how it was', async () => {
+    const long = '--context-ticker GSPC --context-field trend_direction --context-band downtrend,strong_downtrend'
+    const study = `study AAPL rsi_zone --band oversold ${FAST}`
+    const found = await json<EventStudy>(`${study} ${long}`)
+    expect(await json(`${study} --context GSPC:trend_direction=downtrend,strong_downtrend`)).toEqual(found)
+    expect(found.occurrences.length).toBeGreaterThan(0)
+    for (const { context_band } of found.occurrences) expect(context_band).toMatch(/downtrend/)
+    const open = await json<EventStudy>(`${study} --context GSPC:trend_direction --context-lag 1`)
+    expect(open.occurrences.length).toBeGreaterThan(found.occurrences.length)
+  })
+
+  test('keeps to the range of a tier that is asked for, and to none otherwise', async () => {
+    expect((await json<EventStudy>(`study GSPC rsi_zone ${FAST}`)).first).toMatch(/^2008/)
+    expect((await json<EventStudy>(`study GSPC rsi_zone --tier pro ${FAST}`)).first).toMatch(/^2013-05/)
+    expect((await json<EventStudy>(`study GSPC rsi_zone ${FAST}`, { env: { BANDS_TIER: 'plus' } })).first).toMatch(
+      /^2016-05/,
+    )
+    expect((await ask('study GSPC rsi_zone --tier free')).code).toBe(4)
+  })
+
+  test('writes the events to a file whose ending tells the form', async () => {
+    const found = await json<EventStudy>(STUDY)
+    for (const ending of ['csv', 'ndjson', 'json'])
+      expect((await ask(`${STUDY} --occurrences ${folder.file(`events.${ending}`)}`)).err).toContain(
+        `wrote ${found.events} events to ${folder.file(`events.${ending}`)}`,
+      )
+    expect(lines('events.csv')).toHaveLength(found.events + 1)
+    expect(lines('events.csv')[0]).toMatch(/^ticker,date,band,prev_band,.*returns_5d,.*mfe_5d,.*mae_100d$/)
+    expect(JSON.parse(readFileSync(folder.file('events.json'), 'utf8'))).toEqual(found.occurrences)
+    expect(lines('events.ndjson').map(line => JSON.parse(line))).toEqual(found.occurrences)
+  })
+
+  test('without an event says why, once', async () => {
+    expect(await told(`study AAPL rsi_zone --band deep_oversold --after 2018-05-01`)).toBe(
+      'No event: AAPL never became deep_oversold as it was asked for, from 2018-05-02 to 2018-05-11. ',
+    )
+    expect(await told('study AAPL valuation_zone')).toContain('No event: valuation_zone stands on dated facts')
+    expect((await ask('study AAPL valuation_zone --fail-empty')).code).toBe(3)
+  })
+})
+
+describe('bands backtest', () => {
+  test('shows in the table what JSON holds', async () => {
+    const { statistics, benchmarks, trade_statistics: trades, signals } = await json<Backtest>(BACKTEST)
+    const text = await table(BACKTEST)
+    const percent = (value: number | null): string => `${value! < 0 ? '' : '\\+'}${(value! * 100).toFixed(1)}%`
+    expect(text).toMatch(
+      new RegExp(
+        `^total return +${percent(statistics.total_return)} +${percent(benchmarks[0]!.statistics.total_return)}$`,
+        'm',
+      ),
+    )
+    expect(text).toContain(`${trades.n} trades: ${trades.wins} won`)
+    expect(text).toContain(`${signals.total} signals: ${signals.closed} closed trades`)
+    expect(text).toMatch(/^equity +[▁-█]+ {2}1\.00 to /m)
+    expect(text).toMatch(/^drawdown +[▁-█]+ {2}worst -/m)
+    expect(text.replace(/\s+/g, ' ')).toContain('Fills at the next open, 5 bp a side; out after 20 bars.')
+  })
+
+  test('has a row a trade for machines, and tells of every signal to whoever asks', async () => {
+    const found = await json<Backtest>(BACKTEST)
+    expect((await ask(`${BACKTEST} --csv`)).out.trimEnd().split('\n')).toHaveLength(found.trades.length + 1)
+    const text = await table(`${BACKTEST} --explain`, 120)
+    for (const { signal_date } of found.trades) expect(text).toMatch(new RegExp(`^${signal_date} `, 'm'))
+    for (const { date } of found.skipped) expect(text).toMatch(new RegExp(`^${date} .*skipped: `, 'm'))
+  })
+
+  test('prints the strategy file that makes the same run', async () => {
+    const rules = '--exit leave --stop 5% --trailing 2atr --side long --max-positions 3 --rf 1% --benchmark GSPC'
+    const printed = await ask(`${BACKTEST} ${rules} --print-config`)
+    expect(printed.code).toBe(0)
+    writeFileSync(folder.file('strategy.yaml'), printed.out)
+    const ran = (await ask(`${BACKTEST} ${rules} --json`)).out
+    expect((await ask(`backtest ${folder.file('strategy.yaml')} --reps 99 --json`)).out).toBe(ran)
+    expect((await ask(`backtest ${folder.file('strategy.yaml')} --print-config`)).out).toBe(printed.out)
+    writeFileSync(folder.file('strategy.json'), (await ask(`${BACKTEST} ${rules} --print-config --json`)).out)
+    expect((await ask(`backtest ${folder.file('strategy.json')} --reps 99 --json`)).out).toBe(ran)
+    expect((await ask(`${BACKTEST} --print-config --csv`)).code).toBe(2)
+  })
+
+  test('lets options override a file, and give what it lacks', async () => {
+    writeFileSync(folder.file('part.yaml'), 'entry:\n  field: rsi_zone\n  bands: overbought\nexit:\n  stop: 5%\n')
+    const line = `backtest ${folder.file('part.yaml')} --tickers AAPL --band oversold --hold 20 --stop none --reps 99`
+    expect(await json(line)).toEqual(await json(BACKTEST))
+    expect(await told(`backtest ${folder.file('part.yaml')}`)).toContain('tickers')
+    expect(await told(`backtest ${folder.file('part.yaml')} GSPC`)).toContain('give tickers with --tickers GSPC')
+  })
+
+  test('names the place of what is wrong in a file, and the option of what is wrong there', async () => {
+    writeFileSync(
+      folder.file('wrong.yaml'),
+      'tickers: AAPL\nentry:\n  field: rsi_zone\n  bands: oversol\nexit:\n  hold: 5\n',
+    )
+    const wrong = await ask(`backtest ${folder.file('wrong.yaml')}`)
+    expect(wrong.code).toBe(5)
+    expect(wrong.err.replace(/\s+/g, ' ')).toMatch(/wrong\.yaml:4:10: .*Did you mean "oversold"\?/)
+    const option = await ask(`backtest ${folder.file('wrong.yaml')} --band oversold --hold 0`)
+    expect(option.code).toBe(2)
+    expect(option.err).toContain('--hold "0" is not an integer from 1')
+    expect((await ask('backtest nothing-here.yaml')).code).toBe(3)
+  })
+
+  test('chooses among several holds on training data alone, and asks for such', async () => {
+    const found = await json<Backtest>(`${BACKTEST.replace('20', '5,20')} --walk-forward train=504,test=252`)
+    expect(found.validation?.kind).toBe('walk_forward')
+    expect(found.validation?.folds.some(({ chosen }) => chosen?.includes('hold') ?? false)).toBe(true)
+    expect(await told(BACKTEST.replace('20', '5,20'))).toContain('--hold "5,20" names candidates')
+    expect((await json<Backtest>(`${BACKTEST} --split 2016-01-01 --embargo 5`)).validation?.kind).toBe('split')
+  })
+
+  test('writes trades and equity to files', async () => {
+    const found = await json<Backtest>(BACKTEST)
+    await ask(`${BACKTEST} --trades ${folder.file('trades.csv')} --equity ${folder.file('equity.csv')}`)
+    expect(lines('trades.csv')).toHaveLength(found.trades.length + 1)
+    expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown')
+    expect(lines('equity.csv')).toHaveLength(found.equity.length + 1)
+  })
+})
+
+describe('bands sweep', () => {
+  test('says first how many combinations were tried, and cuts the table alone', async () => {
+    const found = await json<Sweep>(SWEEP)
+    const text = await table(`${SWEEP} --limit 2`)
+    expect(text).toContain(`${found.tried.cells} combinations tried, ${found.tried.tested} with enough events`)
+    expect(text).toContain(`${found.cells.length - 2} more: --limit ${found.cells.length}`)
+    expect((await ask(`${SWEEP} --limit 2 --csv`)).out.trimEnd().split('\n')).toHaveLength(found.cells.length + 1)
+    await ask(`${SWEEP} --limit 2 --cells ${folder.file('cells.json')}`)
+    expect(JSON.parse(readFileSync(folder.file('cells.json'), 'utf8'))).toHaveLength(found.cells.length)
+    expect(text).toMatch(/Is the best of \d+ real\?/)
+  })
+
+  test('tells cells apart by ticker, band left and context', async () => {
+    const line = `sweep --all --fields rsi_zone --horizon 5 --by ticker --prev-band --context GSPC:trend_direction ${FAST}`
+    const { cells } = await json<Sweep>(line)
+    expect(new Set(cells.map(cell => cell.ticker))).toEqual(new Set(['AAPL', 'GSPC']))
+    expect(cells.every(cell => cell.prev_band !== null)).toBe(true)
+    expect(cells.some(cell => cell.context?.field === 'trend_direction')).toBe(true)
+  })
+
+  test.each(['--split 2016-01-01', '--walk-forward train=504,test=252', '--cv k=3,embargo=5', '--cpcv n=4,k=2'])(
+    'checks what it chose with %s',
+    async way => {
+      const { validation } = await json<Sweep>(`${SWEEP} ${way}`)
+      expect(validation?.folds.length).toBeGreaterThan(0)
+      expect(await table(`${SWEEP} ${way}`)).toContain('Chosen cells on data that did not choose them')
+    },
+  )
+})
+
+describe('bands trials', () => {
+  test('counts each distinct look once', async () => {
+    const count = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
+    await ask(`study GSPC macd_state --horizon 7 ${FAST}`)
+    const before = await count()
+    await ask(`study GSPC macd_state --horizon 7 ${FAST}`)
+    expect(await count()).toBe(before)
+    await ask(`study GSPC macd_state --horizon 7,8,9 ${FAST}`)
+    expect(await count()).toBe(before + 2)
+  })
+
+  test('are not kept of the sample', async () => {
+    const home = { env: { BANDS_DB: '', HOME: folder.file('nobody') } }
+    expect(await json('trials', home)).toMatchObject({ cells: 0, strategies: 0, trials: [] })
+    expect((await ask(`study AAPL rsi_zone --band oversold ${FAST}`, home)).err).toContain('sample data')
+    expect(existsSync(folder.file('nobody'))).toBe(false)
+  })
+})
+
+describe('bands check', () => {
+  test('finds that nothing looks ahead', async () => {
+    const found = await json<CheckLookahead>('check lookahead AAPL --fields rsi_zone,macd_state --cuts 2')
+    expect(found.passed).toBe(true)
+    expect(found.fields.map(({ bars }) => bars > 0)).toEqual([true, true])
+    expect(await table('check lookahead AAPL --fields rsi_zone --cuts 2')).toContain('Nothing that is shown of a day')
+  })
+
+  test('tells how much bands depend on where the bars begin', async () => {
+    expect(await table('check recursion AAPL --fields rsi_zone --drop 100')).toMatch(/^rsi_zone +100 /m)
+  })
+
+  test('needs to know of what', async () => {
+    for (const name of ['lookahead', 'recursion'])
+      expect(await told(`check ${name}`)).toContain(
+        `usage: bands check ${name} TICKER..., or bands check ${name} --all`,
+      )
+    expect((await ask('check lokahead AAPL')).err).toContain('Did you mean "lookahead"?')
+  })
+})
+
+test.each([
+  ['study AAPL rsi_zone --horizon 0', '--horizon "0" is not an integer from 1 to 1000.'],
+  ['study AAPL rsi_zone --horizon 1e3', '--horizon "1e3" is not an integer'],
+  ['study AAPL rsi_zone --horizon ,', '--horizon is empty.'],
+  ['study AAPL rsi_zone --band oversol', 'rsi_zone has no band "oversol". Did you mean "oversold"?'],
+  ['study AAPL rsi_zone --prev-band oversol', 'Did you mean "oversold"?'],
+  ['study AAPL rsi_zone --stability frsh', 'Did you mean "fresh"?'],
+  ['study AAPL rsi_zone --context GSPC', '--context "GSPC" is not TICKER:FIELD'],
+  ['study AAPL rsi_zone --context GSPC:trend_direction=downtren', 'Did you mean "downtrend"?'],
+  ['study AAPL rsi_zone --context-lag 1', '--context-lag is for a context, and none is given.'],
+  ['study AAPL rsi_zone --duration 5', 'study would look ahead'],
+  ['study AAPL rsi_zone --path 5', '--path "5" is not bars from'],
+  ['study AAPL rsi_zone --abnormal markt', 'Did you mean "market"?'],
+  ['study AAPL rsi_zone --abnormal market', 'needs a benchmark'],
+  ['study AAPL rsi_zon', 'Did you mean "rsi_zone"?'],
+  ['study AAPL', 'FIELD is missing.'],
+  ['study rsi_zone', 'TICKER is missing.'],
+  ['study AAPL rsi_zone --report page.txt', '--report "page.txt" is not a file name that ends in .html'],
+  ['backtest AAPL rsi_zone --band oversold', 'nothing ends a trade'],
+  ['backtest AAPL rsi_zone --hold 5 --entry nextopen', 'Did you mean "next-open"?'],
+  ['backtest AAPL rsi_zone --hold 5 --stop 0', '--stop "0" is not'],
+  ['backtest AAPL rsi_zone --hold 5 --walk-forward train=5', '--walk-forward lacks test'],
+  ['backtest AAPL rsi_zone --hold 5 --trades a.csv --equity ./a.csv', 'is named twice'],
+  ['sweep', 'TICKER is missing.'],
+  ['sweep AAPL --fields rsi_zon', 'Did you mean "rsi_zone"?'],
+  ['sweep AAPL --adjust bonferoni', '--adjust "bonferoni" is not one of bh, by, holm, none'],
+  ['sweep AAPL --split 2016-01-01 --cv k=3', 'choose one'],
+  ['sweep AAPL --cpcv n=2,k=2', 'fewer test groups'],
+  ['sweep AAPL --pbo-blocks 7', 'an even number'],
+])('bands %s is refused with one clear sentence', async (line, sentence) => {
+  const ran = await ask(line)
+  expect(ran).toMatchObject({ code: 2, out: '' })
+  expect(ran.err.replace(/\s+/g, ' ')).toContain(sentence)
+})
+
+test('files are whole or not there at all', async () => {
+  expect((await ask(`${BACKTEST} --trades ${folder.file('no/such/trades.csv')}`)).code).toBe(6)
+  expect(readdirSync(folder.path).filter(name => name.includes('.partial'))).toEqual([])
+})
+
+test.each([STUDY, BACKTEST, SWEEP, 'trials'])('bands %s draws in ASCII where the locale has no more', async line => {
+  const { out } = await ask(`${line} --output table`, { env: { LANG: 'C' } })
+  expect(out.replaceAll('\n', '')).toMatch(/^[\x20-\x7e]+$/)
+})
+
+test.each([
+  ['study', STUDY],
+  ['backtest', BACKTEST],
+  ['sweep', SWEEP],
+])('bands %s writes a page that says how it was made', async (name, line) => {
+  const file = folder.file(`${name}.html`)
+  const ran = await ask(`${line} --report ${file}`)
+  expect(ran.err).toBe(`wrote the report to ${file}\n`)
+  const page = readFileSync(file, 'utf8')
+  expect(page).toMatch(/^<!doctype html>/i)
+  expect(page).toContain(`bands ${line}`.slice(0, 40))
+  expect(page).not.toMatch(/(src|href)="https?:/)
+})
+
+describe('at a server', () => {
+  let ground: Ground
+  let server: Served
+  let key: string
+
+  beforeAll(async () => {
+    ground = await simulatedGround({ count: 2, bars: 700 })
+    server = await serve(ground)
+    key = await server.key('pro')
+  })
+  afterAll(async () => {
+    await server.stop()
+    ground.remove()
+  })
+  const env = (db = ground.db): Record<string, string> => ({ BANDS_API_KEY: key, HOME: folder.path, BANDS_DB: db })
+
+  test('a study takes events from there and prices from here, and finds the same', async () => {
+    const line = `study SIM0001 SIM0002 rsi_zone --band oversold --after 2022-06-01 ${FAST}`
+    const near = await json<EventStudy>(line, { env: env() })
+    const far = await json<EventStudy>(`${line} --remote ${server.url}`, { env: env() })
+    expect(far.events).toBe(near.events)
+    expect(far.occurrences.map(({ ticker, date, returns }) => [ticker, date, returns])).toEqual(
+      near.occurrences.map(({ ticker, date, returns }) => [ticker, date, returns]),
+    )
+    const named = `${line} --remote ${server.url} --db ${ground.db}`
+    expect((await json<EventStudy>(named, { env: env(folder.file('bands.db')) })).events).toBe(near.events)
+  })
+
+  test('a backtest trades them', async () => {
+    const line = 'backtest SIM0001 rsi_zone --band oversold --hold 5 --after 2022-06-01 --reps 99'
+    const near = await json<Backtest>(line, { env: env() })
+    const far = await json<Backtest>(`${line} --remote ${server.url}`, { env: env() })
+    expect(far.trades.length).toBeGreaterThan(0)
+    expect(far.trades).toEqual(near.trades)
+  })
+
+  test('without prices here there is one clear sentence', async () => {
+    const { BANDS_DB: _db, ...nobody } = env()
+    const none = await ask(`study SIM0001 rsi_zone --remote ${server.url}`, { env: { ...nobody, BANDS_DB: '' } })
+    expect(none).toMatchObject({ code: 3, out: '' })
+    expect(none.err.replace(/\s+/g, ' ')).toContain(
+      `${server.url} tells events, not prices, and a study needs both: bands import FILE loads the prices here.`,
+    )
+    const other = await ask(`study SIM0001 rsi_zone --remote ${server.url}`)
+    expect(other.code).not.toBe(0)
+    expect((await ask(`check lookahead AAPL --remote ${server.url}`)).code).toBe(2)
+    expect((await ask(`study SIM0001 rsi_zone --remote ${server.url} --tier pro`, { env: env() })).code).toBe(2)
+  })
+})
+
+/** A file of tickers. */
+function tickers(): string {
+  const file = folder.file('tickers.txt')
+  writeFileSync(file, 'GSPC # an index\nAAPL\n')
+  return file
+}

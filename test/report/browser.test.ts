@@ -1,0 +1,262 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sweepReport } from '../../src/report/report.js'
+import { ABOUT } from '../support/results/about.js'
+import { madeSweep } from '../support/results/sweep.js'
+import { CHROMIUM, LACKING, type Opened, PAINTED, Pages, type Painted, REQUIRED } from './support/browser.js'
+import { EXTREMES, madeBacktestReport, madeStudyReport, REPORTS } from './support/reports.js'
+
+const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
+
+describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}`, () => {
+  let pages: Pages
+
+  beforeAll(async () => {
+    pages = await Pages.begin()
+  })
+
+  afterAll(() => pages?.end())
+
+  describe.each(Object.entries(REPORTS))('%s', (_, made) => {
+    it.each([
+      ['phone', 'light'],
+      ['phone', 'dark'],
+      ['desktop', 'light'],
+      ['desktop', 'dark'],
+    ] as const)('draws every chart on a %s in %s, says nothing, asks for nothing', async (size, colorScheme) => {
+      const opened = await pages.open(made(), { viewport: SIZES[size], colorScheme })
+      const charts = await opened.page.locator('script[data-chart]').count()
+      const painted = await paintedOf(opened.page)
+      expect(charts).toBeGreaterThan(0)
+      expect(painted).toHaveLength(charts)
+      for (const { figure, painted: pixels, colours } of painted) {
+        expect(pixels, figure).toBeGreaterThan(2000)
+        expect(colours, figure).toBeGreaterThan(4)
+      }
+      expect(await sideways(opened.page)).toBe(0)
+      expect(await contrasts(opened.page)).toEqual([])
+      await saysNothing(opened)
+    })
+
+    it('is read without scripts: every chart is a drawing, every table is there', async () => {
+      const opened = await pages.open(made(), { viewport: SIZES.phone, javaScriptEnabled: false })
+      const { page } = opened
+      const figures = await page.locator('figure.chart').count()
+      expect(await page.locator('figure.chart svg.drawing').count()).toBe(figures)
+      for (const drawing of await page.locator('figure.chart svg.drawing').all()) {
+        expect(await drawing.locator('path, rect').count()).toBeGreaterThan(1)
+        expect(await drawing.isVisible()).toBe(true)
+      }
+      expect(await page.locator('tbody tr').count()).toBeGreaterThan(20)
+      expect(await page.locator('canvas, button:visible, form:visible').count()).toBe(0)
+      await saysNothing(opened)
+    })
+
+    it('is printed with the drawings, light, and within the width of the paper', async () => {
+      const paper = { width: 703, height: 1000 }
+      const opened = await pages.open(made(), { viewport: paper, colorScheme: 'dark' })
+      const { page } = opened
+      await page.emulateMedia({ media: 'print' })
+      expect(await page.locator('canvas:visible, nav:visible, form:visible').count()).toBe(0)
+      for (const figure of await page.locator('figure.chart').all()) {
+        expect(await figure.locator('svg.drawing').isVisible()).toBe(true)
+      }
+      expect(await sideways(page)).toBe(0)
+      const wide = await page.evaluate(
+        '[...document.querySelectorAll("table")].filter(table => table.scrollWidth > innerWidth).length',
+      )
+      expect(wide).toBe(0)
+      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
+      const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true })
+      expect(pdf.subarray(0, 5).toString()).toBe('%PDF-')
+      expect(pdf.length).toBeGreaterThan(20_000)
+      await saysNothing(opened)
+    })
+  })
+
+  it.each(Object.entries(EXTREMES))('holds up where there is little to tell: %s', async (_, made) => {
+    const opened = await pages.open(made(), { viewport: SIZES.phone })
+    expect(await opened.page.locator('h1').isVisible()).toBe(true)
+    expect(await sideways(opened.page)).toBe(0)
+    await saysNothing(opened)
+  })
+
+  it('tells the values under the pointer, and stops when it leaves', async () => {
+    const { page, close } = await pages.open(madeStudyReport())
+    const plot = page.locator('#price-0 .u-over')
+    await plot.scrollIntoViewIfNeeded()
+    await plot.hover({ position: { x: 400, y: 100 } })
+    const told = page.locator('#price-0 [data-part="line 0"] .told')
+    expect(await told.textContent()).toMatch(/^\d+\.\d{2}$/)
+    expect(await page.locator('#price-0 .readout').textContent()).toMatch(/^\d{4}-\d\d-\d\d {2}· {2}\w+/)
+    await page.mouse.move(1, 1)
+    expect(await told.textContent()).toBe('')
+    await close()
+  })
+
+  it('zooms to what is dragged over, the charts of its group with it, and shows all again at the button', async () => {
+    const { page, close } = await pages.open(madeBacktestReport())
+    const whole = await shown(page, 'equity-curve')
+    await drag(page, '#equity-curve .u-over', 300, 500)
+    const part = await shown(page, 'equity-curve')
+    expect(part.from! > whole.from!).toBe(true)
+    expect(part.to! < whole.to!).toBe(true)
+    expect(await shown(page, 'drawdown')).toEqual(part)
+    const reset = page.locator('#equity-curve .tools button')
+    expect(await reset.textContent()).toContain(part.from)
+    await reset.focus()
+    await page.keyboard.press('Enter')
+    expect(await shown(page, 'equity-curve')).toEqual(whole)
+    expect(await shown(page, 'drawdown')).toEqual(whole)
+    expect(await reset.isVisible()).toBe(false)
+    await drag(page, '#drawdown .u-over', 200, 400)
+    expect(await shown(page, 'equity-curve')).not.toEqual(whole)
+    await page.locator('#drawdown .u-over').dblclick({ position: { x: 300, y: 50 } })
+    expect(await shown(page, 'drawdown')).toEqual(whole)
+    await close()
+  })
+
+  it('does the same with keys', async () => {
+    const { page, close } = await pages.open(madeStudyReport())
+    const plot = page.locator('#path-mean .plot')
+    await plot.focus()
+    const readout = page.locator('#path-mean .readout')
+    await page.keyboard.press('ArrowRight')
+    expect(await readout.textContent()).toBe('bar -20')
+    await page.keyboard.press('Shift+ArrowRight')
+    expect(await readout.textContent()).toBe('bar -10')
+    await page.keyboard.press('+')
+    expect(await shown(page, 'path-mean')).not.toEqual({ from: 'bar -20', to: 'bar +100' })
+    await page.keyboard.press('Escape')
+    expect(await shown(page, 'path-mean')).toEqual({ from: 'bar -20', to: 'bar +100' })
+    await close()
+  })
+
+  it('hides and shows what the legend names', async () => {
+    const { page, close } = await pages.open(madeStudyReport())
+    const before = await paintedOf(page)
+    const toggle = page.locator('#path-mean .toggle', { hasText: 'middle half' })
+    await toggle.click()
+    expect(await toggle.getAttribute('aria-pressed')).toBe('false')
+    await expect.poll(async () => (await paintedOf(page))[0]!.painted).toBeLessThan(before[0]!.painted)
+    await toggle.click()
+    await expect.poll(async () => (await paintedOf(page))[0]!.painted).toBe(before[0]!.painted)
+    await close()
+  })
+
+  it('draws its charts anew when the screen turns dark, and to the width when it gets narrow', async () => {
+    const { page, close } = await pages.open(madeStudyReport())
+    const colour = `document.querySelector('#price-0 canvas').toDataURL()`
+    const light = await page.evaluate(colour)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expect.poll(() => page.evaluate(colour)).not.toBe(light)
+    await page.setViewportSize(SIZES.phone)
+    const width = `document.querySelector('#price-0 .uplot').getBoundingClientRect().width`
+    await expect.poll(() => page.evaluate(width)).toBeLessThan(SIZES.phone.width)
+    expect(await sideways(page)).toBe(0)
+    await close()
+  })
+
+  it('sorts the trades by a heading, either way', async () => {
+    const { page, close } = await pages.open(madeBacktestReport())
+    const heading = page.locator('[data-table] th', { hasText: /^Net/ })
+    const net = async (): Promise<number[]> => {
+      const column = (await page.locator('[data-table] thead th').allTextContents()).findIndex(title =>
+        title.startsWith('Net'),
+      )
+      const cells = await page.locator(`[data-table] tbody tr > :nth-child(${column + 1})`).allTextContents()
+      return cells.map(Number.parseFloat)
+    }
+    await heading.locator('button').click()
+    expect(await heading.getAttribute('aria-sort')).toBe('descending')
+    expect(await net()).toEqual((await net()).toSorted((a, b) => b - a))
+    await heading.locator('button').click()
+    expect(await heading.getAttribute('aria-sort')).toBe('ascending')
+    expect(await net()).toEqual((await net()).toSorted((a, b) => a - b))
+    await close()
+  })
+
+  it('filters all the cells of a sweep, also those that no row shows', async () => {
+    const tickers = Array.from({ length: 30 }, (_, i) => `T${i}`)
+    const sweep = madeSweep({ by: 'ticker' }, ['rsi_zone', 'trend'], tickers)
+    const { page, close } = await pages.open(sweepReport(sweep, ABOUT))
+    const rows = page.locator('[data-table] tbody tr')
+    const told = page.locator('form.filters output')
+    expect(await rows.count()).toBe(500)
+    expect(await told.textContent()).toContain('2\u202f100 rows')
+    await page.locator('[name=text]').fill('t29 trend')
+    expect(await told.textContent()).toBe('35 rows')
+    expect(await rows.count()).toBe(35)
+    await page.locator('[name=only]').selectOption('found')
+    await page.locator('[name=text]').fill('')
+    expect(await told.textContent()).toBe(`${sweep.found} rows`)
+    await close()
+  })
+
+  it('saves the result as the command line prints it', async () => {
+    const opened = await pages.open(madeStudyReport({ bars: 300 }))
+    const saving = opened.page.waitForEvent('download')
+    await opened.page.locator('[data-save]').click()
+    const { default: fs } = await import('node:fs')
+    const saved = JSON.parse(fs.readFileSync(await (await saving).path(), 'utf8')) as { schema: string }
+    expect(saved.schema).toBe('bands.study/1')
+    await opened.close()
+  })
+})
+
+/** No message, no error, no request; then closes it. */
+async function saysNothing({ said, asked, close }: Opened): Promise<void> {
+  expect(said).toEqual([])
+  expect(asked).toEqual([])
+  await close()
+}
+
+async function paintedOf(page: Page): Promise<Painted[]> {
+  return page.evaluate<Painted[]>(PAINTED)
+}
+
+/** By how many pixels the page is wider than its window. */
+async function sideways(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+}
+
+async function shown(page: Page, id: string): Promise<{ from: string | null; to: string | null }> {
+  const figure = page.locator(`#${id}`)
+  return { from: await figure.getAttribute('data-from'), to: await figure.getAttribute('data-to') }
+}
+
+async function drag(page: Page, what: string, from: number, to: number): Promise<void> {
+  const plot = page.locator(what)
+  await plot.scrollIntoViewIfNeeded()
+  const { x, y } = (await plot.boundingBox())!
+  await page.mouse.move(x + from, y + 40)
+  await page.mouse.down()
+  await page.mouse.move(x + to, y + 40, { steps: 4 })
+  await page.mouse.up()
+}
+
+/** Texts of the page that stand out too little from what is behind them: below 4.5 to 1, as WCAG 2 counts it. */
+async function contrasts(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const parts = colour => colour.match(/[\\d.]+/g).map(Number)
+    const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0)
+    const behind = element => {
+      const layers = []
+      for (let at = element; at; at = at.parentElement) {
+        const [r, g, b, a = 1] = parts(getComputedStyle(at).backgroundColor)
+        layers.push([r, g, b, a])
+        if (a === 1) break
+      }
+      return layers.reduceRight((under, [r, g, b, a]) => [r, g, b].map((v, i) => v * a + under[i] * (1 - a)), [255, 255, 255])
+    }
+    const poor = new Set()
+    for (const element of document.querySelectorAll('p, h1, h2, h3, th, td, dt, dd, li, a, button, figcaption, caption, strong, label, code')) {
+      if (!element.checkVisibility() || !element.textContent.trim() || element.closest('[aria-pressed=false]')) continue
+      const [ink, page] = [light(parts(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a)
+      const ratio = (ink + 0.05) / (page + 0.05)
+      if (ratio < 4.5) poor.add(element.tagName + '.' + element.className + ' ' + ratio.toFixed(2))
+    }
+    return [...poor]
+  })()`)
+}

@@ -1,0 +1,159 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { eventPrice, tradedPrice } from '../../src/report/charts/price.js'
+import { airy, scale } from '../../src/report/charts/scale.js'
+import { heights } from '../../src/report/charts/spec.js'
+import { thinned } from '../../src/report/charts/thin.js'
+import { dateLabel, dateTicks, logSteps, roundSteps } from '../../src/report/charts/ticks.js'
+import { count, gain, listed, price, probability } from '../../src/report/format.js'
+import { MOST_ROWS, sorted } from '../../src/report/tables/column.js'
+import { sortedTable } from '../../src/report/tables/of-result.js'
+import { madeBacktest } from '../support/results/backtest.js'
+import { madePrices } from '../support/results/prices.js'
+import { madeSweep } from '../support/results/sweep.js'
+
+const extent = fc
+  .tuple(fc.double({ min: -1e6, max: 1e6, noNaN: true }), fc.double({ min: 1e-6, max: 1e6, noNaN: true }))
+  .map(([from, span]) => ({ from, to: from + span }))
+
+describe('thinning', () => {
+  it('keeps the ends, the least and the greatest of every column, and no more points than it may', () => {
+    const column = fc.array(fc.double({ min: -1e3, max: 1e3, noNaN: true }), { minLength: 2, maxLength: 400 })
+    fc.assert(
+      fc.property(column, fc.integer({ min: 8, max: 100 }), (values, most) => {
+        const other = values.map(value => -value)
+        const kept = thinned([values, other], values.length, most)
+        expect(kept.length).toBeLessThanOrEqual(Math.max(most, 6))
+        expect(kept).toEqual([...new Set(kept)].sort((a, b) => a - b))
+        expect([kept[0], kept.at(-1)]).toEqual([0, values.length - 1])
+        const told = kept.map(i => values[i]!)
+        expect([Math.min(...told), Math.max(...told)]).toEqual([Math.min(...values), Math.max(...values)])
+      }),
+    )
+  })
+
+  it('draws at most 2,000 points of a price, each of them a real one, its marks and bands whole', () => {
+    const prices = madePrices({ bars: 12_000 })
+    const { x, lines, marks, stripes } = eventPrice(prices, 'price')
+    expect(x.values.length).toBeLessThanOrEqual(2000)
+    expect(x.values.length).toBe(lines[0]!.values.length)
+    const highest = Math.max(...prices.close)
+    expect(heights(eventPrice(prices, 'p'))!.greatest).toBeCloseTo(highest, -Math.floor(Math.log10(highest)) + 4)
+    expect(marks[0]!.at).toHaveLength(prices.events.length)
+    expect(stripes!.codes.length).toBe(prices.codes.filter((code, i) => i === 0 || code !== prices.codes[i - 1]).length)
+  })
+
+  it('marks every entry and every exit of a closed trade', () => {
+    const prices = madePrices()
+    const { trades } = madeBacktest([prices])
+    const [entries, gains, losses] = tradedPrice(prices, trades, 'price').marks.map(({ at }) => at.length)
+    expect(entries).toBe(trades.length)
+    expect(gains! + losses!).toBe(trades.filter(({ exit }) => exit !== 'open').length)
+  })
+})
+
+describe('axes', () => {
+  it('have round numbers inside the range, evenly apart, about as many as wanted', () => {
+    fc.assert(
+      fc.property(extent, fc.integer({ min: 2, max: 12 }), ({ from, to }, wanted) => {
+        fc.pre(to - from > Math.abs(from) * 1e-9)
+        const steps = roundSteps(from, to, wanted)
+        const slack = (to - from) * 1e-6
+        for (const step of steps) expect(step).toBeGreaterThanOrEqual(from - slack)
+        for (const step of steps) expect(step).toBeLessThanOrEqual(to + slack)
+        expect(steps.length).toBeLessThanOrEqual(wanted * 1.5 + 1)
+        expect(steps.length).toBeGreaterThanOrEqual(Math.floor(wanted / 2.6))
+      }),
+    )
+  })
+
+  it('leave room around the values, and none below what cannot be below 0', () => {
+    fc.assert(
+      fc.property(extent, ({ from, to }) => {
+        const plain = airy({ least: from, greatest: to }, { log: false, zero: false, unit: 'price' })
+        expect(plain.from).toBeLessThanOrEqual(from)
+        expect(plain.to).toBeGreaterThanOrEqual(to)
+      }),
+    )
+    expect(airy({ least: 0, greatest: 3 }, { log: false, zero: true, unit: 'count' }).from).toBe(0)
+    expect(airy({ least: 2, greatest: 2 }, { log: false, zero: false, unit: 'price' })).toEqual({ from: 1.9, to: 2.1 })
+  })
+
+  it('place equal factors at equal distances on a logarithmic scale', () => {
+    const { place } = scale(1, 100, 0, 10, true)
+    expect(place(10)).toBeCloseTo(5)
+    expect(logSteps(1, 100, 5)).toEqual([1, 2, 5, 10, 20, 50, 100])
+  })
+
+  it('name years and months by their first day', () => {
+    const day = (text: string): number => Date.parse(text) / 86_400_000
+    expect(dateTicks(day('2016-11-21'), day('2026-11-20'), 8).map(({ label }) => label)).toEqual([
+      '2018',
+      '2020',
+      '2022',
+      '2024',
+      '2026',
+    ])
+    expect(dateTicks(day('2026-01-15'), day('2026-07-15'), 6).map(({ label }) => label)).toEqual([
+      'Feb 2026',
+      'Mar 2026',
+      'Apr 2026',
+      'May 2026',
+      'Jun 2026',
+      'Jul 2026',
+    ])
+    expect(dateLabel(day('2026-02-03'))).toBe('2026-02-03')
+  })
+})
+
+describe('numbers in words', () => {
+  it('have a sign where they have a direction, and none where they round to nothing', () => {
+    expect([0.0164, -0.2, 0, -0.00001, null].map(value => gain(value))).toEqual([
+      '+1.64%',
+      '-20.00%',
+      '0.00%',
+      '0.00%',
+      '–',
+    ])
+  })
+
+  it('never call a probability 0', () => {
+    expect([0.5, 0.00193, 0.00001, 0, null].map(probability)).toEqual(['0.50', '0.0019', '<0.0001', '<0.0001', '–'])
+  })
+
+  it('keep thousands apart', () => {
+    expect([count(1234567), price(1234.56), price(0.00123), price(12.345)]).toEqual([
+      '1\u202f234\u202f567',
+      '1\u202f234.6',
+      '0.0012',
+      '12.35',
+    ])
+    expect(listed(['A', 'B', 'C', 'D', 'E'], 2)).toBe('5 tickers (A, B, …)')
+  })
+})
+
+describe('tables', () => {
+  it('sort rows without losing any, those without a value last whichever way', () => {
+    const rows = fc.array(fc.option(fc.integer({ min: -5, max: 5 })))
+    fc.assert(
+      fc.property(rows, fc.boolean(), (values, descending) => {
+        const told = sorted(values, { title: 'n', text: value => value, order: value => value }, descending)
+        const known = values.filter(value => value !== null).sort((a, b) => (descending ? b - a : a - b))
+        expect(told).toEqual([...known, ...values.filter(value => value === null)])
+      }),
+    )
+  })
+
+  it('find the cells of a sweep by words, field, window and what was found', () => {
+    const result = madeSweep()
+    const table = sortedTable(result)
+    const found = (filter: object): number =>
+      table.rows(null, { text: '', field: '', window: '', only: '', ...filter }, MOST_ROWS).found
+    expect(found({})).toBe(result.cells.length)
+    expect(found({ only: 'found' })).toBe(result.found)
+    expect(found({ only: 'tested' })).toBe(result.tried.tested)
+    expect(found({ field: 'rsi_zone', window: '20d' })).toBe(7)
+    expect(found({ text: 'RSI deep 20d' })).toBe(2)
+    expect(found({ text: 'nothing like it' })).toBe(0)
+  })
+})

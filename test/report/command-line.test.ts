@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scratch, typed } from '../cli/support/run.js'
+import { CHROMIUM, LACKING, PAINTED, Pages, type Painted, REQUIRED } from './support/browser.js'
+
+/** A line for each kind of report, on the sample. */
+const LINES = {
+  study: 'bands study AAPL rsi_zone --band overbought --benchmark GSPC --abnormal market --resamples 199',
+  backtest: 'bands backtest AAPL,GSPC rsi_zone --band oversold --hold 20 --stop 8% --benchmark GSPC --reps 99',
+  sweep: 'bands sweep AAPL --fields rsi_zone --horizon 5,20 --resamples 99 --split 2016-01-01',
+}
+
+const folder = scratch()
+afterAll(() => folder.remove())
+
+async function page(line: string, name: string): Promise<string> {
+  const file = folder.file(`${name}.html`)
+  const { code, err } = await typed(`${line.replace('bands ', '')} --report ${file}`)
+  expect(code, err).toBe(0)
+  return readFileSync(file, 'utf8')
+}
+
+describe.each(Object.entries(LINES))('--report of a %s', (kind, line) => {
+  it('writes the result that --json prints, and tells the line, the data and their hash', async () => {
+    const [html, json] = [await page(line, kind), await typed(`${line.replace('bands ', '')} --json`)]
+    const [, result] = /id="result">([\s\S]*?)<\/script>/.exec(html)!
+    expect(JSON.parse(result!)).toEqual(JSON.parse(json.out))
+    expect(html).toContain(`${line} --report`)
+    expect(html).toContain('the sample that comes with bands')
+    expect(html).toMatch(/<dt>Hash of inputs<\/dt><dd><code>[0-9a-f]{64}<\/code>/)
+  })
+
+  it('writes the same bytes twice', async () => {
+    const first = await page(line, kind)
+    expect((await page(line, kind)) === first).toBe(true)
+  })
+})
+
+describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report of real data in a browser${LACKING}`, () => {
+  let pages: Pages
+
+  beforeAll(async () => {
+    pages = await Pages.begin()
+  })
+
+  afterAll(() => pages?.end())
+
+  it.each(Object.entries(LINES))('draws every chart of a %s, says nothing, asks for nothing', async (kind, line) => {
+    const opened = await pages.open(await page(line, kind))
+    const painted = await opened.page.evaluate<Painted[]>(PAINTED)
+    expect(painted).toHaveLength(await opened.page.locator('script[data-chart]').count())
+    expect(painted.length).toBeGreaterThan(0)
+    for (const { figure, painted: pixels } of painted) expect(pixels, figure).toBeGreaterThan(2000)
+    expect(opened.said).toEqual([])
+    expect(opened.asked).toEqual([])
+    await opened.close()
+  })
+})

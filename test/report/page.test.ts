@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { backtestReport, studyReport, sweepReport } from '../../src/report/report.js'
+import { ABOUT } from '../support/results/about.js'
+import { madeBacktest, madeStrategy } from '../support/results/backtest.js'
+import { madePrices } from '../support/results/prices.js'
+import { madeStudy } from '../support/results/study.js'
+import { madeSweep } from '../support/results/sweep.js'
+import { EXTREMES, madeStudyReport, REPORTS, universeReport } from './support/reports.js'
+
+const NASTY = '</script><script>alert(1)</script>"\'&\u2028<img src=x onerror=alert(2)>'
+
+describe.each(Object.entries(REPORTS))('the page of a %s', (_, made) => {
+  const page = made()
+
+  it('is the same to the byte for the same input', () => {
+    expect(made() === page).toBe(true)
+  })
+
+  it('stays below 1.5 MB for ten years', () => {
+    expect(Buffer.byteLength(page)).toBeLessThan(1_500_000)
+  })
+
+  it('lets nothing load or run but its own style and script', () => {
+    const [, policy] = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(page)!
+    const inline = (tag: string): string => {
+      const [, text] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(page)!
+      return `&#39;sha256-${createHash('sha256').update(text!).digest('base64')}&#39;`
+    }
+    expect(policy).toContain('default-src &#39;none&#39;')
+    expect(policy).toContain(`style-src ${inline('style')}`)
+    expect(policy).toContain(`script-src ${inline('script')}`)
+    expect(policy).not.toContain('unsafe')
+  })
+
+  it('names no address outside itself', () => {
+    expect(shell(page)).not.toMatch(/\b(?:src|href|action|poster|data)="(?!#|data:)/)
+    expect(page).not.toMatch(/url\((?!["']?data:)|@import|<style[^>]+>|style="/)
+  })
+
+  it('has headings in order, one first, and no level left out', () => {
+    const levels = [...shell(page).matchAll(/<h([1-6])[ >]/g)].map(match => Number(match[1]))
+    expect(levels[0]).toBe(1)
+    expect(levels.filter(level => level === 1)).toHaveLength(1)
+    levels.forEach((level, i) => void expect(level).toBeLessThanOrEqual((levels[i - 1] ?? 0) + 1))
+  })
+
+  it('tells of each heading of a table what it heads, names every table, chart and control', () => {
+    expect(shell(page)).not.toMatch(/<th(?:>| (?!scope=))/)
+    expect(count(page, /<table/g)).toBe(count(page, /<caption>/g))
+    expect(count(page, /<figure/g)).toBe(count(page, /<figcaption>/g))
+    expect(count(page, /<svg/g)).toBe(count(page, /<svg [^>]*role="img" aria-labelledby="/g))
+    const ids = [...shell(page).matchAll(/ id="([^"]+)"/g)].map(match => match[1])
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('tells where it comes from, and how to read it', () => {
+    const { made, inputs, version, command } = ABOUT
+    for (const told of [made, inputs!, version, command, 'How to read this, and when not to'])
+      expect(page).toContain(told)
+  })
+
+  it('carries the licence of the library that draws', () => {
+    expect(page).toContain('Copyright (c) 2022 Leon Sorokin')
+  })
+})
+
+describe('the result in a page', () => {
+  const charts = [madePrices({ bars: 300 })]
+
+  it('can be taken out again whole', () => {
+    const study = madeStudy(charts)
+    const backtest = madeBacktest(charts)
+    const sweep = madeSweep()
+    expect(resultIn(studyReport(study, charts, ABOUT))).toEqual(study)
+    expect(resultIn(backtestReport(backtest, madeStrategy(['AAPL']), charts, ABOUT))).toEqual(backtest)
+    expect(resultIn(sweepReport(sweep, ABOUT))).toEqual(sweep)
+  })
+
+  it('leaves its element by no name, wherever that stands', () => {
+    const nasty = charts.map(chart => ({ ...chart, ticker: NASTY, field: NASTY, bands: chart.bands.map(() => NASTY) }))
+    const study = madeStudy(nasty, { field: NASTY, warnings: [NASTY], assumptions: [NASTY] })
+    const about = { ...ABOUT, command: NASTY, source: NASTY, version: NASTY, adjustment: NASTY }
+    const pages = [
+      studyReport(study, nasty, about),
+      backtestReport(
+        madeBacktest(nasty, { strategy: { name: NASTY } }),
+        madeStrategy([NASTY], { name: NASTY }),
+        nasty,
+        about,
+      ),
+      sweepReport(madeSweep({ by: 'ticker' }, [NASTY], [NASTY]), about),
+    ]
+    for (const page of pages) {
+      expect(page).not.toContain('<script>alert')
+      expect(page).not.toContain('<img')
+      for (const [, script] of page.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g))
+        expect(script).not.toContain('\u2028')
+      expect(JSON.stringify(resultIn(page))).toContain(JSON.stringify(NASTY).slice(1, -1))
+    }
+  })
+})
+
+describe('what a page leaves out', () => {
+  it('is nothing but the time when it is made at another one', () => {
+    const [first, second] = ['2026-01-01T00:00:00.000Z', '2027-02-02T00:00:00.000Z']
+    const page = madeStudyReport({ bars: 400 }, { made: first })
+    expect(madeStudyReport({ bars: 400 }, { made: second }) === page.replaceAll(first, second)).toBe(true)
+  })
+
+  it.each(Object.entries(EXTREMES))('is told in words: %s', (_, made) => {
+    const text = shell(made()).replace(/<[^>]+>/g, ' ')
+    expect(text).not.toMatch(/NaN|Infinity|undefined|\bnull\b|\[object/)
+    expect(shell(made())).not.toMatch(/ d="[^"]*(?:NaN|Infinity|undefined)/)
+  })
+
+  it('is rows beyond 500 and tickers beyond 6, which it says', () => {
+    const page = shell(universeReport())
+    expect(page).toMatch(/Here are the newest 500 of \d\u202f?\d+ rows; all of them are in the JSON/)
+    expect(page).toContain('499 others are in the numbers alone')
+    expect(count(page, /class="chart" id="price-/g)).toBe(6)
+  })
+})
+
+/** The page without its data, style and script. */
+function shell(page: string): string {
+  return page.replace(/<(script|style)[^>]*>[\s\S]*?<\/\1>/g, '')
+}
+
+function resultIn(page: string): unknown {
+  return JSON.parse(/<script type="application\/json" id="result">([\s\S]*?)<\/script>/.exec(page)![1]!)
+}
+
+function count(page: string, what: RegExp): number {
+  return [...shell(page).matchAll(what)].length
+}

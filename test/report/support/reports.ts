@@ -1,0 +1,52 @@
+import type { ReportAbout } from '../../../src/report/about.js'
+import { backtestReport, studyReport, sweepReport } from '../../../src/report/report.js'
+import { ABOUT } from '../../support/results/about.js'
+import { madeBacktest, madeStrategy } from '../../support/results/backtest.js'
+import { type MadeOptions, madePrices } from '../../support/results/prices.js'
+import { madeStudy } from '../../support/results/study.js'
+import { madeSweep } from '../../support/results/sweep.js'
+
+/** A page of each kind, ten years of daily bars. */
+export const REPORTS: Readonly<Record<string, () => string>> = {
+  study: () => madeStudyReport(),
+  backtest: () => madeBacktestReport(),
+  sweep: () => sweepReport(madeSweep(), ABOUT),
+}
+
+/** What there is hardly anything to tell of, or very much. */
+export const EXTREMES: Readonly<Record<string, () => string>> = {
+  'a study without an event': () => madeStudyReport({ bars: 10 }),
+  'a study without a bar': () => studyReport(madeStudy([]), [], ABOUT),
+  'a study of one event': () => {
+    const prices = madePrices({ bars: 300 })
+    prices.events = prices.events.slice(0, 1)
+    return studyReport(madeStudy([prices]), [prices], ABOUT)
+  },
+  'a weekly study': () => {
+    const prices = madePrices({ weekly: true, bars: 520 })
+    return studyReport(madeStudy([prices], { timeframe: 'weekly' }), [prices], ABOUT)
+  },
+  'a study of one bar that never changes': () => {
+    const prices = madePrices({ bars: 1 })
+    return studyReport(madeStudy([prices]), [prices], ABOUT)
+  },
+  'a backtest without a trade': () => madeBacktestReport({ bars: 10 }),
+  'a backtest without a bar': () => backtestReport(madeBacktest([]), madeStrategy([]), [], ABOUT),
+  'a sweep without a cell': () => sweepReport(madeSweep({ tickers: [] }, []), ABOUT),
+}
+
+/** 505 tickers, most of which are in the numbers alone. */
+export function universeReport(): string {
+  const charts = Array.from({ length: 505 }, (_, i) => madePrices({ ticker: `T${i}`, bars: 260, seed: i + 1 }))
+  return studyReport(madeStudy(charts), charts.slice(0, 6), ABOUT)
+}
+
+export function madeStudyReport(options: MadeOptions = {}, about: Partial<ReportAbout> = {}): string {
+  const prices = madePrices(options)
+  return studyReport(madeStudy([prices]), [prices], { ...ABOUT, ...about })
+}
+
+export function madeBacktestReport(options: MadeOptions = {}): string {
+  const charts = [1, 2, 3].map(seed => madePrices({ ...options, seed, ticker: ['AAPL', 'MSFT', 'XOM'][seed - 1]! }))
+  return backtestReport(madeBacktest(charts), madeStrategy(charts.map(({ ticker }) => ticker)), charts, ABOUT)
+}

@@ -1,0 +1,251 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { InvalidParameter } from '../../../src/errors.js'
+import { FIELDS } from '../../../src/fields/index.js'
+import type { Market } from '../../../src/market.js'
+import { UNDEFINED } from '../../../src/model/record.js'
+import { eventStudy } from '../../../src/research/study/event-study.js'
+import type { SweepCell } from '../../../src/research/sweep/result.js'
+import { type SweepQuery, sweep } from '../../../src/research/sweep/sweep.js'
+import { openSqliteTrials } from '../../../src/store/trials.js'
+import { madeMarket } from './support/market.js'
+import { asked } from './support/query.js'
+
+const MARKET = madeMarket({ seed: 3, tickers: 6, bars: 620, common: 0.5, staggered: 40, chained: ['macd_state'] })
+const TICKERS = await MARKET.tickers()
+const folder = mkdtempSync(join(tmpdir(), 'bands-sweep-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const nameOf = ({ ticker, field, band, prev_band, context, window }: SweepCell): string =>
+  JSON.stringify([ticker, field, band, prev_band, context, window])
+
+const byName = (cells: readonly SweepCell[]): Map<string, SweepCell> => new Map(cells.map(cell => [nameOf(cell), cell]))
+
+/** What a band was followed by, written anew from the definition: bar by bar, ticker by ticker. */
+async function plainly(market: Market, tickers: readonly string[], field: string, band: string, horizon: number) {
+  const sum = { n: 0, returns: 0, base: 0, hits: 0, events: 0 }
+  for (const ticker of tickers) {
+    const { close } = (await market.bars(ticker, 'daily')).series
+    const { codes, bands } = await market.states(ticker, field, 'daily')
+    const ahead = (t: number): number => close[t + horizon]! / close[t]! - 1
+    const any: number[] = []
+    for (let t = 0; t + horizon < close.length; t++) if (codes[t] !== UNDEFINED) any.push(ahead(t))
+    const base = any.reduce((a, b) => a + b, 0) / any.length
+    for (let t = 1; t < close.length; t++) {
+      if (bands[codes[t]!] !== band || codes[t - 1] === codes[t] || codes[t - 1] === UNDEFINED) continue
+      sum.events++
+      if (t + horizon >= close.length) continue
+      sum.n++
+      sum.returns += ahead(t)
+      sum.base += base
+      if (ahead(t) > 0) sum.hits++
+    }
+  }
+  return sum
+}
+
+describe('the cells of a sweep', () => {
+  it('are every band of every field over every window, sorted by evidence', async () => {
+    const fields = ['rsi_zone', 'macd_state']
+    const { cells, tried } = await sweep(MARKET, asked({ tickers: TICKERS, fields }))
+    const bands = fields.flatMap(name => FIELDS.find(field => field.name === name)!.bands)
+    expect(new Set(cells.map(nameOf)).size).toBe(bands.length * 2)
+    expect(tried).toEqual({ cells: bands.length * 2, tested: cells.filter(({ p }) => p !== null).length, ledger: null })
+    const keys = cells.map(({ q, p }) => [q ?? 2, p ?? 2])
+    expect(keys).toEqual([...keys].sort(([a = 0, b = 0], [c = 0, d = 0]) => a - c || b - d))
+  })
+
+  it('have the numbers of a plain second calculation, pooled and each ticker', async () => {
+    for (const by of ['pool', 'ticker'] as const) {
+      const { cells } = await sweep(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'], by }))
+      for (const cell of cells) {
+        const tickers = cell.ticker === null ? TICKERS : [cell.ticker]
+        const { n, events, returns, base, hits } = await plainly(MARKET, tickers, cell.field, cell.band, cell.horizon)
+        expect([cell.n, cell.events, cell.lost]).toEqual([n, events, events - n])
+        expect(cell.mean).toBeCloseTo(returns / n, 12)
+        expect(cell.base).toBeCloseTo(base / n, 12)
+        expect(cell.diff).toBeCloseTo((returns - base) / n, 12)
+        expect(cell.hit).toBeCloseTo(hits / n, 12)
+      }
+    }
+  })
+
+  it('are those of the event study, and the same look to the ledger', async () => {
+    const trials = openSqliteTrials(join(folder, 'same.db'))
+    const query = asked({ tickers: TICKERS, fields: ['macd_state'] })
+    const { cells } = await sweep(MARKET, query, { trials })
+    const looks = (await trials.of('cell')).length
+    const any = { prevBands: null, stability: null, maxFlips: null, context: null, after: null, before: null }
+    const study = await eventStudy(
+      MARKET,
+      {
+        tickers: TICKERS,
+        filter: { field: 'macd_state', timeframe: 'daily', bands: [cells[0]!.band], ...any },
+        horizons: [...query.horizons],
+        path: { before: 1, after: 1 },
+        benchmark: null,
+        abnormal: 'none',
+        minEvents: query.minEvents,
+        reps: 999,
+        resamples: 99,
+        seed: 1,
+        naive: false,
+        hansenHodrick: false,
+      },
+      { trials },
+    )
+    expect((await trials.of('cell')).length).toBe(looks)
+    for (const window of study.windows) {
+      const cell = cells.find(({ band, horizon }) => band === cells[0]!.band && horizon === window.horizon)!
+      const { n, n_indep, events } = window
+      expect({ n: cell.n, n_indep: cell.n_indep, events: cell.events }).toEqual({ n, n_indep, events })
+      expect(cell.mean).toBeCloseTo(window.mean!, 12)
+      expect(cell.base).toBeCloseTo(window.base.mean!, 12)
+      expect(cell.diff).toBeCloseTo(window.diff!, 12)
+      expect(cell.base_hit).toBeCloseTo(window.base.hit!, 12)
+      // So few days that every shift is looked at, so that there is nothing to draw.
+      expect(cell.p).toBe(window.tests.find(({ test }) => test === 'shift')!.p)
+      expect(cell.t).toBe(window.tests.find(({ test }) => test === 'newey_west')!.statistic)
+    }
+    await trials.close()
+  })
+
+  it('tell apart the band left and the band of a context, which add up to the whole', async () => {
+    const whole = byName((await sweep(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'] }))).cells)
+    const context = { ticker: 'T02', field: 'rsi_zone', lag: 1 } as const
+    const query = asked({ tickers: TICKERS, fields: ['macd_state'], prevBand: true, contexts: [context] })
+    const { cells } = await sweep(MARKET, query)
+    const [lefts, contexts] = [FIELDS.find(({ name }) => name === 'macd_state')!.bands.length - 1, 7]
+    expect(cells.length).toBe((lefts + 1) * lefts * contexts * 2)
+    const uncovered = [...whole.values()].reduce((sum, { events }) => sum + events, 0)
+    const covered = cells.reduce((sum, { events }) => sum + events, 0)
+    // Before the context's first event no event has a context band.
+    expect(covered).toBeLessThanOrEqual(uncovered)
+    expect(covered).toBeGreaterThan(0.8 * uncovered)
+  })
+
+  it('below the minimum sample have neither p nor interval, and count as looks', async () => {
+    const query = asked({ tickers: TICKERS, fields: ['macd_state'] })
+    const sizes = (await sweep(MARKET, query)).cells.map(({ n }) => n).sort((a, b) => a - b)
+    const minEvents = sizes[sizes.length >> 1]!
+    const few = await sweep(MARKET, { ...query, minEvents })
+    const grey = few.cells.filter(cell => cell.grey)
+    expect(grey.length).toBeGreaterThan(0)
+    expect(grey.length).toBeLessThan(few.cells.length)
+    for (const { p, q, low, t, reason } of grey)
+      expect([p, q, low, t, typeof reason]).toEqual([null, null, null, null, 'string'])
+    // Bonferroni of the least p, which is what Holm gives it: times all looks, not only those with a p.
+    const holm = await sweep(MARKET, { ...query, minEvents, adjust: 'holm' })
+    expect(holm.cells[0]!.q).toBeCloseTo(Math.min(1, holm.cells[0]!.p! * holm.tried.cells), 12)
+  })
+})
+
+describe('a sweep', () => {
+  it('gives the same bytes whatever the order of tickers, and another p by seed only where shifts are drawn', async () => {
+    const run = async (over: Partial<SweepQuery>) =>
+      JSON.stringify(await sweep(MARKET, asked({ tickers: TICKERS, cv: { k: 3, embargo: 2 }, ...over })))
+    const once = await run({})
+    expect(await run({ tickers: [...TICKERS].reverse() })).toBe(once)
+    expect(await run({ seed: 2 })).not.toBe(once)
+  })
+
+  it('gives a cell the same p and interval whatever else is looked at, in whatever order', async () => {
+    const long = madeMarket({ seed: 5, tickers: 1, bars: 2300, chained: ['macd_state', 'rsi_zone'] })
+    const tickers = await long.tickers()
+    const fields = ['macd_state', 'rsi_zone']
+    const all = byName((await sweep(long, asked({ tickers, fields, horizons: [5, 20], reps: 199 }))).cells)
+    const some = await sweep(long, asked({ tickers, fields: ['rsi_zone'], horizons: [20], reps: 199 }))
+    const turned = byName(
+      (await sweep(long, asked({ tickers, fields: [...fields].reverse(), horizons: [20, 5], reps: 199 }))).cells,
+    )
+    for (const cell of some.cells) {
+      const { p, low, high } = all.get(nameOf(cell))!
+      expect({ p, low, high }).toEqual({ p: cell.p, low: cell.low, high: cell.high })
+    }
+    for (const [name, cell] of all) expect(turned.get(name)).toEqual(cell)
+  })
+
+  it('never lowers the q of a cell by a look more, and never gives one below p', async () => {
+    for (const adjust of ['bh', 'by', 'holm'] as const) {
+      const alone = await sweep(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'], adjust }))
+      const more = byName(
+        (
+          await sweep(
+            MARKET,
+            asked({ tickers: TICKERS, fields: ['macd_state', 'ma_alignment'], adjust, minEvents: 20 }),
+          )
+        ).cells,
+      )
+      for (const cell of alone.cells) {
+        if (cell.q === null) continue
+        expect(cell.q).toBeGreaterThanOrEqual(cell.p!)
+        if (adjust !== 'bh') expect(more.get(nameOf(cell))!.q).toBeGreaterThanOrEqual(cell.q)
+      }
+      const order = alone.cells.filter(({ p }) => p !== null).map(({ p }) => p!)
+      expect(order).toEqual([...order].sort((a, b) => a - b))
+    }
+  })
+
+  it('corrects for all looks of the ledger where that is asked for', async () => {
+    const trials = openSqliteTrials(join(folder, 'family.db'))
+    const query = asked({ tickers: TICKERS, fields: ['macd_state'] })
+    const run = await sweep(MARKET, query, { trials })
+    await sweep(MARKET, asked({ tickers: TICKERS, fields: ['ma_alignment'] }), { trials })
+    const known = (await trials.of('cell')).length
+    const all = await sweep(MARKET, { ...query, family: 'ledger', adjust: 'holm' }, { trials })
+    expect(run.tried.ledger).toBe(run.tried.cells)
+    expect(all.tried.ledger).toBe(known)
+    expect((await trials.of('cell')).length).toBe(known)
+    expect(all.cells[0]!.q).toBeCloseTo(Math.min(1, all.cells[0]!.p! * known), 12)
+    expect(all.best.deflated_sharpe!).toBeLessThan(run.best.deflated_sharpe!)
+    await trials.close()
+  })
+
+  it('refuses what it cannot answer', async () => {
+    const refused = async (query: SweepQuery) => {
+      const error = await sweep(MARKET, query).catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(InvalidParameter)
+      return (error as InvalidParameter).message
+    }
+    expect(await refused(asked({ tickers: [] }))).toMatch(/needs a ticker/)
+    expect(await refused(asked({ tickers: TICKERS, family: 'ledger' }))).toMatch(/no trial ledger/)
+    expect(await refused(asked({ tickers: TICKERS, split: '2099-01-01' }))).toMatch(/leaves one of the two parts empty/)
+    const walkForward = { train: 5000, test: 10, step: 10, anchored: false, embargo: 0 }
+    expect(await refused(asked({ tickers: TICKERS, walkForward }))).toMatch(/more than the 5000 bars/)
+    const many = Array.from({ length: 5000 }, (_, i) => `X${i}`)
+    const fields = FIELDS.map(({ name }) => name)
+    expect(await refused(asked({ tickers: many, fields, by: 'ticker', prevBand: true }))).toMatch(
+      /at most 500,000 cells/,
+    )
+  })
+
+  it('says that no cell can be tested where there is too little, and has no best', async () => {
+    const short = madeMarket({ seed: 1, tickers: 2, bars: 60 })
+    const found = await sweep(short, asked({ tickers: await short.tickers() }))
+    expect(found.cells.every(({ p, grey }) => p === null && grey)).toBe(true)
+    expect([found.best.spa, found.best.pbo, found.best.deflated_sharpe, found.found]).toEqual([null, null, null, 0])
+    expect(Object.keys(found.best.reasons).sort()).toEqual([
+      'best_sharpe',
+      'deflated_sharpe',
+      'pbo',
+      'reality_check',
+      'spa',
+    ])
+    expect(found.warnings).toContain('No cell has enough events to be tested.')
+  })
+
+  it('tells how far it is, and lets the event loop turn', async () => {
+    let [turns, told] = [0, 0]
+    const timer = setInterval(() => turns++, 1)
+    await sweep(MARKET, asked({ tickers: TICKERS, fields: ['macd_state', 'rsi_zone'], by: 'ticker' }), {
+      step: text => {
+        told++
+        expect(text()).not.toBe('')
+      },
+    })
+    clearInterval(timer)
+    expect(Math.min(turns, told)).toBeGreaterThan(1)
+  })
+})

@@ -1,0 +1,250 @@
+import type {
+  Backtest,
+  EquityPoint,
+  EquityStatistics,
+  Trade,
+  TradeStatistics,
+} from '../../../src/research/backtest/result.js'
+import type { Strategy } from '../../../src/research/backtest/strategy.js'
+import type { PriceChart } from '../../../src/research/chart.js'
+import { wilson } from '../../../src/statistics/wilson.js'
+
+export function madeStrategy(tickers: readonly string[], more: Partial<Strategy> = {}): Strategy {
+  return {
+    name: null,
+    tickers,
+    timeframe: 'daily',
+    side: 'long',
+    entry: {
+      field: 'rsi_zone',
+      timeframe: 'daily',
+      bands: ['oversold'],
+      prevBands: null,
+      stability: null,
+      maxFlips: null,
+      context: null,
+      after: null,
+      before: null,
+    },
+    fill: 'next-open',
+    exit: { hold: 20, leave: false, on: null, stop: { fraction: 0.08 }, target: null, trailing: null },
+    overlap: 'skip',
+    costs: { bps: 5, slippageBps: 0, perShare: 0, fixed: 0, borrow: 0 },
+    portfolio: {
+      capital: 1,
+      maxPositions: 10,
+      sizing: { method: 'equal' },
+      wholeShares: false,
+      cashRate: 0,
+      shuffle: false,
+    },
+    benchmark: null,
+    riskFree: 0,
+    seed: 1,
+    ...more,
+  }
+}
+
+/** A backtest of some prices: trades and equity follow from them, most statistics only look like some. */
+export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backtest> = {}): Backtest {
+  const trades = charts.flatMap(tradesOf)
+  const dates = charts[0]?.dates ?? []
+  const equity = equityOf(charts, trades, dates)
+  const held = dates.map(
+    (_, i) => 1 + charts.reduce((all, { close }) => all + close[i]! / close[0]! - 1, 0) / charts.length,
+  )
+  const closed = trades.filter(({ exit }) => exit !== 'open')
+  const events = charts.reduce((all, chart) => all + chart.events.length, 0)
+  return {
+    schema: 'bands.backtest/1',
+    strategy: {
+      tickers: charts.map(({ ticker }) => ticker),
+      enter: { field: 'rsi_zone', band: ['oversold'] },
+      exit: { hold: 20 },
+    },
+    tickers: charts.map(({ ticker }) => ticker),
+    timeframe: 'daily',
+    bars_a_year: 252,
+    first: dates[0] ?? null,
+    last: dates.at(-1) ?? null,
+    as_of: dates.at(-1) ?? null,
+    seed: 1,
+    signals: {
+      total: events,
+      closed: closed.length,
+      open: trades.length - closed.length,
+      pending: 0,
+      skipped: { in_trade: events - trades.length },
+      extended: 0,
+    },
+    statistics: equityStatistics(equity.map(point => point.equity)),
+    benchmarks: [
+      {
+        name: 'buy and hold',
+        statistics: equityStatistics(held),
+        alpha: 0.012,
+        beta: 0.21,
+        correlation: 0.4,
+        information_ratio: -0.3,
+        equity: held,
+        reasons: {},
+      },
+    ],
+    trade_statistics: tradeStatistics(closed),
+    trades,
+    skipped: charts.flatMap(({ ticker, events, dates }) =>
+      events
+        .filter(({ at }) => !trades.some(trade => trade.ticker === ticker && trade.signal_date === dates[at]))
+        .map(({ at }) => ({ ticker, date: dates[at]!, reason: 'in_trade' })),
+    ),
+    equity,
+    months: monthsOf(equity),
+    drawdowns:
+      equity.length === 0
+        ? []
+        : [{ from: dates[10]!, low: dates[60]!, to: dates[120] ?? null, depth: -0.11, bars: 110 }],
+    random_entry:
+      closed.length === 0
+        ? { draws: 0, mean: null, p: null, reason: 'there is no trade' }
+        : { draws: 999, mean: 0.004, p: 0.21, reason: null },
+    trials: {
+      run: 1,
+      ledger: 12,
+      deflated_sharpe: closed.length === 0 ? null : 0.83,
+      reason: closed.length === 0 ? 'there is no trade' : null,
+    },
+    validation: null,
+    assumptions: ['Filled at the next open, 5 bp a side.', 'Tickers are those in the database.'],
+    warnings: closed.length < 20 ? [`${closed.length} trades is few; do not read the second decimal.`] : [],
+    ...more,
+  }
+}
+
+function tradesOf({ ticker, events, close, dates, codes, bands }: PriceChart): Trade[] {
+  const trades: Trade[] = []
+  let free = 0
+  for (const { at, band } of events) {
+    if (at < free || at + 1 >= close.length) continue
+    const out = Math.min(at + 20, close.length - 1)
+    const open = at + 20 > close.length - 1
+    free = out
+    const gross = close[out]! / close[at + 1]! - 1
+    trades.push({
+      ticker,
+      side: 'long',
+      signal_date: dates[at]!,
+      band,
+      prev_band: bands[codes[at - 1]!] ?? 'neutral',
+      context_band: null,
+      entry_date: dates[at + 1]!,
+      entry_price: close[at + 1]!,
+      exit_date: dates[out]!,
+      exit_price: close[out]!,
+      exit: open ? 'open' : gross < -0.07 ? 'stop' : 'hold',
+      bars: out - at,
+      shares: 1 / close[at + 1]!,
+      invested: 0.1,
+      gross,
+      net: gross - 0.001,
+      pnl: (gross - 0.001) * 0.1,
+      mfe: Math.max(0, gross) + 0.02,
+      mae: Math.min(0, gross) - 0.02,
+    })
+  }
+  return trades
+}
+
+function equityOf(charts: readonly PriceChart[], trades: readonly Trade[], dates: readonly string[]): EquityPoint[] {
+  const places = new Map(dates.map((date, i) => [date, i]))
+  const changes = dates.map(() => 0)
+  const positions = dates.map(() => 0)
+  for (const trade of trades) {
+    const { close } = charts.find(({ ticker }) => ticker === trade.ticker)!
+    for (let i = places.get(trade.entry_date)!; i < places.get(trade.exit_date)!; i++) {
+      changes[i + 1]! += (close[i + 1]! / close[i]! - 1) / Math.min(10, charts.length)
+      positions[i + 1]!++
+    }
+  }
+  let [value, highest] = [1, 1]
+  return dates.map((date, i) => {
+    value *= 1 + changes[i]!
+    highest = Math.max(highest, value)
+    const n = Math.min(10, positions[i]!)
+    return { date, equity: value, gross: n / Math.min(10, charts.length), positions: n, drawdown: value / highest - 1 }
+  })
+}
+
+function monthsOf(equity: readonly EquityPoint[]): Backtest['months'] {
+  const last = new Map<string, number>()
+  for (const point of equity) last.set(point.date.slice(0, 7), point.equity)
+  let before = 1
+  return [...last].map(([key, value]) => {
+    const told = { year: Number(key.slice(0, 4)), month: Number(key.slice(5)), return: value / before - 1 }
+    before = value
+    return told
+  })
+}
+
+/** Total return and drawdown are those of the curve; without one all is null. */
+function equityStatistics(equity: readonly number[]): EquityStatistics {
+  const none = equity.length < 2
+  const value = (some: number): number | null => (none ? null : some)
+  let [highest, depth] = [0, 0]
+  for (const point of equity) {
+    highest = Math.max(highest, point)
+    depth = Math.min(depth, point / highest - 1)
+  }
+  return {
+    bars: equity.length,
+    total_return: value((equity.at(-1) ?? 1) / (equity[0] ?? 1) - 1),
+    cagr: value(((equity.at(-1) ?? 1) / (equity[0] ?? 1)) ** (252 / (equity.length || 1)) - 1),
+    volatility: value(0.098),
+    sharpe: value(0.39),
+    sortino: value(0.61),
+    calmar: value(0.29),
+    max_drawdown: value(depth),
+    average_drawdown: value(depth / 3),
+    longest_drawdown_bars: value(400),
+    ulcer_index: value(0.04),
+    skewness: value(-0.3),
+    kurtosis: value(6.2),
+    best_bar: value(0.041),
+    worst_bar: value(-0.053),
+    exposure: value(0.34),
+    turnover: value(8.1),
+    probabilistic_sharpe: value(0.91),
+    min_track_record_bars: value(2210),
+    reasons: none ? { sharpe: 'fewer than two bars', cagr: 'fewer than two bars' } : {},
+  }
+}
+
+function tradeStatistics(closed: readonly Trade[]): TradeStatistics {
+  const n = closed.length
+  const net = closed.map(trade => trade.net).sort((a, b) => a - b)
+  const wins = net.filter(value => value > 0).length
+  const { low = null, high = null } = wilson(wins, n) ?? {}
+  const value = (some: number): number | null => (n === 0 ? null : some)
+  const mean = value(net.reduce((sum, one) => sum + one, 0) / n)
+  return {
+    n,
+    wins,
+    hit_rate: value(wins / n),
+    hit_low: low,
+    hit_high: high,
+    mean,
+    mean_gross: mean && mean + 0.001,
+    median: value(net[n >> 1]!),
+    best: value(net.at(-1)!),
+    worst: value(net[0]!),
+    deviation: value(0.05),
+    profit_factor: value(1.4),
+    expectancy: mean,
+    sqn: value(1.9),
+    longest_losing_run: value(4),
+    average_bars: value(18.4),
+    mean_mfe: value(0.04),
+    mean_mae: value(-0.03),
+    break_even_cost: value(0.0062),
+    reasons: n === 0 ? { mean: 'there is no closed trade' } : {},
+  }
+}
