@@ -101,6 +101,19 @@ describe('the result in a page', () => {
   })
 })
 
+describe('the tests of a study', () => {
+  it('stand beside the n that each of them had', () => {
+    const charts = [madePrices({ bars: 900 })]
+    const study = madeStudy(charts)
+    const [window] = study.windows
+    window!.n = 4321
+    window!.abnormal!.n = 1234
+    const page = shell(studyReport(study, charts, ABOUT))
+    expect(page).toMatch(/<td>joint circular shift<\/td><td class="num">4\u202f321</)
+    expect(page).toMatch(/<td>Boehmer, Musumeci and Poulsen<\/td><td class="num">1\u202f234</)
+  })
+})
+
 describe('what a page leaves out', () => {
   it('is nothing but the time when it is made at another one', () => {
     const [first, second] = ['2026-01-01T00:00:00.000Z', '2027-02-02T00:00:00.000Z']

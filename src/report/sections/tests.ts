@@ -5,12 +5,12 @@ import type { Section } from '../page.js'
 import { type Column, signTone } from '../tables/column.js'
 import { table } from '../tables/table.js'
 
-type Of<Part> = Part & { of: StudyWindow; what: string }
+type Of<Part> = Part & { n: number; what: string }
 
 /** Every test and interval, so that nobody has to trust the one that was chosen. */
 export function tests(study: EventStudy): Section {
   const { windows } = study
-  const intervals = windows.flatMap(of => of.intervals.map(interval => ({ ...interval, of, what: of.window })))
+  const intervals = windows.flatMap(of => of.intervals.map(interval => ({ ...interval, n: of.n, what: of.window })))
   const abnormal = windows.filter(window => window.abnormal !== null)
   return {
     id: 'tests',
@@ -21,24 +21,27 @@ export function tests(study: EventStudy): Section {
         ? 'Every possible shift was tried'
         : `Every possible shift was tried, or ${count(study.reps)} drawn ones where there are more than ${count(2000)}`
     }; ${count(study.resamples)} resamples.</p>
-${table({ caption: 'Tests of the difference', columns: TESTS, rows: rowsOf(windows, window => window.tests) })}
+${table({ caption: 'Tests of the difference', columns: TESTS, rows: rowsOf(windows, window => window) })}
 ${table({ caption: '95% intervals of the difference', columns: INTERVALS, rows: intervals, empty: 'No interval was asked for.' })}
 ${abnormal.length > 0 && table({ caption: 'Mean cumulative abnormal return', columns: ABNORMAL, rows: abnormal })}
-${abnormal.length > 0 && table({ caption: 'Tests of the abnormal return', columns: TESTS, rows: rowsOf(abnormal, ({ abnormal }) => abnormal?.tests ?? []), empty: 'The abnormal return was not tested.' })}`,
+${abnormal.length > 0 && table({ caption: 'Tests of the abnormal return', columns: TESTS, rows: rowsOf(abnormal, window => window.abnormal), empty: 'The abnormal return was not tested.' })}`,
   }
 }
 
 function rowsOf(
   windows: readonly StudyWindow[],
-  tests: (window: StudyWindow) => readonly TestResult[],
+  part: (window: StudyWindow) => { n: number; tests: readonly TestResult[] } | null,
 ): Of<TestResult>[] {
-  return windows.flatMap(of => tests(of).map(test => ({ ...test, of, what: of.window })))
+  return windows.flatMap(window => {
+    const { n = 0, tests = [] } = part(window) ?? {}
+    return tests.map(test => ({ ...test, n, what: window.window }))
+  })
 }
 
 const TESTS: readonly Column<Of<TestResult>>[] = [
   { title: 'Window', text: ({ what }) => what },
   { title: 'Test', text: ({ name }) => name },
-  { title: 'n', numeric: true, text: ({ of }) => count(of.n) },
+  { title: 'n', numeric: true, text: ({ n }) => count(n) },
   { title: 'Statistic', numeric: true, text: ({ statistic }) => decimal(statistic, 3) },
   { title: 'df', shown: ({ df }) => df !== null, numeric: true, text: ({ df }) => (df === null ? NONE : count(df)) },
   {
@@ -53,7 +56,7 @@ const TESTS: readonly Column<Of<TestResult>>[] = [
 const INTERVALS: readonly Column<Of<Interval>>[] = [
   { title: 'Window', text: ({ what }) => what },
   { title: 'Method', text: ({ method }) => method },
-  { title: 'n', numeric: true, text: ({ of }) => count(of.n) },
+  { title: 'n', numeric: true, text: ({ n }) => count(n) },
   { title: 'From', numeric: true, text: ({ low }) => gain(low), tone: ({ low }) => signTone(low) },
   { title: 'To', numeric: true, text: ({ high }) => gain(high), tone: ({ high }) => signTone(high) },
   { title: 'Mean block, bars', numeric: true, text: ({ block }) => decimal(block, 1) },
