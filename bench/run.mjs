@@ -1,4 +1,4 @@
-// `npm run bench`: import, facts, cold question, searches in one process, the server; on real bars where ../shared is, simulated ones elsewhere.
+// `npm run bench`: import, facts, cold question, searches in one process, a sweep, the server; on real bars where ../shared is, simulated ones elsewhere.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { openBands } from '../dist/index.js'
 import { BANDS, interleaved, median, run, runWithPeak } from './measure.mjs'
 import { benchServe } from './serve.mjs'
+import { benchSweep } from './sweep.mjs'
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 20)
 const folder = mkdtempSync(join(tmpdir(), 'bands-bench-'))
@@ -18,6 +19,7 @@ benchImport(universe)
 benchFacts()
 benchCold()
 await benchSearch()
+benchSweep(print, db, universe.what)
 await benchServe(print)
 
 async function theUniverse() {

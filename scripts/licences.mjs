@@ -2,19 +2,24 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One text of all of them, by package. Throws for a package that tells none. */
+/** One text of all of them; packages with the same one stand above it together. Throws for a package that tells none. */
 export function licencesOf({ outputs }) {
   const folders = new Set(Object.values(outputs).flatMap(output => Object.keys(output.inputs).flatMap(packageFolder)))
-  const parts = [...folders].sort().map(folder => {
+  const packagesOf = new Map()
+  for (const folder of [...folders].sort()) {
     const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    const file = readdirSync(folder).find(entry => /^licen[cs]e/i.test(entry))
+    const named = pattern => readdirSync(folder).find(entry => pattern.test(entry))
+    const read = entry => readFileSync(join(folder, entry), 'utf8').trim()
+    const [file, notice] = [named(/^licen[cs]e/i), named(/^notice/i)]
     // A package may bring no file and tell licence and author in its description alone.
     const by = typeof author === 'string' ? author : author?.name
     if (file === undefined && !(license && by)) throw new Error(`${name} has neither a licence file nor an author`)
-    const text =
-      file === undefined ? `Copyright (c) ${by}; licence: ${license}` : readFileSync(join(folder, file), 'utf8')
-    return `${name} ${version} (${license})\n\n${text.trim()}\n`
-  })
+    const licence = file === undefined ? `Copyright (c) ${by}; licence: ${license}` : read(file)
+    const text = notice === undefined ? licence : `${read(notice)}\n\n${licence}`
+    const packages = packagesOf.get(text) ?? []
+    packagesOf.set(text, [...packages, `${name} ${version} (${license})`])
+  }
+  const parts = [...packagesOf].map(([text, packages]) => `${packages.join('\n')}\n\n${text}\n`)
   return `The code in this folder contains that of the following packages.\n\n${parts.join(`\n${'-'.repeat(80)}\n\n`)}`
 }
 

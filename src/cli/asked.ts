@@ -1,4 +1,5 @@
 import { InvalidParameter } from '../errors.js'
+import { fieldNamed } from '../fields/index.js'
 import type { Market } from '../market.js'
 import { STABILITIES } from '../model/record.js'
 import { fieldValue } from '../query/values.js'
@@ -9,19 +10,13 @@ import type { Given } from './given.js'
 import { TIMEFRAME } from './options.js'
 import { namedTickers } from './tickers.js'
 
-/** Which tickers a study is about, where they do not stand on the line themselves. */
-export const POOLED: readonly OptionSpec[] = [
-  ['--tickers <TICKERS>', 'these: A,B, @FILE, or - for standard input', 'repeatable'],
-  ['--all', 'every ticker that is loaded'],
-]
-
 /** Which events count. */
 export const SIGNALS: readonly OptionSpec[] = [
   TIMEFRAME,
   ['--band <BANDS>', 'the bands entered; any unless given', 'repeatable'],
   ['--prev-band <BANDS>', 'the bands left', 'repeatable'],
   ['--stability <WORDS>', `how settled the band left was: ${STABILITIES.join(', ')}`, 'repeatable'],
-  ['--max-flips <N>', 'at most so many flips in the lookback'],
+  ['--max-flips <N>', 'at most so many changes of band in the days before it (FLIPS of bands events)'],
   ['--context <T:F=B>', 'while a second ticker was in a band: GSPC:trend_direction=downtrend'],
   ['--context-ticker <TICKER>', 'the same in three: the second ticker'],
   ['--context-field <FIELD>', 'the field that is looked at there'],
@@ -50,20 +45,26 @@ export async function tickersAndField(
     throw new InvalidParameter(`${missing} is missing.`, { param: missing.toLowerCase(), allowed })
   }
   const { name } = fieldValue('field', field)
-  return { tickers: await allNamed(context, given, market, words.slice(0, -1)), field: name }
+  const second = words.slice(0, -1).find(word => fieldNamed(word) !== undefined)
+  if (second !== undefined)
+    throw new InvalidParameter(
+      `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F=B.`,
+      { param: 'field', value: second },
+    )
+  return { tickers: await allNamed(context, given, words.slice(0, -1), () => market.tickers()), field: name }
 }
 
 /** Tickers of the line, of --tickers and of --all. Throws NotFound where all are meant and there are none. */
 export async function allNamed(
   context: Context,
   given: Given,
-  market: Market,
   words: readonly string[],
+  loaded: () => Promise<readonly string[]>,
 ): Promise<string[]> {
   const named = words.flatMap(word => (word.startsWith('@') ? [word] : word.split(','))).filter(word => word !== '')
   const tickers = await namedTickers([...named, ...given.list('tickers')], context.world)
   if (!given.flag('all')) return tickers
-  const all = await market.tickers()
+  const all = await loaded()
   if (all.length === 0) throw nothingLoaded(context)
   return [...new Set([...tickers, ...all])]
 }

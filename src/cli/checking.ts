@@ -3,13 +3,11 @@ import { FIELDS } from '../fields/index.js'
 import type { Cache } from '../local/cache.js'
 import type { Timeframe } from '../model/timeframe.js'
 import { fieldValue, timeframeValue } from '../query/values.js'
-import { nothingLoaded } from './answers/nothing.js'
-import { isPooled, POOLED } from './asked.js'
+import { allNamed, isPooled } from './asked.js'
 import type { Command, OptionSpec } from './command.js'
 import type { Context } from './context.js'
 import type { Given } from './given.js'
-import { TIMEFRAME } from './options.js'
-import { namedTickers } from './tickers.js'
+import { POOLED, TIMEFRAME } from './options.js'
 
 export const CHECKED: NonNullable<Command['arguments']> = [
   ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all'],
@@ -38,13 +36,10 @@ export async function checkedOf(context: Context, given: Given, name: string): P
   const fields = given.list('fields').map(field => fieldValue('field', field).name)
   const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
   const { cache } = await context.local()
-  const named = words.flatMap(word => (word.startsWith('@') ? [word] : word.split(',')))
-  const tickers = await namedTickers([...named, ...given.list('tickers')], context.world)
-  const all = given.flag('all') ? (await cache.store.tickers()).map(({ ticker }) => ticker) : []
-  if (given.flag('all') && all.length === 0) throw nothingLoaded(context)
+  const loaded = async (): Promise<string[]> => (await cache.store.tickers()).map(({ ticker }) => ticker)
   return {
     cache,
-    tickers: [...new Set([...tickers, ...all])],
+    tickers: await allNamed(context, given, words, loaded),
     fields: fields.length > 0 ? fields : FIELDS.map(field => field.name),
     timeframe,
   }

@@ -5,16 +5,21 @@ import type { Given } from './given.js'
 /** Flags as commander reads them (`--limit <N>`), what it does, and whether it may be given several times. */
 export type OptionSpec = readonly [flags: string, about: string, times?: 'repeatable']
 
+/** Headings of a long help, each by the option that is the first under it: `{ '--side': 'Trades' }`. */
+export type Headings = Readonly<Record<string, string>>
+
 /** One command of the terminal: what can be said, and what happens then. */
 export interface Command {
   /** `<TICKER>` and what it is, in order; `[X]` may be left out, `[X...]` takes the rest. */
   readonly arguments?: readonly (readonly [name: string, about: string])[]
   readonly options?: readonly OptionSpec[]
+  /** Flag of the first option under it → heading; without, all options stand under one. */
+  readonly headings?: Headings
   /** Whole command lines that work on the sample; shown first in the help. */
   readonly examples: readonly string[]
   /** What `--output` may be; the four of every question unless given. */
   readonly outputs?: readonly Format[]
-  /** Longer words for the end of the help. */
+  /** Longer words, before the options. */
   readonly notes?: readonly string[]
   run(context: Context, given: Given): Promise<void>
 }

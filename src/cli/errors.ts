@@ -1,6 +1,14 @@
 import { redacted } from '../accounts/redact.js'
 import { RateLimited, Unauthorized } from '../errors/service.js'
-import { BandsError, type ErrorCode, InvalidParameter, NotFound, StorageError, TierRestricted } from '../errors.js'
+import {
+  BadData,
+  BandsError,
+  type ErrorCode,
+  InvalidParameter,
+  NotFound,
+  StorageError,
+  TierRestricted,
+} from '../errors.js'
 import { CATALOGUE, TOP_WORDS } from './catalogue.js'
 import { isColoured } from './colour.js'
 import { wantsDebug } from './config.js'
@@ -66,9 +74,7 @@ function wantsJson(argv: readonly string[]): boolean {
 async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
   const width = widthOf(world.err, world.env)
   const paint = await paintFor(isColoured(context?.config.colour ?? 'auto', world.env, world.err.terminal))
-  const [first = '', ...more] = printable(
-    asTyped(error instanceof InvalidParameter ? error.brief : error.message),
-  ).split('\n')
+  const [first = '', ...more] = printable(sentenceOf(error)).split('\n')
   const help = (await helpLines(error, argv, context)).filter(([, text]) => text !== '')
   const label = Math.max(7, ...help.map(([name]) => name.length + 2))
   return [
@@ -80,6 +86,12 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
       ),
     ),
   ]
+}
+
+/** In the words of options; of what a file says in the file's own. */
+function sentenceOf(error: Error): string {
+  if (error instanceof BadData && error.cause instanceof InvalidParameter) return error.message
+  return asTyped(error instanceof InvalidParameter ? error.brief : error.message)
 }
 
 /** What is allowed, and a line that can be pasted. */
@@ -132,7 +144,6 @@ const LABELS: Readonly<Record<string, string>> = {
   band: 'bands',
   context_band: 'bands',
   prev_band: 'bands',
-  exit_on: 'bands',
   field: 'fields',
   fields: 'fields',
   context_field: 'fields',
@@ -141,6 +152,8 @@ const LABELS: Readonly<Record<string, string>> = {
 }
 
 async function notFoundHelp(error: NotFound, argv: readonly string[], context?: Context): Promise<[string, string][]> {
+  // Of a file that is not there the tickers are no help.
+  if (error.message.startsWith('there is no file')) return []
   const tickers = context?.opened == null ? [] : ((await context.opened.local.tickers()) ?? [])
   const word = quotedWord(error.message)
   const retry = error.suggestions[0] === undefined || word === null ? null : retyped(argv, word, error.suggestions[0])

@@ -2,7 +2,7 @@ import { type Entry, GROUPS, groupOf } from './catalogue.js'
 import type { Command, OptionSpec } from './command.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { wrap } from './render/wrap.js'
-import { usage } from './slips.js'
+import { plainName, usage } from './slips.js'
 
 /** What `bands` alone says; under 24 lines, examples first. */
 export const TOP_HELP = `bands: when did a stock change band, and what followed?
@@ -28,24 +28,41 @@ Options of every command
 bands COMMAND --help: examples and every option.
 `
 
-/** Examples, then arguments, then every option. */
+/** Examples, arguments and what is good to know, then every option. */
 export function helpOf(entry: Entry, command: Command, width: number): string {
   const blocks = [
-    `bands ${entry.name}: ${entry.summary}\n`,
+    ...paragraphs([`bands ${entry.name}: ${entry.summary}`], width),
     command.examples.map(line => `  ${line}\n`).join(''),
     `Usage: ${usage(entry, command)} [options]\n${list(
       (command.arguments ?? []).map(([name, about]) => [name.replace(/[<>[\].]/g, ''), about]),
       width,
     )}`,
-    section('Options', command.options ?? [], width),
+    ...paragraphs(command.notes ?? [], width),
+    ...optionBlocks(command, width),
     section('Options of every command', GLOBAL_OPTIONS, width),
-    ...[...(command.notes ?? []), PROMISE].map(note =>
-      wrap(note, width)
-        .map(line => `${line}\n`)
-        .join(''),
-    ),
+    ...paragraphs([EXITS, PROMISE], width),
   ]
   return blocks.filter(block => block !== '').join('\n')
+}
+
+function paragraphs(texts: readonly string[], width: number): string[] {
+  return texts.map(text =>
+    wrap(text, width)
+      .map(line => `${line}\n`)
+      .join(''),
+  )
+}
+
+/** Options by their headings, in their order. */
+function optionBlocks({ options = [], headings = {} }: Command, width: number): string[] {
+  const blocks: { title: string; specs: OptionSpec[] }[] = []
+  for (const spec of options) {
+    const heading = headings[spec[0].split(' ')[0]!] ?? (blocks.length === 0 ? 'Options' : undefined)
+    if (heading !== undefined) blocks.push({ title: heading, specs: [] })
+    blocks.at(-1)!.specs.push(spec)
+  }
+  const term = Math.max(0, ...options.map(([flags]) => plainName(flags).length))
+  return blocks.map(({ title, specs }) => section(title, specs, width, term))
 }
 
 /** The commands of a group. */
@@ -54,19 +71,26 @@ export function groupHelp(group: string, width: number): string {
   return `bands ${group}: ${GROUPS[group]}\n\n${list(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`
 }
 
+const EXITS =
+  'Exits with 0 when done, 2 for a wrong option or value, 3 for what is not there, 4 for a key or tier, 5 for bad data, 6 for this machine, 7 and 8 for a server or a lock, 1 for a bug.'
+
 const PROMISE = 'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'
 
-function section(title: string, specs: readonly OptionSpec[], width: number): string {
+/** @param term columns that the names take, where sections share them */
+function section(title: string, specs: readonly OptionSpec[], width: number, term?: number): string {
   if (specs.length === 0) return ''
   const items = specs.map(([flags, about, times]): [string, string] => [
-    flags.replace(/[<>]/g, ''),
-    times === 'repeatable' ? `${about} (several: again, or with commas)` : about,
+    plainName(flags),
+    times === 'repeatable' ? `${about} (several: A,B)` : about,
   ])
-  return `${title}\n${list(items, width)}`
+  return `${title}\n${list(items, width, term)}`
 }
 
-function list(items: readonly (readonly [string, string])[], width: number): string {
-  const term = Math.max(0, ...items.map(([name]) => name.length))
+function list(
+  items: readonly (readonly [string, string])[],
+  width: number,
+  term = Math.max(0, ...items.map(([name]) => name.length)),
+): string {
   return items
     .map(([name, about]) => {
       const [first = '', ...rest] = wrap(about, Math.max(20, width - term - 4))

@@ -22,8 +22,8 @@ export async function main(argv: readonly string[], world: World = processWorld(
 async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
   const request = await parseWords(argv)
   if (request === 'version' || request === 'help' || 'helpFor' in request) {
-    const { textFor } = await import('./information.js')
-    await world.out.write(textFor(request, Math.min(100, world.out.columns() ?? 80)))
+    const [{ textFor }, { widthOf }] = await Promise.all([import('./information.js'), import('./terminal.js')])
+    await world.out.write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
     return 0
   }
   const { command, given, globals } = request

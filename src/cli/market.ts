@@ -1,4 +1,4 @@
-import { NotFound, StorageError } from '../errors.js'
+import { Busy, NotFound, StorageError } from '../errors.js'
 import type { Market } from '../market.js'
 import type { Trial, TrialKind, Trials } from '../model/trials.js'
 import type { Context } from './context.js'
@@ -20,37 +20,42 @@ export async function studyMarket(context: Context): Promise<Market> {
 }
 
 /**
- * Runs something with the ledger of trials; without one where the sample answers, or where none can be written, which is
+ * Asks a question with the ledger of trials; without one where the sample answers, or where none can be written, which is
  * said.
  */
-export async function withTrials<T>(context: Context, run: (trials: Trials | null) => Promise<T>): Promise<T> {
-  const trials = await ledgerOf(context)
+export async function withTrials<Found extends { warnings: string[] }>(
+  context: Context,
+  ask: (trials: Trials | null) => Promise<Found>,
+): Promise<Found> {
+  const { counted } = await import('../research/counted.js')
+  const trials = await opened(context).catch(async error => {
+    if (!(error instanceof StorageError || error instanceof Busy)) throw error
+    await context.notice(`this run is not counted among the trials: ${error.message}`)
+    return null
+  })
   try {
-    return await run(trials)
+    return await counted(trials, ask)
   } finally {
     await trials?.close()
   }
 }
 
-async function ledgerOf(context: Context): Promise<Trials | null> {
-  const { openTrials } = await import('../open.js')
-  try {
-    return await openTrials({ db: context.config.db, env: context.world.env })
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error
-    await context.notice(`this run is not counted among the trials: ${error.message}`)
-    return null
-  }
-}
-
-/** Trials of some kinds, oldest first; null where there is no ledger. */
+/** Trials of some kinds, oldest first; null while the sample answers. Throws StorageError for a ledger it cannot open. */
 export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<NotedTrial[] | null> {
-  return withTrials(context, async trials => {
-    if (trials === null) return null
+  const trials = await opened(context)
+  if (trials === null) return null
+  try {
     const found: NotedTrial[] = []
     for (const kind of kinds) for (const trial of await trials.of(kind)) found.push({ kind, ...trial })
     return found
-  })
+  } finally {
+    await trials.close()
+  }
+}
+
+async function opened(context: Context): Promise<Trials | null> {
+  const { openTrials } = await import('../open.js')
+  return openTrials({ db: context.config.db, env: context.world.env })
 }
 
 export type NotedTrial = Trial & { kind: TrialKind }

@@ -28,13 +28,20 @@ export const FIELD = ['<FIELD>', 'a band field (bands fields)'] as const
 
 export const TIMEFRAME: OptionSpec = ['--timeframe <NAME>', 'daily or weekly; daily unless given']
 
+/** Which tickers a question is about, where they do not stand on the line themselves. */
+export const POOLED: readonly OptionSpec[] = [
+  ['--tickers <TICKERS>', 'these: A,B, @FILE, or - for standard input', 'repeatable'],
+  ['--all', 'every ticker that is loaded'],
+]
+
 /** What narrows events, in the spelling of the specification's parameters. */
 export const FILTERS: readonly OptionSpec[] = [
   TIMEFRAME,
   ['--band <BAND>', 'only events that enter this band'],
   ['--before <DATE>', 'only events before this day'],
   ['--after <DATE>', 'only events after this day'],
-  ['--context-ticker <TICKER>', 'only events while this second ticker was in a band'],
+  ['--context <T:F=B>', 'only events while a second ticker was in a band: GSPC:trend_direction=downtrend'],
+  ['--context-ticker <TICKER>', 'the same in three: the second ticker'],
   ['--context-field <FIELD>', 'the field that is looked at there'],
   ['--context-band <BAND>', 'the band it was in on the date of the event'],
 ]

@@ -1,7 +1,6 @@
 import { InvalidParameter } from '../errors.js'
 import type { PoolQuery } from '../model/query.js'
 import { nothingLoaded, unlisted } from './answers/nothing.js'
-import type { OptionSpec } from './command.js'
 import type { Context } from './context.js'
 import type { Given } from './given.js'
 import { toldTickers } from './lacking.js'
@@ -12,11 +11,6 @@ export const POOL_ARGUMENTS = [
   ['[TICKER]', 'a ticker, or several with commas; left out with --tickers or --all'],
   ['[FIELD]', 'a band field (bands fields)'],
 ] as const
-
-export const POOL_OPTIONS: readonly OptionSpec[] = [
-  ['--tickers <TICKERS>', 'pool these: A,B, @FILE, or - for standard input', 'repeatable'],
-  ['--all', 'pool every ticker that is loaded'],
-]
 
 /**
  * `COMMAND TICKER FIELD`, or `COMMAND FIELD` where --tickers or --all say which, with the filters as typed. Throws

@@ -1,12 +1,11 @@
 import { basename } from 'node:path'
 import { redacted } from '../accounts/redact.js'
 import type { Market } from '../market.js'
-import type { Timeframe } from '../model/timeframe.js'
 import { version } from '../open/version.js'
 import type { ReportAbout } from '../report/about.js'
 import type { Backtest } from '../research/backtest/result.js'
 import type { Strategy } from '../research/backtest/strategy.js'
-import { backtestCharts, fieldOf, inputsOf, studyCharts } from '../research/pictured.js'
+import { backtestCharts, inputsOf, studyCharts } from '../research/pictured.js'
 import type { EventStudy } from '../research/study/result.js'
 import type { Sweep } from '../research/sweep/result.js'
 import type { Context } from './context.js'
@@ -15,7 +14,7 @@ import { line } from './retype.js'
 /** The report of an event study. */
 export async function studyPage(context: Context, market: Market, found: EventStudy): Promise<string> {
   const { studyReport } = await import('../report/report.js')
-  const about = await aboutOf(context, market, { ...found, fields: [found.field] })
+  const about = await aboutOf(context, market, found)
   return studyReport(found, await studyCharts(market, found), about)
 }
 
@@ -26,7 +25,7 @@ export async function backtestPage(
   strategy: Strategy,
 ): Promise<string> {
   const { backtestReport } = await import('../report/report.js')
-  const about = await aboutOf(context, market, { ...found, fields: [fieldOf(found)] })
+  const about = await aboutOf(context, market, found)
   return backtestReport(found, strategy, await backtestCharts(market, found), about)
 }
 
@@ -36,20 +35,15 @@ export async function sweepPage(context: Context, market: Market, found: Sweep):
 }
 
 /** How a result came about, so that it can be made again and checked. */
-async function aboutOf(
-  context: Context,
-  market: Market,
-  asked: { tickers: readonly string[]; fields: readonly string[]; timeframe: Timeframe; as_of: string | null },
-): Promise<ReportAbout> {
-  const { config, world } = context
+async function aboutOf(context: Context, market: Market, found: EventStudy | Backtest | Sweep): Promise<ReportAbout> {
+  const { config } = context
   return {
     command: redacted(line(context.argv)),
     version: version(),
-    made: world.now().toISOString(),
     source: sourceOf(context),
-    as_of: asked.as_of,
+    as_of: found.as_of,
     tier: context.asked === null && config.from.tier !== undefined ? config.tier : null,
-    ...(await inputsOf(market, asked)),
+    ...(await inputsOf(market, found)),
   }
 }
 

@@ -5,8 +5,9 @@ import { FILTER_PARAMETERS } from './options.js'
 /** `context_ticker … context_field` → `--context-ticker … --context-field`; a plain word only where a message starts. */
 export function asTyped(message: string): string {
   const spelled = message.replace(COMPOUND, name => `--${name.replaceAll('_', '-')}`)
-  const plain = new RegExp(`^(${[...FILTER_PARAMETERS, ...PLAIN].join('|')}) (?="|is |lacks |needs |says |names )`)
-  return spelled.replace(plain, (_, name: string) => `--${name.replaceAll('_', '-')} `)
+  return spelled
+    .replace(OPENING, (_, name: string) => `--${name.replaceAll('_', '-')} `)
+    .replace(TWO, names => names.replace(/[a-z]+/g, name => (WAYS.includes(name) ? `--${name}` : name)))
 }
 
 /** Names that are no ordinary words. */
@@ -80,6 +81,7 @@ const PLAIN = [
   'cv',
   'cpcv',
   'cuts',
+  'drop',
   'side',
   'entry',
   'hold',
@@ -100,6 +102,15 @@ const PLAIN = [
   'cells',
   'occurrences',
 ]
+
+/** `bars "x" is not …`, and `cv k "1" is not …` of a number that has a name in the value. */
+const OPENING = new RegExp(
+  `^(${[...FILTER_PARAMETERS, ...PLAIN].join('|')}) (?=(?:(?:n|k|embargo) )?"|is |lacks |needs |says |names )`,
+)
+
+/** Ways that do not go together: `split and --walk-forward are …`. */
+const WAYS: readonly string[] = ['split', 'cv', 'cpcv']
+const TWO = /^[a-z-]+(?: and [a-z-]+)+ (?=are )/
 
 /** The command line with one word put right, ready to be pasted; null when the word is not in it. */
 export function retyped(argv: readonly string[], wrong: string, right: string): string | null {

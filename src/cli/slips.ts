@@ -88,6 +88,6 @@ export function usage(entry?: Entry, command?: Command): string {
 }
 
 /** `<TICKER>` → `TICKER`; `[DATE]` stays. */
-function plainName(name: string): string {
+export function plainName(name: string): string {
   return name.replace(/[<>]/g, '')
 }

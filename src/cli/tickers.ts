@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
-import { NotFound, StorageError } from '../errors.js'
 import { tickerValue } from '../query/values.js'
+import { textOf } from './text-file.js'
 import type { World } from './world.js'
 
 /**
@@ -30,13 +29,4 @@ async function all(stream: NodeJS.ReadableStream): Promise<string> {
   let text = ''
   for await (const chunk of stream) text += String(chunk)
   return text
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw new NotFound(`there is no file ${file}.`)
-    throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
-  }
 }

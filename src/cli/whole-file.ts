@@ -44,5 +44,16 @@ async function fill(path: string, named: string, write: (sink: Sink) => Promise<
 }
 
 function refuse(file: string, cause: unknown): never {
-  throw new StorageError(`cannot write ${file}: ${(cause as Error).message}`, { cause })
+  const { code = '', message } = cause as NodeJS.ErrnoException
+  throw new StorageError(`cannot write ${file}: ${REASONS[code] ?? message}`, { cause })
+}
+
+/** What a system says in capitals. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'that is not allowed.',
+  EPERM: 'that is not allowed.',
+  EROFS: 'the disk is read-only.',
+  ENOSPC: 'the disk is full.',
+  EISDIR: 'it is a folder.',
+  ENOENT: 'its folder takes no files.',
 }

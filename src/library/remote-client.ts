@@ -55,8 +55,11 @@ export class RemoteClient extends Studies {
   }
 
   override async close(): Promise<void> {
-    await this.#prices?.local.close()
-    await super.close()
+    try {
+      await this.#prices?.local.close()
+    } finally {
+      await super.close()
+    }
   }
 
   protected async market(): Promise<Market> {

@@ -20,7 +20,7 @@ export interface StudyWays {
  * The questions that need prices beside events. Parameters are spelled as the options of the command line, answers are
  * those that it prints with `--json`. What is looked at is noted in the ledger of trials unless that was refused at the
  * opening. Each may throw InvalidParameter, NotFound, TierRestricted and Busy, StorageError for a ledger that cannot be
- * written.
+ * opened; where it cannot be written in the end, the answer's warnings say so.
  */
 export abstract class Studies extends Questions {
   #market: Promise<Market> | null = null
@@ -33,7 +33,8 @@ export abstract class Studies extends Questions {
       import('../research/study/event-study.js'),
     ])
     const query = parseStudy(params)
-    return eventStudy(await this.#prices(), query, { ...ways, trials: await this.#ledger() })
+    const market = await this.#prices()
+    return this.#counted(trials => eventStudy(market, query, { ...ways, trials }))
   }
 
   /** Events traded by rules: trades, equity and their statistics. */
@@ -43,7 +44,8 @@ export abstract class Studies extends Questions {
       import('../research/backtest/backtest.js'),
     ])
     const { strategy, run } = parseBacktest(params, { tier: this.tier })
-    return backtest(await this.#prices(), strategy, run, { ...ways, trials: await this.#ledger() })
+    const market = await this.#prices()
+    return this.#counted(trials => backtest(market, strategy, run, { ...ways, trials }))
   }
 
   /** Every field, band and window at once, with p-values corrected for so many looks. */
@@ -53,7 +55,8 @@ export abstract class Studies extends Questions {
       import('../research/sweep/sweep.js'),
     ])
     const query = parseSweep(params)
-    return sweep(await this.#prices(), query, { ...ways, trials: await this.#ledger() })
+    const market = await this.#prices()
+    return this.#counted(trials => sweep(market, query, { ...ways, trials }))
   }
 
   /** The page of an answer, as `--report` writes it: one HTML document that needs nothing else. */
@@ -64,15 +67,13 @@ export abstract class Studies extends Questions {
       import('../research/pictured.js'),
     ])
     const market = await this.#prices()
-    const fields = fieldsOf(found, pictured.fieldOf)
     const about: ReportAbout = {
       command,
       version: version(),
-      made: new Date().toISOString(),
       source: this.source,
       as_of: found.as_of,
       tier: this.tier,
-      ...(await pictured.inputsOf(market, { ...found, fields })),
+      ...(await pictured.inputsOf(market, found)),
     }
     if (found.schema === 'bands.sweep/1') return sweepReport(found, about)
     if (found.schema === 'bands.study/1') return studyReport(found, await pictured.studyCharts(market, found), about)
@@ -81,8 +82,16 @@ export abstract class Studies extends Questions {
   }
 
   override async close(): Promise<void> {
-    await (await this.#trials?.catch(() => null))?.close()
-    await super.close()
+    try {
+      await (await this.#trials?.catch(() => null))?.close()
+    } finally {
+      await super.close()
+    }
+  }
+
+  async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
+    const { counted } = await import('../research/counted.js')
+    return counted(await this.#ledger(), ask)
   }
 
   /** A refusal is not kept: another time there may be an answer. */
@@ -113,9 +122,4 @@ export abstract class Studies extends Questions {
 
   /** Where the data are from, in words. */
   protected abstract get source(): string
-}
-
-function fieldsOf(found: EventStudy | Backtest | Sweep, fieldOf: (found: Backtest) => string): readonly string[] {
-  if (found.schema === 'bands.sweep/1') return found.fields
-  return [found.schema === 'bands.study/1' ? found.field : fieldOf(found)]
 }

@@ -1,11 +1,9 @@
-/** What a report says of itself; not part of the result. */
+/** What a report says of itself; not part of the result. No time is in it: the same question has the same page. */
 export interface ReportAbout {
   /** The command line that made it. */
   command: string
   /** Of the program. */
   version: string
-  /** When it was made, ISO 8601: the only thing in a page that differs between two runs. */
-  made: string
   /** Where prices and bands are from, in words. */
   source: string
   as_of: string | null

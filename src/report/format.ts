@@ -4,9 +4,9 @@ export const NONE = '–'
 /** A fraction as a percentage with its sign: `+1.64%`. */
 export function gain(fraction: number | null | undefined, digits = 2): string {
   if (!isNumber(fraction)) return NONE
-  const text = (fraction * 100).toFixed(digits)
+  const text = grouped((fraction * 100).toFixed(digits))
   // Neither "+0.00%" nor "-0.00%": what rounds to nothing has no sign.
-  if (Number(text) === 0) return `${text.replace('-', '')}%`
+  if (Number.parseFloat(text) === 0) return `${text.replace('-', '')}%`
   return `${fraction > 0 ? '+' : ''}${text}%`
 }
 

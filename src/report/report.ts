@@ -10,7 +10,7 @@ import { page } from './page.js'
 import { aftermath, otherBands } from './sections/aftermath.js'
 import { best, sweepValidation } from './sections/best.js'
 import { cells, leading, pValues } from './sections/cells.js'
-import { chance, validation } from './sections/chance.js'
+import { chance } from './sections/chance.js'
 import { months } from './sections/months.js'
 import { occurrences } from './sections/occurrences.js'
 import { foot, opening, originFacts } from './sections/opening.js'
@@ -22,6 +22,7 @@ import { settings } from './sections/settings.js'
 import { tests } from './sections/tests.js'
 import { backtestTiles, studyTiles, sweepTiles } from './sections/tiles.js'
 import { signals, trades } from './sections/trades.js'
+import { besideStrategy, ofCandidates, validation } from './sections/validation.js'
 import { distribution, windows } from './sections/windows.js'
 import { strategyQuestion, studyQuestion, sweepQuestion } from './words.js'
 
@@ -36,7 +37,11 @@ export function studyReport(study: EventStudy, charts: readonly PriceChart[], ab
   return page({
     kind: 'Event study',
     title: studyQuestion(study),
-    opening: opening(study.warnings, studyTiles(study), [['Looks', looks(study)], ...originFacts(about, study)]),
+    opening: opening(study.warnings, studyTiles(study), [
+      ['Looks', looks(study)],
+      ...originFacts(about, study),
+      ...lastBar(study),
+    ]),
     sections: [
       windows(study),
       path(study),
@@ -48,7 +53,10 @@ export function studyReport(study: EventStudy, charts: readonly PriceChart[], ab
       occurrences(study),
       settings(
         study.assumptions,
-        [['Fewest events', `${study.min_events}: below that a cell is told, not trusted`]],
+        [
+          ['Fewest events', `${study.min_events}: below that a cell is told, not trusted`],
+          ...study.hints.map((hint): [string, string] => ['Left out', hint]),
+        ],
         null,
       ),
       reading('study'),
@@ -56,6 +64,11 @@ export function studyReport(study: EventStudy, charts: readonly PriceChart[], ab
     result: study,
     foot: foot(about),
   })
+}
+
+/** Where the tickers end before what is known ends. */
+function lastBar({ last_bar, as_of }: EventStudy): [string, string][] {
+  return last_bar === null || as_of === null || last_bar >= as_of ? [] : [['Last bar of the tickers', last_bar]]
 }
 
 /** The page of a backtest. `strategy` is the one it was run with: the result keeps its document only. */
@@ -68,7 +81,7 @@ export function backtestReport(
   const question = strategyQuestion(strategy)
   return page({
     kind: 'Backtest',
-    title: strategy.name ?? question,
+    title: `${strategy.name ?? question}${ofCandidates(backtest)}`,
     opening: opening(backtest.warnings, backtestTiles(backtest), [
       ['Rules', `${question}.`, 'wide'],
       ['Fills', FILLS_IN_WORDS[strategy.fill]],
@@ -77,6 +90,7 @@ export function backtestReport(
       ...originFacts(about, backtest),
     ]),
     sections: [
+      validation(backtest),
       equity(backtest),
       performance(backtest),
       months(backtest),
@@ -84,8 +98,7 @@ export function backtestReport(
       trades(backtest),
       signals(backtest),
       chance(backtest),
-      validation(backtest),
-      settings(backtest.assumptions, [], backtest.strategy),
+      settings(backtest.assumptions, [], backtest.strategy, besideStrategy(backtest)),
       reading('backtest'),
     ],
     result: backtest,
@@ -117,7 +130,12 @@ export function sweepReport(sweep: Sweep, about: ReportAbout): string {
             'Correction',
             `${ADJUSTMENTS[sweep.adjust]}, over ${sweep.family === 'run' ? 'this run' : 'all cells ever tried on this database'}`,
           ],
-          ['Shifts', sweep.reps === null ? 'every possible one' : `${sweep.reps} drawn ones`],
+          [
+            'Shifts',
+            sweep.reps === null
+              ? 'every possible one'
+              : `every possible one up to ${count(2000)}, else ${count(sweep.reps)} drawn`,
+          ],
         ],
         null,
       ),
@@ -129,7 +147,7 @@ export function sweepReport(sweep: Sweep, about: ReportAbout): string {
 }
 
 function looks({ trials: { run, ledger } }: EventStudy): string {
-  return `${counted(run, 'cell')} in this run${ledger === null ? '' : `, ${count(ledger)} ever tried on this database`}`
+  return `${counted(run, 'cell')} in this run${ledger === null ? '' : `, ${counted(ledger, 'cell')} ever tried on this database`}`
 }
 
 const ADJUSTMENTS: Readonly<Record<Sweep['adjust'], string>> = {

@@ -37,8 +37,9 @@ function entryWords({ field, bands, prevBands, context, stability, maxFlips }: E
   return `${entered}${from}${beside}${settled(stability, maxFlips)}`
 }
 
-function contextWords({ field, bands }: Pick<ContextFilter, 'field' | 'bands'>): string {
-  return bands === null ? `is in any ${field}` : `is ${either(bands)} (${field})`
+function contextWords({ field, bands, lag }: Pick<ContextFilter, 'field' | 'bands' | 'lag'>): string {
+  const before = lag === 1 ? ', as of its bar before' : ''
+  return bands === null ? `is in any ${field}${before}` : `is ${either(bands)} (${field}${before})`
 }
 
 function settled(stability: readonly string[] | null, maxFlips: number | null): string {

@@ -74,25 +74,47 @@ function priceChart({ ticker, series }: MarketBars, states: States, question: Ch
   }
 }
 
+/** Which prices and bands an answer stands on. */
+export interface Inputs {
+  tickers: readonly string[]
+  fields: readonly string[]
+  timeframe: Timeframe
+  /** Contexts and benchmarks: other tickers, of which a field is looked at, or (null) the prices alone. */
+  beside?: readonly { ticker: string; field: string | null }[]
+}
+
 /**
  * SHA-256 of all that an answer stands on: the bars of the tickers and the bands of the fields on them, as known on the
  * as-of day. Two answers with one hash and one command line are the same answer.
  */
 export async function hashOfInputs(
   market: Market,
-  { tickers, fields, timeframe }: { tickers: readonly string[]; fields: readonly string[]; timeframe: Timeframe },
+  { tickers, fields, timeframe, beside = [] }: Inputs,
 ): Promise<string> {
   const hash = createHash('sha256')
   for (const ticker of [...tickers].sort()) {
-    const { series, adjustment, delisting } = await market.bars(ticker, timeframe)
-    hash.update(JSON.stringify([ticker, timeframe, adjustment, delisting, series.days.length]))
-    for (const column of [series.days, series.open, series.high, series.low, series.close]) hash.update(bytes(column))
-    for (const field of [...fields].sort()) {
-      const { bands, codes, from, to } = await market.states(ticker, field, timeframe)
-      hash.update(JSON.stringify([field, bands, from, to])).update(codes)
-    }
+    hash.update(await barsOf(market, ticker, timeframe))
+    for (const field of [...fields].sort()) hash.update(await statesOf(market, ticker, field, timeframe))
+  }
+  const named = new Map(beside.map(other => [`${other.ticker} ${other.field}`, other]))
+  for (const name of [...named.keys()].sort()) {
+    const { ticker, field } = named.get(name)!
+    hash.update(`beside ${name}`).update(await barsOf(market, ticker, timeframe))
+    if (field !== null) hash.update(await statesOf(market, ticker, field, timeframe))
   }
   return hash.digest('hex')
+}
+
+async function barsOf(market: Market, ticker: string, timeframe: Timeframe): Promise<Buffer> {
+  const { series, adjustment, delisting } = await market.bars(ticker, timeframe)
+  const head = JSON.stringify([ticker, timeframe, adjustment, delisting, series.days.length])
+  const columns = [series.days, series.open, series.high, series.low, series.close]
+  return Buffer.concat([Buffer.from(head), ...columns.map(bytes)])
+}
+
+async function statesOf(market: Market, ticker: string, field: string, timeframe: Timeframe): Promise<Buffer> {
+  const { bands, codes, from, to, stability, flips } = await market.states(ticker, field, timeframe)
+  return Buffer.concat([Buffer.from(JSON.stringify([field, bands, from, to])), codes, stability, flips])
 }
 
 function bytes(column: Int32Array | Float64Array): Uint8Array {

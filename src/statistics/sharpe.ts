@@ -28,7 +28,7 @@ const EULER_MASCHERONI = 0.5772156649015329
 export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): number | null {
   const average = mean(returns)
   const sd = deviation(returns)
-  if (average === null || sd === null || isConstant(returns)) return null
+  if (average === null || sd === null || sd === 0) return null
   const free = rf === 0 ? 0 : (1 + rf) ** (1 / barsAYear) - 1
   return ((average - free) / sd) * Math.sqrt(barsAYear)
 }
@@ -105,10 +105,4 @@ function spreadOf({
 }: Pick<SharpeSample, 'sharpe' | 'skewness' | 'kurtosis'>): number | null {
   const spread = 1 - skewness * sharpe + ((kurtosis - 1) / 4) * sharpe ** 2
   return spread > 0 ? spread : null
-}
-
-/** Rounding leaves equal returns a deviation that is not quite 0. */
-function isConstant(values: ArrayLike<number>): boolean {
-  for (let i = 1; i < values.length; i++) if (values[i] !== values[0]) return false
-  return true
 }

@@ -65,6 +65,12 @@ describe('every exit code is met', () => {
     'events AAPL rsi_zone --before 2023-02-29',
     'events AAPL rsi_zone --timeframe hourly',
     'events AAPL rsi_zone --context-ticker GSPC',
+    'events AAPL rsi_zone --context GSPC:trend_direction',
+    'events AAPL rsi_zone --context GSPC:trend_direction=uptrend,downtrend',
+    'events AAPL rsi_zone --context GSPC:trend_direction=uptrend --context-field rsi_zone',
+    'transitions AAPL rsi_zone --context GSPC:trend_direction=uptrend',
+    'study GSPC rsi_zone trend_direction',
+    'sweep AAPL --context-lag 1',
     'events AAPL rsi_zone --band oversold --band overbought',
     'events AAPL nonsense',
     'events AA%L rsi_zone',
@@ -211,6 +217,21 @@ describe('an error for people', () => {
         '',
       ].join('\n'),
     )
+  })
+
+  test.each([
+    ['sweep AAPL --split 2015-01-01 --cv k=5', '--split and --cv are two ways to the same end'],
+    ['sweep AAPL --split 2015-01-01 --walk-forward train=9,test=9', '--split and --walk-forward are two ways'],
+    ['sweep AAPL --cv k=1', '--cv k "1" is not an integer'],
+    ['check recursion AAPL --drop=-3', '--drop "-3" is not an integer'],
+    ['sweep AAPL --context GSPC:foo', '--context "GSPC:foo": there is no field "foo".'],
+    [
+      'study AAPL rsi_zone --context GSPC:rsi_zone=oversol',
+      'bands study AAPL rsi_zone --context GSPC:rsi_zone=oversold',
+    ],
+    ['study GSPC rsi_zone trend_direction', 'rsi_zone and trend_direction are two fields, and a study is of one'],
+  ])('bands %s is refused in the words of the command line', async (line, said) => {
+    expect((await ask(line)).err.replace(/\s+/g, ' ')).toContain(said)
   })
 
   test('spells options as they are typed', async () => {

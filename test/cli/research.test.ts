@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CheckLookahead } from '../../src/local/check/result.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
@@ -113,7 +114,7 @@ describe('bands backtest', () => {
     )
     expect(text).toContain(`${trades.n} trades: ${trades.wins} won`)
     expect(text).toContain(`${signals.total} signals: ${signals.closed} closed trades`)
-    expect(text).toMatch(/^equity +[▁-█]+ {2}1\.00 to /m)
+    expect(text).toMatch(/^equity +[▁-█]+ {2}first 1\.00, last /m)
     expect(text).toMatch(/^drawdown +[▁-█]+ {2}worst -/m)
     expect(text.replace(/\s+/g, ' ')).toContain('Fills at the next open, 5 bp a side; out after 20 bars.')
   })
@@ -166,6 +167,8 @@ describe('bands backtest', () => {
     expect(found.validation?.kind).toBe('walk_forward')
     expect(found.validation?.folds.some(({ chosen }) => chosen?.includes('hold') ?? false)).toBe(true)
     expect(await told(BACKTEST.replace('20', '5,20'))).toContain('--hold "5,20" names candidates')
+    expect(await told(BACKTEST.replace('20', 'all --exit leave'))).toContain('--hold "all" is not an integer from 1')
+    expect(found.trials.run).toBe(2)
     expect((await json<Backtest>(`${BACKTEST} --split 2016-01-01 --embargo 5`)).validation?.kind).toBe('split')
   })
 
@@ -208,6 +211,23 @@ describe('bands sweep', () => {
   )
 })
 
+test('the title says everything that events were narrowed to', async () => {
+  const filter = '--prev-band neutral_low --stability fresh --max-flips 3'
+  const beside = '--context GSPC:trend_direction=uptrend,strong_uptrend --context-lag 1'
+  for (const line of [STUDY, BACKTEST]) {
+    const shown = (await table(`${line} ${filter} ${beside}`, 120)).replace(/\s+/g, ' ')
+    expect(shown).toContain('from neutral_low daily')
+    expect(shown).toContain('while GSPC trend_direction = uptrend or strong_uptrend a bar before')
+    expect(shown).toContain('stability fresh at most 3 flips')
+  }
+})
+
+test('a sweep of nothing says so, and shows no cell', async () => {
+  const shown = await table(`${SWEEP} --after 2030-01-01`)
+  expect(shown).toContain('No event: AAPL did not enter any band as it was asked for; 14 combinations had nothing')
+  expect(shown).not.toMatch(/INDEP|real\?/)
+})
+
 describe('bands trials', () => {
   test('counts each distinct look once', async () => {
     const count = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
@@ -217,6 +237,37 @@ describe('bands trials', () => {
     expect(await count()).toBe(before)
     await ask(`study GSPC macd_state --horizon 7,8,9 ${FAST}`)
     expect(await count()).toBe(before + 2)
+  })
+
+  test('that cannot be written cost no answer, which says so; that cannot be opened are said to be missing', async () => {
+    const of = (file: string) => ({ env: { BANDS_DB: folder.file(file) } })
+    cpSync(folder.file('bands.db'), folder.file('full.db'))
+    await ask('trials', of('full.db'))
+    const db = new Database(folder.file('full.trials.db'))
+    db.exec("CREATE TRIGGER full BEFORE INSERT ON trials BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    db.close()
+    for (const line of [STUDY, BACKTEST, SWEEP]) {
+      const found = await json<EventStudy | Backtest | Sweep>(line, of('full.db'))
+      expect(found.warnings.at(-1)).toMatch(/^this run is not noted in the ledger of trials: .*no room/)
+    }
+    cpSync(folder.file('bands.db'), folder.file('odd.db'))
+    writeFileSync(folder.file('odd.trials.db'), 'no database at all, but a text of some length')
+    const studied = await ask(`${STUDY} --json`, of('odd.db'))
+    expect(studied.code).toBe(0)
+    expect(studied.err).toContain('this run is not counted among the trials')
+    const listed = await ask('trials', of('odd.db'))
+    expect([listed.code, listed.out]).toEqual([6, ''])
+    expect(listed.err).not.toContain('this run')
+  })
+
+  test('names its kinds, and tells apart strategies that read alike', async () => {
+    for (const costs of [5, 6]) await ask(`${BACKTEST} --costs-bps ${costs}`)
+    const shown = await table('trials --kind strategy', 200)
+    expect(shown).toMatch(/^looked at: \d+ strategies$/m)
+    expect(shown).toMatch(/^SHARPE A BAR +STRATEGY$/m)
+    const told = shown.split('\n').slice(3)
+    expect(new Set(told).size).toBe(told.length)
+    expect((await table(STUDY)).replace(/\s+/g, ' ')).toMatch(/, \d+ cells so far in the ledger of trials/)
   })
 
   test('are not kept of the sample', async () => {
@@ -232,11 +283,19 @@ describe('bands check', () => {
     const found = await json<CheckLookahead>('check lookahead AAPL --fields rsi_zone,macd_state --cuts 2')
     expect(found.passed).toBe(true)
     expect(found.fields.map(({ bars }) => bars > 0)).toEqual([true, true])
-    expect(await table('check lookahead AAPL --fields rsi_zone --cuts 2')).toContain('Nothing that is shown of a day')
+    const shown = await table('check lookahead AAPL --fields rsi_zone,valuation_zone --cuts 2')
+    expect(shown).toContain('Passed: of 1 field, nothing that is shown of a day knows what came after it.')
+    expect(shown).toContain('Not tested, because it had no event by these days: valuation_zone.')
+    expect(shown).not.toMatch(/^valuation_zone/m)
   })
 
   test('tells how much bands depend on where the bars begin', async () => {
-    expect(await table('check recursion AAPL --fields rsi_zone --drop 100')).toMatch(/^rsi_zone +100 /m)
+    const shown = await table('check recursion AAPL --fields rsi_zone,trend_direction,valuation_zone --drop 100')
+    expect(shown).toMatch(/^rsi_zone +100 /m)
+    expect(shown).toContain('1 field of 2 depends on where the bars begin.')
+    expect(shown).toContain('Once there is a band, it is that of the whole: trend_direction.')
+    expect(shown).toContain('Left out, having no band on any of these bars: valuation_zone.')
+    expect(shown).not.toMatch(/^valuation_zone/m)
   })
 
   test('needs to know of what', async () => {

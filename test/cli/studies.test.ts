@@ -58,6 +58,20 @@ describe('bands tally', () => {
   })
 })
 
+test.each([
+  ['events AAPL rsi_zone', '=uptrend', ' --context-band uptrend'],
+  ['tally AAPL rsi_zone', '=uptrend', ' --context-band uptrend'],
+  ['tally AAPL rsi_zone', '', ''],
+  ['transitions AAPL rsi_zone', '', ''],
+])('bands %s takes a context in one word, too: T:F%s', async (line, band, option) => {
+  const [short, long] = await Promise.all([
+    ask(`${line} --context GSPC:trend_direction${band} --json`),
+    ask(`${line} --context-ticker GSPC --context-field trend_direction${option} --json`),
+  ])
+  expect(short.code).toBe(0)
+  expect(short.out).toBe(long.out)
+})
+
 test('studies without an event say why on stderr, and say it once', async () => {
   const facts = 'valuation_zone stands on dated facts, and none'
   const alone = `${facts} are loaded for AAPL; bands import-facts FILE loads them`

@@ -63,6 +63,27 @@ describe.each([40, 60, 80, 120])('on a terminal of %d columns', width => {
   })
 })
 
+test.each(['study', 'backtest', 'sweep', 'trials', 'check lookahead', 'check recursion', 'transitions'])(
+  'the help of bands %s keeps to 60 columns, but for lines to be pasted, and tells the exit codes',
+  async line => {
+    const { out } = await typed(`${line} --help`, { env: { COLUMNS: '60' } })
+    const long = out.split('\n').filter(text => text.length > 60 && !text.startsWith('  bands '))
+    expect(long.filter(text => / .* /.test(text.trim()))).toEqual([])
+    expect(out.replace(/\s+/g, ' ')).toContain('Exits with 0 when done, 2 for a wrong option or value')
+  },
+)
+
+test('a long help stands under headings that share their columns', async () => {
+  const { out } = await typed('backtest --help')
+  for (const heading of ['Which events are signals', 'Entry and exit', 'Costs', 'Portfolio', 'Tests'])
+    expect(out).toMatch(new RegExp(`^${heading}\\n  --`, 'm'))
+  const at = (flag: string): number => {
+    const found = new RegExp(`^  ${flag} +`, 'm').exec(out)!
+    return found[0].length
+  }
+  expect(at('--side SIDE')).toBe(at('--costs-bps BP'))
+})
+
 test('COLUMNS counts more than the terminal, and less than 40 is 40', async () => {
   const long = (text: string): number =>
     Math.max(

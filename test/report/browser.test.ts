@@ -41,7 +41,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     it('is read without scripts: every chart is a drawing, every table is there', async () => {
       const opened = await pages.open(made(), { viewport: SIZES.phone, javaScriptEnabled: false })
       const { page } = opened
-      const figures = await page.locator('figure.chart').count()
+      const figures = await page.locator('figure.chart:not(:has(.forest))').count()
       expect(await page.locator('figure.chart svg.drawing').count()).toBe(figures)
       for (const drawing of await page.locator('figure.chart svg.drawing').all()) {
         expect(await drawing.locator('path, rect').count()).toBeGreaterThan(1)
@@ -59,7 +59,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
       await page.emulateMedia({ media: 'print' })
       expect(await page.locator('canvas:visible, nav:visible, form:visible').count()).toBe(0)
       for (const figure of await page.locator('figure.chart').all()) {
-        expect(await figure.locator('svg.drawing').isVisible()).toBe(true)
+        expect(await figure.locator('svg.drawing, svg.strip').first().isVisible()).toBe(true)
       }
       expect(await sideways(page)).toBe(0)
       const wide = await page.evaluate(
@@ -79,6 +79,28 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     expect(await opened.page.locator('h1').isVisible()).toBe(true)
     expect(await sideways(opened.page)).toBe(0)
     await saysNothing(opened)
+  })
+
+  it('shows both sides of an interval chart on a phone, without scrolling', async () => {
+    const { page, close } = await pages.open(madeStudyReport(), { viewport: SIZES.phone })
+    const strips = await page.locator('#forest svg.strip').all()
+    expect(strips.length).toBeGreaterThan(5)
+    for (const strip of strips) {
+      const { x, width } = (await strip.boundingBox())!
+      expect(x).toBeGreaterThanOrEqual(0)
+      expect(x + width).toBeLessThanOrEqual(SIZES.phone.width)
+    }
+    expect(await page.locator('#forest circle').count()).toBe(strips.length - 1)
+    await close()
+  })
+
+  it('says where a table is wider than the page, and no more where it is not', async () => {
+    const { page, close } = await pages.open(madeBacktestReport(), { viewport: SIZES.phone })
+    const told = page.locator('.more:visible')
+    expect(await told.count()).toBeGreaterThan(0)
+    await page.setViewportSize({ width: 1400, height: 900 })
+    await expect.poll(() => told.count()).toBe(0)
+    await close()
   })
 
   it('tells the values under the pointer, and stops when it leaves', async () => {

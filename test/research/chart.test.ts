@@ -58,6 +58,18 @@ describe('the hash of the inputs', () => {
     )
   })
 
+  it('knows contexts and benchmarks, whichever is named first', async () => {
+    const of = (beside: { ticker: string; field: string | null }[]) =>
+      hashOfInputs(market, { tickers: ['AAPL'], fields: ['rsi_zone'], timeframe: 'daily', beside })
+    const [context, benchmark] = [
+      { ticker: 'GSPC', field: 'trend_direction' },
+      { ticker: 'GSPC', field: null },
+    ]
+    const hashes = await Promise.all([of([]), of([context]), of([benchmark]), of([context, benchmark])])
+    expect(new Set(hashes).size).toBe(4)
+    expect(await of([benchmark, context, benchmark])).toBe(hashes[3])
+  })
+
   it('differs with tickers, fields and what is known by the as-of day', async () => {
     const earlier = openSample({ asOf: 17_000 })
     const hashes = [

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { streamOf } from '../../src/research/cell/streams.js'
 import { eventStudy } from '../../src/research/study/event-study.js'
 import type { EventStudy, StudyWindow } from '../../src/research/study/result.js'
+import { normalCdf, tQuantile } from '../../src/statistics/distributions.js'
 import {
   average,
   type PlainTicker,
@@ -97,8 +98,12 @@ describe.each([
         return low + (place - Math.floor(place)) * (high - low)
       }
       expect(interval!.block).toBeGreaterThanOrEqual(h)
-      close(interval!.low, at(0.025))
-      close(interval!.high, at(0.975))
+      // Hesterberg's expanded percentiles, for as many blocks of equal size as the events amount to.
+      const blocks = plainClusters(plainSeries(tickers), h)[1] + 1
+      const tail = normalCdf(-Math.sqrt(blocks / (blocks - 1)) * tQuantile(0.975, blocks - 1))
+      expect(tail).toBeLessThan(0.025)
+      close(interval!.low, at(tail))
+      close(interval!.high, at(1 - tail))
     })
 
     it('in excursions, aftermath and other bands', async () => {

@@ -39,20 +39,24 @@ function windowRow({ tickers, field, bands, timeframe }: EventStudy, window: Stu
     interval: Object.fromEntries(
       intervals.map(({ method, low, high }) => [method.replaceAll(' ', '_'), { low, high }]),
     ),
-    abnormal: abnormal === null ? null : { model: abnormal.model, n: abnormal.n, car: abnormal.car },
+    abnormal:
+      abnormal === null
+        ? null
+        : { model: abnormal.model, n: abnormal.n, car: abnormal.car, p: abnormal.tests[0]?.p ?? null },
   }
 }
 
-const TESTS = ['shift', 'newey_west', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
+const TESTS = ['shift', 'shift_studentised', 'newey_west', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
 
 const COLUMNS = [
-  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'window', 'horizon', 'events', 'n', 'n_indep'],
+  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'window', 'horizon', 'events', 'n', 'n_indep', 'n_stretches'],
   ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
   ...['mean', 'median', 'deviation', 'p10', 'p25', 'p75', 'p90', 'best', 'worst'],
   ...['hit_share', 'hit_low', 'hit_high', 'mfe', 'mae'],
-  ...['base_n', 'base_mean', 'base_median', 'base_hit', 'diff', 'lift'],
+  ...['base_n', 'base_mean', 'base_median', 'base_hit', 'base_deviation', 'diff', 'lift'],
+  ...['context_base_n', 'context_base_mean', 'context_base_hit', 'context_base_diff'],
   ...['stationary_bootstrap', 'bca'].flatMap(method => [`interval_${method}_low`, `interval_${method}_high`]),
   ...TESTS.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
   ...['random_entry_draws', 'random_entry_mean', 'random_entry_p'],
-  ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'aftermath_g', 'aftermath_p', 'grey'],
+  ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
 ]

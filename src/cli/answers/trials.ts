@@ -1,13 +1,14 @@
+import type { TrialKind } from '../../model/trials.js'
 import type { NotedTrial } from '../market.js'
 import type { Answer } from '../output.js'
-import { whole } from '../render/amounts.js'
+import { count, whole } from '../render/amounts.js'
 import { probability, ratio, right } from '../render/statistics.js'
-import type { Table } from '../render/table.js'
+import type { Block } from '../render/table.js'
 
 /** The ledger of trials; people see the newest of it. Without one (the sample answers) there is nothing in it. */
-export function trialsAnswer(found: readonly NotedTrial[] | null, limit: number): Answer {
+export function trialsAnswer(found: readonly NotedTrial[] | null, kinds: readonly TrialKind[], limit: number): Answer {
   const trials = found ?? []
-  const ofKind = (kind: NotedTrial['kind']): number => trials.filter(trial => trial.kind === kind).length
+  const ofKind = (kind: TrialKind): number => trials.filter(trial => trial.kind === kind).length
   return {
     document: () => ({
       schema: 'bands.trials/1',
@@ -19,26 +20,46 @@ export function trialsAnswer(found: readonly NotedTrial[] | null, limit: number)
     rows: () => trials.map(trial => ({ ...trial })),
     blocks: () => [
       {
-        title: [
-          `looked at: cells ${whole(ofKind('cell'))}, strategies ${whole(ofKind('strategy'))}`,
-          ...(trials.length > limit ? [`newest ${limit} of each kind`] : []),
-        ],
-        table: table(trials, limit),
-        ...(found === null ? { notes: ['Nothing is noted of the bundled sample.'] } : {}),
+        title: [`looked at: ${kinds.map(kind => counted(kind, ofKind(kind))).join(', ')}`],
+        notes: told(found, limit),
       },
+      ...kinds.flatMap(kind => listed(kind, trials, limit)),
     ],
   }
 }
 
-function table(trials: readonly NotedTrial[], limit: number): Table {
-  const newest = (['cell', 'strategy'] as const).flatMap(kind =>
-    trials
-      .filter(trial => trial.kind === kind)
-      .slice(-limit)
-      .reverse(),
-  )
-  return {
-    columns: [{ title: 'KIND' }, right('P'), right('SHARPE'), { title: 'WHAT', wraps: true }],
-    rows: newest.map(({ kind, p, sharpe, spec }) => [kind, probability(p), ratio(sharpe, 3), spec]),
-  }
+function counted(kind: TrialKind, n: number): string {
+  return kind === 'cell' ? count(n, 'cell') : n === 1 ? '1 strategy' : `${whole(n)} strategies`
+}
+
+function told(found: readonly NotedTrial[] | null, limit: number): string[] {
+  if (found === null) return ['Nothing is noted of the bundled sample.']
+  if (found.length === 0)
+    return ['No such look is noted beside this database yet: bands study, backtest and sweep note what they look at.']
+  return found.length > limit ? [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`] : []
+}
+
+/** The newest of a kind. Where two read alike, what tells them apart: the begin of the hash of all that they are. */
+function listed(kind: TrialKind, trials: readonly NotedTrial[], limit: number): Block[] {
+  const all = trials.filter(trial => trial.kind === kind)
+  if (all.length === 0) return []
+  const alike = new Map<string, number>()
+  for (const { spec } of all) alike.set(spec, (alike.get(spec) ?? 0) + 1)
+  const what = ({ spec, hash }: NotedTrial): string => (alike.get(spec)! > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec)
+  const newest = all.slice(-limit).reverse()
+  const [p, sharpe] = [right('P'), right('SHARPE A BAR')]
+  return [
+    {
+      table:
+        kind === 'cell'
+          ? {
+              columns: [p, sharpe, { title: 'CELL', wraps: true }],
+              rows: newest.map(trial => [probability(trial.p), ratio(trial.sharpe, 3), what(trial)]),
+            }
+          : {
+              columns: [sharpe, { title: 'STRATEGY', wraps: true }],
+              rows: newest.map(trial => [ratio(trial.sharpe, 3), what(trial)]),
+            },
+    },
+  ]
 }

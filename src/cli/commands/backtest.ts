@@ -1,9 +1,10 @@
 import { backtest } from '../../research/backtest/backtest.js'
 import { BACKTEST_NAMES } from '../../research/params/backtest.js'
 import { backtestAnswer, equityRows, tradeRows } from '../answers/backtest.js'
-import { POOLED, SIGNALS } from '../asked.js'
+import { SIGNALS } from '../asked.js'
 import type { Command } from '../command.js'
 import { studyMarket, withTrials } from '../market.js'
+import { POOLED } from '../options.js'
 import { backtestPage } from '../reporting.js'
 import { printConfig, strategyAsked } from '../strategy.js'
 import { filesOf, writePage, writeTable } from '../written.js'
@@ -22,10 +23,10 @@ export const command: Command = {
     ['--entry <WHEN>', 'next-open (unless given), next-close, or close, which nobody can trade on such data'],
     [
       '--hold <BARS>',
-      'out at the close so many bars after the signal; several: candidates to choose from',
+      'out at the close so many bars after the signal; several: candidates, one of which each training part chooses',
       'repeatable',
     ],
-    ['--exit <WHEN>', 'leave: out when the field leaves the band; none'],
+    ['--exit <WHEN>', 'leave: out when the field leaves the band that was entered; none unless given'],
     ['--exit-on <FIELD=BANDS>', 'out when a field enters one of these bands; bands alone are those of the entry'],
     ['--stop <DISTANCE>', 'from the entry price: 5%, 0.05, or 2atr'],
     ['--target <DISTANCE>', 'the same on the other side'],
@@ -35,22 +36,26 @@ export const command: Command = {
     ['--slippage-bps <BP>', 'slippage a side; 0 unless given'],
     ['--cost-per-share <MONEY>', 'a side'],
     ['--cost-fixed <MONEY>', 'a fill'],
-    ['--borrow <RATE>', 'a year, of what is short: 3% or 0.03'],
+    ['--borrow <RATE>', 'a year, of what is short (a long pays none): 3% or 0.03'],
     ['--max-positions <N>', 'at once; 10 unless given'],
     ['--sizing <HOW>', 'equal (unless given), fixed-fraction or vol-target'],
-    ['--fraction <SHARE>', 'of equity in each position, for fixed-fraction'],
-    ['--target-volatility <RATE>', 'a year, of each position, for vol-target'],
-    ['--max-fraction <SHARE>', 'of equity, for vol-target; 1 unless given'],
+    ['--fraction <SHARE>', 'of equity in each position; alone it means --sizing fixed-fraction'],
+    ['--target-volatility <RATE>', 'a year, of each position; alone it means --sizing vol-target'],
+    ['--max-fraction <SHARE>', 'of equity, with --target-volatility; 1 unless given'],
     ['--capital <MONEY>', 'to begin with; 1 unless given'],
     ['--whole-shares', 'no fractions of shares'],
     ['--cash-rate <RATE>', 'a year, on what is not invested'],
     ['--shuffle', 'draw by the seed, not by name, which signals of a day find a place'],
     ['--benchmark <TICKER>', 'to compare with, beside buy and hold of the same tickers'],
     ['--rf <RATE>', 'risk-free a year, of the Sharpe ratio; 0 unless given'],
-    ['--split <DATE>', 'before and from this day on, apart'],
+    ['--split <DATE>', 'tell what came before this day apart from what came from it on'],
     ['--embargo <BARS>', 'left out before the split'],
     ['--walk-forward <BARS>', 'choose and check in turn: train=756,test=252,step=252[,embargo=5][,anchored]'],
-    ['--reps <N>', 'random entries drawn to compare with; 999 unless given'],
+    ['--reps <N>', 'draws of random entry, where more than 2,000 moves are possible; 999 unless given'],
+    [
+      '--family <WHAT>',
+      'deflate the Sharpe ratio by the strategies of this run (unless given), or by all of the ledger',
+    ],
     ['--min-trades <N>', 'fewer are warned of; 20 unless given'],
     ['--seed <N>', 'other draws for another number; 1 unless given'],
     ['--wide', 'every statistic, the equity as a curve, the trades as a histogram'],
@@ -60,6 +65,17 @@ export const command: Command = {
     ['--equity <FILE>', 'write the equity by bar: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
   ],
+  headings: {
+    '--timeframe': 'Which events are signals',
+    '--tickers': 'Of which tickers, where they do not stand before the field',
+    '--side': 'Entry and exit',
+    '--costs-bps': 'Costs',
+    '--max-positions': 'Portfolio',
+    '--benchmark': 'What it is held against',
+    '--split': 'Parts of the data',
+    '--reps': 'Tests',
+    '--wide': 'What is shown and written',
+  },
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
     'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --benchmark GSPC --explain',
@@ -75,7 +91,7 @@ export const command: Command = {
     const files = await filesOf(given, { trades: 'table', equity: 'table', report: 'page' })
     const market = await studyMarket(context)
     const { strategy, run } = await strategyAsked(context, given, market, BACKTEST_NAMES)
-    if (given.flag('print-config')) return printConfig(context, strategy)
+    if (given.flag('print-config')) return printConfig(context, strategy, run)
     const found = await withTrials(context, trials =>
       backtest(market, strategy, run, { trials, step: text => context.step(text) }),
     )

@@ -1,5 +1,6 @@
 import { checkLookahead } from '../../local/check/lookahead.js'
 import { integerValue } from '../../query/values.js'
+import { integerOf, LARGEST_SEED } from '../../research/backtest/values.js'
 import { lookaheadAnswer } from '../answers/check.js'
 import { CHECK_OPTIONS, CHECKED, checkedOf } from '../checking.js'
 import type { Command } from '../command.js'
@@ -17,7 +18,7 @@ export const command: Command = {
   ],
   async run(context, given) {
     const cuts = integerValue('cuts', given.text('cuts') ?? '5', 1, 10_000)
-    const seed = integerValue('seed', given.text('seed') ?? '1', 0, 999_999_999)
+    const seed = integerOf('seed', given.text('seed') ?? '1', 0, LARGEST_SEED)
     const { cache, ...asked } = await checkedOf(context, given, 'lookahead')
     const found = await checkLookahead(cache, { ...asked, cuts, seed }, { step: text => context.step(text) })
     await context.show(lookaheadAnswer(found))

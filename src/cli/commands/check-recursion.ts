@@ -1,6 +1,6 @@
 import { checkRecursion, DROPPED } from '../../local/check/recursion.js'
 import { integerValue } from '../../query/values.js'
-import { recursionAnswer } from '../answers/check.js'
+import { recursionAnswer } from '../answers/recursion.js'
 import { CHECK_OPTIONS, CHECKED, checkedOf } from '../checking.js'
 import type { Command } from '../command.js'
 
@@ -12,7 +12,7 @@ export const command: Command = {
   ],
   examples: ['bands check recursion AAPL', 'bands check recursion --all --fields rsi_zone,macd_state --drop 50,200'],
   notes: [
-    'How many bars a history needs before its bands can be trusted: recursive indicators forget their begin slowly.',
+    'How many bars a history needs before its bands can be trusted: recursive indicators forget their begin slowly. The bars of each ticker are made to begin later, and the bands compared with those of the whole.',
   ],
   async run(context, given) {
     const drops = given.list('drop').map(text => integerValue('drop', text, 1, 1_000_000))

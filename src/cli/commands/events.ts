@@ -19,7 +19,7 @@ export const command: Command = {
   examples: [
     'bands events AAPL rsi_zone --band oversold',
     'bands events AAPL macd_state --timeframe weekly --after 2017-01-01 --limit 20',
-    'bands events AAPL rsi_zone --context-ticker GSPC --context-field trend_direction --context-band uptrend',
+    'bands events AAPL rsi_zone --context GSPC:trend_direction=uptrend',
     'bands events AAPL rsi_zone --json',
   ],
   async run(context, given) {

@@ -3,10 +3,11 @@ import { eventStudy } from '../../research/study/event-study.js'
 import type { EventStudy } from '../../research/study/result.js'
 import { allWithoutFacts } from '../answers/nothing.js'
 import { occurrenceRows, studyAnswer } from '../answers/study.js'
-import { POOLED, SIGNALS, tickersAndField, typedParams } from '../asked.js'
+import { SIGNALS, tickersAndField, typedParams } from '../asked.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { studyMarket, withTrials } from '../market.js'
+import { POOLED } from '../options.js'
 import { studyPage } from '../reporting.js'
 import { filesOf, writePage, writeTable } from '../written.js'
 
@@ -17,8 +18,8 @@ export const command: Command = {
     ...POOLED,
     ['--horizon <BARS>', 'windows in bars, such as 5,10,20; those of the aftermath unless given', 'repeatable'],
     ['--path <BARS>', 'bars of the average path; -20..100 unless given'],
-    ['--benchmark <TICKER>', 'what the events are held against'],
-    ['--abnormal <MODEL>', `abnormal returns by ${ABNORMALS.join(', ')}; none unless given`],
+    ['--benchmark <TICKER>', 'the market that abnormal returns are measured by, and the alpha of calendar time'],
+    ['--abnormal <MODEL>', `abnormal returns by ${ABNORMALS.join(', ')}; market with --benchmark, else none`],
     ['--min-events <N>', 'fewer get no p-value; 20 unless given'],
     ['--reps <N>', 'shifts drawn where more than 2,000 are possible, or all; 999 unless given'],
     ['--resamples <N>', 'draws of every bootstrap; 1999 unless given'],
@@ -30,14 +31,22 @@ export const command: Command = {
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
+  headings: {
+    '--timeframe': 'Which events',
+    '--tickers': 'Of which tickers, where they do not stand before the field',
+    '--horizon': 'What is measured',
+    '--min-events': 'Tests and intervals',
+    '--wide': 'What is shown and written',
+  },
   examples: [
     'bands study AAPL rsi_zone --band oversold',
     'bands study AAPL rsi_zone --band oversold --context GSPC:trend_direction=downtrend,strong_downtrend',
     'bands study rsi_zone --all --band oversold,deep_oversold --horizon 5,20 --min-events 10',
-    'bands study AAPL rsi_zone --band oversold --benchmark GSPC --abnormal market --report aapl.html',
+    'bands study AAPL rsi_zone --band oversold --benchmark GSPC --report aapl.html',
   ],
   notes: [
-    'P is that of the joint circular shift: how often the same events, moved through time together, differ as much from any bar. It allows for overlapping windows, volatile times, and tickers that move together.',
+    'P is that of the joint circular shift: how often the same events, moved through time together, differ as much from any bar. It allows for overlapping windows and for tickers that move together, not for events in volatile times: there it is marked, and P(T) beside it, the same of t, allows for them.',
+    'INDEP counts windows of one ticker that share no bar, of several tickers added up; DATES those of any ticker that share no day.',
     'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
   ],
   async run(context, given) {
@@ -49,6 +58,7 @@ export const command: Command = {
       eventStudy(market, query, { trials, step: text => context.step(text) }),
     )
     await context.show(studyAnswer(found, { wide: given.flag('wide') }))
+    if (found.hints.length > 0) await context.hint(...found.hints)
     if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRows(found))
     if (files.report !== undefined) await writePage(context, files.report, await studyPage(context, market, found))
     if (found.events > 0) return
@@ -57,7 +67,8 @@ export const command: Command = {
   },
 }
 
-async function tellNone(context: Context, { tickers, field, bands, first, last }: EventStudy): Promise<void> {
+async function tellNone(context: Context, found: EventStudy): Promise<void> {
+  const { tickers, field, bands, first, last, after, before, first_bar, last_bar } = found
   if (context.config.quiet) return
   const one = tickers.length === 1
   const who = one ? tickers[0]! : `none of ${tickers.length} tickers`
@@ -65,7 +76,7 @@ async function tellNone(context: Context, { tickers, field, bands, first, last }
   const lack = await allWithoutFacts(context, tickers, field)
   const why =
     first === null
-      ? `there is no bar with a band of ${field}`
+      ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`
       : `${who} ${one ? 'never ' : ''}${what} as it was asked for, from ${first} to ${last}`
   await context.notice(`No event: ${lack ?? why}.`)
 }

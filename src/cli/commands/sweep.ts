@@ -1,12 +1,12 @@
 import { InvalidParameter } from '../../errors.js'
 import { integerValue } from '../../query/values.js'
-import { ADJUSTMENTS, parseSweep, SWEEP_NAMES, type SweepParams } from '../../research/params/sweep.js'
+import { parseSweep, SWEEP_NAMES, type SweepParams } from '../../research/params/sweep.js'
 import { sweep } from '../../research/sweep/sweep.js'
 import { cellRows, sweepAnswer } from '../answers/sweep.js'
-import { allNamed, isPooled, POOLED, typedParams } from '../asked.js'
+import { allNamed, isPooled, typedParams } from '../asked.js'
 import type { Command } from '../command.js'
 import { studyMarket, withTrials } from '../market.js'
-import { TIMEFRAME } from '../options.js'
+import { POOLED, TIMEFRAME } from '../options.js'
 import { sweepPage } from '../reporting.js'
 import { filesOf, writePage, writeTable } from '../written.js'
 
@@ -24,7 +24,7 @@ export const command: Command = {
     ['--after <DATE>', 'only events after this day'],
     ['--before <DATE>', 'only events before this day'],
     ['--min-events <N>', 'fewer get no p-value; 20 unless given'],
-    ['--adjust <HOW>', `correct p by ${ADJUSTMENTS.join(', ')}; bh unless given`],
+    ['--adjust <HOW>', 'correct p by bh (Benjamini-Hochberg, unless given), by (Benjamini-Yekutieli), holm, or none'],
     ['--family <WHAT>', 'correct for the looks of this run (unless given), or of the ledger'],
     ['--reps <N>', 'shifts drawn where more than 2,000 are possible; 999 unless given'],
     ['--resamples <N>', 'draws of every bootstrap; 1000 unless given'],
@@ -39,6 +39,15 @@ export const command: Command = {
     ['--cells <FILE>', 'write all cells: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
   ],
+  headings: {
+    '--tickers': 'Of which tickers, where they do not stand on the line',
+    '--timeframe': 'What makes a cell',
+    '--after': 'Which events',
+    '--min-events': 'Tests and corrections',
+    '--split': 'Choose on some dates, check on others (one of four)',
+    '--seed': 'Draws',
+    '--limit': 'What is shown and written',
+  },
   examples: [
     'bands sweep --all',
     'bands sweep AAPL GSPC --fields rsi_zone,trend_direction --horizon 5,20',
@@ -56,7 +65,7 @@ export const command: Command = {
       throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed })
     }
     const market = await studyMarket(context)
-    const tickers = await allNamed(context, given, market, given.rest(0))
+    const tickers = await allNamed(context, given, given.rest(0), () => market.tickers())
     const query = parseSweep({ ...typedParams(given, SWEEP_NAMES), tickers } as SweepParams)
     const found = await withTrials(context, trials =>
       sweep(market, query, { trials, step: text => context.step(text) }),

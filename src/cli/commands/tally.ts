@@ -5,8 +5,8 @@ import { allWithoutFacts, tellNothing } from '../answers/nothing.js'
 import { tallyAnswer, tallyHints } from '../answers/tally.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { FILTERS } from '../options.js'
-import { POOL_ARGUMENTS, POOL_OPTIONS } from '../pool-query.js'
+import { FILTERS, POOLED } from '../options.js'
+import { POOL_ARGUMENTS } from '../pool-query.js'
 import { tallyQuery } from '../tally-query.js'
 import { watched } from '../watched.js'
 
@@ -14,7 +14,7 @@ export const command: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...FILTERS,
-    ...POOL_OPTIONS,
+    ...POOLED,
     ['--by <WHAT>', `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`],
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
@@ -22,7 +22,7 @@ export const command: Command = {
     'bands tally AAPL rsi_zone --band oversold',
     'bands tally AAPL rsi_zone --band oversold --by stability',
     'bands tally rsi_zone --all --band oversold --by ticker --csv',
-    'bands tally AAPL macd_state --context-ticker GSPC --context-field trend_direction --by context',
+    'bands tally AAPL macd_state --context GSPC:trend_direction --by context',
   ],
   async run(context, given) {
     const { query, context: other } = await tallyQuery(context, given)

@@ -13,13 +13,13 @@ export const command: Command = {
   ],
   examples: ['bands trials', 'bands trials --kind strategy --json'],
   notes: [
-    'study, backtest and sweep note every distinct cell and strategy that they look at, with the range of the data, beside the database. So many looks are what a best result has to be deflated by (--family ledger). Nothing is noted of the bundled sample.',
+    'A cell is a band of a field over a window (study, sweep), a strategy is what backtest trades. Every distinct one that was looked at is noted once, with the range of the data, in a file beside the database. So many looks are what a best result has to be deflated by (--family ledger). Nothing is noted of the bundled sample.',
   ],
   async run(context, given) {
     const kind = given.text('kind')
     const limit = integerValue('limit', given.text('limit') ?? '20', 1, 1_000_000)
-    const kinds = kind === undefined ? KINDS : [wordValue('kind', kind, KINDS)]
+    const kinds: readonly TrialKind[] = kind === undefined ? KINDS : [wordValue('kind', kind, KINDS)]
     const found = await ledger(context, kinds)
-    await context.show(trialsAnswer(found, limit))
+    await context.show(trialsAnswer(found, kinds, limit))
   },
 }

@@ -3,7 +3,8 @@ import { figure, whole } from './amounts.js'
 import { type Bar, drawBars } from './bars.js'
 import { drawChart, drawingWidth } from './chart.js'
 import type { Screen } from './layout.js'
-import { classLabel, money, ratio, returnCell, right, shareText } from './statistics.js'
+import { scaleOf } from './line.js'
+import { classLabel, money, returnCell, right } from './statistics.js'
 import type { Block, Cell, Column } from './table.js'
 
 export interface BacktestStyle {
@@ -18,78 +19,30 @@ export function backtestDetails(found: Backtest, screen: Screen, { wide, explain
   return blocks.filter(({ table, drawing }) => (table?.rows.length ?? drawing?.length ?? 0) > 0)
 }
 
-/** The parts of the data, one line each, and all test parts together. */
-export function validationBlocks({ validation }: Backtest): Block[] {
-  if (validation === null) return []
-  const { kind, folds, purged, test } = validation
-  const rows = folds.map(({ name, role, from, to, trades, statistics, trade_statistics: own, chosen }): Cell[] => [
-    `${name} ${role}`,
-    from,
-    to,
-    whole(trades),
-    returnCell(own.mean),
-    shareText(own.hit_rate),
-    returnCell(statistics.total_return),
-    ratio(statistics.sharpe),
-    chosenText(chosen),
-  ])
-  if (test !== null)
-    rows.push([
-      'all tests',
-      '',
-      '',
-      whole(test.trade_statistics.n),
-      returnCell(test.trade_statistics.mean),
-      shareText(test.trade_statistics.hit_rate),
-      returnCell(test.statistics.total_return),
-      ratio(test.statistics.sharpe),
-      '',
-    ])
-  const what = kind === 'split' ? 'Before and after the split' : 'Walk-forward'
-  const chose = folds.some(fold => fold.chosen !== null)
-  return [
-    {
-      title: [what, `${whole(purged)} trades left out between the parts`],
-      table: {
-        columns: chose ? [...FOLDS, { title: 'CHOSEN' }] : FOLDS,
-        rows: chose ? rows : rows.map(row => row.slice(0, -1)),
-        whole: 'json',
-      },
-    },
-  ]
-}
-
-/** Candidates differ in their hold alone. */
-function chosenText(chosen: string | null): string {
-  return chosen === null ? '' : (/\bhold \d+/.exec(chosen)?.[0] ?? chosen)
-}
-
-const FOLDS: readonly Column[] = [
-  { title: 'PART' },
-  { title: 'FROM', spare: 3 },
-  { title: 'TO', spare: 4 },
-  right('TRADES'),
-  right('MEAN'),
-  right('HIT', 1),
-  right('RETURN', 2),
-  right('SHARPE', 0),
-]
-
 const CURVE_HEIGHT = 10
+
+/** From this many times the lowest value on, the highest would flatten everything else (as in the report). */
+const WIDE = 5
 
 function curve({ equity, benchmarks }: Backtest, { width, unicode }: Screen): Block {
   const start = equity[0]?.equity ?? 1
   const [held] = benchmarks
-  const dotted = held === undefined ? [] : [{ values: held.equity.map(value => value * start), dotted: true }]
+  const own = equity.map(point => point.equity)
+  const other = held?.equity.map(value => value && value * start) ?? []
+  const { low, high } = scaleOf([{ values: own }, { values: other }])
+  const isLog = low > 0 && high >= WIDE * low
+  const place = (value: number | null): number | null => (isLog && value !== null ? Math.log(value) : value)
+  const dotted = held === undefined ? [] : [{ values: other.map(place), dotted: true }]
   const ends = [equity[0], equity[Math.round((equity.length - 1) / 2)], equity.at(-1)]
-  const drawing = drawChart([...dotted, { values: equity.map(point => point.equity) }], {
+  const drawing = drawChart([...dotted, { values: own.map(place) }], {
     width: drawingWidth(width),
     height: CURVE_HEIGHT,
     ascii: !unicode,
-    label: money,
+    label: value => money(isLog ? Math.exp(value) : value),
     beneath: ends.flatMap((point, i) => (point === undefined ? [] : [{ at: i / 2, text: point.date }])),
   })
-  return { title: ['Equity', ...(held === undefined ? [] : [`dots: ${held.name}`])], drawing }
+  const scale = isLog ? ['logarithmic scale'] : []
+  return { title: ['Equity', ...(held === undefined ? [] : [`dots: ${held.name}`]), ...scale], drawing }
 }
 
 /** Net returns of closed trades in classes of equal breadth. */

@@ -1,10 +1,11 @@
 import type { Backtest, Benchmark, EquityStatistics, TradeStatistics } from '../../research/backtest/result.js'
 import { count, whole } from './amounts.js'
 import { assumedText } from './backtest-assumed.js'
-import { type BacktestStyle, backtestDetails, validationBlocks } from './backtest-details.js'
+import { type BacktestStyle, backtestDetails } from './backtest-details.js'
+import { outOfSampleBlocks, validationBlocks, wholeTitle } from './backtest-validation.js'
 import { drawingWidth } from './chart.js'
+import { type Conditions, conditionTexts, fromText } from './conditions.js'
 import type { Screen } from './layout.js'
-import { share } from './performance.js'
 import { sparkline } from './sparkline.js'
 import {
   money,
@@ -21,10 +22,11 @@ import {
 } from './statistics.js'
 import type { Block, Cell } from './table.js'
 
-/** What was assumed; the strategy beside buy and hold; its equity; its trades; what luck would have done. */
+/** What was assumed; what came of it out of the sample; the strategy beside buy and hold; its equity; its trades; what luck would have done. */
 export function backtestBlocks(found: Backtest, screen: Screen, style: BacktestStyle): Block[] {
   return [
     { title: title(found), notes: [assumedText(found)] },
+    ...outOfSampleBlocks(found),
     statisticsBlock(found, style),
     { drawing: curves(found, screen), notes: sentences(found) },
     ...validationBlocks(found),
@@ -35,12 +37,14 @@ export function backtestBlocks(found: Backtest, screen: Screen, style: BacktestS
 }
 
 function title({ tickers, strategy, timeframe, first, last, as_of }: Backtest): string[] {
-  const { field, bands } = (strategy.entry ?? {}) as { field?: string; bands?: string[] | null }
-  const event = bands == null ? `${field} changes` : `${field} becomes ${bands.join(' or ')}`
+  const entry = strategy.entry as Conditions & { field: string; bands: string[] | null }
+  const { field, bands } = entry
+  const event = bands === null ? `${field} changes` : `${field} becomes ${bands.join(' or ')}`
   const name = typeof strategy.name === 'string' ? [strategy.name] : []
   return [
     ...name,
-    `${whoText(tickers)}  ${strategy.side} when ${event}  ${timeframe}`,
+    `${whoText(tickers)}  ${strategy.side} when ${event}${fromText(entry)}  ${timeframe}`,
+    ...conditionTexts(entry),
     ...(first === null ? [] : [`${first} to ${last}`]),
     ...(as_of === null ? [] : [`as of ${as_of}`]),
   ]
@@ -91,16 +95,20 @@ function statisticsBlock(found: Backtest, { wide }: BacktestStyle): Block {
     right('STRATEGY'),
     ...benchmarks.map(({ name }, i) => right(name.toUpperCase().replace(' AND ', ' & '), i === 0 ? undefined : i)),
   ]
-  return { table: { columns, rows: [...rows, ...(benchmarks.length === 0 ? [] : against)], whole: 'json' } }
+  const title = wholeTitle(found)
+  return {
+    ...(title === null ? {} : { title }),
+    table: { columns, rows: [...rows, ...(benchmarks.length === 0 ? [] : against)], whole: 'json' },
+  }
 }
 
 /** Equity and drawdown, a line each. */
 function curves({ equity, statistics }: Backtest, { width, unicode }: Screen): string[] {
   const [first, last] = [equity[0], equity.at(-1)]
   if (first === undefined || last === undefined) return []
-  const range = `${money(first.equity)} to ${money(last.equity)}`
+  const range = `first ${money(first.equity)}, last ${money(last.equity)}`
   const worst = `worst ${returnText(statistics.max_drawdown)}`
-  const room = Math.max(8, Math.min(60, drawingWidth(width) - 10 - 2 - Math.max(range.length, worst.length)))
+  const room = Math.max(4, Math.min(60, drawingWidth(width) - 10 - 2 - Math.max(range.length, worst.length)))
   const line = (name: string, values: number[], text: string): string =>
     `${name.padEnd(10)}${sparkline(values, { width: room, ascii: !unicode })}  ${text}`
   return [
@@ -153,17 +161,24 @@ const SKIPPED: Readonly<Record<string, string>> = {
   no_size: 'no size',
 }
 
-/** What random entries did, and what the number of looks leaves. */
+/** What random entry did, and what the number of looks leaves. */
 function luck({ random_entry: random, trials, seed }: Backtest): string[] {
   const lines: string[] = []
   if (random.p !== null)
     lines.push(
-      `Random entry dates did as well in ${share(random.p)} of ${whole(random.draws)} draws (seed ${seed}), mean ${returnText(random.mean)} a trade.`,
+      `Random entry, all signals moved to other dates together: p ${probability(random.p)} (${count(random.draws, 'draw')}, seed ${seed}), mean ${returnText(random.mean)} a trade.`,
     )
-  else if (random.reason !== null) lines.push(`Random entry dates: ${random.reason}`)
+  else if (random.reason !== null) lines.push(`Random entry: ${random.reason}`)
   const looks = trials.run === 1 ? '1 strategy in this run' : `${whole(trials.run)} strategies in this run`
-  const ever = trials.ledger === null ? '' : `, ${whole(trials.ledger)} in the ledger of trials`
-  const left = trials.deflated_sharpe === null ? (trials.reason ?? UNKNOWN) : probability(trials.deflated_sharpe)
+  const ever =
+    trials.ledger === null
+      ? ''
+      : `, ${trials.ledger === 1 ? '1 strategy' : `${whole(trials.ledger)} strategies`} in the ledger of trials`
+  const by = trials.family === 'ledger' ? 'the ledger' : 'this run'
+  const left =
+    trials.deflated_sharpe === null
+      ? (trials.reason ?? UNKNOWN)
+      : `${probability(trials.deflated_sharpe)}, by the ${whole(trials.n)} of ${by}`
   lines.push(`Tried: ${looks}${ever}. Deflated Sharpe ratio: ${left}`)
   return lines.map(line => (line.endsWith('.') ? line : `${line}.`))
 }

@@ -27,8 +27,13 @@ export function toned(text: string, sign: number): Cell {
 
 /** A fraction as a percentage with its sign: `+3.4%`. */
 export function signed(fraction: number): string {
-  const text = (fraction * 100).toFixed(1)
+  const text = grouped((fraction * 100).toFixed(1))
   return `${fraction < 0 || text.startsWith('-') ? '' : '+'}${text === '-0.0' ? '0.0' : text}%`
+}
+
+/** `12345.6` → `12,345.6` */
+function grouped(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
 }
 
 /** A share of 1 as whole percent. */

@@ -19,7 +19,7 @@ export function studyDetails(found: EventStudy): Block[] {
       table: { columns: INTERVALS, rows: windows.flatMap(intervalRows), whole: 'json' },
     },
     {
-      title: ['Entries drawn from the same tickers and years'],
+      title: ['Random entry: other dates of the same tickers'],
       table: { columns: RANDOM, rows: windows.map(randomRow) },
     },
     {
@@ -62,7 +62,8 @@ function spreadRow(row: StudyWindow): Cell[] {
   const returns = [row.worst, row.p10, row.p25, row.p75, row.p90, row.best, row.deviation, row.mfe, row.mae]
   const lift = ratio(row.lift)
   const { hit, base } = row
-  return [row.window, ...returns.map(returnCell), shareText(hit.share), shareRange(hit), shareText(base.hit), lift]
+  const range = row.grey ? UNKNOWN : shareRange(hit)
+  return [row.window, ...returns.map(returnCell), shareText(hit.share), range, shareText(base.hit), lift]
 }
 
 const TESTS: readonly Column[] = [WINDOW, right('STATISTIC'), right('DF', 1), right('P'), { title: 'TEST' }]
@@ -91,10 +92,18 @@ function intervalRows({ window, intervals }: StudyWindow): Cell[][] {
   ])
 }
 
-const RANDOM: readonly Column[] = [WINDOW, right('DRAWS', 1), right('MEAN'), right('95%', 0), right('P')]
+const RANDOM: readonly Column[] = [
+  WINDOW,
+  right('DRAWS', 1),
+  right('MEAN'),
+  right('95%', 0),
+  right('P'),
+  right('SAME YEARS', 2),
+]
 
 function randomRow({ window, random_entry: random }: StudyWindow): Cell[] {
-  return [window, whole(random.draws), returnCell(random.mean), returnRange(random), probability(random.p)]
+  const cells = [window, whole(random.draws), returnCell(random.mean), returnRange(random), probability(random.p)]
+  return [...cells, returnCell(random.year_matched)]
 }
 
 const OTHERS: readonly Column[] = [WINDOW, { title: 'BAND' }, right('N'), right('MEAN'), right('HIT', 0)]

@@ -1,24 +1,15 @@
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
+import { shiftsUsed } from '../../research/study/shifts.js'
 import { count, whole } from './amounts.js'
 import { drawBars } from './bars.js'
 import { drawChart, drawingWidth } from './chart.js'
+import { conditionTexts, fromText } from './conditions.js'
 import type { Screen } from './layout.js'
 import { share } from './performance.js'
-import {
-  classLabel,
-  greyed,
-  probability,
-  returnCell,
-  returnRange,
-  returnText,
-  right,
-  shareRange,
-  shareText,
-  UNKNOWN,
-  whoText,
-} from './statistics.js'
+import { classLabel, returnText, shareRange, UNKNOWN, whoText } from './statistics.js'
 import { studyDetails } from './study-details.js'
-import type { Block, Cell, Column } from './table.js'
+import { abnormalBlock, contextBlock, windowBlock } from './study-windows.js'
+import type { Block } from './table.js'
 
 /** What was assumed, the windows, the average path and one distribution; with `wide` every statistic there is. */
 export function studyBlocks(found: EventStudy, screen: Screen, { wide }: { wide: boolean }): Block[] {
@@ -26,7 +17,9 @@ export function studyBlocks(found: EventStudy, screen: Screen, { wide }: { wide:
   if (found.events === 0) return [head, ...warnings(found)]
   return [
     head,
-    { table: { columns: COLUMNS, rows: found.windows.map(windowRow) } },
+    windowBlock(found),
+    ...contextBlock(found),
+    ...(wide ? [] : abnormalBlock(found)),
     ...pathBlock(found, screen),
     ...histogramBlock(found, screen),
     ...(wide ? [...studyDetails(found), { title: ['Assumed'], notes: found.assumptions }] : []),
@@ -34,61 +27,30 @@ export function studyBlocks(found: EventStudy, screen: Screen, { wide }: { wide:
   ]
 }
 
-function title({ tickers, field, bands, prev_bands, timeframe, context, events, first, last, as_of }: EventStudy) {
+function title(found: EventStudy): string[] {
+  const { tickers, field, bands, timeframe, events, first, last, as_of, last_bar } = found
   const entered = bands === null ? field : `${field} = ${bands.join(' or ')}`
-  const left = prev_bands === null ? '' : ` from ${prev_bands.join(' or ')}`
-  const state = context === null || context.bands === null ? '' : ` = ${context.bands.join(' or ')}`
   return [
-    `${whoText(tickers)}  ${entered}${left}  ${timeframe}`,
-    ...(context === null ? [] : [`${state === '' ? 'beside' : 'while'} ${context.ticker} ${context.field}${state}`]),
+    `${whoText(tickers)}  ${entered}${fromText(found)}  ${timeframe}`,
+    ...conditionTexts(found),
     count(events, 'event'),
     ...(first === null ? [] : [`${first} to ${last}`]),
-    ...(as_of === null ? [] : [`as of ${as_of}`]),
+    ...(as_of === null
+      ? []
+      : [`as of ${as_of}${last_bar === null || last_bar >= as_of ? '' : `, last bar ${last_bar}`}`]),
   ]
 }
 
 /** The long form stands in the document, in the report, and at the end with `wide`. */
-function assumed({ tickers, reps, resamples, seed, trials }: EventStudy): string {
+function assumed({ tickers, windows, resamples, seed, trials }: EventStudy): string {
   const same = tickers.length === 1 ? 'ticker' : 'tickers'
-  const shifts = reps === null ? 'every one' : `every one up to 2,000, else ${whole(reps)} drawn`
-  const ever = trials.ledger === null ? '' : `, ${whole(trials.ledger)} so far in the ledger of trials`
+  const used = shiftsUsed(windows)
+  const ever = trials.ledger === null ? '' : `, ${count(trials.ledger, 'cell')} so far in the ledger of trials`
   return [
     `Close to close, without costs, against any bar of the same ${same} and dates.`,
-    `P: joint circular shift (${shifts}); 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `P: joint circular shift${used === null ? '' : ` (${rangeText(used)} shifts)`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
     `Looked at: ${count(trials.run, 'cell')}${ever}. The tickers are those that were asked for (survivorship).`,
   ].join(' ')
-}
-
-const COLUMNS: readonly Column[] = [
-  { title: 'WINDOW' },
-  right('N'),
-  right('INDEP'),
-  right('LOST', 5),
-  right('MEAN'),
-  right('MEDIAN', 4),
-  right('HIT', 1),
-  right('ANY BAR', 2),
-  right('DIFF'),
-  right('95%', 0),
-  right('P'),
-]
-
-function windowRow(window: StudyWindow): Cell[] {
-  const { n, n_indep, lost, mean, median, hit, base, diff, intervals, tests, grey } = window
-  const cells: Cell[] = [
-    window.window,
-    whole(n),
-    whole(n_indep),
-    whole(lost.not_elapsed + lost.too_early + lost.delisted),
-    returnCell(mean),
-    returnCell(median),
-    shareText(hit.share),
-    returnText(base.mean),
-    returnCell(diff),
-    intervals[0] === undefined ? UNKNOWN : returnRange(intervals[0]),
-    probability(tests[0]?.p ?? null),
-  ]
-  return greyed(cells, grey)
 }
 
 const PATH_HEIGHT = 9
@@ -130,7 +92,11 @@ function histogramBlock({ windows }: EventStudy, { width, unicode }: Screen): Bl
   )
   return [
     {
-      title: [`Returns over ${window.window}`, 'events / any bar', `${shareRange(window.hit)} above 0 (95%)`],
+      title: [
+        `Returns over ${window.window}`,
+        'events / any bar',
+        ...(window.grey ? [] : [`${shareRange(window.hit)} above 0 (95%)`]),
+      ],
       drawing,
     },
   ]
@@ -154,6 +120,10 @@ function classesOf({ edges, events, base }: NonNullable<StudyWindow['histogram']
 
 function warnings(found: EventStudy): Block[] {
   return found.warnings.length === 0 ? [] : [{ notes: found.warnings }]
+}
+
+function rangeText({ least, most }: { least: number; most: number }): string {
+  return least === most ? whole(least) : `${whole(least)} to ${whole(most)}`
 }
 
 function percent(n: number, of: number): string {

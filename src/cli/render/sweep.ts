@@ -22,6 +22,8 @@ export interface SweepStyle {
 
 /** How many combinations were tried first, then the best of them, and whether the best one is real. */
 export function sweepBlocks(found: Sweep, { limit, wide }: SweepStyle): Block[] {
+  if (found.cells.every(({ events }) => events === 0))
+    return [{ title: title(found), notes: [nothing(found), ...found.warnings] }]
   const shown = found.cells.slice(0, limit)
   return [
     { title: title(found), notes: [tried(found), assumed(found)] },
@@ -33,6 +35,13 @@ export function sweepBlocks(found: Sweep, { limit, wide }: SweepStyle): Block[] 
   ]
 }
 
+/** Without an event there is no cell to show and no best one. */
+function nothing({ tickers, tried: { cells } }: Sweep): string {
+  const who = tickers.length === 1 ? tickers[0]! : `none of ${whole(tickers.length)} tickers`
+  const what = tickers.length === 1 ? 'did not enter any band' : 'entered any band'
+  return `No event: ${who} ${what} as it was asked for; ${count(cells, 'combination')} had nothing to show.`
+}
+
 function title({ tickers, timeframe, fields, first, last, as_of }: Sweep): string[] {
   return [
     `${whoText(tickers)}  ${fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')}  ${timeframe}`,
@@ -42,7 +51,7 @@ function title({ tickers, timeframe, fields, first, last, as_of }: Sweep): strin
 }
 
 function tried({ tried: { cells, tested, ledger }, found, family, adjust }: Sweep): string {
-  const ever = ledger === null ? '' : `; ${whole(ledger)} so far in the ledger of trials`
+  const ever = ledger === null ? '' : `; ${count(ledger, 'cell')} so far in the ledger of trials`
   const among = family === 'ledger' ? 'all of the ledger' : 'this run'
   const how = adjust === 'none' ? 'not corrected' : `corrected over ${among}`
   return `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ever}. ${whole(found)} found with q below .05, ${how}.`
@@ -128,7 +137,7 @@ function best({ best: found }: Sweep): Block {
   const sharpe =
     deflated_sharpe === null
       ? why('deflated_sharpe')
-      : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar is above what so many looks bring up`
+      : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above what so many looks bring up`
   const overfit =
     pbo === null
       ? why('pbo')
@@ -137,9 +146,9 @@ function best({ best: found }: Sweep): Block {
   return {
     title: [`Is the best of ${whole(cells)} real?`, count(resamples, 'resample')],
     notes: [
-      `Reality check (White)${named(found.best_cell)}: ${check}.`,
-      `Superior predictive ability (Hansen): ${ability}.`,
-      `Deflated Sharpe ratio${named(found.best_sharpe_cell)}: ${sharpe}.`,
+      `Reality check (White), of the differences from any bar: ${check}.`,
+      `Superior predictive ability (Hansen)${named(found.best_cell)}: ${ability}.`,
+      `Deflated Sharpe ratio, of holding after${found.best_sharpe_cell === null ? ' events' : ` ${found.best_sharpe_cell}`}: ${sharpe}.`,
       `Probability of overfitting (CSCV): ${overfit}.`,
     ].map(text => text.replace(/\.\.$/, '.')),
   }

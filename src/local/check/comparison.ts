@@ -42,9 +42,9 @@ export class Comparison {
       tally.differences++
       this.#tell({ ...place, field, what, date: view.days[bar]!, whole: one, cutOff: other })
     }
-    const band = (code: number): string | null => (code === UNDEFINED ? null : bands[code]!)
+    const band = (code: number | undefined): string | null => bands[code ?? UNDEFINED] ?? null
     for (let t = 0; t < Math.max(view.bars, codes.length); t++)
-      if (whole.codes[t] !== codes[t]) differ('band', t, band(whole.codes[t]!), band(codes[t]!))
+      if (whole.codes[t] !== codes[t]) differ('band', t, band(whole.codes[t]), band(codes[t]))
     const [shown, anew] = [shownEvents(view), derivedEvents(codes, view)]
     tally.events += shown.size
     for (const bar of new Set([...shown.keys(), ...anew.keys()])) {

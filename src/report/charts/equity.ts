@@ -15,14 +15,16 @@ const TONES: readonly Tone[] = ['quiet', 'third', 'second']
 export function equityCharts(backtest: Backtest): Chart[] {
   const { equity, benchmarks, statistics } = backtest
   const own = fromOne(equity.map(point => point.equity))
-  const others = benchmarks.map(({ name, equity }) => ({ name, values: fromOne(equity) }))
+  // A benchmark starts at 1 on its own first bar.
+  const others = benchmarks.map(({ name, equity }) => ({ name, values: equity }))
   const depths = equity.map(point => point.drawdown)
   const shares = equity.map(point => point.gross)
   const curves = [own, ...others.map(({ values }) => values)]
   const kept = thinned([...curves, depths, shares], equity.length, MOST_POINTS)
-  const at = (values: readonly number[]): (number | null)[] => kept.map(i => shortened(values[i]))
+  const at = (values: readonly (number | null)[]): (number | null)[] => kept.map(i => shortened(values[i]))
   const dates = kept.map(i => parseDay(equity[i]!.date) ?? 0)
-  const total = (name: string, values: readonly number[]): string => `${name} ${gain((values.at(-1) ?? 1) - 1)}`
+  const total = (name: string, values: readonly (number | null)[]): string =>
+    `${name} ${gain((values.findLast(value => value !== null) ?? 1) - 1)}`
   return [
     over(dates, 'equity-curve', 'Equity, from 1', 300, {
       description: `What 1 became over ${counted(equity.length, 'bar')}: ${total('strategy', own)}${others

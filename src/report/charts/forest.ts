@@ -1,6 +1,6 @@
 import { gain, gainRange } from '../format.js'
 import { type Html, html } from '../html.js'
-import { scale } from './scale.js'
+import { type Scale, scale } from './scale.js'
 import { axisLabel, roundSteps } from './ticks.js'
 
 /** One line of a forest plot: an estimate and its interval. */
@@ -16,53 +16,51 @@ export interface Estimate {
   reason: string
 }
 
-const ROW = 26
-const DRAWN = { width: 960, right: 200, foot: 26 }
-
 /**
- * Estimates under each other with their intervals, and a line where there is no difference. Needs no script.
+ * Estimates under each other with their intervals, and a line where there is no difference. Words stand beside the
+ * drawing, on a narrow page above it; the drawing itself is in percent of its width, so that both halves of it are in
+ * sight on any page. Needs no script.
  *
- * @param left units of the drawing that the names need
+ * @param names room that they take: `short` for a window, `long` for a cell
  */
-export function forest(id: string, title: string, estimates: readonly Estimate[], left: number): Html {
+export function forest(id: string, title: string, estimates: readonly Estimate[], names: 'short' | 'long'): Html {
   const known = estimates.flatMap(({ value, low, high }) => [value, low, high].filter(v => v !== null))
-  const { width, right, foot } = DRAWN
   const least = Math.min(0, ...known)
   const greatest = Math.max(0, ...known)
   const air = (greatest - least) * 0.05 || 0.01
-  const x = scale(least - air, greatest + air, left, width - right)
-  const height = estimates.length * ROW + foot
+  const x = scale(least - air, greatest + air, 0, 100)
   const steps = roundSteps(x.from, x.to, 6)
-  const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
-  const floor = estimates.length * ROW
-  return html`<svg class="drawing still" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-d">
-<title id="${id}-d">${title}</title>
-<path class="grid" d="${steps.map(at => `M${cut(x.place(at))} 0V${floor}`).join('')}"/>
-<path class="rule" d="M${cut(x.place(0))} 0V${floor}"/>
-<g class="labels">${steps.map(at => html`<text x="${cut(x.place(at))}" y="${floor + 17}" text-anchor="middle">${axisLabel('return', at, step)}</text>`)}</g>
-${estimates.map((estimate, i) => row(estimate, i * ROW + ROW / 2, left, x.place))}
-</svg>`
+  return html`<ul class="forest ${names}" id="${id}" aria-label="${title}">
+${estimates.map(estimate => row(estimate, steps, x))}
+<li>${axis(steps, x)}</li>
+</ul>`
 }
 
-function row(estimate: Estimate, y: number, left: number, place: (value: number) => number): Html {
-  const { label, note, value, low, high, grey, reason } = estimate
-  const { width, right } = DRAWN
+function row({ label, note, value, low, high, grey, reason }: Estimate, steps: readonly number[], x: Scale): Html {
+  const told = value === null ? reason : `${gain(value)}${low === null ? '' : ` [${gainRange(low, high)}]`}`
   const tone = grey || value === null ? 'quiet' : value >= 0 ? 'gain' : 'loss'
-  const whisker =
-    low !== null &&
-    high !== null &&
-    html`<path class="line ${tone}" stroke-width="2" d="M${cut(place(low))} ${y}H${cut(place(high))}M${cut(place(low))} ${y - 4}v8M${cut(place(high))} ${y - 4}v8"/>`
-  const dot = value !== null && html`<circle class="fill ${tone}" cx="${cut(place(value))}" cy="${y}" r="4.5"/>`
-  return html`<g><title>${label}</title><text class="name" x="0" y="${y + 4}">${shorter(label, left - 110)}</text><text class="note" x="${left - 12}" y="${y + 4}" text-anchor="end">${note}</text>
-${whisker}${dot}<text class="note" x="${width - right + 14}" y="${y + 4}">${value === null ? reason : `${gain(value)}${low === null ? '' : ` [${gainRange(low, high)}]`}`}</text></g>`
+  const at = (place: number): string => percent(x.place(place))
+  const whisker = (from: number, to: number): Html =>
+    html`<g class="line ${tone}"><line x1="${at(from)}" x2="${at(to)}" y1="13" y2="13"/><line x1="${at(from)}" x2="${at(from)}" y1="9" y2="17"/><line x1="${at(to)}" x2="${at(to)}" y1="9" y2="17"/></g>`
+  return html`<li><strong>${label}</strong><span class="note">${note}</span><svg class="strip" aria-hidden="true">
+<g class="grid">${steps.map(step => upright(at(step)))}</g><g class="rule">${upright(at(0))}</g>
+${low !== null && high !== null && whisker(low, high)}${value !== null && html`<circle class="fill ${tone}" cx="${at(value)}" cy="13" r="4.5"/>`}
+</svg><span class="told">${told}</span></li>`
 }
 
-/** As much of a name as so many units of the drawing hold; a letter takes about seven. */
-function shorter(name: string, room: number): string {
-  const most = Math.floor(room / 7)
-  return name.length > most ? `${name.slice(0, most - 1)}…` : name
+function upright(at: string): Html {
+  return html`<line x1="${at}" x2="${at}" y1="0" y2="100%"/>`
 }
 
-function cut(value: number): number {
-  return Math.round(value * 10) / 10
+function axis(steps: readonly number[], x: Scale): Html {
+  const step = steps.length > 1 ? steps[1]! - steps[0]! : 1
+  const inside = steps.filter(at => x.place(at) > EDGE && x.place(at) < 100 - EDGE)
+  return html`<svg class="strip labels" aria-hidden="true">${inside.map(at => html`<text x="${percent(x.place(at))}" y="13" text-anchor="middle">${axisLabel('return', at, step)}</text>`)}</svg>`
+}
+
+/** Nearer to an end a label would be cut. */
+const EDGE = 4
+
+function percent(place: number): string {
+  return `${Math.round(place * 100) / 100}%`
 }

@@ -2,12 +2,14 @@ import type { Chart } from '../charts/spec.js'
 import type { Result } from '../tables/of-result.js'
 import { Plot } from './plot.js'
 import { enliven } from './tables.js'
+import { tellWide } from './wide.js'
 
 const text = document.getElementById('result')?.textContent ?? 'null'
 for (const data of document.querySelectorAll<HTMLElement>('[data-chart]')) {
   new Plot(data.closest('figure')!, JSON.parse(data.textContent ?? '') as Chart)
 }
 enliven(JSON.parse(text) as Result)
+tellWide()
 saving()
 
 /** Writes the result into a file of its own. */

@@ -1,6 +1,6 @@
 import type { Sweep, SweepValidation } from '../../research/sweep/result.js'
 import { count, counted, decimal, gain, NONE, probability, share } from '../format.js'
-import { html } from '../html.js'
+import { html, type Piece } from '../html.js'
 import type { Section } from '../page.js'
 import type { Column } from '../tables/column.js'
 import { table } from '../tables/table.js'
@@ -26,7 +26,7 @@ export function best({ best, tried }: Sweep): Section {
     [
       'Deflated Sharpe',
       probability(best.deflated_sharpe),
-      'probability that the true one is above the best of so many by luck; Bailey and López de Prado 2014',
+      'of holding, the rise of the market included: probability that the true one is above the best of so many by luck; Bailey and López de Prado 2014',
     ],
     [
       'Probability of overfitting',
@@ -41,7 +41,7 @@ export function best({ best, tried }: Sweep): Section {
     title: 'Is the best one real?',
     short: 'Best of many',
     body: html`<p>${counted(tried.cells, 'combination')} were looked at, ${count(tried.tested)} of them had enough independent windows for a p-value${
-      tried.ledger !== null && `; ${count(tried.ledger)} have been tried on this database so far`
+      tried.ledger !== null && `; ${counted(tried.ledger, 'cell')} have been tried on this database so far`
     }. Over ${counted(best.cells, 'cell')}, with ${counted(best.resamples, 'resample')}${best.block !== null && ` in blocks of ${decimal(best.block, 1)} bars on average`}:</p>
 ${table({ caption: 'The best of many', columns: ROWS, rows })}
 ${reasons([{ where: '', reasons: best.reasons }])}`,
@@ -74,7 +74,8 @@ ${paths !== null && html`<p>Mean return of each of ${counted(paths.length, 'path
   }
 }
 
-const dates = (ranges: Fold['train']): string => ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')
+const dates = (ranges: Fold['train']): Piece =>
+  ranges.map(({ from, to }) => html`<span class="span">${from} to ${to}</span>`)
 const events = (ranges: Fold['train']): string => count(ranges.reduce((all, range) => all + range.events, 0))
 
 const FOLDS: readonly Column<Fold>[] = [
@@ -89,7 +90,17 @@ const FOLDS: readonly Column<Fold>[] = [
     numeric: true,
     text: ({ purged }) => count(purged),
   },
+  {
+    title: 'Mean there',
+    hint: 'Of the chosen cells, on the dates that they were chosen on',
+    numeric: true,
+    text: ({ train_mean }) => gain(train_mean),
+  },
+  {
+    title: 'Mean here',
+    hint: 'Of the same, on the dates that they were checked on',
+    numeric: true,
+    text: ({ test_mean }) => gain(test_mean),
+  },
   { title: 'Chosen', wrap: true, text: ({ chosen }) => (chosen.length === 0 ? NONE : chosen.join(', ')) },
-  { title: 'Mean there', numeric: true, text: ({ train_mean }) => gain(train_mean) },
-  { title: 'Mean here', numeric: true, text: ({ test_mean }) => gain(test_mean) },
 ]

@@ -9,7 +9,7 @@ import { cellColumns } from '../tables/cells.js'
 import { table } from '../tables/table.js'
 
 /** The cells that stand out most, with their intervals. */
-export function leading({ cells, contexts }: Sweep): Section {
+export function leading({ cells }: Sweep): Section {
   const best = cells.filter(({ q }) => q !== null).slice(0, 15)
   return {
     id: 'leading',
@@ -19,7 +19,7 @@ export function leading({ cells, contexts }: Sweep): Section {
       best.length === 0
         ? html`<p class="empty">No cell had enough independent windows to be tested.</p>`
         : html`<figure class="chart"><figcaption><strong>Difference from any bar</strong> with its 95% interval, which is not corrected for how many were tried</figcaption>
-${forest('leading-forest', 'Differences of the cells with the smallest q', best.map(estimate), contexts.length > 0 ? 530 : 430)}</figure>`,
+${forest('leading-forest', 'Differences of the cells with the smallest q', best.map(estimate), 'long')}</figure>`,
   }
 }
 

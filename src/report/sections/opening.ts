@@ -46,7 +46,7 @@ export function originFacts(
 }
 
 export function foot(about: ReportAbout): Html {
-  return html`<p>Made by bands ${about.version} at <time datetime="${about.made}">${about.made}</time>. What happened before need not happen again; nothing here is advice.</p>`
+  return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the ledger of trials are the same. What happened before need not happen again; nothing here is advice.</p>`
 }
 
 function warningBox(warnings: readonly string[]): Html {

@@ -1,25 +1,29 @@
 import type { Backtest, EquityStatistics } from '../../research/backtest/result.js'
 import { equityCharts } from '../charts/equity.js'
 import { figure } from '../charts/figure.js'
-import { count, decimal, gain, probability, share } from '../format.js'
+import { count, decimal, gain, NONE, probability, share } from '../format.js'
 import { type Html, html } from '../html.js'
 import type { Section } from '../page.js'
 import { type Column, signTone } from '../tables/column.js'
 import { table } from '../tables/table.js'
 import { reasons } from './reasons.js'
+import { wholeWords } from './validation.js'
 
 /** What became of the money. */
 export function equity(backtest: Backtest): Section {
+  const whole = wholeWords(backtest)
   return {
     id: 'equity',
     title: 'Equity',
-    body: html`${equityCharts(backtest).map(chart => figure(chart))}
+    body: html`${whole !== null && html`<p>Here and below: ${whole}.</p>`}
+${equityCharts(backtest).map(chart => figure(chart))}
 ${table({ caption: 'The deepest drawdowns', columns: DRAWDOWNS, rows: backtest.drawdowns, empty: 'The equity never lay below a high.' })}`,
   }
 }
 
 /** The statistics of the equity, beside those of holding, each with its formula. */
 export function performance({ statistics, benchmarks, bars_a_year }: Backtest): Section {
+  const barsAYear = Number(bars_a_year.toFixed(1))
   const columns: Column<Statistic>[] = [
     { title: 'Statistic', text: ({ name }) => name },
     { title: 'Strategy', numeric: true, text: ({ text }) => text(statistics) },
@@ -30,7 +34,7 @@ export function performance({ statistics, benchmarks, bars_a_year }: Backtest): 
         text: ({ text }) => text(benchmark.statistics),
       }),
     ),
-    { title: 'How it is made', text: ({ formula }) => html`<span class="quiet">${formula(bars_a_year)}</span>` },
+    { title: 'How it is made', text: ({ formula }) => html`<span class="quiet">${formula(barsAYear)}</span>` },
   ]
   const told = [
     { where: 'strategy', reasons: statistics.reasons },
@@ -42,7 +46,7 @@ export function performance({ statistics, benchmarks, bars_a_year }: Backtest): 
   return {
     id: 'performance',
     title: 'Performance',
-    body: html`${table({ caption: `Statistics of the equity over ${count(statistics.bars)} bars, ${bars_a_year} a year`, columns, rows: STATISTICS })}
+    body: html`${table({ caption: `Statistics of the equity over ${count(statistics.bars)} bars, ${barsAYear} a year`, columns, rows: STATISTICS })}
 ${table({ caption: 'Against holding', columns: AGAINST, rows: benchmarks, empty: 'There is nothing to compare with.' })}
 ${reasons(told)}`,
   }
@@ -89,7 +93,11 @@ const STATISTICS: readonly Statistic[] = [
   },
   { name: 'Best bar', text: ({ best_bar }) => gain(best_bar), formula: () => '' },
   { name: 'Worst bar', text: ({ worst_bar }) => gain(worst_bar), formula: () => '' },
-  { name: 'Exposure', text: ({ exposure }) => share(exposure), formula: () => 'share of bars with a position' },
+  {
+    name: 'Exposure',
+    text: ({ exposure }) => share(exposure),
+    formula: () => 'share of bars on which a position was on',
+  },
   { name: 'Turnover', text: ({ turnover }) => decimal(turnover), formula: () => 'traded value / mean equity, a year' },
   {
     name: 'Probabilistic Sharpe',
@@ -107,6 +115,8 @@ type Holding = Backtest['benchmarks'][number]
 
 const AGAINST: readonly Column<Holding>[] = [
   { title: 'Against', text: ({ name }) => name },
+  { title: 'From', hint: 'Its first bar within the dates of the strategy', text: ({ first }) => first ?? NONE },
+  { title: 'To', hint: 'Its last bar within them', text: ({ last }) => last ?? NONE },
   { title: 'Alpha a year', numeric: true, text: ({ alpha }) => gain(alpha), tone: ({ alpha }) => signTone(alpha) },
   { title: 'Beta', numeric: true, text: ({ beta }) => decimal(beta) },
   { title: 'Correlation', numeric: true, text: ({ correlation }) => decimal(correlation) },

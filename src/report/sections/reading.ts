@@ -19,7 +19,7 @@ const COMMON: [string, Piece][] = [
   ],
   [
     'Overlap',
-    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. The count of independent windows, the shifts and the block bootstrap allow for that; a plain t-test does not.',
+    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. The shifts and the block bootstrap allow for both; a plain t-test for neither. Independent windows are counted ticker by ticker and added up, so that of many tickers on one day each counts: look at the stretches of dates, too.',
   ],
   [
     'Survivorship',
@@ -36,7 +36,11 @@ const OF: Record<'study' | 'backtest' | 'sweep', [string, Piece][]> = {
     ],
     [
       'p',
-      'How often events placed anywhere else on the calendar would have been followed by as large a difference. It is not the probability that there is nothing to it.',
+      'How often the same events, moved along the calendar together, would have been followed by as large a difference. It is not the probability that there is nothing to it. An event that lands where its ticker has no bar drops out of that move.',
+    ],
+    [
+      'p(t)',
+      'The same of the difference divided by its own error. Where events fall in volatile times, other days vary less than theirs and p is too small; p(t) compares each with its own spread.',
     ],
     [
       'Several looks',
@@ -61,8 +65,12 @@ const OF: Record<'study' | 'backtest' | 'sweep', [string, Piece][]> = {
       'Is per year, from bar returns; of few trades it says little, and of the best of many tries less. The deflated one allows for the tries that the ledger knows.',
     ],
     [
+      'Random entry',
+      'The signals of all trades are moved to other dates together, so that they come as close to one another, and in as many tickers at once, as they did; then the same rules trade them. p is how often that had as high a mean.',
+    ],
+    [
       'When not to',
-      'Not when random entries did about as well; not by the second decimal; not when the part for checking looks unlike the part for choosing.',
+      'Not when random entry did about as well; not by the second decimal; not when the part for checking looks unlike the part for choosing.',
     ],
   ],
   sweep: [

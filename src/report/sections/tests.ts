@@ -1,4 +1,5 @@
 import type { EventStudy, Interval, StudyWindow, TestResult } from '../../research/study/result.js'
+import { shiftsUsed } from '../../research/study/shifts.js'
 import { count, decimal, gain, NONE, probability } from '../format.js'
 import { html } from '../html.js'
 import type { Section } from '../page.js'
@@ -16,16 +17,19 @@ export function tests(study: EventStudy): Section {
     id: 'tests',
     title: 'Tests and intervals',
     short: 'Tests',
-    body: html`<p>All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap and for tickers that move together. ${
-      study.reps === null
-        ? 'Every possible shift was tried'
-        : `Every possible shift was tried, or ${count(study.reps)} drawn ones where there are more than ${count(2000)}`
-    }; ${count(study.resamples)} resamples.</p>
+    body: html`<p>All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap and for tickers that move together. It takes the days of the events for days like others; the studentised one also allows for events in volatile times, and goes before where a warning says so. ${shiftsText(study)}${count(study.resamples)} resamples.</p>
 ${table({ caption: 'Tests of the difference', columns: TESTS, rows: rowsOf(windows, window => window) })}
 ${table({ caption: '95% intervals of the difference', columns: INTERVALS, rows: intervals, empty: 'No interval was asked for.' })}
 ${abnormal.length > 0 && table({ caption: 'Mean cumulative abnormal return', columns: ABNORMAL, rows: abnormal })}
 ${abnormal.length > 0 && table({ caption: 'Tests of the abnormal return', columns: TESTS, rows: rowsOf(abnormal, window => window.abnormal), empty: 'The abnormal return was not tested.' })}`,
   }
+}
+
+function shiftsText({ windows }: EventStudy): string {
+  const used = shiftsUsed(windows)
+  if (used === null) return ''
+  const { least, most } = used
+  return `${least === most ? count(least) : `${count(least)} to ${count(most)}`} shifts; `
 }
 
 function rowsOf(
@@ -72,12 +76,8 @@ const ABNORMAL: readonly Column<StudyWindow>[] = [
   { title: 'n', numeric: true, text: ({ abnormal }) => count(abnormal?.n) },
   {
     title: 'Lost',
-    hint: 'Too early + not elapsed + no benchmark on one of the bars',
-    numeric: true,
-    text: ({ abnormal }) =>
-      abnormal === null
-        ? NONE
-        : `${abnormal.lost.too_early} + ${abnormal.lost.not_elapsed} + ${abnormal.lost.no_benchmark}`,
+    hint: 'Events without an abnormal return, by why: not in n',
+    text: ({ abnormal }) => (abnormal === null ? NONE : lostText(abnormal.lost)),
   },
   {
     title: 'CAR',
@@ -91,3 +91,13 @@ const ABNORMAL: readonly Column<StudyWindow>[] = [
     shown: ({ abnormal }) => abnormal?.reason != null,
   },
 ]
+
+function lostText(lost: NonNullable<StudyWindow['abnormal']>['lost']): string {
+  const parts = [
+    [lost.too_early, 'too early'],
+    [lost.not_elapsed, 'not elapsed yet'],
+    [lost.no_benchmark, 'without the benchmark on one of the bars'],
+  ] as const
+  const some = parts.filter(([n]) => n > 0)
+  return some.length === 0 ? 'none' : some.map(([n, why]) => `${count(n)} ${why}`).join(', ')
+}

@@ -35,7 +35,7 @@ export function signals({ signals, skipped }: Backtest): Section {
     ]),
     ...(signals.extended > 0 ? [['put off the exit of a trade', signals.extended] as [string, number]] : []),
   ]
-  const left = [...skipped].sort((a, b) => (a.date < b.date ? 1 : -1))
+  const left = [...skipped].sort((a, b) => (a.date < b.date ? 1 : a.date > b.date ? -1 : 0))
   return {
     id: 'signals',
     title: 'Signals',

@@ -1,23 +1,27 @@
 import { InvalidParameter } from '../../errors.js'
-import type { Market } from '../../market.js'
+import type { Market, MarketBars } from '../../market.js'
 import { formatDay } from '../../model/day.js'
 import type { Trials } from '../../model/trials.js'
-import { benchmarkOf, buyAndHold } from './benchmark.js'
+import { sharpe } from '../../statistics/sharpe.js'
+import { benchmarkOf, buyAndHold, heldAlone, type Judged } from './benchmark.js'
 import { portfolioCalendar } from './candidates.js'
+import { contextWarnings } from './context.js'
 import { curveOf, deepestFalls, equityPoints, monthlyReturns } from './curve.js'
 import { documentOf } from './document.js'
-import { type Curve, equityStatistics, returnsOf, sampleOf } from './equity-statistics.js'
-import { deflated, type Look } from './looks.js'
+import { equityStatistics, returnsOf, sampleOf } from './equity-statistics.js'
+import { checkFamily, deflated, type Look } from './looks.js'
 import { membersOf } from './member.js'
-import { simulate } from './portfolio.js'
+import { type Simulation, simulate } from './portfolio.js'
 import { randomEntry } from './random-entry.js'
-import { assumptionsOf, warningsOf } from './remarks.js'
+import { assumptionsOf } from './remarks.js'
 import type { Backtest, Benchmark } from './result.js'
 import { checkRules } from './rules.js'
 import type { RunOptions, Strategy } from './strategy.js'
 import { countsOf, toldSkipped, toldTrades } from './told.js'
 import { closedOf, tradeStatistics } from './trade-statistics.js'
 import { type Ready, validate } from './validation.js'
+import { warningsOf } from './warnings.js'
+import { barsAYearOf } from './years.js'
 
 /** Beside the question: how progress is told, and the ledger that counts what was looked at. */
 export interface BacktestWays {
@@ -36,34 +40,31 @@ export async function backtest(
   { step, trials = null }: BacktestWays = {},
 ): Promise<Backtest> {
   const candidates = checked(strategy, run)
+  checkFamily(run, trials)
+  // What is not there is refused before the work, not after it.
+  const benchmark = strategy.benchmark === null ? null : await market.bars(strategy.benchmark, strategy.timeframe)
   const [members, ...others] = await membersOf(market, [strategy, ...candidates], step)
   const own: Ready = { strategy, members: members! }
   const rivals: Ready[] = candidates.map((candidate, i) => ({ strategy: candidate, members: others[i]! }))
-  const barsAYear = Math.max(...own.members.map(({ prices }) => prices.barsAYear))
   step?.(() => 'trades')
   const simulation = simulate(own.members, strategy, portfolioCalendar(own.members))
   const { days, trades } = simulation
+  const barsAYear = barsAYearOf(own.members, days)
   const curve = curveOf(simulation, strategy, barsAYear)
   const statistics = equityStatistics(curve)
   const signals = countsOf(simulation)
+  const benchmarks = benchmarksOf(own, benchmark, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, trades, run.reps)
-  const validation = validate(own, rivals, portfolioCalendar([...own.members, ...others.flat()]), barsAYear, run)
+  const validation = validate(own, rivals, portfolioCalendar([...own.members, ...others.flat()]), run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
-  const looks = [{ strategy, days, sharpe: sample?.sharpe ?? null }, ...rivals.map(ready => lookAt(ready, barsAYear))]
+  const looks = [lookOf(strategy, simulation), ...rivals.map(lookAt)]
+  const interest = { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital }
+  const found = { signals, statistics, benchmarks, interest, validation }
   return {
-    schema: 'bands.backtest/1',
-    strategy: documentOf(strategy),
-    tickers: [...strategy.tickers],
-    timeframe: strategy.timeframe,
+    ...headOf(strategy, days, await market.asOf()),
     bars_a_year: barsAYear,
-    first: dateOf(days[0]),
-    last: dateOf(days.at(-1)),
-    as_of: dateOf((await market.asOf()) ?? undefined),
-    seed: strategy.seed,
-    signals,
-    statistics,
-    benchmarks: await benchmarksOf(market, own, days, curve),
+    ...found,
     trade_statistics: tradeStatistics(strategy.costs, closedOf(strategy, trades)),
     trades: toldTrades(strategy, trades),
     skipped: toldSkipped(simulation),
@@ -71,10 +72,13 @@ export async function backtest(
     months: monthlyReturns(simulation, strategy.portfolio.capital),
     drawdowns: deepestFalls(simulation),
     random_entry,
-    trials: await deflated(looks, sample, trials),
-    validation,
+    trials: await deflated(looks, sample, trials, run.family ?? 'run'),
     assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry),
-    warnings: [...warningsOf(strategy, own.members, simulation, { signals }, run), ...market.remarks()],
+    warnings: [
+      ...warningsOf(strategy, own.members, simulation, found, run),
+      ...(await contextWarnings(market, strategy, own.members)),
+      ...market.remarks(),
+    ],
   }
 }
 
@@ -95,30 +99,39 @@ function checked(strategy: Strategy, run: RunOptions): readonly Strategy[] {
   return candidates
 }
 
-function lookAt({ strategy, members }: Ready, barsAYear: number): Look {
-  const simulation = simulate(members, strategy, portfolioCalendar(members))
-  const curve = curveOf(simulation, strategy, barsAYear)
-  const { sharpe } = equityStatistics(curve)
-  return { strategy, days: simulation.days, sharpe: sharpe === null ? null : sharpe / Math.sqrt(barsAYear) }
+function lookAt({ strategy, members }: Ready): Look {
+  return lookOf(strategy, simulate(members, strategy, portfolioCalendar(members)))
 }
 
-async function benchmarksOf(
-  market: Market,
-  { strategy, members }: Ready,
-  days: Int32Array,
-  curve: Curve,
-): Promise<Benchmark[]> {
-  const own = benchmarkOf(
-    'buy and hold',
-    buyAndHold(
-      members.map(({ prices }) => prices),
-      days,
-    ),
-    curve,
+/** A ruined strategy has no ratio. */
+function lookOf(strategy: Strategy, { days, equity }: Pick<Simulation, 'days' | 'equity'>): Look {
+  const returns = returnsOf({ equity, start: strategy.portfolio.capital })
+  return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
+}
+
+function benchmarksOf({ members }: Ready, other: MarketBars | null, judged: Judged): Benchmark[] {
+  const { days, curve } = judged
+  const held = buyAndHold(
+    members.map(({ prices }) => prices),
+    days,
+    curve.barsAYear,
   )
-  if (strategy.benchmark === null) return [own]
-  const other = await market.bars(strategy.benchmark, strategy.timeframe)
-  return [own, benchmarkOf(strategy.benchmark, buyAndHold([other], days), curve)]
+  const own = benchmarkOf('buy and hold', held, judged)
+  return other === null ? [own] : [own, benchmarkOf(other.ticker, heldAlone(other, days), judged)]
+}
+
+function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
+  const { tickers, timeframe, seed } = strategy
+  return {
+    schema: 'bands.backtest/1' as const,
+    strategy: documentOf(strategy),
+    tickers: [...tickers],
+    timeframe,
+    first: dateOf(days[0]),
+    last: dateOf(days.at(-1)),
+    as_of: dateOf(asOf ?? undefined),
+    seed,
+  }
 }
 
 function dateOf(day: number | undefined): string | null {

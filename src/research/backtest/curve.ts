@@ -22,7 +22,7 @@ export function equityPoints({ days, equity, value, positions }: Simulation): Eq
   return Array.from(days, (day, i) => ({
     date: formatDay(day),
     equity: equity[i]!,
-    gross: value[i]! / equity[i]!,
+    gross: equity[i]! > 0 ? value[i]! / equity[i]! : null,
     positions: positions[i]!,
     drawdown: series[i]!,
   }))
@@ -36,7 +36,7 @@ export function monthlyReturns({ days, equity }: Simulation, start: number): Bac
     const [year, month] = monthOf(days[i]!)
     const next = i + 1 < days.length ? monthOf(days[i + 1]!) : null
     if (next !== null && next[0] === year && next[1] === month) continue
-    months.push({ year, month, return: equity[i]! / before - 1 })
+    months.push({ year, month, return: before > 0 ? equity[i]! / before - 1 : null })
     before = equity[i]!
   }
   return months

@@ -12,7 +12,7 @@ export interface Curve {
   barsAYear: number
   /** Risk-free rate a year, a fraction. */
   riskFree: number
-  /** Bars with a position at the close, or a trade. */
+  /** Bars on which a position was on between open and close. */
   exposed: number
   /** Money that went through entries and exits. */
   traded: number
@@ -30,9 +30,10 @@ export function equityStatistics(curve: Curve): EquityStatistics {
   const returns = returnsOf(curve)
   const why = reasonAgainst(curve, returns)
   const statistics = why === null ? measured(curve, returns) : { ...NOTHING, bars: returns.length }
+  const one = returns.length < 2 ? REASONS.volatility : undefined
   const reasons: Record<string, string> = {}
   for (const [name, value] of Object.entries(statistics))
-    if (value === null) reasons[name] = why ?? REASONS[name] ?? 'the returns do not vary'
+    if (value === null) reasons[name] = why ?? REASONS[name] ?? one ?? reasonOf(name, statistics)
   return { ...statistics, reasons }
 }
 
@@ -111,13 +112,21 @@ function extremes(values: Float64Array): [number, number] {
   return [least, most]
 }
 
+/** Of a statistic that a few equal returns, or returns of an impossible shape, leave without a value. */
+function reasonOf(name: string, { sharpe }: Pick<EquityStatistics, 'sharpe'>): string {
+  const judges = name === 'probabilistic_sharpe' || name === 'min_track_record_bars'
+  if (!judges || sharpe === null) return 'the returns do not vary'
+  return name === 'min_track_record_bars' && sharpe <= 0
+    ? 'the Sharpe ratio is not above 0'
+    : 'the moments of the returns allow for none'
+}
+
 const REASONS: Readonly<Record<string, string>> = {
   cagr: 'it is beyond what a number holds, over so few bars',
   volatility: 'there are fewer than two returns',
   sortino: 'no return is below 0',
   calmar: 'the equity never fell',
   average_drawdown: 'the equity never fell',
-  min_track_record_bars: 'the Sharpe ratio is not above 0',
 }
 
 const NOTHING: Omit<EquityStatistics, 'reasons' | 'bars'> = {

@@ -14,10 +14,12 @@ export interface Simulation {
   equity: Float64Array
   value: Float64Array
   positions: Int32Array
-  /** Days with a position at the close, or a trade. */
+  /** Days on which a position was on between open and close. */
   exposed: number
   /** Money that went through entries and exits. */
   traded: number
+  /** Money that cash earned. */
+  interest: number
   /** In the order of their entries. */
   trades: Taken[]
   skipped: { member: Member; signal: number; reason: SkipReason }[]
@@ -59,7 +61,8 @@ class Run {
   #cash: number
   /** At the close before. */
   #equity: number
-  #hasTraded = false
+  /** Whether a position was on between the open and the close of the day. */
+  #isExposed = false
 
   constructor(members: readonly Member[], strategy: Strategy, calendar: Int32Array, part: Part) {
     this.#members = members
@@ -80,6 +83,7 @@ class Run {
       positions: new Int32Array(count),
       exposed: 0,
       traded: 0,
+      interest: 0,
       trades: [],
       skipped: [],
       extended: 0,
@@ -90,10 +94,10 @@ class Run {
 
   day(place: number): void {
     const opens = this.#strategy.fill === 'next-open'
-    this.#hasTraded = false
     this.#earn(place)
     this.#leave(place, true)
     if (opens) this.#enter(place)
+    this.#isExposed = this.#positions.count > 0
     this.#leave(place, false)
     if (!opens) this.#enter(place)
     this.#mark(place)
@@ -114,14 +118,15 @@ class Run {
   #earn(place: number): void {
     const { cashRate } = this.#strategy.portfolio
     if (cashRate === 0 || place === this.#part.from || !(this.#cash > 0)) return
-    this.#cash += (this.#cash * cashRate * (this.#calendar[place]! - this.#calendar[place - 1]!)) / 365
+    const interest = (this.#cash * cashRate * (this.#calendar[place]! - this.#calendar[place - 1]!)) / 365
+    this.#cash += interest
+    this.#result.interest += interest
   }
 
   #leave(place: number, atOpen: boolean): void {
     for (const { invested, net, shares, left } of this.#positions.leave(place, atOpen)) {
       this.#cash += invested * (1 + net)
       this.#result.traded += shares * left.price
-      this.#hasTraded = true
     }
   }
 
@@ -160,7 +165,6 @@ class Run {
     this.#result.traded += size.shares * taken.entryPrice
     this.#result.trades.push(taken)
     this.#positions.add(taken, this.#candidates.places[which]!, this.#exitPlace(which, course.left))
-    this.#hasTraded = true
     this.#occupy(which, index, course.next)
   }
 
@@ -182,12 +186,12 @@ class Run {
 
   #mark(place: number): void {
     const at = place - this.#part.from
-    const value = this.#positions.worth(place, this.#calendar[place]!)
-    this.#equity = this.#cash + value
+    const { worth, gross } = this.#positions.mark(place, this.#calendar[place]!)
+    this.#equity = this.#cash + worth
     this.#result.equity[at] = this.#equity
-    this.#result.value[at] = value
+    this.#result.value[at] = gross
     this.#result.positions[at] = this.#positions.count
-    if (this.#positions.count > 0 || this.#hasTraded) this.#result.exposed++
+    if (this.#isExposed) this.#result.exposed++
   }
 }
 

@@ -49,18 +49,23 @@ export class Positions {
     return left
   }
 
-  /** What all of them are worth at the close of a day, by the last close of each. */
-  worth(place: number, day: number): number {
-    let total = 0
+  /**
+   * At the close of a day, by the last close of each: what all of them add to the equity, and the value of the shares, of
+   * shorts too counted as it is.
+   */
+  mark(place: number, day: number): { worth: number; gross: number } {
+    let [worth, gross] = [0, 0]
     let kept = 0
     for (const position of this.#held) {
       if (position.isOver) continue
       this.#held[kept++] = position
       const { taken, places } = position
       while (position.bar + 1 < places.length && places[position.bar + 1]! <= place) position.bar++
-      total += worthOf(this.#strategy, taken, taken.member.bars.close[position.bar]!, day)
+      const close = taken.member.bars.close[position.bar]!
+      worth += worthOf(this.#strategy, taken, close, day)
+      gross += taken.shares * close
     }
     this.#held.length = kept
-    return total
+    return { worth, gross }
   }
 }

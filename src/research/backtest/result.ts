@@ -8,6 +8,7 @@ export interface Backtest {
   strategy: Record<string, unknown>
   tickers: string[]
   timeframe: Timeframe
+  /** What is annualised by: 252, 365 or 52; of calendars that differ the bars that there are / the years that they take. */
   bars_a_year: number
   first: string | null
   last: string | null
@@ -26,20 +27,32 @@ export interface Backtest {
     extended: number
   }
   statistics: EquityStatistics
+  /** Money that cash earned, and what it is of the capital. */
+  interest: { money: number; of_capital: number }
   /** Buy and hold of the same tickers, then the benchmark that was asked for. */
   benchmarks: Benchmark[]
   trade_statistics: TradeStatistics
   trades: Trade[]
   skipped: { ticker: string; date: string; reason: string }[]
   equity: EquityPoint[]
-  /** Year, month (1..12; of weekly bars by the last date), return of the equity in it. */
-  months: { year: number; month: number; return: number }[]
+  /** Year, month (1..12; of weekly bars by the last date), return of the equity in it; null from ruin on. */
+  months: { year: number; month: number; return: number | null }[]
   /** The five deepest falls from a high. */
   drawdowns: { from: string; low: string; to: string | null; depth: number; bars: number }[]
   /** The signals of all closed trades moved to other dates together, same exits and costs: their mean net return a trade. */
   random_entry: { draws: number; mean: number | null; p: number | null; reason: string | null }
   /** How many looks there were, and what that leaves of the Sharpe ratio. */
-  trials: { run: number; ledger: number | null; deflated_sharpe: number | null; reason: string | null }
+  trials: {
+    /** Distinct strategies of this run, and all that the ledger knows; null without one. */
+    run: number
+    ledger: number | null
+    family: 'run' | 'ledger'
+    /** What the deflated Sharpe ratio stands on: strategies of the family, and the variance of their ratios a bar. */
+    n: number
+    variance: number | null
+    deflated_sharpe: number | null
+    reason: string | null
+  }
   validation: Validation | null
   assumptions: string[]
   warnings: string[]
@@ -62,7 +75,7 @@ export interface EquityStatistics {
   kurtosis: number | null
   best_bar: number | null
   worst_bar: number | null
-  /** Share of bars with a position. */
+  /** Share of bars on which a position was on between open and close. */
   exposure: number | null
   /** Traded value / mean equity, a year. */
   turnover: number | null
@@ -75,14 +88,17 @@ export interface EquityStatistics {
 export interface Benchmark {
   /** `buy and hold`, or the ticker. */
   name: string
+  /** Its first and last bar within the dates of the strategy: what its statistics are of; null without any. */
+  first: string | null
+  last: string | null
   statistics: EquityStatistics
-  /** Of the strategy against it; alpha a year. */
+  /** Of the strategy against it on the bars that both have; alpha a year. */
   alpha: number | null
   beta: number | null
   correlation: number | null
   information_ratio: number | null
-  /** Equity on the dates of the strategy's, start 1. */
-  equity: number[]
+  /** Equity on the dates of the strategy's, start 1; null before its first bar and after its last. */
+  equity: (number | null)[]
   reasons: Record<string, string>
 }
 
@@ -141,8 +157,8 @@ export interface Trade {
 export interface EquityPoint {
   date: string
   equity: number
-  /** Value of positions / equity. */
-  gross: number
+  /** Value of the shares, of shorts too, / equity; null where the equity is 0 or below. */
+  gross: number | null
   positions: number
   drawdown: number
 }
@@ -151,6 +167,8 @@ export interface EquityPoint {
 export interface Validation {
   kind: 'split' | 'walk_forward'
   purged: number
+  /** What the candidates differ in, each in words; none where nothing was chosen. Everything else is of the first. */
+  candidates: string[]
   folds: {
     name: string
     from: string
@@ -159,7 +177,7 @@ export interface Validation {
     trades: number
     statistics: EquityStatistics
     trade_statistics: TradeStatistics
-    /** What was chosen on the training part, where there was a choice. */
+    /** The one of the candidates that was chosen on the training part; null where there was no choice. */
     chosen: string | null
   }[]
   /** All test parts, one after the other. */

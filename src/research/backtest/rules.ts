@@ -1,5 +1,6 @@
 import { InvalidParameter } from '../../errors.js'
 import type { Distance, Fill, Strategy } from './strategy.js'
+import { percent } from './words.js'
 
 /** The bars after the signal at which a hold can end at the earliest: after the entry, at a close. */
 const LEAST_HOLD: Record<Fill, number> = { 'next-open': 1, 'next-close': 2, close: 1 }
@@ -29,7 +30,10 @@ function checkDistance(name: string, distance: Distance | null, below: boolean):
   const size = 'fraction' in distance ? distance.fraction : distance.atr
   if (!(size > 0 && Number.isFinite(size))) fault(name, `${size} is not above 0`)
   if (below && 'fraction' in distance && distance.fraction >= 1)
-    fault(name, `${distance.fraction} of the entry price below it is no price; it must be below 1`)
+    throw new InvalidParameter(
+      `${name} is ${percent(distance.fraction)} of the entry price, which leaves no price; it must be below 100 %.`,
+      { param: name, value: distance.fraction },
+    )
 }
 
 function fault(param: string, what: string): never {

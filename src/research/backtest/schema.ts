@@ -19,7 +19,7 @@ export function strategyOf(document: unknown, placeOf?: Located['placeOf']): Str
   const result = STRATEGY.safeParse(document, { reportInput: true })
   const fault = result.success ? ruleFault(result.data) : faultOf(result.error)
   if (fault === null) return result.data!
-  const place = placeOf?.(fault.path, fault.part)
+  const place = placeOf?.(fault.path, fault.part, fault.refusal.offence.value)
   throw place === undefined ? fault.refusal : badData(place, fault.refusal)
 }
 
@@ -107,7 +107,9 @@ const KEYS: Readonly<Record<string, string[]>> = {
     'costs',
     'portfolio',
     'benchmark',
-  ].concat('risk_free', 'seed'),
+    'risk_free',
+    'seed',
+  ],
   entry: ['field', 'bands', 'prev_bands', 'stability', 'max_flips', 'context', 'after', 'before'],
   'entry.context': ['ticker', 'field', 'bands', 'lag'],
   exit: ['hold', 'leave', 'on', 'stop', 'target', 'trailing'],

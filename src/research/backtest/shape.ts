@@ -5,14 +5,13 @@ import { STABILITIES } from '../../model/record.js'
 import { TIMEFRAME_NAMES } from '../../model/timeframe.js'
 import { dayValue, fieldValue, textValue, tickerValue, wordValue } from '../../query/values.js'
 import type { Fill, Sizing, Strategy } from './strategy.js'
-import { bandsOf, distanceOf, flagOf, integerOf, listOf, numberOf, shareOf, textOf } from './values.js'
+import { bandsOf, distanceOf, flagOf, integerOf, LARGEST_SEED, listOf, numberOf, shareOf, textOf } from './values.js'
 
-export const MOST_BARS = 10_000
-export const MOST_POSITIONS = 100_000
-export const LARGEST_SEED = 4_294_967_295
-export const FILLS: readonly Fill[] = ['next-open', 'next-close', 'close']
-export const OVERLAPS = ['skip', 'allow', 'extend'] as const
-export const SIZINGS = ['equal', 'fixed-fraction', 'vol-target'] as const
+const LONGEST_HOLD = 10_000
+const MOST_POSITIONS = 100_000
+const FILLS: readonly Fill[] = ['next-open', 'next-close', 'close']
+const OVERLAPS = ['skip', 'allow', 'extend'] as const
+const SIZINGS = ['equal', 'fixed-fraction', 'vol-target'] as const
 
 /** A rate a year that is not a percentage by mistake. */
 const RATE = { above: -1, below: 1 }
@@ -45,6 +44,18 @@ const integer = (least: number, most: number) => (name: string, value: unknown) 
 const ticker = (name: string, value: unknown): string => tickerValue(name, textOf(name, value))
 const field = (name: string, value: unknown): Field => fieldValue(name, textOf(name, value))
 const day = (name: string, value: unknown) => dayValue(name, textOf(name, value))
+
+/** Candidates are no part of a strategy: a file says the one that it trades. */
+function oneHold(name: string, value: unknown): number {
+  if (!Array.isArray(value)) return integerOf(name, value, 1, LONGEST_HOLD)
+  const allowed = `an integer from 1 to ${LONGEST_HOLD}`
+  const advice = `several to choose from are given beside it, as hold ${value.join(',')} with a split or a walk-forward`
+  throw new InvalidParameter(`${name} [${value.join(', ')}] is a list, and a file says one: ${allowed}; ${advice}.`, {
+    param: name,
+    value,
+    allowed,
+  })
+}
 
 const CONTEXT = z
   .strictObject({
@@ -87,7 +98,7 @@ const ENTRY = z
 const ON = z.strictObject({ field: optional('exit.on.field', null, field), bands: z.unknown().optional() })
 
 const EXIT = z.strictObject({
-  hold: optional('exit.hold', null, integer(1, MOST_BARS)),
+  hold: optional('exit.hold', null, oneHold),
   leave: optional('exit.leave', false, flagOf),
   on: ON.nullish(),
   stop: optional('exit.stop', null, distanceOf),

@@ -88,6 +88,8 @@ export interface RunOptions {
   walkForward: WalkForward | null
   /** Fewer closed trades than this are warned of. */
   minTrades: number
+  /** What the Sharpe ratio is deflated by: the strategies of this run (unless given), or all that the ledger knows. */
+  family?: 'run' | 'ledger'
   /** Bars left out before the split date, between what is chosen on and what is checked on; 0 unless given. */
   embargo?: number
   /**

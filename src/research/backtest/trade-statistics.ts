@@ -73,13 +73,16 @@ function reasonsOf(statistics: Omit<TradeStatistics, 'reasons'>): Record<string,
   const reasons: Record<string, string> = {}
   for (const [name, value] of Object.entries(statistics)) {
     if (value !== null) continue
-    reasons[name] = statistics.n === 0 ? 'there is no closed trade' : (REASONS[name] ?? 'it is not defined')
+    const few = statistics.n === 0 ? 'there is no closed trade' : name === 'sqn' && statistics.n === 1 ? ONE : null
+    reasons[name] = few ?? REASONS[name] ?? 'it is not defined'
   }
   return reasons
 }
 
+const ONE = 'there is one trade only'
+
 const REASONS: Readonly<Record<string, string>> = {
-  deviation: 'there is one trade only',
+  deviation: ONE,
   sqn: 'the returns do not vary',
   profit_factor: 'no trade lost',
   break_even_cost: 'the mean net return is not above 0 even at no cost',

@@ -11,7 +11,8 @@ import { type Simulation, simulate } from './portfolio.js'
 import type { Validation } from './result.js'
 import type { RunOptions, Strategy, WalkForward } from './strategy.js'
 import { type Closed, closedOf, tradeStatistics } from './trade-statistics.js'
-import { inWords } from './words.js'
+import { differences } from './words.js'
+import { barsAYearOf } from './years.js'
 
 /** A strategy with its tickers loaded. */
 export interface Ready {
@@ -32,6 +33,11 @@ interface Half {
   closed: Closed[]
 }
 
+interface Tested {
+  half: Half
+  ready: Ready
+}
+
 /**
  * The strategy in parts of its calendar, each begun anew with its capital and without the trades that reach out of it. Of
  * several candidates the training part of each fold chooses the one whose mean net return a trade has the highest t
@@ -41,28 +47,28 @@ export function validate(
   own: Ready,
   candidates: readonly Ready[],
   calendar: Int32Array,
-  barsAYear: number,
   run: RunOptions,
 ): Validation | null {
   const folds = foldsOf(calendar, run)
   if (folds === null) return null
-  const [told, tests]: [Validation['folds'], { half: Half; strategy: Strategy }[]] = [[], []]
+  const names = differences(candidates.map(({ strategy }) => strategy))
+  const [told, tests]: [Validation['folds'], Tested[]] = [[], []]
   let purged = 0
   for (const { name, train, test } of folds) {
     const { ready, half: trained } = chosenOn(candidates.length > 0 ? candidates : [own], calendar, train)
     const tested = halfOf(ready, calendar, test)
-    const chosen = candidates.length > 0 ? inWords(ready.strategy) : null
+    const chosen = names[candidates.indexOf(ready)] ?? null
     for (const [role, half] of [
       ['train', trained],
       ['test', tested],
     ] as const) {
       purged += half.simulation.purged
-      told.push({ name, role, chosen, ...statisticsOf(half, ready.strategy, barsAYear) })
+      told.push({ name, role, chosen, ...statisticsOf(half, ready) })
     }
-    tests.push({ half: tested, strategy: ready.strategy })
+    tests.push({ half: tested, ready })
   }
   const kind = run.split === null ? 'walk_forward' : 'split'
-  return { kind, purged, folds: told, test: together(tests, own.strategy, barsAYear) }
+  return { kind, purged, candidates: names, folds: told, test: together(tests, own) }
 }
 
 function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
@@ -124,24 +130,23 @@ function halfOf({ strategy, members }: Ready, calendar: Int32Array, part: Part):
   return { simulation, closed: closedOf(strategy, simulation.trades) }
 }
 
-function statisticsOf({ simulation, closed }: Half, strategy: Strategy, barsAYear: number) {
+function statisticsOf({ simulation, closed }: Half, { strategy, members }: Ready) {
   const { days } = simulation
   return {
     from: formatDay(days[0]!),
     to: formatDay(days.at(-1)!),
     trades: closed.length,
-    statistics: equityStatistics(curveOf(simulation, strategy, barsAYear)),
+    statistics: equityStatistics(curveOf(simulation, strategy, barsAYearOf(members, days))),
     trade_statistics: tradeStatistics(strategy.costs, closed),
   }
 }
 
-function together(
-  tests: readonly { half: Half; strategy: Strategy }[],
-  { costs, riskFree }: Strategy,
-  barsAYear: number,
-): Validation['test'] {
-  const parts = tests.map(({ half, strategy }) => {
-    const curve = curveOf(half.simulation, strategy, barsAYear)
+function together(tests: readonly Tested[], { strategy, members }: Ready): Validation['test'] {
+  const { costs, riskFree } = strategy
+  const all = tests.map(({ half }) => half.simulation.days)
+  const barsAYear = barsAYearOf(members, ...all)
+  const parts = tests.map(({ half, ready }) => {
+    const curve = curveOf(half.simulation, ready.strategy, barsAYear)
     return { curve, returns: returnsOf(curve) }
   })
   return {

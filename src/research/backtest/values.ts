@@ -5,6 +5,9 @@ import type { Distance } from './strategy.js'
 
 /** Values of a strategy file → trusted ones. `name` is where a value stands, as in `exit.hold`; each throws InvalidParameter. */
 
+/** A seed is a word of 32 bits. */
+export const LARGEST_SEED = 4_294_967_295
+
 export function textOf(name: string, value: unknown): string {
   return typeof value === 'string' ? value : refuse(name, value, 'text')
 }

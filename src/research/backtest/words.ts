@@ -1,33 +1,50 @@
-import type { Costs, Distance, Fill, Sizing, Strategy } from './strategy.js'
-
-/** As many tickers as a line names. */
-const NAMED = 3
+import { filterWords, tickerWords } from '../filter-words.js'
+import { documentOf } from './document.js'
+import type { Costs, Distance, Fill, RunOptions, Sizing, Strategy, WalkForward } from './strategy.js'
 
 /** The rules of a strategy in one line: `long rsi_zone = oversold at next-open; hold 20; SPY`. */
 export function inWords(strategy: Strategy): string {
   const { tickers, overlap } = strategy
   return [
-    `${strategy.side} ${entryInWords(strategy)} at ${strategy.fill}`,
+    `${strategy.side} ${filterWords(strategy.entry).join(' ')} at ${strategy.fill}`,
     exitsInWords(strategy),
     overlap === 'skip' ? '' : `overlap ${overlap}`,
-    tickers.length <= NAMED ? tickers.join(', ') : `${tickers.length} tickers`,
+    tickerWords(tickers),
   ]
     .filter(part => part !== '')
     .join('; ')
 }
 
-export function entryInWords({ entry }: Pick<Strategy, 'entry'>): string {
-  const { field, bands, prevBands, stability, maxFlips, context } = entry
-  return [
-    `${field} = ${bands?.join(', ') ?? 'any'}`,
-    prevBands === null ? '' : `from ${prevBands.join(', ')}`,
-    stability === null ? '' : `stability ${stability.join(', ')}`,
-    maxFlips === null ? '' : `at most ${maxFlips} flips`,
-    context === null ? '' : `while ${context.ticker} ${context.field} = ${context.bands?.join(', ') ?? 'any'}`,
-    context?.lag === 1 ? 'a bar before' : '',
+/** What each of some strategies has that is not the same in all of them: `hold 5`. */
+export function differences(strategies: readonly Strategy[]): string[] {
+  const all = strategies.map(strategy => new Map(leavesOf(documentOf(strategy))))
+  const keys = [...new Set(all.flatMap(leaves => [...leaves.keys()]))]
+  const told = keys.filter(key => new Set(all.map(leaves => leaves.get(key))).size > 1)
+  return strategies.map((strategy, i) => {
+    const parts = told.map(key => `${key.split('.').at(-1)!.replaceAll('_', ' ')} ${all[i]!.get(key) ?? 'none'}`)
+    return parts.length === 0 ? inWords(strategy) : parts.join(', ')
+  })
+}
+
+/** What a run was asked for that a strategy file does not hold, so that it alone does not make the run again; or null. */
+export function besideStrategy({ candidates = [], split, walkForward }: RunOptions): string | null {
+  const parts = [
+    ...(candidates.length === 0 ? [] : [`the candidates (${differences(candidates).join('; ')})`]),
+    ...(split === null ? [] : [`the split at ${split}`]),
+    ...(walkForward === null ? [] : [`the walk-forward (${pairsOf(walkForward)})`]),
   ]
-    .filter(part => part !== '')
-    .join(' ')
+  return parts.length === 0 ? null : parts.join(' and ')
+}
+
+function pairsOf({ train, test, step, embargo, anchored }: WalkForward): string {
+  return `train=${train},test=${test},step=${step}${embargo > 0 ? `,embargo=${embargo}` : ''}${anchored ? ',anchored' : ''}`
+}
+
+/** Each value of a document that is no section, by its place, as text. */
+function leavesOf(value: unknown, place = ''): [place: string, text: string][] {
+  if (typeof value !== 'object' || value === null) return value === null ? [] : [[place, String(value)]]
+  if (Array.isArray(value)) return [[place, value.join(', ')]]
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, place === '' ? key : `${place}.${key}`))
 }
 
 export function exitsInWords({ exit }: Pick<Strategy, 'exit'>): string {

@@ -1,11 +1,14 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml'
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
 import { BadData, type Place } from '../../errors.js'
 
 /** A document with the way back from each of its values to the place in the text. */
 export interface Located {
   value: unknown
-  /** Where a value stands, or its key; the nearest enclosing one where there is none. */
-  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value'): Place
+  /**
+   * Where a value stands, or its key; the nearest enclosing one where there is none.
+   * @param item what is meant of a list; the list itself where it has no such item
+   */
+  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): Place
 }
 
 /** YAML 1.2, of which JSON is a part. Throws BadData at file:line:column for text that is neither. */
@@ -23,8 +26,8 @@ export function readYaml(text: string, file: string): Located {
     throw new BadData(at(fault.pos[0]), `this is neither YAML nor JSON: ${inWords(fault.message)}`)
   return {
     value: contentOf(document, file),
-    placeOf: (path, part = 'value') => {
-      const node = nodeAt(document.contents, path, part)
+    placeOf: (path, part = 'value', item) => {
+      const node = itemIn(nodeAt(document.contents, path, part), item)
       return node?.range == null ? { file } : at(node.range[0])
     },
   }
@@ -52,6 +55,11 @@ function nodeAt(root: unknown, path: readonly PropertyKey[], part: 'key' | 'valu
     node = next
   }
   return node
+}
+
+function itemIn(node: Node | null, item: unknown): Node | null {
+  if (!isSeq(node) || item === undefined) return node
+  return node.items.filter(isScalar).find(({ value }) => value === item) ?? node
 }
 
 function elementOf(node: Node | null, step: PropertyKey): unknown {

@@ -2,23 +2,12 @@ import { countBelow } from '../../ascending.js'
 import { dayOf, yearOf } from '../../model/day.js'
 import type { Random } from '../../random.js'
 import { quantile } from '../../statistics/quantile.js'
+import type { StudyWindow } from '../study/result.js'
 import type { Cell } from './cell.js'
 import { fewUnits, independentUnits, LEAST_UNITS, type Unit } from './series.js'
 
 /** Entries at random dates, as many in each ticker as there are events. */
-export interface RandomEntry {
-  draws: number
-  /** What the draws have on average, and 95 % of them. */
-  mean: number | null
-  low: number | null
-  high: number | null
-  /** Of the draws and the events themselves: how many lie as far from the mean of the draws as the events do. */
-  p: number | null
-  /** What entries of the same tickers and calendar years have on average, exactly; not what p compares with. */
-  year_matched: number | null
-  /** Why there are no draws. */
-  reason: string | null
-}
+export type RandomEntry = StudyWindow['random_entry']
 
 /**
  * Draws the days on which units of events begin, without replacement among the days of the calendar. Events whose windows
@@ -35,6 +24,8 @@ export function randomEntry(cell: Cell, draws: number, random: Random): RandomEn
   const units = independentUnits(cell.series, cell.horizon)
   if (units.length < LEAST_UNITS) return noDraws(cell, fewUnits(units.length))
   const means = drawnMeans(cell, units, draws, random)
+  if (means.length === 0)
+    return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
   const centre = means.reduce((sum, mean) => sum + mean, 0) / means.length
   return {
     draws: means.length,

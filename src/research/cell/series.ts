@@ -48,6 +48,20 @@ export function independentUnits({ events, excess }: CalendarSeries, horizon: nu
   return units
 }
 
+/**
+ * Greedy count of days with events, of any ticker, whose windows share no day.
+ * @param events how many there are on each day of a calendar
+ */
+export function stretches(events: Float64Array, horizon: number): number {
+  let count = 0
+  for (let day = 0; day < events.length; day++) {
+    if (events[day] === 0) continue
+    count++
+    day += horizon - 1
+  }
+  return count
+}
+
 /** Sum of the units' sums over the number of their events, for units drawn with replacement: a ratio estimator. */
 export function ratioOf(units: readonly Unit[], drawn: ArrayLike<number>): number {
   let events = 0
@@ -68,10 +82,6 @@ export function equalUnits(units: readonly Unit[]): number {
     squares += events ** 2
   }
   return sum ** 2 / squares
-}
-
-export function unevenUnits(units: number, equal: number): string {
-  return `a few of the ${units} stretches of time have most of the events: they say as much as ${equal.toFixed(1)} alike, fewer than ${LEAST_UNITS}`
 }
 
 export function fewUnits(units: number): string {

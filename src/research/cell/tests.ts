@@ -1,6 +1,14 @@
 import { twoSidedNormal, twoSidedT } from '../../statistics/distributions.js'
-import { clusterByBlock, hansenHodrick, naiveT, neweyWest, neweyWestAlpha } from '../../statistics/robust.js'
+import {
+  clusterByBlock,
+  effectiveBlocks,
+  hansenHodrick,
+  naiveT,
+  neweyWest,
+  neweyWestAlpha,
+} from '../../statistics/robust.js'
 import { jointShift, type ShiftOptions } from '../../statistics/shift.js'
+import { studentisedShift } from '../../statistics/studentised-shift.js'
 import type { TestResult } from '../study/result.js'
 import type { Cell } from './cell.js'
 import type { CalendarTime } from './portfolio.js'
@@ -8,6 +16,7 @@ import type { CalendarTime } from './portfolio.js'
 /** What each test is called, for people. */
 export const TEST_NAMES = {
   shift: 'joint circular shift',
+  shift_studentised: 'studentised joint circular shift',
   newey_west: 'Newey-West',
   hansen_hodrick: 'Hansen-Hodrick',
   cluster: 'clusters of dates',
@@ -21,8 +30,18 @@ export type TestKey = keyof typeof TEST_NAMES
 export function shiftTest({ members, calendar, horizon }: Cell, options: ShiftOptions): TestResult {
   const found = jointShift(members, calendar.length, horizon, options)
   if ('reason' in found) return noTest('shift', found.reason)
-  const name = `${TEST_NAMES.shift}, ${found.shifts} shifts`
-  return { test: 'shift', name, statistic: found.diff, df: null, p: found.p, reason: null }
+  return shifted('shift', found.diff, found)
+}
+
+/**
+ * The same of t, Newey-West's below: allows for events in volatile times, whose own days the plain shift takes for days
+ * like others. None where all events lie in one cluster of dates, whose spread nothing tells.
+ */
+export function studentisedShiftTest({ members, calendar, horizon, series }: Cell, options: ShiftOptions): TestResult {
+  const test = 'shift_studentised'
+  if (effectiveBlocks(series.events, horizon) <= ONE_BLOCK) return noTest(test, ONE_CLUSTER)
+  const found = studentisedShift(members, calendar.length, horizon, options)
+  return 'reason' in found ? noTest(test, found.reason) : shifted(test, found.t, found)
 }
 
 /**
@@ -68,26 +87,36 @@ export function calendarTimeTest({ open, sum, excess }: CalendarTime, benchmark:
   }, [])
   const lag = Math.floor(4 * (days.length / 100) ** (2 / 9))
   const mean = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
-  if (benchmark === null) return normalTest('calendar_time', neweyWest(mean(excess), mean(open), lag))
+  if (benchmark === null) return calendarTest(neweyWest(mean(excess), mean(open), lag))
   const found = neweyWestAlpha(
     mean(sum),
     Float64Array.from(days, day => benchmark[day]!),
     lag,
   )
-  return normalTest('calendar_time', found)
+  return calendarTest(found)
 }
 
 export function noTest(test: TestKey, reason: string): TestResult {
   return { test, name: TEST_NAMES[test], statistic: null, df: null, p: null, reason }
 }
 
+/** Blocks that are one up to rounding. */
+const ONE_BLOCK = 1 + 1e-9
+
 const ONE_CLUSTER = 'all events lie in one cluster of dates, or all excess returns are 0'
 
 const NO_VARIANCE = 'the excess returns do not vary'
 
-function normalTest(test: TestKey, found: { t: number } | null): TestResult {
-  if (found === null) return noTest(test, NO_VARIANCE)
+const FEW_DAYS = 'the days with a position are too few, or their returns do not vary'
+
+function calendarTest(found: { t: number } | null): TestResult {
+  const test = 'calendar_time'
+  if (found === null) return noTest(test, FEW_DAYS)
   return { test, name: TEST_NAMES[test], statistic: found.t, df: null, p: twoSidedNormal(found.t), reason: null }
+}
+
+function shifted(test: TestKey, statistic: number, { p, shifts }: { p: number; shifts: number }): TestResult {
+  return { test, name: `${TEST_NAMES[test]}, ${shifts} shifts`, statistic, df: null, p, reason: null, shifts }
 }
 
 function tTest(test: TestKey, { t, df }: { t: number; df: number }): TestResult {

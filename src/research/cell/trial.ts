@@ -3,6 +3,7 @@ import { type Day, formatDay } from '../../model/day.js'
 import { TIMEFRAMES } from '../../model/timeframe.js'
 import type { Trial } from '../../model/trials.js'
 import type { EventFilter } from '../filter.js'
+import { filterWords, tickerWords } from '../filter-words.js'
 
 /** What makes a cell the same cell again: what was asked, of whom, and the data that answered. */
 export interface CellSpec {
@@ -13,9 +14,6 @@ export interface CellSpec {
   first: Day | null
   last: Day | null
 }
-
-/** As many tickers as a line names. */
-const NAMED = 3
 
 /** A cell as the trial ledger keeps it: the same cell has the same hash, whichever command looked at it. */
 export function cellTrial(spec: CellSpec, found: { p: number | null; sharpe: number | null }): Trial {
@@ -58,20 +56,10 @@ function sorted(values: readonly string[] | null): string[] | null {
 }
 
 function inWords({ tickers, filter, horizon, first, last }: CellSpec): string {
-  const { field, timeframe, bands, prevBands, stability, maxFlips, context } = filter
-  const parts = [
-    `${field} = ${bands?.join(', ') ?? 'any'}`,
-    prevBands === null ? '' : `from ${prevBands.join(', ')}`,
-    stability === null ? '' : `stability ${stability.join(', ')}`,
-    maxFlips === null ? '' : `at most ${maxFlips} flips`,
-    context === null ? '' : contextInWords(context),
-    `${horizon}${TIMEFRAMES[timeframe].unit}`,
-    tickers.length <= NAMED ? tickers.toSorted().join(', ') : `${tickers.length} tickers`,
+  return [
+    ...filterWords(filter),
+    `${horizon}${TIMEFRAMES[filter.timeframe].unit}`,
+    tickerWords(tickers),
     first === null || last === null ? 'no bars' : `${formatDay(first)} to ${formatDay(last)}`,
-  ]
-  return parts.filter(part => part !== '').join('; ')
-}
-
-function contextInWords({ ticker, field, bands, lag }: NonNullable<EventFilter['context']>): string {
-  return `while ${ticker} ${field} = ${bands?.join(', ') ?? 'any'}${lag === 1 ? ' a bar before' : ''}`
+  ].join('; ')
 }

@@ -1,4 +1,4 @@
-import { InvalidParameter } from '../../errors.js'
+import { InvalidParameter, quoted } from '../../errors.js'
 import type { Tier } from '../../model/tier.js'
 import { tickerValue } from '../../query/values.js'
 import { strategyOf } from '../backtest/schema.js'
@@ -11,7 +11,7 @@ import { DEFAULT_REPS, MOST_DRAWS } from './study.js'
 import { onlyOne, walkForwardOf } from './sweep.js'
 
 /**
- * A backtest as people write it: `bands backtest`, and `backtest()` of the library. Everything but the last five makes up
+ * A backtest as people write it: `bands backtest`, and `backtest()` of the library. Everything but the last six makes up
  * the strategy: a document in the form of a strategy file, and what overrides it.
  */
 export interface BacktestParams extends Partial<FilterParams> {
@@ -57,6 +57,8 @@ export interface BacktestParams extends Partial<FilterParams> {
   /** Random entries drawn to compare with. */
   reps?: Text
   min_trades?: Text
+  /** What the Sharpe ratio is deflated by: the strategies of this run, or all that the ledger of trials knows. */
+  family?: 'run' | 'ledger'
 }
 
 export const BACKTEST_NAMES = [
@@ -93,6 +95,7 @@ export const BACKTEST_NAMES = [
   'embargo',
   'reps',
   'min_trades',
+  'family',
 ] as const satisfies readonly (keyof BacktestParams)[]
 
 export type BacktestName = (typeof BACKTEST_NAMES)[number]
@@ -117,7 +120,7 @@ export function parseBacktest(
       return strategyOf(asked)
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
-      const said = inWordsOf(params, refusal)
+      const said = inWordsOf(params, refusal) ?? (placeOf === undefined ? ofNoEnd(refusal) : null)
       if (said !== null) throw said
       return strategyOf(asked, placeOf)
     }
@@ -129,12 +132,13 @@ export function parseBacktest(
     split: params.date('split'),
     walkForward: walkForwardOf(params),
     minTrades: params.integer('min_trades', 1, MOST_DRAWS) ?? DEFAULT_MIN_TRADES,
+    family: params.word('family', ['run', 'ledger'] as const) ?? 'run',
   }
   const embargo = params.integer('embargo', 0, 1000)
   if (embargo !== undefined) run.embargo = embargo
   if (embargo !== undefined && run.split === null)
     throw new InvalidParameter('embargo is for a split; a walk_forward has its own: embargo=5.', { param: 'embargo' })
-  const holds = params.list('hold') ?? []
+  const holds = params.items('hold')
   if (holds.length > 1) run.candidates = candidatesOf(holds, run, read)
   return { strategy, run }
 }
@@ -152,6 +156,15 @@ function locatedIn(
   return { document: value as StrategyDocument, placeOf }
 }
 
+/** The ways out as parameters spell them, where no file does; null for any other refusal. */
+function ofNoEnd({ offence }: InvalidParameter): InvalidParameter | null {
+  if (offence.param !== 'exit') return null
+  const ways = (names: readonly string[]): string => `nothing ends a trade; give one of ${names.join(', ')}.`
+  const names = ['hold', 'exit leave', 'exit_on', 'stop', 'target', 'trailing']
+  const typed = names.map(name => `--${name.replace('_', '-')}`)
+  return new InvalidParameter(`exit: ${ways(names)}`, offence, ways(typed))
+}
+
 /** One strategy a hold; they need data to be chosen on, apart from those that they are judged by. */
 function candidatesOf(
   holds: readonly string[],
@@ -161,7 +174,7 @@ function candidatesOf(
   if (split !== null || walkForward !== null) return holds.map(read)
   const value = holds.join(',')
   throw new InvalidParameter(
-    `hold "${value}" names candidates, and nothing is there to choose one on; give a split or a walk_forward.`,
+    `hold ${quoted(value)} names candidates, and nothing is there to choose one on; give a split or a walk_forward.`,
     { param: 'hold', value },
   )
 }

@@ -1,6 +1,7 @@
-import { InvalidParameter, quoted } from '../../errors.js'
+import { InvalidParameter } from '../../errors.js'
 import type { Field } from '../../fields/field.js'
 import { STABILITIES } from '../../model/record.js'
+import { parseContext } from '../../query/context.js'
 import { bandValue, fieldValue, tickerValue, timeframeValue, wordValue } from '../../query/values.js'
 import type { ContextFilter, EventFilter } from '../filter.js'
 import type { Params, Text, Texts } from './read.js'
@@ -59,22 +60,6 @@ export function parseFilter(params: Params<FilterName>): EventFilter {
     context: contextOf(params),
     after: params.day('after'),
     before: params.day('before'),
-  }
-}
-
-/** `T:F` or `T:F=B,B` in its parts. Throws InvalidParameter. */
-export function parseContext(param: string, text: string): Omit<ContextFilter, 'lag'> {
-  const [, ticker, name, bands] = /^([^:=]+):([^:=]+)(?:=([^:=]+))?$/.exec(text) ?? []
-  if (ticker === undefined || name === undefined) {
-    const allowed = 'TICKER:FIELD or TICKER:FIELD=BAND, such as GSPC:trend_direction=downtrend'
-    throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}.`, { param, value: text, allowed })
-  }
-  const field = fieldValue(`${param}_field`, name)
-  const chosen = bands?.split(',').map(band => bandValue(`${param}_band`, band, field)) ?? null
-  return {
-    ticker: tickerValue(`${param}_ticker`, ticker),
-    field: field.name,
-    bands: chosen && field.bands.filter(band => chosen.includes(band)),
   }
 }
 

@@ -40,10 +40,15 @@ export class Params<Name extends string> {
 
   /** Values in the order given, each once; null where there are none, or where the one is `all`. */
   list(name: Name): string[] | null {
+    const items = this.items(name)
+    return items.length === 0 || (items.length === 1 && items[0] === 'all') ? null : items
+  }
+
+  /** The same of what has no `all`; none where nothing is given. */
+  items(name: Name): string[] {
     const value = this.#values[name]
-    if (value === undefined) return null
+    if (value === undefined) return []
     const texts = (Array.isArray(value) ? value : [value]).flatMap(item => itemsOf(name, item))
-    if (texts.length === 1 && texts[0] === 'all') return null
     if (texts.length === 0) throw new InvalidParameter(`${name} is empty.`, { param: name, value: [] })
     return [...new Set(texts)]
   }
@@ -78,9 +83,9 @@ export class Params<Name extends string> {
 
   /** Whole numbers, ascending, each once. */
   integers(name: Name, least: number, most: number): number[] | null {
-    const list = this.list(name)
-    if (list === null) return null
-    return [...new Set(list.map(text => integerOf(name, text, least, most)))].sort((a, b) => a - b)
+    const items = this.items(name)
+    if (items.length === 0) return null
+    return [...new Set(items.map(text => integerOf(name, text, least, most)))].sort((a, b) => a - b)
   }
 
   /**

@@ -1,7 +1,7 @@
 import { InvalidParameter } from '../../errors.js'
+import { parseContext } from '../../query/context.js'
 import { wordValue } from '../../query/values.js'
 import type { StrategyDocument } from '../backtest/strategy.js'
-import { parseContext } from './filter.js'
 import type { Params } from './read.js'
 
 /** Where the value of a parameter stands in a strategy file. */
@@ -51,6 +51,7 @@ type StrategyName = Placed | 'context' | 'exit' | 'exit_on'
 const PLACED = Object.keys(PLACES) as readonly Placed[]
 
 const LISTS: readonly Placed[] = ['band', 'prev_band', 'stability', 'context_band']
+const SIZING: readonly Placed[] = ['sizing', 'fraction', 'target_volatility', 'max_fraction']
 const FLAGS: readonly Placed[] = ['whole_shares', 'shuffle']
 /** What a file has and a run may be without. */
 const LEFT_OUT: readonly Placed[] = ['hold', 'stop', 'target', 'trailing', 'benchmark']
@@ -65,6 +66,7 @@ export function overlaid(document: StrategyDocument, params: Params<StrategyName
   const method = impliedSizing(whole, params)
   if (method !== null) put(whole, PLACES.sizing, method)
   for (const name of PLACED) if (params.has(name)) put(whole, PLACES[name], placedValue(params, name))
+  checkCap(whole, params)
   const context = params.text('context')
   if (context !== undefined) {
     const lag = params.has('context_lag') ? { lag: params.text('context_lag') } : {}
@@ -83,7 +85,9 @@ export function inWordsOf(params: Params<StrategyName>, refusal: InvalidParamete
   const { param } = refusal.offence
   const name = PLACED.find(name => params.has(name) && PLACES[name] === param) ?? alias(params, param)
   if (name === undefined) return null
-  const spelled = (text: string): string => (text.startsWith(param) ? name + text.slice(param.length) : text)
+  const last = param.slice(param.lastIndexOf('.') + 1)
+  const spelled = (text: string): string =>
+    text.startsWith(param) ? name + text.slice(param.length) : text.replace(param, last)
   return new InvalidParameter(spelled(refusal.message), { ...refusal.offence, param: name }, spelled(refusal.brief))
 }
 
@@ -95,7 +99,19 @@ function impliedSizing({ portfolio }: StrategyDocument, params: Params<StrategyN
   return params.has('target_volatility') || params.has('max_fraction') ? 'vol-target' : null
 }
 
+/** A cap alone means volatility, too, and that needs a target. */
+function checkCap({ portfolio }: StrategyDocument, params: Params<StrategyName>): void {
+  const sizing = isSection(portfolio) ? portfolio.sizing : null
+  const isLacking = isSection(sizing) && sizing.method === 'vol-target' && (sizing.target ?? null) === null
+  if (!params.has('max_fraction') || params.has('sizing') || !isLacking) return
+  const message = 'max_fraction is for sizing by volatility, and no target_volatility is given.'
+  throw new InvalidParameter(message, { param: 'max_fraction', value: params.text('max_fraction') })
+}
+
 function alias(params: Params<StrategyName>, param: string): StrategyName | undefined {
+  const isSized = SIZING.some(name => params.has(name))
+  // What a way of sizing that was asked for lacks was not given by anyone.
+  if (isSized && param.startsWith('portfolio.sizing')) return SIZING.find(name => PLACES[name] === param)
   if (param.startsWith('exit.on') && params.has('exit_on')) return 'exit_on'
   return param.startsWith('entry.context') && params.has('context') ? 'context' : undefined
 }
@@ -104,7 +120,7 @@ function placedValue(params: Params<StrategyName>, name: Placed): unknown {
   if (FLAGS.includes(name)) return params.flag(name)
   if (LISTS.includes(name)) return params.list(name)
   // Of several holds the first is the strategy's own.
-  const text = name === 'hold' ? params.list(name)?.[0] : params.text(name)
+  const text = name === 'hold' ? params.items(name)[0] : params.text(name)
   return text === 'none' && LEFT_OUT.includes(name) ? null : text
 }
 

@@ -1,6 +1,7 @@
 import { InvalidParameter, quoted } from '../../errors.js'
 import { TIMEFRAMES } from '../../model/timeframe.js'
 import { tickerValue } from '../../query/values.js'
+import { LARGEST_SEED } from '../backtest/values.js'
 import type { StudyQuery } from '../study/query.js'
 import type { Abnormal } from '../study/result.js'
 import { FILTER_NAMES, type FilterParams, parseFilter } from './filter.js'
@@ -13,7 +14,9 @@ export interface StudyParams extends FilterParams {
   horizon?: Texts
   /** `-20..100`: bars of the average path before and after the event. */
   path?: string
+  /** Whose return the events are held against: by the market model, unless `abnormal` says otherwise. */
   benchmark?: string
+  /** `market` with a benchmark, `none` without, unless given. */
   abnormal?: Abnormal
   min_events?: Text
   /** Shifts drawn where there are more than 2,000 of them; `all` takes every one. */
@@ -43,7 +46,6 @@ export const STUDY_NAMES = [
 export const ABNORMALS: readonly Abnormal[] = ['none', 'mean', 'market']
 export const MOST_BARS = 1000
 export const MOST_DRAWS = 1_000_000
-export const LARGEST_SEED = 4_294_967_295
 export const DEFAULT_MIN_EVENTS = 20
 export const DEFAULT_REPS = 999
 export const DEFAULT_RESAMPLES = 1999
@@ -54,7 +56,7 @@ export function parseStudy({ tickers, ...rest }: StudyParams): StudyQuery {
   const params = new Params(rest, STUDY_NAMES)
   const filter = parseFilter(params)
   const benchmark = params.text('benchmark')
-  const abnormal = params.word('abnormal', ABNORMALS) ?? 'none'
+  const abnormal = params.word('abnormal', ABNORMALS) ?? (benchmark === undefined ? 'none' : 'market')
   return {
     tickers: tickersValue(tickers),
     filter,

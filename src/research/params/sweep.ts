@@ -1,21 +1,14 @@
-import { InvalidParameter } from '../../errors.js'
+import { InvalidParameter, quoted } from '../../errors.js'
 import { FIELDS } from '../../fields/index.js'
 import { TIMEFRAMES, type Timeframe } from '../../model/timeframe.js'
+import { parseContext } from '../../query/context.js'
 import { fieldValue, timeframeValue } from '../../query/values.js'
 import type { WalkForward } from '../backtest/strategy.js'
+import { LARGEST_SEED } from '../backtest/values.js'
 import type { SweepQuery } from '../sweep/query.js'
 import type { Adjustment } from '../sweep/result.js'
-import { parseContext } from './filter.js'
 import { type PairShape, Params, type Text, type Texts } from './read.js'
-import {
-  DEFAULT_MIN_EVENTS,
-  DEFAULT_REPS,
-  DEFAULT_SEED,
-  LARGEST_SEED,
-  MOST_BARS,
-  MOST_DRAWS,
-  tickersValue,
-} from './study.js'
+import { DEFAULT_MIN_EVENTS, DEFAULT_REPS, DEFAULT_SEED, MOST_BARS, MOST_DRAWS, tickersValue } from './study.js'
 
 /** A sweep as people write it: `bands sweep`, and `sweep()` of the library. */
 export interface SweepParams {
@@ -81,12 +74,14 @@ export function parseSweep({ tickers, ...rest }: SweepParams): SweepQuery {
   const timeframe = timeframeValue('timeframe', params.text('timeframe') ?? 'daily')
   onlyOne(params, ['split', 'walk_forward', 'cv', 'cpcv'])
   const lag = (params.integer('context_lag', 0, 1) ?? 0) as 0 | 1
+  if (params.has('context_lag') && !params.has('context'))
+    throw new InvalidParameter('context_lag is for a context, and none is given.', { param: 'context_lag' })
   return {
     tickers: tickersValue(tickers),
     timeframe,
     fields: fieldsOf(params),
     horizons: params.integers('horizon', 1, MOST_BARS) ?? windowsOf(timeframe),
-    contexts: (params.list('context') ?? []).map(text => contextOf(text, lag)),
+    contexts: params.items('context').map(text => contextOf(text, lag)),
     by: params.word('by', ['pool', 'ticker'] as const) ?? 'pool',
     prevBand: params.flag('prev_band'),
     after: params.day('after'),
@@ -169,7 +164,11 @@ function contextOf(text: string, lag: 0 | 1): SweepQuery['contexts'][number] {
   if (bands === null) return { ticker, field, lag }
   const allowed = 'TICKER:FIELD alone'
   const why = 'every band of it makes cells of its own, so the band is left out'
-  throw new InvalidParameter(`context "${text}" is not ${allowed}: ${why}.`, { param: 'context', value: text, allowed })
+  throw new InvalidParameter(`context ${quoted(text)} is not ${allowed}: ${why}.`, {
+    param: 'context',
+    value: text,
+    allowed,
+  })
 }
 
 function windowsOf(timeframe: Timeframe): number[] {

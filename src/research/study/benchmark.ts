@@ -7,15 +7,16 @@ const OLDEST_DAYS = 7
 
 /**
  * What the benchmark earned over each bar of another calendar, from its own last close by the bar before to that by the
- * bar: 0 over a weekend that it does not trade. NaN on the first bar, and where a close is older than a week (weekly: of
- * another week).
+ * bar: 0 over a weekend that it does not trade. NaN on the first bar, after its own last one, and where a close is older
+ * than a week (weekly: of another week).
  */
 export function benchmarkReturns({ days, close, timeframe }: Series, onto: Int32Array): Float64Array {
   const closes = Float64Array.from(onto, day => {
     const place = countUpTo(days, day) - 1
     if (place < 0) return Number.NaN
     const last = days[place]!
-    const isCurrent = timeframe === 'weekly' ? mondayOf(last) === mondayOf(day) : day - last <= OLDEST_DAYS
+    const hasEnded = place === days.length - 1 && day > last
+    const isCurrent = timeframe === 'weekly' ? mondayOf(last) === mondayOf(day) : day - last <= OLDEST_DAYS && !hasEnded
     return isCurrent ? close[place]! : Number.NaN
   })
   return barReturns(closes)

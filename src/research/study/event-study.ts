@@ -4,6 +4,7 @@ import { type Day, formatDay } from '../../model/day.js'
 import type { Trials } from '../../model/trials.js'
 import { type CellSpec, cellTrial } from '../cell/trial.js'
 import { assumptionsOf } from './assumptions.js'
+import { hintsOf } from './hints.js'
 import { modelledEvents } from './models.js'
 import { occurrencesOf } from './occurrences.js'
 import { pathOf } from './path.js'
@@ -23,7 +24,7 @@ export interface StudyWays {
 }
 
 /**
- * What followed the events, against what follows any bar, matched random entries and the other bands of the field.
+ * What followed the events, against what follows any bar, random entries and the other bands of the field.
  * The same query of the same data gives the same bytes, in whatever order its tickers are named. Throws NotFound,
  * TierRestricted and Busy as the market does, InvalidParameter for a market model without a benchmark.
  */
@@ -35,7 +36,9 @@ export async function eventStudy(market: Market, query: StudyQuery, ways: StudyW
   const held = benchmark === null ? null : (await market.bars(benchmark, filter.timeframe)).series
   const subjects = await subjectsOf(market, query, step)
   const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, held)
-  const material: Material = { query, subjects, benchmark: held, modelled, asOf: await market.asOf() }
+  const { context } = filter
+  const contextDays = context === null ? null : (await market.bars(context.ticker, filter.timeframe)).series.days
+  const material: Material = { query, subjects, benchmark: held, contextDays, modelled, asOf: await market.asOf() }
   const cells = query.horizons.map((horizon, i) => {
     step(() => `study  ${horizon} bars  ${i + 1}/${query.horizons.length}`)
     return studyWindow(material, horizon)
@@ -53,8 +56,9 @@ export async function eventStudy(market: Market, query: StudyQuery, ways: StudyW
     windows,
     path: pathOf(subjects, modelled, query),
     occurrences: occurrencesOf(subjects, query.horizons),
-    assumptions: assumptionsOf(material),
+    assumptions: assumptionsOf(material, windows),
     warnings: [...warningsOf(material, windows), ...market.remarks()],
+    hints: hintsOf(material),
   }
 }
 
@@ -94,6 +98,7 @@ function headOf({ query, subjects, asOf }: Material, { first, last }: Range) {
     first: dateOf(first),
     last: dateOf(last),
     as_of: dateOf(asOf),
+    ...barsOf(subjects),
     benchmark,
     abnormal,
     seed,
@@ -102,6 +107,13 @@ function headOf({ query, subjects, asOf }: Material, { first, last }: Range) {
     min_events: minEvents,
     events: subjects.reduce((sum, { signals }) => sum + signals.bars.length, 0),
   }
+}
+
+/** Of the tickers, whatever was asked. */
+function barsOf(subjects: readonly Subject[]): { first_bar: string | null; last_bar: string | null } {
+  const ends = subjects.flatMap(({ prices: { series } }) => [...series.days.slice(0, 1), ...series.days.slice(-1)])
+  if (ends.length === 0) return { first_bar: null, last_bar: null }
+  return { first_bar: formatDay(Math.min(...ends)), last_bar: formatDay(Math.max(...ends)) }
 }
 
 function dateOf(day: Day | null): string | null {

@@ -10,6 +10,7 @@ import {
   neweyWestTest,
   noTest,
   shiftTest,
+  studentisedShiftTest,
   type TestKey,
 } from '../cell/tests.js'
 import type { Held } from './held.js'
@@ -30,9 +31,10 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: Asked, few: s
 
 /** The default first, the naive one last. */
 export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string | null): TestResult[] {
-  const random = streamOf(query.seed, 'shift', cell.horizon)
+  const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', cell.horizon) })
   const tests: [test: TestKey, run: () => TestResult, wanted: boolean][] = [
-    ['shift', () => shiftTest(cell, { reps: query.reps, random }), true],
+    ['shift', () => shiftTest(cell, shifts()), true],
+    ['shift_studentised', () => studentisedShiftTest(cell, shifts()), true],
     ['newey_west', () => neweyWestTest(cell), true],
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansenHodrick],
     ['cluster', () => clusterTest(cell), true],

@@ -23,7 +23,7 @@ const OF_EVENTS = [
 /** Why each statistic that is null is null; where a part has a reason of its own it stands there. */
 export function reasonsOf(
   window: Omit<StudyWindow, 'reasons'>,
-  { filter: { timeframe }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
+  { filter: { timeframe, context }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
   aftermathReason: string | null,
 ): Record<string, string> {
   const none = noReturns(window)
@@ -31,6 +31,8 @@ export function reasonsOf(
   for (const name of OF_EVENTS) if (window[name] === null) reasons[name] = none ?? WHY[name] ?? 'no value'
   if (window.hit.share === null) reasons.hit = none!
   if (window.base.mean === null) reasons.base = none!
+  if (window.context_base === null)
+    reasons.context_base = context?.bands == null ? 'no band of a context was asked for' : none!
   if (window.abnormal === null && abnormal === 'none') reasons.abnormal = 'no model was asked for'
   const { aftermath } = window
   if (aftermath === null)

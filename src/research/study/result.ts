@@ -20,6 +20,9 @@ export interface EventStudy {
   first: string | null
   last: string | null
   as_of: string | null
+  /** First and last bar of the tickers that is known, whatever dates were asked for; null without any. */
+  first_bar: string | null
+  last_bar: string | null
   benchmark: string | null
   abnormal: Abnormal
   seed: number
@@ -36,6 +39,8 @@ export interface EventStudy {
   /** What was assumed, line by line: returns, base, null, clustering, survivorship. */
   assumptions: string[]
   warnings: string[]
+  /** What else could be asked. */
+  hints: string[]
 }
 
 export type Abnormal = 'none' | 'mean' | 'market'
@@ -51,6 +56,8 @@ export interface StudyWindow {
   n: number
   /** Greedy count of windows that share no bar, added up over the tickers. */
   n_indep: number
+  /** Greedy count of dates of events, of any ticker, whose windows share no day: of pools the number that counts. */
+  n_stretches: number
   /** A return needs no bars before it, so none is too early; abnormal returns count their own. */
   lost: { not_elapsed: number; too_early: number; delisted: number }
   mean: number | null
@@ -67,7 +74,16 @@ export interface StudyWindow {
   /** Mean of the greatest favourable and adverse excursions over the window, from the close of the event. */
   mfe: number | null
   mae: number | null
-  base: { n: number; mean: number | null; median: number | null; hit: number | null }
+  /** `deviation` is of returns as the events weigh their tickers: one of another size than theirs misleads the shift. */
+  base: { n: number; mean: number | null; median: number | null; hit: number | null; deviation: number | null }
+  /** The bars of the base on which the context ticker was in one of the bands asked for; null without such bands. */
+  context_base: {
+    n: number
+    mean: number | null
+    hit: number | null
+    /** mean of the events - mean */
+    diff: number | null
+  } | null
   /** mean - base.mean */
   diff: number | null
   /** hit share / base hit share */
@@ -76,17 +92,18 @@ export interface StudyWindow {
   intervals: Interval[]
   /** The first is the default; all two-sided, of the difference against 0. */
   tests: TestResult[]
-  /**
-   * Entries at random dates in the same tickers, drawn together where windows overlap: their mean, 95 % of the draws, and
-   * the share of draws that lie as far out as the events; and what entries of the same calendar years have on average.
-   */
+  /** Entries at random dates in the same tickers, drawn together where windows overlap. */
   random_entry: {
     draws: number
+    /** What the draws have on average, and 95 % of them. */
     mean: number | null
     low: number | null
     high: number | null
+    /** Of the draws and the events themselves: how many lie as far from the mean of the draws as the events do. */
     p: number | null
+    /** What entries of the same tickers and calendar years have on average, exactly; not what p compares with. */
     year_matched: number | null
+    /** Why there are no draws. */
     reason: string | null
   }
   /** The other bands of the field, each with its own events. */
@@ -120,7 +137,7 @@ export interface Interval {
 }
 
 export interface TestResult {
-  /** `shift` | `newey_west` | `hansen_hodrick` | `cluster` | `calendar_time` | `naive` */
+  /** `shift` | `shift_studentised` | `newey_west` | `hansen_hodrick` | `cluster` | `calendar_time` | `naive` */
   test: string
   /** For people. */
   name: string
@@ -128,6 +145,8 @@ export interface TestResult {
   df: number | null
   p: number | null
   reason: string | null
+  /** How many shifts were looked at, of tests by shifts. */
+  shifts?: number
 }
 
 export interface AbnormalReturns {
@@ -151,7 +170,7 @@ export interface PathPoint {
   median: number | null
   p25: number | null
   p75: number | null
-  /** 95 % interval of the mean, block bootstrap. */
+  /** 95 % interval of the mean: bootstrap of units of events whose windows up to the bar share no day. */
   low: number | null
   high: number | null
   /** Of any bar of the same tickers and range. */

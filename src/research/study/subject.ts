@@ -1,5 +1,7 @@
 import type { Market, MarketBars, States } from '../../market.js'
-import { eligibleBars, type Signals, signalsOf } from '../signals.js'
+import { UNDEFINED } from '../../model/record.js'
+import type { EventFilter } from '../filter.js'
+import { bandsEnteredBy, eligibleBars, type Signals, signalsOf } from '../signals.js'
 import type { StudyQuery } from './query.js'
 
 /** One ticker of a study. */
@@ -13,6 +15,10 @@ export interface Subject {
   signals: Signals
   /** Bars of the events that pass the same filter, by the code of the band they enter. */
   byBand: readonly Int32Array[]
+  /** Events that enter a band asked for whatever the context ticker was in; without a context the same as `signals`. */
+  anyContext: Signals
+  /** By bar: 1 where the context ticker was in a band asked for; null where none was asked for. */
+  inContext: Uint8Array | null
 }
 
 /** Ascending by ticker, each once, so that the order in which they are named cannot matter. */
@@ -23,21 +29,55 @@ export async function subjectsOf(
 ): Promise<Subject[]> {
   const subjects: Subject[] = []
   const names = [...new Set(tickers)].sort()
+  const { context, bands } = filter
+  const contextOf = context?.bands == null ? null : await contextBands(market, { ...filter, context })
+  const wide = { ...filter, bands: null, context: context && { ...context, bands: null } }
   for (const [i, ticker] of names.entries()) {
     step(() => `read  ${ticker}  ${i + 1}/${names.length}`)
-    const { prices, states, signals: anyBand } = await signalsOf(market, ticker, { ...filter, bands: null })
+    const { prices, states, signals: all } = await signalsOf(market, ticker, wide)
     const eligible = eligibleBars(prices, states, filter)
-    const byBand = states.bands.map((_, code) => anyBand.bars.filter((_, i) => anyBand.entered[i] === code))
-    subjects.push({ ticker, prices, states, eligible, signals: entering(anyBand, states.bands, filter.bands), byBand })
+    const entered = chosen(states.bands, bands)
+    const matches = (band: string | null): boolean => context?.bands?.includes(band ?? '') ?? true
+    const beside = kept(all, i => matches(all.contextBands?.[i] ?? null))
+    subjects.push({
+      ticker,
+      prices,
+      states,
+      eligible,
+      signals: kept(beside, i => entered.has(beside.entered[i]!)),
+      byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
+      anyContext: kept(all, i => entered.has(all.entered[i]!)),
+      inContext: contextOf && Uint8Array.from(contextOf(prices.series.days), band => Number(matches(band))),
+    })
   }
   return subjects
 }
 
-/** Those that enter one of some bands; null: any. */
-function entering(signals: Signals, bands: readonly string[], wanted: readonly string[] | null): Signals {
-  if (wanted === null) return signals
-  const codes = new Set(wanted.map(band => bands.indexOf(band)))
-  const kept = [...signals.entered.keys()].filter(i => codes.has(signals.entered[i]!))
+/** Whether returns lack dividends; crypto pays none, and what trades at weekends is taken for crypto where nobody told. */
+export function lacksDividends({ adjustment, assetClass, barsAYear }: MarketBars): boolean {
+  return adjustment === 'raw' && assetClass !== 'crypto' && !(assetClass === null && barsAYear === EVERY_DAY)
+}
+
+const EVERY_DAY = 365
+
+/** Codes of some bands; of all of them for null. */
+function chosen(bands: readonly string[], wanted: readonly string[] | null): Set<number> {
+  return new Set((wanted ?? bands).map(band => bands.indexOf(band)))
+}
+
+/** Tells the band of the context ticker on each of some days; null where it was in none yet. */
+async function contextBands(
+  market: Market,
+  { context: { ticker, field, lag }, timeframe }: EventFilter & { context: NonNullable<EventFilter['context']> },
+): Promise<(days: Int32Array) => (string | null)[]> {
+  const states = await market.states(ticker, field, timeframe)
+  const { days: own } = (await market.bars(ticker, timeframe)).series
+  return days =>
+    Array.from(bandsEnteredBy(states, own, [...days], lag), code => (code === UNDEFINED ? null : states.bands[code]!))
+}
+
+function kept(signals: Signals, keeps: (i: number) => boolean): Signals {
+  const kept = [...signals.bars.keys()].filter(keeps)
   const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(kept, i => column[i]!)
   return {
     bars: Int32Array.from(kept, i => signals.bars[i]!),

@@ -1,23 +1,30 @@
 import { fieldNamed } from '../../fields/index.js'
-import { formatDay } from '../../model/day.js'
-import { unionCalendar } from '../calendar.js'
+import { type Day, formatDay } from '../../model/day.js'
 import { LEAST_UNITS } from '../cell/series.js'
+import type { EventFilter } from '../filter.js'
 import { lostOf } from '../forward.js'
+import { benchmarkReach, contextReach } from '../reach.js'
+import { eligibleBars } from '../signals.js'
 import type { StudyWindow } from './result.js'
-import type { Subject } from './subject.js'
+import { spreadWarnings } from './spread.js'
+import { lacksDividends, type Subject } from './subject.js'
 import type { Material } from './window.js'
 
 /** As many tickers as a sentence names. */
 const NAMED = 5
 
 /** What a reader must know before believing a number, in sentences; the gravest first. */
-export function warningsOf({ subjects, query, asOf }: Material, windows: readonly StudyWindow[]): string[] {
-  const events = subjects.reduce((sum, { signals }) => sum + signals.bars.length, 0)
-  if (events === 0) return [noEvent(subjects)]
+export function warningsOf(material: Material, windows: readonly StudyWindow[]): string[] {
+  const { subjects, query, asOf } = material
+  if (datesOf(subjects, 'signals').length === 0) return [noEvent(material), ...reach(material)]
   return [
     fewEvents(windows),
-    fewDates(subjects, query.horizons),
+    fewDates(subjects, windows),
+    ...spreadWarnings(windows),
+    ...reach(material),
+    anyContext(query.filter),
     overlapping(windows),
+    narrow(windows),
     leaning(query),
     severalLooks(windows),
     open(windows),
@@ -27,12 +34,40 @@ export function warningsOf({ subjects, query, asOf }: Material, windows: readonl
   ].filter(sentence => sentence !== null)
 }
 
-function noEvent(subjects: readonly Subject[]): string {
-  const days = subjects.flatMap(({ eligible, prices }) =>
-    [...eligible.slice(0, 1), ...eligible.slice(-1)].map(bar => prices.series.days[bar]!),
-  )
-  if (days.length === 0) return 'No bar in range has a band of this field, so there is no event.'
-  return `No event from ${formatDay(Math.min(...days))} to ${formatDay(Math.max(...days))}.`
+function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'): Day[] {
+  return subjects.flatMap(subject => Array.from(subject[which].bars, bar => subject.prices.series.days[bar]!))
+}
+
+function noEvent({ subjects, query: { filter } }: Material): string {
+  const inRange = extent(subjects, ({ eligible }) => eligible)
+  if (inRange !== null) return `No event from ${inRange}.`
+  const all = extent(subjects, ({ prices, states }) => eligibleBars(prices, states, { after: null, before: null }))
+  if (all === null) return 'No bar has a band of this field, so there is no event.'
+  return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${all}.`
+}
+
+function extent(subjects: readonly Subject[], barsOf: (subject: Subject) => Int32Array): string | null {
+  const days = subjects.flatMap(subject => {
+    const bars = barsOf(subject)
+    return [...bars.slice(0, 1), ...bars.slice(-1)].map(bar => subject.prices.series.days[bar]!)
+  })
+  return days.length === 0 ? null : `${formatDay(Math.min(...days))} to ${formatDay(Math.max(...days))}`
+}
+
+/** A second ticker that has ended, or begins later. */
+function reach({ query: { filter, benchmark }, subjects, contextDays, benchmark: held }: Material): string[] {
+  const events = datesOf(subjects, 'signals')
+  const { context } = filter
+  return [
+    ...(context === null ? [] : contextReach(context.ticker, contextDays!, events, datesOf(subjects, 'anyContext'))),
+    ...(benchmark === null ? [] : benchmarkReach(benchmark, held!.days, events)),
+  ]
+}
+
+function anyContext({ context }: EventFilter): string | null {
+  if (context === null || context.bands !== null) return null
+  const { ticker, field } = context
+  return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only tells its band beside each. ${ticker}:${field}=BAND narrows to a band, and bands sweep splits by all of them.`
 }
 
 function fewEvents(windows: readonly StudyWindow[]): string | null {
@@ -43,28 +78,12 @@ function fewEvents(windows: readonly StudyWindow[]): string | null {
 }
 
 /** Of pools: many events on few dates are one event seen by many tickers. */
-function fewDates(subjects: readonly Subject[], horizons: readonly number[]): string | null {
+function fewDates(subjects: readonly Subject[], windows: readonly StudyWindow[]): string | null {
   if (subjects.length === 1) return null
-  const dates = unionCalendar(
-    subjects.map(({ prices, signals }) => Int32Array.from(signals.bars, bar => prices.series.days[bar]!)),
-  )
-  const all = unionCalendar(subjects.map(({ prices }) => prices.series.days))
-  const few = horizons.filter(horizon => stretches(dates, all, horizon) < LEAST_UNITS)
+  const few = windows.filter(({ n, n_stretches }) => n > 0 && n_stretches < LEAST_UNITS)
   if (few.length === 0) return null
-  return `The events of all tickers lie in fewer than ${LEAST_UNITS} stretches of dates that share no window (${few.join(', ')} bars): tickers move together, so this is little evidence, however many events there are.`
-}
-
-function stretches(dates: Int32Array, calendar: Int32Array, horizon: number): number {
-  const places = new Map([...calendar].map((day, place) => [day, place]))
-  let count = 0
-  let free = 0
-  for (const day of dates) {
-    const place = places.get(day)!
-    if (place < free) continue
-    count++
-    free = place + horizon
-  }
-  return count
+  const list = few.map(({ window, n, n_stretches }) => `${window}: ${n} events, ${n_stretches}`).join('; ')
+  return `The events of all tickers lie in fewer than ${LEAST_UNITS} stretches of dates that share no window (${list}): tickers move together, so this is little evidence, however many events there are.`
 }
 
 function overlapping(windows: readonly StudyWindow[]): string | null {
@@ -74,10 +93,21 @@ function overlapping(windows: readonly StudyWindow[]): string | null {
   return `Windows overlap; those that share no bar are fewer than the events (${list}). The tests and intervals allow for it, the mean alone does not.`
 }
 
+/** BCa intervals of fewer stretches miss the truth of random walks up to twice as often as they say. */
+const ENOUGH_FOR_BCA = 50
+
+function narrow(windows: readonly StudyWindow[]): string | null {
+  const told = windows.filter(({ intervals }) => intervals.some(({ method, low }) => method === 'bca' && low !== null))
+  const some = told.filter(({ n_stretches }) => n_stretches < ENOUGH_FOR_BCA)
+  if (some.length === 0) return null
+  const list = some.map(({ window }) => window).join(', ')
+  return `The events lie in fewer than ${ENOUGH_FOR_BCA} stretches of dates that share no window (${list}): BCa intervals of so few are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`
+}
+
 /** Of bands that are made from prices: the abnormal return is measured against the very fall or rise that led to the event. */
 function leaning({ filter: { field }, abnormal }: Material['query']): string | null {
   if (abnormal === 'none' || fieldNamed(field)?.needs !== 'bars') return null
-  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way. Their tests find something in up to one random walk of eight; trust the p of the shift.`
+  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find an edge in random walks more often than one time in twenty, the more events the more often. Trust the p of the shifts.`
 }
 
 function severalLooks(windows: readonly StudyWindow[]): string | null {
@@ -113,7 +143,7 @@ function delisted(subjects: readonly Subject[], horizons: readonly number[], asO
 }
 
 function unadjusted(subjects: readonly Subject[]): string | null {
-  const raw = subjects.filter(({ prices, signals }) => prices.adjustment === 'raw' && signals.bars.length > 0)
+  const raw = subjects.filter(({ prices, signals }) => lacksDividends(prices) && signals.bars.length > 0)
   if (raw.length === 0) return null
   return `Prices of ${named(raw)} are not adjusted for dividends, whose ex-dates look like falls.`
 }

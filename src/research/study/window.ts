@@ -11,10 +11,12 @@ import { excursions } from '../cell/excursions.js'
 import { histogram } from '../cell/histogram.js'
 import { type MemberBars, memberBars } from '../cell/member.js'
 import { portfolioSharpe } from '../cell/portfolio.js'
+import { stretches } from '../cell/series.js'
 import { streamOf } from '../cell/streams.js'
 import { aftermathTally } from '../cell/tally.js'
 import { forwardReturns, lostOf } from '../forward.js'
 import { abnormalOver } from './abnormal.js'
+import { contextBase } from './context-base.js'
 import { tooFew } from './enough.js'
 import { heldPositions } from './held.js'
 import { intervalsOf, randomEntries, testsOf } from './inference.js'
@@ -30,6 +32,8 @@ export interface Material {
   query: StudyQuery
   subjects: readonly Subject[]
   benchmark: Series | null
+  /** Dates of the bars of the context ticker; null without one. */
+  contextDays: Int32Array | null
   /** Empty without a model. */
   modelled: readonly ModelledEvent[]
   asOf: Day | null
@@ -48,14 +52,17 @@ export function studyWindow(material: Material, horizon: number): { window: Stud
   const few = tooFew(counts.n, counts.n_indep, query.minEvents)
   const returns = eventReturns(members)
   const base = baseOf(members)
+  const figures = figuresOf(returns, base)
   const tally = tallyOf(material, horizon, few)
   const window = {
     window: `${horizon}${TIMEFRAMES[query.filter.timeframe].unit}`,
     horizon,
     ...counts,
-    ...figuresOf(returns, base),
+    n_stretches: stretches(cell.series.events, horizon),
+    ...figures,
     ...meanExcursions(subjects, members, horizon),
-    base: { n: base.n, mean: base.mean, median: base.median, hit: base.hit },
+    base: { n: base.n, mean: base.mean, median: base.median, hit: base.hit, deviation: base.deviation },
+    context_base: contextBase(subjects, members, figures.mean),
     intervals: intervalsOf(cell, query, few),
     tests: testsOf(cell, held, query, few),
     random_entry: randomEntries(cell, query, few),

@@ -1,6 +1,5 @@
 import { kurtosis, median, skewness, variance } from '../../statistics/moments.js'
 import { pbo } from '../../statistics/overfitting.js'
-import { politisWhite } from '../../statistics/politis-white.js'
 import { deflatedSharpe } from '../../statistics/sharpe.js'
 import { type Column, type SuperiorAbility, spa } from '../../statistics/spa.js'
 import type { Pace } from './pace.js'
@@ -9,15 +8,15 @@ import type { BestOfMany } from './result.js'
 import { namedStream } from './stream.js'
 import type { Tested } from './tested.js'
 
-/** Returns of so many cells times days are held at once: 32 MB, and a few seconds of work. */
-const MOST_VALUES = 4_000_000
+/** Returns of so many cells times days are held at once: 16 MB, and a few seconds of work. */
+const MOST_VALUES = 2_000_000
 
 /** Gathers what the tests of the best need of each tested cell, and bounds what it keeps. */
 export class Contest {
   readonly #days: number
   readonly #names: string[] = []
   readonly #columns: Column[] = []
-  /** Politis and White's mean block of each. */
+  /** Mean block of each one's interval. */
   readonly #blocks: number[] = []
   #returns: Float64Array[] | null = []
   #finest: { name: string; sharpe: number; returns: Float64Array } | null = null
@@ -30,7 +29,7 @@ export class Contest {
   enter(name: string, found: Tested): void {
     this.#names.push(name)
     this.#columns.push(found.column)
-    this.#blocks.push(blockOf(found.column, this.#days))
+    this.#blocks.push(found.block)
     this.#returns?.push(found.returns)
     if ((this.#returns?.length ?? 0) * this.#days > MOST_VALUES) this.#returns = null
     const { sharpe, returns, span } = found
@@ -130,15 +129,8 @@ export class Contest {
   }
 }
 
-/** Of the daily series with its empty days; whole days, of which the same are drawn. */
-function blockOf({ places, values }: Column, days: number): number {
-  const series = new Float64Array(days)
-  for (let i = 0; i < places.length; i++) series[places[i]!] = values[i]!
-  return Math.ceil(politisWhite(series).stationary)
-}
-
 /** So many products of a day and a resample are work for less than a second, after which others get their turn. */
-const MOST_PRODUCTS = 400_000_000
+const MOST_PRODUCTS = 200_000_000
 
 /** Resamples in parts of about equal work. */
 function partsOf(resamples: number, columns: readonly Column[]): number[] {

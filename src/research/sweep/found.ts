@@ -8,7 +8,8 @@ import type { SweepCell } from './result.js'
 import { testedOf } from './tested.js'
 
 /** What is kept of a look. */
-export interface Found extends Pick<Look, 'name' | 'events' | 'sums' | 'independent' | 'p' | 'leastP' | 'reason'> {
+export interface Found
+  extends Pick<Look, 'name' | 'events' | 'sums' | 'independent' | 'p' | 'leastP' | 'room' | 'reason'> {
   key: Key
   low: number | null
   high: number | null
@@ -18,8 +19,8 @@ export interface Found extends Pick<Look, 'name' | 'events' | 'sums' | 'independ
 
 /** A tested cell enters the contest for the best, too. */
 export function foundOf(look: Look, scene: Scene, resamples: Resamples, contest: Contest): Found {
-  const { key, name, events, sums, independent, p, leastP, reason, cell } = look
-  const kept = { key, name, events, sums, independent, p, leastP, reason }
+  const { key, name, events, sums, independent, p, leastP, room, reason, cell } = look
+  const kept = { key, name, events, sums, independent, p, leastP, room, reason }
   if (cell === null) return { ...kept, low: null, high: null, t: null, sharpe: null }
   const tested = testedOf({ ...look, cell }, scene, resamples)
   contest.enter(name, tested)

@@ -9,8 +9,6 @@ export interface Ground extends MemberBars {
   book: Book
   /** Share of the windows that gained. */
   baseHit: number
-  /** Mean return of the one bar after each. */
-  barBase: number
 }
 
 /** Which bars count: 1 for each place of the timeline that does; null: all. */
@@ -48,19 +46,7 @@ export function groundOf(book: Book, field: number, which: number, mask: Mask, t
   const bars = memberBars(book.ticker, book.days, book.forward[which]!, counting, NO_EVENTS)
   let gains = 0
   for (const value of bars.returns) if (value > 0) gains++
-  return { ...bars, book, baseHit: gains / bars.returns.length, barBase: barBase(book, bars.bars) }
-}
-
-/** What one bar earns on average, from the close of a base bar to the next; 0 without any. */
-function barBase({ close }: Book, bars: Int32Array): number {
-  let sum = 0
-  let n = 0
-  for (const bar of bars) {
-    if (bar + 1 >= close.length) continue
-    sum += close[bar + 1]! / close[bar]! - 1
-    n++
-  }
-  return n === 0 ? 0 : sum / n
+  return { ...bars, book, baseHit: gains / bars.returns.length }
 }
 
 const NO_EVENTS = new Int32Array()

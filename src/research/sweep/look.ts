@@ -29,6 +29,8 @@ export interface Look {
   p: number | null
   /** The least that it could have been, with so many shifts. */
   leastP: number | null
+  /** How many windows that share no bar its days have room for; null where it was not tested. */
+  room: number | null
   /** Why it has no p. */
   reason: string | null
   /** null where it was not tested. */
@@ -83,12 +85,30 @@ function lookAt(key: Key, { grounds, lost }: Pool, { query, name: run }: Scene):
   const name = nameOf(key, query)
   const sums = sumsOf(grounds)
   const independent = independentWindows(grounds, key.horizon)
-  const look = { key, name, events: sums.n + lost, sums, independent, grounds, p: null, leastP: null, cell: null }
+  const look = {
+    key,
+    name,
+    events: sums.n + lost,
+    sums,
+    independent,
+    grounds,
+    p: null,
+    leastP: null,
+    room: null,
+    cell: null,
+  }
   const few = tooFew(sums.n, independent, query.minEvents)
   if (few !== null) return { ...look, reason: few }
   const cell = cellOf(grounds, key.horizon)
   const random = namedStream(query.seed, `${run} shift ${name}`)
   const test = jointShift(cell.members, cell.calendar.length, key.horizon, { reps: query.reps, random })
   if ('reason' in test) return { ...look, reason: test.reason }
-  return { ...look, p: test.p, leastP: 1 / (1 + test.shifts), reason: null, cell }
+  return {
+    ...look,
+    p: test.p,
+    leastP: 1 / (1 + test.shifts),
+    room: cell.calendar.length / key.horizon,
+    reason: null,
+    cell,
+  }
 }

@@ -7,12 +7,15 @@ import { namedStream } from './stream.js'
 /** Of mean blocks, from one to the next longer one: few enough that many cells share one. */
 const STEP = 1.25
 
+/** Days are filled up with empty ones to a multiple of this: a day without events adds nothing wherever it is drawn. */
+const FULL = 64
+
 /** Bytes of resamples that are kept. */
 const MOST_BYTES = 64 * 2 ** 20
 
 /**
- * Resamples of days by the stationary bootstrap (Politis & Romano 1994), drawn once for all cells with as many days and
- * the same mean block: what a cell gets depends on these two and the seed alone, whatever else is looked at. Drawing them
+ * Resamples of days by the stationary bootstrap (Politis & Romano 1994), drawn once for all cells with about as many days
+ * and the same mean block: what a cell gets depends on these two and the seed alone, whatever else is looked at. Drawing them
  * for each cell anew would take a hundred times as long as using them.
  */
 export class Resamples {
@@ -31,11 +34,12 @@ export class Resamples {
    * events; null where all events lie on one day. The mean block is at least the horizon, and at least Politis and White's
    * choice for what each day adds to the estimate.
    */
-  interval({ horizon, diff, series: { events, excess } }: Cell): { low: number; high: number } | null {
+  interval({ horizon, diff, series: { events, excess } }: Cell): { low: number; high: number; block: number } | null {
     const days = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
     if (days.length < 2) return null
     const influence = excess.map((sum, day) => sum - diff * events[day]!)
-    const drawn = this.#drawn(events.length, blockFrom(horizon, politisWhite(influence).stationary))
+    const block = blockFrom(horizon, politisWhite(influence).stationary)
+    const drawn = this.#drawn(Math.ceil(events.length / FULL) * FULL, block)
     const numerators = new Float64Array(this.#reps)
     const denominators = new Float64Array(this.#reps)
     for (const day of days) {
@@ -48,7 +52,7 @@ export class Resamples {
     }
     const ratios = numerators.map((sum, rep) => sum / denominators[rep]!).filter(ratio => !Number.isNaN(ratio))
     ratios.sort()
-    return ratios.length === 0 ? null : { low: quantile(ratios, 0.025)!, high: quantile(ratios, 0.975)! }
+    return ratios.length === 0 ? null : { low: quantile(ratios, 0.025)!, high: quantile(ratios, 0.975)!, block }
   }
 
   /** How often each day is drawn: a row a day, a column a resample. */

@@ -69,7 +69,7 @@ export interface SweepCell {
 export interface BestOfMany {
   cells: number
   resamples: number
-  /** Mean block in days: the median of what Politis and White choose for the cells. */
+  /** Mean block in days: the median of those of the cells' intervals. */
   block: number | null
   /** White's reality check. */
   reality_check: number | null

@@ -1,5 +1,6 @@
 import { neweyWest } from '../../statistics/robust.js'
 import type { Column } from '../../statistics/spa.js'
+import { placesIn } from '../calendar.js'
 import type { Cell } from '../cell/cell.js'
 import { type CalendarTime, calendarTime, portfolioSharpe } from '../cell/portfolio.js'
 import type { Look, Scene } from './look.js'
@@ -14,7 +15,9 @@ export interface Tested {
   /** Of the calendar-time portfolio, one a day of the timeline; it could hold something from the first place to the last. */
   returns: Float64Array
   span: { from: number; to: number }
-  /** What all open positions earn more than their tickers do on any bar, day by day, an event's share of it. */
+  /** Mean block of the interval. */
+  block: number
+  /** Excess of each day's events, an event's share of it: its mean over the timeline is the difference. */
   column: Column
 }
 
@@ -22,19 +25,17 @@ export function testedOf(look: Look & { cell: Cell }, scene: Scene, resamples: R
   const { cell, key } = look
   const { events, excess } = cell.series
   return {
-    ...(resamples.interval(cell) ?? { low: null, high: null }),
+    ...(resamples.interval(cell) ?? { low: null, high: null, block: key.horizon }),
     t: neweyWest(excess, events, key.horizon - 1)?.t ?? null,
     ...held(look, scene),
+    column: columnOf(cell, scene.timeline.days),
   }
 }
 
 /** The portfolio that holds each event for the horizon, and its Sharpe ratio over the days on which it could. */
-function held(
-  { grounds, key, sums }: Look,
-  { timeline }: Scene,
-): Pick<Tested, 'sharpe' | 'returns' | 'span' | 'column'> {
-  const holders = grounds.map(({ book: { days, close }, bars, events, barBase }) => {
-    return { days, close, events: events.map(i => bars[i]!), base: barBase }
+function held({ grounds, key }: Look, { timeline }: Scene): Pick<Tested, 'sharpe' | 'returns' | 'span'> {
+  const holders = grounds.map(({ book: { days, close }, bars, events, base }) => {
+    return { days, close, events: events.map(i => bars[i]!), base }
   })
   const portfolio = calendarTime(timeline.days, holders, key.horizon)
   const span = { from: timeline.days.length, to: 0 }
@@ -47,7 +48,6 @@ function held(
     sharpe: portfolioSharpe(within(portfolio, span)),
     returns: dailyReturns(portfolio),
     span,
-    column: columnOf(portfolio, sums.n),
   }
 }
 
@@ -59,8 +59,11 @@ function dailyReturns({ open, sum }: CalendarTime): Float64Array {
   return sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
 }
 
-/** Scaled so that its mean over the days is, but for compounding, the difference that the cell makes. */
-function columnOf({ open, excess }: CalendarTime, n: number): Column {
-  const places = Int32Array.from(open.keys()).filter(day => open[day]! > 0)
-  return { places, values: Float64Array.from(places, day => (excess[day]! * open.length) / n) }
+function columnOf({ calendar, series: { events, excess }, n }: Cell, days: Int32Array): Column {
+  const places = placesIn(days, calendar)
+  const some = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
+  return {
+    places: some.map(day => places[day]!),
+    values: Float64Array.from(some, day => (excess[day]! * days.length) / n),
+  }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { NotFound } from '../../../src/errors.js'
 import { backtest } from '../../../src/research/backtest/backtest.js'
 import type { Backtest } from '../../../src/research/backtest/result.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
@@ -209,7 +210,48 @@ describe('what is told of the equity', () => {
   })
 })
 
+describe('ruin', () => {
+  const delisted = (price: number) => ({
+    bars: flat(10, 50),
+    bands: { rsi_zone: `dda${'d'.repeat(47)}` },
+    delisting: { day: '2020-02-25', price },
+  })
+
+  it('leaves no share of positions and no month behind it, and says why there is no statistic', async () => {
+    const run = strategyWith({ exit: { stop: '50%' } })
+    const { equity, months, statistics, warnings } = await backtest(madeMarket({ A: delisted(0) }), run, PLAIN)
+    expect(equity.at(-1)).toMatchObject({ equity: 0, gross: null, drawdown: -1 })
+    expect(months.map(month => month.return)).toEqual([0, -1])
+    expect(statistics.reasons.sharpe).toBe('the equity fell to 0 or below')
+    expect(warnings).toContain('the equity fell to 0 or below: the strategy was ruined')
+  })
+
+  it('is followed by no return of a month', async () => {
+    const later = { bars: flat(10, 100), bands: { rsi_zone: 'd'.repeat(100) } }
+    const tickers = { A: delisted(0), B: later }
+    const run = strategyWith({ tickers: ['A', 'B'], exit: { stop: '50%' } })
+    const { months, benchmarks } = await backtest(madeMarket(tickers), run, PLAIN)
+    expect(months.map(month => month.return)).toEqual([0, -1, null, null])
+    expect(benchmarks[0]!.reasons.beta).toBe('one of the two fell to 0')
+  })
+})
+
 describe('the reference', () => {
+  it('that is not there is refused before the work', async () => {
+    const market = madeMarket({ A: { bars: flat(10, 9), bands: DIP } })
+    const asked: string[] = []
+    const watched = {
+      ...market,
+      bars: async (ticker: string, ...rest: ['daily' | 'weekly']) => {
+        asked.push(ticker)
+        if (ticker === 'GONE') throw new NotFound('there is no GONE.')
+        return market.bars(ticker, ...rest)
+      },
+    }
+    await expect(backtest(watched, strategyWith({ benchmark: 'GONE' }), PLAIN)).rejects.toThrow('there is no GONE.')
+    expect(asked).toEqual(['GONE'])
+  })
+
   it('holds equal money in each ticker from its first bar, in cash before, at the final price after a delisting', async () => {
     const early = { bars: [10, 11, 12, 12, 13, 15].map((price): MadeBar => [price, price, price, price]), bands: DIP }
     const late = { ...early, start: '2020-01-03', delisting: { day: '2020-01-09', price: 5 } }

@@ -111,7 +111,17 @@ const REFUSED_ENTRIES: [what: string, entry: string, message: string][] = [
   [
     'a band of another field',
     '{field: rsi_zone, bands: [uptrend]}',
-    'a.yaml:2:33: entry.bands "uptrend" is not one of',
+    'a.yaml:2:34: entry.bands "uptrend" is not one of',
+  ],
+  [
+    'the second of several bands',
+    '{field: rsi_zone, bands: [oversold, uptrend]}',
+    'a.yaml:2:44: entry.bands "uptrend" is not one of',
+  ],
+  [
+    'a word in a list of another kind',
+    '{field: rsi_zone, stability: [settled, {a: 1}]}',
+    'a.yaml:2:38: entry.stability "settled" is not one of',
   ],
   ['a mistyped band', '{field: rsi_zone, bands: [oversol]}', 'Did you mean "oversold"?'],
   [
@@ -126,13 +136,18 @@ const REFUSED_ENTRIES: [what: string, entry: string, message: string][] = [
 const REFUSED_EXITS: [what: string, exit: string, message: string][] = [
   ['no way out', '{}', 'a.yaml:3:7: exit: nothing ends a trade; give one of hold, leave, on, stop, target, trailing'],
   ['a hold of 0', '{hold: 0}', 'a.yaml:3:14: exit.hold 0 is not an integer from 1 to 10000'],
+  ['candidates', '{hold: [5, 10]}', 'a.yaml:3:14: exit.hold [5, 10] is a list, and a file says one: an integer from 1'],
   ['a hold back in time', '{hold: -5}', 'exit.hold -5 is not an integer from 1'],
   [
     'a stop of 0',
     '{stop: 0}',
     'exit.stop 0 is not a fraction of the entry price (0.05 or 5%) or a multiple of the ATR',
   ],
-  ['a stop below any price', '{stop: 1}', 'exit.stop: 1 of the entry price below it is no price; it must be below 1'],
+  [
+    'a stop below any price',
+    '{stop: 1}',
+    'exit.stop is 100 % of the entry price, which leaves no price; it must be below 100 %',
+  ],
   [
     'an exit on any band',
     '{on: {field: rsi_zone}}',

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { simulatedTickers } from '../../../src/feeds/simulate.js'
-import type { Trial, Trials } from '../../../src/model/trials.js'
 import { backtest } from '../../../src/research/backtest/backtest.js'
 import type { Backtest } from '../../../src/research/backtest/result.js'
 import type { RunOptions } from '../../../src/research/backtest/strategy.js'
-import { variance } from '../../../src/statistics/moments.js'
-import { deflatedSharpe } from '../../../src/statistics/sharpe.js'
 import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 import { seriesMarket } from './support/series-market.js'
 
@@ -20,20 +17,6 @@ function holding(hold: number, more: Record<string, unknown> = {}) {
 
 function run(options: Partial<RunOptions>, more: Record<string, unknown> = {}): Promise<Backtest> {
   return backtest(MARKET, holding(10, more), { ...PLAIN, ...options })
-}
-
-/** Keeps what it is told. */
-function ledger(): Trials & { kept: Map<string, Trial> } {
-  const kept = new Map<string, Trial>()
-  return {
-    kept,
-    note: async (_, trials) => {
-      for (const trial of trials) if (!kept.has(trial.hash)) kept.set(trial.hash, trial)
-      return { ofKind: kept.size, all: kept.size }
-    },
-    of: async () => [...kept.values()],
-    close: async () => {},
-  }
 }
 
 describe('a split', () => {
@@ -92,6 +75,7 @@ describe('walk-forward', () => {
     const candidates = [holding(2), holding(5), holding(30)]
     const { validation, trials } = await run({ walkForward: { ...WALK, anchored: true }, candidates })
     expect(trials.run).toBe(4)
+    expect(validation!.candidates).toEqual(['hold 2', 'hold 5', 'hold 30'])
     const singles = await Promise.all(
       candidates.map(candidate => backtest(MARKET, candidate, { ...PLAIN, walkForward: { ...WALK, anchored: true } })),
     )
@@ -100,9 +84,27 @@ describe('walk-forward', () => {
     validation!.folds.forEach((fold, i) => {
       const same = singles.map(single => single.validation!.folds[i - (i % 2)]!)
       const best = same.map(score).indexOf(Math.max(...same.map(score)))
-      expect(fold.chosen).toContain(`hold ${candidates[best]!.exit.hold}`)
+      expect(fold.chosen).toBe(`hold ${candidates[best]!.exit.hold}`)
       expect(fold.trade_statistics).toEqual(singles[best]!.validation!.folds[i]!.trade_statistics)
     })
+  })
+
+  it('counts a strategy that is one of its candidates once', async () => {
+    const { trials } = await run({ walkForward: WALK, candidates: [holding(10), holding(5)] })
+    expect(trials.run).toBe(2)
+  })
+
+  it('names what candidates differ in, and warns of parts that choose on few trades', async () => {
+    const candidates = [holding(5), holding(5, { costs: { bps: 9 } })]
+    const { validation, warnings } = await run({ walkForward: WALK, candidates, minTrades: 1000 })
+    expect(validation!.candidates).toEqual(['bps 0', 'bps 9'])
+    const parts = validation!.folds.length / 2
+    expect(warnings).toContain(
+      `${parts} of ${parts} parts to choose on have fewer than 1000 trades of what was chosen: luck chooses there`,
+    )
+    const alone = await run({ walkForward: WALK, minTrades: 1000 })
+    expect(alone.validation!.candidates).toEqual([])
+    expect(alone.warnings.join()).not.toContain('luck chooses')
   })
 
   it('is refused where nothing is left to test, or tests would overlap', async () => {
@@ -139,31 +141,5 @@ describe('random entries', () => {
     const { random_entry } = await backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 99 })
     expect(random_entry.p).toBe(1)
     expect(random_entry.mean).toBeCloseTo(0.01, 12)
-  })
-})
-
-describe('the trial ledger', () => {
-  it('counts each strategy once on the same data, whatever it is called', async () => {
-    const trials = ledger()
-    const look = (more: Record<string, unknown>) => backtest(MARKET, holding(10, more), PLAIN, { trials })
-    const first = await look({})
-    expect(first.trials).toMatchObject({ run: 1, ledger: 1, deflated_sharpe: null })
-    expect(first.trials.reason).toBe('a variance of Sharpe ratios needs two strategies or more')
-    expect((await look({ name: 'again', seed: 3 })).trials.ledger).toBe(1)
-    expect((await look({ exit: { hold: 11 } })).trials.ledger).toBe(2)
-    const third = await look({ side: 'short' })
-    const ratios = [...trials.kept.values()].map(({ sharpe }) => sharpe!)
-    expect(ratios).toHaveLength(3)
-    expect(third.trials.deflated_sharpe).toBeCloseTo(
-      deflatedSharpe({
-        sharpe: third.statistics.sharpe! / Math.sqrt(252),
-        n: third.statistics.bars,
-        skewness: third.statistics.skewness!,
-        kurtosis: third.statistics.kurtosis!,
-        trials: 3,
-        variance: variance(ratios)!,
-      })!,
-      14,
-    )
   })
 })

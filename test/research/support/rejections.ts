@@ -29,3 +29,11 @@ export class Rejections {
     return [title, ...rows].join('\n')
   }
 }
+
+/** What a large run found, for whoever asked for it. */
+export function print(text: string): void {
+  process.stdout.write(`\n${text}\n`)
+}
+
+/** Milliseconds that one set of runs may take. */
+export const PATIENCE = process.env.BANDS_SLOW === '1' ? 3_600_000 : 120_000

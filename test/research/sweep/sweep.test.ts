@@ -239,7 +239,15 @@ describe('a sweep', () => {
   it('tells how far it is, and lets the event loop turn', async () => {
     let [turns, told] = [0, 0]
     const timer = setInterval(() => turns++, 1)
-    await sweep(MARKET, asked({ tickers: TICKERS, fields: ['macd_state', 'rsi_zone'], by: 'ticker' }), {
+    // More work than a turn is long, however fast the machine.
+    const query = asked({
+      tickers: TICKERS,
+      fields: ['macd_state', 'rsi_zone'],
+      by: 'ticker',
+      minEvents: 5,
+      resamples: 9999,
+    })
+    await sweep(MARKET, query, {
       step: text => {
         told++
         expect(text()).not.toBe('')

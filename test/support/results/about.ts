@@ -3,7 +3,6 @@ import type { ReportAbout } from '../../../src/report/about.js'
 export const ABOUT: ReportAbout = {
   command: 'bands study AAPL rsi_zone --band oversold --report out.html',
   version: '0.1.0',
-  made: '2026-11-21T09:00:00.000Z',
   source: 'made prices, for tests',
   as_of: '2026-11-20',
   tier: null,

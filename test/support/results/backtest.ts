@@ -78,9 +78,12 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
       extended: 0,
     },
     statistics: equityStatistics(equity.map(point => point.equity)),
+    interest: { money: 0, of_capital: 0 },
     benchmarks: [
       {
         name: 'buy and hold',
+        first: dates[0] ?? null,
+        last: dates.at(-1) ?? null,
         statistics: equityStatistics(held),
         alpha: 0.012,
         beta: 0.21,
@@ -110,6 +113,9 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
     trials: {
       run: 1,
       ledger: 12,
+      family: 'ledger',
+      n: 12,
+      variance: 0.0004,
       deflated_sharpe: closed.length === 0 ? null : 0.83,
       reason: closed.length === 0 ? 'there is no trade' : null,
     },

@@ -25,6 +25,8 @@ export function madeStudy(charts: readonly PriceChart[], more: Partial<EventStud
     first: dates[0] ?? null,
     last: dates.at(-1) ?? null,
     as_of: dates.at(-1) ?? null,
+    first_bar: dates[0] ?? null,
+    last_bar: dates.at(-1) ?? null,
     benchmark: 'SPY',
     abnormal: 'market',
     seed: 1,
@@ -41,6 +43,7 @@ export function madeStudy(charts: readonly PriceChart[], more: Partial<EventStud
       'The tickers are those in the database: what is gone and was never loaded is missing.',
     ],
     warnings: all.length < 20 ? [`${all.length} events are few; do not read the second decimal.`] : [],
+    hints: [],
     ...more,
   }
 }
@@ -68,6 +71,8 @@ function windowOf(
     events: events.length,
     n: returns.length,
     n_indep: Math.ceil(returns.length / 2),
+    n_stretches: Math.ceil(returns.length / 2),
+    context_base: null,
     lost: { not_elapsed: events.length - returns.length, too_early: 0, delisted: 0 },
     mean: mean(returns),
     median: quantile(ascending, 0.5),
@@ -89,6 +94,7 @@ function windowOf(
         0.5,
       ),
       hit: hitOf(base).share,
+      deviation: deviation(base),
     },
     diff,
     lift: few ? null : (hitOf(returns).share ?? 0) / (hitOf(base).share || 1),
@@ -98,6 +104,14 @@ function windowOf(
     ],
     tests: [
       { test: 'shift', name: 'joint circular shift', statistic: diff, df: null, p, reason: few ? reason : null },
+      {
+        test: 'shift_studentised',
+        name: 'studentised joint circular shift',
+        statistic: z,
+        df: null,
+        p: p && Math.min(1, p * 1.1),
+        reason: few ? reason : null,
+      },
       {
         test: 'newey_west',
         name: `Newey-West, lag ${horizon - 1}`,

@@ -1,0 +1,160 @@
+import { writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Backtest } from '../../src/research/backtest/result.js'
+import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+
+const folder = scratch()
+const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
+  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
+const json = async (line: string): Promise<Backtest> => JSON.parse((await ask(`${line} --json`)).out) as Backtest
+const shown = async (line: string): Promise<string> => unpainted((await ask(line, { terminal: 120 })).out)
+const flowing = (text: string): string => text.replace(/\s+/g, ' ')
+/** What was said on stderr, as one line. */
+const told = async (line: string): Promise<string> => flowing((await ask(line)).err)
+
+beforeAll(async () => {
+  expect((await ask(`import ${BARS}`)).code).toBe(0)
+})
+afterAll(folder.remove)
+
+const LEAST = 'backtest AAPL rsi_zone --band oversold --reps 0'
+const HOLDING = `${LEAST} --hold 20`
+const CHOOSING = `${LEAST} --hold 5,20 --walk-forward train=504,test=252`
+
+describe('the first lines of a backtest', () => {
+  test.each([
+    ['--costs-bps 2 --slippage-bps 3', '5 bp a side (3 of it slippage); out after 20 bars.'],
+    ['--cost-per-share 0.01 --cost-fixed 1', '5 bp a side and 0.01 a share and 1 a fill;'],
+    ['--side short --borrow 3%', '5 bp a side and 3% a year for borrowed shares;'],
+    ['--borrow 3%', '5 bp a side; out'],
+    ['', 'At most 10 positions, each 1/10 of equity;'],
+    ['--max-positions 1 --whole-shares --capital 9999', 'At most 1 position, all of equity, whole shares;'],
+    ['--fraction 30%', 'each 30% of equity;'],
+    ['--target-volatility 15%', 'each sized to 15% volatility a year, at most 100%;'],
+    ['--target-volatility 15% --max-fraction 50%', 'each sized to 15% volatility a year, at most 50%;'],
+    ['--cash-rate 3%', 'Cash earns 3% a year.'],
+    ['--context GSPC:trend_direction=uptrend', 'while GSPC trend_direction = uptrend'],
+    ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
+  ])('say with "%s": %s', async (options, words) => {
+    expect(flowing(await shown(`${HOLDING} ${options}`))).toContain(words)
+  })
+})
+
+describe('with parts of the data kept apart', () => {
+  test('what came of the tests stands first, and the rest says what it is of', async () => {
+    const { validation, statistics } = await json(CHOOSING)
+    const text = await shown(CHOOSING)
+    const total = (value: number | null): string => `${(value! * 100).toFixed(1)}%`
+    const [before = '', after = ''] = text.split('First of 2 candidates (hold 5)')
+    expect(before).toMatch(/^Out of sample +all 3 tests, one after the other/m)
+    expect(before).toContain(total(validation!.test!.statistics.total_return))
+    expect(after).toMatch(/^ +all data +not what was chosen/)
+    expect(after).toContain(total(statistics.total_return))
+    expect(before).not.toContain('BUY & HOLD')
+    expect(text).toMatch(/^1 train .* hold (5|20)$/m)
+  })
+
+  test('of one strategy only says that the tests are among all data', async () => {
+    const text = await shown(`${HOLDING} --split 2016-01-04`)
+    expect(text).toMatch(/^Out of sample +the part after the split +2016-01-04 to /m)
+    expect(text).toContain('All data   the parts to check on among them')
+    expect(text).not.toContain('CHOSEN')
+  })
+
+  test('the strategy file says what it does not hold', async () => {
+    const yaml = await ask(`${CHOOSING} --print-config`)
+    expect(yaml.out.split('\n')[0]).toBe(
+      '# not in this file, to be given with it again: the candidates (hold 5; hold 20) and the walk-forward (train=504,test=252,step=252)',
+    )
+    writeFileSync(folder.file('one.yaml'), yaml.out)
+    expect((await ask(`backtest ${folder.file('one.yaml')} --print-config`)).out).toBe(
+      yaml.out.slice(yaml.out.indexOf('\n') + 1),
+    )
+    const { out, err } = await ask(`${HOLDING} --split 2016-01-04 --print-config --json`)
+    expect(JSON.parse(out)).toMatchObject({ exit: { hold: 20 } })
+    expect(flowing(err)).toContain('to be given with it again: the split at 2016-01-04')
+    expect((await ask(`${HOLDING} --print-config`)).out).not.toContain('#')
+  })
+})
+
+describe('the family of the deflated Sharpe ratio', () => {
+  test('is the run; the ledger deflates where it is asked to', async () => {
+    await ask(HOLDING)
+    await ask(`${LEAST} --hold 10`)
+    const { trials } = await json(HOLDING)
+    expect(trials).toMatchObject({ run: 1, family: 'run', n: 1, deflated_sharpe: null })
+    expect(flowing(await shown(HOLDING))).toContain(
+      `the ledger knows ${trials.ledger}, by which --family ledger deflates.`,
+    )
+    const { trials: all } = await json(`${HOLDING} --family ledger`)
+    expect(all).toMatchObject({ run: 1, ledger: trials.ledger, family: 'ledger', n: trials.ledger })
+    expect(all.deflated_sharpe).toBeGreaterThan(0)
+    expect(flowing(await shown(`${HOLDING} --family ledger`))).toContain(`by the ${trials.ledger} of the ledger.`)
+  })
+
+  test('cannot be a ledger that the sample does not have', async () => {
+    const { code, err } = await typed(`${HOLDING} --family ledger`)
+    expect([code, flowing(err)]).toEqual([
+      2,
+      expect.stringContaining('--family "ledger" cannot be: there is no trial ledger'),
+    ])
+  })
+})
+
+test('the curve is logarithmic from a fivefold range on, and says so', async () => {
+  expect(await shown(`${HOLDING} --wide`)).toMatch(/^Equity +dots: buy and hold$/m)
+  expect(await shown(`${HOLDING} --max-positions 1 --after 2014-01-01 --sizing equal --wide`)).not.toContain(
+    'logarithmic',
+  )
+  writeFileSync(folder.file('TEN.csv'), tenfold())
+  await ask(`import ${folder.file('TEN.csv')}`)
+  expect(await shown('backtest TEN rsi_zone --hold 5 --reps 0 --wide')).toMatch(
+    /^Equity +dots: buy and hold +logarithmic scale$/m,
+  )
+  const text = await shown('backtest TEN rsi_zone --hold 5 --reps 0')
+  expect(text).toMatch(/^total return .* \+[1-9],\d{3}\.\d%$/m)
+})
+
+/** Prices that rise a hundredfold in 600 days. */
+function tenfold(): string {
+  const start = Date.UTC(2015, 0, 1)
+  const rows = Array.from({ length: 600 }, (_, i) => {
+    const price = (100 * 100 ** (i / 599) * (1 + 0.05 * Math.sin(i / 3))).toFixed(4)
+    return `${new Date(start + i * 86_400_000).toISOString().slice(0, 10)},${price},${price},${price},${price},1000`
+  })
+  return `date,open,high,low,close,volume\n${rows.join('\n')}\n`
+}
+
+describe('what cannot be is told in the words of whoever wrote it', () => {
+  test.each([
+    [`${HOLDING} --sizing vol-target`, '--target-volatility is missing; it is a fraction'],
+    [`${HOLDING} --sizing fixed-fraction`, '--fraction is missing; it is a fraction'],
+    [`${HOLDING} --max-fraction 3`, '--max-fraction is for sizing by volatility, and no --target-volatility is given.'],
+    [`${HOLDING} --target-volatility 10% --max-fraction 3`, '--max-fraction "3" is not a fraction'],
+    [LEAST, 'nothing ends a trade; give one of --hold, --exit leave, --exit-on, --stop, --target, --trailing.'],
+    [`${HOLDING} --exit-on trend=up`, 'there is no field "trend".'],
+    [`${HOLDING} --stop 150%`, '--stop is 150 % of the entry price, which leaves no price; it must be below 100 %.'],
+    ['backtest x.yaml SPY rsi_zone', 'its field stands in it, so leave out rsi_zone; give tickers with --tickers SPY.'],
+    [`${HOLDING} --family all`, '--family "all" is not one of run, ledger'],
+  ])('%s', async (line, sentence) => {
+    expect(await told(line)).toContain(sentence)
+    expect((await ask(line)).code).toBe(2)
+  })
+
+  test('a file that is not there is no question of tickers', async () => {
+    expect(await told('backtest nofile.yaml')).toBe('error: there is no file nofile.yaml. ')
+  })
+
+  test('a file is told of in its own keys', async () => {
+    const rest = 'tickers: AAPL\nentry: { field: rsi_zone }\n'
+    const says = async (text: string): Promise<string> => {
+      writeFileSync(folder.file('odd.yaml'), rest + text)
+      return told(`backtest ${folder.file('odd.yaml')}`)
+    }
+    expect(await says('exit: { hold: 5 }\ncosts: 5\n')).toContain(
+      'a mapping of bps, slippage_bps, per_share, fixed, borrow',
+    )
+    expect(await says('exit: { hold: 5 }\ncosts: { slipage_bps: 5 }\n')).toContain('Did you mean "slippage_bps"?')
+    expect(await says('exit: {}\n')).toContain('give one of hold, leave, on, stop, target, trailing')
+  })
+})

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { backtestReport } from '../../src/report/report.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
+import { ABOUT } from '../support/results/about.js'
+import { madeBacktest, madeStrategy } from '../support/results/backtest.js'
+import { madePrices } from '../support/results/prices.js'
+
+const CHARTS = [madePrices({ bars: 300 })]
+
+function pageOf(more: Partial<Backtest> = {}): string {
+  return backtestReport(madeBacktest(CHARTS, more), madeStrategy(['AAPL']), CHARTS, ABOUT)
+}
+
+function validated(candidates: readonly string[]): Partial<Backtest> {
+  const { statistics, trade_statistics } = madeBacktest(CHARTS)
+  const test = { statistics: { ...statistics, total_return: -0.079 }, trade_statistics }
+  const fold = { name: '1', from: '2010-01-04', to: '2011-01-03', trades: 3, chosen: candidates[1] ?? null }
+  return {
+    validation: {
+      kind: 'walk_forward',
+      purged: 2,
+      candidates: [...candidates],
+      folds: [
+        { ...fold, ...test, role: 'train' },
+        { ...fold, ...test, role: 'test' },
+      ],
+      test,
+    },
+  }
+}
+
+const labels = (page: string): string[] => [...page.matchAll(/<p class="label">([^<]*)<\/p>/g)].map(([, text]) => text!)
+/** What stands on it, without its style and its script. */
+const text = (page: string): string =>
+  page
+    .replace(/<(style|script)[\s\S]*?<\/\1>/g, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+
+describe('the page of a backtest', () => {
+  it('has what came of the tests before what all data gave, each under its name', () => {
+    const page = pageOf(validated(['hold 5', 'hold 10']))
+    const [first, , , , fifth, ...rest] = labels(page)
+    expect([first, fifth]).toEqual([
+      'Out of sample: total return',
+      'Total return, first of 2 candidates (hold 5), all data',
+    ])
+    expect(rest.every(label => label.endsWith(', all data'))).toBe(true)
+    expect(text(page)).toMatch(/Out of sample: total return -7\.9%/)
+    expect(page.indexOf('id="validation"')).toBeLessThan(page.indexOf('id="equity"'))
+    expect(text(page)).toContain('(the first of 2 candidates: hold 5; hold 10)')
+    expect(text(page)).toContain('Here and below: first of 2 candidates (hold 5), all data.')
+    expect(text(page)).toContain('Not in it are the candidates (hold 5; hold 10) and the walk-forward')
+    expect(page).toMatch(/<td[^>]*>hold 10<\/td>/)
+  })
+
+  it('without candidates speaks of all data, and without parts of neither', () => {
+    expect(labels(pageOf(validated([])))[4]).toBe('Total return, all data')
+    const plain = pageOf()
+    expect(labels(plain)[0]).toBe('Total return')
+    expect(text(plain)).not.toContain('all data')
+    expect(text(plain)).toContain('kept in a file, it makes the run again.')
+  })
+
+  it('says how much of the equity can be invested where tickers are few', () => {
+    const portfolio = { max_positions: 10, sizing: { method: 'equal' } }
+    expect(text(pageOf({ strategy: { portfolio } }))).toMatch(/Total return \S+ holding \S+; 1\/10 invested at most/)
+    expect(text(pageOf({ strategy: { portfolio: { ...portfolio, max_positions: 1 } } }))).not.toContain(
+      'invested at most',
+    )
+    expect(text(pageOf({ strategy: { portfolio, overlap: 'allow' } }))).not.toContain('invested at most')
+  })
+
+  it('parts thousands in large percentages, and says of which dates a benchmark is', () => {
+    const made = madeBacktest(CHARTS)
+    const [hold] = made.benchmarks
+    const late = {
+      ...hold!,
+      name: 'TSLA',
+      first: '2010-06-29',
+      statistics: { ...hold!.statistics, total_return: 410.609 },
+    }
+    const page = pageOf({ benchmarks: [hold!, late] })
+    expect(page).toContain('+41\u202f060.90%')
+    expect(page).toMatch(/<td[^>]*>TSLA<\/td><td[^>]*>2010-06-29<\/td>|TSLA<\/th><td[^>]*>2010-06-29<\/td>/)
+  })
+
+  it('tells by what the Sharpe ratio is deflated', () => {
+    const trials = {
+      run: 3,
+      ledger: 12,
+      family: 'run',
+      n: 3,
+      variance: 0.0004,
+      deflated_sharpe: 0.4,
+      reason: null,
+    } as const
+    expect(text(pageOf({ trials }))).toContain('0.40, by the 3 strategies of this run')
+    expect(text(pageOf({ trials: { ...trials, family: 'ledger', n: 12 } }))).toContain(
+      'by the 12 strategies of this database',
+    )
+  })
+})

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest'
+import { simulatedTickers } from '../../../src/feeds/simulate.js'
+import type { Trial, Trials } from '../../../src/model/trials.js'
+import { backtest } from '../../../src/research/backtest/backtest.js'
+import type { Backtest } from '../../../src/research/backtest/result.js'
+import type { RunOptions } from '../../../src/research/backtest/strategy.js'
+import { variance } from '../../../src/statistics/moments.js'
+import { deflatedSharpe } from '../../../src/statistics/sharpe.js'
+import { PLAIN, strategyWith } from './support/made-market.js'
+import { seriesMarket } from './support/series-market.js'
+
+const SIMULATED = [...simulatedTickers({ count: 2, bars: 700, seed: 8, end: 17_000 })]
+const MARKET = seriesMarket(Object.fromEntries(SIMULATED.map(({ ticker, bars }) => [ticker, bars])))
+const LEAST = { tickers: SIMULATED.map(({ ticker }) => ticker), entry: { field: 'macd_state' }, exit: { hold: 10 } }
+
+/** Keeps what it is told. */
+function ledger(): Trials & { kept: Map<string, Trial> } {
+  const kept = new Map<string, Trial>()
+  return {
+    kept,
+    note: async (_, trials) => {
+      for (const trial of trials) if (!kept.has(trial.hash)) kept.set(trial.hash, trial)
+      return { ofKind: kept.size, all: kept.size }
+    },
+    of: async () => [...kept.values()],
+    close: async () => {},
+  }
+}
+
+function look(
+  trials: Trials | null,
+  document: Record<string, unknown> = {},
+  options: Partial<RunOptions> = {},
+): Promise<Backtest> {
+  return backtest(MARKET, strategyWith({ ...LEAST, ...document }), { ...PLAIN, ...options }, { trials })
+}
+
+describe('the trial ledger', () => {
+  it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    [
+      'name, benchmark, seed and risk-free rate',
+      {},
+      { name: 'again', benchmark: LEAST.tickers[0], seed: 3, risk_free: 0.02 },
+    ],
+    ['borrow on a long', {}, { costs: { bps: 0, borrow: 0.1 } }],
+    ['capital where nothing costs money a share or a fill', {}, { portfolio: { max_positions: 1, capital: 5000 } }],
+    ['what of a cost is slippage', { costs: { bps: 5 } }, { costs: { bps: 2, slippage_bps: 3 } }],
+    [
+      'bands that are all there are',
+      {},
+      {
+        entry: {
+          field: 'macd_state',
+          bands: ['expanding_negative', 'contracting_negative', 'contracting_positive', 'expanding_positive'],
+        },
+      },
+    ],
+  ])('counts strategies once that differ in %s alone', async (_, one, other) => {
+    const trials = ledger()
+    const first = await look(trials, one)
+    const second = await look(trials, other)
+    expect(second.trades.map(({ net }) => net)).toEqual(first.trades.map(({ net }) => net))
+    expect(trials.kept.size).toBe(1)
+  })
+
+  it.each<[string, Record<string, unknown>]>([
+    ['the hold', { exit: { hold: 11 } }],
+    ['the side', { side: 'short' }],
+    ['borrow on a short', { side: 'short', costs: { bps: 0, borrow: 0.1 } }],
+    ['whole shares of some capital', { portfolio: { max_positions: 1, capital: 5000, whole_shares: true } }],
+    ['the seed of lots', { seed: 2, portfolio: { max_positions: 1, shuffle: true } }],
+    ['the rate of cash', { portfolio: { max_positions: 1, cash_rate: 0.01 } }],
+  ])('tells strategies apart by %s', async (_, document) => {
+    const trials = ledger()
+    await look(trials)
+    await look(trials, document)
+    expect(trials.kept.size).toBe(2)
+  })
+
+  it('does not deflate a run of one strategy, and says what would', async () => {
+    const trials = ledger()
+    const alone = await look(trials)
+    expect(alone.trials).toMatchObject({
+      run: 1,
+      ledger: 1,
+      family: 'run',
+      n: 1,
+      variance: null,
+      deflated_sharpe: null,
+    })
+    expect(alone.trials.reason).toBe('one strategy alone has no variance, by which a Sharpe ratio is deflated')
+    await look(trials, { exit: { hold: 11 } })
+    const { trials: third } = await look(trials, { side: 'short' })
+    expect(third).toMatchObject({ run: 1, ledger: 3, n: 1, deflated_sharpe: null })
+    expect(third.reason).toBe(
+      'one strategy alone has no variance; the ledger knows 3, by which --family ledger deflates',
+    )
+  })
+
+  it('with the family of the ledger deflates by all that it knows', async () => {
+    const trials = ledger()
+    await look(trials)
+    await look(trials, { exit: { hold: 11 } })
+    const found = await look(trials, { side: 'short' }, { family: 'ledger' })
+    const ratios = [...trials.kept.values()].map(({ sharpe }) => sharpe!)
+    expect(found.trials).toMatchObject({
+      run: 1,
+      ledger: 3,
+      family: 'ledger',
+      n: 3,
+      variance: variance(ratios),
+      reason: null,
+    })
+    expect(found.trials.deflated_sharpe).toBeCloseTo(
+      deflatedSharpe({
+        sharpe: found.statistics.sharpe! / Math.sqrt(252),
+        n: found.statistics.bars,
+        skewness: found.statistics.skewness!,
+        kurtosis: found.statistics.kurtosis!,
+        trials: 3,
+        variance: variance(ratios)!,
+      })!,
+      14,
+    )
+  })
+
+  it('leaves all else of a run as it is: with the family of the run only its count differs', async () => {
+    const holds = [5, 10, 20].map(hold => strategyWith({ ...LEAST, exit: { hold } }))
+    const walkForward = { train: 200, test: 100, step: 100, anchored: false, embargo: 0 }
+    const options = { candidates: holds, walkForward }
+    const full = ledger()
+    await look(full, { side: 'short' })
+    const [first, later] = [await look(null, {}, options), await look(full, {}, options)]
+    // The strategy is one of its candidates, and counts once.
+    expect(first.trials).toMatchObject({ run: 3, n: 3, ledger: null, family: 'run' })
+    expect(first.trials.deflated_sharpe).not.toBeNull()
+    expect({ ...later, trials: { ...later.trials, ledger: null } }).toEqual(first)
+    expect(later.trials.ledger).toBe(4)
+  })
+
+  it('that is not there cannot be a family', async () => {
+    await expect(look(null, {}, { family: 'ledger' })).rejects.toThrow(
+      'there is no trial ledger beside the bundled sample',
+    )
+  })
+})

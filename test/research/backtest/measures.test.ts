@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest'
+import { backtest } from '../../../src/research/backtest/backtest.js'
+import type { Backtest } from '../../../src/research/backtest/result.js'
+import { deviation, mean } from '../../../src/statistics/moments.js'
+import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
+
+const near = (value: number) => expect.closeTo(value, 12)
+const DIP = { rsi_zone: 'ddaaaaaaaaaa' }
+
+function run(tickers: Record<string, MadeTicker>, document: Record<string, unknown> = {}): Promise<Backtest> {
+  return backtest(madeMarket(tickers), strategyWith({ tickers: ['A'], ...document }), PLAIN)
+}
+
+/** Prices that move up and down, by phase. */
+function waves(length: number, phase = 0): MadeBar[] {
+  return Array.from({ length }, (_, t): MadeBar => {
+    const price = 100 + 10 * Math.sin(t * 0.7 + phase) + t / 10
+    return [price, price, price, price]
+  })
+}
+
+describe('exposure', () => {
+  const bands = { rsi_zone: `${'d'.repeat(5)}${'a'.repeat(20)}${'d'.repeat(5)}${'a'.repeat(20)}` }
+
+  it.each([
+    ['next-open', 'next-open'],
+    ['next-close', 'next-close'],
+    ['the close', 'close'],
+  ])('counts as many bars as the trades last, filled at %s', async (_, fill) => {
+    const found = await run({ A: { bars: waves(50), bands } }, { fill, exit: { hold: 6 } })
+    expect(found.trades).toHaveLength(2)
+    const held = found.trades.reduce((sum, { bars }) => sum + bars, 0)
+    expect(found.statistics.exposure! * 50).toBeCloseTo(held, 9)
+  })
+
+  it('does not count a bar at whose open the position is left', async () => {
+    const left = { rsi_zone: 'dddaaddddd' }
+    const found = await run({ A: { bars: flat(10, 10), bands: left } }, { exit: { leave: true } })
+    // In at the open of bar 4, out at that of bar 6.
+    expect(found.trades.map(({ bars }) => bars)).toEqual([2])
+    expect(found.statistics.exposure).toBe(2 / 10)
+  })
+})
+
+describe('gross', () => {
+  it.each(['long', 'short'])('is the value of the shares / equity of a %s, too', async side => {
+    const bars = flat(100, 8, { 3: [100, 100, 80, 80], 4: [80, 80, 80, 80] })
+    const { equity, trades } = await run({ A: { bars, bands: DIP } }, { side, portfolio: { max_positions: 2 } })
+    expect(trades[0]!.shares).toBe(0.005)
+    const value = 0.005 * 80
+    const worth = side === 'long' ? 0.9 : 1.1
+    expect(equity[3]).toMatchObject({ equity: near(worth), gross: near(value / worth), positions: 1 })
+  })
+})
+
+describe('interest', () => {
+  it('is what cash earned, and is told where the Sharpe ratio does not ask for it', async () => {
+    const tickers = { A: { bars: flat(10, 100), bands: DIP } }
+    const portfolio = { max_positions: 1, capital: 200, cash_rate: 0.03 }
+    const found = await run(tickers, { portfolio })
+    const money = found.equity.at(-1)!.equity - 200
+    expect(found.interest).toEqual({ money: near(money), of_capital: near(money / 200) })
+    expect(found.warnings.join('\n')).toContain(
+      'the total return of +0.8 % contains +0.8 % of the capital that is interest on cash, and the Sharpe ratio asks for no ' +
+        'more than 0 % a year: --rf 3% counts what is above it',
+    )
+    const fair = await run(tickers, { portfolio, risk_free: 0.03 })
+    expect(fair.warnings.join()).not.toContain('interest')
+    expect((await run(tickers)).interest).toEqual({ money: 0, of_capital: 0 })
+  })
+})
+
+describe('bars a year', () => {
+  it('of calendars that differ are the returns that there are / years from first to last', async () => {
+    const tickers = { A: { bars: waves(500), bands: DIP }, B: { bars: waves(300, 1), bands: DIP, barsAYear: 252 } }
+    const { bars_a_year, statistics, assumptions } = await run(tickers, { tickers: ['A', 'B'] })
+    // One bar a calendar day, from the first with a band to the last.
+    expect(bars_a_year).toBeCloseTo(365.25, 10)
+    expect(statistics.cagr).toEqual(near((1 + statistics.total_return!) ** (365.25 / statistics.bars) - 1))
+    expect(assumptions.join('\n')).toContain(
+      'statistics: 365.3 bars a year (as many as there are; the tickers have 252 and 365)',
+    )
+    expect((await run(tickers, { tickers: ['B'] })).bars_a_year).toBe(252)
+  })
+
+  it('of weeks that end on different days are those that there are, of gaps in one calendar its own', async () => {
+    const market = (step: number, offset: number) => {
+      const made = madeMarket({ A: { bars: waves(200), bands: DIP }, B: { bars: waves(200, 1), bands: DIP } })
+      const bars: typeof made.bars = async (ticker, timeframe) => {
+        const found = await made.bars(ticker, timeframe)
+        const days = found.series.days.map((_, t) => 18_001 + step * t + (ticker === 'B' ? offset : 0))
+        return { ...found, barsAYear: 52, series: { ...found.series, days } }
+      }
+      return { ...made, bars }
+    }
+    const two = await backtest(market(7, 2), strategyWith({ tickers: ['A', 'B'], timeframe: 'weekly' }), PLAIN)
+    expect(two.bars_a_year).toBeCloseTo((two.equity.length - 1) / ((199 * 7 + 2) / 365.25), 9)
+    expect(two.warnings.join('\n')).toContain(
+      'tickers whose bars end on different days are on one calendar of all days',
+    )
+    const one = await backtest(market(7, 0), strategyWith({ tickers: ['A', 'B'], timeframe: 'weekly' }), PLAIN)
+    expect(one.bars_a_year).toBe(52)
+  })
+
+  it('of the parts of a calendar are those of each part', async () => {
+    const tickers = { A: { bars: waves(500), bands: DIP }, B: { bars: waves(300, 1), bands: DIP, barsAYear: 252 } }
+    const strategy = strategyWith({ tickers: ['A', 'B'] })
+    const { validation } = await backtest(madeMarket(tickers), strategy, { ...PLAIN, split: '2020-06-01' })
+    for (const { statistics } of [...validation!.folds, validation!.test!])
+      if (statistics.cagr !== null)
+        expect(statistics.cagr).toBeCloseTo((1 + statistics.total_return!) ** (365.25 / statistics.bars) - 1, 9)
+  })
+})
+
+describe('a benchmark', () => {
+  const bands = { rsi_zone: `dd${'a'.repeat(98)}` }
+  const own = { bars: waves(100), bands }
+
+  it('is measured over its own bars within the dates, and against those that both have', async () => {
+    const late = { bars: waves(50, 2), bands: {}, start: '2020-02-10' }
+    const found = await run({ A: own, B: late }, { benchmark: 'B', exit: { hold: 90 } })
+    const [, other] = found.benchmarks
+    expect([other!.first, other!.last]).toEqual(['2020-02-10', '2020-03-30'])
+    const returns = late.bars.slice(1).map(([price], i) => price / late.bars[i]![0] - 1)
+    expect(other!.statistics).toMatchObject({
+      bars: 49,
+      total_return: near(late.bars[49]![0] / late.bars[0]![0] - 1),
+      volatility: near(deviation(returns)! * Math.sqrt(365)),
+      exposure: 1,
+    })
+    const judged = returns.map((_, i) => found.equity[40 + i + 1]!.equity / found.equity[40 + i]!.equity - 1)
+    const [x, y] = [mean(returns)!, mean(judged)!]
+    const together = returns.reduce((sum, value, i) => sum + (value - x) * (judged[i]! - y), 0)
+    const beta = together / returns.reduce((sum, value) => sum + (value - x) ** 2, 0)
+    expect(other!.beta).toEqual(near(beta))
+    expect(other!.alpha).toEqual(near((y - beta * x) * 365))
+    expect(other!.equity.slice(0, 40)).toEqual(Array.from({ length: 40 }, () => null))
+    expect(other!.equity.slice(40, 42)).toEqual([1, near(late.bars[1]![0] / late.bars[0]![0])])
+    expect(other!.equity.slice(90)).toEqual(Array.from({ length: 10 }, () => null))
+    expect(found.warnings).toContain(
+      'B has bars from 2020-02-10 to 2020-03-30 only, and is measured over those: not over the dates of the strategy',
+    )
+  })
+
+  it('over the same dates says nothing, and is what buy and hold of it is', async () => {
+    const found = await run({ A: own, B: own }, { benchmark: 'B', exit: { hold: 90 } })
+    const [hold, other] = found.benchmarks
+    expect({ ...other, name: '' }).toEqual({ ...hold, name: '' })
+    expect(found.warnings.join()).not.toContain('measured over')
+  })
+
+  it('of weeks that end on other days is compared week by week', async () => {
+    const made = madeMarket({ A: own, B: own })
+    const days = { A: 18_001, B: 18_003 }
+    const bars: typeof made.bars = async (ticker, timeframe) => {
+      const found = await made.bars(ticker, timeframe)
+      const weeks = found.series.days.map((_, t) => days[ticker as 'A' | 'B'] + 7 * t)
+      return { ...found, barsAYear: 52, series: { ...found.series, days: weeks } }
+    }
+    const document = { timeframe: 'weekly', benchmark: 'B', exit: { hold: 90 } }
+    const found = await backtest({ ...made, bars }, strategyWith(document), PLAIN)
+    const [hold, other] = found.benchmarks
+    // The last week of B ends after that of A, and is not within its dates.
+    expect(other!.statistics.bars).toBe(hold!.statistics.bars - 1)
+    expect(other!.beta).toBeCloseTo(hold!.beta!, 1)
+    expect(other!.alpha).not.toBeNull()
+  })
+
+  it('without a bar on the dates has no numbers, and reasons', async () => {
+    const found = await run({ A: own, B: { ...own, start: '2030-01-01' } }, { benchmark: 'B' })
+    const [, other] = found.benchmarks
+    expect(other).toMatchObject({ first: null, last: null, alpha: null, beta: null })
+    expect(other!.statistics.total_return).toBeNull()
+    expect(other!.reasons.beta).toBe('the two have fewer than three returns in common')
+    expect(found.warnings).toContain('B has no bar on these dates')
+  })
+})
+
+describe('signals that find no place', () => {
+  const tickers = Object.fromEntries(
+    Array.from({ length: 30 }, (_, i) => [`${i < 10 ? 'A' : 'B'}${10 + i}`, { bars: flat(10 + i, 12), bands: DIP }]),
+  )
+  const names = Object.keys(tickers)
+
+  it('are told, with how many trades the first by name have', async () => {
+    const found = await run(tickers, { tickers: names, portfolio: { max_positions: 12 } })
+    expect(found.warnings).toContain(
+      '18 of 30 signals found no place, taken in order of ticker: of 12 trades 10 begin with A; --shuffle draws them by seed: ' +
+        'see how far results differ',
+    )
+    const few = await run(tickers, { tickers: names.slice(0, 3), portfolio: { max_positions: 2 } })
+    expect(few.warnings.join('\n')).toContain(
+      '1 of 3 signals found no place, taken in order of ticker: of 2 trades 1 is of A10',
+    )
+  })
+
+  it('are told where the seed draws them, and not where there are few', async () => {
+    const drawn = await run(tickers, { tickers: names, seed: 7, portfolio: { max_positions: 12, shuffle: true } })
+    expect(drawn.warnings.join('\n')).toContain('found no place, drawn by seed 7: another seed takes others')
+    const most = await run(tickers, { tickers: names, portfolio: { max_positions: 28 } })
+    expect(most.warnings.join()).not.toContain('found no place')
+  })
+})
+
+describe('a context', () => {
+  it('that has ended before the signals is told', async () => {
+    const bars = flat(10, 100)
+    const bands = { rsi_zone: `${'d'.repeat(60)}${'a'.repeat(40)}` }
+    const over = { bars: flat(10, 20), bands: { trend_direction: 'aaaaaeeeeeeeeeeeeeee' } }
+    const context = { ticker: 'B', field: 'trend_direction' }
+    const entry = { field: 'rsi_zone', bands: ['deep_oversold'], context }
+    const found = await run({ A: { bars, bands }, B: over }, { entry })
+    expect(found.warnings.join('\n')).toContain('1 of 1 events lies after the last bar of B (2020-01-20)')
+    const late = await run(
+      { A: { bars, bands }, B: { ...over, start: '2021-01-01' } },
+      { entry: { ...entry, context: { ...context, bands: ['strong_uptrend'] } } },
+    )
+    expect(late.warnings.join('\n')).toContain(
+      '1 of 1 events lies before the first bar of B (2021-01-01) and so in no band of it: left out',
+    )
+  })
+})

@@ -1,0 +1,273 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { InvalidParameter } from '../../src/errors.js'
+import { fieldNamed, TECHNICAL_FIELDS } from '../../src/fields/index.js'
+import { checkLookahead } from '../../src/local/check/lookahead.js'
+import type { Market } from '../../src/market.js'
+import { type Day, formatDay, weekdayOf } from '../../src/model/day.js'
+import { STABILITIES } from '../../src/model/record.js'
+import { head, type Series } from '../../src/model/series.js'
+import { Random } from '../../src/random.js'
+import { backtest } from '../../src/research/backtest/backtest.js'
+import type { Backtest } from '../../src/research/backtest/result.js'
+import { strategyOf } from '../../src/research/backtest/schema.js'
+import { nullMarket } from '../support/null-markets.js'
+import { cacheOf } from '../support/store.js'
+import { PLAIN } from './backtest/support/made-market.js'
+import { PATIENCE } from './support/rejections.js'
+import { type Listing, marketOf } from './support/study-market.js'
+
+const SLOW = process.env.BANDS_SLOW === '1'
+const LISTINGS: Listing[] = nullMarket(20261121, { walk: 'garch', tickers: 3, bars: 420 })
+const DAYS = LISTINGS[0]!.series.days
+const NAMES = LISTINGS.map(({ ticker }) => ticker)
+
+/** What may become of the bars after a day. */
+const FUTURES = {
+  multiplied: (series: Series, from: number) => changed(series, from, (column, t) => column[t]! * factorOf(t - from)),
+  reversed: (series: Series, from: number) =>
+    changed(series, from, (column, t) => column[column.length - 1 - (t - from)]!),
+  cut: (series: Series, from: number) => head(series, from),
+}
+
+describe('a strategy of any rules', () => {
+  const found = { trades: 0, open: 0 }
+
+  it(
+    'does up to a day what it does whatever comes after it',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(strategies(), last(), future(), async (document, bar, kind) => {
+          const strategy = strategyOf(document)
+          const t = strategy.timeframe === 'weekly' ? endOfWeek(bar) : bar
+          const changedBars = LISTINGS.map(listing => ({ ...listing, series: FUTURES[kind](listing.series, t + 1) }))
+          const [now, other] = await Promise.all(
+            [LISTINGS, changedBars].map(listings => backtest(marketOf(listings), strategy, PLAIN)),
+          )
+          const then = doneBy(now!, DAYS[t]!)
+          found.trades += then.closed.length
+          found.open += then.entries.length - then.closed.length
+          expect(doneBy(other!, DAYS[t]!)).toEqual(then)
+        }),
+        { numRuns: SLOW ? 3000 : 150, seed: 20261121 },
+      )
+      expect(found.trades).toBeGreaterThan(500)
+      expect(found.open).toBeGreaterThan(50)
+    },
+    PATIENCE,
+  )
+
+  it('enters only after the close of its signal, at a price of the bar that it waits for', async () => {
+    await fc.assert(
+      fc.asyncProperty(strategies(), async document => {
+        const strategy = strategyOf({ ...document, timeframe: 'daily' })
+        const { trades } = await backtest(marketOf(LISTINGS), strategy, PLAIN)
+        for (const { ticker, signal_date, entry_date, entry_price, exit_date } of trades) {
+          const { days, open, close } = LISTINGS.find(listing => listing.ticker === ticker)!.series
+          const signal = days.findIndex(day => formatDay(day) === signal_date)
+          const at = strategy.fill === 'close' ? signal : signal + 1
+          expect(formatDay(days[at]!)).toBe(entry_date)
+          expect(entry_price).toBe(strategy.fill === 'next-open' ? open[at] : close[at])
+          expect(exit_date >= entry_date).toBe(true)
+        }
+      }),
+      { numRuns: SLOW ? 500 : 40, seed: 20261121 },
+    )
+  })
+
+  it('has no signal while nothing has happened', async () => {
+    const t = 300
+    const still = LISTINGS.map(listing => ({ ...listing, series: stillUntil(listing.series, t) }))
+    for (const { name, bands } of TECHNICAL_FIELDS) {
+      const exit = { hold: 3 }
+      const document = { tickers: NAMES, entry: { field: name, bands: [...bands] }, exit, costs: { bps: 0 } }
+      const { trades, skipped } = await backtest(marketOf(still), strategyOf(document), PLAIN)
+      const dates = [...trades.map(({ signal_date }) => signal_date), ...skipped.map(({ date }) => date)]
+      expect(
+        dates.filter(date => date < formatDay(DAYS[t]!)),
+        name,
+      ).toEqual([])
+    }
+  })
+
+  it('would be caught if its bands knew the next bar', async () => {
+    const document = {
+      tickers: NAMES,
+      entry: { field: 'rsi_zone' },
+      exit: { hold: 2 },
+      portfolio: { max_positions: 50 },
+    }
+    const differences = []
+    for (let t = 100; t < 400; t += 10) {
+      const cut = LISTINGS.map(listing => ({ ...listing, series: head(listing.series, t + 1) }))
+      const [whole, known] = await Promise.all(
+        [LISTINGS, cut].map(listings => backtest(peeking(listings), strategyOf({ ...document, fill: 'close' }), PLAIN)),
+      )
+      if (JSON.stringify(doneBy(whole!, DAYS[t]!)) !== JSON.stringify(doneBy(known!, DAYS[t]!))) differences.push(t)
+    }
+    expect(differences.length).toBeGreaterThan(3)
+  })
+})
+
+describe('what is not known at the event', () => {
+  it.each([
+    'duration',
+    'max_duration',
+    'aftermath',
+    'performance',
+    'return',
+    'returns',
+    'forward_returns',
+    'next_band',
+  ])('cannot be asked for: %s', key => {
+    expect(() => strategyOf(withEntry({ [key]: 1 }))).toThrow(
+      `entry.${key} cannot be a rule: how long a band lasts and what follows it are not known when the event happens, so a rule on them would look ahead.`,
+    )
+  })
+
+  it('is not in the context: a lag of it goes back in time alone', () => {
+    const context = { ticker: 'MKT', field: 'rsi_zone', lag: -1 }
+    expect(() => strategyOf(withEntry({ context }))).toThrow(InvalidParameter)
+    expect(() => strategyOf(withEntry({ context }))).toThrow('entry.context.lag -1 is not an integer from 0 to 1')
+  })
+
+  it('is not in the fill or the hold: both begin with the signal', () => {
+    const document = { tickers: ['A'], entry: { field: 'rsi_zone' } }
+    expect(() => strategyOf({ ...document, exit: { hold: 5 }, fill: 'open' })).toThrow(
+      'fill "open" is not one of next-open, next-close, close.',
+    )
+    expect(() => strategyOf({ ...document, exit: { hold: -1 } })).toThrow('exit.hold -1 is not an integer from 1')
+  })
+})
+
+describe('the check of the fields themselves', () => {
+  it('passes on all technical ones, and catches one that peeks', async () => {
+    const cache = await cacheOf(LISTINGS)
+    const fields = TECHNICAL_FIELDS.map(({ name }) => name)
+    const query = { tickers: NAMES, fields, timeframe: 'daily', cuts: 4, seed: 20261121 } as const
+    expect((await checkLookahead(cache, query)).differences).toEqual([])
+    for (const name of fields) {
+      const field = fieldNamed(name)!
+      const peeker = {
+        ...field,
+        classify: (panel: Parameters<typeof field.classify>[0]) => ahead(field.classify(panel)),
+      }
+      const found = await checkLookahead(cache, { ...query, fields: [name] }, { field: () => peeker })
+      expect([name, found.passed]).toEqual([name, false])
+    }
+  })
+})
+
+/** All that was settled by the close of a day: trades closed, entries made, equity. */
+function doneBy({ trades, equity }: Backtest, day: Day) {
+  const date = formatDay(day)
+  return {
+    closed: trades.filter(trade => trade.exit !== 'open' && trade.exit_date <= date),
+    entries: trades
+      .filter(({ entry_date }) => entry_date <= date)
+      .map(({ ticker, signal_date, band, prev_band, context_band, entry_date, entry_price, shares, invested }) => {
+        return { ticker, signal_date, band, prev_band, context_band, entry_date, entry_price, shares, invested }
+      }),
+    equity: equity.filter(point => point.date <= date),
+  }
+}
+
+function strategies(): fc.Arbitrary<Record<string, unknown>> {
+  const some = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 1 })
+  const banded = fc
+    .constantFrom(...TECHNICAL_FIELDS)
+    .chain(field =>
+      fc.record({ field: fc.constant(field.name), bands: fc.subarray([...field.bands], { minLength: 1 }) }),
+    )
+  const distance = some(fc.constantFrom<number | string>(0.01, 0.03, '1atr', '2.5atr'))
+  return fc.record({
+    tickers: fc.subarray(NAMES, { minLength: 1 }),
+    timeframe: fc.constantFrom('daily', 'daily', 'daily', 'weekly'),
+    side: fc.constantFrom('long', 'short'),
+    fill: fc.constantFrom('next-open', 'next-close', 'close'),
+    entry: fc
+      .tuple(banded, some(fc.subarray([...STABILITIES], { minLength: 2 })), some(fc.nat(4)), some(banded), fc.nat(1))
+      .map(([{ field, bands }, stability, max_flips, context, lag]) => ({
+        ...{ field, bands: bands.length > 1 ? bands : undefined, stability, max_flips },
+        context: context && { ...context, ticker: 'MKT', lag },
+      })),
+    exit: fc.record({
+      hold: fc.integer({ min: 2, max: 60 }),
+      leave: fc.boolean(),
+      on: some(banded),
+      stop: distance,
+      target: distance,
+      trailing: distance,
+    }),
+    overlap: fc.constantFrom('skip', 'allow', 'extend'),
+    costs: fc.record({ bps: fc.nat(20), borrow: fc.constantFrom(0, 0.05), fixed: fc.constantFrom(0, 0.001) }),
+    portfolio: fc.record({
+      max_positions: fc.integer({ min: 1, max: 6 }),
+      shuffle: fc.boolean(),
+      sizing: fc.constantFrom<unknown>(
+        'equal',
+        { method: 'fixed-fraction', fraction: 0.2 },
+        { method: 'vol-target', target: 0.1 },
+      ),
+      cash_rate: fc.constantFrom(0, 0.03),
+    }),
+    seed: fc.nat(99),
+  })
+}
+
+function last(): fc.Arbitrary<number> {
+  return fc.integer({ min: 60, max: DAYS.length - 10 })
+}
+
+function future(): fc.Arbitrary<keyof typeof FUTURES> {
+  return fc.constantFrom(...(Object.keys(FUTURES) as (keyof typeof FUTURES)[]))
+}
+
+function withEntry(entry: Record<string, unknown>): Record<string, unknown> {
+  return { tickers: ['A'], entry: { field: 'rsi_zone', ...entry }, exit: { hold: 5 } }
+}
+
+/** The last bar of a week: later bars of it would change the weekly one. */
+function endOfWeek(bar: number): number {
+  let t = bar
+  while (weekdayOf(DAYS[t]!) !== 4) t++
+  return t
+}
+
+/** Prices from a bar on replaced; within a bar all by the same. */
+function changed(series: Series, from: number, at: (column: Float64Array, t: number) => number): Series {
+  const { open, high, low, close, volume } = series
+  const column = (values: Float64Array) => values.map((value, t) => (t < from ? value : at(values, t)))
+  return { ...series, open: column(open), high: column(high), low: column(low), close: column(close), volume }
+}
+
+function factorOf(bar: number): number {
+  return Math.exp(0.3 * new Random(bar).normal())
+}
+
+/** One price and volume up to a bar. */
+function stillUntil(series: Series, t: number): Series {
+  const { open, high, low, close, volume } = series
+  const column = (values: Float64Array) => values.map((value, i) => (i < t ? close[t]! : value))
+  return {
+    ...series,
+    ...{ open: column(open), high: column(high), low: column(low), close: column(close) },
+    volume: volume.map((value, i) => (i < t ? 1e6 : value)),
+  }
+}
+
+/** Events a bar before they happen. */
+function peeking(listings: readonly Listing[]): Market {
+  const market = marketOf(listings)
+  return {
+    ...market,
+    states: async (ticker, field, timeframe) => {
+      const states = await market.states(ticker, field, timeframe)
+      return { ...states, codes: ahead(states.codes), bars: states.bars.map(bar => Math.max(0, bar - 1)) }
+    },
+  }
+}
+
+function ahead(codes: Uint8Array): Uint8Array {
+  return codes.map((code, t) => codes[t + 1] ?? code)
+}

@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { backtest } from '../../src/research/backtest/backtest.js'
+import { strategyOf } from '../../src/research/backtest/schema.js'
+import type { SweepQuery } from '../../src/research/sweep/query.js'
+import { sweep } from '../../src/research/sweep/sweep.js'
+import { mean } from '../../src/statistics/moments.js'
+import { fairRejections, nullMarket, type Walk } from '../support/null-markets.js'
+import { PLAIN } from './backtest/support/made-market.js'
+import { PATIENCE, print, Rejections } from './support/rejections.js'
+import { marketOf } from './support/study-market.js'
+
+/*
+ * On prices that nothing foretells: what a backtest is judged by, and what judges the best of many. Sharpe ratios are held
+ * against 0, so that these walks have no drift. The seed is the day on which this was written.
+ */
+const SEED = 20261121
+const SLOW = process.env.BANDS_SLOW === '1'
+const WALKS: readonly Walk[] = ['iid', 'garch', 'student']
+const STOPS = { hold: 40, stop: 0.05, target: '3atr', on: { bands: ['neutral_high', 'overbought'] } }
+
+describe.each([
+  { what: 'one ticker', tickers: 1, bars: 2500, runs: SLOW ? 2000 : 240, exit: { hold: 20 } },
+  { what: 'a stop, a target and the next band', tickers: 1, bars: 2500, runs: SLOW ? 1000 : 100, exit: STOPS },
+  { what: 'twelve tickers in one portfolio', tickers: 12, bars: 1250, runs: SLOW ? 1000 : 80, exit: { hold: 20 } },
+])('of $runs backtests that have no edge, $what,', ({ what, tickers, bars, runs, exit }) => {
+  const found = new Rejections()
+  beforeAll(async () => {
+    for (let run = 0; run < runs; run++) {
+      const market = nullMarket(SEED + run, { walk: WALKS[run % WALKS.length]!, tickers, bars })
+      const strategy = strategyOf({
+        tickers: market.map(({ ticker }) => ticker).filter(name => name !== 'MKT'),
+        entry: { field: 'rsi_zone', bands: ['oversold', 'deep_oversold'] },
+        ...{ exit, costs: { bps: 0 }, portfolio: { max_positions: tickers }, seed: run },
+      })
+      const { random_entry, statistics } = await backtest(marketOf(market), strategy, { ...PLAIN, reps: 199 })
+      found.add('as good as random entries', random_entry.p)
+      const probability = statistics.probabilistic_sharpe
+      found.add('Sharpe ratio above 0', probability === null ? null : 1 - probability)
+      found.add('Sharpe ratio below 0', probability)
+    }
+    if (SLOW) print(found.table(what))
+  }, PATIENCE)
+
+  it.each(['as good as random entries', 'Sharpe ratio above 0', 'Sharpe ratio below 0'])(
+    'one of twenty is taken for real: %s',
+    test => {
+      const { n, rejected } = found.of(test)
+      // The bars of a short range hold the falls that led to the signals, too; in a pool that is a quarter of the spread.
+      const share = test === 'as good as random entries' && tickers > 1 ? 0.08 : 0.05
+      expect(n).toBeGreaterThan(0.95 * runs)
+      expect(rejected).toBeGreaterThanOrEqual(fairRejections(n).least)
+      expect(rejected).toBeLessThanOrEqual(fairRejections(n, share).most)
+    },
+  )
+})
+
+describe.each([
+  { what: 'one ticker', tickers: 1, runs: SLOW ? 600 : 40 },
+  { what: 'four tickers that move together', tickers: 4, runs: SLOW ? 400 : 24 },
+])('of $runs sweeps in which nothing is to be found, $what,', ({ what, tickers, runs }) => {
+  const found = new Rejections()
+  const overfitting: number[] = []
+  let uncorrected = 0
+  beforeAll(async () => {
+    for (let run = 0; run < runs; run++) {
+      const market = nullMarket(SEED + run, { walk: WALKS[run % WALKS.length]!, tickers, bars: 1250 })
+      const names = market.map(({ ticker }) => ticker).filter(name => name !== 'MKT')
+      const { best, cells, found: significant } = await sweep(marketOf(market), { ...QUERY, tickers: names, seed: run })
+      found.add('Benjamini-Hochberg', significant > 0 ? 0 : 1)
+      found.add('reality check', best.reality_check)
+      found.add('SPA', best.spa?.consistent ?? null)
+      found.add('SPA, upper', best.spa?.upper ?? null)
+      found.add('deflated Sharpe ratio', best.deflated_sharpe === null ? null : 1 - best.deflated_sharpe)
+      if (best.pbo !== null) overfitting.push(best.pbo.probability)
+      if (cells.some(({ p }) => p !== null && p < 0.05)) uncorrected++
+    }
+    if (SLOW) print(`${found.table(what)}\n  PBO ${mean(overfitting)}; some p below .05 in ${uncorrected} of ${runs}`)
+  }, PATIENCE)
+
+  it.each(['Benjamini-Hochberg', 'reality check', 'SPA', 'SPA, upper', 'deflated Sharpe ratio'])(
+    '%s takes something for real in no more than one of twenty',
+    test => {
+      const { n, rejected } = found.of(test)
+      expect(n).toBeGreaterThan(0.95 * runs)
+      expect(rejected).toBeLessThanOrEqual(fairRejections(n).most)
+    },
+  )
+
+  it('the best is overfitted as often as not', () => {
+    expect(overfitting.length).toBeGreaterThan(0.95 * runs)
+    expect(Math.abs(mean(overfitting)! - 0.5)).toBeLessThan(0.1)
+  })
+
+  it('without a correction most of them have a finding', () => {
+    expect(uncorrected / runs).toBeGreaterThan(0.3)
+  })
+})
+
+const QUERY: Omit<SweepQuery, 'tickers' | 'seed'> = {
+  timeframe: 'daily',
+  fields: ['rsi_zone', 'macd_state'],
+  horizons: [5, 20],
+  contexts: [],
+  by: 'pool',
+  prevBand: false,
+  ...{ after: null, before: null, minEvents: 20, reps: 499, resamples: 199 },
+  ...{ adjust: 'bh', family: 'run', split: null, walkForward: null, cv: null, cpcv: null, pboBlocks: 8 },
+}
