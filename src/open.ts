@@ -138,11 +138,31 @@ export function accountsPath(choice: DatabaseChoice = {}): string {
  * missing.
  */
 export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
+  const path = await trialsPath(choice)
+  if (path === null) return null
+  const { openSqliteTrials } = await import('./store/trials.js')
+  return openSqliteTrials(path)
+}
+
+/**
+ * Opens the same for reading: `none` while it was not made yet, null while the sample answers. Throws StorageError for one
+ * that cannot be read, NotFound for a named database that is missing.
+ */
+export async function openTrialsForReading(
+  choice: DatabaseChoice = {},
+): Promise<Pick<Trials, 'of' | 'close'> | 'none' | null> {
+  const path = await trialsPath(choice)
+  if (path === null) return null
+  if (!existsSync(path)) return 'none'
+  const { openSqliteTrialsForReading } = await import('./store/trials.js')
+  return openSqliteTrialsForReading(path)
+}
+
+/** null while the sample answers. */
+async function trialsPath(choice: DatabaseChoice): Promise<string | null> {
   const { local, path, sample } = await openLocal(choice)
   await local.close()
-  if (sample) return null
-  const { openSqliteTrials } = await import('./store/trials.js')
-  return openSqliteTrials(`${path.replace(/\.db$/, '')}.trials.db`)
+  return sample ? null : `${path.replace(/\.db$/, '')}.trials.db`
 }
 
 function opened(path: string, sample: boolean, tier: Tier, asOf: Day | null): Opened {

@@ -156,6 +156,9 @@ async function notFoundHelp(error: NotFound, argv: readonly string[], context?: 
   if (error.message.startsWith('there is no file')) return []
   const tickers = context?.opened == null ? [] : ((await context.opened.local.tickers()) ?? [])
   const word = quotedWord(error.message)
+  // Of a server that does not know a ticker, those with prices here are no help.
+  if (context?.asked != null && word !== null && tickers.includes(word))
+    return [['here', `${word} has prices here; ${context.asked.url} does not know it`]]
   const retry = error.suggestions[0] === undefined || word === null ? null : retyped(argv, word, error.suggestions[0])
   const shown = tickers.slice(0, 24).join(' ')
   return [

@@ -1,6 +1,7 @@
 import { Busy, NotFound, StorageError } from '../errors.js'
 import type { Market } from '../market.js'
 import type { Trial, TrialKind, Trials } from '../model/trials.js'
+import type { DatabaseChoice } from '../open.js'
 import type { Context } from './context.js'
 
 /**
@@ -40,10 +41,14 @@ export async function withTrials<Found extends { warnings: string[] }>(
   }
 }
 
-/** Trials of some kinds, oldest first; null while the sample answers. Throws StorageError for a ledger it cannot open. */
-export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<NotedTrial[] | null> {
-  const trials = await opened(context)
-  if (trials === null) return null
+/**
+ * Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. Throws
+ * StorageError for a ledger it cannot read.
+ */
+export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<NotedTrial[] | 'none' | null> {
+  const { openTrialsForReading } = await import('../open.js')
+  const trials = await openTrialsForReading(choiceOf(context))
+  if (trials === null || trials === 'none') return trials
   try {
     const found: NotedTrial[] = []
     for (const kind of kinds) for (const trial of await trials.of(kind)) found.push({ kind, ...trial })
@@ -55,7 +60,11 @@ export async function ledger(context: Context, kinds: readonly TrialKind[]): Pro
 
 async function opened(context: Context): Promise<Trials | null> {
   const { openTrials } = await import('../open.js')
-  return openTrials({ db: context.config.db, env: context.world.env })
+  return openTrials(choiceOf(context))
+}
+
+function choiceOf({ config, world }: Context): DatabaseChoice {
+  return { db: config.db, env: world.env }
 }
 
 export type NotedTrial = Trial & { kind: TrialKind }

@@ -1,7 +1,7 @@
 import { Busy } from '../errors.js'
 import type { Trial, TrialKind, Trials } from '../model/trials.js'
 import type { DatabaseKind } from './connection.js'
-import { openForWriting } from './connection.js'
+import { openForReading, openForWriting } from './connection.js'
 import { Session } from './session.js'
 
 /**
@@ -44,6 +44,11 @@ export function openSqliteTrials(path: string, now: () => number = Date.now): Tr
     }
   }
   return new SqliteTrials(session, now)
+}
+
+/** What a ledger holds; the file is only read. Throws StorageError where there is none, or none that can be read. */
+export function openSqliteTrialsForReading(path: string): Pick<Trials, 'of' | 'close'> {
+  return new SqliteTrials(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
 }
 
 class SqliteTrials implements Trials {

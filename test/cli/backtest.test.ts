@@ -51,7 +51,15 @@ describe('with parts of the data kept apart', () => {
     expect(after).toMatch(/^ +all data +not what was chosen/)
     expect(after).toContain(total(statistics.total_return))
     expect(before).not.toContain('BUY & HOLD')
+    expect(flowing(before)).toContain('out after 5 bars (the first candidate).')
     expect(text).toMatch(/^1 train .* hold (5|20)$/m)
+  })
+
+  test('of a walk-forward with room for one test says so', async () => {
+    const text = await shown(`${HOLDING} --walk-forward train=900,test=600`)
+    expect(text).toMatch(/^Out of sample +the only test +2/m)
+    expect(text).toMatch(/^1 test /m)
+    expect(text).not.toMatch(/^2 test /m)
   })
 
   test('of one strategy only says that the tests are among all data', async () => {

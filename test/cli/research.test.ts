@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CheckLookahead } from '../../src/local/check/result.js'
+import { openTrials } from '../../src/open.js'
 import type { Backtest } from '../../src/research/backtest/result.js'
 import type { EventStudy } from '../../src/research/study/result.js'
 import type { Sweep } from '../../src/research/sweep/result.js'
@@ -222,6 +223,15 @@ test('the title says everything that events were narrowed to', async () => {
   }
 })
 
+test('a sweep of cells with long names keeps their numbers, and the names whole', async () => {
+  const line = `sweep AAPL --fields macd_state --horizon 5 --context GSPC:trend_direction ${FAST} --limit 3`
+  const shown = await table(line, 80)
+  expect(shown).toMatch(/^ +Q +P +N +INDEP .*DIFF +CELL$/m)
+  const [first] = (await json<Sweep>(line)).cells
+  expect(shown.replace(/\s+/g, ' ')).toContain(`GSPC trend_direction = ${first!.context!.band} `)
+  expect(shown).not.toContain('…')
+})
+
 test('a sweep of nothing says so, and shows no cell', async () => {
   const shown = await table(`${SWEEP} --after 2030-01-01`)
   expect(shown).toContain('No event: AAPL did not enter any band as it was asked for; 14 combinations had nothing')
@@ -242,7 +252,7 @@ describe('bands trials', () => {
   test('that cannot be written cost no answer, which says so; that cannot be opened are said to be missing', async () => {
     const of = (file: string) => ({ env: { BANDS_DB: folder.file(file) } })
     cpSync(folder.file('bands.db'), folder.file('full.db'))
-    await ask('trials', of('full.db'))
+    await (await openTrials({ db: folder.file('full.db') }))!.close()
     const db = new Database(folder.file('full.trials.db'))
     db.exec("CREATE TRIGGER full BEFORE INSERT ON trials BEGIN SELECT RAISE(ABORT, 'no room'); END")
     db.close()
@@ -260,14 +270,36 @@ describe('bands trials', () => {
     expect(listed.err).not.toContain('this run')
   })
 
+  test('are only read, and are none before the first look', async () => {
+    cpSync(folder.file('bands.db'), folder.file('new.db'))
+    const asked = await ask('trials', { env: { BANDS_DB: folder.file('new.db') } })
+    expect(asked.code).toBe(0)
+    expect(asked.out).toContain('There is no ledger beside this database yet')
+    expect(existsSync(folder.file('new.trials.db'))).toBe(false)
+  })
+
   test('names its kinds, and tells apart strategies that read alike', async () => {
     for (const costs of [5, 6]) await ask(`${BACKTEST} --costs-bps ${costs}`)
+    const trials = (await openTrials({ db: folder.file('bands.db') }))!
+    await trials.note(
+      'strategy',
+      ['a', 'b'].map(letter => ({ hash: letter.repeat(64), spec: 'of 4 tickers', p: null, sharpe: null })),
+    )
+    await trials.close()
     const shown = await table('trials --kind strategy', 200)
     expect(shown).toMatch(/^looked at: \d+ strategies$/m)
     expect(shown).toMatch(/^SHARPE A BAR +STRATEGY$/m)
+    expect(shown).toContain('hold 20; 6 bp a side; AAPL;')
+    for (const begin of ['aaaaaaa', 'bbbbbbb']) expect(shown).toContain(`of 4 tickers; #${begin}`)
     const told = shown.split('\n').slice(3)
     expect(new Set(told).size).toBe(told.length)
     expect((await table(STUDY)).replace(/\s+/g, ' ')).toMatch(/, \d+ cells so far in the ledger of trials/)
+  })
+
+  test('are said to be cut only where a kind has more than is shown', async () => {
+    const cells = (await json<{ cells: number }>('trials')).cells
+    expect(await table(`trials --limit ${cells}`, 200)).not.toContain('The newest')
+    expect(await table(`trials --limit ${cells - 1}`, 200)).toContain(`The newest ${cells - 1} of each kind`)
   })
 
   test('are not kept of the sample', async () => {
@@ -411,6 +443,9 @@ describe('at a server', () => {
     )
     const other = await ask(`study SIM0001 rsi_zone --remote ${server.url}`)
     expect(other.code).not.toBe(0)
+    const unknown = await ask(`study AAPL rsi_zone --remote ${server.url}`, { env: env(folder.file('bands.db')) })
+    expect(unknown.code).toBe(3)
+    expect(unknown.err.replace(/\s+/g, ' ')).toContain(`here: AAPL has prices here; ${server.url} does not know it`)
     expect((await ask(`check lookahead AAPL --remote ${server.url}`)).code).toBe(2)
     expect((await ask(`study SIM0001 rsi_zone --remote ${server.url} --tier pro`, { env: env() })).code).toBe(2)
   })

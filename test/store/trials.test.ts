@@ -1,9 +1,9 @@
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Trial, Trials } from '../../src/model/trials.js'
-import { openTrials } from '../../src/open.js'
+import { openTrials, openTrialsForReading } from '../../src/open.js'
 import { openSqliteTrials } from '../../src/store/trials.js'
 import { temporaryFolder } from '../support/folder.js'
 import { bundled, started } from '../support/processes.js'
@@ -120,9 +120,25 @@ describe('opened beside a database', () => {
     await again.close()
   })
 
+  it('is read without being made', async () => {
+    const ground = await simulatedGround({ count: 1, bars: 60 })
+    onTestFinished(() => ground.remove())
+    const beside = { db: ground.db, env: {} }
+    expect(await openTrialsForReading(beside)).toBe('none')
+    expect(existsSync(ground.db.replace('.db', '.trials.db'))).toBe(false)
+    const trials = (await openTrials(beside))!
+    await trials.note('cell', [trial(1)])
+    const reading = await openTrialsForReading(beside)
+    if (reading === null || reading === 'none') throw new Error('there is a ledger')
+    expect(await reading.of('cell')).toEqual([trial(1)])
+    await reading.close()
+    await trials.close()
+  })
+
   it('is none, and nothing is written, while the sample answers', async () => {
     const folder = temporaryFolder()
     expect(await openTrials({ env: { XDG_DATA_HOME: folder } })).toBeNull()
+    expect(await openTrialsForReading({ env: { XDG_DATA_HOME: folder } })).toBeNull()
     expect(readdirSync(folder)).toEqual([])
   })
 

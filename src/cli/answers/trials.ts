@@ -5,9 +5,12 @@ import { count, whole } from '../render/amounts.js'
 import { probability, ratio, right } from '../render/statistics.js'
 import type { Block } from '../render/table.js'
 
-/** The ledger of trials; people see the newest of it. Without one (the sample answers) there is nothing in it. */
-export function trialsAnswer(found: readonly NotedTrial[] | null, kinds: readonly TrialKind[], limit: number): Answer {
-  const trials = found ?? []
+/** What the ledger of trials holds: people see the newest of it. */
+type Found = readonly NotedTrial[] | 'none' | null
+
+/** Without a ledger (none was made yet, or the sample answers: null) there is nothing in it. */
+export function trialsAnswer(found: Found, kinds: readonly TrialKind[], limit: number): Answer {
+  const trials = found === 'none' || found === null ? [] : found
   const ofKind = (kind: TrialKind): number => trials.filter(trial => trial.kind === kind).length
   return {
     document: () => ({
@@ -21,7 +24,7 @@ export function trialsAnswer(found: readonly NotedTrial[] | null, kinds: readonl
     blocks: () => [
       {
         title: [`looked at: ${kinds.map(kind => counted(kind, ofKind(kind))).join(', ')}`],
-        notes: told(found, limit),
+        notes: told(found, kinds.some(kind => ofKind(kind) > limit) ? limit : null),
       },
       ...kinds.flatMap(kind => listed(kind, trials, limit)),
     ],
@@ -32,11 +35,14 @@ function counted(kind: TrialKind, n: number): string {
   return kind === 'cell' ? count(n, 'cell') : n === 1 ? '1 strategy' : `${whole(n)} strategies`
 }
 
-function told(found: readonly NotedTrial[] | null, limit: number): string[] {
+/** @param limit null: all are shown */
+function told(found: Found, limit: number | null): string[] {
   if (found === null) return ['Nothing is noted of the bundled sample.']
+  if (found === 'none')
+    return ['There is no ledger beside this database yet: bands study, backtest and sweep note what they look at.']
   if (found.length === 0)
-    return ['No such look is noted beside this database yet: bands study, backtest and sweep note what they look at.']
-  return found.length > limit ? [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`] : []
+    return ['No such look is noted in the ledger yet: bands study, backtest and sweep note what they look at.']
+  return limit !== null ? [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`] : []
 }
 
 /** The newest of a kind. Where two read alike, what tells them apart: the begin of the hash of all that they are. */

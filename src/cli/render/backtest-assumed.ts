@@ -3,12 +3,14 @@ import { count } from './amounts.js'
 import { percentage } from './statistics.js'
 
 /** The long form stands in the document, in the report, and at the end with `wide`. */
-export function assumedText({ strategy, bars_a_year, seed }: Backtest): string {
+export function assumedText({ strategy, bars_a_year, seed, validation }: Backtest): string {
   const { side, fill, exit, costs, portfolio, overlap } = strategy as unknown as StrategyWords
   const ends = Object.entries(exit).flatMap(([rule, value]) => exitWords(rule, value) ?? [])
+  // What the tests below chose may be another one.
+  const of = (validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
   return [
-    `${FILLS[fill] ?? fill}, ${costWords(costs, side)}; out ${ends.join(', or ')}.`,
+    `${FILLS[fill] ?? fill}, ${costWords(costs, side)}; out ${ends.join(', or ')}${of}.`,
     `At most ${count(portfolio.max_positions, 'position')}, ${sizeWords(portfolio)}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
     `${Number(bars_a_year.toFixed(1))} bars a year, seed ${seed}. Buy and hold: the same tickers, without costs.`,
     'The tickers are those that were asked for (survivorship).',
@@ -63,7 +65,7 @@ const OVERLAPS: Readonly<Record<string, string>> = {
 
 function exitWords(rule: string, value: unknown): string | null {
   if (value === null || value === false) return null
-  if (rule === 'hold') return `after ${value} bars`
+  if (rule === 'hold') return `after ${count(Number(value), 'bar')}`
   if (rule === 'leave') return 'when the band is left'
   if (rule === 'on') {
     const { field, bands } = value as { field: string; bands: string[] }

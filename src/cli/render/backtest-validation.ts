@@ -23,12 +23,17 @@ export function outOfSampleBlocks({ validation }: Backtest): Block[] {
     {
       title: [
         'Out of sample',
-        tests.length === 1 ? 'the part after the split' : `all ${count(tests.length, 'test')}, one after the other`,
+        partsText(validation.kind, tests.length),
         ...(tests.length === 0 ? [] : [`${tests[0]!.from} to ${tests.at(-1)!.to}`]),
       ],
       table: { columns: [{ title: '' }, right('TESTS')], rows, whole: 'json' },
     },
   ]
+}
+
+function partsText(kind: 'split' | 'walk_forward', tests: number): string {
+  if (kind === 'split') return 'the part after the split'
+  return tests === 1 ? 'the only test' : `all ${whole(tests)} tests, one after the other`
 }
 
 /** What the rest of the answer is of, where a part of the data was kept apart. */
@@ -71,7 +76,7 @@ export function validationBlocks({ validation }: Backtest): Block[] {
   const chose = validation.candidates.length > 0
   return [
     {
-      title: [what, `${whole(purged)} trades left out between the parts`],
+      title: [what, `${count(purged, 'trade')} left out between the parts`],
       table: {
         columns: chose ? [...FOLDS, { title: 'CHOSEN' }] : FOLDS,
         rows: chose ? rows : rows.map(row => row.slice(0, -1)),

@@ -22,7 +22,10 @@ import {
 } from './statistics.js'
 import type { Block, Cell } from './table.js'
 
-/** What was assumed; what came of it out of the sample; the strategy beside buy and hold; its equity; its trades; what luck would have done. */
+/**
+ * What was assumed; what came of it out of the sample; the strategy beside buy and hold; its equity; its trades; what luck
+ * would have done.
+ */
 export function backtestBlocks(found: Backtest, screen: Screen, style: BacktestStyle): Block[] {
   return [
     { title: title(found), notes: [assumedText(found)] },

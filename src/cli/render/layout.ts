@@ -47,7 +47,7 @@ async function blockParts({ title, table, drawing, notes = [] }: Block, screen: 
 async function tableText(whole: Table, screen: Screen): Promise<string> {
   if (screen.width === Number.POSITIVE_INFINITY) return text(plainTable(whole, screen.paint))
   const { table, left } = fitted(wrapped(whole, screen), screen.width)
-  const narrow = narrowed(table, screen)
+  const narrow = narrowed(wrapped(table, screen), screen)
   const lines = await terminalTable(narrow, screen.paint)
   if (left.length > 0)
     lines.push(...wrap(`no room for ${left.join(', ')}: --output ${whole.whole ?? 'csv'} has all`, screen.width))

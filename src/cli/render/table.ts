@@ -29,9 +29,14 @@ export interface Block {
 
 const GAP = '  '
 
+/** More than this no other column makes room for: what a last column has beyond it goes on in lines below. */
+const WIDEST = 40
+
 /** The table without the columns that do not fit, and the titles of those. */
 export function fitted(table: Table, width: number): { table: Table; left: string[] } {
-  const widths = table.columns.map((column, i) => widthOf(column, i, table))
+  const widths = table.columns.map((column, i) =>
+    Math.min(widthOf(column, i, table), column.wraps ? WIDEST : Number.POSITIVE_INFINITY),
+  )
   const kept = new Set(table.columns.keys())
   const left: string[] = []
   const total = (): number => [...kept].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)

@@ -11,7 +11,8 @@ export function outOfSampleTiles({ validation }: Backtest): Tile[] {
   if (validation === null || validation.test === null) return []
   const { statistics, trade_statistics: trades } = validation.test
   const tests = validation.folds.filter(({ role }) => role === 'test')
-  const parts = tests.length === 1 ? 'the part after the split' : `all ${count(tests.length)} test parts`
+  const several = tests.length === 1 ? 'the only test part' : `all ${count(tests.length)} test parts`
+  const parts = validation.kind === 'split' ? 'the part after the split' : several
   const label = (of: string): string => `Out of sample: ${of}`
   return [
     {

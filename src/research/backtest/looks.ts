@@ -9,7 +9,7 @@ import { canonical } from '../cell/trial.js'
 import { documentOf } from './document.js'
 import type { Backtest } from './result.js'
 import type { RunOptions, Strategy } from './strategy.js'
-import { inWords } from './words.js'
+import { capitalMatters, inWords } from './words.js'
 
 /** One strategy that was looked at, with the Sharpe ratio a bar that it showed at a risk-free rate of 0. */
 export interface Look {
@@ -76,18 +76,17 @@ export function trialOf({ strategy, days, sharpe }: Look): Trial {
 function tradingRules(strategy: Strategy): Record<string, unknown> {
   const { entry, side, exit, overlap, costs, portfolio, seed } = strategy
   const { bps, slippageBps, perShare, fixed, borrow } = costs
-  const { capital, shuffle, wholeShares } = portfolio
   const plain: Strategy = {
     ...strategy,
     entry: { ...entry, bands: chosen(entry.field, entry.bands), prevBands: chosen(entry.field, entry.prevBands) },
     // Without a hold there is nothing to extend.
     overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
     costs: { bps: bps + slippageBps, slippageBps: 0, perShare, fixed, borrow: side === 'long' ? 0 : borrow },
-    portfolio: { ...portfolio, capital: wholeShares || perShare > 0 || fixed > 0 ? capital : 1 },
+    portfolio: { ...portfolio, capital: capitalMatters(strategy) ? portfolio.capital : 1 },
   }
   const { name: _, benchmark: __, risk_free: ___, seed: ____, ...rules } = documentOf(plain)
   // Trades stand on the seed only where it draws lots among signals.
-  return shuffle ? { ...rules, seed } : rules
+  return portfolio.shuffle ? { ...rules, seed } : rules
 }
 
 /** null: any band. */

@@ -22,9 +22,10 @@ interface Drawn {
  * What the same rules would have done at random times: the signals of all closed trades moved together, by a random number
  * of days on the calendar of their tickers, which wraps round, with the same exits and costs and no limit on places or
  * money. The event that ends a trade (leave, on) moves with its signal: of another bar it would come sooner or later than
- * after a signal, and trades that last longer vary more. p is the share of draws whose mean net return is as high, the strategy counted as one of them:
- * (1 + draws as high) / (1 + draws) (Davison & Hinkley, "Bootstrap methods and their application", 1997). No move is
- * shorter than the longest trade; where 2,000 or fewer are possible every one is looked at, otherwise `draws`.
+ * after a signal, and trades that last longer vary more. p is the share of draws whose mean net return is as high, the
+ * strategy counted as one of them: (1 + draws as high) / (1 + draws) (Davison & Hinkley, "Bootstrap methods and their
+ * application", 1997). No move is shorter than the longest trade; where 2,000 or fewer are possible every one is looked at,
+ * otherwise `draws`.
  *
  * Entries that are drawn one by one come neither in clusters nor in several tickers at once, as events do, and vary less
  * by chance than a strategy does: on random walks 40 % of those p-values are below .05 of a dozen correlated tickers. Nor

@@ -21,7 +21,7 @@ export function assumptionsOf(
     OVERLAPS[overlap],
     `prices: ${pricesOf(members)}`,
     `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(riskFree)} a year`,
-    'reference: buy and hold of the same tickers, equal money in each, without costs',
+    `reference: buy and hold of the same tickers, equal money in each${members.length > 1 ? ' (cash before its first bar)' : ''}, without costs`,
     draws === 0 ? `null: no random entries; seed ${seed}` : `null: ${DRAWS}, ${draws} times; seed ${seed}`,
     'survivorship: tickers are those in the store',
     ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),

@@ -4,7 +4,7 @@ import type { Field } from '../../fields/index.js'
 import { STABILITIES } from '../../model/record.js'
 import { TIMEFRAME_NAMES } from '../../model/timeframe.js'
 import { dayValue, fieldValue, textValue, tickerValue, wordValue } from '../../query/values.js'
-import type { Fill, Sizing, Strategy } from './strategy.js'
+import { type Fill, type Sizing, type Strategy, UNLESS_GIVEN } from './strategy.js'
 import { bandsOf, distanceOf, flagOf, integerOf, LARGEST_SEED, listOf, numberOf, shareOf, textOf } from './values.js'
 
 const LONGEST_HOLD = 10_000
@@ -107,7 +107,7 @@ const EXIT = z.strictObject({
 })
 
 const COSTS = section({
-  bps: optional('costs.bps', 5, number({ least: 0, below: 10_000 })),
+  bps: optional('costs.bps', UNLESS_GIVEN.bps, number({ least: 0, below: 10_000 })),
   slippage_bps: optional('costs.slippage_bps', 0, number({ least: 0, below: 10_000 })),
   per_share: optional('costs.per_share', 0, number({ least: 0 })),
   fixed: optional('costs.fixed', 0, number({ least: 0 })),
@@ -133,8 +133,8 @@ const SIZING = z.preprocess(
 )
 
 const PORTFOLIO = section({
-  capital: optional('portfolio.capital', 1, number({ above: 0 })),
-  max_positions: optional('portfolio.max_positions', 10, integer(1, MOST_POSITIONS)),
+  capital: optional('portfolio.capital', UNLESS_GIVEN.capital, number({ above: 0 })),
+  max_positions: optional('portfolio.max_positions', UNLESS_GIVEN.maxPositions, integer(1, MOST_POSITIONS)),
   sizing: SIZING,
   whole_shares: optional('portfolio.whole_shares', false, flagOf),
   cash_rate: optional('portfolio.cash_rate', 0, share(RATE)),
@@ -186,7 +186,7 @@ function sizingOf({ method, ...rest }: { method: Sizing['method'] } & Record<str
   const fraction = (key: string, value: unknown) => shareOf(of(key), value, { above: 0, most: 1 })
   if (method === 'fixed-fraction') return { method, fraction: fraction('fraction', rest.fraction) }
   const target = shareOf(of('target'), rest.target, { above: 0, most: 10 })
-  return { method, target, cap: fraction('cap', rest.cap ?? 1) }
+  return { method, target, cap: fraction('cap', rest.cap ?? UNLESS_GIVEN.cap) }
 }
 
 /** null: any. */

@@ -23,6 +23,14 @@ export interface Strategy {
   seed: number
 }
 
+/** What is not 0, nothing or the plainest of its kind where it is left out. */
+export const UNLESS_GIVEN: Readonly<Record<'bps' | 'maxPositions' | 'capital' | 'cap', number>> = {
+  bps: 5,
+  maxPositions: 10,
+  capital: 1,
+  cap: 1,
+}
+
 /** A strategy as a file spells it: what `documentOf` gives and `strategyOf` takes. */
 export type StrategyDocument = Record<string, unknown>
 

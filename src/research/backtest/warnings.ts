@@ -1,4 +1,5 @@
 import { parseDay } from '../../model/day.js'
+import { lacksDividends } from '../dividends.js'
 import type { Member } from './member.js'
 import type { Simulation } from './portfolio.js'
 import type { Backtest, Validation } from './result.js'
@@ -109,7 +110,7 @@ function ofMoney(
 function ofData(members: readonly Member[], { days }: Simulation, { benchmarks }: Found): Warning[] {
   const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
   const calendars = [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
-  const raw = members.filter(({ prices }) => prices.adjustment === 'raw' && prices.assetClass !== 'crypto')
+  const raw = members.filter(({ prices }) => lacksDividends(prices))
   return [
     [raw.length > 0, `prices of ${namesOf(raw)} are not adjusted for dividends`],
     [

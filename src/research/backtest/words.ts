@@ -1,18 +1,60 @@
+import { formatDay } from '../../model/day.js'
 import { filterWords, tickerWords } from '../filter-words.js'
 import { documentOf } from './document.js'
-import type { Costs, Distance, Fill, RunOptions, Sizing, Strategy, WalkForward } from './strategy.js'
+import {
+  type Costs,
+  type Distance,
+  type Fill,
+  type RunOptions,
+  type Sizing,
+  type Strategy,
+  UNLESS_GIVEN,
+  type WalkForward,
+} from './strategy.js'
 
-/** The rules of a strategy in one line: `long rsi_zone = oversold at next-open; hold 20; SPY`. */
+/**
+ * A strategy in one line, with all that it was given beyond what holds anyway:
+ * `long rsi_zone = oversold at next-open; hold 20; 10 bp a side; at most 1 position; SPY`.
+ */
 export function inWords(strategy: Strategy): string {
-  const { tickers, overlap } = strategy
+  const { side, entry, fill, exit, overlap, tickers } = strategy
   return [
-    `${strategy.side} ${filterWords(strategy.entry).join(' ')} at ${strategy.fill}`,
+    `${side} ${entry.timeframe === 'daily' ? '' : `${entry.timeframe} `}${filterWords(entry).join(' ')} at ${fill}`,
+    entry.after === null ? '' : `after ${formatDay(entry.after)}`,
+    entry.before === null ? '' : `before ${formatDay(entry.before)}`,
     exitsInWords(strategy),
-    overlap === 'skip' ? '' : `overlap ${overlap}`,
+    overlap === 'skip' || (overlap === 'extend' && exit.hold === null) ? '' : `overlap ${overlap}`,
+    ...givenCosts(strategy),
+    ...givenPortfolio(strategy),
     tickerWords(tickers),
   ]
     .filter(part => part !== '')
     .join('; ')
+}
+
+function givenCosts({ costs, side }: Strategy): string[] {
+  const { bps, slippageBps, perShare, fixed, borrow } = costs
+  const ofFills = bps !== UNLESS_GIVEN.bps || slippageBps + perShare + fixed > 0
+  return ofFills || (side === 'short' && borrow > 0) ? [costsInWords(costs, side)] : []
+}
+
+function givenPortfolio({ costs, portfolio, seed }: Strategy): string[] {
+  const { capital, maxPositions, sizing, wholeShares, cashRate, shuffle } = portfolio
+  return [
+    maxPositions === UNLESS_GIVEN.maxPositions
+      ? ''
+      : `at most ${maxPositions} position${maxPositions === 1 ? '' : 's'}`,
+    sizing.method === 'equal' ? '' : `each ${sizingInWords(sizing, maxPositions)}`,
+    wholeShares ? 'whole shares' : '',
+    capital !== UNLESS_GIVEN.capital && capitalMatters({ costs, portfolio }) ? `capital ${plain(capital)}` : '',
+    cashRate === 0 ? '' : `cash at ${percent(cashRate)} a year`,
+    shuffle ? `drawn by seed ${seed}` : '',
+  ]
+}
+
+/** Whether returns depend on how much money there is. */
+export function capitalMatters({ costs, portfolio }: Pick<Strategy, 'costs' | 'portfolio'>): boolean {
+  return portfolio.wholeShares || costs.perShare > 0 || costs.fixed > 0
 }
 
 /** What each of some strategies has that is not the same in all of them: `hold 5`. */

@@ -1,9 +1,9 @@
 import { fieldNamed } from '../../fields/index.js'
 import { LEAST_UNITS } from '../cell/series.js'
+import { lacksDividends } from '../dividends.js'
 import { ESTIMATION } from './models.js'
 import type { StudyWindow } from './result.js'
 import { shiftsUsed } from './shifts.js'
-import { lacksDividends } from './subject.js'
 import type { Material } from './window.js'
 
 /** What was assumed, line by line, for whoever reads the numbers. */

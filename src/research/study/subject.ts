@@ -53,13 +53,6 @@ export async function subjectsOf(
   return subjects
 }
 
-/** Whether returns lack dividends; crypto pays none, and what trades at weekends is taken for crypto where nobody told. */
-export function lacksDividends({ adjustment, assetClass, barsAYear }: MarketBars): boolean {
-  return adjustment === 'raw' && assetClass !== 'crypto' && !(assetClass === null && barsAYear === EVERY_DAY)
-}
-
-const EVERY_DAY = 365
-
 /** Codes of some bands; of all of them for null. */
 function chosen(bands: readonly string[], wanted: readonly string[] | null): Set<number> {
   return new Set((wanted ?? bands).map(band => bands.indexOf(band)))

@@ -1,13 +1,14 @@
 import { fieldNamed } from '../../fields/index.js'
 import { type Day, formatDay } from '../../model/day.js'
 import { LEAST_UNITS } from '../cell/series.js'
+import { lacksDividends } from '../dividends.js'
 import type { EventFilter } from '../filter.js'
 import { lostOf } from '../forward.js'
 import { benchmarkReach, contextReach } from '../reach.js'
 import { eligibleBars } from '../signals.js'
 import type { StudyWindow } from './result.js'
 import { spreadWarnings } from './spread.js'
-import { lacksDividends, type Subject } from './subject.js'
+import type { Subject } from './subject.js'
 import type { Material } from './window.js'
 
 /** As many tickers as a sentence names. */
@@ -136,8 +137,8 @@ function delisted(subjects: readonly Subject[], horizons: readonly number[], asO
   const parts = [
     unknown === 0
       ? ''
-      : `${unknown} are lost, because the bars of their ticker end early and its final price is not known`,
-    settled === 0 ? '' : `${settled} end with the final price of a delisting`,
+      : `${unknown} ${unknown === 1 ? 'is' : 'are'} lost, because the bars of their ticker end early and its final price is not known`,
+    settled === 0 ? '' : `${settled} ${settled === 1 ? 'ends' : 'end'} with the final price of a delisting`,
   ].filter(part => part !== '')
   return parts.length === 0 ? null : `Of the windows of ${longest} bars ${parts.join('; ')}.`
 }

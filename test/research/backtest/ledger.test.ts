@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { simulatedTickers } from '../../../src/feeds/simulate.js'
 import type { Trial, Trials } from '../../../src/model/trials.js'
 import { backtest } from '../../../src/research/backtest/backtest.js'
+import { trialOf } from '../../../src/research/backtest/looks.js'
 import type { Backtest } from '../../../src/research/backtest/result.js'
+import { strategyOf } from '../../../src/research/backtest/schema.js'
 import type { RunOptions } from '../../../src/research/backtest/strategy.js'
 import { variance } from '../../../src/statistics/moments.js'
 import { deflatedSharpe } from '../../../src/statistics/sharpe.js'
@@ -75,6 +77,51 @@ describe('the trial ledger', () => {
     await look(trials)
     await look(trials, document)
     expect(trials.kept.size).toBe(2)
+  })
+
+  it.each<[string, Record<string, unknown>]>([
+    ['long macd_state = any at next-open; hold 10; T1, T2', {}],
+    [
+      'long macd_state = any at next-open; hold 10; 5 bp a side (2 bp of it slippage); T1, T2',
+      { costs: { bps: 3, slippage_bps: 2 } },
+    ],
+    [
+      'long macd_state = any at next-open; hold 10; 0 bp a side and 1 a fill; capital 5000; T1, T2',
+      { costs: { bps: 0, fixed: 1 }, portfolio: { capital: 5000 } },
+    ],
+    [
+      'short macd_state = any at next-open; hold 10; 5 bp a side and 3 % a year for borrowed shares; T1, T2',
+      { side: 'short', costs: { borrow: 0.03 } },
+    ],
+    ['long macd_state = any at next-open; hold 10; T1, T2', { costs: { borrow: 0.03 }, portfolio: { capital: 5000 } }],
+    [
+      'long macd_state = any at next-open; hold 10; at most 1 position; each 20 % of the equity; whole shares; capital 100; cash at 2 % a year; drawn by seed 7; T1, T2',
+      {
+        seed: 7,
+        portfolio: {
+          max_positions: 1,
+          sizing: { method: 'fixed-fraction', fraction: 0.2 },
+          whole_shares: true,
+          capital: 100,
+          cash_rate: 0.02,
+          shuffle: true,
+        },
+      },
+    ],
+    [
+      'long weekly macd_state = any at next-open; after 2015-01-01; before 2016-01-01; leave; T1, T2',
+      {
+        timeframe: 'weekly',
+        entry: { field: 'macd_state', after: '2015-01-01', before: '2016-01-01' },
+        exit: { leave: true },
+        overlap: 'extend',
+      },
+    ],
+  ])('keeps in words what a strategy was given: %s', (words, document) => {
+    const strategy = strategyOf({ ...LEAST, tickers: ['T2', 'T1'], ...document })
+    expect(trialOf({ strategy, days: Int32Array.of(0, 1), sharpe: null }).spec).toBe(
+      `${words}; 1970-01-01 to 1970-01-02`,
+    )
   })
 
   it('does not deflate a run of one strategy, and says what would', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Market } from '../../../src/market.js'
 import { backtest } from '../../../src/research/backtest/backtest.js'
 import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
@@ -47,6 +48,20 @@ describe('a backtest warns', () => {
     ],
   ])('of %s', async (_, document, sentence) => {
     expect((await said(document)).warnings.join('\n')).toContain(sentence)
+  })
+
+  it('of prices without dividends, but not of what trades at weekends and was not said to be stock', async () => {
+    const market = madeMarket(TICKERS)
+    const raw: Market = {
+      ...market,
+      bars: async (ticker, timeframe) => ({
+        ...(await market.bars(ticker, timeframe)),
+        adjustment: 'raw',
+        assetClass: null,
+      }),
+    }
+    const { warnings } = await backtest(raw, strategyWith({ tickers: ['A', 'B'] }), PLAIN)
+    expect(warnings).toContain('prices of B are not adjusted for dividends')
   })
 
   it('of few trades, as many as are asked for', async () => {
