@@ -67,6 +67,11 @@ export function yearOf(day: Day): number {
   return new Date(day * DAY_MS).getUTCFullYear()
 }
 
+/** 1..12 */
+export function monthOf(day: Day): number {
+  return new Date(day * DAY_MS).getUTCMonth() + 1
+}
+
 function daysInMonth(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31

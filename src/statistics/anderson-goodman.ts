@@ -1,4 +1,5 @@
 import { chiSquareSurvival } from './distributions.js'
+import { sum } from './moments.js'
 
 export interface ChiSquare {
   chi2: number
@@ -52,10 +53,6 @@ export function homogeneity(table: readonly (readonly number[])[]): ChiSquare | 
     }
   }
   return { chi2, df, p: chiSquareSurvival(chi2, df), least_expected }
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }
 
 function isSome(count: number): boolean {

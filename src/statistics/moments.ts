@@ -34,7 +34,8 @@ export function median(x: ArrayLike<number>): number | null {
   return quantile(Float64Array.from(x).sort(), 0.5)
 }
 
-function sum(x: ArrayLike<number>): number {
+/** From the first value to the last; 0 of no values. */
+export function sum(x: ArrayLike<number>): number {
   let total = 0
   for (let i = 0; i < x.length; i++) total += x[i]!
   return total

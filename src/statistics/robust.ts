@@ -1,4 +1,4 @@
-import { deviation, mean } from './moments.js'
+import { deviation, mean, sum } from './moments.js'
 
 /** An estimate with its standard error, and the one divided by the other, which Student's t with `df` judges. */
 export interface Estimate {
@@ -168,12 +168,6 @@ function longRun(values: Float64Array, lag: number, weightOf: (distance: number)
     }
   }
   return variance
-}
-
-function sum(x: Float64Array): number {
-  let total = 0
-  for (const value of x) total += value
-  return total
 }
 
 function squares(x: Float64Array, centre: number): number {

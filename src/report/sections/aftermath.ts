@@ -1,5 +1,6 @@
 import { PERFORMANCES } from '../../model/record.js'
 import type { EventStudy, StudyWindow } from '../../research/study/result.js'
+import { sum } from '../../statistics/moments.js'
 import { stacked } from '../charts/stacked.js'
 import { count, decimal, gain, probability, share, words } from '../format.js'
 import { html } from '../html.js'
@@ -57,10 +58,6 @@ export function otherBands({ windows, bands }: EventStudy): Section | null {
     body: html`<p>If every band is followed by much the same, the band that was asked about says little.</p>
 ${table({ caption: 'Returns after the other bands of the field', columns, rows })}`,
   }
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((all, n) => all + n, 0)
 }
 
 const COLUMNS: readonly Column<Told>[] = [

@@ -1,4 +1,4 @@
-import { type Day, formatDay } from '../../model/day.js'
+import { formatDay, monthOf, yearOf } from '../../model/day.js'
 import { drawdowns } from '../../statistics/drawdown.js'
 import type { Curve } from './equity-statistics.js'
 import type { Simulation } from './portfolio.js'
@@ -33,9 +33,9 @@ export function monthlyReturns({ days, equity }: Simulation, start: number): Bac
   const months: Backtest['months'] = []
   let before = start
   for (let i = 0; i < days.length; i++) {
-    const [year, month] = monthOf(days[i]!)
-    const next = i + 1 < days.length ? monthOf(days[i + 1]!) : null
-    if (next !== null && next[0] === year && next[1] === month) continue
+    const [year, month] = [yearOf(days[i]!), monthOf(days[i]!)]
+    const next = i + 1 < days.length ? days[i + 1]! : null
+    if (next !== null && yearOf(next) === year && monthOf(next) === month) continue
     months.push({ year, month, return: before > 0 ? equity[i]! / before - 1 : null })
     before = equity[i]!
   }
@@ -54,9 +54,4 @@ export function deepestFalls({ days, equity }: Simulation): Backtest['drawdowns'
       depth,
       bars: (to ?? days.length - 1) - from,
     }))
-}
-
-function monthOf(day: Day): [year: number, month: number] {
-  const date = new Date(day * 86_400_000)
-  return [date.getUTCFullYear(), date.getUTCMonth() + 1]
 }

@@ -1,4 +1,4 @@
-import { deviation, mean, median } from '../../statistics/moments.js'
+import { deviation, mean, median, sum } from '../../statistics/moments.js'
 import { wilson } from '../../statistics/wilson.js'
 import { breakEvenCost, type Fills } from './costs.js'
 import { barsHeld, excursion } from './path.js'
@@ -95,8 +95,4 @@ function longestRun(net: readonly number[]): number {
     if (run > longest) longest = run
   }
   return longest
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

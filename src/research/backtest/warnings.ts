@@ -1,4 +1,5 @@
 import { parseDay } from '../../model/day.js'
+import { counted, whole } from '../amounts.js'
 import { lacksDividends } from '../dividends.js'
 import type { Member } from './member.js'
 import type { Simulation } from './portfolio.js'
@@ -145,14 +146,6 @@ const NO_SHARE = `${NO_SIZE}, or it does not pay one whole share`
 
 function namesOf(members: readonly Member[]): string {
   return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
-}
-
-function counted(n: number, what: string): string {
-  return `${whole(n)} ${what}${n === 1 ? '' : 's'}`
-}
-
-function whole(n: number): string {
-  return n.toLocaleString('en-US')
 }
 
 function signed(share: number): string {

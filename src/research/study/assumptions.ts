@@ -1,4 +1,5 @@
 import { fieldNamed } from '../../fields/index.js'
+import { whole } from '../amounts.js'
 import { LEAST_UNITS } from '../cell/series.js'
 import { lacksDividends } from '../dividends.js'
 import { ESTIMATION } from './models.js'
@@ -34,7 +35,7 @@ function shiftsLine({ reps }: Material['query'], windows: readonly StudyWindow[]
   const used = shiftsUsed(windows)
   const rule = reps === 'all' ? 'every possible one' : `every possible one up to 2,000, else ${reps} drawn ones`
   if (used === null) return `joint circular shift, ${rule}`
-  const [least, most] = [used.least, used.most].map(shifts => shifts.toLocaleString('en'))
+  const [least, most] = [used.least, used.most].map(whole)
   return `joint circular shift, ${least === most ? least : `${least} to ${most}`} shifts: ${rule}`
 }
 

@@ -2,6 +2,7 @@ import { kurtosis, median, skewness, variance } from '../../statistics/moments.j
 import { pbo } from '../../statistics/overfitting.js'
 import { deflatedSharpe } from '../../statistics/sharpe.js'
 import { type Column, type SuperiorAbility, spa } from '../../statistics/spa.js'
+import { whole } from '../amounts.js'
 import type { Pace } from './pace.js'
 import type { SweepQuery } from './query.js'
 import type { BestOfMany } from './result.js'
@@ -44,9 +45,9 @@ export class Contest {
     pace: Pace,
   ): Promise<BestOfMany> {
     const reasons: Record<string, string> = {}
-    await pace.turn(() => `testing the best of ${this.#names.length.toLocaleString('en')}`)
+    await pace.turn(() => `testing the best of ${whole(this.#names.length)}`)
     const ability = await this.#ability(query, reasons, pace)
-    await pace.turn(() => `probability of overfitting, ${this.#names.length.toLocaleString('en')} cells`)
+    await pace.turn(() => `probability of overfitting, ${whole(this.#names.length)} cells`)
     return {
       cells: this.#names.length,
       resamples: query.resamples,
@@ -70,7 +71,7 @@ export class Contest {
     for (const [i, reps] of parts.entries()) {
       const random = namedStream(seed, `best of many, part ${i}`)
       found.push({ reps, part: spa(bothWays, this.#days, { block: block!, reps, random }) })
-      await pace.turn(() => `best of ${this.#names.length.toLocaleString('en')}, ${i + 1} of ${parts.length}`)
+      await pace.turn(() => `best of ${whole(this.#names.length)}, ${i + 1} of ${parts.length}`)
     }
     const [first] = found
     if (first === undefined || first.part === null) {
@@ -116,7 +117,7 @@ export class Contest {
 
   #overfitting(blocks: number, reasons: Record<string, string>): BestOfMany['pbo'] {
     if (this.#returns === null) {
-      const [cells, days] = [this.#names.length, this.#days].map(count => count.toLocaleString('en'))
+      const [cells, days] = [this.#names.length, this.#days].map(whole)
       reasons.pbo = `the returns of ${cells} cells over ${days} days are too many to hold at once`
       return null
     }

@@ -1,4 +1,5 @@
 import { jointShift } from '../../statistics/shift.js'
+import { whole } from '../amounts.js'
 import { type Cell, cellOf } from '../cell/cell.js'
 import { tooFew } from '../study/enough.js'
 import type { Book } from './books.js'
@@ -74,7 +75,7 @@ export async function lookAtAll(scene: Scene, pace: Pace, take: (look: Look) => 
         for (const { condition, signals } of conditions) {
           take(lookAt({ condition, horizon, ticker }, poolOf(group, signals), scene))
           done++
-          await pace.turn(() => `${scene.name}, cell ${done.toLocaleString('en')} of ${total.toLocaleString('en')}`)
+          await pace.turn(() => `${scene.name}, cell ${whole(done)} of ${whole(total)}`)
         }
       }
     }

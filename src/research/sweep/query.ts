@@ -1,6 +1,7 @@
 import { InvalidParameter } from '../../errors.js'
 import type { Day } from '../../model/day.js'
 import type { Timeframe } from '../../model/timeframe.js'
+import { whole } from '../amounts.js'
 import type { WalkForward } from '../backtest/strategy.js'
 import type { Adjustment } from './result.js'
 
@@ -58,8 +59,8 @@ export function checkQuery(query: SweepQuery, cells: number): void {
   if (ways.length > 1)
     throw new InvalidParameter(`${ways.join(' and ')} are two ways to the same end; choose one.`, { param: ways[1]! })
   if (cells > MOST_CELLS) {
-    const allowed = `at most ${MOST_CELLS.toLocaleString('en')} cells`
-    const what = `${cells.toLocaleString('en')} cells are more than a sweep takes`
+    const allowed = `at most ${whole(MOST_CELLS)} cells`
+    const what = `${whole(cells)} cells are more than a sweep takes`
     const advice = 'ask for fewer tickers, fields, windows or contexts, or for all tickers together'
     throw new InvalidParameter(`${what}: ${allowed}; ${advice}.`, { param: 'fields', value: cells, allowed })
   }

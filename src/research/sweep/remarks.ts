@@ -1,4 +1,5 @@
 import type { Market } from '../../market.js'
+import { whole } from '../amounts.js'
 import { LEAST_UNITS } from '../cell/series.js'
 import { windowName } from './conditions.js'
 import type { Found } from './found.js'
@@ -22,7 +23,7 @@ export function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[
     `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; the share of rotations with as great a difference, two-sided.`,
     `q: p corrected ${corrected(query, tried)}.`,
     `Cells with fewer than ${minEvents} events, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
-    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${count(resamples)} resamples, the same for all cells with about as many days and as long blocks.`,
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks.`,
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
     `Sharpe ratios, and what is deflated and cross-validated (${pboBlocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
     ...validation(query),
@@ -42,13 +43,13 @@ export function warningsOf(
   const grey = tried.cells - tried.tested
   return [
     tried.tested === 0 ? 'No cell has enough events to be tested.' : null,
-    tried.tested > 0 && grey > 0 ? `${count(grey)} of ${count(tried.cells)} cells have too few events for a p.` : null,
+    tried.tested > 0 && grey > 0 ? `${whole(grey)} of ${whole(tried.cells)} cells have too few events for a p.` : null,
     resolution(found, query, tried),
     crowded(found, query),
     query.adjust === 'none'
-      ? `p is not corrected for ${count(tried.cells)} looks: one in twenty is below .05 by luck.`
+      ? `p is not corrected for ${whole(tried.cells)} looks: one in twenty is below .05 by luck.`
       : null,
-    lost > 0 ? `${count(lost)} windows of events have not elapsed, or have no final price, and are left out.` : null,
+    lost > 0 ? `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.` : null,
     ...market.remarks(),
   ].filter(sentence => sentence !== null)
 }
@@ -59,7 +60,7 @@ function resolution(found: readonly Found[], { family }: SweepQuery, tried: Swee
   const looks = family === 'ledger' ? tried.ledger! : tried.cells
   if (least === 1 || least * looks < CHOSEN_BELOW) return null
   const needed = Math.floor((least * looks) / CHOSEN_BELOW) + 1
-  return `With ${count(Math.round(1 / least) - 1)} shifts no p is below ${least.toPrecision(2)}: of ${count(looks)} looks at least ${count(needed)} must get there for their q to be below ${CHOSEN_BELOW}.`
+  return `With ${whole(Math.round(1 / least) - 1)} shifts no p is below ${least.toPrecision(2)}: of ${whole(looks)} looks at least ${whole(needed)} must get there for their q to be below ${CHOSEN_BELOW}.`
 }
 
 /**
@@ -78,13 +79,13 @@ function crowded(found: readonly Found[], query: SweepQuery): string | null {
 }
 
 function shifts({ reps }: SweepQuery): string {
-  return reps === 'all' ? 'every possible shift' : `${count(reps)} drawn shifts where more than 2,000 are possible`
+  return reps === 'all' ? 'every possible shift' : `${whole(reps)} drawn shifts where more than 2,000 are possible`
 }
 
 function corrected({ adjust, family }: SweepQuery, tried: Sweep['tried']): string {
   if (adjust === 'none') return 'for nothing'
   const looks =
-    family === 'ledger' ? `${count(tried.ledger!)} cells of the trial ledger` : `${count(tried.cells)} cells`
+    family === 'ledger' ? `${whole(tried.ledger!)} cells of the trial ledger` : `${whole(tried.cells)} cells`
   return `for all ${looks} by ${METHODS[adjust]}`
 }
 
@@ -93,8 +94,4 @@ function validation({ split, walkForward, cv, cpcv }: SweepQuery): string[] {
   return [
     `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`,
   ]
-}
-
-function count(n: number): string {
-  return n.toLocaleString('en')
 }
