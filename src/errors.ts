@@ -153,7 +153,7 @@ export class Busy extends BandsError {
   }
 }
 
-export function at(place: Place): string {
+function at(place: Place): string {
   const { file, line, column } = place
   return [file, line, column].filter(part => part !== undefined).join(':')
 }
@@ -169,3 +169,111 @@ export function quoted(text: string): string {
 }
 
 const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slice(1)
+
+/** What a service over HTTP refuses, on either side of the wire. */
+
+/** A key that is missing, unknown, expired or revoked; which of these is not told to whom it does not concern. */
+export class Unauthorized extends BandsError {
+  override readonly name = 'Unauthorized'
+  constructor(message = 'Missing or invalid Bearer token.', options?: ErrorOptions) {
+    super('unauthorized', message, options)
+  }
+}
+
+/** The credits of the day or the hour are spent; `reset` is the moment from which there are new ones. */
+export class RateLimited extends BandsError {
+  override readonly name = 'RateLimited'
+  /** UTC, as 2026-03-24T00:00:00Z; null where a server did not say. */
+  readonly reset: string | null
+  readonly upgradeUrl: string
+
+  constructor(message: string, reset: string | null, upgradeUrl: string = UPGRADE_URL) {
+    super('rate_limit_exceeded', message)
+    this.reset = reset
+    this.upgradeUrl = upgradeUrl
+  }
+
+  override payload(): Record<string, unknown> {
+    return { reset: this.reset, upgrade_url: this.upgradeUrl }
+  }
+}
+
+/** A path that is there, asked with a method that it does not answer. */
+export class MethodNotAllowed extends BandsError {
+  override readonly name = 'MethodNotAllowed'
+  readonly allow: readonly string[]
+
+  constructor(method: string, path: string, allow: readonly string[]) {
+    super('method_not_allowed', `${path} does not answer ${method}; allowed: ${allow.join(', ')}.`)
+    this.allow = allow
+  }
+
+  override payload(): Record<string, unknown> {
+    return { allow: this.allow }
+  }
+}
+
+/** A server that cannot answer now: its store cannot be read, or it is shutting down. */
+export class Unavailable extends BandsError {
+  override readonly name = 'Unavailable'
+  constructor(message: string, options?: ErrorOptions) {
+    super('data_unavailable', message, options)
+  }
+}
+
+/** A remote server that cannot be reached, does not answer in time, or answers something else than was asked. */
+export class Upstream extends BandsError {
+  override readonly name = 'Upstream'
+  readonly url: string
+  /** The HTTP status, when there was an answer. */
+  readonly status: number | null
+
+  constructor(message: string, url: string, status: number | null = null, options?: ErrorOptions) {
+    super('upstream', message, options)
+    this.url = url
+    this.status = status
+  }
+
+  override payload(): Record<string, unknown> {
+    return { url: this.url, ...(this.status === null ? {} : { status: this.status }) }
+  }
+}
+
+/**
+ * The nearest allowed words to a mistyped one, best first: within two slips (one for up to four letters), case aside.
+ * A slip is a letter missing, added, changed, or swapped with its neighbour (optimal string alignment).
+ */
+export function suggest(word: string, allowed: readonly string[], most = 3): string[] {
+  const typed = word.toLowerCase()
+  const reach = typed.length <= 4 ? 1 : 2
+  return allowed
+    .map(candidate => ({ candidate, slips: slipsBetween(typed, candidate.toLowerCase(), reach) }))
+    .filter(({ slips }) => slips <= reach)
+    .sort((a, b) => a.slips - b.slips || (a.candidate < b.candidate ? -1 : 1))
+    .slice(0, most)
+    .map(({ candidate }) => candidate)
+}
+
+/** ` Did you mean "oversold"?`, or nothing. */
+export function didYouMean(suggestions: readonly string[]): string {
+  if (suggestions.length === 0) return ''
+  return ` Did you mean ${suggestions.map(word => `"${word}"`).join(' or ')}?`
+}
+
+function slipsBetween(a: string, b: string, reach: number): number {
+  if (Math.abs(a.length - b.length) > reach) return reach + 1
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      row[j] = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1))
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      if (swapped) row[j] = Math.min(row[j]!, beforeLast[j - 2]! + 1)
+    }
+    beforeLast = last
+    last = row
+  }
+  return last[b.length]!
+}

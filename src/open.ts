@@ -1,18 +1,18 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Accounts } from './accounts/accounts.js'
 import { NotFound } from './errors.js'
+import type { Importer } from './load/import.js'
 import { Cache } from './local/cache.js'
-import type { Importer } from './local/import.js'
-import { Local } from './local/index.js'
+import { Local } from './local/local.js'
 import type { Puller } from './local/pull/puller.js'
 import type { Day } from './model/day.js'
-import type { Tier } from './model/tier.js'
-import type { Trials } from './model/trials.js'
-import type { Remote, RemoteOptions } from './remote/index.js'
-import { openSqlite } from './store/sqlite.js'
+import type { Tier } from './model/terms.js'
+import type { Remote, RemoteOptions } from './remote/remote.js'
+import type { Trials } from './source.js'
+import { openSqlite } from './store/sqlite/data.js'
 import type { Store, Writer } from './store/store.js'
 
 /** Which database is meant. */
@@ -22,7 +22,7 @@ export interface DatabaseChoice {
   env?: NodeJS.ProcessEnv
 }
 
-export interface OpenOptions extends DatabaseChoice {
+interface OpenOptions extends DatabaseChoice {
   tier?: Tier
   asOf?: Day | null
 }
@@ -64,7 +64,7 @@ export async function openImporter({
   wait = false,
   ...choice
 }: DatabaseChoice & { wait?: boolean } = {}): Promise<Importer> {
-  const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./local/import.js')])
+  const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
   const store = openSqlite(databasePath(choice), { readonly: false })
   try {
     return await Importer.begin(store, readFile, writer(), { wait })
@@ -108,7 +108,7 @@ function writer(): Writer {
  * a proxy that cannot be used.
  */
 export async function openRemote(options: RemoteOptions): Promise<Remote> {
-  const { Remote } = await import('./remote/index.js')
+  const { Remote } = await import('./remote/remote.js')
   return new Remote(options)
 }
 
@@ -123,7 +123,7 @@ export async function openAccounts({
   const path = accountsPath(choice)
   if (!make && !existsSync(path))
     throw new NotFound(`there are no accounts at ${path}; bands accounts create NAME --tier free makes the first.`)
-  const { openSqliteAccounts } = await import('./store/accounts/sqlite.js')
+  const { openSqliteAccounts } = await import('./store/sqlite/accounts.js')
   return openSqliteAccounts(path)
 }
 
@@ -140,7 +140,7 @@ export function accountsPath(choice: DatabaseChoice = {}): string {
 export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
   const path = await trialsPath(choice)
   if (path === null) return null
-  const { openSqliteTrials } = await import('./store/trials.js')
+  const { openSqliteTrials } = await import('./store/sqlite/trials.js')
   return openSqliteTrials(path)
 }
 
@@ -154,7 +154,7 @@ export async function openTrialsForReading(
   const path = await trialsPath(choice)
   if (path === null) return null
   if (!existsSync(path)) return 'none'
-  const { openSqliteTrialsForReading } = await import('./store/trials.js')
+  const { openSqliteTrialsForReading } = await import('./store/sqlite/trials.js')
   return openSqliteTrialsForReading(path)
 }
 
@@ -190,4 +190,14 @@ function samplePath(): string {
   const found = places.find(existsSync)
   if (found === undefined) throw new NotFound('the bundled sample is missing; import a file first: bands import FILE.')
   return found
+}
+
+/** From the package that this code lies in, at whatever depth; a bundle has a package file of its own, without a version. */
+export function version(): string {
+  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
+    const file = new URL('package.json', folder)
+    const { version: found } = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { version?: string }) : {}
+    if (found !== undefined) return found
+    if (folder.pathname === '/') return 'unknown'
+  }
 }

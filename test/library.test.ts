@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { openBands } from '../src/client.js'
 import { InvalidParameter, NotFound, TierRestricted } from '../src/errors.js'
-import { openBands } from '../src/library.js'
 import { temporaryFolder } from './support/folder.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
 

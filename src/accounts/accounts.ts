@@ -1,4 +1,5 @@
-import type { Tier } from '../model/tier.js'
+import { InvalidParameter, quoted } from '../errors.js'
+import type { Tier } from '../model/terms.js'
 
 /** Who pays: credits and tier belong to the account, whatever the number of its keys. */
 export interface Account {
@@ -129,3 +130,35 @@ export interface Accounts {
   reconcile(account?: number): Promise<Reconciliation>
   close(): Promise<void>
 }
+
+/** Only an active key counts. */
+type KeyState = 'active' | 'expired' | 'revoked'
+
+/** What a key is at a moment, in milliseconds since 1970. */
+export function stateOf({ expires, revoked }: Pick<KeyEntry, 'expires' | 'revoked'>, now: number): KeyState {
+  if (revoked !== null) return 'revoked'
+  return expires !== null && Date.parse(expires) <= now ? 'expired' : 'active'
+}
+
+/** A name of an account or a key as it is kept. Throws InvalidParameter naming the parameter. */
+export function nameValue(param: string, text: string): string {
+  const name = text.normalize('NFC')
+  const length = [...name].length
+  // Signs that are not seen, or that turn the text around them, would let two names look alike.
+  if (length >= 1 && length <= LONGEST && name.trim() === name && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return name
+  const allowed = `a name of 1 to ${LONGEST} printable characters, without blanks at its ends`
+  throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}.`, { param, value: text, allowed })
+}
+
+const LONGEST = 64
+
+/** Credits are counted in days and hours of UTC, so that everyone everywhere starts anew at the same moment. */
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 24 * HOUR_MS
+
+/** How long a request that its caller named may be asked again at no cost. */
+export const REPEAT_MS = 48 * HOUR_MS
+
+/** Start of the day or the hour of a moment; all in milliseconds since 1970. */
+export const dayStart = (at: number): number => at - (at % DAY_MS)
+export const hourStart = (at: number): number => at - (at % HOUR_MS)

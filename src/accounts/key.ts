@@ -1,6 +1,16 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { KEY_PREFIX } from './redact.js'
+import { type Accounts, type KeyEntry, stateOf } from './accounts.js'
+
+const KEY_PREFIX = 'bands_'
+
+/** A text in which whatever could be a key, or a good part of one, is blotted out. */
+export function redacted(text: string): string {
+  return text.replace(LIKE_A_KEY, `${KEY_PREFIX}[key]`)
+}
+
+/** Longer than an identity and than most names of files, and short enough to leave no hint of the rest. */
+const LIKE_A_KEY = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]{20,}`, 'g')
 
 /**
  * A key is `bands_`, eight characters by which it is found, 32 that nobody can guess (190 bits), and six that are the
@@ -69,3 +79,21 @@ function randomDigits(count: number): string {
 }
 
 const LIMIT = 256 - (256 % 62)
+
+/**
+ * Whose key this is; null when it is malformed, unknown, wrong, expired or revoked. All of these do the same work, so
+ * that the time of the answer tells nothing about the keys that there are.
+ *
+ * @param now milliseconds since 1970
+ */
+export async function authenticate(accounts: Accounts, token: string, now: number): Promise<KeyEntry | null> {
+  const found = await accounts.key(parseKey(token)?.identity ?? NOBODY)
+  const right = timingSafeEqual(hashOf(token), found?.hash ?? NOBODYS_HASH)
+  if (found === null || !right || stateOf(found, now) !== 'active') return null
+  const { hash: _hash, ...entry } = found
+  return entry
+}
+
+/** No key has this identity, and no text this hash. */
+const NOBODY = '--------'
+const NOBODYS_HASH = randomBytes(32)

@@ -10,53 +10,141 @@ export interface Entry {
 
 /** Every command, in the order of the help. */
 export const CATALOGUE: readonly Entry[] = [
-  entry('events', 'list the transitions of a field of a ticker', () => import('./commands/events.js')),
-  entry('tally', 'count what followed them', () => import('./commands/tally.js')),
-  entry('now', 'the present band of every field', () => import('./commands/now.js')),
-  entry('transitions', 'which band follows which, and how long they last', () => import('./commands/transitions.js')),
-  entry('scan oversold', 'which tickers are oversold', () => import('./commands/scan-oversold.js')),
-  entry('explain', 'why a field has its band on a date', () => import('./commands/explain.js')),
-  entry('study', 'what followed events, tested against what follows anyway', () => import('./commands/study.js')),
-  entry('backtest', 'trade them by rules, and what came of it', () => import('./commands/backtest.js')),
-  entry('sweep', 'look at every band and window, corrected for so many looks', () => import('./commands/sweep.js')),
-  entry('trials', 'every look that was ever taken at the data', () => import('./commands/trials.js')),
-  entry('check lookahead', 'whether anything knows what came after it', () => import('./commands/check-lookahead.js')),
+  entry(
+    'events',
+    'list the transitions of a field of a ticker',
+    async () => (await import('./commands/events.js')).command,
+  ),
+  entry('tally', 'count what followed them', async () => (await import('./commands/tally.js')).command),
+  entry('now', 'the present band of every field', async () => (await import('./commands/now.js')).command),
+  entry(
+    'transitions',
+    'which band follows which, and how long they last',
+    async () => (await import('./commands/transitions.js')).command,
+  ),
+  entry(
+    'scan oversold',
+    'which tickers are oversold',
+    async () => (await import('./commands/scan-oversold.js')).command,
+  ),
+  entry('explain', 'why a field has its band on a date', async () => (await import('./commands/explain.js')).command),
+  entry(
+    'study',
+    'what followed events, tested against what follows anyway',
+    async () => (await import('./commands/study.js')).command,
+  ),
+  entry(
+    'backtest',
+    'trade them by rules, and what came of it',
+    async () => (await import('./commands/backtest.js')).command,
+  ),
+  entry(
+    'sweep',
+    'look at every band and window, corrected for so many looks',
+    async () => (await import('./commands/sweep.js')).command,
+  ),
+  entry(
+    'trials',
+    'every look that was ever taken at the data',
+    async () => (await import('./commands/trials.js')).command,
+  ),
+  entry(
+    'check lookahead',
+    'whether anything knows what came after it',
+    async () => (await import('./commands/check.js')).checkLookaheadCommand,
+  ),
   entry(
     'check recursion',
     'how much bands depend on where the bars begin',
-    () => import('./commands/check-recursion.js'),
+    async () => (await import('./commands/check.js')).checkRecursionCommand,
   ),
-  entry('show', 'draw the price and its bands in the terminal', () => import('./commands/show.js')),
-  entry('export', 'write events, series or bars out', () => import('./commands/export.js')),
-  entry('import', 'load price files, and files of facts', () => import('./commands/import.js')),
+  entry(
+    'show',
+    'draw the price and its bands in the terminal',
+    async () => (await import('./commands/show.js')).command,
+  ),
+  entry('export', 'write events, series or bars out', async () => (await import('./commands/export.js')).command),
+  entry(
+    'import',
+    'load price files, and files of facts',
+    async () => (await import('./commands/import.js')).importCommand,
+  ),
   entry(
     'import-facts',
     'load reports, earnings, ratings, insider trades, splits',
-    () => import('./commands/import-facts.js'),
+    async () => (await import('./commands/import.js')).importFactsCommand,
   ),
-  entry('pull', 'fetch events of a server, to be asked offline', () => import('./commands/pull.js')),
-  entry('simulate', 'make simulated tickers', () => import('./commands/simulate.js')),
-  entry('tickers', 'what is loaded', () => import('./commands/tickers.js')),
-  entry('facts', 'what is known of a ticker, since when, from which file', () => import('./commands/facts.js')),
-  entry('status', 'how fresh and how whole the data is', () => import('./commands/status.js')),
-  entry('verify', 'check that the database holds what was written', () => import('./commands/verify.js')),
-  entry('rebuild', 'derive all events again from bars and facts', () => import('./commands/rebuild.js')),
-  entry('remove', 'take a ticker out of the database', () => import('./commands/remove.js')),
-  entry('serve', 'answer over HTTP, to those who have a key', () => import('./commands/serve.js')),
-  entry('accounts create', 'make an account for a server', () => import('./commands/accounts-create.js')),
-  entry('accounts list', 'accounts, their tiers and credits', () => import('./commands/accounts-list.js')),
-  entry('accounts set-tier', 'change the tier of an account', () => import('./commands/accounts-set-tier.js')),
-  entry('accounts usage', 'credits by day, and a proof of the ledger', () => import('./commands/accounts-usage.js')),
-  entry('keys create', 'make a key for an account', () => import('./commands/keys-create.js')),
-  entry('keys list', 'keys, and which of them count', () => import('./commands/keys-list.js')),
-  entry('keys revoke', 'let a key count no more', () => import('./commands/keys-revoke.js')),
-  entry('keys roll', 'put a new key in place of another', () => import('./commands/keys-roll.js')),
-  entry('login', 'keep a key for a server', () => import('./commands/login.js')),
-  entry('logout', 'forget a key', () => import('./commands/logout.js')),
-  entry('config', 'every setting and what told it', () => import('./commands/config.js')),
-  entry('fields', 'what can be asked: fields, tiers, bands', () => import('./commands/fields.js')),
-  entry('doctor', 'check this machine and the installation', () => import('./commands/doctor.js')),
-  entry('demo', 'a first answer from the bundled sample', () => import('./commands/demo.js')),
+  entry(
+    'pull',
+    'fetch events of a server, to be asked offline',
+    async () => (await import('./commands/pull.js')).command,
+  ),
+  entry('simulate', 'make simulated tickers', async () => (await import('./commands/simulate.js')).command),
+  entry('tickers', 'what is loaded', async () => (await import('./commands/tickers.js')).command),
+  entry(
+    'facts',
+    'what is known of a ticker, since when, from which file',
+    async () => (await import('./commands/facts.js')).command,
+  ),
+  entry('status', 'how fresh and how whole the data is', async () => (await import('./commands/status.js')).command),
+  entry(
+    'verify',
+    'check that the database holds what was written',
+    async () => (await import('./commands/verify.js')).command,
+  ),
+  entry(
+    'rebuild',
+    'derive all events again from bars and facts',
+    async () => (await import('./commands/rebuild.js')).command,
+  ),
+  entry('remove', 'take a ticker out of the database', async () => (await import('./commands/remove.js')).command),
+  entry(
+    'serve',
+    'answer over HTTP, to those who have a key',
+    async () => (await import('./commands/serve.js')).command,
+  ),
+  entry(
+    'accounts create',
+    'make an account for a server',
+    async () => (await import('./commands/accounts.js')).accountsCreateCommand,
+  ),
+  entry(
+    'accounts list',
+    'accounts, their tiers and credits',
+    async () => (await import('./commands/accounts.js')).accountsListCommand,
+  ),
+  entry(
+    'accounts set-tier',
+    'change the tier of an account',
+    async () => (await import('./commands/accounts.js')).accountsSetTierCommand,
+  ),
+  entry(
+    'accounts usage',
+    'credits by day, and a proof of the ledger',
+    async () => (await import('./commands/accounts.js')).accountsUsageCommand,
+  ),
+  entry('keys create', 'make a key for an account', async () => (await import('./commands/keys.js')).keysCreateCommand),
+  entry('keys list', 'keys, and which of them count', async () => (await import('./commands/keys.js')).keysListCommand),
+  entry('keys revoke', 'let a key count no more', async () => (await import('./commands/keys.js')).keysRevokeCommand),
+  entry(
+    'keys roll',
+    'put a new key in place of another',
+    async () => (await import('./commands/keys.js')).keysRollCommand,
+  ),
+  entry('login', 'keep a key for a server', async () => (await import('./commands/login.js')).loginCommand),
+  entry('logout', 'forget a key', async () => (await import('./commands/login.js')).logoutCommand),
+  entry('config', 'every setting and what told it', async () => (await import('./commands/config.js')).command),
+  entry(
+    'fields',
+    'what can be asked: fields, tiers, bands',
+    async () => (await import('./commands/fields.js')).command,
+  ),
+  entry(
+    'doctor',
+    'check this machine and the installation',
+    async () => (await import('./commands/doctor.js')).command,
+  ),
+  entry('demo', 'a first answer from the bundled sample', async () => (await import('./commands/demo.js')).command),
 ]
 
 /** Groups of commands, and what each is about. */
@@ -75,6 +163,6 @@ export function groupOf(word: string): Entry[] {
   return CATALOGUE.filter(({ name }) => name.startsWith(`${word} `))
 }
 
-function entry(name: string, summary: string, load: () => Promise<{ command: Command }>): Entry {
-  return { name, summary, load: async () => (await load()).command }
+function entry(name: string, summary: string, load: () => Promise<Command>): Entry {
+  return { name, summary, load }
 }

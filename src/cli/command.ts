@@ -1,12 +1,12 @@
 import type { Context } from './context.js'
-import type { Format } from './format.js'
 import type { Given } from './given.js'
+import type { Format } from './output.js'
 
 /** Flags as commander reads them (`--limit <N>`), what it does, and whether it may be given several times. */
 export type OptionSpec = readonly [flags: string, about: string, times?: 'repeatable']
 
 /** Headings of a long help, each by the option that is the first under it: `{ '--side': 'Trades' }`. */
-export type Headings = Readonly<Record<string, string>>
+type Headings = Readonly<Record<string, string>>
 
 /** One command of the terminal: what can be said, and what happens then. */
 export interface Command {

@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
 import type { Day } from '../model/day.js'
-import type { Tier } from '../model/tier.js'
-import { dayValue, integerValue, tierValue, wordValue } from '../query/values.js'
-import type { ColourFlag } from './colour.js'
+import type { Tier } from '../model/terms.js'
+import { dayValue, integerValue, tierValue, wordValue } from '../params/parameters.js'
 import type { Given } from './given.js'
+import type { ColourFlag } from './world.js'
 
-export const PROGRESS = ['auto', 'plain', 'none'] as const
+const PROGRESS = ['auto', 'plain', 'none'] as const
 const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 
 /** What `--remote` and BANDS_REMOTE say for the database here. */
@@ -105,4 +108,28 @@ function sources(globals: Given, env: NodeJS.ProcessEnv): Config['from'] {
 
 function dashed(setting: Setting): string {
   return setting.replaceAll('_', '-')
+}
+
+/** Where settings and keys lie, and the variable that says so, or `default`. */
+export function configFolder(env: NodeJS.ProcessEnv): { path: string; origin: string } {
+  if (env.BANDS_CONFIG_DIR) return { path: resolve(env.BANDS_CONFIG_DIR), origin: 'BANDS_CONFIG_DIR' }
+  // The XDG base directory specification has relative paths ignored.
+  const variable = VARIABLES.find(name => isAbsolute(env[name] ?? ''))
+  const base = variable === undefined ? join(env.HOME || userInfo().homedir, '.config') : env[variable]!
+  return { path: join(base, 'bands'), origin: variable ?? 'default' }
+}
+
+const VARIABLES = process.platform === 'win32' ? ['XDG_CONFIG_HOME', 'APPDATA'] : ['XDG_CONFIG_HOME']
+
+export function configPath(env: NodeJS.ProcessEnv): string {
+  return join(configFolder(env).path, 'config.json')
+}
+
+export function credentialsPath(env: NodeJS.ProcessEnv): string {
+  return join(configFolder(env).path, 'credentials.json')
+}
+
+/** Asked before anything of profiles is loaded: most users have none. */
+export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
+  return existsSync(configPath(env))
 }

@@ -1,24 +1,22 @@
-import { redacted } from '../accounts/redact.js'
-import { RateLimited, Unauthorized } from '../errors/service.js'
+import { redacted } from '../accounts/key.js'
 import {
   BadData,
   BandsError,
   type ErrorCode,
   InvalidParameter,
   NotFound,
+  RateLimited,
   StorageError,
   TierRestricted,
+  Unauthorized,
 } from '../errors.js'
 import { CATALOGUE, TOP_WORDS } from './catalogue.js'
-import { isColoured } from './colour.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
-import { paintFor } from './render/paint.js'
-import { printable } from './render/printable.js'
-import { wrap } from './render/wrap.js'
+import { printable } from './draw/table.js'
+import { paintFor, wrap } from './draw/text.js'
 import { asTyped, quotedWord, retyped } from './retype.js'
-import { widthOf } from './terminal.js'
-import type { World } from './world.js'
+import { isColoured, type World, widthOf } from './world.js'
 
 /** What an error costs. */
 export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
@@ -36,7 +34,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
   upstream: 7,
 }
 
-export const UNFORESEEN = 1
+const UNFORESEEN = 1
 
 /** Tells an error on stderr, for a person or as one line of JSON, and returns the exit code. */
 export async function report(
@@ -119,7 +117,7 @@ function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], conte
 /** Where a server was asked, it has refused the key; otherwise there was none, and the message says what to do. */
 async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
   if (context?.asked == null) return []
-  const { whereKeyIs } = await import('./profiles/chosen.js')
+  const { whereKeyIs } = await import('./profiles.js')
   // The files may have changed since, and this is no time to fail.
   const where = await whereKeyIs(context.config, context.world.env).catch(() => null)
   return [

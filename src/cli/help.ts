@@ -1,8 +1,10 @@
+import { version } from '../open.js'
 import { type Entry, GROUPS, groupOf } from './catalogue.js'
 import type { Command, OptionSpec } from './command.js'
+import { wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
-import { wrap } from './render/wrap.js'
-import { plainName, usage } from './slips.js'
+import type { Request } from './program.js'
+import { plainName, usage } from './usage-errors.js'
 
 /** What `bands` alone says; under 24 lines, examples first. */
 export const TOP_HELP = `bands: when did a stock change band, and what followed?
@@ -29,7 +31,7 @@ bands COMMAND --help: examples and every option.
 `
 
 /** Examples, arguments and what is good to know, then every option. */
-export function helpOf(entry: Entry, command: Command, width: number): string {
+function helpOf(entry: Entry, command: Command, width: number): string {
   const blocks = [
     ...paragraphs([`bands ${entry.name}: ${entry.summary}`], width),
     command.examples.map(line => `  ${line}\n`).join(''),
@@ -66,7 +68,7 @@ function optionBlocks({ options = [], headings = {} }: Command, width: number): 
 }
 
 /** The commands of a group. */
-export function groupHelp(group: string, width: number): string {
+function groupHelp(group: string, width: number): string {
   const commands = groupOf(group).map(({ name, summary }): [string, string] => [`bands ${name}`, summary])
   return `bands ${group}: ${GROUPS[group]}\n\n${list(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`
 }
@@ -98,4 +100,11 @@ function list(
       return lines.map(line => `${line.trimEnd()}\n`).join('')
     })
     .join('')
+}
+
+/** The text of `--help` and `--version`. */
+export function textFor(request: Exclude<Request, { given: unknown }>, width: number): string {
+  if (request === 'version') return `bands ${version()}\n`
+  if (request === 'help') return TOP_HELP
+  return 'command' in request ? helpOf(request.helpFor, request.command, width) : groupHelp(request.helpFor, width)
 }

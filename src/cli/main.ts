@@ -1,10 +1,8 @@
 import { readConfig } from './config.js'
 import { Context, Stopped } from './context.js'
-import { QUESTION_OUTPUTS } from './format.js'
-import { formatOf } from './output.js'
+import { formatOf, QUESTION_OUTPUTS } from './output.js'
 import { parseWords } from './program.js'
-import { ClosedPipe } from './stream.js'
-import { processWorld, type World } from './world.js'
+import { ClosedPipe, processWorld, type World } from './world.js'
 
 /** argv without node and script → exit code. The only place where an error ends, and where a code is decided. */
 export async function main(argv: readonly string[], world: World = processWorld()): Promise<number> {
@@ -22,7 +20,7 @@ export async function main(argv: readonly string[], world: World = processWorld(
 async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
   const request = await parseWords(argv)
   if (request === 'version' || request === 'help' || 'helpFor' in request) {
-    const [{ textFor }, { widthOf }] = await Promise.all([import('./information.js'), import('./terminal.js')])
+    const [{ textFor }, { widthOf }] = await Promise.all([import('./help.js'), import('./world.js')])
     await world.out.write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
     return 0
   }

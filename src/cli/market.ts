@@ -1,7 +1,6 @@
 import { Busy, NotFound, StorageError } from '../errors.js'
-import type { Market } from '../market.js'
-import type { Trial, TrialKind, Trials } from '../model/trials.js'
 import type { DatabaseChoice } from '../open.js'
+import type { Market, Trial, TrialKind, Trials } from '../source.js'
 import type { Context } from './context.js'
 
 /**
@@ -16,7 +15,7 @@ export async function studyMarket(context: Context): Promise<Market> {
     throw new NotFound(
       `${remote.url} tells events, not prices, and a study needs both: bands import FILE loads the prices here.`,
     )
-  const { toldMarket } = await import('../research/told.js')
+  const { toldMarket } = await import('../remote/events-on-bars.js')
   return toldMarket(remote, localMarket(local, { emulate: false }))
 }
 
@@ -28,7 +27,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
   context: Context,
   ask: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
-  const { counted } = await import('../research/counted.js')
+  const { counted } = await import('../study/counted.js')
   const trials = await opened(context).catch(async error => {
     if (!(error instanceof StorageError || error instanceof Busy)) throw error
     await context.notice(`this run is not counted among the trials: ${error.message}`)

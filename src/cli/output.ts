@@ -1,11 +1,8 @@
 import { InvalidParameter } from '../errors.js'
-import { wordValue } from '../query/values.js'
-import type { Format } from './format.js'
+import { wordValue } from '../params/parameters.js'
+import type { Block, Row, Screen } from './draw/table.js'
 import type { Given } from './given.js'
-import type { Screen } from './render/layout.js'
-import type { Row } from './render/records.js'
-import type { Block } from './render/table.js'
-import type { Stream } from './stream.js'
+import type { Stream } from './world.js'
 
 /** One result in all the forms in which it can be written. */
 export interface Answer {
@@ -36,12 +33,12 @@ export function formatOf(globals: Given, allowed: readonly Format[]): Format | n
 export async function write(answer: Answer, format: Format | null, out: Stream, screen: () => Promise<Screen>) {
   if (format === 'json') return out.write(json(answer.document(), out.terminal))
   if (format === 'ndjson' || format === 'csv') {
-    const { csv, ndjson } = await import('./render/records.js')
+    const { csv, ndjson } = await import('./draw/table.js')
     const chunks = format === 'csv' ? csv(answer.columns, answer.rows()) : ndjson(answer.rows())
     for (const chunk of chunks) await out.write(chunk)
     return
   }
-  const { laidOut } = await import('./render/layout.js')
+  const { laidOut } = await import('./draw/table.js')
   const drawnFor = await screen()
   return out.write(await laidOut(await answer.blocks(drawnFor), drawnFor))
 }
@@ -50,3 +47,9 @@ export async function write(answer: Answer, format: Format | null, out: Stream, 
 export function json(document: unknown, pretty: boolean): string {
   return `${JSON.stringify(document, null, pretty ? 2 : undefined)}\n`
 }
+
+/** How an answer is written. */
+export type Format = 'table' | 'json' | 'ndjson' | 'csv' | 'parquet'
+
+/** What every question can be written as. */
+export const QUESTION_OUTPUTS: readonly Format[] = ['table', 'json', 'ndjson', 'csv']

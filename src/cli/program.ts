@@ -4,10 +4,10 @@ import { CATALOGUE, type Entry, groupOf, TOP_WORDS } from './catalogue.js'
 import type { Command, OptionSpec } from './command.js'
 import { Given } from './given.js'
 import { GLOBAL_OPTIONS } from './options.js'
-import type { Heard } from './slips.js'
+import type { Heard } from './usage-errors.js'
 
 /** A command line that was understood. */
-export interface Call {
+interface Call {
   name: string
   command: Command
   given: Given
@@ -15,7 +15,7 @@ export interface Call {
 }
 
 /** Help for a command, or for the group of commands that a first word such as `accounts` names. */
-export type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
+type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
 
 export type Request = Call | 'version' | 'help' | HelpRequest
 
@@ -45,7 +45,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
     if (!(error instanceof CommanderError)) throw error
     if (new Given([], tree.opts()).flag('version')) return 'version'
     if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(heard)
-    const { slip } = await import('./slips.js')
+    const { slip } = await import('./usage-errors.js')
     throw slip(error, argv, heard)
   }
   return heard.call!.globals.flag('version') ? 'version' : heard.call!

@@ -1,6 +1,67 @@
-import { descriptor, type Stream } from './stream.js'
+import { fstatSync, write, writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { promisify } from 'node:util'
+import { StorageError } from '../errors.js'
 
-export type { Stream } from './stream.js'
+/** Where text goes. */
+export interface Stream {
+  /** False for a pipe or a file. */
+  readonly terminal: boolean
+  /** Columns of the terminal; null where unknown. */
+  columns(): number | null
+  /** Resolves when everything is handed over, so a slow reader slows the writer. Throws ClosedPipe. */
+  write(chunk: string | Uint8Array): Promise<void>
+}
+
+/** The reader of our output has gone (`| head -1`): no fault, and nothing left to do. */
+export class ClosedPipe extends Error {
+  override readonly name = 'ClosedPipe'
+}
+
+/**
+ * Standard output or error by its descriptor. `process.stdout` is touched on a terminal only, because its first touch
+ * costs more than answering a question does.
+ */
+function descriptor(fd: 1 | 2): Stream {
+  const terminal = isTerminal(fd)
+  return {
+    terminal,
+    columns: () => (terminal ? ((fd === 1 ? process.stdout : process.stderr).columns ?? null) : null),
+    write: chunk => writeAll(fd, typeof chunk === 'string' ? Buffer.from(chunk) : chunk),
+  }
+}
+
+/** Up to here a write is done at once; above, off the main thread, so that a blocked pipe still lets signals through. */
+const SMALL = 16_384
+
+const writeLater = promisify(write)
+
+async function writeAll(fd: number, bytes: Uint8Array): Promise<void> {
+  let at = 0
+  while (at < bytes.length) {
+    try {
+      if (bytes.length <= SMALL) at += writeSync(fd, bytes, at)
+      else at += (await writeLater(fd, bytes, at, bytes.length - at, null)).bytesWritten
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException
+      if (code === 'EPIPE') throw new ClosedPipe()
+      // A pipe that whoever started us made non-blocking, and that is full at the moment.
+      if (code !== 'EAGAIN') throw new StorageError(`cannot write the output: ${(cause as Error).message}`, { cause })
+      await new Promise(resolve => setTimeout(resolve, 2))
+    }
+  }
+}
+
+function isTerminal(fd: number): boolean {
+  try {
+    // Most runs in a script write to a pipe or a file, which this tells without loading node's terminal code.
+    if (!fstatSync(fd).isCharacterDevice()) return false
+  } catch {
+    return false
+  }
+  const { isatty } = createRequire(import.meta.url)('node:tty') as typeof import('node:tty')
+  return isatty(fd)
+}
 
 export type Signal = 'SIGINT' | 'SIGTERM'
 
@@ -45,3 +106,43 @@ function onStop(stop: (signal: Signal) => void, grace = GRACE): () => void {
 
 const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
 const GRACE = 500
+
+/** Columns to write in: those of the terminal, at least 40; 80 where nobody knows. COLUMNS overrules. */
+export function widthOf(stream: Stream, env: NodeJS.ProcessEnv): number {
+  const told = Number(env.COLUMNS)
+  const columns = Number.isInteger(told) && told > 0 ? told : stream.columns()
+  return Math.max(40, columns || 80)
+}
+
+/** Whether more than ASCII can be shown. */
+export function isUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+  return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '')
+}
+
+/** What was chosen for the terminal, and why; for `bands doctor`. */
+export function terminalFacts({ env, out }: World, colour: ColourFlag): { name: string; detail: string }[] {
+  const set = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR', 'TERM'].filter(name => env[name])
+  const reasons = [
+    `--color ${colour}`,
+    `a terminal: ${out.terminal ? 'yes' : 'no'}`,
+    ...set.map(name => `${name}=${env[name]}`),
+  ]
+  const told = env.COLUMNS ? 'COLUMNS' : out.columns() === null ? 'nobody tells' : 'the terminal'
+  return [
+    { name: 'colour', detail: `${isColoured(colour, env, out.terminal) ? 'on' : 'off'} (${reasons.join(', ')})` },
+    { name: 'width', detail: `${widthOf(out, env)} columns (${told})` },
+    { name: 'characters', detail: isUnicode(env) ? 'UTF-8' : 'ASCII (LANG names no UTF-8)' },
+  ]
+}
+
+export type ColourFlag = 'auto' | 'always' | 'never'
+
+/** Whether a stream is coloured: the option, then the environment's wish, then what the stream is. */
+export function isColoured(flag: ColourFlag, env: NodeJS.ProcessEnv, terminal: boolean): boolean {
+  if (flag !== 'auto') return flag === 'always'
+  if (env.NO_COLOR) return false
+  if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0'
+  if (env.CLICOLOR_FORCE && env.CLICOLOR_FORCE !== '0') return true
+  if (env.TERM === 'dumb' || env.CLICOLOR === '0') return false
+  return terminal
+}

@@ -1,8 +1,7 @@
 import { percentile, Ranking, zoneOfRank } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import type { Outcomes } from '../model/record.js'
-import type { Series } from '../model/series.js'
-import { TIMEFRAMES } from '../model/timeframe.js'
+import type { Outcomes, Series } from '../model/series.js'
+import { TIMEFRAMES } from '../model/terms.js'
 
 /** Looks ahead from every bar; each return is ranked in the past alone, so a label never changes once it is set. */
 export function outcomes(series: Pick<Series, 'close' | 'timeframe'>): Outcomes {

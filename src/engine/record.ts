@@ -2,14 +2,22 @@ import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import type { SectorView } from '../fields/sector.js'
+import { mondayOf, weekdayOf } from '../model/day.js'
+import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
-import type { FieldRecord, SeriesRecord } from '../model/record.js'
-import type { AssetClass, Series } from '../model/series.js'
-import { TIMEFRAMES } from '../model/timeframe.js'
+import {
+  type AssetClass,
+  type Entries,
+  type FieldRecord,
+  type Series,
+  type SeriesRecord,
+  STABILITIES,
+  type Stability,
+  type Transitions,
+  UNDEFINED,
+} from '../model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { outcomes } from './outcomes.js'
-import { entries } from './stability.js'
-import { transitions } from './transitions.js'
-import { weekly } from './weekly.js'
 
 /**
  * One ticker's daily bars and facts → all that is recorded of it, daily and weekly.
@@ -46,4 +54,114 @@ export function recordFields(panel: Panel, fields: readonly Field[]): Map<string
     found.set(field.name, { ...changes, ...entries(changes, TIMEFRAMES[panel.series.timeframe].flipsLookback) })
   }
   return found
+}
+
+/** Keeps the defined bars on which the band differs from the one in force; undefined bars keep the band in force. */
+export function transitions(codes: Uint8Array): Transitions {
+  let initialBar = 0
+  while (initialBar < codes.length && codes[initialBar] === UNDEFINED) initialBar++
+  if (initialBar === codes.length)
+    return { initialBar: -1, initialBand: UNDEFINED, bars: new Int32Array(), bands: new Uint8Array() }
+  const bars: number[] = []
+  let inForce = codes[initialBar]!
+  for (let t = initialBar + 1; t < codes.length; t++) {
+    if (codes[t] === UNDEFINED || codes[t] === inForce) continue
+    inForce = codes[t]!
+    bars.push(t)
+  }
+  return {
+    initialBar,
+    initialBand: codes[initialBar]!,
+    bars: Int32Array.from(bars),
+    bands: Uint8Array.from(bars, t => codes[t]!),
+  }
+}
+
+/** Labels each event with what was known at its entry: flips in the lookback, and how settled the band left behind was. */
+export function entries({ initialBar, bars }: Transitions, lookback: number): Entries {
+  const flips = new Uint8Array(bars.length)
+  const stability = new Uint8Array(bars.length)
+  let oldest = 0
+  for (let i = 0; i < bars.length; i++) {
+    const bar = bars[i]!
+    while (bars[oldest]! <= bar - lookback) oldest++
+    flips[i] = i - oldest + 1
+    const lasted = bar - (i === 0 ? initialBar : bars[i - 1]!)
+    stability[i] = STABILITIES.indexOf(stabilityOf(flips[i]!, lasted))
+  }
+  return { flips, stability }
+}
+
+/** How settled a band is, by the flips within the lookback and the bars that it has lasted. */
+export function stabilityOf(flips: number, lasted: number): Stability {
+  const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
+  if (flips >= volatileFlips) return 'volatile'
+  if (lasted < holdingFrom) return 'fresh'
+  return lasted < establishedFrom ? 'holding' : 'established'
+}
+
+const FRIDAY = 4
+const SUNDAY = 6
+
+/**
+ * Daily bars → weekly bars, one for every ISO week that has a session: first open, highest high, lowest low, last close,
+ * summed volume (NaN if one is unknown), dated on the last session. The last week is there even while it is incomplete;
+ * `known` says from which day on each week is final.
+ */
+export function weekly(daily: Series, assetClass?: AssetClass): Series {
+  const starts = weekStarts(daily.days)
+  const weeks = starts.length
+  const series = emptySeries(weeks)
+  if (daily.unadjustedClose !== undefined) series.unadjustedClose = new Float64Array(weeks)
+  let weekends = assetClass === 'crypto'
+  for (let w = 0; w < weeks; w++) {
+    const from = starts[w]!
+    const to = w + 1 < weeks ? starts[w + 1]! : daily.days.length
+    series.open[w] = daily.open[from]!
+    series.high[w] = daily.high[from]!
+    series.low[w] = daily.low[from]!
+    for (let t = from; t < to; t++) {
+      series.high[w] = Math.max(series.high[w]!, daily.high[t]!)
+      series.low[w] = Math.min(series.low[w]!, daily.low[t]!)
+      series.volume[w]! += daily.volume[t]!
+      weekends ||= weekdayOf(daily.days[t]!) > FRIDAY
+    }
+    const last = daily.days[to - 1]!
+    series.close[w] = daily.close[to - 1]!
+    if (series.unadjustedClose !== undefined) series.unadjustedClose[w] = daily.unadjustedClose![to - 1]!
+    series.days[w] = last
+    const closing = mondayOf(last) + (weekends ? SUNDAY : FRIDAY)
+    series.known[w] = last >= closing ? last : closing + 1
+  }
+  return series
+}
+
+/** A ticker's daily bars at a timeframe: as they are, or its weeks. */
+export function barsAt(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): Series {
+  return timeframe === 'daily' ? daily : weekly(daily, assetClass ?? undefined)
+}
+
+/** Index of the first session of every ISO week. */
+function weekStarts(days: Int32Array): number[] {
+  const starts: number[] = []
+  let monday = Number.NEGATIVE_INFINITY
+  for (let t = 0; t < days.length; t++) {
+    if (days[t]! < monday + 7) continue
+    monday = mondayOf(days[t]!)
+    starts.push(t)
+  }
+  return starts
+}
+
+function emptySeries(length: number): Series {
+  return {
+    timeframe: 'weekly',
+    days: new Int32Array(length),
+    known: new Int32Array(length),
+    open: new Float64Array(length),
+    high: new Float64Array(length),
+    low: new Float64Array(length),
+    close: new Float64Array(length),
+    volume: new Float64Array(length),
+  }
 }

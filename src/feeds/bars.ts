@@ -1,8 +1,91 @@
-import type { Day } from '../model/day.js'
-import type { Series } from '../model/series.js'
-import type { Bar } from './value/judge.js'
+import { BadData } from '../errors.js'
+import { type Day, formatDay, weekdayOf } from '../model/day.js'
+import type { Adjustment, Series } from '../model/series.js'
+import type { Oddity, Rejected, TickerBars, Warning, WarningKind } from './feed.js'
+import type { Bar, Fault } from './judge.js'
+import { Rejections } from './rejections.js'
 
-export type Order = 'ascending' | 'descending' | 'unsorted'
+/** Where in the file a row stands; a row is known by its line, or by its ordinal where rows have no lines. */
+export interface Places {
+  /** The line on which a row starts. */
+  lineOf(row: number): number
+  /** The bad row with the place of its fault; asked at once, while the row is at hand. */
+  reject(row: number, fault: Fault): Rejected
+}
+
+/** Takes the rows of a file, good and bad, and gives back clean columns: all of them, or an error. */
+export class Collector {
+  rows = 0
+  readonly #file: string
+  readonly #places: Places
+  readonly #tickers = new Map<string, Bars>()
+  readonly #rejections: Rejections
+
+  constructor(file: string, places: Places, skipBadRows: boolean) {
+    this.#file = file
+    this.#places = places
+    this.#rejections = new Rejections(file, skipBadRows)
+  }
+
+  barsOf(ticker: string): Bars {
+    const known = this.#tickers.get(ticker)
+    if (known !== undefined) return known
+    const bars = new Bars(ticker)
+    this.#tickers.set(ticker, bars)
+    return bars
+  }
+
+  /** Adds a bar; the date of an earlier bar makes it a bad row, unless the times tell that these are intraday bars. */
+  add(bars: Bars, bar: Bar, row: number): void {
+    const place = bars.add(bar, row)
+    if (place === null) return
+    const earlier = bars.at(place)
+    const date = formatDay(bar.day)
+    const reason = `${date} is given twice for ${bars.ticker}, first in line ${this.#places.lineOf(earlier.row)}`
+    const fault: Fault = { role: 'date', reason }
+    if (earlier.seconds === bar.seconds) {
+      this.reject(row, fault)
+      return
+    }
+    const { line, column } = this.#places.reject(row, fault)
+    const what = `${date} has bars at several times of the day: these are intraday bars, and only daily bars are imported`
+    throw new BadData({ file: this.#file, line, column }, what)
+  }
+
+  reject(row: number, fault: Fault): void {
+    this.#rejections.add(() => this.#places.reject(row, fault))
+  }
+
+  get rejected(): Rejected[] {
+    return this.#rejections.rows
+  }
+
+  /** How rows follow each other in the file. */
+  get order(): Order {
+    const orders = new Set([...this.#tickers.values()].filter(bars => bars.count > 1).map(bars => bars.order))
+    if (orders.size > 1) return 'unsorted'
+    return [...orders][0] ?? 'ascending'
+  }
+
+  /** The clean columns; throws BadData when bad rows are not to be skipped, or no row is good. */
+  finish(prices: Adjustment, divisor = 1): { tickers: TickerBars[]; warnings: Warning[] } {
+    this.#rejections.refuse(this.rows)
+    const oddities = new Oddities(row => `${this.#file}:${this.#places.lineOf(row)}`)
+    const tickers: TickerBars[] = []
+    for (const ticker of [...this.#tickers.keys()].sort()) {
+      const collected = this.#tickers.get(ticker)!
+      // What came in is let go ticker by ticker, so that a large file is not held twice.
+      this.#tickers.delete(ticker)
+      if (collected.count === 0) continue
+      const { bars, rows } = collected.sorted(divisor)
+      oddities.inspect(ticker, bars, rows)
+      tickers.push({ ticker, bars, prices })
+    }
+    return { tickers, warnings: oddities.warnings }
+  }
+}
+
+type Order = 'ascending' | 'descending' | 'unsorted'
 
 /** The bars of one ticker while they come in, in the order of the file, as columns that grow. */
 export class Bars {
@@ -117,4 +200,82 @@ type Values = [open: Float64Array, high: Float64Array, low: Float64Array, close:
 function grown<T extends Int32Array | Float64Array>(old: T, larger: T): T {
   larger.set(old)
   return larger
+}
+
+/** More days without a bar than any holiday explains; a ticker that trades at weekends knows no holiday. */
+const GAP_DAYS = 5
+/** A close this far from the one before is a split, a slip or a day to remember. */
+const JUMP = 0.3
+const SHOWN = 3
+const KINDS: readonly WarningKind[] = ['not_daily', 'outside_range', 'zero_volume', 'gap', 'jump']
+
+/** Gathers what looks odd in a file and stays: counts, and the first few of each kind. */
+class Oddities {
+  readonly #found = new Map<WarningKind, Warning>()
+  readonly #placeOf: (row: number) => string
+
+  constructor(placeOf: (row: number) => string) {
+    this.#placeOf = placeOf
+  }
+
+  /** In a fixed order of kinds. */
+  get warnings(): Warning[] {
+    return KINDS.flatMap(kind => this.#found.get(kind) ?? [])
+  }
+
+  /** Looks through the bars of one ticker; `rows` tells where each stands in the file. */
+  inspect(ticker: string, bars: Series, rows: Int32Array): void {
+    const spacing = middleSpacing(bars.days)
+    const note = (kind: WarningKind, i: number, detail: () => string) =>
+      this.#note(kind, () => {
+        return { ticker, date: formatDay(bars.days[i]!), place: this.#placeOf(rows[i]!), detail: detail() }
+      })
+    if (spacing > 4) note('not_daily', 0, () => `bars are mostly ${spacing} days apart: not daily bars?`)
+    const gap = spacing > 4 ? Number.POSITIVE_INFINITY : tradesAtWeekends(bars.days) ? 1 : GAP_DAYS
+    for (let i = 0; i < bars.days.length; i++) {
+      const outside = outsideRange(bars, i)
+      if (outside !== null) note('outside_range', i, () => outside)
+      if (bars.volume[i] === 0) note('zero_volume', i, () => 'volume 0')
+      if (i === 0) continue
+      const days = bars.days[i]! - bars.days[i - 1]!
+      if (days > gap) note('gap', i, () => `${days} days after the bar before`)
+      const move = bars.close[i]! / bars.close[i - 1]! - 1
+      if (Math.abs(move) > JUMP) note('jump', i, () => `close ${percent(move)} from the bar before`)
+    }
+  }
+
+  #note(kind: WarningKind, describe: () => Oddity): void {
+    const warning = this.#found.get(kind) ?? { kind, count: 0, first: [] }
+    this.#found.set(kind, warning)
+    warning.count++
+    if (warning.first.length < SHOWN) warning.first.push(describe())
+  }
+}
+
+function outsideRange({ open, high, low, close }: Series, i: number): string | null {
+  for (const [name, price] of [
+    ['open', open[i]!],
+    ['close', close[i]!],
+  ] as const) {
+    if (price > high[i]!) return `${name} ${price} is above high ${high[i]}`
+    if (price < low[i]!) return `${name} ${price} is below low ${low[i]}`
+  }
+  return null
+}
+
+/** The middle number of days from bar to bar; 1 when there are too few to tell. */
+function middleSpacing(days: Int32Array): number {
+  if (days.length < 11) return 1
+  const spacings = days.subarray(1).map((day, i) => day - days[i]!)
+  return spacings.sort()[spacings.length >> 1]!
+}
+
+function tradesAtWeekends(days: Int32Array): boolean {
+  let count = 0
+  for (const day of days) if (weekdayOf(day) > 4) count++
+  return count > days.length / 7
+}
+
+function percent(move: number): string {
+  return `${move > 0 ? '+' : '-'}${(Math.abs(move) * 100).toFixed(0)} %`
 }

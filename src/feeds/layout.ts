@@ -1,5 +1,9 @@
-import { BadData } from '../errors.js'
+import { basename } from 'node:path'
+import { BadData, InvalidParameter } from '../errors.js'
+import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
+import type { Source } from './source.js'
+import { shown } from './values.js'
 
 /** What a column can mean. */
 export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
@@ -117,4 +121,85 @@ function formatOf(header: readonly string[], names: readonly string[]): Format {
   if (has('adjclose') && header.includes('Adj Close')) return 'yahoo'
   if (text === 'Date,Open,High,Low,Close,Volume' || header[0] === '<TICKER>') return 'stooq'
   return 'csv'
+}
+
+const EXTENSIONS = /\.(csv|txt|tsv|json|ndjson|jsonl|gz|zip)$/i
+
+/** The ticker that the user gave, null when none; throws InvalidParameter when it is malformed. */
+export function givenTicker(text: string | undefined): string | null {
+  if (text === undefined) return null
+  const ticker = parseTicker(text)
+  if (ticker !== null) return ticker
+  const offence = { param: 'ticker', value: text, allowed: TICKER_SHAPE }
+  throw new InvalidParameter(`ticker ${shown(text)} is not ${TICKER_SHAPE}.`, offence)
+}
+
+/** The ticker of a file whose rows name none: its own word for itself, or the file's name without extensions. */
+export function tickerOfFile(source: Source, own: string | null): string {
+  const { file } = source
+  if (own !== null) {
+    const ticker = parseTicker(own)
+    if (ticker !== null) return ticker
+    throw new BadData({ file }, `its symbol ${shown(own)} is not ${TICKER_SHAPE}; give one with --ticker`)
+  }
+  if (file === '-') throw new BadData({ file }, 'standard input has no name to tell the ticker; give it with --ticker')
+  const names = [source.entry, basename(file)].filter(name => name !== null).map(stem)
+  const ticker = names.map(parseTicker).find(found => found !== null)
+  if (ticker !== undefined) return ticker
+  const what = `no column names the ticker, and the file's name (${names.at(-1)}) is no ticker`
+  throw new BadData({ file }, `${what}; give it with --ticker`)
+}
+
+function stem(name: string): string {
+  let rest = name
+  while (EXTENSIONS.test(rest)) rest = rest.replace(EXTENSIONS, '')
+  return rest
+}
+
+/** How a table of text is cut into rows: from which byte and line on, by which delimiter and line end. */
+export interface Cut {
+  offset: number
+  line: number
+  delimiter: string
+  eol: '\n' | '\r'
+}
+
+export const MAX_FIELDS = 512
+export const MAX_LINE = 1 << 20
+
+/** Where the fields of the present row lie; one object for a whole file, overwritten row after row. */
+export class Row {
+  bytes: Buffer = Buffer.alloc(0)
+  /** Field i is bytes[starts[i]..ends[i]), blanks and quotes taken off. */
+  readonly starts = new Int32Array(MAX_FIELDS)
+  readonly ends = new Int32Array(MAX_FIELDS)
+  count = 0
+  /** Line on which the row starts, from 1. */
+  line = 0
+  /** The row as it stands in the file: given, or a part of the bytes. */
+  raw: string | null = null
+  from = 0
+  to = 0
+
+  text(): string {
+    return this.raw ?? this.bytes.toString('utf8', this.from, this.to)
+  }
+
+  field(index: number): string | undefined {
+    return index < this.count ? this.bytes.toString('utf8', this.starts[index], this.ends[index]) : undefined
+  }
+}
+
+/** The first field with a value beyond the width of the table; -1 when a row is wider by nothing but delimiters. */
+export function surplusField(row: Row, width: number): number {
+  for (let i = width; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return i
+  return -1
+}
+
+export function surplusReason(row: Row, width: number): string {
+  return `the row has ${row.count} fields, the header ${width}; a delimiter inside a value needs quotes`
+}
+
+export function tooMany(file: string, line: number): BadData {
+  return new BadData({ file, line }, `more than ${MAX_FIELDS} fields; this is no table of bars`)
 }

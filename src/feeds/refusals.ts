@@ -1,7 +1,7 @@
 import { BadData } from '../errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import { type Layout, missingFrom } from './layout.js'
-import { shown } from './value/shown.js'
+import { shown } from './values.js'
 
 /** What to import instead of facts that cannot be read. */
 const INSTEAD = `import the company facts of the SEC, or ${ownColumns('reports')}`

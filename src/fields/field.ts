@@ -1,7 +1,6 @@
-import { compare } from '../indicators/compare.js'
-import { percentile, type Ranks, zoneOfRank } from '../indicators/rank.js'
-import { UNDEFINED } from '../model/record.js'
-import type { Tier } from '../model/tier.js'
+import { compare, percentile, type Ranks, zoneOfRank } from '../indicators/rank.js'
+import { UNDEFINED } from '../model/series.js'
+import type { Tier } from '../model/terms.js'
 import type { Fundamentals } from './fundamentals.js'
 import type { Panel } from './panel.js'
 

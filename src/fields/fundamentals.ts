@@ -1,18 +1,20 @@
-import { type Ranks, rollingRanks } from '../indicators/rank.js'
+import { type Ranks, rollingRanks, TOLERANCE } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { EarningsResult, Facts } from '../model/facts.js'
 import type { Series } from '../model/series.js'
-import { TIMEFRAMES } from '../model/timeframe.js'
-import { epsGrowth, revenueGrowth, yearlyGrowth } from './facts/figures.js'
-import { type Dealings, dealings } from './facts/insiders.js'
-import { type NextReport, nextReports } from './facts/next-report.js'
-import { type Consensus, consensuses } from './facts/opinions.js'
-import { type Peers, peersOf } from './facts/peers.js'
-import { Quarters } from './facts/quarters.js'
-import { Timeline } from './facts/timeline.js'
-import { bookYield, earningsYield } from './facts/yields.js'
-import { once } from './once.js'
+import { TIMEFRAMES } from '../model/terms.js'
+import { type Consensus, consensuses, type Dealings, dealings, type NextReport, nextReports } from './dated-facts.js'
+import { bookYield, earningsYield, epsGrowth, Quarters, revenueGrowth, Timeline, yearlyGrowth } from './quarters.js'
 import type { SectorView } from './sector.js'
+
+/** What is made when it is first asked for, and kept under its name. */
+export function once(): <T>(name: string, make: () => T) => T {
+  const made = new Map<string, unknown>()
+  return <T>(name: string, make: () => T): T => {
+    if (!made.has(name)) made.set(name, make())
+    return made.get(name) as T
+  }
+}
 
 /** A rate of growth at the newest quarter, and the same one quarter before. */
 export interface GrowthRates {
@@ -126,4 +128,46 @@ export class Fundamentals {
       minHistory,
     )
   }
+}
+
+/** How a ticker's earnings yield stands among those of its sector; columns, one value a bar. */
+interface Peers {
+  /** How many others have a yield; 0 where the own is undefined. */
+  count: Int32Array
+  /** Median of the others' yields; NaN where they are too few. */
+  median: Float64Array
+  /** Rank of the negated own yield among itself and the others'; -1 where they are too few. */
+  ranks: Ranks
+}
+
+function peersOf(yields: Float64Array, sector: SectorView | null): Peers {
+  const count = new Int32Array(yields.length)
+  const median = new Float64Array(yields.length).fill(Number.NaN)
+  const ranks = { rank: new Int32Array(yields.length).fill(-1), size: new Int32Array(yields.length) }
+  for (let t = 0; sector !== null && t < yields.length; t++) {
+    if (Number.isNaN(yields[t]!)) continue
+    const others = sector.yieldsOfOthers(t)
+    count[t] = others.length
+    if (others.length < DEFINITIONS.peers.least) continue
+    median[t] = middle(others)
+    ranks.rank[t] = rankOfNegated(yields[t]!, others)
+    ranks.size[t] = others.length + 1
+  }
+  return { count, median, ranks }
+}
+
+/** Median of ascending values; of an even number the mean of the two in the middle. */
+function middle(ascending: Float64Array): number {
+  const half = ascending.length >>> 1
+  return ascending.length % 2 === 1 ? ascending[half]! : (ascending[half - 1]! + ascending[half]!) / 2
+}
+
+/** 2 · less + equal of -own among itself and the others negated: a negated value is below where its own is above. */
+function rankOfNegated(own: number, others: Float64Array): number {
+  let rank = 1
+  for (const other of others) {
+    if (other > own + TOLERANCE) rank += 2
+    else if (other >= own - TOLERANCE) rank++
+  }
+  return rank
 }

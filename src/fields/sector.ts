@@ -1,9 +1,8 @@
-import { countBelow } from '../ascending.js'
-import type { Day } from '../model/day.js'
+import { countBelow, type Day } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
 import { barsKnownBy, type Series } from '../model/series.js'
-import { earningsYield } from './facts/yields.js'
+import { earningsYield } from './quarters.js'
 
 /** A ticker of a sector; all members have one timeframe. */
 export interface SectorMember {

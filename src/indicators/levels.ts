@@ -1,5 +1,5 @@
-import { countUpTo } from '../ascending.js'
-import { compare } from './compare.js'
+import { countUpTo } from '../model/day.js'
+import { compare } from './rank.js'
 
 /** How a bar stands to its level. */
 export const LEVEL_STATES = ['intact', 'approaching', 'breached'] as const

@@ -1,5 +1,4 @@
-import { countBelow } from '../ascending.js'
-import { TOLERANCE } from './compare.js'
+import { countBelow } from '../model/day.js'
 
 /**
  * Percentile ranks within a changing subset of one series, in integers: `2 · less + equal`, where values within 1e-10
@@ -123,4 +122,19 @@ export function zoneOfRank(rank: number, size: number, cuts: readonly number[]):
   let zone = 0
   while (zone < cuts.length && 50 * rank >= cuts[zone]! * size) zone++
   return zone
+}
+
+/** Two numbers are equal when they differ by at most this share of their scale, so no summation order changes a band. */
+export const TOLERANCE = 1e-10
+
+/**
+ * -1, 0 or 1 as `a` is below, equal to or above `b`. The scale is the larger magnitude of the two unless one is given.
+ * Comparisons with NaN are the caller's mistake and answer 0.
+ */
+export function compare(a: number, b: number, scale = Math.max(Math.abs(a), Math.abs(b))): -1 | 0 | 1 {
+  const difference = a - b
+  const slack = TOLERANCE * Math.abs(scale)
+  if (difference > slack) return 1
+  if (difference < -slack) return -1
+  return 0
 }

@@ -1,5 +1,5 @@
-import { compare } from './compare.js'
-import { slopeOf } from './slope.js'
+import { slopeOf } from './averages.js'
+import { compare } from './rank.js'
 
 interface VolumeWindow {
   length: number

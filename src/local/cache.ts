@@ -1,19 +1,15 @@
-import { Busy, NotFound, StorageError } from '../errors.js'
+import { Busy, didYouMean, NotFound, StorageError, suggest } from '../errors.js'
 import type { Field } from '../fields/field.js'
 import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import type { Day } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import { securityOf } from '../model/fact-sheet.js'
+import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
-import type { Tier } from '../model/tier.js'
-import type { Timeframe } from '../model/timeframe.js'
+import type { Tier, Timeframe } from '../model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
-import { didYouMean, suggest } from '../suggest.js'
-import { Behind } from './behind.js'
-import { countedFacts, sectorKey } from './dossier.js'
 import type { Sectors } from './sectors.js'
-import { type View, viewOf } from './view.js'
+import { countedFacts, sectorKey, type View, viewOf } from './view.js'
 
 /** A store as one caller sees it: with a tier, and as it stood on a day. What every local question is asked of. */
 export class Cache {
@@ -99,7 +95,7 @@ export class Cache {
   async #whole(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
     const daily = (await this.store.bars(entry.ticker))!
     if (timeframe === 'daily') return daily
-    const { barsAt } = await import('../engine/weekly.js')
+    const { barsAt } = await import('../engine/record.js')
     return barsAt(timeframe, daily, entry.assetClass)
   }
 
@@ -111,7 +107,7 @@ export class Cache {
   async unknown(ticker: string, lack = 'no bars', others: readonly string[] = []): Promise<NotFound> {
     const [own] = await this.store.pulled.entries(ticker)
     if (own !== undefined) {
-      const { sourceWords } = await import('./pulled/marks.js')
+      const { sourceWords } = await import('./pulled-marks.js')
       return new NotFound(
         `there are no bars of ${ticker}, and this needs them: only events are here, ${sourceWords(own)}.`,
       )
@@ -149,3 +145,35 @@ export class Cache {
 }
 
 const WHEN = 'try again when it is through; if none is running, bands rebuild finishes it'
+
+/**
+ * What a run of imports has yet to record anew: tickers whose facts are new, sectors whose tickers are. Kept in the
+ * store, so that nobody is answered from what is behind, and a run that was killed is finished by the next.
+ */
+export class Behind {
+  readonly tickers: Set<string>
+  readonly sectors: Set<string>
+
+  constructor(keys: readonly string[] = []) {
+    const named = (kind: string): Set<string> =>
+      new Set(keys.filter(key => key.startsWith(kind)).map(key => key.slice(kind.length)))
+    this.tickers = named(TICKER)
+    this.sectors = named(SECTOR)
+  }
+
+  static async in(store: Store): Promise<Behind> {
+    return new Behind(await store.unsettled())
+  }
+
+  get none(): boolean {
+    return this.tickers.size === 0 && this.sectors.size === 0
+  }
+
+  /** As the store keeps it. */
+  get keys(): string[] {
+    return [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)].sort()
+  }
+}
+
+const TICKER = 'ticker '
+const SECTOR = 'sector '

@@ -1,8 +1,32 @@
-import { DRIVER_MAJOR, installedDriver, sqliteVersion } from '../store/inspect.js'
-import { type Check, fail, ok, said, warn } from './doctor-check.js'
-import { databaseChecks } from './doctor-database.js'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import { DRIVER_MAJOR, type Inspection, inspect, installedDriver, sqliteVersion } from '../store/sqlite/inspect.js'
 
-export type { Check } from './doctor-check.js'
+export interface Check {
+  name: string
+  outcome: 'ok' | 'warn' | 'fail'
+  detail: string
+  /** What to do; null when there is nothing to do. */
+  remedy: string | null
+}
+
+export function ok(name: string, detail: string): Check {
+  return { name, outcome: 'ok', detail, remedy: null }
+}
+
+export function warn(name: string, detail: string, remedy: string): Check {
+  return { name, outcome: 'warn', detail, remedy }
+}
+
+export function fail(name: string, detail: string, remedy: string): Check {
+  return { name, outcome: 'fail', detail, remedy }
+}
+
+/** What a thrown value says, in one line. */
+export function said(thrown: unknown): string {
+  return (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!
+}
 
 export interface Diagnosis {
   schema: 'bands.doctor/1'
@@ -65,4 +89,138 @@ function sqliteCheck(): Check {
   } catch (thrown) {
     return fail('sqlite', said(thrown), 'npm rebuild better-sqlite3')
   }
+}
+
+/** Room that an import of a few hundred tickers takes; less than this or than the database's own size is little. */
+const ENOUGH_BYTES = 200 * 2 ** 20
+
+/** What statfs(2) calls file systems whose locks and shared memory SQLite cannot trust. */
+const NETWORKED: Readonly<Record<number, string>> = {
+  26985: 'NFS',
+  20859: 'SMB',
+  4283649346: 'CIFS',
+  4266872130: 'SMB2',
+  16914839: '9P',
+  12805120: 'Ceph',
+}
+
+/** From the folder inwards; what needs a file that can be opened is left out when there is none. */
+export function databaseChecks(path: string): Check[] {
+  const folder = existingFolder(path)
+  const size = existsSync(path) ? statSync(path).size : 0
+  const place = [permissionsCheck(path, folder), spaceCheck(folder, size), fileSystemCheck(folder)]
+  if (!existsSync(path))
+    return [warn('database', `there is none at ${path}; the bundled sample answers`, 'bands import FILE'), ...place]
+  try {
+    const found = inspect(path)
+    return [
+      ok('database', `${path}, ${inUnits(size)}, tickers: ${found.tickers}`),
+      ...place,
+      ...contentChecks(found, path),
+    ]
+  } catch (thrown) {
+    return [fail('database', said(thrown), `move ${path} away and import again, or choose another with --db`), ...place]
+  }
+}
+
+function contentChecks(found: Inspection, path: string): Check[] {
+  return [
+    structureCheck(found),
+    schemaCheck(found),
+    definitionsCheck(found),
+    journalCheck(found, path),
+    importCheck(found),
+    writerCheck(found, path),
+  ]
+}
+
+function structureCheck({ faults }: Inspection): Check {
+  if (faults.length === 0) return ok('structure', 'quick_check finds nothing; bands verify looks at the content')
+  return fail('structure', faults.join('; '), 'import the files again into a new database')
+}
+
+function schemaCheck({ schema, newestSchema }: Inspection): Check {
+  if (schema === newestSchema) return ok('schema', `${schema}, the newest`)
+  return warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date')
+}
+
+function definitionsCheck({ definitions }: Inspection): Check {
+  if (definitions === DEFINITIONS_VERSION) return ok('definitions', definitions)
+  if (definitions === '') return ok('definitions', 'nothing derived yet')
+  return fail('definitions', `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`, 'bands rebuild')
+}
+
+/** A copy in memory, which answers where the folder is read-only, has no WAL. */
+function journalCheck({ journal }: Inspection, path: string): Check {
+  if (journal === 'wal' || journal === 'memory') return ok('journal', journal)
+  return warn(
+    'journal',
+    `${journal} instead of wal: questions wait while an import runs`,
+    `sqlite3 ${path} "PRAGMA journal_mode = WAL"`,
+  )
+}
+
+/** What stands on facts is not answered while a step is left. */
+function importCheck({ unfinished }: Inspection): Check {
+  if (unfinished === 0) return ok('imports', 'finished')
+  return warn('imports', `one is not finished (${unfinished} steps)`, 'wait for it; if none is running: bands rebuild')
+}
+
+function writerCheck({ writer }: Inspection, path: string): Check {
+  if (writer === null) return ok('writer', 'none')
+  const who = `process ${writer.pid} on ${writer.host} since ${writer.started}`
+  if (!writer.alive) return warn('writer', `${who} has died at work`, 'nothing: the next import takes its place')
+  return warn(
+    'writer',
+    `${who} is importing`,
+    `wait for it; if it is gone for good: sqlite3 ${path} "DELETE FROM writer"`,
+  )
+}
+
+function permissionsCheck(path: string, folder: string): Check {
+  const name = 'permissions'
+  const there = existsSync(path)
+  if (there && !may(path, constants.R_OK)) return fail(name, `${path} cannot be read`, `chmod u+r ${path}`)
+  if (there && process.platform !== 'win32' && (statSync(path).mode & 0o022) !== 0)
+    return warn(name, `others may write ${path}`, `chmod go-w ${path}`)
+  const writable = may(folder, constants.W_OK) && (!there || may(path, constants.W_OK))
+  if (!writable) return warn(name, `${folder} is read-only: questions work, imports do not`, 'choose another with --db')
+  return ok(name, 'can be read and written')
+}
+
+function spaceCheck(folder: string, size: number): Check {
+  const { bavail, bsize } = statfsSync(folder)
+  const free = bavail * bsize
+  const detail = `${inUnits(free)} free in ${folder}`
+  if (free >= Math.max(ENOUGH_BYTES, 2 * size)) return ok('space', detail)
+  return warn('space', `${detail}, little for an import`, 'make room, or choose another disk with --db')
+}
+
+function fileSystemCheck(folder: string): Check {
+  const kind = process.platform === 'linux' ? NETWORKED[statfsSync(folder).type >>> 0] : undefined
+  if (kind === undefined) return ok('file system', 'local')
+  return warn(
+    'file system',
+    `${folder} is on ${kind}, where SQLite's locks may fail`,
+    'keep the database on a local disk',
+  )
+}
+
+/** The nearest folder above the file that is there already. */
+function existingFolder(path: string): string {
+  const folder = dirname(path)
+  return existsSync(folder) || folder === dirname(folder) ? folder : existingFolder(folder)
+}
+
+function may(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function inUnits(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }

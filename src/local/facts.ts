@@ -1,16 +1,18 @@
 import { type Day, formatDay } from '../model/day.js'
-import { type FactSheet, type FactSheets, securityOf } from '../model/fact-sheet.js'
 import {
   FACT_COLUMNS,
   FACT_KINDS,
   type FactKind,
   type FactRecord,
+  type FactSheet,
+  type FactSheets,
   knownOn,
   type Security,
+  securityOf,
   usableFrom,
 } from '../model/facts.js'
 import type { Cache } from './cache.js'
-import { countedFacts } from './dossier.js'
+import { countedFacts } from './view.js'
 
 /** What is known of a ticker beside its bars, since when, and from which file. */
 export interface KnownFacts {
@@ -26,7 +28,7 @@ export interface KnownFacts {
   records: KnownFact[]
 }
 
-export interface KindSummary {
+interface KindSummary {
   kind: FactKind
   records: number
   /** First and last date on which one became known; null for what is undated. */

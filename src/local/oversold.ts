@@ -1,13 +1,42 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Day } from '../model/day.js'
-import { type OversoldPage, type OversoldQuery, SEVERITIES } from '../model/oversold.js'
-import { entitleDate } from '../policy/entitle.js'
-import { presentOversold } from '../policy/present-oversold.js'
+import { stabilityOf } from '../engine/record.js'
+import { zoneOf } from '../fields/field.js'
+import type { Panel } from '../fields/panel.js'
+import { rsiZone } from '../fields/technical/rsi-zone.js'
+import { slowStochastic } from '../indicators/oscillators.js'
+import { compare, zoneOfRank } from '../indicators/rank.js'
+import { countUpTo, type Day } from '../model/day.js'
+import {
+  DISTANCES,
+  type Distance,
+  type OversoldPage,
+  type OversoldQuery,
+  RARITIES,
+  type Rarity,
+  SEVERITIES,
+  VOLUME_CONTEXTS,
+  type VolumeContext,
+} from '../model/oversold.js'
+import type { Stability } from '../model/series.js'
+import { TIMEFRAMES } from '../model/terms.js'
+import { entitleDate, type OversoldFigures, presentOversold } from '../tiers.js'
 import { Cache } from './cache.js'
-import { figuresOf } from './oversold/figures.js'
-import { checkSector, type Listed, passes } from './oversold/listed.js'
-import { inOrder, type Match } from './oversold/order.js'
-import { Standings } from './oversold/standings.js'
+import {
+  assetClassOf,
+  checkSector,
+  isOversold,
+  type Listed,
+  type Low,
+  lengthOf,
+  marketCapTierOf,
+  middleOf,
+  OVERSOLD_RULES,
+  passes,
+  Standings,
+  type Streak,
+  sectorOf,
+} from './standings.js'
+import { stayOn } from './view.js'
 
 /**
  * Which tickers are oversold: `GET /v1/scan/oversold`.
@@ -85,4 +114,157 @@ async function matching(
     if (low !== null && SEVERITIES.indexOf(low.zone) >= least) matches.push({ listed, rsi, low })
   }
   return { scanned, matches }
+}
+
+/** All that can be said of a match. @param then the cache as of the scan's date */
+async function figuresOf({ listed, low }: Match, standings: Standings, then: Cache): Promise<OversoldFigures> {
+  const { entry } = listed
+  const assetClass = await assetClassOf(listed, standings.store, standings.date)
+  /** As it is recorded, and as `bands now` tells it; Busy while an import has yet to record it anew. */
+  const inForce = async (field: string): Promise<string | null> => {
+    const view = await then.view(entry.ticker, standings.timeframe, field)
+    return stayOn(view, view.bars - 1)?.band ?? null
+  }
+  return {
+    ticker: () => entry.ticker,
+    asset_class: () => assetClass,
+    rsi_zone: () => low.zone,
+    sector: () => sectorOf(listed),
+    market_cap_tier: () => marketCapTierOf(listed),
+    ...chartFigures(low),
+    ...sectorFigures(listed, standings),
+    volume_ratio_band: () => inForce('volume_ratio_band'),
+    trend_context: () => inForce('trend_direction'),
+    accumulation_state: () => inForce('accumulation_state'),
+    // Coins and funds have none, which is not the same as one that is not known.
+    ...(assetClass === 'crypto' || assetClass === 'etf' ? {} : fundamentalFigures(inForce)),
+  }
+}
+
+function sectorFigures(listed: Listed, standings: Standings) {
+  const standing = () => standings.sector(listed)
+  return {
+    sector_rsi_zone: async () => (await standing())?.zone ?? null,
+    sector_agreement: async () => {
+      const found = await standing()
+      return found === null ? null : isOversold(found.zone)
+    },
+    sector_oversold_count: async () => (await standing())?.oversold ?? null,
+    sector_total_count: async () => (await standing())?.total ?? null,
+  } satisfies Partial<OversoldFigures>
+}
+
+function fundamentalFigures(inForce: (field: string) => Promise<string | null>) {
+  return {
+    valuation_zone: () => inForce('valuation_zone'),
+    earnings_proximity: () => inForce('earnings_proximity'),
+    growth_zone: () => inForce('growth_zone'),
+    analyst_consensus: () => inForce('analyst_consensus'),
+  } satisfies Partial<OversoldFigures>
+}
+
+/** What the bars of a match tell, each figure worked out when it is asked for. */
+function chartFigures(low: Low) {
+  const { panel, streaks } = low
+  return {
+    condition_rarity: () => rarityOf(low),
+    stochastic_zone: () => stochasticZone(panel),
+    days_in_oversold: () => lengthOf(streaks.at(-1)!),
+    oversold_streaks_count: () => recent(low).length,
+    volume_context: () => volumeContext(panel.volumeRatio.at(-1)!),
+    nearest_support_distance: () => distance(panel.series.close.at(-1)!, panel.support.level.at(-1)!),
+    rsi_zone_stability: () => stability(low),
+    rsi_zone_flips_recent: () => flips(low),
+    historical_median_oversold_days: () => middleOf(endedLengths(low)),
+    historical_max_oversold_days: () => longestEnded(low),
+  } satisfies Partial<OversoldFigures>
+}
+
+function rarityOf({ rarity: { rank, size } }: Low): Rarity | null {
+  return rank < 0 ? null : RARITIES[zoneOfRank(rank, size, OVERSOLD_RULES.rarityCuts)]!
+}
+
+function stochasticZone({ series: { high, low, close } }: Panel): string | null {
+  const { cuts, ...rules } = OVERSOLD_RULES.stochastic
+  const last = (column: Float64Array): Float64Array => column.subarray(1 - rules.length - rules.smoothing)
+  const value = slowStochastic(last(high), last(low), last(close), rules).at(-1)!
+  return Number.isNaN(value) ? null : rsiZone.bands[zoneOf(value, cuts, 100)]!
+}
+
+function volumeContext(ratio: number): VolumeContext | null {
+  return Number.isNaN(ratio) ? null : VOLUME_CONTEXTS.toReversed()[zoneOf(ratio, OVERSOLD_RULES.volumeCuts)]!
+}
+
+/**
+ * From the support level up to the close. A level that is broken by as little as one that is reached is still reached;
+ * once it is broken by more, none is known below.
+ */
+function distance(close: number, level: number): Distance | null {
+  const away = (close - level) / close
+  const { distanceCuts } = OVERSOLD_RULES
+  if (Number.isNaN(away) || compare(away, -distanceCuts[0], 1) < 0) return null
+  return DISTANCES[distanceCuts.filter(cut => compare(away, cut, 1) > 0).length]!
+}
+
+/** Streaks that touch the bars which rolling percentiles look at. */
+function recent({ panel, streaks }: Low): Streak[] {
+  const { days, timeframe } = panel.series
+  const first = days.length - TIMEFRAMES[timeframe].history
+  return streaks.filter(({ to }) => to > first)
+}
+
+function endedLengths(low: Low): number[] {
+  return recent(low).slice(0, -1).map(lengthOf)
+}
+
+function longestEnded(low: Low): number | null {
+  const lengths = endedLengths(low)
+  return lengths.length === 0 ? null : Math.max(...lengths)
+}
+
+/** Changes of the zone within the lookback. */
+function flips({ panel, changes }: Low): number {
+  const { days, timeframe } = panel.series
+  return changes.bars.length - countUpTo(changes.bars, days.length - 1 - TIMEFRAMES[timeframe].flipsLookback)
+}
+
+/** The words of the stability at an entry, for the band that is in force and the bars it has lasted so far. */
+function stability(low: Low): Stability {
+  const { panel, changes } = low
+  return stabilityOf(flips(low), panel.series.days.length - (changes.bars.at(-1) ?? changes.initialBar))
+}
+
+/** A ticker that matches. */
+interface Match {
+  listed: Listed
+  rsi: number
+  low: Low
+}
+
+/** What comes first, ties by ticker. */
+function inOrder(matches: readonly Match[], sortBy: OversoldQuery['sortBy']): Match[] {
+  const order = ORDERS[sortBy]
+  return matches.toSorted((a, b) => order(a, b) || (a.listed.entry.ticker < b.listed.entry.ticker ? -1 : 1))
+}
+
+const ORDERS: Readonly<Record<OversoldQuery['sortBy'], (a: Match, b: Match) => number>> = {
+  // The deeper band has the lower RSI.
+  severity: (a, b) => inSteps(a.rsi) - inSteps(b.rsi),
+  days_oversold: (a, b) => daysOversold(b) - daysOversold(a),
+  condition_percentile: byPercentile,
+}
+
+/** To eight decimals: two that differ only by rounding follow each other by their tickers. */
+function inSteps(rsi: number): number {
+  return Math.round(rsi * 1e8)
+}
+
+function daysOversold({ low }: Match): number {
+  return lengthOf(low.streaks.at(-1)!)
+}
+
+/** Lowest first, compared in integers; without one last. */
+function byPercentile({ low: { rarity: a } }: Match, { low: { rarity: b } }: Match): number {
+  if (a.rank < 0 || b.rank < 0) return Number(a.rank < 0) - Number(b.rank < 0)
+  return a.rank * b.size - b.rank * a.size
 }

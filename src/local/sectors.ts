@@ -1,10 +1,10 @@
-import { barsAt } from '../engine/weekly.js'
+import { barsAt } from '../engine/record.js'
 import { Sector, type SectorView } from '../fields/sector.js'
 import type { Facts, Security } from '../model/facts.js'
 import type { Series } from '../model/series.js'
-import type { Timeframe } from '../model/timeframe.js'
+import type { Timeframe } from '../model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
-import { countedFacts, sectorKey } from './dossier.js'
+import { countedFacts, sectorKey } from './view.js'
 
 /** A ticker with bars and with facts that count. */
 export interface Member {

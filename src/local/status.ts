@@ -2,10 +2,10 @@ import { FIELDS } from '../fields/index.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { Adjustment, AssetClass } from '../model/series.js'
-import type { Timeframe } from '../model/timeframe.js'
+import type { Timeframe } from '../model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
-import { type PulledTicker, pulledTickers } from './pulled/listing.js'
+import { type PulledTicker, pulledTickers } from './pulled-listing.js'
 import { type View, viewOf } from './view.js'
 
 /** What is loaded, and how fresh it is. */
@@ -51,7 +51,7 @@ export interface TickerStatus {
 }
 
 /** Two neighbouring bars and the calendar days between them. */
-export interface Gap {
+interface Gap {
   after: string
   before: string
   days: number

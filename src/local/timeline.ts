@@ -1,12 +1,10 @@
 import { type Day, formatDay } from '../model/day.js'
-import type { HistoryQuery } from '../model/query.js'
+import type { HistoryQuery } from '../model/event.js'
 import type { Adjustment, Series } from '../model/series.js'
-import type { Timeframe } from '../model/timeframe.js'
-import { entitle } from '../policy/entitle.js'
-import { PLANS } from '../policy/plans.js'
+import type { Timeframe } from '../model/terms.js'
+import { entitle, PLANS } from '../tiers.js'
 import type { Cache } from './cache.js'
-import { search } from './search.js'
-import type { View } from './view.js'
+import { search, type View } from './view.js'
 
 /** Prices and bands side by side, bar by bar: what `bands show` draws. */
 export interface Timeline {

@@ -1,11 +1,10 @@
-import { recordSeries } from '../engine/record.js'
-import { barsAt } from '../engine/weekly.js'
+import { barsAt, recordSeries } from '../engine/record.js'
 import { FIELDS } from '../fields/index.js'
-import type { FieldRecord, SeriesRecord } from '../model/record.js'
-import { TIMEFRAME_NAMES } from '../model/timeframe.js'
+import type { FieldRecord, SeriesRecord } from '../model/series.js'
+import { TIMEFRAME_NAMES } from '../model/terms.js'
 import type { Damage, Store, TickerEntry } from '../store/store.js'
-import { countedFacts } from './dossier.js'
 import { Sectors } from './sectors.js'
+import { countedFacts } from './view.js'
 
 /**
  * Checks that a store holds what was written, by its content hashes; `deep` derives every ticker again from its bars and

@@ -1,10 +1,11 @@
-import { countBelow, countUpTo } from '../ascending.js'
+import { outcomePercentile, performanceOf } from '../engine/outcomes.js'
 import { fieldNamed } from '../fields/index.js'
-import type { Day } from '../model/day.js'
+import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
+import type { Aftermath, BandEvent, EventHistory, HistoricEvent, HistoryQuery } from '../model/event.js'
+import { type FactSheets, type Facts, factsOf, type Security, securityOf } from '../model/facts.js'
 import type { PulledSeries } from '../model/pulled.js'
-import type { FieldRecord } from '../model/record.js'
-import { barsKnownBy } from '../model/series.js'
-import type { Timeframe } from '../model/timeframe.js'
+import { barsKnownBy, type FieldRecord, PERFORMANCES, type Performance, STABILITIES } from '../model/series.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Recorded } from '../store/store.js'
 
 /**
@@ -26,7 +27,7 @@ export interface View {
 }
 
 /** What a server told of a series: all of its events after the first day and up to the last, and nothing beyond. */
-export interface Told {
+interface Told {
   series: PulledSeries
   after: Day
   upTo: Day
@@ -68,7 +69,7 @@ export function bandEnteredBy(view: View, day: Day): number | null {
 }
 
 /** One stay in a band: which, from which bar on, and whether it is the first, which no event entered. */
-export interface Stay {
+interface Stay {
   band: string
   since: number
   initial: boolean
@@ -86,4 +87,130 @@ export function stayOn(view: View, t: number): Stay | null {
   const { record, events } = view
   if (record === null || record.initialBar < 0 || record.initialBar > t) return null
   return stayBefore(view, countUpTo(record.bars, t, 0, events))
+}
+
+/** Event `i` of the view as the specification spells it. */
+export function bandEvent(view: View, i: number): BandEvent {
+  const event = entry(view, i)
+  eachWindow(view, view.record!.bars[i]!, (name, { performance }) => {
+    event.aftermath[name] = performance === null ? null : { performance }
+  })
+  return event
+}
+
+/** The same with raw returns, percentiles, and the reason of every window that has no band. */
+export function historicEvent(view: View, i: number): HistoricEvent {
+  const bar = view.record!.bars[i]!
+  const event = { ...entry(view, i), returns: {}, percentiles: {}, missing: {} } as Detailed
+  eachWindow(view, bar, (name, { performance, value, rank, window }) => {
+    event.aftermath[name] = performance === null ? null : { performance }
+    event.returns[name] = value
+    event.percentiles[name] = rank < 0 ? null : outcomePercentile(rank, bar, window)
+    if (value === null) event.missing[name] = 'pending'
+    else if (rank < 0) event.missing[name] = 'no_history'
+  })
+  return event
+}
+
+type Entry = BandEvent & { aftermath: Aftermath }
+type Detailed = Entry & Required<Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>>
+
+/** An event with its aftermath still empty. */
+function entry(view: View, i: number): Entry {
+  const record = view.record!
+  const { duration, flipsLookback, unit } = TIMEFRAMES[view.timeframe]
+  const bar = record.bars[i]!
+  return {
+    date: formatDay(view.days[bar]!),
+    band: view.bands[record.bands[i]!]!,
+    prev_band: stayBefore(view, i).band,
+    stability_at_entry: STABILITIES[record.stability[i]!]!,
+    flips_recent_at_entry: record.flips[i]!,
+    flips_lookback: `${flipsLookback}${unit}`,
+    [duration]: i + 1 < view.events ? record.bars[i + 1]! - bar : null,
+    aftermath: {},
+  }
+}
+
+/** The band in force at the end of the view; when it was entered is told only within the range. */
+export function presentBand(view: View, rangeStart: Day): EventHistory['present'] {
+  const last = view.bars - 1
+  const stay = stayOn(view, last)
+  if (stay === null) return null
+  const { band, since, initial } = stay
+  const day = view.days[since]!
+  return day > rangeStart
+    ? { band, since: formatDay(day), bars: last - since, initial }
+    : { band, since: null, bars: null, initial }
+}
+
+interface WindowOutcome {
+  window: number
+  /** The return; null until the window has ended. */
+  value: number | null
+  /** -1: none, or not yet */
+  rank: number
+  performance: Performance | null
+}
+
+/** What followed a bar, window by window, as known at the end of the view. */
+function eachWindow(view: View, bar: number, see: (name: string, outcome: WindowOutcome) => void): void {
+  const { windows } = TIMEFRAMES[view.timeframe]
+  const names = windowNames(view.timeframe)
+  for (let w = 0; w < windows.length; w++) {
+    const window = windows[w]!
+    const ended = bar + window < view.bars
+    const value = ended ? view.outcomes.returns[w]![bar]! : null
+    const rank = ended ? view.outcomes.ranks[w]![bar]! : -1
+    const performance = rank < 0 ? null : PERFORMANCES[performanceOf(rank, bar, window)]!
+    see(names[w]!, { window, value, rank, performance })
+  }
+}
+
+/**
+ * Numbers of the events that match, oldest first. All bounds are exclusive but the end of the view itself.
+ * @param rangeStart the tier's range: events lie after this day
+ * @param context the second ticker's view when the query has a context
+ */
+export function search(view: View, query: HistoryQuery, rangeStart: Day, context: View | null): number[] {
+  const { record, days } = view
+  if (record === null) return []
+  const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
+  const to = query.before === undefined ? view.events : eventsUpTo(view, query.before - 1)
+  const band = query.band === undefined ? null : view.bands.indexOf(query.band)
+  const contextBand = query.context?.band === undefined ? null : context!.bands.indexOf(query.context.band)
+  const found: number[] = []
+  for (let i = from; i < to; i++) {
+    if (band !== null && record.bands[i] !== band) continue
+    if (contextBand !== null && bandEnteredBy(context!, days[record.bars[i]!]!) !== contextBand) continue
+    found.push(i)
+  }
+  return found
+}
+
+/**
+ * The facts that fields may stand on: null where there are none, and for crypto and funds, which have no fundamentals
+ * whatever is loaded. A ticker without an asset class counts as a stock when it has facts.
+ */
+export function countedFacts(sheets: FactSheets): Facts | null {
+  if (!isStock(securityOf(sheets))) return null
+  const facts = factsOf(sheets)
+  return Object.values(facts).some(records => records.length > 0) ? facts : null
+}
+
+/** Why no fundamental field can have data for a ticker. */
+export function lackOf(field: string, ticker: string, sheets: FactSheets): string {
+  const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
+  if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
+  return `${field} stands on dated facts, and none are loaded for ${ticker}; bands import-facts FILE loads them`
+}
+
+function isStock(security: Security | null): boolean {
+  return security?.asset_class == null || security.asset_class === 'stock'
+}
+
+/** The sector as tickers are compared by it: case and outer blanks aside; null where it is unknown or does not count. */
+export function sectorKey(security: Security | null | undefined): string | null {
+  if (security?.sector == null || !isStock(security)) return null
+  return security.sector.trim().toLowerCase()
 }

@@ -1,5 +1,6 @@
-import type { Performance, Stability } from './record.js'
-import type { Timeframe } from './timeframe.js'
+import type { Day } from './day.js'
+import type { Performance, Stability } from './series.js'
+import type { Timeframe } from './terms.js'
 
 /** Window name (`5d`) → how the return over it ranked; null while it has not elapsed or cannot be ranked. */
 export type Aftermath = Record<string, { performance: Performance } | null>
@@ -83,4 +84,86 @@ export interface Baseline {
   bars: number
   /** Window → of every bar whose window has ended: the return, and the index of its performance band (255: not ranked). */
   windows: Record<string, { returns: Float64Array; performances: Uint8Array }>
+}
+
+/** The state a second ticker was in; without a band: whichever it was, told with each event. */
+export interface Context {
+  ticker: string
+  field: string
+  band?: string
+}
+
+/** Which events of one ticker and one field; both bounds exclusive. A query is made by query/parse.ts alone. */
+export interface HistoryQuery {
+  ticker: string
+  field: string
+  timeframe: Timeframe
+  band?: string
+  before?: Day
+  after?: Day
+  context?: Context
+}
+
+/** The same events of several tickers. */
+export interface PoolQuery extends Omit<HistoryQuery, 'ticker'> {
+  tickers: readonly string[]
+}
+
+/** A history query cut at a number of events, newest first: `GET /v1/events`. */
+export interface EventsQuery extends HistoryQuery {
+  limit: number
+  context?: Required<Context>
+}
+
+/** A question as people write it, spelled as in the specification; every value may also be text. */
+export interface EventsParams {
+  ticker: string
+  field: string
+  timeframe?: string
+  band?: string
+  limit?: number | string
+  before?: string
+  after?: string
+  context_ticker?: string
+  context_field?: string
+  context_band?: string
+}
+
+/** The same without a limit. */
+export type HistoryParams = Omit<EventsParams, 'limit'>
+
+/** The same of several tickers, counted together. */
+export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly string[] }
+
+/** One event as `bands export events` writes it: the resource of the specification, placed, with its exact figures. */
+export interface ExportedEvent extends BandEvent {
+  ticker: string
+  field: string
+  timeframe: Timeframe
+  /** Window → close-to-close return, a fraction; null until it exists. */
+  returns: Record<string, number | null>
+  /** Window → percentile, 0..100, of that return; null where the aftermath is. */
+  percentiles: Record<string, number | null>
+}
+
+/** One bar with its indicators and bands by name, null where undefined, in the order of `seriesColumns`. */
+export type ExportedSeriesBar = Readonly<Record<string, string | number | null>>
+
+/** One daily bar, as it can be imported again. */
+export interface ExportedBar {
+  ticker: string
+  date: string
+  open: number
+  high: number
+  low: number
+  close: number
+  /** null where unknown */
+  volume: number | null
+}
+
+/** A column of a table made of rows: its name, what it holds, and how to take its value out of a row. */
+export interface Column<Row> {
+  name: string
+  kind: 'text' | 'date' | 'integer' | 'number'
+  of(row: Row): string | number | null
 }

@@ -120,7 +120,7 @@ export const NO_FACTS: Facts = {
 /** What a column of records holds: how it is read, checked and shown. */
 export type FactValue = FactAmount | 'date' | 'session' | 'text' | 'side' | 'basis' | 'asset_class'
 /** Those that are numbers. */
-export type FactAmount = 'number' | 'amount' | 'count' | 'positive' | 'return'
+type FactAmount = 'number' | 'amount' | 'count' | 'positive' | 'return'
 
 export interface FactColumn {
   name: string
@@ -209,4 +209,90 @@ export function knownOn(kind: FactKind, record: FactRecord): Day | null {
 /** The first date on whose bar a fact counts. */
 export function usableFrom({ known, session = null }: { known: Day; session?: Session }): Day {
   return session === 'pre' ? known : known + 1
+}
+
+/** Where records came from. */
+export interface FactSource {
+  file: string
+  format: string
+  /** ISO time, UTC. */
+  imported_at: string
+}
+
+/** All records of one kind of one ticker, in the order in which they were given, and the source of each. */
+export interface FactSheet<Kind extends FactKind = FactKind> {
+  sources: readonly FactSource[]
+  rows: readonly { source: number; record: FactRecords[Kind] }[]
+}
+
+/** Everything kept about a ticker beside its bars. */
+export type FactSheets = { readonly [Kind in FactKind]?: FactSheet<Kind> }
+
+/** The records without their sources. */
+export function factsOf(sheets: FactSheets): Facts {
+  const records = <Kind extends FactKind>(kind: Kind): FactRecords[Kind][] =>
+    ((sheets[kind] as FactSheet<Kind> | undefined)?.rows ?? []).map(row => row.record)
+  return {
+    reports: records('reports'),
+    earnings: records('earnings'),
+    schedule: records('schedule'),
+    ratings: records('ratings'),
+    grades: records('grades'),
+    insiders: records('insiders'),
+    splits: records('splits'),
+  }
+}
+
+export function securityOf(sheets: FactSheets): Security | null {
+  return sheets.securities?.rows.at(-1)?.record ?? null
+}
+
+/** What an analyst thinks of a stock. */
+type Opinion = 'strong_buy' | 'buy' | 'hold' | 'sell' | 'strong_sell'
+
+/** What single firms call each opinion; other words do not count. */
+const WORDS: readonly (readonly [opinion: Opinion, words: readonly string[]])[] = [
+  ['strong_buy', ['strong buy', 'conviction buy', 'top pick', 'long-term buy']],
+  [
+    'buy',
+    [
+      'buy',
+      'outperform',
+      'overweight',
+      'market outperform',
+      'sector outperform',
+      'positive',
+      'accumulate',
+      'add',
+      'outperformer',
+    ],
+  ],
+  [
+    'hold',
+    [
+      'hold',
+      'neutral',
+      'equal-weight',
+      'equal weight',
+      'market perform',
+      'sector perform',
+      'sector weight',
+      'peer perform',
+      'perform',
+      'in-line',
+      'fair value',
+      'mixed',
+    ],
+  ],
+  ['sell', ['sell', 'underperform', 'underweight', 'reduce', 'negative', 'sector underperform']],
+  ['strong_sell', ['strong sell']],
+]
+
+const OPINIONS: ReadonlyMap<string, Opinion> = new Map(
+  WORDS.flatMap(([opinion, words]) => words.map(word => [word, opinion] as const)),
+)
+
+/** What a firm's word says, case aside; null when the word does not count. */
+export function opinionOf(grade: string): Opinion | null {
+  return OPINIONS.get(grade.trim().toLowerCase()) ?? null
 }

@@ -1,7 +1,6 @@
 import type { Day } from './day.js'
-import type { Stability } from './record.js'
-import type { AssetClass } from './series.js'
-import type { Timeframe } from './timeframe.js'
+import type { AssetClass, Stability } from './series.js'
+import type { Timeframe } from './terms.js'
 
 export const ASSET_CLASSES = ['stock', 'crypto', 'etf', 'all'] as const
 export const MARKET_CAP_TIERS = ['nano', 'micro', 'small', 'mid', 'large', 'mega', 'ultra_mega'] as const

@@ -1,5 +1,5 @@
 import type { BandEvent, PulledSource } from './event.js'
-import type { Timeframe } from './timeframe.js'
+import type { Timeframe } from './terms.js'
 
 /** Events of one field of one ticker at one timeframe. */
 export interface SeriesKey {
@@ -12,7 +12,7 @@ export interface SeriesKey {
  * `complete` answers questions. `partial`: the first pull has not come to its end. `mixed`: its pages are as of different
  * days, so that an event may be missing between them, until the next pull has asked once more.
  */
-export type PulledState = 'complete' | 'partial' | 'mixed'
+type PulledState = 'complete' | 'partial' | 'mixed'
 
 /** What is said of a pulled series without its events. */
 export interface PulledEntry extends SeriesKey, PulledSource {

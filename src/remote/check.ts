@@ -1,11 +1,10 @@
-import { Upstream } from '../errors/service.js'
+import { Upstream } from '../errors.js'
 import { formatDay } from '../model/day.js'
-import type { BandEvent, EventsPage } from '../model/event.js'
+import type { BandEvent, EventsPage, EventsQuery } from '../model/event.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
-import type { EventsQuery } from '../model/query.js'
-import { parseTicker } from '../model/ticker.js'
-import { EVENTS_PAGE, OVERSOLD_PAGE } from '../wire/pages.js'
-import type { Occasion } from './refusal.js'
+import { parseTicker } from '../model/terms.js'
+import { EVENTS_PAGE, OVERSOLD_PAGE } from '../wire/schemas.js'
+import type { Occasion } from './answer.js'
 
 /**
  * Documents that were sent as answers, held against what an answer is and against what was asked. What is returned is the

@@ -1,19 +1,73 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { RateLimited, Unauthorized, Unavailable, Upstream } from '../errors/service.js'
-import { ConfigError, InvalidParameter } from '../errors.js'
-import { IDEMPOTENCY_KEY } from '../wire/headers.js'
-import { type Address, addressOf } from './address.js'
-import type { Answer } from './answer.js'
-import { attempt, type Tried } from './attempt.js'
-import { type Credits, creditsOf, type Headers, headerText } from './credits.js'
-import { Deadline } from './deadline.js'
-import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './defaults.js'
-import { repeatable } from './discretion.js'
-import { type Connections, connectionsTo } from './dispatcher.js'
-import { Gate } from './gate.js'
-import { askedWait, backoff, httpDate, momentAfter } from './patience.js'
-import { bodyOf, refusalOf } from './refusal.js'
+import { type Dispatcher, request } from 'undici'
+import { ConfigError, InvalidParameter, RateLimited, Unauthorized, Unavailable, Upstream } from '../errors.js'
+import { IDEMPOTENCY_KEY } from '../wire/format.js'
+import { type Address, addressOf, DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from './address.js'
+import {
+  type Answer,
+  bodyOf,
+  type Credits,
+  creditsOf,
+  type Headers,
+  headerText,
+  moment,
+  readDocument,
+  refusalOf,
+} from './answer.js'
+import { type Connections, connectionsTo, type Failure, failureOf } from './dispatcher.js'
+
+/**
+ * Lets a few tasks run at once, the others wait in line. An error that concerns them all, such as a refused key, ends
+ * the waiting of every other task at once: none is started that would meet the same.
+ */
+class Gate {
+  readonly #concernsAll: (error: unknown) => boolean
+  #free: number
+  #line: { enter(): void; turnAway(error: unknown): void }[] = []
+  #ending = new AbortController()
+
+  constructor(width: number, concernsAll: (error: unknown) => boolean) {
+    this.#free = width
+    this.#concernsAll = concernsAll
+  }
+
+  /** @param task told by the signal that an error of another ends its waiting; the signal's reason is that error */
+  async pass<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {
+    await this.#enter()
+    const { signal } = this.#ending
+    try {
+      return await task(signal)
+    } catch (error) {
+      if (this.#concernsAll(error) && !signal.aborted) this.#turnAway(error)
+      throw error
+    } finally {
+      this.#leave()
+    }
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#free > 0) {
+      this.#free--
+      return
+    }
+    await new Promise<void>((enter, turnAway) => this.#line.push({ enter, turnAway }))
+  }
+
+  #leave(): void {
+    const next = this.#line.shift()
+    if (next === undefined) this.#free++
+    else next.enter()
+  }
+
+  #turnAway(error: unknown): void {
+    const line = this.#line
+    this.#line = []
+    this.#ending.abort(error)
+    this.#ending = new AbortController()
+    for (const waiting of line) waiting.turnAway(error)
+  }
+}
 
 export interface TransportOptions {
   /** What the paths of the specification are relative to: https, or plain http to this machine. */
@@ -214,3 +268,139 @@ function concernsAll(error: unknown): boolean {
 async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await pause(ms, undefined, { signal })
 }
+
+/** One attempt at a question: an answer, or why there is none. */
+type Tried = { answer: Answer } | { failure: Failure }
+
+/** Until the headers of an answer, and between two pieces of its body. */
+const SILENCE_MS = 10_000
+
+/** A GET, until its answer is whole or the deadline passes. Never throws. */
+async function attempt(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { dispatcher, deadline }: { dispatcher: Dispatcher; deadline: Deadline },
+): Promise<Tried> {
+  try {
+    const { signal } = deadline
+    const asked = request(url, { dispatcher, headers, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS, signal })
+    // While it connects, undici does not heed the signal.
+    const { statusCode: status, headers: told, body } = await deadline.bound(asked)
+    const read = body.bytes()
+    const good = status === 200
+    // What a refusal says besides its status, and when to come back, is welcome, not needed.
+    const bytes = await (good ? read : read.catch(() => new Uint8Array()))
+    return { answer: { status, headers: told, ...readDocument(told, bytes, { toShow: good }) } }
+  } catch (thrown) {
+    return { failure: failureOf(thrown) }
+  }
+}
+
+/** The end of all attempts at one question, beginning now. */
+class Deadline {
+  readonly #controller = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  readonly #at: number
+
+  constructor(ms: number) {
+    this.#at = performance.now() + ms
+    this.#timer = setTimeout(() => this.#controller.abort(), ms)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get over(): boolean {
+    return this.signal.aborted
+  }
+
+  get left(): number {
+    return this.#at - performance.now()
+  }
+
+  /** What becomes of some work, or a rejection as soon as the deadline passes: for work that may not heed the signal. */
+  bound<Result>(work: Promise<Result>): Promise<Result> {
+    const { signal } = this
+    return new Promise((resolve, reject) => {
+      const passed = () => reject(signal.reason)
+      signal.addEventListener('abort', passed)
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', passed))
+    })
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}
+
+/** The n-th wait (1, 2 …) is a random part of this, doubled each time (full jitter), so that callers do not come in step. */
+const FIRST_BACKOFF_MS = 500
+const LONGEST_BACKOFF_MS = 8_000
+
+/** Timers are rounded to milliseconds on both sides; a wait that was asked for is never shorter than it. */
+const ROUNDING_MS = 5
+
+/** @param random in [0, 1) */
+export function backoff(attempt: number, random: () => number): number {
+  return random() * Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1))
+}
+
+/**
+ * How long a server asks to be left alone, in milliseconds: by Retry-After, in seconds or as a date, otherwise by the
+ * moment at which the body says that there are new credits. null where it asks for nothing that can be obeyed: no number,
+ * no date of HTTP, or one that is past. Dates are counted from the server's own clock where it tells the time.
+ */
+export function askedWait(headers: Headers, reset: unknown, now: number): number | null {
+  const told = headers['retry-after']
+  const clock = httpDate(headerText(headers, 'Date')) ?? now
+  const waits = [told ?? []].flat().map(text => wait(text, clock))
+  const asked = Math.max(...waits, Number.NEGATIVE_INFINITY)
+  if (asked > 0) return asked + ROUNDING_MS
+  const moments = moment(reset)
+  const left = moments === null ? 0 : Date.parse(moments) - clock
+  return left > 0 ? left + ROUNDING_MS : null
+}
+
+function wait(text: string, clock: number): number {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000
+  const date = httpDate(text)
+  return date === null ? Number.NEGATIVE_INFINITY : date - clock
+}
+
+/** The one form of dates that HTTP has senders use; others are read differently by everyone. */
+function httpDate(text: string | null): number | null {
+  if (text === null || !/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text)) return null
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? null : time
+}
+
+/** The moment after a wait, to the second and rounded up; null where there is no such date. */
+export function momentAfter(now: number, wait: number): string | null {
+  const at = new Date(Math.ceil((now + wait) / 1000) * 1000)
+  return Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999 ? null : at.toISOString().replace('.000', '')
+}
+
+/** In characters; a list of all fields and bands has its place. */
+const LONGEST = 2000
+
+/**
+ * What a server, or a library that talked to it, says, as a sentence of ours may repeat it: without the key, should it be
+ * echoed; nothing in it that steers a terminal or turns its text round; cut when it is long.
+ */
+function repeatable(text: string, key: string): string {
+  const spellings = key.length < SHORTEST ? [] : [key, encodeURIComponent(key), JSON.stringify(key).slice(1, -1)]
+  // Before anything is cut: half a key would not be found.
+  const discreet = spellings.reduce((said, spelling) => said.replaceAll(spelling, HIDDEN), text)
+  // No sign takes more than two units.
+  const signs = [...discreet.slice(0, 2 * LONGEST + 2)]
+  const cut = signs.length > LONGEST ? `${signs.slice(0, LONGEST).join('')}…` : discreet
+  return cut.replace(
+    /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu,
+    sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** Anything shorter is part of ordinary words. */
+const SHORTEST = 4
+const HIDDEN = '****'

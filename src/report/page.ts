@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { pageScript, pageStyle } from './asset.js'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { NotFound } from '../errors.js'
 import { dataScript, Html, html, type Piece } from './html.js'
 
 /** A part of the page with a heading of its own. */
@@ -11,7 +13,7 @@ export interface Section {
   body: Html
 }
 
-export interface Page {
+interface Page {
   /** `Event study`, above the title. */
   kind: string
   title: string
@@ -76,4 +78,41 @@ ${body}
 /** As a content policy names an inline style or script that may run. */
 function digest(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
+}
+
+/** The script of every page: zoom, hover, sorting. */
+function pageScript(): string {
+  // A script element ends at this text wherever it stands, also within a string.
+  return asset('report.js').replaceAll('</script', '<\\/script')
+}
+
+function pageStyle(): string {
+  return asset('report.css')
+}
+
+/** The build makes both, beside the bundle; this code may run from a chunk of it or from the sources. */
+function asset(name: string): string {
+  const places = [`./${name}`, `../${name}`, `../../dist/${name}`].map(at =>
+    fileURLToPath(new URL(at, import.meta.url)),
+  )
+  const found = places.find(existsSync)
+  if (found === undefined) throw new NotFound(`${name} is missing beside the program; build or install bands again.`)
+  return readFileSync(found, 'utf8').trim()
+}
+
+/** What a report says of itself; not part of the result. No time is in it: the same question has the same page. */
+export interface ReportAbout {
+  /** The command line that made it. */
+  command: string
+  /** Of the program. */
+  version: string
+  /** Where prices and bands are from, in words. */
+  source: string
+  as_of: string | null
+  /** The tier that was emulated; null: all that is loaded. */
+  tier: string | null
+  /** In words: `adjusted for splits and dividends`; null where the tickers differ or nobody knows. */
+  adjustment: string | null
+  /** SHA-256 of prices and bands, as `hashOfInputs` gives it; null where it was not made. */
+  inputs: string | null
 }

@@ -1,32 +1,27 @@
-import type { Backtest } from '../research/backtest/result.js'
-import type { Strategy } from '../research/backtest/strategy.js'
-import { costsInWords, FILLS_IN_WORDS, sizingInWords } from '../research/backtest/words.js'
-import type { PriceChart } from '../research/chart.js'
-import type { EventStudy } from '../research/study/result.js'
-import type { Sweep } from '../research/sweep/result.js'
-import type { ReportAbout } from './about.js'
-import { count, counted } from './format.js'
-import { page } from './page.js'
-import { aftermath, otherBands } from './sections/aftermath.js'
-import { best, sweepValidation } from './sections/best.js'
-import { cells, leading, pValues } from './sections/cells.js'
-import { chance } from './sections/chance.js'
-import { months } from './sections/months.js'
-import { occurrences } from './sections/occurrences.js'
-import { foot, opening, originFacts } from './sections/opening.js'
-import { path } from './sections/path.js'
-import { equity, performance } from './sections/performance.js'
-import { prices } from './sections/prices.js'
-import { reading } from './sections/reading.js'
-import { settings } from './sections/settings.js'
-import { tests } from './sections/tests.js'
+import type { Backtest } from '../backtest/result.js'
+import { costsInWords, FILLS_IN_WORDS, sizingInWords } from '../backtest/words.js'
+import type { ContextFilter, Distance, EventFilter, Exit, Strategy } from '../params/strategy.js'
+import type { EventStudy } from '../study/result.js'
+import type { Sweep } from '../sweep/result.js'
+import { count, counted, either, listed, share } from './html.js'
+import { page, type ReportAbout } from './page.js'
+import type { PriceChart } from './pictured.js'
+import {
+  besideStrategy,
+  equity,
+  months,
+  ofCandidates,
+  performance,
+  signals,
+  trades,
+  validation,
+} from './sections/backtest.js'
+import { foot, opening, originFacts, reading, settings } from './sections/opening.js'
+import { aftermath, distribution, occurrences, otherBands, path, prices, windows } from './sections/study.js'
+import { best, cells, chance, leading, pValues, sweepValidation, tests } from './sections/sweep.js'
 import { backtestTiles, studyTiles, sweepTiles } from './sections/tiles.js'
-import { signals, trades } from './sections/trades.js'
-import { besideStrategy, ofCandidates, validation } from './sections/validation.js'
-import { distribution, windows } from './sections/windows.js'
-import { strategyQuestion, studyQuestion, sweepQuestion } from './words.js'
 
-export type { ReportAbout } from './about.js'
+export type { ReportAbout } from './page.js'
 
 /**
  * The page of an event study: one HTML document that needs nothing else.
@@ -155,4 +150,66 @@ const ADJUSTMENTS: Readonly<Record<Sweep['adjust'], string>> = {
   by: 'Benjamini and Yekutieli 2001',
   holm: 'Holm 1979',
   none: 'none: the p-values stand as they are',
+}
+
+/** The question of a study as a sentence. */
+function studyQuestion(study: EventStudy): string {
+  const { tickers, field, bands, prev_bands, context } = study
+  const more = [
+    prev_bands === null ? '' : ` from ${either(prev_bands)}`,
+    ` (${field}${study.timeframe === 'weekly' ? ', weekly' : ''})`,
+    context === null ? '' : ` while ${context.ticker} ${contextWords(context)}`,
+    settled(study.stability, study.max_flips),
+  ]
+  return `What followed when ${listed(tickers)} ${bands === null ? 'changed band' : `entered ${either(bands)}`}${more.join('')}?`
+}
+
+/** The rules of a strategy as a sentence. */
+function strategyQuestion({ tickers, side, entry, exit, timeframe }: Strategy): string {
+  const verb = side === 'long' ? 'buying' : 'selling short'
+  return `${verb[0]!.toUpperCase()}${verb.slice(1)} ${listed(tickers)} when ${entryWords(entry)}, leaving ${exitWords(exit)}${
+    timeframe === 'weekly' ? ', on weekly bars' : ''
+  }`
+}
+
+/** The question of a sweep as a sentence. */
+function sweepQuestion({ tickers, fields, tried }: Sweep): string {
+  const combinations = counted(tried.cells, 'combination')
+  return `Which of ${combinations} of ${listed(fields, 2, 'fields')} was followed by unusual returns of ${listed(tickers, 3)}?`
+}
+
+function entryWords({ field, bands, prevBands, context, stability, maxFlips }: EventFilter): string {
+  const from = prevBands === null ? '' : ` from ${either(prevBands)}`
+  const entered = bands === null ? `${field} changes band` : `${field} becomes ${either(bands)}`
+  const beside = context === null ? '' : ` while ${context.ticker} ${contextWords(context)}`
+  return `${entered}${from}${beside}${settled(stability, maxFlips)}`
+}
+
+function contextWords({ field, bands, lag }: Pick<ContextFilter, 'field' | 'bands' | 'lag'>): string {
+  const before = lag === 1 ? ', as of its bar before' : ''
+  return bands === null ? `is in any ${field}${before}` : `is ${either(bands)} (${field}${before})`
+}
+
+function settled(stability: readonly string[] | null, maxFlips: number | null): string {
+  const parts = [
+    stability !== null && `the band left was ${either(stability)}`,
+    maxFlips !== null && `there were at most ${counted(maxFlips, 'flip')} before`,
+  ].filter(part => part !== false)
+  return parts.length === 0 ? '' : `, where ${parts.join(' and ')}`
+}
+
+function exitWords({ hold, leave, on, stop, target, trailing }: Exit): string {
+  const ways = [
+    hold !== null && `after ${counted(hold, 'bar')}`,
+    leave && 'when the band ends',
+    on !== null && `when ${on.field} becomes ${either(on.bands)}`,
+    stop !== null && `at a stop of ${distanceWords(stop)}`,
+    target !== null && `at a target of ${distanceWords(target)}`,
+    trailing !== null && `at a trailing stop of ${distanceWords(trailing)}`,
+  ].filter(way => way !== false)
+  return ways.length === 0 ? 'at the last bar' : either(ways)
+}
+
+function distanceWords(distance: Distance): string {
+  return 'fraction' in distance ? share(distance.fraction) : `${distance.atr} ATR`
 }

@@ -1,4 +1,7 @@
-import { redacted } from '../accounts/redact.js'
+import type { Server } from 'node:net'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { redacted } from '../accounts/key.js'
+import { TIER_NAMES, type Tier } from '../model/terms.js'
 import type { Exchange } from './exchange.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 
@@ -60,3 +63,124 @@ function decoded(text: string): string {
 }
 
 const LONGEST = 500
+
+/** Where a path that nobody serves is counted: whoever tries paths must not be able to make labels. */
+const UNKNOWN_ROUTE = 'unknown'
+
+interface MetricsOptions {
+  version: string
+  /** The paths that are served; all others are counted as one. */
+  routes: readonly string[]
+}
+
+/** Why an answer needed no search: it was kept from before, or the caller has it already (304). */
+type Reused = (typeof REUSED)[number]
+const REUSED = ['cache', 'not_modified'] as const
+
+/**
+ * What one server counts, for Prometheus. Labels are closed sets and never tell who asked: no key, no account, no
+ * ticker.
+ */
+export class Metrics {
+  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
+  readonly #own = new Registry()
+  readonly #routes: ReadonlySet<string>
+  readonly #requests = this.#counter('bands_http_requests_total', 'Answers by route and status.', ['route', 'status'])
+  readonly #seconds = new Histogram({
+    name: 'bands_http_request_duration_seconds',
+    help: 'From the request to its answer, by route.',
+    labelNames: ['route'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [this.#own],
+  })
+  readonly #credits = this.#counter('bands_credits_charged_total', 'Credits charged, by tier.', ['tier'])
+  readonly #limited = this.#counter('bands_requests_limited_total', 'Requests refused for want of credits.', ['tier'])
+  readonly #reused = this.#counter('bands_answers_reused_total', 'Answers that needed no search.', ['how'])
+  readonly #batch = new Histogram({
+    name: 'bands_commit_charges',
+    help: 'Charges written in one commit.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    registers: [this.#own],
+  })
+  readonly #commit = new Histogram({
+    name: 'bands_commit_duration_seconds',
+    help: 'Duration of a commit of charges, until it is on the disk.',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [this.#own],
+  })
+  readonly #connections = new Gauge({
+    name: 'bands_connections_open',
+    help: 'Connections that are open.',
+    registers: [this.#own],
+  })
+
+  constructor({ version, routes }: MetricsOptions) {
+    this.#routes = new Set(routes)
+    const build = new Gauge({
+      name: 'bands_build_info',
+      help: 'The version that runs; always 1.',
+      labelNames: ['version'],
+      registers: [this.#own],
+    })
+    build.set({ version }, 1)
+    // A series that is there from the start lets its first step be seen.
+    for (const tier of TIER_NAMES) for (const counted of [this.#credits, this.#limited]) counted.inc({ tier }, 0)
+    for (const how of REUSED) this.#reused.inc({ how }, 0)
+    processMetrics()
+  }
+
+  /** Counts the connections of a server from now on, handshakes of TLS included. */
+  watch(server: Server): void {
+    server.on('connection', socket => {
+      this.#connections.inc()
+      socket.once('close', () => this.#connections.dec())
+    })
+  }
+
+  /** @param path of the route, without its query; undefined where none was found */
+  answered(path: string | undefined, status: number, seconds: number): void {
+    const route = path !== undefined && this.#routes.has(path) ? path : UNKNOWN_ROUTE
+    this.#requests.inc({ route, status })
+    this.#seconds.observe({ route }, seconds)
+  }
+
+  charged(tier: Tier, credits: number): void {
+    this.#credits.inc({ tier }, credits)
+  }
+
+  limited(tier: Tier): void {
+    this.#limited.inc({ tier })
+  }
+
+  reused(how: Reused): void {
+    this.#reused.inc({ how })
+  }
+
+  committed(charges: number, seconds: number): void {
+    this.#batch.observe(charges)
+    this.#commit.observe(seconds)
+  }
+
+  /** All of it, and what the process tells of itself, in the exposition format of Prometheus. */
+  async text(): Promise<string> {
+    return Registry.merge([this.#own, processMetrics()]).metrics()
+  }
+
+  #counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames, registers: [this.#own] })
+  }
+}
+
+/**
+ * Memory, garbage collection, event loop: told of the process, so kept once however many servers live in it. Each
+ * collection would leave observers behind that nothing ends.
+ */
+let ofProcess: Registry | undefined
+
+function processMetrics(): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess })
+  }
+  return ofProcess
+}

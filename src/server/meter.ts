@@ -1,4 +1,17 @@
-import type { Accounts, Charge, Charged } from '../accounts/accounts.js'
+import {
+  type Accounts,
+  type Charge,
+  type Charged,
+  DAY_MS,
+  dayStart,
+  HOUR_MS,
+  hourStart,
+  type Used,
+} from '../accounts/accounts.js'
+import { InvalidParameter, RateLimited } from '../errors.js'
+import { type CreditHeaders, IDEMPOTENCY_KEY } from '../wire/format.js'
+import { type HeaderList, headersNamed, sha256 } from './exchange.js'
+import type { CreditLimits } from './options.js'
 
 interface Waiting {
   charge: Charge
@@ -61,4 +74,77 @@ export class Meter {
 
 function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
+}
+
+/** What an answer tells of the caller's credits. `used` may be above a limit that was lowered since. */
+export function creditHeaders(limits: CreditLimits, used: Used, at: number): CreditHeaders {
+  return {
+    'X-Request-Limit': String(limits.day),
+    'X-Requests-Used': String(used.day),
+    'X-Requests-Remaining': String(Math.max(0, limits.day - used.day)),
+    'X-Request-Reset': utc(dayStart(at) + DAY_MS),
+    'X-Hourly-Request-Limit': String(limits.hour),
+    'X-Hourly-Requests-Used': String(used.hour),
+    'X-Hourly-Requests-Remaining': String(Math.max(0, limits.hour - used.hour)),
+    'X-Hourly-Request-Reset': utc(hourStart(at) + HOUR_MS),
+  }
+}
+
+/** The same as it is sent. */
+export function listed(told: CreditHeaders): HeaderList {
+  const list: string[] = []
+  for (const name of NAMES) list.push(name, told[name])
+  return list
+}
+
+const NAMES = [
+  'X-Request-Limit',
+  'X-Requests-Used',
+  'X-Requests-Remaining',
+  'X-Request-Reset',
+  'X-Hourly-Request-Limit',
+  'X-Hourly-Requests-Used',
+  'X-Hourly-Requests-Remaining',
+  'X-Hourly-Request-Reset',
+] as const satisfies readonly (keyof CreditHeaders)[]
+
+/** Why an answer was not given; the limit that is told is the one that lasts longer. */
+export function limited(limits: CreditLimits, used: Used, credits: number, at: number): RateLimited {
+  const ofDay = used.day + credits > limits.day
+  const [period, limit, spent] = ofDay ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
+  const reset = utc(ofDay ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
+  const cost = credits === 1 ? '1 credit' : `${credits} credits`
+  const message = `This costs ${cost}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
+  return new RateLimited(message, reset)
+}
+
+/** Asked for at every answer, and the same for an hour. */
+const spelled = new Map<number, string>()
+
+/** 2026-03-24T00:00:00Z */
+function utc(at: number): string {
+  let text = spelled.get(at)
+  if (text === undefined) {
+    if (spelled.size > 100) spelled.clear()
+    text = new Date(at).toISOString().replace('.000Z', 'Z')
+    spelled.set(at, text)
+  }
+  return text
+}
+
+/** SHA-256 of the name that the caller gave to the request; null without one. Throws InvalidParameter. */
+export function requestName(rawHeaders: readonly string[]): Buffer | null {
+  const [name, another] = headersNamed(IDEMPOTENCY_KEY.toLowerCase(), rawHeaders)
+  if (name === undefined) return null
+  if (another !== undefined)
+    throw new InvalidParameter(`${IDEMPOTENCY_KEY} is given twice.`, { param: IDEMPOTENCY_KEY })
+  if (/^[!-~]{1,255}$/.test(name)) return sha256(name)
+  const allowed = '1 to 255 visible ASCII characters'
+  throw new InvalidParameter(`${IDEMPOTENCY_KEY} is not ${allowed}.`, { param: IDEMPOTENCY_KEY, allowed })
+}
+
+/** The same name was given to another question before. */
+export function nameTaken(): InvalidParameter {
+  const message = `${IDEMPOTENCY_KEY} was given to another question within 48 hours; choose another one.`
+  return new InvalidParameter(message, { param: IDEMPOTENCY_KEY })
 }

@@ -1,10 +1,9 @@
-import { Unavailable } from '../errors/service.js'
-import type { Exchange, HeaderList, Outgoing } from './exchange.js'
-import type { Metrics } from './metrics.js'
+import { Unavailable } from '../errors.js'
+import type { Service } from './authorized.js'
+import { type Exchange, type HeaderList, JSON_TYPE, json, type Outgoing } from './exchange.js'
+import type { Metrics } from './log.js'
 import type { Settings } from './options.js'
-import type { Handler, Reception } from './reception.js'
-import { JSON_TYPE, json } from './reply.js'
-import type { Service } from './service.js'
+import type { Handler, Reception } from './requests.js'
 
 /** A path that is answered without a key. */
 export interface OpenPath {
@@ -17,7 +16,7 @@ export interface OpenPath {
 
 export const OPEN_PATHS = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const
 
-export interface OpenTo {
+interface OpenTo {
   service: Service
   settings: Settings
   metrics: Metrics

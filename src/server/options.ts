@@ -1,6 +1,6 @@
-import type { Tier } from '../model/tier.js'
-import { PLANS } from '../policy/plans.js'
-import type { ErrorShape } from '../wire/error-body.js'
+import type { Tier } from '../model/terms.js'
+import { PLANS } from '../tiers.js'
+import type { ErrorShape } from '../wire/format.js'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -32,7 +32,7 @@ export interface CreditLimits {
 }
 
 /** How much patience and memory a caller may take. Times in milliseconds. */
-export interface Limits {
+interface Limits {
   /** For the head of a request to arrive, and the handshake of TLS before it. */
   headersTimeout: number
   /** For the whole request to arrive. */

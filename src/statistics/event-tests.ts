@@ -1,5 +1,4 @@
 import { twoSidedNormal, twoSidedT } from './distributions.js'
-import type { AbnormalEvent } from './market-model.js'
 import { deviation, mean } from './moments.js'
 
 /** A two-sided test of "no abnormal return"; all null, with the reason, where there is none. */
@@ -67,11 +66,11 @@ export function cowanSign(events: readonly AbnormalEvent[]): EventTest {
 }
 
 /** Standard normal under "no abnormal return". */
-export function normalTest(z: number): EventTest {
+function normalTest(z: number): EventTest {
   return { statistic: z, df: null, p: twoSidedNormal(z), reason: null }
 }
 
-export function without(reason: string): EventTest & { statistic: null } {
+function without(reason: string): EventTest & { statistic: null } {
   return { statistic: null, df: null, p: null, reason }
 }
 
@@ -95,4 +94,264 @@ function standardised({ car, carVariance }: AbnormalEvent): number {
 
 function total(events: readonly AbnormalEvent[], of: (event: AbnormalEvent) => number): number {
   return events.reduce((sum, event) => sum + of(event), 0)
+}
+
+/** When the bars of an event's windows were: days, or places in one calendar, ascending. */
+export interface DatedEvent extends AbnormalEvent {
+  estimationDays: Int32Array
+  eventDays: Int32Array
+}
+
+/** Fewer days in common say nothing about a correlation; such pairs count as uncorrelated. */
+const LEAST_DAYS = 10
+
+/**
+ * Average correlation of the events' cumulative abnormal returns over all pairs, for `kolariPynnonen`: of each pair, the
+ * correlation of their estimation residuals on the days both have, times the share of event days both have
+ * (√(h_i h_j) the whole). With one event date for all this is the average of Kolari & Pynnönen (2010); the share is what
+ * Kolari, Pape & Pynnönen (2018) give for event windows that overlap in part. Events that share no day count 0.
+ */
+export function averageCorrelation(events: readonly DatedEvent[]): number {
+  const placed = onOneCalendar(events.filter(event => event.eventDays.length > 0))
+  placed.sort((a, b) => a.event[0]! - b.event[0]!)
+  let sum = 0
+  for (const [i, one] of placed.entries()) {
+    const last = one.event.at(-1)!
+    for (let j = i + 1; j < placed.length && placed[j]!.event[0]! <= last; j++) sum += correlation(one, placed[j]!)
+  }
+  const pairs = (events.length * (events.length - 1)) / 2
+  return pairs === 0 ? 0 : sum / pairs
+}
+
+/** An event whose windows are places in the calendar that all events make, with running sums of its residuals. */
+interface Placed {
+  event: Int32Array
+  places: Int32Array
+  /** Whether the estimation window leaves out no place: then two of them are aligned by a subtraction. */
+  whole: boolean
+  residuals: Float64Array
+  sums: Float64Array
+  squares: Float64Array
+}
+
+function onOneCalendar(events: readonly DatedEvent[]): Placed[] {
+  const days = new Set<number>()
+  for (const { estimationDays, eventDays } of events) {
+    for (const day of estimationDays) days.add(day)
+    for (const day of eventDays) days.add(day)
+  }
+  const places = new Map([...days].sort((a, b) => a - b).map((day, place) => [day, place]))
+  return events.map(({ estimationDays, eventDays, estimation }) => {
+    const own = estimationDays.map(day => places.get(day)!)
+    return {
+      event: eventDays.map(day => places.get(day)!),
+      places: own,
+      whole: own.length > 0 && own.at(-1)! - own[0]! === own.length - 1,
+      residuals: estimation,
+      sums: running(estimation, value => value),
+      squares: running(estimation, value => value * value),
+    }
+  })
+}
+
+/** Sums of all before each place, one more than there are values. */
+function running(values: Float64Array, of: (value: number) => number): Float64Array {
+  const sums = new Float64Array(values.length + 1)
+  for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i]! + of(values[i]!)
+  return sums
+}
+
+function correlation(a: Placed, b: Placed): number {
+  const shared = commonPlaces(a.event, b.event)
+  if (shared === 0) return 0
+  const r = a.whole && b.whole ? alignedCorrelation(a, b) : mergedCorrelation(a, b)
+  return r * (shared / Math.sqrt(a.event.length * b.event.length))
+}
+
+function commonPlaces(a: Int32Array, b: Int32Array): number {
+  let count = 0
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    const apart = a[i]! - b[j]!
+    if (apart === 0) count++
+    if (apart <= 0) i++
+    if (apart >= 0) j++
+  }
+  return count
+}
+
+/** A pool has millions of pairs: sums and squares of the days in common are differences of running sums. */
+function alignedCorrelation(a: Placed, b: Placed): number {
+  const first = Math.max(a.places[0]!, b.places[0]!)
+  const n = Math.min(a.places.at(-1)!, b.places.at(-1)!) + 1 - first
+  if (n < LEAST_DAYS) return 0
+  const [fromA, fromB] = [first - a.places[0]!, first - b.places[0]!]
+  let products = 0
+  for (let k = 0; k < n; k++) products += a.residuals[fromA + k]! * b.residuals[fromB + k]!
+  const between = (sums: Float64Array, from: number): number => sums[from + n]! - sums[from]!
+  return pearson(n, products, [
+    [between(a.sums, fromA), between(a.squares, fromA)],
+    [between(b.sums, fromB), between(b.squares, fromB)],
+  ])
+}
+
+/** The same where a ticker has no bar on some days. */
+function mergedCorrelation(a: Placed, b: Placed): number {
+  let [n, sumA, sumB, squaresA, squaresB, products] = [0, 0, 0, 0, 0, 0]
+  for (let i = 0, j = 0; i < a.places.length && j < b.places.length; ) {
+    const apart = a.places[i]! - b.places[j]!
+    if (apart === 0) {
+      const [x, y] = [a.residuals[i]!, b.residuals[j]!]
+      n++
+      sumA += x
+      sumB += y
+      squaresA += x * x
+      squaresB += y * y
+      products += x * y
+    }
+    if (apart <= 0) i++
+    if (apart >= 0) j++
+  }
+  if (n < LEAST_DAYS) return 0
+  return pearson(n, products, [
+    [sumA, squaresA],
+    [sumB, squaresB],
+  ])
+}
+
+/** From sums and sums of squares: residuals lie about 0, so that the sums lose no digits that count. */
+function pearson(n: number, products: number, [[sumA, squaresA], [sumB, squaresB]]: [Sums, Sums]): number {
+  const spread = (squaresA - sumA ** 2 / n) * (squaresB - sumB ** 2 / n)
+  return spread > 0 ? (products - (sumA * sumB) / n) / Math.sqrt(spread) : 0
+}
+
+type Sums = [sum: number, squares: number]
+
+/**
+ * Rank test: each event's abnormal returns are ranked over its estimation and event window together, T bars; with K_t the
+ * mean rank of bar t over the events, and k = (T + 1) / 2, the statistic is √h (mean of K over the h event bars - k) /
+ * √(Σ_t (K_t - k)² / T), standard normal (Corrado 1989; over several bars Corrado & Zivney 1992, Cowan 1992). Equal
+ * returns share their mean rank. Windows must be of one length.
+ */
+export function corradoRank(events: readonly AbnormalEvent[]): EventTest {
+  const [first] = events
+  if (first === undefined) return without(NO_EVENT)
+  const [length, h] = [first.estimation.length, first.event.length]
+  if (events.some(({ estimation, event }) => estimation.length !== length || event.length !== h)) {
+    return without('the windows of the events differ in length')
+  }
+  const bars = length + h
+  const means = new Float64Array(bars)
+  for (const { estimation, event } of events) {
+    const ranks = ranksOf(Float64Array.of(...estimation, ...event))
+    for (let t = 0; t < bars; t++) means[t]! += ranks[t]! / events.length
+  }
+  const expected = (bars + 1) / 2
+  const deviation = Math.sqrt(means.reduce((sum, rank) => sum + (rank - expected) ** 2, 0) / bars)
+  if (deviation === 0) return without('the ranks do not differ')
+  const observed = means.subarray(length).reduce((sum, rank) => sum + rank, 0) / h
+  return normalTest((Math.sqrt(h) * (observed - expected)) / deviation)
+}
+
+/** 1 for the least; equal values share the mean of their ranks. */
+export function ranksOf(values: Float64Array): Float64Array {
+  const order = Int32Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!)
+  const ranks = new Float64Array(values.length)
+  for (let i = 0; i < order.length; ) {
+    let end = i + 1
+    while (end < order.length && values[order[end]!] === values[order[i]!]) end++
+    for (let j = i; j < end; j++) ranks[order[j]!] = (i + 1 + end) / 2
+    i = end
+  }
+  return ranks
+}
+
+/** What a security's returns are expected to be, estimated on the bars before an event. */
+export interface ReturnModel {
+  alpha: number
+  /** 0 of the mean-adjusted model. */
+  beta: number
+  /** Abnormal returns of the estimation window. */
+  residuals: Float64Array
+  /** Σ residuals² / df */
+  variance: number
+  /** L - 2 of the market model, L - 1 of the mean-adjusted one. */
+  df: number
+  /** Mean and Σ(Rm - mean)² of the market in the estimation window; 0 of the mean-adjusted model. */
+  marketMean: number
+  marketSquares: number
+}
+
+/** One event as every test takes it. */
+export interface AbnormalEvent {
+  /** Abnormal returns of the estimation window, oldest first. */
+  estimation: Float64Array
+  /** Abnormal returns of the bars 1..h after the event. */
+  event: Float64Array
+  /** Σ event, and its variance, the error of the estimated model included. */
+  car: number
+  carVariance: number
+  /** Degrees of freedom of the model's variance. */
+  df: number
+}
+
+/**
+ * Market model: R = alpha + beta Rm + e, least squares (MacKinlay, "Event studies in economics and finance", 1997).
+ * null of fewer than three bars, or where the market or the residuals do not move.
+ */
+export function marketModel(returns: Float64Array, market: Float64Array): ReturnModel | null {
+  const n = returns.length
+  if (n !== market.length) throw new RangeError(`${n} returns, but ${market.length} of the market`)
+  if (n < 3) return null
+  const [mean, marketMean] = [meanOf(returns), meanOf(market)]
+  let marketSquares = 0
+  let products = 0
+  for (let i = 0; i < n; i++) {
+    marketSquares += (market[i]! - marketMean) ** 2
+    products += (market[i]! - marketMean) * (returns[i]! - mean)
+  }
+  if (marketSquares === 0) return null
+  const beta = products / marketSquares
+  const alpha = mean - beta * marketMean
+  const residuals = returns.map((value, i) => value - alpha - beta * market[i]!)
+  return withVariance({ alpha, beta, residuals, df: n - 2, marketMean, marketSquares })
+}
+
+/** Mean-adjusted returns: R = alpha + e (Brown & Warner 1985). null of fewer than two bars, or where they do not move. */
+export function meanAdjusted(returns: Float64Array): ReturnModel | null {
+  if (returns.length < 2) return null
+  const alpha = meanOf(returns)
+  const residuals = returns.map(value => value - alpha)
+  return withVariance({ alpha, beta: 0, residuals, df: returns.length - 1, marketMean: 0, marketSquares: 0 })
+}
+
+/** Returns less what the model expects of them. Without a market: of the mean-adjusted model. */
+export function abnormalReturns(model: ReturnModel, returns: Float64Array, market?: Float64Array): Float64Array {
+  return returns.map((value, i) => value - model.alpha - (market === undefined ? 0 : model.beta * market[i]!))
+}
+
+/**
+ * The event of a model: cumulative abnormal return over the h bars given, and its variance
+ * s² (h + h²/L + (Σ(Rm - mean))² / Sxx), the last term of the market model alone (Patell 1976; MacKinlay 1997).
+ */
+export function abnormalEvent(model: ReturnModel, returns: Float64Array, market?: Float64Array): AbnormalEvent {
+  const event = abnormalReturns(model, returns, market)
+  const h = event.length
+  const drift = market === undefined ? 0 : market.reduce((sum, value) => sum + value - model.marketMean, 0)
+  const ofMarket = model.marketSquares === 0 ? 0 : drift ** 2 / model.marketSquares
+  return {
+    estimation: model.residuals,
+    event,
+    car: event.reduce((sum, value) => sum + value, 0),
+    carVariance: model.variance * (h + h ** 2 / model.residuals.length + ofMarket),
+    df: model.df,
+  }
+}
+
+function withVariance(model: Omit<ReturnModel, 'variance'>): ReturnModel | null {
+  const variance = model.residuals.reduce((sum, value) => sum + value * value, 0) / model.df
+  return variance > 0 ? { ...model, variance } : null
+}
+
+function meanOf(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

@@ -5,24 +5,24 @@ export interface BarRange {
 }
 
 /** What is chosen on `train` is checked on `test`. Ranges ascend and do not touch. */
-export interface Fold {
+interface Fold {
   train: BarRange[]
   test: BarRange[]
 }
 
 /** Bars that an event's label is made of, both ends included: t and t + h. */
-export interface LabelWindow {
+interface LabelWindow {
   start: number
   end: number
 }
 
-export interface CpcvFold extends Fold {
+interface CpcvFold extends Fold {
   /** The groups that are tested, ascending. */
   groups: number[]
 }
 
 /** Combinatorial purged cross-validation: every way to test `k` of `n` groups. */
-export interface Cpcv {
+interface Cpcv {
   groups: BarRange[]
   splits: CpcvFold[]
   /** By path and group: the split whose test of the group belongs to the path. Each path tests every group once. */

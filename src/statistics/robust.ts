@@ -1,7 +1,7 @@
 import { deviation, mean, sum } from './moments.js'
 
 /** An estimate with its standard error, and the one divided by the other, which Student's t with `df` judges. */
-export interface Estimate {
+interface Estimate {
   estimate: number
   se: number
   t: number
@@ -82,7 +82,7 @@ export function naiveT(x: ArrayLike<number>): Estimate | null {
 }
 
 /** Least squares of y = alpha + beta · x, with the classical standard errors (n - 2 degrees of freedom). */
-export interface Regression {
+interface Regression {
   alpha: number
   beta: number
   seAlpha: number

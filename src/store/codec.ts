@@ -1,5 +1,4 @@
-import { type FieldRecord, type Outcomes, UNDEFINED } from '../model/record.js'
-import type { Series } from '../model/series.js'
+import { type FieldRecord, type Outcomes, type Series, UNDEFINED } from '../model/series.js'
 import type { Calendar } from './store.js'
 
 /**

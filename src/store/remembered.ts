@@ -1,10 +1,8 @@
 import type { Day } from '../model/day.js'
-import type { FactSheets } from '../model/fact-sheet.js'
-import type { Security } from '../model/facts.js'
-import type { FieldRecord } from '../model/record.js'
-import type { Series } from '../model/series.js'
-import type { Timeframe } from '../model/timeframe.js'
-import type { PulledStore } from './pulled.js'
+import type { FactSheets, Security } from '../model/facts.js'
+import type { FieldRecord, Series } from '../model/series.js'
+import type { Timeframe } from '../model/terms.js'
+import type { PulledStore } from './sqlite/pulled.js'
 import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from './store.js'
 
 /** What is kept of one series: everything that its fields share, and the fields that were asked for. */

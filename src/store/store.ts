@@ -1,10 +1,9 @@
+import { Busy } from '../errors.js'
 import type { Day } from '../model/day.js'
-import type { FactSheet, FactSheets } from '../model/fact-sheet.js'
-import type { FactKind, Security } from '../model/facts.js'
-import type { FieldRecord, Outcomes, SeriesRecord } from '../model/record.js'
-import type { Adjustment, AssetClass, Series } from '../model/series.js'
-import type { Timeframe } from '../model/timeframe.js'
-import type { PulledStore } from './pulled.js'
+import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
+import type { Adjustment, AssetClass, FieldRecord, Outcomes, Series, SeriesRecord } from '../model/series.js'
+import type { Timeframe } from '../model/terms.js'
+import type { PulledStore } from './sqlite/pulled.js'
 
 /** What a store says of a ticker without touching its bars. */
 export interface TickerEntry {
@@ -130,4 +129,19 @@ export interface Store {
   lock(writer: Writer): Promise<void>
   unlock(writer: Writer): Promise<void>
   close(): Promise<void>
+}
+
+/** How often the writing place is looked at while another holds it, in milliseconds. */
+const AGAIN = 200
+
+/** Takes a store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
+export async function takePlace(store: Store, writer: Writer, { wait = false } = {}): Promise<void> {
+  for (;;) {
+    try {
+      return await store.lock(writer)
+    } catch (error) {
+      if (!(wait && error instanceof Busy)) throw error
+      await new Promise(resolve => setTimeout(resolve, AGAIN))
+    }
+  }
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { hashOf, makeKey, parseIdentity, parseKey } from '../../src/accounts/key.js'
-import { nameValue } from '../../src/accounts/name.js'
-import { redacted } from '../../src/accounts/redact.js'
+import { nameValue } from '../../src/accounts/accounts.js'
+import { hashOf, makeKey, parseIdentity, parseKey, redacted } from '../../src/accounts/key.js'
 import { InvalidParameter } from '../../src/errors.js'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Backtest } from '../../src/research/backtest/result.js'
+import type { Backtest } from '../../src/backtest/result.js'
 import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { drawBars } from '../../src/cli/render/bars.js'
-import { drawChart } from '../../src/cli/render/chart.js'
-import { drawLine, drawLines } from '../../src/cli/render/line.js'
-import { sparkline } from '../../src/cli/render/sparkline.js'
+import { drawBars, drawChart, drawLine, drawLines, sparkline } from '../../src/cli/draw/chart.js'
 
 describe('a sparkline', () => {
   test('rises with its values, from the lowest step to the highest', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ColourFlag, isColoured } from '../../src/cli/colour.js'
+import { type ColourFlag, isColoured } from '../../src/cli/world.js'
 
 const CASES: readonly [ColourFlag, Record<string, string>, terminal: boolean, coloured: boolean][] = [
   ['auto', {}, true, true],

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FIELDS } from '../../src/fields/index.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
-import { openSqlite } from '../../src/store/sqlite.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()

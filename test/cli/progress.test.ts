@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Progress } from '../../src/cli/progress.js'
+import { Progress } from '../../src/cli/context.js'
 
 function drawn(how: 'line' | 'plain' | 'none', times: readonly number[], erase = false): string[] {
   const written: string[] = []

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PLANS } from '../../src/policy/plans.js'
+import { PLANS } from '../../src/tiers.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { BARS, type Lent, type Ran, scratch, typed } from './support/run.js'
 

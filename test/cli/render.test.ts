@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { laidOut, type Screen } from '../../src/cli/render/layout.js'
-import { UNPAINTED } from '../../src/cli/render/paint.js'
-import { csv, csvValue, ndjson } from '../../src/cli/render/records.js'
-import { fitted, plainTable, terminalTable } from '../../src/cli/render/table.js'
-import { flow, wrap } from '../../src/cli/render/wrap.js'
+import {
+  csv,
+  csvValue,
+  fitted,
+  laidOut,
+  ndjson,
+  plainTable,
+  type Screen,
+  terminalTable,
+} from '../../src/cli/draw/table.js'
+import { flow, UNPAINTED, wrap } from '../../src/cli/draw/text.js'
 
 const TABLE = {
   columns: [{ title: 'NAME' }, { title: 'COUNT', align: 'right', spare: 1 }, { title: 'WHAT', spare: 2 }],

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { LogLines } from '../../src/cli/log-lines.js'
-import { ClosedPipe, type Stream } from '../../src/cli/stream.js'
+import { LogLines } from '../../src/cli/commands/serve.js'
+import { ClosedPipe, type Stream } from '../../src/cli/world.js'
 import { BIN, type Lent, scratch, typed } from './support/run.js'
 
 const folder = scratch()

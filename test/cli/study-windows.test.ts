@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { EventStudy } from '../../src/research/study/result.js'
-import { spreadOf } from '../../src/research/study/spread.js'
+import { type EventStudy, spreadOf } from '../../src/study/result.js'
 import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()

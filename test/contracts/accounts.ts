@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { Account, Accounts, Charge, NewKey } from '../../src/accounts/accounts.js'
-import { DAY_MS, HOUR_MS, REPEAT_MS } from '../../src/accounts/periods.js'
+import {
+  type Account,
+  type Accounts,
+  type Charge,
+  DAY_MS,
+  HOUR_MS,
+  type NewKey,
+  REPEAT_MS,
+} from '../../src/accounts/accounts.js'
 import { InvalidParameter, NotFound } from '../../src/errors.js'
-import { Random } from '../../src/random.js'
+import { Random } from '../../src/statistics/random.js'
 import { Books } from '../support/books.js'
 
 /** A moment in the middle of a UTC hour and day. */

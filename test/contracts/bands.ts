@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Bands } from '../../src/bands.js'
 import { BandsError } from '../../src/errors.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventHistory, EventsPage } from '../../src/model/event.js'
-import { TIER_NAMES, type Tier } from '../../src/model/tier.js'
-import { Random } from '../../src/random.js'
+import { TIER_NAMES, type Tier } from '../../src/model/terms.js'
+import type { Bands } from '../../src/source.js'
+import { Random } from '../../src/statistics/random.js'
 import { type Ground, randomEventsQuery, randomOversoldQuery } from '../support/random-queries.js'
 
 /** One implementation of the interface, asked as each tier. */

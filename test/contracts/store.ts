@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { Busy } from '../../src/errors.js'
-import { simulatedTicker } from '../../src/feeds/simulate.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
 import type { PulledSeries } from '../../src/model/pulled.js'
-import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
+import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import { simulatedTicker } from '../../src/simulate/simulate.js'
 import type { Store, TickerRecord, TickerSheet } from '../../src/store/store.js'
 import { recordOf } from '../support/store.js'
 

@@ -8,7 +8,7 @@ import {
   usableFrom,
 } from '../../src/model/facts.js'
 import { head, type Series, tradedClose } from '../../src/model/series.js'
-import { Random } from '../../src/random.js'
+import { Random } from '../../src/statistics/random.js'
 import { pick, randomFacts, shuffled } from '../support/random-facts.js'
 import {
   type Bands,

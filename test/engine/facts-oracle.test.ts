@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FUNDAMENTAL_FIELDS } from '../../src/fields/index.js'
 import { tradedClose } from '../../src/model/series.js'
-import type { Timeframe } from '../../src/model/timeframe.js'
+import type { Timeframe } from '../../src/model/terms.js'
 import { type Company, FUNDAMENTALS, oracleFundamentals } from '../support/oracle/facts.js'
 import { fundamentalBands, type Listed, type Market, type MarketForm, randomMarket } from '../support/random-market.js'
 

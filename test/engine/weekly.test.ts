@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { weekly } from '../../src/engine/weekly.js'
+import { weekly } from '../../src/engine/record.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import { barsKnownBy, type Series } from '../../src/model/series.js'
 import { day } from '../support/bars.js'

@@ -1,8 +1,8 @@
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import type { Sink } from '../../src/export/sink.js'
-import { EXPORT_OUTPUTS, writeRows } from '../../src/export/write.js'
-import type { Column } from '../../src/model/export.js'
+import { EXPORT_OUTPUTS, writeRows } from '../../src/cli/commands/export.js'
+import type { Sink } from '../../src/cli/formats.js'
+import type { Column } from '../../src/model/event.js'
 import { flowing, Kept } from '../support/drain.js'
 
 interface Row {

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { expandInputs } from '../../src/feeds/inputs.js'
-import { readFile } from '../../src/feeds/read.js'
+import { expandInputs, readFile } from '../../src/feeds/read.js'
 import { temporaryFolder } from '../support/folder.js'
 import { written } from './files.js'
 

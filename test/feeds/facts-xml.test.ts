@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readForm4 } from '../../src/feeds/facts/form4.js'
 import type { FactsResult, Input, ReadOptions } from '../../src/feeds/feed.js'
-import { openSource } from '../../src/feeds/file/source.js'
+import { openSource } from '../../src/feeds/source.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { InsiderTrade } from '../../src/model/facts.js'
 import { SHARED } from '../support/shared-bars.js'

@@ -1,18 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { transitions } from '../../src/engine/transitions.js'
+import { transitions } from '../../src/engine/record.js'
 import type { TickerFacts } from '../../src/feeds/feed.js'
 import { readFile } from '../../src/feeds/read.js'
-import {
-  barsToCsv,
-  factHeader,
-  factRows,
-  factsToCsv,
-  type SimulatedTicker,
-  type SimulateOptions,
-  simulatedTicker,
-  simulatedTickers,
-} from '../../src/feeds/simulate.js'
 import { FUNDAMENTAL_FIELDS } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
 import { Sector } from '../../src/fields/sector.js'
@@ -26,7 +16,17 @@ import {
   NO_FACTS,
   usableFrom,
 } from '../../src/model/facts.js'
-import { UNDEFINED } from '../../src/model/record.js'
+import { UNDEFINED } from '../../src/model/series.js'
+import {
+  barsToCsv,
+  factHeader,
+  factRows,
+  factsToCsv,
+  type SimulatedTicker,
+  type SimulateOptions,
+  simulatedTicker,
+  simulatedTickers,
+} from '../../src/simulate/simulate.js'
 import { written } from './files.js'
 
 const END = parseDay('2025-12-31')!

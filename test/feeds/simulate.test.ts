@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/errors.js'
-import { barsToCsv, type SimulateOptions, simulatedTicker, simulatedTickers } from '../../src/feeds/simulate.js'
 import { formatDay, parseDay, weekdayOf } from '../../src/model/day.js'
 import type { Series } from '../../src/model/series.js'
+import { barsToCsv, type SimulateOptions, simulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 
 const END = parseDay('2024-11-15')!
 

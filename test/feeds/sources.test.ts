@@ -6,7 +6,7 @@ import { strToU8, zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
 import { NotFound } from '../../src/errors.js'
 import type { Progress } from '../../src/feeds/feed.js'
-import { expandInputs } from '../../src/feeds/inputs.js'
+import { expandInputs } from '../../src/feeds/read.js'
 import { temporaryFolder } from '../support/folder.js'
 import { messageOf, only, read, readBars, refusal, rowsOf, written } from './files.js'
 

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DateReader, guessDateFormat } from '../../src/feeds/value/dates.js'
-import { columnOf, splitLine } from '../../src/feeds/value/fields.js'
-import { decimalOf, numberAt, readNumber } from '../../src/feeds/value/numbers.js'
+import { columnOf, splitLine } from '../../src/feeds/judge.js'
+import { DateReader, decimalOf, guessDateFormat, numberAt, readNumber } from '../../src/feeds/values.js'
 import { formatDay } from '../../src/model/day.js'
-import { parseTicker } from '../../src/model/ticker.js'
+import { parseTicker } from '../../src/model/terms.js'
 
 const at = (text: string) => numberAt(Buffer.from(`,${text},`), 1, text.length + 1, '.')
 

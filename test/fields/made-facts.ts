@@ -11,9 +11,8 @@ import {
   type RatingCounts,
   type Report,
 } from '../../src/model/facts.js'
-import { UNDEFINED } from '../../src/model/record.js'
-import type { Series } from '../../src/model/series.js'
-import type { Timeframe } from '../../src/model/timeframe.js'
+import { type Series, UNDEFINED } from '../../src/model/series.js'
+import type { Timeframe } from '../../src/model/terms.js'
 
 /** Facts and bars of a few lines, for cases that are worked out by hand. */
 

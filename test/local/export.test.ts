@@ -1,15 +1,20 @@
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import { type ExportOutput, writeRows } from '../../src/export/write.js'
-import { simulatedTicker } from '../../src/feeds/simulate.js'
+import { type ExportOutput, writeRows } from '../../src/cli/commands/export.js'
 import { FIELD_NAMES } from '../../src/fields/index.js'
 import type { Cache } from '../../src/local/cache.js'
-import { exportBars, exportEvents } from '../../src/local/export.js'
-import { BAR_COLUMNS, eventColumns, seriesColumns } from '../../src/local/export-columns.js'
-import { exportSeries } from '../../src/local/export-series.js'
+import {
+  BAR_COLUMNS,
+  eventColumns,
+  exportBars,
+  exportEvents,
+  exportSeries,
+  seriesColumns,
+} from '../../src/local/export.js'
 import { parseDay } from '../../src/model/day.js'
-import type { ExportedEvent, ExportedSeriesBar } from '../../src/model/export.js'
-import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/model/timeframe.js'
+import type { ExportedEvent, ExportedSeriesBar } from '../../src/model/event.js'
+import { TIMEFRAME_NAMES, TIMEFRAMES } from '../../src/model/terms.js'
+import { simulatedTicker } from '../../src/simulate/simulate.js'
 import { expectSame } from '../engine/same.js'
 import type { Shown } from '../engine/shown.js'
 import { loadPrices, SHARED } from '../support/bars.js'

@@ -1,17 +1,17 @@
 import { describe, expect, it, test } from 'vitest'
-import { simulatedTicker } from '../../src/feeds/simulate.js'
-import { mergeFacts, spanOf } from '../../src/local/merge-facts.js'
-import type { FactSheet } from '../../src/model/fact-sheet.js'
+import { mergeFacts, spanOf } from '../../src/load/facts.js'
 import {
   FACT_KINDS,
   type FactKind,
   type FactRecord,
   type FactRecords,
+  type FactSheet,
   type Facts,
   type InsiderTrade,
   type Report,
 } from '../../src/model/facts.js'
-import { Random } from '../../src/random.js'
+import { simulatedTicker } from '../../src/simulate/simulate.js'
+import { Random } from '../../src/statistics/random.js'
 import { randomFacts, shuffled } from '../support/random-facts.js'
 
 const DATED = FACT_KINDS.filter((kind): kind is keyof Facts => kind !== 'securities')

@@ -2,12 +2,20 @@ import type { TickerFacts } from '../../src/feeds/feed.js'
 import { Cache } from '../../src/local/cache.js'
 import { oversold } from '../../src/local/oversold.js'
 import { parseDay } from '../../src/model/day.js'
-import { factsOf, securityOf } from '../../src/model/fact-sheet.js'
-import { type FactKind, type FactRecord, type Facts, knownOn, NO_FACTS, type Security } from '../../src/model/facts.js'
+import {
+  type FactKind,
+  type FactRecord,
+  type Facts,
+  factsOf,
+  knownOn,
+  NO_FACTS,
+  type Security,
+  securityOf,
+} from '../../src/model/facts.js'
 import type { OversoldPage, OversoldParams } from '../../src/model/oversold.js'
-import type { Tier } from '../../src/model/tier.js'
-import { parseOversold } from '../../src/query/oversold.js'
-import { Random } from '../../src/random.js'
+import type { Tier } from '../../src/model/terms.js'
+import { parseOversold } from '../../src/params/parse.js'
+import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
 import { type Bar, randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { DISTANCES, MARKET_CAP_TIERS, RARITIES, SEVERITIES, VOLUME_CONTEXTS } from '../../src/model/oversold.js'
-import { STABILITIES } from '../../src/model/record.js'
-import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
-import { Random } from '../../src/random.js'
+import { STABILITIES } from '../../src/model/series.js'
+import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import { Random } from '../../src/statistics/random.js'
 import {
   ask,
   datesOf,

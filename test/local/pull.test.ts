@@ -2,17 +2,16 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { FIELD_NAMES } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
-import { Local } from '../../src/local/index.js'
-import { firstOpen } from '../../src/local/pull/final.js'
+import { Local } from '../../src/local/local.js'
+import { firstOpen } from '../../src/local/pull/pages.js'
 import { parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
 import type { SeriesKey } from '../../src/model/pulled.js'
-import type { Tier } from '../../src/model/tier.js'
-import { TIMEFRAMES } from '../../src/model/timeframe.js'
-import { grantedFields } from '../../src/policy/entitle.js'
-import { Random } from '../../src/random.js'
-import { openSqlite } from '../../src/store/sqlite.js'
+import { TIMEFRAMES, type Tier } from '../../src/model/terms.js'
+import { Random } from '../../src/statistics/random.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
+import { grantedFields } from '../../src/tiers.js'
 import { temporaryFolder } from '../support/folder.js'
 import { randomEventsQuery } from '../support/random-queries.js'
 import { type Ground, simulatedGround } from '../support/serve.js'
@@ -455,7 +454,7 @@ describe('one ticker, one source', () => {
     onTestFinished(() => copy.close())
     const entry = (await copy.ticker('SIM0001'))!
     const { recordSeries } = await import('../../src/engine/record.js')
-    const { barsAt } = await import('../../src/engine/weekly.js')
+    const { barsAt } = await import('../../src/engine/record.js')
     const bars = (await copy.bars('SIM0001'))!
     const record = { entry, daily: recordSeries(bars), weekly: recordSeries(barsAt('weekly', bars, null)) }
     await store.write({ records: [record] }, 'x')

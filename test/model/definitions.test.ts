@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/model/definitions.js'
-import { TIMEFRAMES } from '../../src/model/timeframe.js'
+import { TIMEFRAMES } from '../../src/model/terms.js'
 import { SETTINGS, WINDOWS } from '../support/oracle/bars.js'
 
 it('carries its own digest in its version', () => {

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { barsKnownBy, head } from '../../src/model/series.js'
-import { parseTicker } from '../../src/model/ticker.js'
-import { reaches, TIER_NAMES } from '../../src/model/tier.js'
-import { windowNames } from '../../src/model/timeframe.js'
+import { parseTicker, reaches, TIER_NAMES, windowNames } from '../../src/model/terms.js'
 import { series } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 

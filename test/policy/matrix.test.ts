@@ -3,10 +3,8 @@ import { TierRestricted } from '../../src/errors.js'
 import { FIELD_NAMES } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { HistoricEvent } from '../../src/model/event.js'
-import type { Tier } from '../../src/model/tier.js'
-import { entitle, entitleAftermath } from '../../src/policy/entitle.js'
-import { PLANS } from '../../src/policy/plans.js'
-import { present } from '../../src/policy/present.js'
+import type { Tier } from '../../src/model/terms.js'
+import { entitle, entitleAftermath, PLANS, present } from '../../src/tiers.js'
 
 /** The table "Band fields" of the specification. */
 const SPECIFIED: Record<Tier, readonly string[]> = {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { didYouMean, suggest } from '../../src/errors.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../../src/query/parameters.js'
-import { parseEvents } from '../../src/query/parse.js'
-import { didYouMean, suggest } from '../../src/suggest.js'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../../src/params/parameters.js'
+import { parseEvents } from '../../src/params/parse.js'
 
 const GOOD = { ticker: 'AAPL', field: 'rsi_zone' }
 

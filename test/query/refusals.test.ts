@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/errors.js'
 import { FIELD_NAMES } from '../../src/fields/index.js'
-import type { EventsParams } from '../../src/model/query.js'
-import { EVENTS_PARAMETERS, parseEvents, parseHistory } from '../../src/query/parse.js'
-import { tierValue } from '../../src/query/values.js'
+import type { EventsParams } from '../../src/model/event.js'
+import { tierValue } from '../../src/params/parameters.js'
+import { EVENTS_PARAMETERS, parseEvents, parseHistory } from '../../src/params/parse.js'
 
 const GOOD = { ticker: 'AAPL', field: 'rsi_zone' }
 const CONTEXT = { context_ticker: 'SPY', context_field: 'trend_direction', context_band: 'downtrend' }

@@ -1,8 +1,8 @@
 import { fieldNamed } from '../../src/fields/index.js'
 import { parseDay } from '../../src/model/day.js'
-import { TIER_NAMES, type Tier } from '../../src/model/tier.js'
+import { TIER_NAMES, type Tier } from '../../src/model/terms.js'
 import { openLocal, openRemote } from '../../src/open.js'
-import { ERROR_SHAPES } from '../../src/wire/error-body.js'
+import { ERROR_SHAPES } from '../../src/wire/format.js'
 import { type Answerer, bandsContract } from '../contracts/bands.js'
 import { type Ground, serve, simulatedGround } from '../support/serve.js'
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { BandsError } from '../../src/errors.js'
-import { Remote, type RemoteOptions } from '../../src/remote/index.js'
+import { Remote, type RemoteOptions } from '../../src/remote/remote.js'
 import {
   drip,
   eventsBefore,

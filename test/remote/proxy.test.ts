@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createRawServer, type Socket } from '
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Remote } from '../../src/remote/index.js'
+import { Remote } from '../../src/remote/remote.js'
 import { temporaryFolder } from '../support/folder.js'
 import { GOOD_PAGE, good, nobody, QUESTION, raw, scripted } from './upstream.js'
 

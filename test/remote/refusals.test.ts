@@ -1,9 +1,17 @@
 import { inspect } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { RateLimited, Unauthorized, Unavailable } from '../../src/errors/service.js'
-import { type BandsError, Busy, InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
-import { Remote, type RemoteOptions } from '../../src/remote/index.js'
-import { ERROR_SHAPES, errorBody } from '../../src/wire/error-body.js'
+import {
+  type BandsError,
+  Busy,
+  InvalidParameter,
+  NotFound,
+  RateLimited,
+  TierRestricted,
+  Unauthorized,
+  Unavailable,
+} from '../../src/errors.js'
+import { Remote, type RemoteOptions } from '../../src/remote/remote.js'
+import { ERROR_SHAPES, errorBody } from '../../src/wire/format.js'
 import { good, json, nobody, QUESTION, raw, reset, type Scripted, scripted, type Turn, text } from './upstream.js'
 
 const KEY = 'bands_canary0123456789/+"\\%'

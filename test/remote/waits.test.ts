@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { RateLimited } from '../../src/errors/service.js'
-import { Remote, type RemoteOptions } from '../../src/remote/index.js'
-import { askedWait, backoff, momentAfter } from '../../src/remote/patience.js'
+import type { RateLimited } from '../../src/errors.js'
+import { Remote, type RemoteOptions } from '../../src/remote/remote.js'
+import { askedWait, backoff, momentAfter } from '../../src/remote/transport.js'
 import { GOOD_PAGE, good, json, QUESTION, raw, type Scripted, scripted, type Turn, text } from './upstream.js'
 
 function remoteTo({ url }: Scripted, options: Partial<RemoteOptions> = {}): Remote {

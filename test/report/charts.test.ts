@@ -1,13 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eventPrice, tradedPrice } from '../../src/report/charts/price.js'
-import { airy, scale } from '../../src/report/charts/scale.js'
-import { heights } from '../../src/report/charts/spec.js'
-import { thinned } from '../../src/report/charts/thin.js'
-import { dateLabel, dateTicks, logSteps, roundSteps } from '../../src/report/charts/ticks.js'
-import { count, gain, listed, price, probability } from '../../src/report/format.js'
-import { MOST_ROWS, sorted } from '../../src/report/tables/column.js'
-import { sortedTable } from '../../src/report/tables/of-result.js'
+import { eventPrice, tradedPrice } from '../../src/report/charts/charts.js'
+import {
+  airy,
+  dateLabel,
+  dateTicks,
+  heights,
+  logSteps,
+  roundSteps,
+  scale,
+  thinned,
+} from '../../src/report/charts/spec.js'
+import { count, gain, listed, price, probability } from '../../src/report/html.js'
+import { MOST_ROWS, sorted, sortedTable } from '../../src/report/tables.js'
 import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeSweep } from '../support/results/sweep.js'

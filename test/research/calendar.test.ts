@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
-import { placesIn, unionCalendar } from '../../src/research/calendar.js'
+import { Random } from '../../src/statistics/random.js'
+import { placesIn, unionCalendar } from '../../src/study/signals.js'
 
 describe('the calendar of several tickers', () => {
   it('has every day of each once, ascending, and says where each lies', () => {

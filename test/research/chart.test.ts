@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { localMarket } from '../../src/local/market.js'
 import { formatDay } from '../../src/model/day.js'
-import { UNDEFINED } from '../../src/model/record.js'
+import { UNDEFINED } from '../../src/model/series.js'
 import { openSample } from '../../src/open.js'
-import { CHARTED_TICKERS, chartedTickers, hashOfInputs, priceCharts } from '../../src/research/chart.js'
+import { CHARTED_TICKERS, chartedTickers, hashOfInputs, priceCharts } from '../../src/report/pictured.js'
 
 const { local } = openSample()
 const market = localMarket(local, { emulate: false })

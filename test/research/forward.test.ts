@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { outcomes } from '../../src/engine/outcomes.js'
-import type { MarketBars } from '../../src/market.js'
-import { forwardReturns, lostOf } from '../../src/research/forward.js'
+import type { MarketBars } from '../../src/source.js'
+import { forwardReturns, lostOf } from '../../src/study/signals.js'
 import { randomBars } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 

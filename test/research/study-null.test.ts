@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { eventStudy } from '../../src/research/study/event-study.js'
+import { eventStudy } from '../../src/study/event-study.js'
 import { queryOf } from './support/query.js'
 import { randomWalks, type WalkForm } from './support/random-walks.js'
 import { marketOf } from './support/study-market.js'

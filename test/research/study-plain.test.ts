@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { streamOf } from '../../src/research/cell/streams.js'
-import { eventStudy } from '../../src/research/study/event-study.js'
-import type { EventStudy, StudyWindow } from '../../src/research/study/result.js'
 import { normalCdf, tQuantile } from '../../src/statistics/distributions.js'
+import { streamOf } from '../../src/study/cell.js'
+import { eventStudy } from '../../src/study/event-study.js'
+import type { EventStudy, StudyWindow } from '../../src/study/result.js'
 import {
   average,
   type PlainTicker,

@@ -1,9 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Bands } from '../../src/bands.js'
-import { Answers } from '../../src/server/answers.js'
-import { matches } from '../../src/server/conditional.js'
-import type { Question } from '../../src/server/questions.js'
-import type { Service } from '../../src/server/service.js'
+import { Answers, matches, type Question, type Service } from '../../src/server/authorized.js'
+import type { Bands } from '../../src/source.js'
 
 /** Questions that are counted, of data whose version can be changed. */
 function counted() {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ERROR_SHAPES } from '../../src/wire/error-body.js'
+import { ERROR_SHAPES } from '../../src/wire/format.js'
 import { ask, authorization, type Ground, type Served, sendBytes, serve, simulatedGround } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'

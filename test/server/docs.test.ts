@@ -4,10 +4,10 @@ import { promisify } from 'node:util'
 import { XMLValidator } from 'fast-xml-parser'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIELDS } from '../../src/fields/index.js'
-import { PLANS } from '../../src/policy/plans.js'
 import { docsPage } from '../../src/server/docs.js'
 import { type OpenApiDocument, resolve } from '../../src/server/openapi/document.js'
 import { openApi } from '../../src/server/openapi.js'
+import { PLANS } from '../../src/tiers.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 
 const DOCUMENT = openApi({ version: '1.2.3', errors: 'flat', url: 'https://bands.example' })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIELD_NAMES, fieldNamed } from '../../src/fields/index.js'
-import { Random } from '../../src/random.js'
+import { Random } from '../../src/statistics/random.js'
 import { BIN, scratch, shell } from '../cli/support/run.js'
 import { chance, pick } from '../support/random-facts.js'
 

@@ -3,36 +3,38 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MethodNotAllowed, RateLimited, Unauthorized, Unavailable, Upstream } from '../../src/errors/service.js'
 import {
   BadData,
   type BandsError,
   Busy,
   ConfigError,
   InvalidParameter,
+  MethodNotAllowed,
   NotFound,
+  RateLimited,
   StorageError,
   TierRestricted,
+  Unauthorized,
+  Unavailable,
+  Upstream,
 } from '../../src/errors.js'
-import { simulatedTickers } from '../../src/feeds/simulate.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
-import { Local } from '../../src/local/index.js'
+import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventsPage } from '../../src/model/event.js'
 import type { OversoldPage } from '../../src/model/oversold.js'
-import { TIER_NAMES, type Tier } from '../../src/model/tier.js'
-import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
-import { entitle, grantedFields } from '../../src/policy/entitle.js'
-import { parseOversold } from '../../src/query/oversold.js'
-import { parseEvents } from '../../src/query/parse.js'
+import { TIER_NAMES, TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
+import { parseEvents, parseOversold } from '../../src/params/parse.js'
+import { Malformed, refusal } from '../../src/server/exchange.js'
 import { resolve, type Schema, schemaRef } from '../../src/server/openapi/document.js'
 import { openApi } from '../../src/server/openapi.js'
-import { Malformed, refusal } from '../../src/server/reply.js'
-import { openSqlite } from '../../src/store/sqlite.js'
+import { simulatedTickers } from '../../src/simulate/simulate.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
-import { ERROR_SHAPES, errorBody, internalErrorBody } from '../../src/wire/error-body.js'
-import { ERROR_BODIES, type ErrorType } from '../../src/wire/error-schema.js'
+import { entitle, grantedFields } from '../../src/tiers.js'
+import { ERROR_SHAPES, errorBody, internalErrorBody } from '../../src/wire/format.js'
+import { ERROR_BODIES, type ErrorType } from '../../src/wire/schemas.js'
 import { Documented } from '../support/documented.js'
 import {
   ask,

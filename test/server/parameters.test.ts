@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Bands } from '../../src/bands.js'
 import { InvalidParameter, NotFound } from '../../src/errors.js'
-import type { EventsParams } from '../../src/model/query.js'
-import { parseOversold } from '../../src/query/oversold.js'
-import { EVENTS, OVERSOLD } from '../../src/query/parameters.js'
-import { parseEvents } from '../../src/query/parse.js'
-import { parametersOf } from '../../src/query/url.js'
-import { errorBody } from '../../src/wire/error-body.js'
-import { EVENTS_PATH, OVERSOLD_PATH } from '../../src/wire/headers.js'
+import type { EventsParams } from '../../src/model/event.js'
+import { EVENTS, OVERSOLD } from '../../src/params/parameters.js'
+import { parametersOf, parseEvents, parseOversold } from '../../src/params/parse.js'
+import type { Bands } from '../../src/source.js'
+import { EVENTS_PATH, errorBody, OVERSOLD_PATH } from '../../src/wire/format.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 
 /** As they stand in a URL. */

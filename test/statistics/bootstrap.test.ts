@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
-import { bca, bcaEndpoints } from '../../src/statistics/bca.js'
-import { stationaryRatioInterval } from '../../src/statistics/bootstrap.js'
-import { mean, median, variance } from '../../src/statistics/moments.js'
-import { politisWhite } from '../../src/statistics/politis-white.js'
-import { quantile } from '../../src/statistics/quantile.js'
-import { stationaryIndices } from '../../src/statistics/resampling.js'
+import {
+  bca,
+  bcaEndpoints,
+  politisWhite,
+  stationaryIndices,
+  stationaryRatioInterval,
+} from '../../src/statistics/bootstrap.js'
+import { mean, median, quantile, variance } from '../../src/statistics/moments.js'
+import { Random } from '../../src/statistics/random.js'
 import { RandomState } from './support/numpy.js'
 import { distance, goldenRows } from './support/rows.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
-import { drawdowns } from '../../src/statistics/drawdown.js'
+import { Random } from '../../src/statistics/random.js'
+import { drawdowns } from '../../src/statistics/sharpe.js'
 
 describe('drawdowns', () => {
   it('are told by their spells, the last of which may not be over', () => {

@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
-import { andersonGoodman, homogeneity } from '../../src/statistics/anderson-goodman.js'
-import { type CausedSpell, cumulativeIncidence, stepAt } from '../../src/statistics/incidence.js'
+import { andersonGoodman, homogeneity } from '../../src/statistics/counts.js'
+import { Random } from '../../src/statistics/random.js'
 import {
+  type CausedSpell,
+  cumulativeIncidence,
   kaplanMeier,
+  type LogRank,
   lengthInterval,
   lengthReached,
+  logRank,
   type Spell,
+  stepAt,
   survivalErrors,
-} from '../../src/statistics/kaplan-meier.js'
-import { type LogRank, logRank } from '../../src/statistics/log-rank.js'
+} from '../../src/statistics/survival.js'
 
 /** Remission of leukaemia patients, weeks, with 6-MP and with placebo (Freireich et al. 1963). */
 const TREATED = spells('6 6 6 6+ 7 9+ 10 10+ 11+ 13 16 17+ 19+ 20+ 22 23 25+ 32+ 32+ 34+ 35+')

@@ -1,17 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
-import { corradoRank, ranksOf } from '../../src/statistics/corrado.js'
-import { averageCorrelation, type DatedEvent } from '../../src/statistics/event-correlation.js'
 import {
+  type AbnormalEvent,
+  abnormalEvent,
   aggregate,
+  averageCorrelation,
   bmp,
+  corradoRank,
   cowanSign,
   crossSection,
+  type DatedEvent,
   type EventTest,
   kolariPynnonen,
+  marketModel,
+  meanAdjusted,
   patell,
+  ranksOf,
 } from '../../src/statistics/event-tests.js'
-import { type AbnormalEvent, abnormalEvent, marketModel, meanAdjusted } from '../../src/statistics/market-model.js'
+import { Random } from '../../src/statistics/random.js'
 import { golden } from './support/golden.js'
 import { madeEvents } from './support/made-events.js'
 

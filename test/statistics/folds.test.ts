@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
 import { type BarRange, cpcv, kFolds, purge, walkForwardFolds } from '../../src/statistics/folds.js'
+import { Random } from '../../src/statistics/random.js'
 
 describe('walk-forward folds', () => {
   it('roll or stay anchored, and end with the last bar', () => {

@@ -1,12 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
-import { bca } from '../../src/statistics/bca.js'
-import { stationaryRatioInterval } from '../../src/statistics/bootstrap.js'
+import { bca, expandedTail, politisWhite, stationaryRatioInterval } from '../../src/statistics/bootstrap.js'
+import { gTestShift } from '../../src/statistics/counts.js'
 import { normalCdf, twoSidedNormal, twoSidedT } from '../../src/statistics/distributions.js'
-import { gTestShift } from '../../src/statistics/g-test.js'
 import { deviation, mean } from '../../src/statistics/moments.js'
-import { politisWhite } from '../../src/statistics/politis-white.js'
-import { expandedTail } from '../../src/statistics/resampling.js'
+import { Random } from '../../src/statistics/random.js'
 import {
   clusterByBlock,
   effectiveBlocks,
@@ -15,8 +12,8 @@ import {
   neweyWest,
   neweyWestAlpha,
 } from '../../src/statistics/robust.js'
+import { type SuperiorAbility, spa } from '../../src/statistics/selection.js'
 import { jointShift } from '../../src/statistics/shift.js'
-import { type SuperiorAbility, spa } from '../../src/statistics/spa.js'
 import { HORIZON, type MadeMarket, type Making, madeMarket } from './support/null-market.js'
 
 const SLOW = process.env.BANDS_SLOW === '1'

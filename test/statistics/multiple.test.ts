@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { benjaminiHochberg, benjaminiYekutieli, holm } from '../../src/statistics/multiple.js'
+import { benjaminiHochberg, benjaminiYekutieli, holm } from '../../src/statistics/selection.js'
 import { distance, goldenRows } from './support/rows.js'
 
 const METHODS = { bh: benjaminiHochberg, by: benjaminiYekutieli, holm }

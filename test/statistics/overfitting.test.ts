@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
-import { type Overfitting, pbo } from '../../src/statistics/overfitting.js'
+import { Random } from '../../src/statistics/random.js'
+import { type Overfitting, pbo } from '../../src/statistics/selection.js'
 import { golden } from './support/golden.js'
 import { madeStrategies } from './support/made-events.js'
 

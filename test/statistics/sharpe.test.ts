@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
 import { kurtosis, skewness } from '../../src/statistics/moments.js'
+import { Random } from '../../src/statistics/random.js'
 import {
   deflatedSharpe,
   expectedMaximumSharpe,

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { recordSeries } from '../../src/engine/record.js'
-import { Random } from '../../src/random.js'
-import { gTestShift } from '../../src/statistics/g-test.js'
+import { gTestShift } from '../../src/statistics/counts.js'
 import { mean } from '../../src/statistics/moments.js'
+import { Random } from '../../src/statistics/random.js'
 import { neweyWest } from '../../src/statistics/robust.js'
-import { jointShift, type ShiftMember, type ShiftOptions, shiftsOf } from '../../src/statistics/shift.js'
-import { studentisedShift } from '../../src/statistics/studentised-shift.js'
+import {
+  jointShift,
+  type ShiftMember,
+  type ShiftOptions,
+  shiftsOf,
+  studentisedShift,
+} from '../../src/statistics/shift.js'
 import { seriesOf } from '../support/convert.js'
 import { loadPrices } from '../support/shared-bars.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
-import { stationaryIndices } from '../../src/statistics/resampling.js'
-import { type Column, type SuperiorAbility, spa } from '../../src/statistics/spa.js'
+import { stationaryIndices } from '../../src/statistics/bootstrap.js'
+import { Random } from '../../src/statistics/random.js'
+import { type Column, type SuperiorAbility, spa } from '../../src/statistics/selection.js'
 import { RandomState } from './support/numpy.js'
 import { goldenRows } from './support/rows.js'
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../../src/random.js'
+import { Random } from '../../src/statistics/random.js'
 import { neweyWest } from '../../src/statistics/robust.js'
-import { jointShift, type ShiftMember } from '../../src/statistics/shift.js'
-import { studentisedShift } from '../../src/statistics/studentised-shift.js'
+import { jointShift, type ShiftMember, studentisedShift } from '../../src/statistics/shift.js'
 import { fairRejections } from '../support/null-markets.js'
 
 /*

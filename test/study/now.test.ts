@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
 import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
-import { now } from '../../src/study/now.js'
+import { now } from '../../src/tally/now.js'
 import { figuresOf, local, NAMES, oracleFinds } from './pool.js'
 
 const FIELD_NAMES = TECHNICAL_FIELDS.map(field => field.name)

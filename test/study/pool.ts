@@ -1,7 +1,6 @@
-import { simulatedTickers } from '../../src/feeds/simulate.js'
-import { Local } from '../../src/local/index.js'
-import type { Tier } from '../../src/model/tier.js'
-import type { Timeframe } from '../../src/model/timeframe.js'
+import { Local } from '../../src/local/local.js'
+import type { Tier, Timeframe } from '../../src/model/terms.js'
+import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { barsOf } from '../support/convert.js'
 import {
   type Bar,

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest'
 import { FIELDS } from '../../src/fields/index.js'
-import { PERFORMANCES } from '../../src/model/record.js'
-import { TIMEFRAMES, type Timeframe, windowNames } from '../../src/model/timeframe.js'
-import { tally } from '../../src/study/tally.js'
-import type { TallyWindow } from '../../src/study/tally-window.js'
+import { PERFORMANCES } from '../../src/model/series.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../../src/model/terms.js'
+import { type TallyWindow, tally } from '../../src/tally/tally.js'
 import type { Event } from '../support/oracle/index.js'
 import { type Found, figuresOf, local, NAMES, oracleFinds } from './pool.js'
 

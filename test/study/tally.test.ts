@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Bands } from '../../src/bands.js'
 import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
 import { FIELDS } from '../../src/fields/index.js'
-import type { Local } from '../../src/local/index.js'
-import { PERFORMANCES, STABILITIES } from '../../src/model/record.js'
-import { TIMEFRAME_NAMES, windowNames } from '../../src/model/timeframe.js'
-import { type Tally, type TallyQuery, tally } from '../../src/study/tally.js'
-import { TALLY_GROUPINGS } from '../../src/study/tally-groups.js'
-import type { TallyWindow } from '../../src/study/tally-window.js'
+import type { Local } from '../../src/local/local.js'
+import { PERFORMANCES, STABILITIES } from '../../src/model/series.js'
+import { TIMEFRAME_NAMES, windowNames } from '../../src/model/terms.js'
+import type { Bands } from '../../src/source.js'
+import { TALLY_GROUPINGS, type Tally, type TallyQuery, type TallyWindow, tally } from '../../src/tally/tally.js'
 import { local, NAMES } from './pool.js'
 
 const RSI = FIELDS.find(field => field.name === 'rsi_zone')!.bands

@@ -2,14 +2,18 @@ import { describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
 import { fieldNamed } from '../../src/fields/index.js'
 import { parseDay } from '../../src/model/day.js'
-import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
-import { Random } from '../../src/random.js'
-import { homogeneity } from '../../src/statistics/anderson-goodman.js'
-import { contextTests } from '../../src/study/by-context.js'
-import { dwell, type Stay, staysOf } from '../../src/study/dwell.js'
-import { leaving } from '../../src/study/leaving.js'
-import { type TransitionRow, transitionMatrix } from '../../src/study/transition-matrix.js'
-import { type TransitionsQuery, transitionsOf } from '../../src/study/transitions.js'
+import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import { homogeneity } from '../../src/statistics/counts.js'
+import { Random } from '../../src/statistics/random.js'
+import { contextTests } from '../../src/tally/by-context.js'
+import { dwell, type Stay, staysOf } from '../../src/tally/dwell.js'
+import {
+  leaving,
+  type TransitionRow,
+  type TransitionsQuery,
+  transitionMatrix,
+  transitionsOf,
+} from '../../src/tally/transitions.js'
 import { local, NAMES, oracleBands, oracleFinds } from './pool.js'
 
 const RSI = fieldNamed('rsi_zone')!.bands

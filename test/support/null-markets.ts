@@ -1,6 +1,6 @@
 import { type Day, weekdayOf } from '../../src/model/day.js'
 import type { Series } from '../../src/model/series.js'
-import { Random } from '../../src/random.js'
+import { Random } from '../../src/statistics/random.js'
 
 /** How the returns of a day vary; none of them can be foretold from those before. */
 export const WALKS = ['iid', 'garch', 'student', 'drift'] as const

@@ -1,11 +1,11 @@
 import { FIELDS } from '../../src/fields/index.js'
-import type { Local } from '../../src/local/index.js'
+import type { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
 import type { PulledSeries, SeriesKey } from '../../src/model/pulled.js'
-import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
-import { grantedFields } from '../../src/policy/entitle.js'
+import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import type { Store } from '../../src/store/store.js'
+import { grantedFields } from '../../src/tiers.js'
 
 export const URL = 'https://bands.example'
 

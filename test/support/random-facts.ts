@@ -10,7 +10,7 @@ import type {
   Session,
   Split,
 } from '../../src/model/facts.js'
-import type { Random } from '../../src/random.js'
+import type { Random } from '../../src/statistics/random.js'
 
 export interface FactsForm {
   /** About what a share costs, so that yields are those of companies. */

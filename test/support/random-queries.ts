@@ -1,5 +1,6 @@
 import { FIELD_NAMES, fieldNamed } from '../../src/fields/index.js'
 import type { Day } from '../../src/model/day.js'
+import type { EventsQuery } from '../../src/model/event.js'
 import {
   ASSET_CLASSES,
   MARKET_CAP_TIERS,
@@ -7,9 +8,8 @@ import {
   type OversoldQuery,
   SEVERITIES,
 } from '../../src/model/oversold.js'
-import type { EventsQuery } from '../../src/model/query.js'
-import { TIMEFRAME_NAMES } from '../../src/model/timeframe.js'
-import type { Random } from '../../src/random.js'
+import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import type { Random } from '../../src/statistics/random.js'
 import { chance, pick } from './random-facts.js'
 
 /** What the draws are made from: dates around those of the data, and tickers some of which are not there. */

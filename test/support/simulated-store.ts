@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { readFile } from '../../src/feeds/read.js'
-import type { SimulatedTicker } from '../../src/feeds/simulate.js'
-import { Importer } from '../../src/local/import.js'
-import { openSqlite } from '../../src/store/sqlite.js'
+import { Importer } from '../../src/load/import.js'
+import type { SimulatedTicker } from '../../src/simulate/simulate.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { temporaryFolder } from './folder.js'
 

@@ -1,13 +1,22 @@
-import { backtest } from '../../research/backtest/backtest.js'
-import { BACKTEST_NAMES } from '../../research/params/backtest.js'
-import { backtestAnswer, equityRows, tradeRows } from '../answers/backtest.js'
-import { SIGNALS } from '../asked.js'
+import { backtest } from '../../backtest/backtest.js'
+import { BACKTEST_NAMES, type BacktestName, type BacktestParams, parseBacktest } from '../../backtest/params.js'
+import type { Backtest } from '../../backtest/result.js'
+import { documentOf, printStrategy } from '../../backtest/schema.js'
+import { besideStrategy } from '../../backtest/words.js'
+import { InvalidParameter } from '../../errors.js'
+import { fieldNamed } from '../../fields/index.js'
+import type { RunOptions, Strategy } from '../../params/strategy.js'
+import type { Market } from '../../source.js'
 import type { Command } from '../command.js'
+import type { Context } from '../context.js'
+import { type BacktestStyle, backtestBlocks } from '../draw/backtest.js'
+import type { Row } from '../draw/table.js'
+import type { Given } from '../given.js'
 import { studyMarket, withTrials } from '../market.js'
 import { POOLED } from '../options.js'
-import { backtestPage } from '../reporting.js'
-import { printConfig, strategyAsked } from '../strategy.js'
-import { filesOf, writePage, writeTable } from '../written.js'
+import type { Answer } from '../output.js'
+import { backtestPage, filesOf, writePage, writeTable } from '../output-files.js'
+import { allNamed, isPooled, SIGNALS, textOf, tickersAndField, typedParams } from '../questions.js'
 
 export const command: Command = {
   arguments: [
@@ -101,4 +110,94 @@ export const command: Command = {
     if (files.report !== undefined)
       await writePage(context, files.report, await backtestPage(context, market, found, strategy))
   },
+}
+
+/** A backtest: for machines a row a trade. */
+function backtestAnswer(found: Backtest, style: BacktestStyle): Answer {
+  return {
+    document: () => found,
+    columns: TRADE,
+    rows: () => tradeRows(found).rows,
+    blocks: screen => backtestBlocks(found, screen, style),
+  }
+}
+
+/** Trades, for a file too. */
+function tradeRows({ trades }: Backtest): { columns: readonly string[]; rows: Row[] } {
+  return { columns: TRADE, rows: trades.map((trade): Row => ({ ...trade })) }
+}
+
+/** The equity curve, a row a bar. */
+function equityRows({ equity }: Backtest): { columns: readonly string[]; rows: Row[] } {
+  return { columns: EQUITY, rows: equity.map((point): Row => ({ ...point })) }
+}
+
+const TRADE = [
+  ...['ticker', 'side', 'signal_date', 'band', 'prev_band', 'context_band'],
+  ...['entry_date', 'entry_price', 'exit_date', 'exit_price', 'exit', 'bars'],
+  ...['shares', 'invested', 'gross', 'net', 'pnl', 'mfe', 'mae'],
+]
+
+const EQUITY = ['date', 'equity', 'gross', 'positions', 'drawdown']
+
+/**
+ * A strategy file, or tickers and a field, with the options that override it. Throws InvalidParameter, BadData at the
+ * place in the file, NotFound for a missing one, StorageError for one that cannot be read.
+ */
+async function strategyAsked(
+  context: Context,
+  given: Given,
+  market: Market,
+  names: readonly BacktestName[],
+): Promise<{ strategy: Strategy; run: RunOptions }> {
+  const { tier, from } = context.config
+  const emulated = from.tier === undefined ? null : tier
+  const options = typedParams(given, names) as BacktestParams
+  const [first, ...more] = given.rest(0)
+  if (first === undefined && !isPooled(given))
+    throw new InvalidParameter('what to trade is missing: a strategy file, or tickers and a field.', {
+      param: 'what',
+      allowed: USAGE,
+    })
+  if (first === undefined || !isFile(first)) {
+    const { tickers, field } = await tickersAndField(context, given, market, 'backtest')
+    return parseBacktest({ ...options, tickers, field }, { tier: emulated })
+  }
+  if (more.length > 0) throw notAlone(more)
+  const strategy = await textOf(first)
+  const tickers = isPooled(given) ? { tickers: await allNamed(context, given, [], () => market.tickers()) } : {}
+  return parseBacktest({ ...options, ...tickers, strategy }, { tier: emulated, file: first })
+}
+
+/** A file has its field, and its tickers unless others are given. */
+function notAlone(more: readonly string[]): InvalidParameter {
+  const field = more.find(word => fieldNamed(word) !== undefined)
+  const tickers = more.filter(word => word !== field).join(',')
+  const advice = [
+    ...(field === undefined ? [] : [`its field stands in it, so leave out ${field}`]),
+    ...(tickers === '' ? [] : [`give tickers with --tickers ${tickers}`]),
+  ]
+  const message = `a strategy file stands alone: ${advice.join('; ')}.`
+  return new InvalidParameter(message, { param: 'tickers', value: more.join(' '), allowed: USAGE })
+}
+
+const USAGE = 'bands backtest STRATEGY.yaml, or bands backtest TICKER... FIELD'
+
+/** YAML as a file has it; with --json the same as a document. What of the run is not in it is said beside it. */
+async function printConfig(context: Context, strategy: Strategy, run: RunOptions): Promise<void> {
+  const { format } = context
+  const beside = besideStrategy(run)
+  const missing = beside === null ? null : `not in this file, to be given with it again: ${beside}`
+  if (format === null || format === 'table')
+    return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)
+  if (missing !== null && !context.config.quiet) await context.notice(missing)
+  if (format === 'json') return context.out.write(`${JSON.stringify(documentOf(strategy), null, 2)}\n`)
+  throw new InvalidParameter(`output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
+    param: 'output',
+    value: format,
+  })
+}
+
+function isFile(word: string): boolean {
+  return /\.(ya?ml|json)$/i.test(word)
 }

@@ -1,13 +1,13 @@
 import { fieldNamed } from '../../fields/index.js'
-import { grantedFields } from '../../policy/entitle.js'
-import { parseEvents } from '../../query/parse.js'
-import { now } from '../../study/now.js'
-import { tally } from '../../study/tally.js'
-import { eventsAnswer, newest } from '../answers/events.js'
-import { nowAnswer } from '../answers/now.js'
-import { tallyAnswer } from '../answers/tally.js'
+import { parseEvents } from '../../params/parse.js'
+import { now } from '../../tally/now.js'
+import { tally } from '../../tally/tally.js'
+import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
+import { eventsAnswer, newest } from '../draw/events.js'
 import type { Answer } from '../output.js'
+import { nowAnswer } from './now.js'
+import { tallyAnswer } from './tally.js'
 
 const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
 const WORDS = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`

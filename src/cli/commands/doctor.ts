@@ -1,9 +1,17 @@
-import { doctor } from '../../local/doctor.js'
+import { RateLimited, Unauthorized } from '../../errors.js'
+import { type Check, type Diagnosis, doctor, fail, ok, said, warn } from '../../local/doctor.js'
 import { databasePath } from '../../open.js'
-import { doctorAnswer } from '../answers/doctor.js'
-import { checksBeside } from '../checks.js'
+import { addressOf } from '../../remote/address.js'
+import type { Remote } from '../../remote/remote.js'
 import type { Command } from '../command.js'
-import { terminalFacts } from '../terminal.js'
+import { type Config, configPath, credentialsPath } from '../config.js'
+import { readConfigFile, storedKeys } from '../config-files.js'
+import { type Block, type Cell, printable, type Screen, textOf } from '../draw/table.js'
+import { wrap } from '../draw/text.js'
+import type { Answer } from '../output.js'
+import { type FoundKey, openChosen, whereKeyIs } from '../profiles.js'
+import { creditsLeft } from '../source-notices.js'
+import { terminalFacts } from '../world.js'
 
 export const command: Command = {
   examples: ['bands doctor', 'bands doctor --json', 'bands doctor --remote https://api.example.com'],
@@ -24,4 +32,137 @@ export const command: Command = {
     await context.show(doctorAnswer(found))
     if (found.outcome === 'fail') context.outcome = 5
   },
+}
+
+/** One line a check; what is not well has its remedy beneath it. */
+function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
+  const rows = checks.map(({ name, outcome: found, detail, remedy }) => ({
+    check: name,
+    outcome: found,
+    detail,
+    remedy,
+  }))
+  return {
+    document: () => ({ schema, outcome, checks }),
+    columns: ['check', 'outcome', 'detail', 'remedy'],
+    rows: () => rows,
+    blocks: screen => (screen.words ? [plain(rows)] : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),
+  }
+}
+
+interface CheckRow {
+  check: string
+  outcome: 'ok' | 'warn' | 'fail'
+  detail: string
+  remedy: string | null
+}
+
+function plain(rows: readonly CheckRow[]): Block {
+  return {
+    table: {
+      columns: [{ title: 'CHECK' }, { title: 'OUTCOME' }, { title: 'DETAIL' }, { title: 'REMEDY' }],
+      rows: rows.map((row): Cell[] => [row.check, row.outcome, row.detail, row.remedy ?? '']),
+    },
+  }
+}
+
+function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
+  const sign: Cell = {
+    text: outcome.padEnd(4),
+    tone: outcome === 'ok' ? 'good' : outcome === 'fail' ? 'bad' : 'strong',
+  }
+  const head = `${paint[sign.tone](textOf(sign))}  ${check}`
+  const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
+  // Details stand beside the name, and on a narrow terminal below it, where a path has more room.
+  const indent = width < 60 ? 6 : 20
+  const lines = texts.flatMap(text => wrap(printable(text), width - indent)).map(line => ' '.repeat(indent) + line)
+  if (width < 60) return [head, ...lines]
+  return [head + (lines[0] ?? '').slice(6 + check.length), ...lines.slice(1)]
+}
+
+/**
+ * What the doctor examines beside the database: settings, kept keys, and the server that is chosen, if one is, at no
+ * cost. Never throws for what it finds.
+ */
+async function checksBeside(config: Config, env: NodeJS.ProcessEnv): Promise<Check[]> {
+  // These are about the database here, which is examined as well.
+  const { db: _db, tier: _tier, as_of: _asOf, ...from } = config.from
+  return [await settingsCheck(env), await keysCheck(env), ...(await serverChecks({ ...config, from }, env))]
+}
+
+async function settingsCheck(env: NodeJS.ProcessEnv): Promise<Check> {
+  const path = configPath(env)
+  try {
+    const names = [...(await readConfigFile(env)).profiles.keys()]
+    return ok('settings', names.length === 0 ? `no profile in ${path}` : `${path}, profiles: ${names.join(', ')}`)
+  } catch (thrown) {
+    return fail('settings', said(thrown), `mend ${path}, or remove it`)
+  }
+}
+
+async function keysCheck(env: NodeJS.ProcessEnv): Promise<Check> {
+  const path = credentialsPath(env)
+  try {
+    const { length } = await storedKeys(env)
+    return ok('keys', length === 0 ? `none kept in ${path}` : `${length} in ${path}, which only its owner can read`)
+  } catch (thrown) {
+    return fail('keys', said(thrown), `chmod 600 ${path}, or remove it and log in again`)
+  }
+}
+
+async function serverChecks(config: Config, env: NodeJS.ProcessEnv): Promise<Check[]> {
+  let server: Remote | null = null
+  try {
+    server = await openChosen(config, env)
+    if (server === null) return []
+    return await answerChecks(server, (await whereKeyIs(config, env))!)
+  } catch (thrown) {
+    return [fail('server', said(thrown), 'bands config tells which server is chosen, and what chose it')]
+  } finally {
+    await server?.close()
+  }
+}
+
+/** Throws where the server does not answer. */
+async function answerChecks(server: Remote, key: Omit<FoundKey, 'key'>): Promise<Check[]> {
+  const began = performance.now()
+  const refusal: unknown = await server.checkKey().catch((error: unknown) => error)
+  if (refusal !== undefined && !(refusal instanceof Unauthorized || refusal instanceof RateLimited)) throw refusal
+  const answers = ok('server', `${server.url} answers in ${Math.ceil(performance.now() - began)} ms`)
+  return [
+    answers,
+    tlsCheck(server.url),
+    ...(refusal instanceof Unauthorized
+      ? [fail('key', `it is refused; it is from ${key.from}`, key.login ?? `put another one there`)]
+      : [ok('key', `it is accepted; it is from ${key.from}`), planCheck(server), creditsCheck(server)]),
+    clockCheck(server.ahead),
+  ]
+}
+
+function tlsCheck(url: string): Check {
+  if (url.startsWith('https:')) return ok('TLS', 'the certificate is trusted')
+  if (addressOf(url, { allowPlainHttp: true }).loopback)
+    return ok('TLS', 'none, and to this machine itself none is needed')
+  return warn('TLS', 'none: everyone on the way can read the key', 'ask it by https')
+}
+
+function planCheck({ tier }: Remote): Check {
+  return ok('plan', tier ?? 'not told')
+}
+
+function creditsCheck({ credits }: Remote): Check {
+  const left = creditsLeft(credits)
+  const spent = [credits?.day, credits?.hour].find(allowance => allowance?.remaining === 0)
+  if (spent == null) return ok('credits', left === '' ? 'not told' : left)
+  return warn('credits', left, spent.reset === null ? 'wait for new ones' : `wait until ${spent.reset}`)
+}
+
+/** In milliseconds: more than the roundings and the way of an answer make. */
+const FAR_APART = 30_000
+
+function clockCheck(ahead: number | null): Check {
+  if (ahead === null) return ok('clock', 'the server does not tell the time')
+  if (Math.abs(ahead) < FAR_APART) return ok('clock', 'within seconds of that of the server')
+  const apart = `${Math.round(Math.abs(ahead) / 1000)} s ${ahead > 0 ? 'behind' : 'ahead of'} that of the server`
+  return warn('clock', apart, 'set the clock of this machine')
 }

@@ -1,11 +1,9 @@
-import type { EventsPage } from '../../model/event.js'
-import type { EventsQuery } from '../../model/query.js'
+import type { EventsPage, EventsQuery } from '../../model/event.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Given } from '../given.js'
-import { FIELD, FILTERS, TICKER } from '../options.js'
+import { eventsQuery, FIELD, FILTERS, TICKER } from '../options.js'
 import { json } from '../output.js'
-import { eventsQuery } from '../query.js'
 
 export const command: Command = {
   arguments: [TICKER, FIELD],
@@ -27,7 +25,7 @@ export const command: Command = {
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const found = isPlainPage(context, given) ? await page(context, query) : await shown(context, query, given)
     if (found > 0) return
-    const { tellNothing } = await import('../answers/nothing.js')
+    const { tellNothing } = await import('../notices.js')
     await tellNothing(context, query)
     if (given.flag('fail-empty')) context.outcome = 3
   },
@@ -44,6 +42,6 @@ async function page(context: Context, query: EventsQuery): Promise<number> {
 }
 
 async function shown(context: Context, query: EventsQuery, given: Given): Promise<number> {
-  const { showEvents } = await import('../answers/events.js')
+  const { showEvents } = await import('../draw/events.js')
   return showEvents(context, query, { wide: given.flag('wide'), returns: given.flag('returns') })
 }

@@ -1,11 +1,23 @@
 import { InvalidParameter } from '../../errors.js'
-import type { ExportFilter } from '../../local/export.js'
-import { timeframeValue, wordValue } from '../../query/values.js'
-import { formatNamed, runExport } from '../answers/export.js'
+import {
+  BAR_COLUMNS,
+  type ExportFilter,
+  eventColumns,
+  exportBars,
+  exportEvents,
+  exportSeries,
+  seriesColumns,
+} from '../../local/export.js'
+import type { Column } from '../../model/event.js'
+import { timeframeValue, wordValue } from '../../params/parameters.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
+import { count } from '../draw/table.js'
+import type { Sink } from '../formats.js'
 import type { Given } from '../given.js'
-import { namedTickers } from '../tickers.js'
+import type { Format } from '../output.js'
+import { intoFile } from '../output-files.js'
+import { namedTickers } from '../questions.js'
 
 const WHATS = ['events', 'series', 'bars'] as const
 
@@ -43,4 +55,82 @@ async function filterOf(context: Context, given: Given, what: string): Promise<E
     })
   const timeframes = timeframe === undefined ? [] : [timeframeValue('timeframe', timeframe)]
   return { tickers: await namedTickers(given.list('ticker'), context.world), fields, timeframes }
+}
+
+/** The format that the ending of a file name stands for. */
+function formatNamed(file: string | undefined): Format | null {
+  const ending = /\.(\w+)$/.exec(file ?? '')?.[1]?.toLowerCase()
+  if (ending === 'jsonl') return 'ndjson'
+  return (['ndjson', 'csv', 'parquet', 'json'] as const).find(format => format === ending) ?? null
+}
+
+/** Rows go out as they are made, so memory stays flat however many there are. */
+async function runExport(
+  context: Context,
+  what: 'events' | 'series' | 'bars',
+  filter: ExportFilter,
+  format: Format,
+  out: string | undefined,
+): Promise<void> {
+  const { cache } = await context.local()
+  const send = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Promise<void> =>
+    out === undefined
+      ? sendRows(context, rows, columns, format, context.out)
+      : intoFile(out, sink => sendRows(context, rows, columns, format, sink, out))
+  if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
+  else if (what === 'series') await send(exportSeries(cache, filter), seriesColumns(filter))
+  else await send(exportBars(cache, filter), BAR_COLUMNS)
+}
+
+async function sendRows<Row extends object>(
+  context: Context,
+  rows: AsyncIterable<Row>,
+  columns: readonly Column<Row>[],
+  format: Format,
+  sink: Sink,
+  file?: string,
+): Promise<void> {
+  let done = 0
+  context.endTidily()
+  const seen = async function* (): AsyncGenerator<Row> {
+    for await (const row of rows) {
+      done++
+      yield row
+      // Rows that run down the terminal are progress enough.
+      if (done % 1000 === 0 && (file !== undefined || !context.out.terminal))
+        context.step(() => `export  ${count(done, 'row')}`)
+    }
+  }
+  if (format === 'json') await writeArray(seen(), sink)
+  else if (format !== 'table') await writeRows(format, seen(), columns, sink)
+  if (file !== undefined && !context.config.quiet) await context.notice(`wrote ${count(done, 'row')} to ${file}`)
+}
+
+/** One JSON document that is never whole in memory; nothing is written before the first row is there. */
+async function writeArray(rows: AsyncIterable<object>, sink: Sink): Promise<void> {
+  let text = '['
+  let between = ''
+  for await (const row of rows) {
+    text += between + JSON.stringify(row)
+    between = ',\n'
+    if (text.length < 65_536) continue
+    await sink.write(text)
+    text = ''
+  }
+  await sink.write(`${text}]\n`)
+}
+
+export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet'] as const
+export type ExportOutput = (typeof EXPORT_OUTPUTS)[number]
+
+/** Writes rows as they come. Memory stays flat in NDJSON and CSV, and within one row group in Parquet. */
+export async function writeRows<Row extends object>(
+  output: ExportOutput,
+  rows: AsyncIterable<Row>,
+  columns: readonly Column<Row>[],
+  sink: Sink,
+): Promise<void> {
+  if (output === 'ndjson') return (await import('../formats.js')).writeNdjson(rows, sink)
+  if (output === 'csv') return (await import('../formats.js')).writeCsv(rows, columns, sink)
+  return (await import('../parquet.js')).writeParquet(rows, columns, sink)
 }

@@ -1,8 +1,29 @@
-import { loginAnswer } from '../answers/login.js'
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { InvalidParameter, NotFound, suggest, Unauthorized } from '../../errors.js'
+import type { Tier } from '../../model/terms.js'
+import { addressOf } from '../../remote/address.js'
+import type { Credits } from '../../remote/remote.js'
 import type { Command } from '../command.js'
-import { configPath } from '../profiles/folder.js'
+import { configPath, HERE } from '../config.js'
+import {
+  type ConfigFile,
+  forgetKey,
+  keyEnd,
+  profileName,
+  readConfigFile,
+  type StoredKey,
+  storedKeys,
+  storeKey,
+  writeProfile,
+} from '../config-files.js'
+import { type Context, Stopped } from '../context.js'
+import { whole } from '../draw/table.js'
+import type { Answer } from '../output.js'
+import { givenKey, openServer } from '../profiles.js'
+import type { World } from '../world.js'
 
-export const command: Command = {
+export const loginCommand: Command = {
   examples: [
     'bands login --remote https://api.example.com',
     'cat key.txt | bands login --profile work --remote https://api.example.com',
@@ -12,7 +33,6 @@ export const command: Command = {
     'What is asked stays with the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local asks here again.',
   ],
   async run(context) {
-    const { login } = await import('../profiles/login.js')
     const found = await login(context)
     await context.show(loginAnswer(found))
     await context.hint(
@@ -20,4 +40,171 @@ export const command: Command = {
       `to ask it always: BANDS_PROFILE=${found.profile}, or "profile": "${found.profile}" in ${configPath(context.world.env)}`,
     )
   },
+}
+
+export const logoutCommand: Command = {
+  examples: ['bands logout', 'bands logout --profile work'],
+  notes: [
+    'Forgets the key of a profile; the profile stays in config.json. Revoking a key is the business of its server.',
+  ],
+  async run(context) {
+    const row = await logout(context)
+    await context.show({
+      document: () => ({ schema: 'bands.logout/1', ...row }),
+      columns: ['profile', 'origin'],
+      rows: () => [{ ...row }],
+      blocks: () => [{ notes: [`the key of profile ${row.profile} for ${row.origin} is forgotten`] }],
+    })
+  },
+}
+
+/** What is kept, and whether it counts; of the key only its end. */
+function loginAnswer({ credits, ...kept }: Login): Answer {
+  const row = {
+    ...kept,
+    credits_limit: credits?.day?.limit ?? null,
+    credits_remaining: credits?.day?.remaining ?? null,
+  }
+  const { profile, url, tier, key } = kept
+  const plan = tier === null ? '' : `, tier ${tier}`
+  const day = credits?.day
+  const left = day == null ? '' : `, ${whole(day.remaining)} of ${whole(day.limit)} credits left today`
+  return {
+    document: () => ({ schema: 'bands.login/1', ...kept, credits }),
+    columns: Object.keys(row),
+    rows: () => [row],
+    blocks: () => [{ notes: [`profile ${profile}: ${url}${plan}, key ${key}${left}`] }],
+  }
+}
+
+/** A login that went well. */
+interface Login {
+  profile: string
+  url: string
+  /** null where the server does not tell its plans */
+  tier: Tier | null
+  /** `****wxyz` */
+  key: string
+  credits: Credits | null
+}
+
+/** A profile that nobody has named. */
+const DEFAULT_PROFILE = 'default'
+
+/**
+ * Reads a key, asks the server whether it counts, and keeps both. Nothing is kept of a key that is refused. Throws
+ * Unauthorized for that, InvalidParameter, ConfigError, and what a server throws that cannot be asked.
+ */
+export async function login(context: Context): Promise<Login> {
+  const { config, world } = context
+  const { env } = world
+  const file = await readConfigFile(env)
+  // Looked at now, so that a file that cannot be used is told before anyone types a key.
+  await storedKeys(env)
+  const { name, url } = target(context, file)
+  const { base, origin } = addressOf(url, { allowPlainHttp: config.allowPlainHttp })
+  const key =
+    config.keyFile === undefined
+      ? await readSecret(world, `API key for ${base}: `, 'API key')
+      : (await givenKey(config, env))!.key
+  const server = await openServer(base, key, config, env)
+  try {
+    await server.checkKey().catch(error => {
+      throw error instanceof Unauthorized ? new Unauthorized(`${base} refuses this key: ${error.message}`) : error
+    })
+    const { tier, credits } = server
+    await storeKey(env, { profile: name, origin, key })
+    await writeProfile(env, { name, url: base, tier })
+    return { profile: name, url: base, tier, key: keyEnd(key), credits }
+  } finally {
+    await server.close()
+  }
+}
+
+/** Which profile is meant, and the address of its server: the one that is said, otherwise the one it has. */
+function target({ config: { remote, profile } }: Context, { profile: chosen, profiles }: ConfigFile) {
+  const name = profile === undefined ? (chosen?.name ?? DEFAULT_PROFILE) : profileName(profile)
+  const known = profiles.get(name)
+  const url = remote === HERE ? undefined : (remote ?? known?.url)
+  if (url === undefined)
+    throw new InvalidParameter(`which server is the key for? bands login --remote URL.`, { param: 'remote' })
+  if (profile === undefined && known !== undefined && addressOf(known.url, ANY).origin !== addressOf(url, ANY).origin)
+    throw new InvalidParameter(
+      `profile "${name}" is of ${known.url}; give this server a name of its own: --profile NAME.`,
+      {
+        param: 'profile',
+        value: name,
+      },
+    )
+  return { name, url }
+}
+
+const ANY = { allowPlainHttp: true }
+
+/** Forgets a key: of the profile or the server that is said, otherwise the only one. Throws NotFound where there is none. */
+export async function logout({ config, world: { env } }: Context): Promise<Pick<StoredKey, 'profile' | 'origin'>> {
+  const kept = await storedKeys(env)
+  const { remote } = config
+  const name = config.profile ?? (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
+  const meant = kept.filter(({ profile, origin }) => {
+    if (name !== undefined) return profile === name
+    return remote === undefined || remote === HERE || origin === addressOf(remote, { allowPlainHttp: true }).origin
+  })
+  const [only, other] = meant
+  if (other !== undefined) {
+    const names = meant.map(({ profile }) => profile)
+    const message = `several keys are kept; choose the one to forget with --profile: ${names.join(', ')}.`
+    throw new InvalidParameter(message, { param: 'profile', allowed: names })
+  }
+  if (only === undefined) {
+    const whose = name === undefined ? '' : ` of profile "${name}"`
+    const names = kept.map(({ profile }) => profile)
+    throw new NotFound(`no key${whose} is kept.`, name === undefined ? [] : suggest(name, names))
+  }
+  await forgetKey(env, only.profile)
+  return { profile: only.profile, origin: only.origin }
+}
+
+/** More than any key has. */
+const MOST = 4_096
+
+/**
+ * One line that nobody else is to see: asked for at a terminal without showing what is typed, otherwise the first line of
+ * standard input. Throws Stopped at Ctrl-C, InvalidParameter for nothing.
+ */
+async function readSecret(world: World, prompt: string, what: string): Promise<string> {
+  const input = world.stdin()
+  const text = (input as NodeJS.ReadStream).isTTY ? await typed(world, input, prompt) : await piped(input)
+  const secret = text.trim()
+  if (secret !== '') return secret
+  throw new InvalidParameter(`no ${what} on standard input; type it, or pipe it: bands login < FILE.`, { param: 'key' })
+}
+
+async function typed(world: World, input: NodeJS.ReadableStream, prompt: string): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const line = createInterface({ input, output: nowhere, terminal: true, historySize: 0 })
+  try {
+    // Only now: from here on the terminal shows nothing of what is typed, or was typed ahead.
+    await world.err.write(prompt)
+    return await new Promise<string>((resolve, reject) => {
+      line.once('line', resolve)
+      line.once('SIGINT', () => reject(new Stopped('SIGINT')))
+      // Ctrl-D on an empty line.
+      line.once('close', () => resolve(''))
+    })
+  } finally {
+    line.close()
+    await world.err.write('\n')
+  }
+}
+
+async function piped(input: NodeJS.ReadableStream): Promise<string> {
+  let text = ''
+  for await (const chunk of input) {
+    text += String(chunk)
+    if (text.length > MOST) throw new InvalidParameter('standard input is longer than any API key.', { param: 'key' })
+  }
+  const [first = '', ...more] = text.trim().split(/\r?\n/)
+  if (more.length > 0) throw new InvalidParameter('standard input has several lines; a key is one.', { param: 'key' })
+  return first
 }

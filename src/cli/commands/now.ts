@@ -1,16 +1,15 @@
 import { formatDay, parseDay } from '../../model/day.js'
-import type { Timeframe } from '../../model/timeframe.js'
-import { grantedFields } from '../../policy/entitle.js'
-import { fieldValue, timeframeValue } from '../../query/values.js'
-import { type Now, now } from '../../study/now.js'
-import { allWithoutFacts, nothingLoaded, unlisted } from '../answers/nothing.js'
-import { nowAnswer } from '../answers/now.js'
+import type { Timeframe } from '../../model/terms.js'
+import { fieldValue, timeframeValue } from '../../params/parameters.js'
+import { type FieldState, type Now, now } from '../../tally/now.js'
+import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { lacking, toldTickers } from '../lacking.js'
+import { type Block, type Cell, count, type Screen, whole } from '../draw/table.js'
+import { allWithoutFacts, nothingLoaded, unlisted } from '../notices.js'
 import { TIMEFRAME } from '../options.js'
-import { namedTickers } from '../tickers.js'
-import { watched } from '../watched.js'
+import type { Answer } from '../output.js'
+import { lacking, namedTickers, toldTickers, watched } from '../questions.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
@@ -86,4 +85,76 @@ async function tellOld(context: Context, { states, as_of }: Now): Promise<void> 
   const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
   const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''
   await context.notice(`not up to ${as_of}, and told as of the newest bar: ${named.join(', ')}${more}`)
+}
+
+/**
+ * Where every field stands, since when, and how long such stays lasted.
+ * @param unknown whether people are shown fields without a band, too
+ */
+export function nowAnswer(found: Now, { unknown }: { unknown: boolean }): Answer {
+  return {
+    document: () => found,
+    columns: [
+      ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
+      ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
+    ],
+    rows: () => {
+      const { timeframe, as_of } = found
+      return found.states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
+    },
+    blocks: screen => [block(unknown ? found : seen(found), screen)],
+  }
+}
+
+/** The states with a band; all where there is none. */
+function seen(found: Now): Now {
+  const states = found.states.filter(state => state.band !== null)
+  return states.length === 0 ? found : { ...found, states }
+}
+
+function block({ timeframe, as_of, query_range, states }: Now, { words }: Screen): Block {
+  const tickers = new Set(states.map(state => state.ticker))
+  const several = tickers.size > 1 || words
+  const who = tickers.size > 3 ? count(tickers.size, 'ticker') : [...tickers].join(', ')
+  const right = { align: 'right' as const }
+  return {
+    title: [
+      `${who}  ${timeframe}`,
+      `stays of the last ${query_range ?? '?'}, in bars`,
+      ...(as_of === null ? [] : [`as of ${as_of}`]),
+    ],
+    table: {
+      columns: [
+        ...(several ? [{ title: 'TICKER' }] : []),
+        { title: 'FIELD' },
+        { title: 'BAND' },
+        { title: 'SINCE', spare: 2 },
+        { title: 'BARS', ...right, spare: 1 },
+        { title: 'FROM', spare: 6 },
+        { title: 'MEDIAN', ...right, spare: 3 },
+        { title: 'P90', ...right, spare: 4 },
+        { title: 'STAYS', ...right, spare: 5 },
+      ],
+      rows: states.map((state, i) => [
+        ...(several ? [words || states[i - 1]?.ticker !== state.ticker ? state.ticker : ''] : []),
+        ...cells(state),
+      ]),
+    },
+    notes:
+      !words && states.some(state => state.initial) ? ['* since the beginning of the data: no event entered it'] : [],
+  }
+}
+
+function cells({ field, band, since, bars, initial, prev_band, completed_stays: stays }: FieldState): Cell[] {
+  const number = (value: number | null): string => (value === null ? '-' : whole(Math.round(value * 10) / 10))
+  return [
+    field,
+    band ?? '-',
+    since === null ? '-' : `${since}${initial ? '*' : ''}`,
+    number(bars),
+    prev_band ?? '-',
+    number(stays.median),
+    number(stays.p90),
+    whole(stays.n),
+  ]
 }

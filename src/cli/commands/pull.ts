@@ -1,8 +1,29 @@
-import { integerValue } from '../../query/values.js'
-import { planAnswer, pullAnswer } from '../answers/pull.js'
+import { BandsError, didYouMean, InvalidParameter, quoted, suggest } from '../../errors.js'
+import { FIELD_NAMES, fieldNamed } from '../../fields/index.js'
+import { type CreditsLeft, PAGE, type PageSource } from '../../local/pull/pages.js'
+import {
+  type Price,
+  type PullPlan,
+  type PullReport,
+  type PullRequest,
+  planOf,
+  planOfNothing,
+  type SeriesReport,
+} from '../../local/pull/plan.js'
+import type { PullOptions } from '../../local/pull/puller.js'
+import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
+import { openForPlan } from '../../open.js'
+import { integerValue, wordValue } from '../../params/parameters.js'
+import type { Credits, Remote } from '../../remote/remote.js'
+import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
-import { pullRequest } from '../pull-request.js'
-import { dryPlan, pageSource, pullFailure, questionOf, told, withinTier } from '../pulling.js'
+import { type Config, isRemoteTyped } from '../config.js'
+import type { Context } from '../context.js'
+import { type Cell, count, type Row, type Table, whole } from '../draw/table.js'
+import type { Given } from '../given.js'
+import type { Answer } from '../output.js'
+import { namedTickers } from '../questions.js'
+import type { World } from '../world.js'
 
 export const command: Command = {
   arguments: [['[NAME...]', 'tickers (A,B, @FILE, or - for standard input) and band fields, in any order']],
@@ -43,4 +64,260 @@ export const command: Command = {
     if (failure !== null) throw failure
     await context.hint(`next, without a server: ${questionOf(wanted, context.config)}`)
   },
+}
+
+/** More series than this are told ticker by ticker, and more tickers than this together. */
+const LISTED = 30
+
+/** What a pull has brought. */
+function pullAnswer(report: PullReport): Answer {
+  const { url: source, credits, left, price, stopped } = report
+  const reports = report.series.toSorted(byTicker)
+  const series = reports.map(one => rowOf(one, source))
+  return {
+    document: () => ({
+      schema: 'bands.pull/1',
+      source,
+      credits,
+      credits_left: left,
+      credits_missing: price,
+      stopped,
+      series,
+    }),
+    columns: [
+      ...['ticker', 'timeframe', 'field', 'outcome', 'events', 'new', 'changed', 'credits', 'query_range'],
+      ...['source', 'pulled_at', 'as_of', 'complete', 'note'],
+    ],
+    rows: () => series,
+    blocks: () => [{ title: [`pulled from ${source}`], table: seriesTable(reports), notes: notes(report) }],
+  }
+}
+
+/** They were asked for in another order. */
+function byTicker(a: SeriesReport, b: SeriesReport): number {
+  return a.ticker < b.ticker
+    ? -1
+    : a.ticker > b.ticker
+      ? 1
+      : Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
+}
+
+function rowOf({ added, refusal, outcome, ...told }: SeriesReport, source: string) {
+  const { ticker, timeframe, field, events, changed, credits, query_range, pulled_at, as_of, note } = told
+  return {
+    ...{ ticker, timeframe, field, outcome, events, new: added, changed, credits, query_range },
+    ...{ source, pulled_at, as_of, complete: outcome !== 'unfinished' && outcome !== 'refused' },
+    note: refusal?.message ?? note,
+  }
+}
+
+/** What a pull would do; nothing was asked. */
+function planAnswer({ url, series, price }: PullPlan): Answer {
+  const rows = series.map(({ ticker, timeframe, field, due, price: { least, most } }) => {
+    return { ticker, timeframe, field, due, credits_least: least, credits_most: most }
+  })
+  return {
+    document: () => ({ schema: 'bands.pull-plan/1', source: url, credits: price, series: rows }),
+    columns: ['ticker', 'timeframe', 'field', 'due', 'credits_least', 'credits_most'],
+    rows: (): Row[] => rows,
+    blocks: () => [{ notes: [planSentence({ url, series, price }, null)] }],
+  }
+}
+
+/** `42 series of https://…: 40 new, 2 to be brought up to date; at least 42 credits, one more for each further 100 events.` */
+function planSentence(
+  { url, series, price }: Pick<PullPlan, 'url' | 'series' | 'price'>,
+  left: CreditsLeft | null,
+): string {
+  const parts = (['new', 'rest', 'update', 'done'] as const)
+    .map(due => ({ due, number: series.filter(planned => planned.due === due).length }))
+    .filter(({ number }) => number > 0)
+    .map(({ due, number }) => `${whole(number)} ${DUE[due]}`)
+  const further = price.most === null ? `, one more for each further ${PAGE} events` : ''
+  return `${whole(series.length)} series of ${url}: ${parts.join(', ')}; ${priceWords(price)}${further}${leftWords(left)}.`
+}
+
+const DUE = { new: 'new', rest: 'to be gone on with', update: 'to be brought up to date', done: 'done before' } as const
+
+/** `12 credits`, `at least 12 credits`, `12 to 14 credits`. */
+function priceWords({ least, most }: Price): string {
+  if (most === least) return count(least, 'credit')
+  return most === null ? `at least ${count(least, 'credit')}` : `${whole(least)} to ${count(most, 'credit')}`
+}
+
+/** `; 9,950 left today and 50 this hour`; nothing where the server does not tell. */
+function leftWords(left: CreditsLeft | null): string {
+  const parts = [
+    ...(left?.day == null ? [] : [`${whole(left.day)} left today`]),
+    ...(left?.hour == null ? [] : [`${whole(left.hour)} this hour`]),
+  ]
+  return parts.length === 0 ? '' : `; ${parts.join(' and ')}`
+}
+
+function notes({ series, credits, left }: PullReport): string[] {
+  const told = series.filter(({ note, refusal }) => note !== null || refusal !== null)
+  const shown = told
+    .slice(0, LISTED)
+    .map(one => `${one.ticker} ${one.timeframe} ${one.field}: ${one.refusal?.message ?? one.note}`)
+  const more = told.length > shown.length ? [`and ${whole(told.length - shown.length)} more (--json has all)`] : []
+  return [...shown, ...more, `${count(credits, 'credit')} spent${leftWords(left)}`]
+}
+
+function seriesTable(series: readonly SeriesReport[]): Table {
+  return {
+    columns: [
+      { title: 'TICKER' },
+      { title: 'SERIES' },
+      { title: 'OUTCOME', spare: 1 },
+      { title: 'EVENTS', align: 'right' },
+      { title: 'NEW', align: 'right', spare: 2 },
+      { title: 'CREDITS', align: 'right', spare: 3 },
+      { title: 'AS OF', spare: 4 },
+    ],
+    rows: groups(series).map(([ticker, own]): Cell[] => [
+      ticker,
+      own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`,
+      outcomes(own),
+      ...(['events', 'added', 'credits'] as const).map(key => whole(own.reduce((sum, one) => sum + one[key], 0))),
+      [...new Set(own.map(({ as_of }) => as_of ?? '-'))].sort()[0]!,
+    ]),
+  }
+}
+
+function groups(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
+  if (series.length <= LISTED) return series.map(one => [one.ticker, [one]])
+  const found = new Map<string, SeriesReport[]>()
+  for (const one of series) found.set(one.ticker, [...(found.get(one.ticker) ?? []), one])
+  return found.size <= LISTED ? [...found] : [[count(found.size, 'ticker'), [...series]]]
+}
+
+/** `updated`, or `20 pulled, 1 refused`. */
+function outcomes(series: readonly SeriesReport[]): string {
+  const numbers = new Map<string, number>()
+  for (const { outcome } of series) numbers.set(outcome, (numbers.get(outcome) ?? 0) + 1)
+  if (numbers.size === 1) return series[0]!.outcome
+  return [...numbers].map(([outcome, number]) => `${whole(number)} ${outcome}`).join(', ')
+}
+
+const USAGE = 'bands pull TICKER... FIELD...'
+
+/**
+ * Tickers and fields as typed, in any order: the name of a field is a field, everything else a ticker. Throws
+ * InvalidParameter, also for a word that is nearly a field, and NotFound for a missing file.
+ */
+async function pullRequest(given: Given, world: World): Promise<PullRequest> {
+  const words = given.rest(0).flatMap(word => (word.startsWith('@') ? [word] : word.split(',')))
+  const named = words.filter(word => fieldNamed(word) !== undefined)
+  const others = words.filter(word => fieldNamed(word) === undefined && word !== '')
+  for (const word of others) checkNoField(word)
+  const tickers = await namedTickers(others, world)
+  const fields = given.flag('all-fields') ? FIELD_NAMES : named
+  if (tickers.length === 0) throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed: USAGE })
+  if (fields.length === 0)
+    throw new InvalidParameter('FIELD is missing; --all-fields asks for each.', { param: 'field', allowed: USAGE })
+  const series = tickers.flatMap(ticker =>
+    timeframesOf(given).flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))),
+  )
+  return { series, replace: given.flag('replace') }
+}
+
+/** A slip in a field's name would be asked for as a ticker, and paid for. */
+function checkNoField(word: string): void {
+  const suggestions = suggest(word, FIELD_NAMES)
+  if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return
+  const what = `there is no field ${quoted(word)}.${didYouMean(suggestions)}`
+  throw new InvalidParameter(what, { param: 'field', value: word, allowed: FIELD_NAMES, suggestions })
+}
+
+/** Daily unless some are given. */
+function timeframesOf(given: Given): readonly Timeframe[] {
+  const names = given.list('timeframe').map(name => wordValue('timeframe', name, [...TIMEFRAME_NAMES, 'both'] as const))
+  if (names.length === 0) return ['daily']
+  return TIMEFRAME_NAMES.filter(name => names.includes(name) || names.includes('both'))
+}
+
+/** A server as a pull needs it. */
+function pageSource(remote: Remote): PageSource {
+  return {
+    url: remote.url,
+    async page(query, { name, etag }) {
+      const { credits, ...answer } = await remote.newPage(query, { id: name, etag })
+      return { ...answer, left: leftOf(credits) }
+    },
+  }
+}
+
+function leftOf(credits: Credits | null): CreditsLeft {
+  return { day: credits?.day?.remaining ?? null, hour: credits?.hour?.remaining ?? null }
+}
+
+/** Only fields that the key may ask for, where the server tells of its tier. */
+function withinTier({ series, ...request }: PullRequest, tier: Tier | null): PullRequest {
+  const granted = tier === null ? null : new Set(grantedFields(tier).map(({ name }) => name))
+  return { ...request, series: series.filter(({ field }) => granted?.has(field) ?? true) }
+}
+
+/** A command line that what was pulled answers, whatever server is chosen otherwise. */
+function questionOf({ series: [first] }: PullRequest, config: Config): string {
+  const { ticker, field, timeframe } = first!
+  const words = [`bands events ${ticker} ${field}`]
+  if (timeframe !== 'daily') words.push(`--timeframe ${timeframe}`)
+  if (config.from.db === '--db') words.push(`--db ${config.db}`)
+  else if (!isRemoteTyped(config)) words.push('--remote local')
+  return words.join(' ')
+}
+
+/** What a pull would do, as far as that can be told without asking. */
+async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
+  const url = await context.originUrl()
+  const store = openForPlan({ db: context.config.db, env: context.world.env })
+  if (store === null) return planOfNothing(url, request)
+  try {
+    return await planOf(store, url, request, context.world.now())
+  } finally {
+    await store.close()
+  }
+}
+
+/** Says beforehand what a pull costs, as soon as it is known, and shows how far it is. */
+export function told(context: Context, remote: Remote): PullOptions {
+  const tell = async (text: string): Promise<void> => {
+    if (!context.config.quiet) await context.notice(text)
+  }
+  return {
+    onPlan: plan => tell(planSentence(plan, leftOf(remote.credits))),
+    onPriced: (price, left) =>
+      tell(`the first page of each is there; the others take ${priceWords(price)} more${leftWords(left)}.`),
+    onPage: ({ ticker, field, done, of, credits }) =>
+      context.step(() => `pull  ${ticker} ${field}  ${done}/${of} series  ${whole(credits)} credits`),
+  }
+}
+
+/**
+ * Why a pull is not what was asked for; null where it is.
+ * @param all every field was asked for, and those above the tier of the key are no failure
+ */
+function pullFailure({ series, stopped, error, price, credits }: PullReport, all: boolean): unknown {
+  if (stopped === 'error') return error
+  const open = series.filter(({ outcome }) => outcome === 'unfinished').length
+  const rest = `${whole(open)} of ${whole(series.length)} series are not at their end, for ${priceWords(price)} more`
+  if (stopped === 'credits')
+    return new BandsError(
+      'rate_limit_exceeded',
+      `${whole(credits)} credits are spent, as many as may be: ${rest}; ${ON}.`,
+    )
+  if (open > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}; ${ON}.`)
+  const refused = series.filter(one => one.refusal !== null && !(all && isAbove(one)))
+  const [first] = refused
+  if (first === undefined) return null
+  if (series.length === 1) return first.refusal
+  const { code, message } = first.refusal!
+  const number = refused.length === 1 ? 'One' : whole(refused.length)
+  return new BandsError(code, `${number} of ${whole(series.length)} series could not be pulled: ${message}`)
+}
+
+const ON = 'the same command goes on'
+
+function isAbove({ refusal, pulled_at }: SeriesReport): boolean {
+  return refusal?.code === 'tier_restricted' && pulled_at === null
 }

@@ -1,5 +1,5 @@
 import type { Command } from '../command.js'
-import { count } from '../render/amounts.js'
+import { count } from '../draw/table.js'
 
 export const command: Command = {
   options: [['--wait', 'wait while another process is writing']],

@@ -1,6 +1,5 @@
-import { NotFound } from '../../errors.js'
-import { tickerValue } from '../../query/values.js'
-import { didYouMean, suggest } from '../../suggest.js'
+import { didYouMean, NotFound, suggest } from '../../errors.js'
+import { tickerValue } from '../../params/parameters.js'
 import type { Command } from '../command.js'
 import { TICKER } from '../options.js'
 

@@ -1,10 +1,11 @@
-import { timeline } from '../../local/timeline.js'
-import { integerValue } from '../../query/values.js'
-import { tellNothing } from '../answers/nothing.js'
-import { timelineAnswer } from '../answers/show.js'
+import { type Timeline, timeline } from '../../local/timeline.js'
+import { integerValue } from '../../params/parameters.js'
 import type { Command } from '../command.js'
-import { FIELD, FILTERS, TICKER } from '../options.js'
-import { historyQuery } from '../query.js'
+import { drawingWidth } from '../draw/chart.js'
+import { drawTimeline } from '../draw/timeline.js'
+import { tellNothing } from '../notices.js'
+import { FIELD, FILTERS, historyQuery, TICKER } from '../options.js'
+import type { Answer } from '../output.js'
 
 export const command: Command = {
   arguments: [TICKER, FIELD],
@@ -26,4 +27,37 @@ export const command: Command = {
     await context.show(timelineAnswer(found, { height, ascii: given.flag('ascii') }))
     if (found.bars.every(bar => bar.band === null)) await tellNothing(context, query)
   },
+}
+
+/** The price as a line with its bands beneath; for machines a row a bar. */
+function timelineAnswer(found: Timeline, style: { height: number; ascii: boolean }): Answer {
+  const { ticker, field, timeframe, bars } = found
+  return {
+    document: () => found,
+    columns: ['ticker', 'field', 'timeframe', 'date', 'close', 'band', 'event'],
+    rows: () => bars.map(bar => ({ ticker, field, timeframe, ...bar })),
+    blocks: ({ width, unicode, paint }) => {
+      const events = bars.filter(bar => bar.event).length
+      const range = bars.length === 0 ? 'no bars' : `${bars.length} bars from ${bars[0]!.date} to ${bars.at(-1)!.date}`
+      const middle = (found.bands.length - 1) / 2
+      return [
+        {
+          title: [
+            `${ticker}  ${field}  ${timeframe}`,
+            range,
+            `${events} ${events === 1 ? 'event' : 'events'}`,
+            `${found.prices} prices`,
+            `as of ${found.as_of}`,
+          ],
+          drawing: drawTimeline(found, {
+            width: drawingWidth(width),
+            height: style.height,
+            ascii: style.ascii || !unicode,
+            // Bands below the middle of the vocabulary in one colour, above it in the other; letters tell them apart.
+            paint: (band, text) => (band === middle ? text : band < middle ? paint.bad(text) : paint.good(text)),
+          }),
+        },
+      ]
+    },
+  }
 }

@@ -1,14 +1,16 @@
 import { InvalidParameter } from '../../errors.js'
-import { integerValue } from '../../query/values.js'
-import { parseSweep, SWEEP_NAMES, type SweepParams } from '../../research/params/sweep.js'
-import { sweep } from '../../research/sweep/sweep.js'
-import { cellRows, sweepAnswer } from '../answers/sweep.js'
-import { allNamed, isPooled, typedParams } from '../asked.js'
+import { integerValue } from '../../params/parameters.js'
+import { parseSweep, SWEEP_NAMES, type SweepParams } from '../../sweep/params.js'
+import type { Sweep } from '../../sweep/result.js'
+import { sweep } from '../../sweep/sweep.js'
 import type { Command } from '../command.js'
+import { type SweepStyle, sweepBlocks } from '../draw/sweep.js'
+import type { Row } from '../draw/table.js'
 import { studyMarket, withTrials } from '../market.js'
 import { POOLED, TIMEFRAME } from '../options.js'
-import { sweepPage } from '../reporting.js'
-import { filesOf, writePage, writeTable } from '../written.js'
+import type { Answer } from '../output.js'
+import { filesOf, sweepPage, writePage, writeTable } from '../output-files.js'
+import { allNamed, isPooled, typedParams } from '../questions.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
@@ -75,3 +77,24 @@ export const command: Command = {
     if (files.report !== undefined) await writePage(context, files.report, await sweepPage(context, market, found))
   },
 }
+
+/** All cells that were looked at; only people see a part of them. */
+function sweepAnswer(found: Sweep, style: SweepStyle): Answer {
+  return {
+    document: () => found,
+    columns: CELL,
+    rows: () => cellRows(found).rows,
+    blocks: () => sweepBlocks(found, style),
+  }
+}
+
+/** The cells, for a file too. */
+function cellRows({ cells, timeframe }: Sweep): { columns: readonly string[]; rows: Row[] } {
+  return { columns: CELL, rows: cells.map((cell): Row => ({ timeframe, ...cell })) }
+}
+
+const CELL = [
+  ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
+  ...['window', 'horizon', 'events', 'n', 'n_indep', 'lost', 'mean', 'base', 'diff', 'hit', 'base_hit'],
+  ...['low', 'high', 'p', 'q', 't', 'sharpe', 'grey', 'reason'],
+]

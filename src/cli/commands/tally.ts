@@ -1,14 +1,16 @@
 import { fieldNamed } from '../../fields/index.js'
-import { type Tally, tally } from '../../study/tally.js'
-import { TALLY_GROUPINGS } from '../../study/tally-groups.js'
-import { allWithoutFacts, tellNothing } from '../answers/nothing.js'
-import { tallyAnswer, tallyHints } from '../answers/tally.js'
+import { PERFORMANCES } from '../../model/series.js'
+import { wordValue } from '../../params/parameters.js'
+import { TALLY_GROUPINGS, type Tally, type TallyQuery, tally } from '../../tally/tally.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
+import type { Row } from '../draw/table.js'
+import { tallyBlocks } from '../draw/tally.js'
+import type { Given } from '../given.js'
+import { allWithoutFacts, tellNothing } from '../notices.js'
 import { FILTERS, POOLED } from '../options.js'
-import { POOL_ARGUMENTS } from '../pool-query.js'
-import { tallyQuery } from '../tally-query.js'
-import { watched } from '../watched.js'
+import type { Answer } from '../output.js'
+import { POOL_ARGUMENTS, pooledQuery, watched } from '../questions.js'
 
 export const command: Command = {
   arguments: POOL_ARGUMENTS,
@@ -46,4 +48,57 @@ async function tellNothingOfMany(context: Context, { tickers, field, band, query
   const range = `in ${query_range}${as_of === null ? '' : ` to ${as_of}`}, as it was asked for`
   const lack = await allWithoutFacts(context, tickers, field)
   await context.notice(`No event: ${lack ?? `none of ${tickers.length} tickers ${what} ${range}`}.`)
+}
+
+/** What followed, counted: for machines a row for every group and window. */
+export function tallyAnswer(found: Tally): Answer {
+  return {
+    document: () => found,
+    columns: COLUMNS,
+    rows: () => rows(found),
+    blocks: screen => tallyBlocks(found, screen),
+  }
+}
+
+/** What the short words of the table mean. */
+function tallyHints({ field, timeframe, tickers, band, groups }: Tally): string[] {
+  const base = groups[0]?.windows[0]?.base
+  const usual = base?.kind === 'measured' ? 'after any bar of the same range' : 'by the way the bands are cut'
+  const hints = [`GAIN is the share of + ++ +++, with its 95% interval (Wilson); USUAL is the same ${usual}.`]
+  const [only, second] = tickers
+  if (only !== undefined && second === undefined && band !== null) {
+    const weekly = timeframe === 'weekly' ? ' --timeframe weekly' : ''
+    hints.push(`next: bands tally ${only} ${field} --band ${band}${weekly} --by stability`)
+  }
+  return hints
+}
+
+function rows({ tickers, field, timeframe, band, by, groups }: Tally): Row[] {
+  const ticker = tickers.length === 1 ? tickers[0]! : null
+  return groups.flatMap(({ group, windows }) =>
+    windows.map(window => ({ ticker, tickers: tickers.length, field, timeframe, band, by, group, ...window })),
+  )
+}
+
+const RETURNS = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
+
+const COLUMNS = [
+  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'by', 'group'],
+  ...['window', 'events', 'n', 'pending', 'no_history'],
+  ...PERFORMANCES.map(name => `counts_${name}`),
+  ...PERFORMANCES.map(name => `shares_${name}`),
+  ...['gain_share', 'gain_low', 'gain_high'],
+  ...RETURNS.map(name => `returns_${name}`),
+  ...['overlapping', 'independent', 'base_kind', 'base_n'],
+  ...PERFORMANCES.map(name => `base_shares_${name}`),
+  'base_gain_share',
+  ...RETURNS.map(name => `base_returns_${name}`),
+]
+
+/** What a tally is asked for; `context` is the second ticker's field. Throws InvalidParameter. */
+async function tallyQuery(context: Context, given: Given): Promise<{ query: TallyQuery; context: string | undefined }> {
+  const query: TallyQuery = await pooledQuery(context, given, 'tally')
+  const by = given.text('by')
+  if (by !== undefined) query.by = wordValue('by', by, TALLY_GROUPINGS)
+  return { query, context: query.context?.field }
 }

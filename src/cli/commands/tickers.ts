@@ -1,11 +1,10 @@
-import { type PulledTicker, pulledTickers } from '../../local/pulled/listing.js'
+import { type PulledTicker, pulledTickers } from '../../local/pulled-listing.js'
 import { formatDay } from '../../model/day.js'
 import type { TickerEntry } from '../../store/store.js'
-import { pulledBlocks, pulledRow } from '../answers/pulled.js'
 import type { Command } from '../command.js'
+import { type Block, whole } from '../draw/table.js'
 import type { Answer } from '../output.js'
-import { whole } from '../render/amounts.js'
-import type { Block } from '../render/table.js'
+import { pulledBlocks, pulledRow } from '../source-notices.js'
 
 export const command: Command = {
   examples: ['bands tickers', 'bands tickers --csv'],

@@ -4,7 +4,7 @@ import { databasePath } from '../../open.js'
 import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { count } from '../render/amounts.js'
+import { count } from '../draw/table.js'
 
 export const command: Command = {
   options: [['--deep', 'derive every event again from the bars, and compare']],

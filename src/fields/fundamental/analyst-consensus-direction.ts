@@ -1,9 +1,9 @@
 import { formatDay } from '../../model/day.js'
 import { DEFINITIONS } from '../../model/definitions.js'
-import { UNDEFINED } from '../../model/record.js'
+import { UNDEFINED } from '../../model/series.js'
 import { codes, type Field, factCodes, factReadings, type Reading, reading, zoneBothWays } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
-import { areKnown, consensusReading } from '../told.js'
+import { areKnown, consensusReading } from '../readings.js'
 
 const { change, least, lookback } = DEFINITIONS.consensus
 const bands = ['downgrading', 'stable', 'upgrading'] as const

@@ -1,7 +1,7 @@
 import { DEFINITIONS } from '../../model/definitions.js'
 import { cutsInWords, type Field, factCodes, factReadings, type Reading, reading, zones } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
-import { consensusReading } from '../told.js'
+import { consensusReading } from '../readings.js'
 
 const { cuts, least } = DEFINITIONS.consensus
 const bands = ['strong_sell', 'sell', 'hold', 'buy', 'strong_buy'] as const

@@ -1,9 +1,9 @@
 import { formatDay } from '../../model/day.js'
 import { DEFINITIONS } from '../../model/definitions.js'
-import { UNDEFINED } from '../../model/record.js'
+import { UNDEFINED } from '../../model/series.js'
 import { codes, type Field, factCodes, factReadings, type Reading, reading } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
-import { sinceWhen } from '../told.js'
+import { sinceWhen } from '../readings.js'
 
 const { cuts, cycle, maxLate, reports } = DEFINITIONS.proximity
 const bands = ['within_days', 'this_week', 'this_month', 'next_month', 'not_soon'] as const

@@ -1,7 +1,7 @@
 import { formatDay } from '../../model/day.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import type { EarningsResult } from '../../model/facts.js'
-import { UNDEFINED } from '../../model/record.js'
+import { UNDEFINED } from '../../model/series.js'
 import { codes, type Field, factCodes, factReadings, type Reading, reading, zoneBothWays } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
 

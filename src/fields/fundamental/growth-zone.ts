@@ -1,8 +1,8 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { ofYear } from '../facts/figures.js'
 import { cutsInWords, type Field, factCodes, factReadings, type Reading, reading, zones } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
-import { areKnown, quarterReadings } from '../told.js'
+import { ofYear } from '../quarters.js'
+import { areKnown, quarterReadings } from '../readings.js'
 
 const { cuts } = DEFINITIONS.growth
 const bands = ['shrinking', 'slowing', 'stable', 'moderate_growth', 'high_growth'] as const

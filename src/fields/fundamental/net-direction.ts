@@ -1,9 +1,9 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { UNDEFINED } from '../../model/record.js'
-import type { Dealings } from '../facts/insiders.js'
+import { UNDEFINED } from '../../model/series.js'
+import type { Dealings } from '../dated-facts.js'
 import { codes, type Field, factCodes, factReadings, type Reading, reading, zoneBothWays } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
-import { dealingsReading } from '../told.js'
+import { dealingsReading } from '../readings.js'
 
 const { lookback, directionCuts } = DEFINITIONS.insiders
 const [mild, strong] = directionCuts

@@ -1,8 +1,14 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { TIMEFRAMES } from '../../model/timeframe.js'
+import { TIMEFRAMES } from '../../model/terms.js'
 import { cutsInWords, type Field, factCodes, factReadings, rankZones } from '../field.js'
-import { areKnown, historyReading } from '../told.js'
-import { VALUATION_BANDS, type ValuationBand, YIELD_IN_WORDS, yieldReadings } from '../valuation.js'
+import {
+  areKnown,
+  historyReading,
+  VALUATION_BANDS,
+  type ValuationBand,
+  YIELD_IN_WORDS,
+  yieldReadings,
+} from '../readings.js'
 
 const cuts = DEFINITIONS.valuation.historicalCuts
 

@@ -1,9 +1,8 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { UNDEFINED } from '../../model/record.js'
+import { UNDEFINED } from '../../model/series.js'
 import { codes, cutsInWords, type Field, factCodes, factReadings, type Reading, reading, zoneOf } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
-import { areKnown } from '../told.js'
-import { VALUATION_BANDS, type ValuationBand, YIELD_IN_WORDS, yieldReadings } from '../valuation.js'
+import { areKnown, VALUATION_BANDS, type ValuationBand, YIELD_IN_WORDS, yieldReadings } from '../readings.js'
 
 const { least, maxAge } = DEFINITIONS.peers
 const cuts = [...DEFINITIONS.peers.cuts].reverse()

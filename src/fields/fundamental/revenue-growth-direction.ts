@@ -1,6 +1,6 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { DIRECTION_BANDS, type DirectionBand, directionInWords, directionReadings, directions } from '../direction.js'
 import { type Field, factCodes, factReadings } from '../field.js'
+import { DIRECTION_BANDS, type DirectionBand, directionInWords, directionReadings, directions } from '../readings.js'
 
 const step = DEFINITIONS.directions.revenue
 

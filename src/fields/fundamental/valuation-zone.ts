@@ -1,10 +1,17 @@
 import { percentile } from '../../indicators/rank.js'
 import { DEFINITIONS } from '../../model/definitions.js'
-import { TIMEFRAMES } from '../../model/timeframe.js'
+import { TIMEFRAMES } from '../../model/terms.js'
 import { cutsInWords, type Field, factCodes, factReadings, type Reading, reading, zoneOf, zones } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
-import { areKnown, historyReading, quarterReadings } from '../told.js'
-import { VALUATION_BANDS, type ValuationBand, YIELD_IN_WORDS, yieldReadings } from '../valuation.js'
+import {
+  areKnown,
+  historyReading,
+  quarterReadings,
+  VALUATION_BANDS,
+  type ValuationBand,
+  YIELD_IN_WORDS,
+  yieldReadings,
+} from '../readings.js'
 import { growthZone } from './growth-zone.js'
 
 const { cuts, growth: adjustments } = DEFINITIONS.valuation

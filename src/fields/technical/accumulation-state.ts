@@ -1,5 +1,5 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { TIMEFRAMES } from '../../model/timeframe.js'
+import { TIMEFRAMES } from '../../model/terms.js'
 import { cutsInWords, type Field, rankReading, rankZones, reading } from '../field.js'
 
 const { length, minPositive, cuts } = DEFINITIONS.accumulation

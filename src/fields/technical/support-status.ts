@@ -1,6 +1,6 @@
 import { LEVEL_STATES } from '../../indicators/levels.js'
 import { DEFINITIONS } from '../../model/definitions.js'
-import { TIMEFRAMES } from '../../model/timeframe.js'
+import { TIMEFRAMES } from '../../model/terms.js'
 import { type Field, reading } from '../field.js'
 
 const { approachingAtr, breaches } = DEFINITIONS.levels

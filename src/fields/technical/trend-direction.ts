@@ -1,6 +1,6 @@
-import { compare } from '../../indicators/compare.js'
+import { compare } from '../../indicators/rank.js'
 import { DEFINITIONS } from '../../model/definitions.js'
-import { UNDEFINED } from '../../model/record.js'
+import { UNDEFINED } from '../../model/series.js'
 import { codes, type Field, reading } from '../field.js'
 import type { Panel } from '../panel.js'
 

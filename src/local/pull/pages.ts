@@ -1,17 +1,13 @@
 import { TierRestricted } from '../../errors.js'
 import { type Day, parseDay } from '../../model/day.js'
-import type { BandEvent, EventsPage } from '../../model/event.js'
+import type { BandEvent, EventsPage, EventsQuery } from '../../model/event.js'
 import type { PulledSeries, SeriesKey, UnderWay } from '../../model/pulled.js'
-import type { EventsQuery } from '../../model/query.js'
-import { TIER_NAMES, type Tier } from '../../model/tier.js'
-import { TIMEFRAMES, type Timeframe } from '../../model/timeframe.js'
-import { PLANS, tierOfRange } from '../../policy/plans.js'
-import { keyOf, named } from '../pulled/words.js'
-import { firstOpen } from './final.js'
-import { PAGE, type SourcedPage } from './source.js'
+import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe } from '../../model/terms.js'
+import { eventsCost, PLANS, tierOfRange } from '../../tiers.js'
+import { keyOf, named } from '../pulled-marks.js'
 
 /** A page, and when it came (ISO time, UTC). */
-export interface Arrived extends Omit<SourcedPage, 'page'> {
+interface Arrived extends Omit<SourcedPage, 'page'> {
   page: EventsPage
   at: string
 }
@@ -184,3 +180,80 @@ export function checkTier(key: SeriesKey, before: string | undefined, now: strin
 }
 
 const rank = (tier: Tier): number => TIER_NAMES.indexOf(tier)
+
+/**
+ * The first event that time may still change: its band is active, or a window of it may not have ended. All before it
+ * are final. A window without a performance has ended for certain, and only lacks the history to be ranked in, once the
+ * stays and windows of later events prove that so many bars have followed.
+ * @param events oldest first, none missing between them
+ * @returns their number where all are final, which is so of none only
+ */
+export function firstOpen(events: readonly BandEvent[], timeframe: Timeframe): number {
+  let open = events.length
+  // Bars that are known to have followed the event.
+  let followed = 0
+  for (let i = events.length - 1; i >= 0; i--) {
+    const event = events[i]!
+    const stayed = event[TIMEFRAMES[timeframe].duration] ?? null
+    const windows = Object.entries(event.aftermath ?? {}).map(([name, outcome]) => ({
+      bars: Number.parseInt(name, 10),
+      ended: outcome !== null,
+    }))
+    const ended = windows.filter(window => window.ended).map(window => window.bars)
+    followed = Math.max(stayed === null ? 0 : lasted(stayed, event, events[i + 1], timeframe) + followed, ...ended)
+    if (stayed === null || windows.some(({ bars, ended }) => !ended && bars > followed)) open = i
+  }
+  return open
+}
+
+/** Bars of a stay at least: the specification's words allow a server to count calendar days. */
+function lasted(stayed: number, event: BandEvent, next: BandEvent | undefined, timeframe: Timeframe): number {
+  if (next === undefined) return 0
+  const days = parseDay(next.date)! - parseDay(event.date)!
+  return Math.min(stayed, days * LEAST_BARS_A_DAY[timeframe])
+}
+
+/** A little less than any ticker has in a calendar day. */
+const LEAST_BARS_A_DAY: Readonly<Record<Timeframe, number>> = { daily: 2 / 3, weekly: 1 / 7 }
+
+/** A server as a pull needs it. */
+export interface PageSource {
+  /** Its address, without a key: what is pulled is marked with it. */
+  readonly url: string
+  /**
+   * One search, asked anew each time, and an answer to it and to nothing else: newest first, as many events as the limit
+   * allows of those that it counts.
+   */
+  page(query: EventsQuery, asking: Asking): Promise<SourcedPage>
+}
+
+export interface Asking {
+  /**
+   * Asked again under the same name, after a pull that was killed before it could keep the answer, a question costs
+   * nothing where the server knows idempotency keys.
+   */
+  name: string
+  /** The page that is there already; null: none */
+  etag: string | null
+}
+
+export interface SourcedPage {
+  /** null: still the page that is there, which was said at no cost. */
+  page: EventsPage | null
+  etag: string | null
+  /** The day that the answer stands on; null where the server does not tell. */
+  asOf: string | null
+  left: CreditsLeft
+}
+
+/** Credits of the caller after an answer; null where the server does not tell. */
+export interface CreditsLeft {
+  day: number | null
+  hour: number | null
+}
+
+/** The most events that a page may have: the fewest pages. */
+export const PAGE = 100
+
+/** What `GET /v1/events` costs without a context. */
+export const PAGE_COST = eventsCost({})

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Store, Writer } from '../../store/store.js'
-import { takePlace } from '../place.js'
-import { digestOf, type PullPlan, type PullRequest, planOf } from './plan.js'
-import type { PullReport } from './report.js'
-import type { PageSource } from './source.js'
+import { type Store, takePlace, type Writer } from '../../store/store.js'
+import type { PageSource } from './pages.js'
+import { digestOf, type PullPlan, type PullReport, type PullRequest, planOf } from './plan.js'
 import { type PullWatch, Work } from './work.js'
 
 export interface PullOptions extends PullWatch {

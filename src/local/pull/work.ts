@@ -2,13 +2,33 @@ import { createHash } from 'node:crypto'
 import { NotFound, TierRestricted } from '../../errors.js'
 import type { PulledSeries, PullRun } from '../../model/pulled.js'
 import type { Store } from '../../store/store.js'
-import { keyOf } from '../pulled/words.js'
-import { type Item, itemOf, outcomeOf } from './item.js'
-import { type Anew, checkTier, knownEtag, nextQuery, withPage } from './pages.js'
-import { keptOf, type PullPlan, type PullRequest } from './plan.js'
-import { type Price, priceOf, summed } from './price.js'
-import { differences, NOTES, type PullReport, reportOf, type SeriesReport } from './report.js'
-import { type CreditsLeft, PAGE_COST, type PageSource, type SourcedPage } from './source.js'
+import { keyOf } from '../pulled-marks.js'
+import {
+  type Anew,
+  type CreditsLeft,
+  checkTier,
+  knownEtag,
+  nextQuery,
+  PAGE_COST,
+  type PageSource,
+  type SourcedPage,
+  withPage,
+} from './pages.js'
+import {
+  differences,
+  keptOf,
+  NOTES,
+  type Outcome,
+  type Planned,
+  type Price,
+  type PullPlan,
+  type PullReport,
+  type PullRequest,
+  priceOf,
+  reportOf,
+  type SeriesReport,
+  summed,
+} from './plan.js'
 
 /** Who wants to hear how far a pull is. */
 export interface PullWatch {
@@ -17,7 +37,7 @@ export interface PullWatch {
   onPage?(progress: { ticker: string; field: string; done: number; of: number; credits: number }): void
 }
 
-export interface WorkParts {
+interface WorkParts {
   store: Store
   source: PageSource
   request: PullRequest
@@ -184,4 +204,42 @@ function nameOf(run: PullRun, item: Item, kept: PulledSeries | null): string {
   const { ticker, timeframe, field } = keyOf(item)
   const page = [run.id, ticker, timeframe, field, kept?.pulled_at ?? null, kept?.under_way?.before ?? null]
   return createHash('sha256').update(JSON.stringify(page)).digest('hex').slice(0, 32)
+}
+
+/** One series of a pull at work. */
+interface Item extends Planned {
+  asked: boolean
+  complete: boolean
+  credits: number
+  /** Nothing of it has answered before. */
+  fresh: boolean
+  added: number
+  changed: number
+  /** Times that its pages were of different days. */
+  mixed: number
+  refusal: NotFound | TierRestricted | null
+  note: string | null
+}
+
+function itemOf(planned: Planned): Item {
+  return {
+    ...planned,
+    asked: false,
+    complete: planned.due === 'done',
+    credits: 0,
+    fresh: false,
+    added: 0,
+    changed: 0,
+    mixed: 0,
+    refusal: null,
+    note: null,
+  }
+}
+
+function outcomeOf({ refusal, asked, complete, credits, fresh }: Item): Outcome {
+  if (refusal !== null) return 'refused'
+  if (!complete) return 'unfinished'
+  if (!asked) return 'done'
+  if (credits === 0) return 'unchanged'
+  return fresh ? 'pulled' : 'updated'
 }

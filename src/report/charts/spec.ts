@@ -1,3 +1,5 @@
+import { count, decimal, gain, price, probability, share } from '../html.js'
+
 /**
  * A chart as data: drawn once as SVG inside the page, for print and for whoever runs no scripts, and once more by the
  * page's script, to be zoomed and pointed at. Both draw the same values.
@@ -45,7 +47,7 @@ export interface Line {
 }
 
 /** Between two lines. */
-export interface Ribbon {
+interface Ribbon {
   label: string
   tone: Tone
   /** 0 to 1 */
@@ -109,4 +111,206 @@ export function heights({ lines, ribbons, bars, marks, y }: Chart): { least: num
 
 function hasBars({ values }: Bars): boolean {
   return values.some(value => value > 0)
+}
+
+/** At most so many points of a series are drawn. */
+export const MOST_POINTS = 2000
+
+export function newChart(id: string, title: string, x: XUnit, y: YUnit): Chart {
+  return {
+    id,
+    title,
+    description: '',
+    height: 240,
+    width: 760,
+    group: null,
+    x: { unit: x, values: [] },
+    y: { unit: y, log: false, zero: false },
+    lines: [],
+    ribbons: [],
+    bars: [],
+    stripes: null,
+    marks: [],
+    rules: { x: [], y: [] },
+    empty: 'There is nothing to draw.',
+  }
+}
+
+export function line(label: string, tone: Line['tone'], values: Line['values'], more: Partial<Line> = {}): Line {
+  return { label, tone, values, width: 1.6, dashed: false, area: false, ...more }
+}
+
+interface Extent {
+  from: number
+  to: number
+}
+
+/** From values to places on a drawing. */
+export interface Scale extends Extent {
+  place(value: number): number
+}
+
+/** What a chart shows from the left edge to the right: bins whole, otherwise the first to the last x. */
+export function widthOf({ x: { values }, bars, stripes }: Chart): Extent {
+  const edges = bars[0]?.edges
+  const from = edges?.[0] ?? values[0] ?? 0
+  const to = edges?.at(-1) ?? Math.max(values.at(-1) ?? 1, stripes?.end ?? Number.NEGATIVE_INFINITY)
+  return to > from ? { from, to } : { from: from - 1, to: to + 1 }
+}
+
+/** The heights that a chart shows, with air above and below, and never without extent. */
+export function heightOf(chart: Chart): Extent {
+  return airy(heights(chart) ?? { least: 0, greatest: 1 }, chart.y)
+}
+
+/**
+ * A range of values with air around it; a side that ends at 0 by nature has none.
+ *
+ * @param foot share of the height to leave free at the bottom
+ */
+export function airy(
+  { least, greatest }: { least: number; greatest: number },
+  { log, zero, unit }: Chart['y'],
+  foot = 0,
+): Extent {
+  if (log && least > 0) {
+    const air = Math.max((greatest / least) ** 0.05, 1.002)
+    return { from: least / air / (greatest / least) ** foot, to: greatest * air }
+  }
+  const air = (greatest - least) * 0.06 || Math.abs(greatest) * 0.05 || (unit === 'count' ? 1 : 0.01)
+  const from = zero && least === 0 ? 0 : least - air
+  const to = zero && greatest === 0 && least < 0 ? 0 : greatest + air
+  return { from: from - (to - from) * foot, to }
+}
+
+/** Values from `from` to `to` onto places from `start` to `end`. */
+export function scale(from: number, to: number, start: number, end: number, log = false): Scale {
+  const bend = log ? Math.log : (value: number) => value
+  const factor = (end - start) / (bend(to) - bend(from))
+  return { from, to, place: value => start + (bend(value) - bend(from)) * factor }
+}
+
+export interface Tick {
+  at: number
+  label: string
+}
+
+/** How many steps a chart of that height has room for. */
+export function stepsUp(height: number): number {
+  return height < 160 ? 3 : 5
+}
+
+/** About `wanted` round numbers from `least` to `greatest`: steps of 1, 2 or 5 times a power of ten. */
+export function roundSteps(least: number, greatest: number, wanted: number): number[] {
+  const span = greatest - least
+  if (!(span > 0)) return [least]
+  const rough = span / wanted
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = [1, 2, 5, 10].map(times => times * power).find(size => size >= rough * 0.72)!
+  const first = Math.ceil(least / step - 1e-9)
+  const last = Math.floor(greatest / step + 1e-9)
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)))
+}
+
+/** Round numbers on a logarithmic scale: 1, 2 and 5 times the powers of ten, or evenly where those are too few. */
+export function logSteps(least: number, greatest: number, wanted: number): number[] {
+  const found: number[] = []
+  for (let power = Math.floor(Math.log10(least)); power <= Math.ceil(Math.log10(greatest)); power++) {
+    for (const times of [1, 2, 5]) {
+      const at = Number((times * 10 ** power).toPrecision(12))
+      if (at >= least && at <= greatest) found.push(at)
+    }
+  }
+  return found.length >= 3 ? found : roundSteps(least, greatest, wanted)
+}
+
+/** Starts of years, or of months where the range is short. */
+export function dateTicks(from: number, to: number, wanted: number): Tick[] {
+  const span = to - from
+  if (span < 3) return [{ at: from, label: dateText(from) }]
+  if (span < 60) return roundSteps(from, to, wanted / 2).map(at => ({ at, label: dateLabel(at) }))
+  const months = [1, 2, 3, 6, 12, 24, 60, 120].find(step => span / 30.44 / step <= wanted) ?? 240
+  const ticks: Tick[] = []
+  const start = new Date(from * DAY_MS)
+  for (let month = start.getUTCFullYear() * 12; ; month += months) {
+    const year = Math.floor(month / 12)
+    if (months >= 12 && year % (months / 12) !== 0) {
+      month += 12 - months
+      continue
+    }
+    const at = Date.UTC(year, month % 12, 1) / DAY_MS
+    if (at > to) return ticks
+    if (at >= from) ticks.push({ at, label: dateLabel(at) })
+  }
+}
+
+/** A year by its first day, a month by its own, otherwise the date. */
+export function dateLabel(day: number): string {
+  const [year, month, date] = dateText(day).split('-')
+  if (date !== '01') return dateText(day)
+  return month === '01' ? year! : `${MONTHS[Number(month) - 1]} ${year}`
+}
+
+/** A value of an axis, as written beside it. */
+export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string {
+  if (unit === 'date') return dateText(at)
+  if (unit === 'bars') return at > 0 ? `+${at}` : String(at)
+  if (unit === 'return') return gain(at, step < 0.01 ? (step < 0.001 ? 2 : 1) : 0)
+  if (unit === 'share') return share(at, step < 0.01 ? 1 : 0)
+  if (unit === 'p') return decimal(at, 2)
+  if (unit === 'multiple') return decimal(at, step < 0.1 ? 2 : step < 1 ? 1 : 0)
+  return unit === 'count' ? count(at) : price(at).replace(/\.0+$/, '')
+}
+
+/** A value under the pointer. */
+export function valueText(unit: XUnit | YUnit, value: number | null | undefined): string {
+  if (value === null || value === undefined) return '–'
+  if (unit === 'date') return dateText(value)
+  if (unit === 'bars') return `bar ${axisLabel('bars', value, 1)}`
+  if (unit === 'return') return gain(value)
+  if (unit === 'share') return share(value)
+  if (unit === 'p') return probability(value)
+  if (unit === 'multiple') return decimal(value, 3)
+  return unit === 'count' ? count(value) : price(value)
+}
+
+/** YYYY-MM-DD of days since 1970-01-01. */
+function dateText(day: number): string {
+  return new Date(Math.round(day) * DAY_MS).toISOString().slice(0, 10)
+}
+
+export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const DAY_MS = 86_400_000
+
+/**
+ * Which of `length` points to draw so that nothing that stands out is lost: of every stretch of equal length the points
+ * at which each column is least and greatest, beside the first and the last point. All of them where they are no more
+ * than `most`.
+ */
+export function thinned(columns: readonly ArrayLike<number | null>[], length: number, most: number): number[] {
+  if (length <= most) return Array.from({ length }, (_, i) => i)
+  const kept = new Set<number>([0, length - 1])
+  const stretches = Math.max(1, Math.floor((most - kept.size) / (2 * columns.length)))
+  for (let stretch = 0; stretch < stretches; stretch++) {
+    const from = Math.floor((stretch * length) / stretches)
+    const to = Math.floor(((stretch + 1) * length) / stretches)
+    for (const column of columns) addExtremes(column, from, to, kept)
+  }
+  return [...kept].sort((a, b) => a - b)
+}
+
+function addExtremes(column: ArrayLike<number | null>, from: number, to: number, kept: Set<number>): void {
+  let [least, greatest] = [-1, -1]
+  for (let i = from; i < to; i++) {
+    const value = column[i]
+    if (value === null || value === undefined) continue
+    if (least < 0 || value < column[least]!) least = i
+    if (greatest < 0 || value > column[greatest]!) greatest = i
+  }
+  if (least >= 0) kept.add(least).add(greatest)
+}
+
+/** Rounded to six significant digits: more than any screen shows, and half the page. */
+export function shortened(value: number | null | undefined): number | null {
+  return value === null || value === undefined || !Number.isFinite(value) ? null : Number(value.toPrecision(6))
 }

@@ -1,14 +1,26 @@
-import { type Html, html } from '../html.js'
-import { bandClass } from './band-class.js'
-import { heightOf, type Scale, scale, widthOf } from './scale.js'
-import { linePath, markPath, outlinePath, ribbonPath, stripeRuns } from './shapes.js'
-import { type Chart, isEmpty } from './spec.js'
-import { axisLabel, dateTicks, logSteps, roundSteps, stepsUp, type Tick } from './ticks.js'
+import { dataScript, type Html, html, type Piece } from '../html.js'
+import {
+  axisLabel,
+  type Chart,
+  dateTicks,
+  heightOf,
+  isEmpty,
+  type Line,
+  logSteps,
+  type Marks,
+  roundSteps,
+  type Scale,
+  type Stripes,
+  scale,
+  stepsUp,
+  type Tick,
+  widthOf,
+} from './spec.js'
 
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
 
 /** The chart as SVG. Colours are classes, so that it follows the page from light to dark and onto paper. */
-export function drawing(chart: Chart): Html {
+function drawing(chart: Chart): Html {
   if (isEmpty(chart)) return html`<p class="empty">${chart.empty}</p>`
   const { left, right, top, bottom, stripe } = MARGINS
   const { height, width } = chart
@@ -96,4 +108,122 @@ function isLog({ from, to, place }: Scale): boolean {
 
 function cut(value: number): number {
   return Math.round(value * 10) / 10
+}
+
+type Values = readonly (number | null)[]
+
+/** A line with a gap wherever there is no value; closed down to `floor` where one is given. */
+function linePath(xs: readonly number[], values: Values, x: Scale, y: Scale, floor?: number): string {
+  return runsOf(values)
+    .map(([from, to]) => {
+      const line = pointsOf(xs, values, from, to, x, y)
+      // A single point would leave nothing on paper.
+      if (floor === undefined) return from + 1 === to ? `M${line}h.01` : `M${line}`
+      return `M${tenth(x.place(xs[from]!))} ${tenth(floor)}L${line}V${tenth(floor)}z`
+    })
+    .join('')
+}
+
+/** The area between two lines, where both have values. */
+function ribbonPath(xs: readonly number[], low: Values, high: Values, x: Scale, y: Scale): string {
+  const both = low.map((value, i) => (value === null || high[i] === null ? null : value))
+  return runsOf(both)
+    .map(([from, to]) => {
+      const back = Array.from({ length: to - from }, (_, i) => {
+        const at = to - 1 - i
+        return `${tenth(x.place(xs[at]!))} ${tenth(y.place(high[at]!))}`
+      })
+      return `M${pointsOf(xs, low, from, to, x, y)}L${back.join(' ')}z`
+    })
+    .join('')
+}
+
+/** The bins of a histogram: each a block, or all of them as one stepped line. */
+export function outlinePath(edges: readonly number[], values: Values, x: Scale, y: Scale, line: boolean): string {
+  const floor = tenth(y.place(Math.max(0, y.from)))
+  const tops = values.map(value => tenth(y.place(value ?? 0)))
+  const sides = edges.map(edge => tenth(x.place(edge)))
+  if (line) return `M${sides[0]} ${floor}${tops.map((top, i) => `V${top}H${sides[i + 1]}`).join('')}V${floor}`
+  return tops
+    .map((top, i) => (top === floor ? '' : `M${sides[i]! + 0.5} ${floor}V${top}H${sides[i + 1]! - 0.5}V${floor}z`))
+    .join('')
+}
+
+/** A dot, or a triangle that points at the place. */
+export function markPath(shape: Marks['shape'], x: number, y: number): string {
+  const [left, top] = [tenth(x), tenth(y)]
+  if (shape === 'up') return `M${left} ${tenth(y + 3)}l4.5 8h-9z`
+  if (shape === 'down') return `M${left} ${tenth(y - 3)}l4.5 -8h-9z`
+  return `M${tenth(x - 3)} ${top}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z`
+}
+
+/** The runs of each band that occurs. */
+export function stripeRuns({ starts, codes, end }: Stripes): Map<number, { from: number; to: number }[]> {
+  const runs = new Map<number, { from: number; to: number }[]>()
+  codes.forEach((code, i) => {
+    if (code < 0) return
+    const run = { from: starts[i]!, to: starts[i + 1] ?? end }
+    const known = runs.get(code)
+    if (known === undefined) runs.set(code, [run])
+    else known.push(run)
+  })
+  return runs
+}
+
+/** From and (exclusive) to of the stretches that have values. */
+function runsOf(values: Values): [number, number][] {
+  const runs: [number, number][] = []
+  let from = -1
+  for (let i = 0; i <= values.length; i++) {
+    const known = i < values.length && values[i] !== null
+    if (known && from < 0) from = i
+    if (!known && from >= 0) {
+      runs.push([from, i])
+      from = -1
+    }
+  }
+  return runs
+}
+
+function pointsOf(xs: readonly number[], values: Values, from: number, to: number, x: Scale, y: Scale): string {
+  return Array.from({ length: to - from }, (_, i) => {
+    return `${tenth(x.place(xs[from + i]!))} ${tenth(y.place(values[from + i]!))}`
+  }).join(' ')
+}
+
+function tenth(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+/** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
+export function figure(chart: Chart, caption: Piece = ''): Html {
+  return html`<figure class="chart" id="${chart.id}">
+<figcaption><strong>${chart.title}</strong> ${caption}</figcaption>
+${!isEmpty(chart) && legend(chart)}
+<div class="plot" hidden></div>
+<div class="paper">${drawing(chart)}</div>
+${!isEmpty(chart) && dataScript('data-chart', chart)}
+</figure>`
+}
+
+/** Every part of the drawing that has a name. `data-part` tells the script which values are its own. */
+function legend({ lines, ribbons, bars, marks, stripes }: Chart): Html {
+  const part = (kind: string, i: number, swatch: string, label: string): Html =>
+    html`<li data-part="${kind} ${i}"><span class="swatch ${swatch}"></span>${label}</li>`
+  return html`<ul class="legend">
+${lines.map((line, i) => part('line', i, `${line.tone} ${lineSwatch(line)}`, line.label))}
+${ribbons.map(({ tone, label }, i) => part('ribbon', i, `${tone} block soft`, label))}
+${bars.map(({ tone, label, outline }, i) => part('bars', i, `${tone} ${outline ? 'stroke' : 'block'}`, label))}
+${marks.map(({ tone, label, shape }, i) => part('marks', i, `${tone} ${shape}`, label))}
+${stripes?.bands.map((band, code) => html`<li><span class="swatch block ${bandClass(code, stripes.bands.length)}"></span>${band}</li>`)}
+</ul>`
+}
+
+function lineSwatch({ area, dashed }: Line): string {
+  return area ? 'block soft' : dashed ? 'stroke dashed' : 'stroke'
+}
+
+/** The bands of a field lie on one range of seven colours, from its first band to its last. */
+export function bandClass(code: number, bands: number): string {
+  return `band-${bands < 2 ? 3 : Math.round((code * 6) / (bands - 1))}`
 }

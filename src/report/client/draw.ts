@@ -1,7 +1,6 @@
 import type uPlot from 'uplot'
-import { bandClass } from '../charts/band-class.js'
-import { markPath, outlinePath, stripeRuns } from '../charts/shapes.js'
 import type { Bars, Chart } from '../charts/spec.js'
+import { bandClass, markPath, outlinePath, stripeRuns } from '../charts/svg.js'
 import { colour } from './colours.js'
 
 /** Height of the strip of bands, CSS pixels. */

@@ -1,5 +1,5 @@
 import type { Chart } from '../charts/spec.js'
-import type { Result } from '../tables/of-result.js'
+import type { Result } from '../tables.js'
 import { Plot } from './plot.js'
 import { enliven } from './tables.js'
 import { tellWide } from './wide.js'

@@ -1,7 +1,18 @@
 import type uPlot from 'uplot'
-import { airy, widthOf } from '../charts/scale.js'
-import type { Bars, Chart, XUnit, YUnit } from '../charts/spec.js'
-import { axisLabel, dateLabel, dateTicks, logSteps, roundSteps, stepsUp } from '../charts/ticks.js'
+import {
+  airy,
+  axisLabel,
+  type Bars,
+  type Chart,
+  dateLabel,
+  dateTicks,
+  logSteps,
+  roundSteps,
+  stepsUp,
+  widthOf,
+  type XUnit,
+  type YUnit,
+} from '../charts/spec.js'
 import { colour, faded } from './colours.js'
 import { barsPath, drawMarks, drawRules, drawStripes, STRIPE } from './draw.js'
 

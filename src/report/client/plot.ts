@@ -1,7 +1,5 @@
 import uPlot from 'uplot'
-import { widthOf } from '../charts/scale.js'
-import type { Chart } from '../charts/spec.js'
-import { valueText } from '../charts/ticks.js'
+import { type Chart, valueText, widthOf } from '../charts/spec.js'
 import { onColoursChange } from './colours.js'
 import { steer } from './keys.js'
 import { columnsOf, optionsOf } from './options.js'

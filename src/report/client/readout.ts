@@ -1,6 +1,5 @@
 import type uPlot from 'uplot'
-import type { Chart, Stripes } from '../charts/spec.js'
-import { valueText } from '../charts/ticks.js'
+import { type Chart, type Stripes, valueText } from '../charts/spec.js'
 
 const HINT = 'Drag to zoom; keys ← → + − Esc'
 /** A mark this near to the pointer is meant, CSS pixels. */

@@ -1,7 +1,5 @@
-import { count } from '../format.js'
-import type { CellFilter } from '../tables/cells.js'
-import { MOST_ROWS } from '../tables/column.js'
-import { type Result, sortedTable } from '../tables/of-result.js'
+import { count } from '../html.js'
+import { type CellFilter, MOST_ROWS, type Result, sortedTable } from '../tables.js'
 
 /** Lets the long table of the page be sorted by its headings, and filtered where there is a form for it. */
 export function enliven(result: Result): void {

@@ -1,10 +1,9 @@
-import type { Backtest } from '../../research/backtest/result.js'
-import type { EventStudy, Interval, StudyWindow, TestResult } from '../../research/study/result.js'
-import { spreadOf } from '../../research/study/spread.js'
-import type { Sweep } from '../../research/sweep/result.js'
-import { count, counted, decimal, gain, gainRange, probability, share, shareRange } from '../format.js'
+import type { Backtest } from '../../backtest/result.js'
+import { type EventStudy, type Interval, type StudyWindow, spreadOf, type TestResult } from '../../study/result.js'
+import type { Sweep } from '../../sweep/result.js'
+import { count, counted, decimal, gain, gainRange, probability, share, shareRange } from '../html.js'
+import { outOfSampleTiles, wholeWords } from './backtest.js'
 import type { Tile } from './opening.js'
-import { outOfSampleTiles, wholeWords } from './validation.js'
 
 /** Every window, so that nobody has chosen one. */
 export function studyTiles({ events, tickers, windows }: EventStudy): Tile[] {

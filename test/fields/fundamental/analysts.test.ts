@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { standing } from '../../../src/fields/facts/opinions.js'
-import type { Grade, RatingCounts } from '../../../src/model/facts.js'
-import { opinionOf } from '../../../src/model/ratings.js'
+import { standing } from '../../../src/fields/dated-facts.js'
+import { type Grade, opinionOf, type RatingCounts } from '../../../src/model/facts.js'
 import { bandsOf, barsOn, counts, everyDay, facts, grade, lastBand, on } from '../made-facts.js'
 
 const BAR = barsOn(['2018-03-01'])

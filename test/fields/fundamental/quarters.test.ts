@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Quarters } from '../../../src/fields/facts/quarters.js'
+import { Quarters } from '../../../src/fields/quarters.js'
 import { formatDay } from '../../../src/model/day.js'
 import type { Report } from '../../../src/model/facts.js'
 import type { Series } from '../../../src/model/series.js'

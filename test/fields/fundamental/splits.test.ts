@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Quarters } from '../../../src/fields/facts/quarters.js'
+import { Quarters } from '../../../src/fields/quarters.js'
 import type { Report, Split } from '../../../src/model/facts.js'
 import type { Series } from '../../../src/model/series.js'
 import { bandsOf, barsOn, facts, on, quarters, report } from '../made-facts.js'

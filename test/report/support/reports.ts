@@ -1,4 +1,4 @@
-import type { ReportAbout } from '../../../src/report/about.js'
+import type { ReportAbout } from '../../../src/report/page.js'
 import { backtestReport, studyReport, sweepReport } from '../../../src/report/report.js'
 import { ABOUT } from '../../support/results/about.js'
 import { madeBacktest, madeStrategy } from '../../support/results/backtest.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { backtest } from '../../../src/research/backtest/backtest.js'
+import { backtest } from '../../../src/backtest/backtest.js'
 import { seriesOf } from '../../support/convert.js'
 import { loadPrices } from '../../support/shared-bars.js'
 import { PLAIN, strategyWith } from './support/made-market.js'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { simulatedTickers } from '../../../src/feeds/simulate.js'
+import { backtest } from '../../../src/backtest/backtest.js'
+import type { Backtest, Trade } from '../../../src/backtest/result.js'
 import { formatDay } from '../../../src/model/day.js'
-import { backtest } from '../../../src/research/backtest/backtest.js'
-import type { Backtest, Trade } from '../../../src/research/backtest/result.js'
-import { forwardReturns } from '../../../src/research/forward.js'
+import { simulatedTickers } from '../../../src/simulate/simulate.js'
+import { forwardReturns } from '../../../src/study/signals.js'
 import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 import { seriesMarket } from './support/series-market.js'
 

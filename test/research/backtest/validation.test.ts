@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { simulatedTickers } from '../../../src/feeds/simulate.js'
-import { backtest } from '../../../src/research/backtest/backtest.js'
-import type { Backtest } from '../../../src/research/backtest/result.js'
-import type { RunOptions } from '../../../src/research/backtest/strategy.js'
+import { backtest } from '../../../src/backtest/backtest.js'
+import type { Backtest } from '../../../src/backtest/result.js'
+import type { RunOptions } from '../../../src/params/strategy.js'
+import { simulatedTickers } from '../../../src/simulate/simulate.js'
 import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 import { seriesMarket } from './support/series-market.js'
 

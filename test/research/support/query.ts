@@ -1,5 +1,5 @@
-import type { EventFilter } from '../../../src/research/filter.js'
-import type { StudyQuery } from '../../../src/research/study/query.js'
+import type { EventFilter } from '../../../src/params/strategy.js'
+import type { StudyQuery } from '../../../src/study/result.js'
 
 /** A complete query with the defaults of the command line; filter and the rest may be named side by side. */
 export function queryOf(given: Partial<StudyQuery> & Partial<EventFilter> = {}): StudyQuery {

@@ -1,7 +1,6 @@
 import { type Day, weekdayOf } from '../../../src/model/day.js'
-import { UNDEFINED } from '../../../src/model/record.js'
-import type { Series } from '../../../src/model/series.js'
-import { Random } from '../../../src/random.js'
+import { type Series, UNDEFINED } from '../../../src/model/series.js'
+import { Random } from '../../../src/statistics/random.js'
 import type { Listing } from './study-market.js'
 
 export interface WalkForm {

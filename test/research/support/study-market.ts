@@ -1,12 +1,9 @@
-import { entries } from '../../../src/engine/stability.js'
-import { transitions } from '../../../src/engine/transitions.js'
-import { weekly } from '../../../src/engine/weekly.js'
+import { entries, transitions, weekly } from '../../../src/engine/record.js'
 import { fieldNamed } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
-import type { Market, MarketBars, States } from '../../../src/market.js'
-import { UNDEFINED } from '../../../src/model/record.js'
-import { head, type Series } from '../../../src/model/series.js'
-import { TIMEFRAMES, type Timeframe } from '../../../src/model/timeframe.js'
+import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../../../src/model/terms.js'
+import type { Market, MarketBars, States } from '../../../src/source.js'
 
 /** A ticker of a market that lies in memory. */
 export interface Listing extends Partial<Omit<MarketBars, 'ticker' | 'series'>> {

@@ -1,16 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Day } from '../../../src/model/day.js'
-import { Random } from '../../../src/random.js'
-import { cellOf } from '../../../src/research/cell/cell.js'
-import { stationaryInterval } from '../../../src/research/cell/intervals.js'
-import { memberBars } from '../../../src/research/cell/member.js'
-import { adjusted } from '../../../src/research/sweep/adjust.js'
-import { Contest } from '../../../src/research/sweep/best.js'
-import { Pace } from '../../../src/research/sweep/pace.js'
-import { Resamples } from '../../../src/research/sweep/resamples.js'
-import { namedStream } from '../../../src/research/sweep/stream.js'
-import { stationaryIndices } from '../../../src/statistics/resampling.js'
+import { stationaryIndices } from '../../../src/statistics/bootstrap.js'
+import { Random } from '../../../src/statistics/random.js'
+import { cellOf, memberBars } from '../../../src/study/cell.js'
+import { stationaryInterval } from '../../../src/study/tests.js'
+import { Contest } from '../../../src/sweep/best.js'
+import { namedStream, Pace } from '../../../src/sweep/ground.js'
+import { adjusted, Resamples } from '../../../src/sweep/look.js'
 
 const p = fc.oneof(
   fc.constant(null),

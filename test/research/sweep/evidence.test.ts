@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sweep } from '../../../src/research/sweep/sweep.js'
+import { sweep } from '../../../src/sweep/sweep.js'
 import { type MadeMarket, madeMarket } from './support/market.js'
 import { asked } from './support/query.js'
 

@@ -1,10 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { booksOf } from '../../../src/research/sweep/books.js'
-import { timelineOf } from '../../../src/research/sweep/ground.js'
-import { Pace } from '../../../src/research/sweep/pace.js'
-import { planOf, rangeMask, trainMask, windowEnds } from '../../../src/research/sweep/plan.js'
-import { type SweepQuery, sweep } from '../../../src/research/sweep/sweep.js'
+import { booksOf, Pace, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../../src/sweep/ground.js'
+import { type SweepQuery, sweep } from '../../../src/sweep/sweep.js'
 import { madeMarket } from './support/market.js'
 import { asked } from './support/query.js'
 

@@ -1,4 +1,4 @@
-import { Random } from '../../../src/random.js'
+import { Random } from '../../../src/statistics/random.js'
 
 export const ESTIMATION = 40
 export const WINDOW = 5

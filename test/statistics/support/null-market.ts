@@ -1,5 +1,5 @@
-import { countUpTo } from '../../../src/ascending.js'
-import type { Random } from '../../../src/random.js'
+import { countUpTo } from '../../../src/model/day.js'
+import type { Random } from '../../../src/statistics/random.js'
 import type { ShiftMember } from '../../../src/statistics/shift.js'
 
 /** Bars of a window. */

@@ -1,4 +1,4 @@
-import type { Distance, Strategy } from '../../../src/research/backtest/strategy.js'
+import type { Distance, Strategy } from '../../../src/params/strategy.js'
 
 /**
  * A second backtest, written from spec/backtest.md (sections 3 and 4) alone: it walks through the calendar day by day and

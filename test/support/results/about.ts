@@ -1,4 +1,4 @@
-import type { ReportAbout } from '../../../src/report/about.js'
+import type { ReportAbout } from '../../../src/report/page.js'
 
 export const ABOUT: ReportAbout = {
   command: 'bands study AAPL rsi_zone --band oversold --report out.html',

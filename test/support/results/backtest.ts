@@ -1,13 +1,7 @@
-import type {
-  Backtest,
-  EquityPoint,
-  EquityStatistics,
-  Trade,
-  TradeStatistics,
-} from '../../../src/research/backtest/result.js'
-import type { Strategy } from '../../../src/research/backtest/strategy.js'
-import type { PriceChart } from '../../../src/research/chart.js'
-import { wilson } from '../../../src/statistics/wilson.js'
+import type { Backtest, EquityPoint, EquityStatistics, Trade, TradeStatistics } from '../../../src/backtest/result.js'
+import type { Strategy } from '../../../src/params/strategy.js'
+import type { PriceChart } from '../../../src/report/pictured.js'
+import { wilson } from '../../../src/statistics/counts.js'
 
 export function madeStrategy(tickers: readonly string[], more: Partial<Strategy> = {}): Strategy {
   return {

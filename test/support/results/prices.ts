@@ -1,6 +1,6 @@
 import { formatDay, parseDay, weekdayOf } from '../../../src/model/day.js'
-import { Random } from '../../../src/random.js'
-import type { PriceChart } from '../../../src/research/chart.js'
+import type { PriceChart } from '../../../src/report/pictured.js'
+import { Random } from '../../../src/statistics/random.js'
 
 export const BANDS = [
   'deep_oversold',

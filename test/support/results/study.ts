@@ -1,7 +1,7 @@
-import type { PriceChart } from '../../../src/research/chart.js'
-import type { EventStudy, Occurrence, PathPoint, Share, StudyWindow } from '../../../src/research/study/result.js'
-import { quantile } from '../../../src/statistics/quantile.js'
-import { wilson } from '../../../src/statistics/wilson.js'
+import type { PriceChart } from '../../../src/report/pictured.js'
+import { wilson } from '../../../src/statistics/counts.js'
+import { quantile } from '../../../src/statistics/moments.js'
+import type { EventStudy, Occurrence, PathPoint, Share, StudyWindow } from '../../../src/study/result.js'
 import { BANDS } from './prices.js'
 
 /** A study of some prices: its figures are made of them, its intervals and p-values only look like some. */

@@ -1,6 +1,6 @@
-import { Random } from '../../../src/random.js'
-import type { Sweep, SweepCell } from '../../../src/research/sweep/result.js'
 import { twoSidedNormal } from '../../../src/statistics/distributions.js'
+import { Random } from '../../../src/statistics/random.js'
+import type { Sweep, SweepCell } from '../../../src/sweep/result.js'
 import { BANDS } from './prices.js'
 
 /** A sweep of made cells: what is drawn from no edge but for a few. */

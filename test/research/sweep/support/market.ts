@@ -1,11 +1,10 @@
 import { NotFound } from '../../../../src/errors.js'
 import { FIELDS } from '../../../../src/fields/index.js'
 import { Panel } from '../../../../src/fields/panel.js'
-import type { Market, MarketBars, States } from '../../../../src/market.js'
 import { weekdaysAfter } from '../../../../src/model/day.js'
-import { UNDEFINED } from '../../../../src/model/record.js'
-import type { Series } from '../../../../src/model/series.js'
-import { Random } from '../../../../src/random.js'
+import { type Series, UNDEFINED } from '../../../../src/model/series.js'
+import type { Market, MarketBars, States } from '../../../../src/source.js'
+import { Random } from '../../../../src/statistics/random.js'
 
 export interface MadeMarket {
   seed: number

@@ -1,0 +1,367 @@
+import { createHash } from 'node:crypto'
+import { InvalidParameter } from '../errors.js'
+import { fieldNamed } from '../fields/index.js'
+import { type Day, formatDay } from '../model/day.js'
+import type { RunOptions, Strategy } from '../params/strategy.js'
+import type { Market, MarketBars, Trial, Trials } from '../source.js'
+import { variance } from '../statistics/moments.js'
+import { deflatedSharpe, sharpe } from '../statistics/sharpe.js'
+import { contextReach, signalsOf } from '../study/signals.js'
+import { canonical } from '../study/trials.js'
+import { benchmarkOf, buyAndHold, heldAlone, type Judged, randomEntry } from './comparison.js'
+import {
+  curveOf,
+  deepestFalls,
+  equityPoints,
+  monthlyReturns,
+  portfolioCalendar,
+  type Simulation,
+  simulate,
+} from './portfolio.js'
+import type { Backtest, Benchmark, Trade } from './result.js'
+import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
+import { barsHeld, excursion, type Member, membersOf, type Taken, worthOf } from './trade.js'
+import { type Ready, validate, warningsOf } from './validation.js'
+import {
+  capitalMatters,
+  checkRules,
+  costsInWords,
+  documentOf,
+  exitsInWords,
+  FILLS_IN_WORDS,
+  inWords,
+  percent,
+  sizingInWords,
+} from './words.js'
+
+/** Beside the question: how progress is told, and the ledger that counts what was looked at. */
+interface BacktestWays {
+  step?: (text: () => string) => void
+  trials?: Trials | null
+}
+
+/**
+ * Trades a strategy over all bars that a market has, and judges what came of it. Throws InvalidParameter for rules that
+ * contradict each other; NotFound, TierRestricted and Busy as the market does.
+ */
+export async function backtest(
+  market: Market,
+  strategy: Strategy,
+  run: RunOptions,
+  { step, trials = null }: BacktestWays = {},
+): Promise<Backtest> {
+  const candidates = checked(strategy, run)
+  checkFamily(run, trials)
+  // What is not there is refused before the work, not after it.
+  const benchmark = strategy.benchmark === null ? null : await market.bars(strategy.benchmark, strategy.timeframe)
+  const [members, ...others] = await membersOf(market, [strategy, ...candidates], step)
+  const own: Ready = { strategy, members: members! }
+  const rivals: Ready[] = candidates.map((candidate, i) => ({ strategy: candidate, members: others[i]! }))
+  step?.(() => 'trades')
+  const simulation = simulate(own.members, strategy, portfolioCalendar(own.members))
+  const { days, trades } = simulation
+  const barsAYear = barsAYearOf(own.members, days)
+  const curve = curveOf(simulation, strategy, barsAYear)
+  const statistics = equityStatistics(curve)
+  const signals = countsOf(simulation)
+  const benchmarks = benchmarksOf(own, benchmark, { timeframe: strategy.timeframe, days, curve })
+  step?.(() => 'random entries')
+  const random_entry = randomEntry(strategy, trades, run.reps)
+  const validation = validate(own, rivals, portfolioCalendar([...own.members, ...others.flat()]), run)
+  const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
+  const looks = [lookOf(strategy, simulation), ...rivals.map(lookAt)]
+  const interest = { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital }
+  const found = { signals, statistics, benchmarks, interest, validation }
+  return {
+    ...headOf(strategy, days, await market.asOf()),
+    bars_a_year: barsAYear,
+    ...found,
+    trade_statistics: tradeStatistics(strategy.costs, closedOf(strategy, trades)),
+    trades: toldTrades(strategy, trades),
+    skipped: toldSkipped(simulation),
+    equity: equityPoints(simulation),
+    months: monthlyReturns(simulation, strategy.portfolio.capital),
+    drawdowns: deepestFalls(simulation),
+    random_entry,
+    trials: await deflated(looks, sample, trials, run.family ?? 'run'),
+    assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry),
+    warnings: [
+      ...warningsOf(strategy, own.members, simulation, found, run),
+      ...(await contextWarnings(market, strategy, own.members)),
+      ...market.remarks(),
+    ],
+  }
+}
+
+/** The candidates of a run, each of which must be comparable with the strategy. */
+function checked(strategy: Strategy, run: RunOptions): readonly Strategy[] {
+  const { candidates = [], split, walkForward } = run
+  for (const one of [strategy, ...candidates]) checkRules(one)
+  if (candidates.length > 0 && split === null && walkForward === null)
+    throw new InvalidParameter('candidates need split or walk_forward: one of them is chosen on a training part.', {
+      param: 'candidates',
+    })
+  const isOther = ({ tickers, timeframe }: Strategy): boolean =>
+    timeframe !== strategy.timeframe || tickers.join() !== strategy.tickers.join()
+  if (candidates.some(isOther))
+    throw new InvalidParameter('candidates must have the tickers and the timeframe of the strategy.', {
+      param: 'candidates',
+    })
+  return candidates
+}
+
+function lookAt({ strategy, members }: Ready): Look {
+  return lookOf(strategy, simulate(members, strategy, portfolioCalendar(members)))
+}
+
+/** A ruined strategy has no ratio. */
+function lookOf(strategy: Strategy, { days, equity }: Pick<Simulation, 'days' | 'equity'>): Look {
+  const returns = returnsOf({ equity, start: strategy.portfolio.capital })
+  return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
+}
+
+function benchmarksOf({ members }: Ready, other: MarketBars | null, judged: Judged): Benchmark[] {
+  const { days, curve } = judged
+  const held = buyAndHold(
+    members.map(({ prices }) => prices),
+    days,
+    curve.barsAYear,
+  )
+  const own = benchmarkOf('buy and hold', held, judged)
+  return other === null ? [own] : [own, benchmarkOf(other.ticker, heldAlone(other, days), judged)]
+}
+
+function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
+  const { tickers, timeframe, seed } = strategy
+  return {
+    schema: 'bands.backtest/1' as const,
+    strategy: documentOf(strategy),
+    tickers: [...tickers],
+    timeframe,
+    first: dateOf(days[0]),
+    last: dateOf(days.at(-1)),
+    as_of: dateOf(asOf ?? undefined),
+    seed,
+  }
+}
+
+function dateOf(day: number | undefined): string | null {
+  return day === undefined ? null : formatDay(day)
+}
+
+/** What must be said of a context ticker that has ended, or begins later than the signals. */
+async function contextWarnings(
+  market: Market,
+  { entry, timeframe }: Pick<Strategy, 'entry' | 'timeframe'>,
+  members: readonly Member[],
+): Promise<string[]> {
+  const { context } = entry
+  if (context === null) return []
+  const { days } = (await market.bars(context.ticker, timeframe)).series
+  const events = members.flatMap(({ bars, signals }) => datesOf(bars.days, signals.bars))
+  const isLate = members.some(({ bars, eligible }) => eligible.length > 0 && bars.days[eligible[0]!]! < (days[0] ?? 0))
+  // Without bars of it on the first days, what the context has left out has to be looked for.
+  return contextReach(context.ticker, days, events, isLate ? await unfiltered(market, entry, members) : events)
+}
+
+async function unfiltered(market: Market, entry: Strategy['entry'], members: readonly Member[]): Promise<Day[]> {
+  const all: Day[] = []
+  for (const { ticker, bars } of members) {
+    const { signals } = await signalsOf(market, ticker, { ...entry, context: null })
+    all.push(...datesOf(bars.days, signals.bars))
+  }
+  return all
+}
+
+function datesOf(days: Int32Array, bars: Int32Array): Day[] {
+  return Array.from(bars, bar => days[bar]!)
+}
+
+/** One strategy that was looked at, with the Sharpe ratio a bar that it showed at a risk-free rate of 0. */
+interface Look {
+  strategy: Strategy
+  days: Int32Array
+  sharpe: number | null
+}
+
+/** What a Sharpe ratio a bar is judged by. */
+type Sample = { sharpe: number; n: number; skewness: number; kurtosis: number } | null
+
+/** Throws InvalidParameter where the ledger is to be deflated by and there is none. */
+function checkFamily({ family = 'run' }: Pick<RunOptions, 'family'>, trials: Trials | null): void {
+  if (family === 'run' || trials !== null) return
+  const message =
+    'family "ledger" cannot be: there is no trial ledger beside the bundled sample; use family "run", or a database of your own.'
+  throw new InvalidParameter(message, { param: 'family', value: family, allowed: ['run'] })
+}
+
+/**
+ * Notes the strategies of a run in the ledger and deflates the first one's Sharpe ratio by how many there were: N are all
+ * distinct strategies of the run, or with family `ledger` all that the ledger knows; the variance is that of those among
+ * them that have a ratio (Bailey & López de Prado, "The deflated Sharpe ratio", 2014). The variance is of ratios without a
+ * risk-free rate, which would move all of them alike.
+ */
+async function deflated(
+  looks: readonly Look[],
+  sample: Sample,
+  trials: Trials | null,
+  family: NonNullable<RunOptions['family']>,
+): Promise<Backtest['trials']> {
+  const noted = [...new Map(looks.map(trialOf).map(trial => [trial.hash, trial])).values()]
+  const ledger = trials === null ? null : (await trials.note('strategy', noted)).ofKind
+  const known = family === 'ledger' && trials !== null ? await trials.of('strategy') : noted
+  const ratios = known.flatMap(({ sharpe }) => (sharpe === null ? [] : [sharpe]))
+  const spread = variance(ratios)
+  const told = { run: noted.length, ledger, family, n: known.length, variance: spread }
+  const none = (reason: string) => ({ ...told, deflated_sharpe: null, reason })
+  if (sample === null) return none('the strategy has no Sharpe ratio')
+  if (spread === null) return none(tooFew(told))
+  const value = deflatedSharpe({ ...sample, trials: known.length, variance: spread })
+  return value === null
+    ? none('the moments of the returns allow for none')
+    : { ...told, deflated_sharpe: value, reason: null }
+}
+
+function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' | 'ledger'>): string {
+  const one = n === 1 ? 'one strategy alone has no variance' : `the ${n} strategies show fewer than two ratios`
+  if (family === 'ledger' || ledger === null || ledger < 2) return `${one}, by which a Sharpe ratio is deflated`
+  return `${one}; the ledger knows ${ledger}, by which --family ledger deflates`
+}
+
+/** A strategy as the ledger keeps it: those that cannot trade differently on the same data have the same hash. */
+export function trialOf({ strategy, days, sharpe }: Look): Trial {
+  const [first, last] = [days[0], days.at(-1)]
+  const range = first === undefined || last === undefined ? null : [formatDay(first), formatDay(last)]
+  const hash = createHash('sha256')
+    .update(canonical({ kind: 'strategy', ...tradingRules(strategy), range }))
+    .digest('hex')
+  return { hash, spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`, p: null, sharpe }
+}
+
+/** What the returns of a strategy stand on, written in one way. */
+function tradingRules(strategy: Strategy): Record<string, unknown> {
+  const { entry, side, exit, overlap, costs, portfolio, seed } = strategy
+  const { bps, slippageBps, perShare, fixed, borrow } = costs
+  const plain: Strategy = {
+    ...strategy,
+    entry: { ...entry, bands: chosen(entry.field, entry.bands), prevBands: chosen(entry.field, entry.prevBands) },
+    // Without a hold there is nothing to extend.
+    overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
+    costs: { bps: bps + slippageBps, slippageBps: 0, perShare, fixed, borrow: side === 'long' ? 0 : borrow },
+    portfolio: { ...portfolio, capital: capitalMatters(strategy) ? portfolio.capital : 1 },
+  }
+  const { name: _, benchmark: __, risk_free: ___, seed: ____, ...rules } = documentOf(plain)
+  // Trades stand on the seed only where it draws lots among signals.
+  return portfolio.shuffle ? { ...rules, seed } : rules
+}
+
+/** null: any band. */
+function chosen(field: string, bands: readonly string[] | null): readonly string[] | null {
+  return bands?.length === fieldNamed(field)?.bands.length ? null : bands
+}
+
+/** Trades as they are told, in the order of their entries, those of one day by ticker. */
+function toldTrades(strategy: Strategy, trades: readonly Taken[]): Trade[] {
+  const days = ({ member, entryBar }: Taken): number => member.bars.days[entryBar]!
+  const byTicker = (a: Taken, b: Taken): number =>
+    a.member.ticker < b.member.ticker ? -1 : Number(a.member.ticker > b.member.ticker)
+  return trades
+    .toSorted((a, b) => days(a) - days(b) || byTicker(a, b) || a.signal - b.signal)
+    .map(taken => toldTrade(strategy, taken))
+}
+
+function toldSkipped({ skipped }: Simulation): Backtest['skipped'] {
+  return skipped
+    .map(({ member, signal, reason }) => ({
+      ticker: member.ticker,
+      date: formatDay(member.bars.days[signal]!),
+      reason,
+    }))
+    .sort((a, b) => (a.date !== b.date ? (a.date < b.date ? -1 : 1) : a.ticker < b.ticker ? -1 : 1))
+}
+
+/** What became of each signal; all of them together are the total. */
+function countsOf(simulation: Simulation): Backtest['signals'] {
+  const { trades, skipped, extended, pending, purged } = simulation
+  const open = trades.filter(({ left }) => left.why === 'open').length
+  const reasons: Record<string, number> = {}
+  for (const { reason } of skipped) reasons[reason] = (reasons[reason] ?? 0) + 1
+  return {
+    total: trades.length + skipped.length + extended + pending + purged,
+    closed: trades.length - open,
+    open,
+    pending,
+    skipped: Object.fromEntries(Object.entries(reasons).sort(([a], [b]) => (a < b ? -1 : 1))),
+    extended,
+  }
+}
+
+function toldTrade(strategy: Strategy, taken: Taken): Trade {
+  const { member, index, signal, left, invested, net } = taken
+  const { bars, states, signals } = member
+  return {
+    ticker: member.ticker,
+    side: strategy.side,
+    signal_date: formatDay(bars.days[signal]!),
+    band: states.bands[signals.entered[index]!]!,
+    prev_band: states.bands[signals.left[index]!]!,
+    context_band: signals.contextBands?.[index] ?? null,
+    entry_date: formatDay(bars.days[taken.entryBar]!),
+    entry_price: taken.entryPrice,
+    exit_date: formatDay(left.day),
+    exit_price: left.price,
+    exit: left.why,
+    bars: barsHeld(strategy.fill, signal, left, bars.days.length),
+    shares: taken.shares,
+    invested,
+    gross: taken.gross,
+    net,
+    pnl: left.why === 'open' ? worthOf(strategy, taken, left.price, left.day) - invested : invested * net,
+    ...excursion(bars, strategy, signal, left),
+  }
+}
+
+/** What a run assumes, line by line. */
+function assumptionsOf(
+  strategy: Strategy,
+  members: readonly Member[],
+  barsAYear: number,
+  run: RunOptions,
+  { draws }: Backtest['random_entry'],
+): string[] {
+  const { costs, portfolio, overlap, riskFree, seed } = strategy
+  return [
+    `fills: ${FILLS_IN_WORDS[strategy.fill]}; exits: ${exitsInWords(strategy)}`,
+    'within a bar: a gap fills at the open, the stop comes before the target, and both before the close',
+    `costs: ${costsInWords(costs, strategy.side)}; gross is before them, net after`,
+    `positions: at most ${portfolio.maxPositions}, each ${sizingInWords(portfolio.sizing, portfolio.maxPositions)} at the ` +
+      `close before, never more than the cash, which earns ${percent(portfolio.cashRate)} a year`,
+    OVERLAPS[overlap],
+    `prices: ${pricesOf(members)}`,
+    `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(riskFree)} a year`,
+    `reference: buy and hold of the same tickers, equal money in each${members.length > 1 ? ' (cash before its first bar)' : ''}, without costs`,
+    draws === 0 ? `null: no random entries; seed ${seed}` : `null: ${DRAWS}, ${draws} times; seed ${seed}`,
+    'survivorship: tickers are those in the store',
+    ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),
+  ]
+}
+
+const DRAWS = 'the signals of all trades moved to other dates together, same exits and costs'
+
+const OVERLAPS: Readonly<Record<Strategy['overlap'], string>> = {
+  skip: 'overlap: one position a ticker; signals while it is on are skipped, the next may come on the exit bar',
+  allow: 'overlap: every signal is a position of its own',
+  extend: 'overlap: one position a ticker; signals while it is on restart its hold',
+}
+
+/** Of calendars that differ the number is made of the days themselves. */
+function yearInWords(members: readonly Member[], barsAYear: number): string {
+  if (members.every(({ prices }) => prices.barsAYear === barsAYear)) return `${barsAYear} bars a year`
+  const kinds = [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
+  return `${barsAYear.toFixed(1)} bars a year (as many as there are; the tickers have ${kinds.join(' and ')})`
+}
+
+function pricesOf(members: readonly Member[]): string {
+  const kinds = [...new Set(members.map(({ prices }) => prices.adjustment))].sort()
+  return kinds.length === 1 ? kinds[0]! : `some ${kinds.join(', some ')}`
+}

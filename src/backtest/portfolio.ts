@@ -1,0 +1,469 @@
+import { countBelow, formatDay, monthOf, yearOf } from '../model/day.js'
+import type { Strategy } from '../params/strategy.js'
+import { Random } from '../statistics/random.js'
+import { drawdowns } from '../statistics/sharpe.js'
+import { placesIn, unionCalendar } from '../study/signals.js'
+import type { Backtest, EquityPoint } from './result.js'
+import type { Curve } from './statistics.js'
+import {
+  type Course,
+  costShare,
+  courseOf,
+  entryBar,
+  entryPrice,
+  hasDistances,
+  type Member,
+  type Taken,
+  takenFrom,
+  worthOf,
+} from './trade.js'
+
+/** What became of the signals of a strategy, and of its money. */
+export interface Simulation {
+  /** The days of the part, and on each at the close: equity, value of the positions, how many they are. */
+  days: Int32Array
+  equity: Float64Array
+  value: Float64Array
+  positions: Int32Array
+  /** Days on which a position was on between open and close. */
+  exposed: number
+  /** Money that went through entries and exits. */
+  traded: number
+  /** Money that cash earned. */
+  interest: number
+  /** In the order of their entries. */
+  trades: Taken[]
+  skipped: { member: Member; signal: number; reason: SkipReason }[]
+  /** Signals that put off an exit, that have no bar after them yet, and whose trade would reach out of the part. */
+  extended: number
+  pending: number
+  purged: number
+}
+
+/**
+ * Runs a strategy over the days of a calendar. On each: interest on cash, exits at the open, entries at the open, exits
+ * within the bar and at the close, entries at the close, marks. How a trade ends is looked up when it begins, but money and
+ * places know of it on its day alone.
+ *
+ * @param part signals of these days only, and no trade that reaches beyond them while the calendar goes on
+ */
+export function simulate(
+  members: readonly Member[],
+  strategy: Strategy,
+  calendar: Int32Array,
+  part: Part = { from: 0, to: calendar.length },
+): Simulation {
+  const run = new Run(members, strategy, calendar, part)
+  for (let place = part.from; place < part.to; place++) run.day(place)
+  return run.done()
+}
+
+class Run {
+  readonly #members: readonly Member[]
+  readonly #strategy: Strategy
+  readonly #calendar: Int32Array
+  readonly #part: Part
+  readonly #candidates: Candidates
+  /** Of each member: index of the first signal that does not fall into a trade. */
+  readonly #free: Int32Array
+  readonly #random: Random
+  readonly #result: Simulation
+  readonly #positions: Positions
+  #cash: number
+  /** At the close before. */
+  #equity: number
+  /** Whether a position was on between the open and the close of the day. */
+  #isExposed = false
+
+  constructor(members: readonly Member[], strategy: Strategy, calendar: Int32Array, part: Part) {
+    this.#members = members
+    this.#strategy = strategy
+    this.#calendar = calendar
+    this.#part = part
+    this.#candidates = candidatesOf(members, strategy, calendar, part)
+    this.#free = new Int32Array(members.length)
+    this.#positions = new Positions(strategy)
+    this.#random = Random.stream(new Random(strategy.seed).word(), 1)
+    this.#cash = strategy.portfolio.capital
+    this.#equity = this.#cash
+    const count = part.to - part.from
+    this.#result = {
+      days: calendar.subarray(part.from, part.to),
+      equity: new Float64Array(count),
+      value: new Float64Array(count),
+      positions: new Int32Array(count),
+      exposed: 0,
+      traded: 0,
+      interest: 0,
+      trades: [],
+      skipped: [],
+      extended: 0,
+      pending: 0,
+      purged: 0,
+    }
+  }
+
+  day(place: number): void {
+    const opens = this.#strategy.fill === 'next-open'
+    this.#earn(place)
+    this.#leave(place, true)
+    if (opens) this.#enter(place)
+    this.#isExposed = this.#positions.count > 0
+    this.#leave(place, false)
+    if (!opens) this.#enter(place)
+    this.#mark(place)
+  }
+
+  done(): Simulation {
+    const { unfilled } = this.#candidates
+    const waiting = unfilled.filter(([member, signal]) => signal >= this.#free[member]!).length
+    if (this.#isCut) this.#result.purged += waiting
+    else this.#result.pending = waiting
+    return this.#result
+  }
+
+  get #isCut(): boolean {
+    return this.#part.to < this.#calendar.length
+  }
+
+  #earn(place: number): void {
+    const { cashRate } = this.#strategy.portfolio
+    if (cashRate === 0 || place === this.#part.from || !(this.#cash > 0)) return
+    const interest = (this.#cash * cashRate * (this.#calendar[place]! - this.#calendar[place - 1]!)) / 365
+    this.#cash += interest
+    this.#result.interest += interest
+  }
+
+  #leave(place: number, atOpen: boolean): void {
+    for (const { invested, net, shares, left } of this.#positions.leave(place, atOpen)) {
+      this.#cash += invested * (1 + net)
+      this.#result.traded += shares * left.price
+    }
+  }
+
+  #enter(place: number): void {
+    const { starts, members, signals } = this.#candidates
+    const found: number[] = []
+    for (let i = starts[place]!; i < starts[place + 1]!; i++) if (signals[i]! >= this.#free[members[i]!]!) found.push(i)
+    if (this.#strategy.portfolio.shuffle) shuffle(found, this.#random)
+    for (const i of found) this.#consider(members[i]!, signals[i]!)
+  }
+
+  #consider(which: number, index: number): void {
+    const member = this.#members[which]!
+    const strategy = this.#strategy
+    const signal = member.signals.bars[index]!
+    const follow = (): Course => courseOf(member, strategy, index, this.#candidates.ends[which])
+    const ahead = this.#isCut ? follow() : null
+    if (ahead !== null && this.#exitPlace(which, ahead.left) >= this.#part.to) {
+      this.#result.purged++
+      // What it would have kept out must not come in because it is known to end late.
+      this.#occupy(which, index, ahead.next)
+      return
+    }
+    const size = sizeOf(strategy, member, signal, {
+      open: this.#positions.count,
+      equity: this.#equity,
+      cash: this.#cash,
+    })
+    if (typeof size === 'string') {
+      this.#result.skipped.push({ member, signal, reason: size })
+      return
+    }
+    const course = ahead ?? follow()
+    const taken = takenFrom(member, strategy, index, course.left, size)
+    this.#cash -= size.invested
+    this.#result.traded += size.shares * taken.entryPrice
+    this.#result.trades.push(taken)
+    this.#positions.add(taken, this.#candidates.places[which]!, this.#exitPlace(which, course.left))
+    this.#occupy(which, index, course.next)
+  }
+
+  /** The signals that fall into a trade are not entries any more. */
+  #occupy(which: number, index: number, next: number): void {
+    if (this.#strategy.overlap === 'allow') return
+    const member = this.#members[which]!
+    this.#free[which] = next
+    if (this.#strategy.overlap === 'extend') this.#result.extended += next - index - 1
+    else
+      for (let i = index + 1; i < next; i++)
+        this.#result.skipped.push({ member, signal: member.signals.bars[i]!, reason: 'in_trade' })
+  }
+
+  #exitPlace(which: number, { why, bar, day }: Taken['left']): number {
+    if (why === 'open') return Number.POSITIVE_INFINITY
+    return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.places[which]![bar]!
+  }
+
+  #mark(place: number): void {
+    const at = place - this.#part.from
+    const { worth, gross } = this.#positions.mark(place, this.#calendar[place]!)
+    this.#equity = this.#cash + worth
+    this.#result.equity[at] = this.#equity
+    this.#result.value[at] = gross
+    this.#result.positions[at] = this.#positions.count
+    if (this.#isExposed) this.#result.exposed++
+  }
+}
+
+/** Fisher & Yates, from the last place down. */
+function shuffle(items: number[], random: Random): void {
+  for (let i = items.length - 1; i > 0; i--) {
+    const j = random.below(i + 1)
+    const item = items[i]!
+    items[i] = items[j]!
+    items[j] = item
+  }
+}
+
+interface Position {
+  taken: Taken
+  /** Place in the calendar of each bar of its ticker. */
+  places: Int32Array
+  /** Bar by which it was marked last. */
+  bar: number
+  isOver: boolean
+}
+
+/** The positions of a portfolio. Each is filed under the day on which it ends, so that a day looks at its own only. */
+class Positions {
+  readonly #strategy: Strategy
+  /** In the order of their entries; those that are over go with the next marks. */
+  #held: Position[] = []
+  readonly #ending = new Map<number, Position[]>()
+  #count = 0
+
+  constructor(strategy: Strategy) {
+    this.#strategy = strategy
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** @param exitPlace of the calendar; not a finite one for a trade that stays open */
+  add(taken: Taken, places: Int32Array, exitPlace: number): void {
+    const position = { taken, places, bar: taken.entryBar, isOver: false }
+    this.#held.push(position)
+    this.#count++
+    if (!Number.isFinite(exitPlace)) return
+    const ending = this.#ending.get(exitPlace)
+    if (ending === undefined) this.#ending.set(exitPlace, [position])
+    else ending.push(position)
+  }
+
+  /** Those that are left at a place, in the order of their entries: at its open alone, or all that are still there. */
+  leave(place: number, atOpen: boolean): Taken[] {
+    const left: Taken[] = []
+    for (const position of this.#ending.get(place) ?? []) {
+      if (position.isOver || (atOpen && !position.taken.left.atOpen)) continue
+      position.isOver = true
+      left.push(position.taken)
+    }
+    this.#count -= left.length
+    return left
+  }
+
+  /**
+   * At the close of a day, by the last close of each: what all of them add to the equity, and the value of the shares, of
+   * shorts too counted as it is.
+   */
+  mark(place: number, day: number): { worth: number; gross: number } {
+    let [worth, gross] = [0, 0]
+    let kept = 0
+    for (const position of this.#held) {
+      if (position.isOver) continue
+      this.#held[kept++] = position
+      const { taken, places } = position
+      while (position.bar + 1 < places.length && places[position.bar + 1]! <= place) position.bar++
+      const close = taken.member.bars.close[position.bar]!
+      worth += worthOf(this.#strategy, taken, close, day)
+      gross += taken.shares * close
+    }
+    this.#held.length = kept
+    return { worth, gross }
+  }
+}
+
+/** Why a signal is no trade; no_size: too little for one share, or a rule stands on an ATR that is not there yet. */
+type SkipReason = 'in_trade' | 'no_price' | 'no_place' | 'no_cash' | 'no_size'
+
+/** A portfolio at the moment of an entry: positions, equity at the close before, cash. */
+interface Purse {
+  open: number
+  equity: number
+  cash: number
+}
+
+/** What an entry buys. */
+interface Size {
+  shares: number
+  /** Costs of entry included. */
+  invested: number
+}
+
+/** What the entry of a signal buys with its share of the equity, at most all the cash; or why it buys nothing. */
+function sizeOf(strategy: Strategy, member: Member, signal: number, purse: Purse): SkipReason | Size {
+  const { portfolio, fill, exit } = strategy
+  const price = entryPrice(member.bars, fill, signal)
+  if (!(price > 0 && Number.isFinite(price))) return 'no_price'
+  if (purse.open >= portfolio.maxPositions) return 'no_place'
+  const fraction = fractionOf(strategy, member, signal)
+  if (!hasDistances(member, exit, signal) || Number.isNaN(fraction)) return 'no_size'
+  const budget = Math.min(fraction * purse.equity, purse.cash)
+  if (!(budget > purse.equity * DUST)) return 'no_cash'
+  return bought(strategy, budget, price) ?? 'no_size'
+}
+
+/** Less than this part of the equity is what rounding leaves of cash that was spent. */
+const DUST = 1e-9
+
+/** Share of equity that a position is given; NaN where the rule has no value yet. */
+export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signal: number): number {
+  const { sizing, maxPositions } = portfolio
+  if (sizing.method === 'equal') return 1 / maxPositions
+  if (sizing.method === 'fixed-fraction') return sizing.fraction
+  // Normalised ATR (Forman 2006) as a fraction, from a bar to a year by the square root of time.
+  const volatility = (bars.atr![signal]! / bars.close[signal]!) * Math.sqrt(prices.barsAYear)
+  return volatility > 0 ? Math.min(sizing.cap, sizing.target / volatility) : Number.NaN
+}
+
+/** Shares that a budget buys, and what they really take of it; null where that is none. */
+export function bought(
+  { side, costs, portfolio }: Pick<Strategy, 'side' | 'costs' | 'portfolio'>,
+  budget: number,
+  price: number,
+): Size | null {
+  const isLong = side === 'long'
+  const each = isLong ? price * (1 + costShare(costs)) + costs.perShare : price
+  const fixed = isLong ? costs.fixed : 0
+  const affordable = (budget - fixed) / each
+  const shares = portfolio.wholeShares ? Math.floor(affordable) : affordable
+  if (!(shares > 0 && Number.isFinite(shares))) return null
+  return { shares, invested: portfolio.wholeShares ? shares * each + fixed : budget }
+}
+
+/** A part of the calendar, by its places: from the first up to and without the last. */
+export interface Part {
+  from: number
+  to: number
+  /** Signals only up to and without this place; `to` unless given. */
+  signalsTo?: number
+}
+
+/** The signals of a part by the day on which they would be filled, on each day in the order of members. */
+interface Candidates {
+  /** Of each place of the calendar, and one more: where its candidates begin. */
+  starts: Int32Array
+  /** Of each candidate: place of its member, index of its signal. */
+  members: Int32Array
+  signals: Int32Array
+  /** Of each member: index after its last signal in the part. */
+  ends: Int32Array
+  /** Without a bar in the part to be filled on: place of the member, index of the signal. */
+  unfilled: [member: number, signal: number][]
+  /** Of each member: the place of each of its bars; -1 before the calendar begins. */
+  places: Int32Array[]
+}
+
+/**
+ * Days of all members from the first bar on which one of them could have had a signal, and the days on which trading of
+ * one ended after the last bar of all.
+ */
+export function portfolioCalendar(members: readonly Member[]): Int32Array {
+  const firsts = members.flatMap(({ bars, eligible }) => (eligible.length > 0 ? [bars.days[eligible[0]!]!] : []))
+  if (firsts.length === 0) return new Int32Array()
+  const calendar = unionCalendar(members.map(({ bars }) => bars.days))
+  const last = calendar.at(-1)!
+  const ends = new Set(members.map(({ bars }) => bars.delisting?.day ?? last).filter(day => day > last))
+  const from = countBelow(calendar, Math.min(...firsts))
+  return Int32Array.from([...calendar.subarray(from), ...[...ends].sort((a, b) => a - b)])
+}
+
+function candidatesOf(
+  members: readonly Member[],
+  { fill }: Pick<Strategy, 'fill'>,
+  calendar: Int32Array,
+  { from, to, signalsTo = to }: Part,
+): Candidates {
+  const places = members.map(({ bars }) => placesIn(calendar, bars.days))
+  const starts = new Int32Array(calendar.length + 2)
+  const ends = new Int32Array(members.length)
+  const unfilled: Candidates['unfilled'] = []
+  const each = (visit: (place: number, member: number, signal: number) => void): void =>
+    members.forEach(({ signals }, member) => {
+      const own = places[member]!
+      signals.bars.forEach((bar, signal) => {
+        if (own[bar]! < from || own[bar]! >= signalsTo) return
+        ends[member] = signal + 1
+        const place = own[entryBar(fill, bar)] ?? to
+        visit(place, member, signal)
+      })
+    })
+  each((place, member, signal) => {
+    if (place < to) starts[place + 2]!++
+    else unfilled.push([member, signal])
+  })
+  // Counted two places ahead and summed up, each start moves to its own place while its candidates are put down.
+  for (let place = 2; place < starts.length; place++) starts[place]! += starts[place - 1]!
+  const count = starts.at(-1)!
+  const [chosen, at] = [new Int32Array(count), new Int32Array(count)]
+  each((place, member, signal) => {
+    if (place >= to) return
+    const next = starts[place + 1]!++
+    chosen[next] = member
+    at[next] = signal
+  })
+  return { starts, members: chosen, signals: at, ends, unfilled, places }
+}
+
+/** As many of the deepest falls are told. */
+const MOST_FALLS = 5
+
+/** What the statistics of a simulation are made of. */
+export function curveOf(
+  { equity, exposed, traded }: Simulation,
+  { portfolio, riskFree }: Strategy,
+  barsAYear: number,
+): Curve {
+  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }
+}
+
+export function equityPoints({ days, equity, value, positions }: Simulation): EquityPoint[] {
+  const { series } = drawdowns(equity)
+  return Array.from(days, (day, i) => ({
+    date: formatDay(day),
+    equity: equity[i]!,
+    gross: equity[i]! > 0 ? value[i]! / equity[i]! : null,
+    positions: positions[i]!,
+    drawdown: series[i]!,
+  }))
+}
+
+/** The return of each calendar month, from the close before it to its last. */
+export function monthlyReturns({ days, equity }: Simulation, start: number): Backtest['months'] {
+  const months: Backtest['months'] = []
+  let before = start
+  for (let i = 0; i < days.length; i++) {
+    const [year, month] = [yearOf(days[i]!), monthOf(days[i]!)]
+    const next = i + 1 < days.length ? days[i + 1]! : null
+    if (next !== null && yearOf(next) === year && monthOf(next) === month) continue
+    months.push({ year, month, return: before > 0 ? equity[i]! / before - 1 : null })
+    before = equity[i]!
+  }
+  return months
+}
+
+/** The deepest falls from a high, the deepest first. */
+export function deepestFalls({ days, equity }: Simulation): Backtest['drawdowns'] {
+  return drawdowns(equity)
+    .spells.toSorted((a, b) => a.depth - b.depth || a.from - b.from)
+    .slice(0, MOST_FALLS)
+    .map(({ from, low, to, depth }) => ({
+      from: formatDay(days[from]!),
+      low: formatDay(days[low]!),
+      to: to === null ? null : formatDay(days[to]!),
+      depth,
+      bars: (to ?? days.length - 1) - from,
+    }))
+}

@@ -1,0 +1,281 @@
+import { countBelow, countUpTo } from '../model/day.js'
+import type { Costs, Strategy } from '../params/strategy.js'
+import { wilson } from '../statistics/counts.js'
+import { deviation, kurtosis, mean, median, skewness, sum } from '../statistics/moments.js'
+import { drawdowns, minTrackRecord, probabilisticSharpe, sharpe, sortino } from '../statistics/sharpe.js'
+import type { EquityStatistics, TradeStatistics } from './result.js'
+import { barsHeld, breakEvenCost, excursion, type Fills, type Member, type Taken } from './trade.js'
+
+/** An equity curve and what is needed to judge it. */
+export interface Curve {
+  /** At each close. */
+  equity: Float64Array
+  /** What it began with, before anything was bought on the first bar. */
+  start: number
+  barsAYear: number
+  /** Risk-free rate a year, a fraction. */
+  riskFree: number
+  /** Bars on which a position was on between open and close. */
+  exposed: number
+  /** Money that went through entries and exits. */
+  traded: number
+}
+
+/** Returns from close to close, the first from what the curve began with: one fewer than bars. */
+export function returnsOf({ equity, start }: Pick<Curve, 'equity' | 'start'>): Float64Array {
+  const returns = new Float64Array(Math.max(0, equity.length - 1))
+  for (let i = 0; i < returns.length; i++) returns[i] = equity[i + 1]! / (i === 0 ? start : equity[i]!) - 1
+  return returns
+}
+
+/** The statistics of a curve; each null has its reason. */
+export function equityStatistics(curve: Curve): EquityStatistics {
+  const returns = returnsOf(curve)
+  const why = reasonAgainst(curve, returns)
+  const statistics = why === null ? measured(curve, returns) : { ...NOTHING, bars: returns.length }
+  const one = returns.length < 2 ? REASONS.volatility : undefined
+  const reasons: Record<string, string> = {}
+  for (const [name, value] of Object.entries(statistics))
+    if (value === null) reasons[name] = why ?? REASONS[name] ?? one ?? reasonOf(name, statistics)
+  return { ...statistics, reasons }
+}
+
+/** The same of returns that were put one after the other: parts of a calendar that need not touch. */
+export function chained(
+  parts: readonly { returns: Float64Array; curve: Curve }[],
+  { barsAYear, riskFree }: Pick<Curve, 'barsAYear' | 'riskFree'>,
+): EquityStatistics {
+  const returns = parts.flatMap(part => [...part.returns])
+  const equity = new Float64Array(returns.length + 1).fill(1)
+  for (const [i, value] of returns.entries()) equity[i + 1] = equity[i]! * (1 + value)
+  const bars = parts.reduce((sum, { curve }) => sum + curve.equity.length, 0)
+  const exposed = parts.reduce((sum, { curve }) => sum + curve.exposed, 0)
+  const traded = parts.reduce((sum, { curve }) => sum + curve.traded / (mean(curve.equity) ?? 1), 0)
+  const chain = { equity, start: 1, barsAYear, riskFree }
+  // Exposure and turnover are shares of the parts' own bars and money.
+  return equityStatistics({
+    ...chain,
+    exposed: bars === 0 ? 0 : (exposed / bars) * equity.length,
+    traded: traded * (mean(equity) ?? 0),
+  })
+}
+
+function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, 'reasons'> {
+  const { equity, start, barsAYear, riskFree } = curve
+  const total = equity.at(-1)! / start
+  const cagr = total ** (barsAYear / returns.length) - 1
+  const fall = drawdowns(Float64Array.from(equity, (value, i) => (i === 0 ? start : value)))
+  const ratio = sharpe(returns, barsAYear, riskFree)
+  const sample = sampleOf(ratio, returns, barsAYear)
+  return {
+    bars: returns.length,
+    total_return: total - 1,
+    cagr: Number.isFinite(cagr) ? cagr : null,
+    volatility: returns.length < 2 ? null : deviation(returns)! * Math.sqrt(barsAYear),
+    sharpe: ratio,
+    sortino: sortino(returns, barsAYear),
+    calmar: fall.maximum! < 0 && Number.isFinite(cagr) ? cagr / -fall.maximum! : null,
+    max_drawdown: fall.maximum,
+    average_drawdown: fall.average,
+    longest_drawdown_bars: fall.longest,
+    ulcer_index: fall.ulcer,
+    skewness: skewness(returns),
+    kurtosis: kurtosis(returns),
+    best_bar: Math.max(...extremes(returns)),
+    worst_bar: Math.min(...extremes(returns)),
+    exposure: curve.exposed / equity.length,
+    turnover: (curve.traded / mean(equity)!) * (barsAYear / returns.length),
+    probabilistic_sharpe: sample && probabilisticSharpe(sample),
+    min_track_record_bars: sample && minTrackRecord(sample),
+  }
+}
+
+/** What the Sharpe ratio a bar is judged by; null without one. */
+export function sampleOf(
+  yearly: number | null,
+  returns: Float64Array,
+  barsAYear: number,
+): { sharpe: number; n: number; skewness: number; kurtosis: number } | null {
+  const [lean, tails] = [skewness(returns), kurtosis(returns)]
+  if (yearly === null || lean === null || tails === null) return null
+  return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: lean, kurtosis: tails }
+}
+
+function reasonAgainst({ equity, start }: Curve, returns: Float64Array): string | null {
+  if (returns.length === 0) return 'there are fewer than two bars'
+  return start > 0 && equity.every(value => value > 0) ? null : 'the equity fell to 0 or below'
+}
+
+function extremes(values: Float64Array): [number, number] {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const value of values) {
+    if (value < least) least = value
+    if (value > most) most = value
+  }
+  return [least, most]
+}
+
+/** Of a statistic that a few equal returns, or returns of an impossible shape, leave without a value. */
+function reasonOf(name: string, { sharpe }: Pick<EquityStatistics, 'sharpe'>): string {
+  const judges = name === 'probabilistic_sharpe' || name === 'min_track_record_bars'
+  if (!judges || sharpe === null) return 'the returns do not vary'
+  return name === 'min_track_record_bars' && sharpe <= 0
+    ? 'the Sharpe ratio is not above 0'
+    : 'the moments of the returns allow for none'
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  cagr: 'it is beyond what a number holds, over so few bars',
+  volatility: 'there are fewer than two returns',
+  sortino: 'no return is below 0',
+  calmar: 'the equity never fell',
+  average_drawdown: 'the equity never fell',
+}
+
+const NOTHING: Omit<EquityStatistics, 'reasons' | 'bars'> = {
+  total_return: null,
+  cagr: null,
+  volatility: null,
+  sharpe: null,
+  sortino: null,
+  calmar: null,
+  max_drawdown: null,
+  average_drawdown: null,
+  longest_drawdown_bars: null,
+  ulcer_index: null,
+  skewness: null,
+  kurtosis: null,
+  best_bar: null,
+  worst_bar: null,
+  exposure: null,
+  turnover: null,
+  probabilistic_sharpe: null,
+  min_track_record_bars: null,
+}
+
+/** A closed trade as its statistics see it. */
+export interface Closed extends Fills {
+  gross: number
+  net: number
+  bars: number
+  mfe: number
+  mae: number
+}
+
+/** Those that ended before the bars did, in the order in which they ended, those of one day by ticker. */
+export function closedOf(strategy: Strategy, trades: readonly Taken[]): Closed[] {
+  const order = (a: Taken, b: Taken): number =>
+    a.left.day - b.left.day || (a.member.ticker < b.member.ticker ? -1 : Number(a.member.ticker > b.member.ticker))
+  return trades
+    .filter(({ left }) => left.why !== 'open')
+    .toSorted((a, b) => order(a, b) || a.signal - b.signal)
+    .map(({ member: { bars }, ...trade }) => ({
+      side: strategy.side,
+      entry: trade.entryPrice,
+      exit: trade.left.price,
+      shares: trade.shares,
+      days: trade.left.day - bars.days[trade.entryBar]!,
+      gross: trade.gross,
+      net: trade.net,
+      bars: barsHeld(strategy.fill, trade.signal, trade.left, bars.days.length),
+      ...excursion(bars, strategy, trade.signal, trade.left),
+    }))
+}
+
+/** Statistics of closed trades, of returns net of costs unless their name says otherwise; each null has its reason. */
+export function tradeStatistics(costs: Costs, trades: readonly Closed[]): TradeStatistics {
+  const net = trades.map(trade => trade.net)
+  const n = net.length
+  const gains = net.filter(value => value > 0)
+  const losses = net.filter(value => value < 0)
+  const hit = wilson(gains.length, n)
+  const [average, spread] = [mean(net), deviation(net)]
+  const statistics = {
+    n,
+    wins: gains.length,
+    hit_rate: n === 0 ? null : gains.length / n,
+    hit_low: hit?.low ?? null,
+    hit_high: hit?.high ?? null,
+    mean: average,
+    mean_gross: mean(trades.map(trade => trade.gross)),
+    median: median(net),
+    best: n === 0 ? null : net.reduce((most, value) => Math.max(most, value)),
+    worst: n === 0 ? null : net.reduce((least, value) => Math.min(least, value)),
+    deviation: spread,
+    profit_factor: losses.length === 0 ? null : sum(gains) / -sum(losses),
+    // Share of gains times their mean, less the share of losses times theirs.
+    expectancy: n === 0 ? null : (sum(gains) + sum(losses)) / n,
+    // Tharp, "Super trader" (2009), with returns for multiples of the risk.
+    sqn: average === null || !spread ? null : (Math.sqrt(n) * average) / spread,
+    longest_losing_run: n === 0 ? null : longestRun(net),
+    average_bars: mean(trades.map(trade => trade.bars)),
+    mean_mfe: mean(trades.map(trade => trade.mfe)),
+    mean_mae: mean(trades.map(trade => trade.mae)),
+    break_even_cost: n === 0 ? null : breakEvenCost(costs, trades),
+  }
+  return { ...statistics, reasons: reasonsOf(statistics) }
+}
+
+function reasonsOf(statistics: Omit<TradeStatistics, 'reasons'>): Record<string, string> {
+  const reasons: Record<string, string> = {}
+  for (const [name, value] of Object.entries(statistics)) {
+    if (value !== null) continue
+    const few = statistics.n === 0 ? 'there is no closed trade' : name === 'sqn' && statistics.n === 1 ? ONE : null
+    reasons[name] = few ?? TRADE_REASONS[name] ?? 'it is not defined'
+  }
+  return reasons
+}
+
+const ONE = 'there is one trade only'
+
+const TRADE_REASONS: Readonly<Record<string, string>> = {
+  deviation: ONE,
+  sqn: 'the returns do not vary',
+  profit_factor: 'no trade lost',
+  break_even_cost: 'the mean net return is not above 0 even at no cost',
+}
+
+function longestRun(net: readonly number[]): number {
+  let [longest, run] = [0, 0]
+  for (const value of net) {
+    run = value < 0 ? run + 1 : 0
+    if (run > longest) longest = run
+  }
+  return longest
+}
+
+/** Of the Gregorian calendar. */
+const DAYS_A_YEAR = 365.25
+/** Days that a ticker lacks and bars a year too many beyond this are those of another calendar, not holidays or gaps. */
+const TOLERANCE = 0.05
+
+/**
+ * What bars are annualised by. Tickers of one calendar have its number; where calendars differ no such number fits the
+ * days of all of them, and it is the returns that there are over the years that they take.
+ * @param parts days of the portfolio, in one piece or in several
+ */
+export function barsAYearOf(members: readonly Pick<Member, 'prices'>[], ...parts: readonly Int32Array[]): number {
+  const most = Math.max(...members.map(({ prices }) => prices.barsAYear))
+  const found = effectiveBarsAYear(...parts)
+  if (found === null) return most
+  if (members.some(({ prices }) => prices.barsAYear !== most)) return found
+  // Weeks of two markets may end on different days: twice as many days then have a bar.
+  const isCrowded = found > most * (1 + TOLERANCE)
+  return isCrowded && parts.some(part => members.some(member => isForeign(member, part))) ? found : most
+}
+
+/** Returns / years from first day to last; null without any. */
+export function effectiveBarsAYear(...parts: readonly Int32Array[]): number | null {
+  const some = parts.filter(({ length }) => length > 1)
+  const returns = some.reduce((sum, { length }) => sum + length - 1, 0)
+  const days = some.reduce((sum, part) => sum + part.at(-1)! - part[0]!, 0)
+  return days === 0 ? null : (returns * DAYS_A_YEAR) / days
+}
+
+/** Whether a ticker has no bar on many of the days from its first to its last. */
+function isForeign({ prices }: Pick<Member, 'prices'>, days: Int32Array): boolean {
+  const own = prices.series.days
+  const [first, last] = [Math.max(own[0]!, days[0]!), Math.min(own.at(-1)!, days.at(-1)!)]
+  const within = (column: Int32Array): number => Math.max(0, countUpTo(column, last) - countBelow(column, first))
+  return within(own) < within(days) * (1 - TOLERANCE)
+}

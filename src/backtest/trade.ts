@@ -1,0 +1,382 @@
+import { atr } from '../indicators/oscillators.js'
+import { countUpTo } from '../model/day.js'
+import type { Costs, Distance, Exit, Fill, Side, Strategy } from '../params/strategy.js'
+import type { Market, MarketBars, States } from '../source.js'
+import { eligibleBars, type Signals, signalsOf } from '../study/signals.js'
+
+type ExitKind = 'hold' | 'leave' | 'on' | 'stop' | 'target' | 'trailing' | 'delisted' | 'open'
+
+/** What a trade lives on: the bars of a ticker, how they ended, and its average true range where a rule stands on it. */
+interface PathBars extends Pick<MarketBars, 'delisting'> {
+  days: Int32Array
+  open: Float64Array
+  high: Float64Array
+  low: Float64Array
+  close: Float64Array
+  /** ATR of each bar; null where no rule asks. */
+  atr: Float64Array | null
+}
+
+/** The rules of a strategy that decide when one trade ends. */
+interface PathRules {
+  side: Side
+  fill: Fill
+  exit: Exit
+}
+
+/** The event that ends a trade (leave, on): the bar on which it happened, and which rule. -1: there is none. */
+export interface ExitEvent {
+  bar: number
+  why: 'leave' | 'on'
+}
+
+/** How a trade ended. */
+interface Ending {
+  why: ExitKind
+  /** Bar of the exit; of a delisting after the last bar the number of bars, of an open trade the last bar. */
+  bar: number
+  day: number
+  price: number
+  /** Left at the open, so that nothing else of the bar was lived. */
+  atOpen: boolean
+  /** Left within the bar, at a price that had been set: what the bar reached beyond these does not count. */
+  stop: number
+  target: number
+}
+
+/** Bar of the entry after a signal; it may not be there yet. */
+export function entryBar(fill: Fill, signal: number): number {
+  return fill === 'close' ? signal : signal + 1
+}
+
+export function entryPrice(bars: PathBars, fill: Fill, signal: number): number {
+  return fill === 'next-open' ? bars.open[signal + 1]! : bars.close[entryBar(fill, signal)]!
+}
+
+/** Whether the distances of a strategy, or its sizing, need the ATR. */
+function needsAtr({ exit, portfolio }: Pick<Strategy, 'exit' | 'portfolio'>): boolean {
+  return exitNeedsAtr(exit) || portfolio.sizing.method === 'vol-target'
+}
+
+function exitNeedsAtr({ stop, target, trailing }: Exit): boolean {
+  return [stop, target, trailing].some(distance => distance !== null && 'atr' in distance)
+}
+
+/**
+ * Follows one trade from its entry to whatever ends it first. On each bar in this order: (1) at the open, unless the trade
+ * was opened there: stop, then target, filled at the open; (2) a leave or on that is due at this open; (3) the stop, also
+ * where the target was reached on the same bar; (4) the target; (5) at the close hold, then leave or on. Shorts mirrored.
+ * A trailing stop stands at the distance from the best price of the bars lived before, the entry's price included; of it
+ * and the stop the nearer one counts.
+ *
+ * @param clock bar that the hold counts from: the signal's, or that of a newer one that put the exit off
+ */
+export function follow(bars: PathBars, rules: PathRules, signal: number, event: ExitEvent, clock = signal): Ending {
+  const { exit, fill } = rules
+  const count = bars.days.length
+  const held = exit.hold === null ? Number.POSITIVE_INFINITY : clock + exit.hold
+  const due = event.bar < 0 ? Number.POSITIVE_INFINITY : fill === 'close' ? event.bar : event.bar + 1
+  const dueAtOpen = fill === 'next-open'
+  if (exit.stop !== null || exit.target !== null || exit.trailing !== null) {
+    const early = reached(bars, rules, signal, Math.min(held, due, count - 1), dueAtOpen ? due : -1)
+    if (early !== null) return early
+  }
+  if (dueAtOpen && due <= held && due < count) return ending(event.why, bars, due, bars.open[due]!, true)
+  if (held <= due && held < count) return ending('hold', bars, held, bars.close[held]!)
+  if (due < count) return ending(event.why, bars, due, bars.close[due]!)
+  const { delisting } = bars
+  if (delisting === null) return ending('open', bars, count - 1, bars.close[count - 1]!)
+  const bar = delisting.day === bars.days[count - 1] ? count - 1 : count
+  return { ...ending('delisted', bars, count - 1, delisting.price), bar, day: delisting.day }
+}
+
+/** Greatest gain and loss that a trade stood at, as fractions of the entry price: at least 0, at most 0. */
+interface Excursion {
+  mfe: number
+  mae: number
+}
+
+/**
+ * Maximum favourable and adverse excursion (Sweeney, "Maximum adverse excursion", 1997) over the bars lived: from the entry
+ * bar (from the next after a fill at a close) to that of the exit, of which only the open counts where the trade was left
+ * there; a stop or target that was hit caps what its bar shows.
+ */
+export function excursion(bars: PathBars, { side, fill }: PathRules, signal: number, left: Ending): Excursion {
+  const entry = entryPrice(bars, fill, signal)
+  const first = entryBar(fill, signal) + (fill === 'next-open' ? 0 : 1)
+  const last = Math.min(left.bar, bars.days.length - 1)
+  let high = Math.max(entry, left.price)
+  let low = Math.min(entry, left.price)
+  const whole = left.atOpen || isWithin(left) ? last - 1 : last
+  for (let t = first; t <= whole; t++) {
+    if (bars.high[t]! > high) high = bars.high[t]!
+    if (bars.low[t]! < low) low = bars.low[t]!
+  }
+  if (isWithin(left)) {
+    const [lowest, highest] = side === 'long' ? [left.stop, left.target] : [left.target, left.stop]
+    high = Math.max(high, Math.min(bars.high[last]!, highest))
+    low = Math.min(low, Math.max(bars.low[last]!, lowest))
+  }
+  const [best, worst] = side === 'long' ? [high / entry - 1, low / entry - 1] : [1 - low / entry, 1 - high / entry]
+  return { mfe: Math.max(0, best), mae: Math.min(0, worst) }
+}
+
+/** Bars lived: of an entry at a close the next is the first, and a bar left at its open does not count. */
+export function barsHeld(fill: Fill, signal: number, { bar, atOpen, why }: Ending, count: number): number {
+  const last = why === 'delisted' ? Math.min(bar, count - 1) : bar
+  return last - entryBar(fill, signal) + (fill === 'next-open' ? 1 : 0) - (atOpen ? 1 : 0)
+}
+
+function isWithin({ why, atOpen }: Ending): boolean {
+  return !atOpen && (why === 'stop' || why === 'target' || why === 'trailing')
+}
+
+/** The first bar up to `last` on which a stop or target is hit; null where none is. `dueOpen` ends the search at its open. */
+function reached(bars: PathBars, rules: PathRules, signal: number, last: number, dueOpen: number): Ending | null {
+  const { exit, fill, side } = rules
+  // Prices of a short are compared with their signs turned.
+  const s = side === 'long' ? 1 : -1
+  const better = side === 'long' ? bars.high : bars.low
+  const worse = side === 'long' ? bars.low : bars.high
+  const entry = entryPrice(bars, fill, signal)
+  const from = entryBar(fill, signal)
+  const atr = bars.atr === null ? Number.NaN : bars.atr[signal]!
+  const stop = exit.stop === null ? -s * Number.POSITIVE_INFINITY : beyond(entry, -s, exit.stop, atr)
+  const target = exit.target === null ? s * Number.POSITIVE_INFINITY : beyond(entry, s, exit.target, atr)
+  let best = entry
+  for (let t = fill === 'next-open' ? from : from + 1; t <= last; t++) {
+    const trail = exit.trailing === null ? stop : beyond(best, -s, exit.trailing, atr)
+    const isTrailing = exit.trailing !== null && s * trail > s * stop
+    const level = isTrailing ? trail : stop
+    const why = isTrailing ? 'trailing' : 'stop'
+    if (t > from) {
+      const open = bars.open[t]!
+      if (s * open <= s * level) return ending(why, bars, t, open, true)
+      if (s * open >= s * target) return ending('target', bars, t, open, true)
+    }
+    if (t === dueOpen) return null
+    if (s * worse[t]! <= s * level) return { ...ending(why, bars, t, level), stop: level, target }
+    if (s * better[t]! >= s * target) return { ...ending('target', bars, t, target), stop: level, target }
+    if (s * better[t]! > s * best) best = better[t]!
+  }
+  return null
+}
+
+function beyond(price: number, direction: number, distance: Distance, atr: number): number {
+  return 'fraction' in distance ? price * (1 + direction * distance.fraction) : price + direction * distance.atr * atr
+}
+
+function ending(why: ExitKind, bars: PathBars, bar: number, price: number, atOpen = false): Ending {
+  return { why, bar, day: bars.days[bar]!, price, atOpen, stop: Number.NaN, target: Number.NaN }
+}
+
+/** A trade that was taken. */
+export interface Taken {
+  member: Member
+  /** Index of its signal among those of the member. */
+  index: number
+  signal: number
+  entryBar: number
+  entryPrice: number
+  shares: number
+  invested: number
+  left: Ending
+  gross: number
+  /** After all costs; of an open trade as if it were left at its last close. */
+  net: number
+}
+
+/** How a trade from a signal goes, and which of the signals after it put its exit off. */
+export interface Course {
+  left: Ending
+  /** Index of the first signal that no longer falls into the trade. */
+  next: number
+}
+
+/**
+ * Follows the trade of a signal. Signals fall into it while its exit lies after their bar; with `extend` each of them
+ * counts the hold from itself.
+ * @param end index after the last signal that counts
+ */
+export function courseOf(member: Member, strategy: Strategy, index: number, end = member.signals.bars.length): Course {
+  const { bars: signals } = member.signals
+  const signal = signals[index]!
+  const event = exitEventAfter(member, signal)
+  let left = follow(member.bars, strategy, signal, event)
+  let next = index + 1
+  for (; next < end && fallsInto(left, signals[next]!); next++)
+    if (strategy.overlap === 'extend') left = follow(member.bars, strategy, signal, event, signals[next]!)
+  return { left, next }
+}
+
+/** What a position that has not been left is worth at a price, and the day by which borrow has accrued. */
+export function worthOf(strategy: Strategy, taken: Taken, price: number, day: number): number {
+  const { shares, invested, entryPrice } = taken
+  if (strategy.side === 'long') return shares * price
+  const { costs } = strategy
+  const kept = entryPrice * (1 - costShare(costs)) - costs.perShare
+  const days = day - taken.member.bars.days[taken.entryBar]!
+  return invested + shares * (kept - price) - costs.fixed - (shares * entryPrice * costs.borrow * days) / 365
+}
+
+/** @param bought shares and money of the entry */
+export function takenFrom(
+  member: Member,
+  strategy: Strategy,
+  index: number,
+  left: Ending,
+  bought: { shares: number; invested: number },
+): Taken {
+  const { side, fill, costs } = strategy
+  const signal = member.signals.bars[index]!
+  const at = entryBar(fill, signal)
+  const entry = entryPrice(member.bars, fill, signal)
+  const days = left.day - member.bars.days[at]!
+  return {
+    member,
+    index,
+    signal,
+    entryBar: at,
+    entryPrice: entry,
+    ...bought,
+    left,
+    gross: grossReturn(side, entry, left.price),
+    net: netReturn(costs, { side, entry, exit: left.price, shares: bought.shares, days }),
+  }
+}
+
+function fallsInto({ why, bar }: Ending, signal: number): boolean {
+  return why === 'open' || bar > signal
+}
+
+/** One trade as its costs see it. */
+export interface Fills {
+  side: Side
+  /** Prices of entry and exit before costs. */
+  entry: number
+  exit: number
+  /** What fixed costs are spread over. */
+  shares: number
+  /** Calendar days from entry to exit, which a short pays borrow for. */
+  days: number
+}
+
+/** The part of a price that a fill costs: the c of the formulas below. */
+export function costShare({ bps, slippageBps }: Pick<Costs, 'bps' | 'slippageBps'>): number {
+  return (bps + slippageBps) / 10_000
+}
+
+/** Return before costs. Long and short of the same trade add up to 0. */
+function grossReturn(side: Side, entry: number, exit: number): number {
+  return side === 'long' ? exit / entry - 1 : 1 - exit / entry
+}
+
+/**
+ * Return on the money put in, after costs of c of the price a side, money a share and money a fill:
+ * long (P_x (1 - c) - a) / (P_e (1 + c) + a) - 1, short ((P_e (1 - c) - a) - (P_x (1 + c) + a)) / P_e less borrow for the
+ * calendar days / 365, where a = per share + fixed / shares.
+ */
+export function netReturn(costs: Costs, fills: Fills): number {
+  return netAt(costShare(costs), costs, fills)
+}
+
+/**
+ * Cost a side, a fraction, at which the mean net return of the trades would be 0, everything else unchanged; null where it
+ * is not above 0 even at no cost.
+ */
+export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | null {
+  const total = (c: number): number => trades.reduce((sum, fills) => sum + netAt(c, costs, fills), 0)
+  if (!(total(0) > 0)) return null
+  let low = 0
+  let high = 1
+  for (let i = 0; i < HALVINGS; i++) {
+    const middle = (low + high) / 2
+    if (total(middle) > 0) low = middle
+    else high = middle
+  }
+  return (low + high) / 2
+}
+
+/** As many as leave less than rounding does. */
+const HALVINGS = 54
+
+function netAt(c: number, { perShare, fixed, borrow }: Costs, { side, entry, exit, shares, days }: Fills): number {
+  const added = perShare === 0 && fixed === 0 ? 0 : perShare + fixed / shares
+  if (side === 'long') return (exit * (1 - c) - added) / (entry * (1 + c) + added) - 1
+  return (entry * (1 - c) - added - exit * (1 + c) - added) / entry - (borrow * days) / 365
+}
+
+/** Wilder's length, as everywhere in the definitions. */
+const ATR_LENGTH = 14
+
+/** All that a strategy needs to know of one ticker. */
+export interface Member {
+  ticker: string
+  prices: MarketBars
+  bars: PathBars
+  states: States
+  signals: Signals
+  /** Bars on which a signal could have been: those in the filter's dates on which the field has a band. */
+  eligible: Int32Array
+  /** Bars of the events that end a trade, ascending; null where the rule is not used. */
+  leave: Int32Array | null
+  on: Int32Array | null
+}
+
+/**
+ * The tickers of strategies that have the same ones, in their order; of each ticker everything is read at once. Throws
+ * NotFound, TierRestricted and Busy as the market does.
+ */
+export async function membersOf(
+  market: Market,
+  strategies: readonly Strategy[],
+  step: (text: () => string) => void = () => {},
+): Promise<Member[][]> {
+  const members: Member[][] = strategies.map(() => [])
+  const { tickers } = strategies[0]!
+  for (const [i, ticker] of tickers.entries()) {
+    step(() => `${ticker}  ${i + 1}/${tickers.length}`)
+    for (const [n, strategy] of strategies.entries()) members[n]!.push(await memberOf(market, ticker, strategy))
+  }
+  return members
+}
+
+/** The first event after a bar that ends a trade: of leave and on the earlier one, leave where they are the same. */
+export function exitEventAfter({ leave, on }: Pick<Member, 'leave' | 'on'>, bar: number): ExitEvent {
+  const left = leave?.[countUpTo(leave, bar)] ?? -1
+  const entered = on?.[countUpTo(on, bar)] ?? -1
+  return entered >= 0 && (left < 0 || entered < left) ? { bar: entered, why: 'on' } : { bar: left, why: 'leave' }
+}
+
+/** Whether the rules of a strategy have a value at a signal: the ATR does not for the first bars of a ticker. */
+export function hasDistances({ bars }: Member, exit: Exit, signal: number): boolean {
+  return !exitNeedsAtr(exit) || !Number.isNaN(bars.atr![signal]!)
+}
+
+async function memberOf(market: Market, ticker: string, strategy: Strategy): Promise<Member> {
+  const { entry, exit } = strategy
+  const { prices, states, signals } = await signalsOf(market, ticker, entry)
+  const { days, open, high, low, close } = prices.series
+  const range = needsAtr(strategy) ? atr(high, low, close, ATR_LENGTH) : null
+  return {
+    ticker,
+    prices,
+    bars: { days, open, high, low, close, atr: range, delisting: prices.delisting },
+    states,
+    signals,
+    eligible: eligibleBars(prices, states, entry),
+    leave: exit.leave ? states.bars : null,
+    on: exit.on === null ? null : await entriesInto(market, states, exit.on),
+  }
+}
+
+/** Bars on which a field of the ticker enters one of some bands. */
+async function entriesInto(
+  market: Market,
+  { ticker, field, timeframe, ...own }: States,
+  on: NonNullable<Exit['on']>,
+): Promise<Int32Array> {
+  const { bars, entered, bands } = on.field === field ? own : await market.states(ticker, on.field, timeframe)
+  const wanted = Uint8Array.from(bands, band => Number(on.bands.includes(band)))
+  return bars.filter((_, i) => wanted[entered[i]!] === 1)
+}

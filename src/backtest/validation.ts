@@ -1,0 +1,307 @@
+import { InvalidParameter, quoted } from '../errors.js'
+import { countBelow, formatDay, parseDay } from '../model/day.js'
+import type { RunOptions, Strategy, WalkForward } from '../params/strategy.js'
+import { walkForwardFolds } from '../statistics/folds.js'
+import { naiveT } from '../statistics/robust.js'
+import { counted, lacksDividends, whole } from '../study/signals.js'
+import { curveOf, type Part, type Simulation, simulate } from './portfolio.js'
+import type { Backtest, Validation } from './result.js'
+import {
+  barsAYearOf,
+  type Closed,
+  chained,
+  closedOf,
+  equityStatistics,
+  returnsOf,
+  tradeStatistics,
+} from './statistics.js'
+import type { Member } from './trade.js'
+import { differences, percent } from './words.js'
+
+/** A strategy with its tickers loaded. */
+export interface Ready {
+  strategy: Strategy
+  members: readonly Member[]
+}
+
+/** What is chosen on, and what it is checked on. */
+interface Fold {
+  name: string
+  train: Part
+  test: Part
+}
+
+/** A strategy in one part of the data, begun anew with its capital. */
+interface Half {
+  simulation: Simulation
+  closed: Closed[]
+}
+
+interface Tested {
+  half: Half
+  ready: Ready
+}
+
+/**
+ * The strategy in parts of its calendar, each begun anew with its capital and without the trades that reach out of it. Of
+ * several candidates the training part of each fold chooses the one whose mean net return a trade has the highest t
+ * statistic. null where no parts were asked for. Throws InvalidParameter for a date or lengths that leave a part empty.
+ */
+export function validate(
+  own: Ready,
+  candidates: readonly Ready[],
+  calendar: Int32Array,
+  run: RunOptions,
+): Validation | null {
+  const folds = foldsOf(calendar, run)
+  if (folds === null) return null
+  const names = differences(candidates.map(({ strategy }) => strategy))
+  const [told, tests]: [Validation['folds'], Tested[]] = [[], []]
+  let purged = 0
+  for (const { name, train, test } of folds) {
+    const { ready, half: trained } = chosenOn(candidates.length > 0 ? candidates : [own], calendar, train)
+    const tested = halfOf(ready, calendar, test)
+    const chosen = names[candidates.indexOf(ready)] ?? null
+    for (const [role, half] of [
+      ['train', trained],
+      ['test', tested],
+    ] as const) {
+      purged += half.simulation.purged
+      told.push({ name, role, chosen, ...statisticsOf(half, ready) })
+    }
+    tests.push({ half: tested, ready })
+  }
+  const kind = run.split === null ? 'walk_forward' : 'split'
+  return { kind, purged, candidates: names, folds: told, test: together(tests, own) }
+}
+
+function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
+  if (run.split !== null) return [splitAt(calendar, run.split, run.embargo ?? 0)]
+  if (run.walkForward === null) return null
+  refuseOverlap(run.walkForward)
+  const folds = walkForwardFolds(calendar.length, run.walkForward)
+  if (folds.length === 0) {
+    const { train, embargo } = run.walkForward
+    const allowed = `fewer bars of training and embargo than the ${calendar.length} that there are`
+    throw new InvalidParameter(`walk_forward: ${train + embargo} bars leave none to test on; it needs ${allowed}.`, {
+      param: 'walk_forward',
+      value: train + embargo,
+      allowed,
+    })
+  }
+  return folds.map((fold, i) => {
+    const [train, test] = [fold.train[0]!, fold.test[0]!]
+    return { name: `${i + 1}`, train: { from: train.from, to: test.from, signalsTo: train.to }, test }
+  })
+}
+
+/** Test parts that share bars cannot be put one after the other. */
+function refuseOverlap({ test, step }: WalkForward): void {
+  if (step >= test) return
+  const allowed = `at least the ${test} bars of a test`
+  const message = `walk_forward: a step of ${step} bars lets tests overlap; it must be ${allowed}.`
+  throw new InvalidParameter(message, { param: 'walk_forward', value: step, allowed })
+}
+
+/** Before the date, and from it on; signals of the last `embargo` bars before it count in neither. */
+function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
+  const day = parseDay(date)
+  const place = day === null ? 0 : countBelow(calendar, day)
+  if (place - embargo > 0 && place < calendar.length)
+    return {
+      name: date,
+      train: { from: 0, to: place, signalsTo: place - embargo },
+      test: { from: place, to: calendar.length },
+    }
+  const [first, last] = [calendar[embargo], calendar.at(-1)]
+  const allowed =
+    first === undefined || last === undefined
+      ? 'a date with bars on both of its sides, and there are too few bars'
+      : `a date after ${formatDay(first)}, up to ${formatDay(last)}`
+  throw new InvalidParameter(`split ${quoted(date)} is not ${allowed}.`, { param: 'split', value: date, allowed })
+}
+
+/** The first of equals; one without a t statistic is chosen only where none has one. */
+function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Part): { ready: Ready; half: Half } {
+  const halves = candidates.map(ready => ({ ready, half: halfOf(ready, calendar, train) }))
+  const score = ({ half }: { half: Half }): number =>
+    naiveT(half.closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
+  return halves.reduce((best, other) => (score(other) > score(best) ? other : best))
+}
+
+function halfOf({ strategy, members }: Ready, calendar: Int32Array, part: Part): Half {
+  const simulation = simulate(members, strategy, calendar, part)
+  return { simulation, closed: closedOf(strategy, simulation.trades) }
+}
+
+function statisticsOf({ simulation, closed }: Half, { strategy, members }: Ready) {
+  const { days } = simulation
+  return {
+    from: formatDay(days[0]!),
+    to: formatDay(days.at(-1)!),
+    trades: closed.length,
+    statistics: equityStatistics(curveOf(simulation, strategy, barsAYearOf(members, days))),
+    trade_statistics: tradeStatistics(strategy.costs, closed),
+  }
+}
+
+function together(tests: readonly Tested[], { strategy, members }: Ready): Validation['test'] {
+  const { costs, riskFree } = strategy
+  const all = tests.map(({ half }) => half.simulation.days)
+  const barsAYear = barsAYearOf(members, ...all)
+  const parts = tests.map(({ half, ready }) => {
+    const curve = curveOf(half.simulation, ready.strategy, barsAYear)
+    return { curve, returns: returnsOf(curve) }
+  })
+  return {
+    statistics: chained(parts, { barsAYear, riskFree }),
+    trade_statistics: tradeStatistics(
+      costs,
+      tests.flatMap(({ half }) => half.closed),
+    ),
+  }
+}
+
+type Found = Pick<Backtest, 'signals' | 'statistics' | 'benchmarks' | 'interest' | 'validation'>
+
+/** Whether a sentence holds, and the sentence. */
+type Warning = readonly [boolean, string]
+
+/** What a reader should know before believing it. */
+export function warningsOf(
+  strategy: Strategy,
+  members: readonly Member[],
+  simulation: Simulation,
+  found: Found,
+  run: RunOptions,
+): string[] {
+  const all: Warning[] = [
+    ...ofTrades(strategy, simulation, found, run),
+    ...ofPlaces(strategy, members, simulation, found),
+    ...ofMoney(strategy, simulation, found),
+    ...ofData(members, simulation, found),
+    ...ofChoices(found.validation, run),
+  ]
+  return all.flatMap(([holds, sentence]) => (holds ? sentence : []))
+}
+
+function ofTrades(
+  { fill, exit, overlap }: Strategy,
+  simulation: Simulation,
+  { signals }: Found,
+  { minTrades }: RunOptions,
+): Warning[] {
+  const delisted = simulation.trades.filter(({ left }) => left.why === 'delisted').length
+  const few = `${counted(signals.closed, 'closed trade')}: fewer than ${minTrades} say little`
+  return [
+    [signals.closed < minTrades, few],
+    [fill === 'close', 'same close: not tradable on end-of-day data'],
+    [overlap === 'allow', 'overlapping trades share bars, so that they are not as many independent ones'],
+    [overlap === 'extend' && exit.hold === null, 'there is no hold that a signal could extend; they are skipped'],
+    [delisted > 0, `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
+  ]
+}
+
+function ofPlaces(
+  { overlap, portfolio, seed }: Strategy,
+  members: readonly Member[],
+  { trades }: Simulation,
+  { signals }: Found,
+): Warning[] {
+  const { sizing, maxPositions, shuffle } = portfolio
+  const without = signals.skipped.no_place ?? 0
+  const lots = shuffle
+    ? `drawn by seed ${seed}: another seed takes others, see how far results differ`
+    : `taken in order of ticker: ${firstOf(trades, members)}; --shuffle draws them by seed: see how far results differ`
+  return [
+    [
+      overlap !== 'allow' && sizing.method === 'equal' && members.length < maxPositions,
+      `only ${members.length} of ${maxPositions} positions can be on at once, one a ticker: the rest of the ` +
+        `equity stays cash; at most ${counted(members.length, 'position')} would invest it all`,
+    ],
+    [
+      without >= signals.total * MANY && without > 0,
+      `${whole(without)} of ${counted(signals.total, 'signal')} found no place, ${lots}`,
+    ],
+    ['no_size' in signals.skipped, `some signals bought nothing: ${portfolio.wholeShares ? NO_SHARE : NO_SIZE}`],
+  ]
+}
+
+/** From this share of all signals on, which of them are traded is a choice of its own. */
+const MANY = 0.1
+/** Of fewer tickers the first is told by its name. */
+const ALPHABET = 26
+
+/** How many trades the first by name have. */
+function firstOf(trades: Simulation['trades'], members: readonly Member[]): string {
+  const names = trades.map(({ member }) => member.ticker)
+  const first = names.reduce((least, name) => (name < least ? name : least), names[0] ?? '')
+  const start = members.length < ALPHABET ? first : first.slice(0, 1)
+  const n = names.filter(name => (start === first ? name === first : name.startsWith(start))).length
+  const [are, begin] = n === 1 ? ['is', 'begins'] : ['are', 'begin']
+  return `of ${counted(trades.length, 'trade')} ${whole(n)} ${start === first ? `${are} of ${first}` : `${begin} with ${start}`}`
+}
+
+function ofMoney(
+  { costs, side, portfolio, riskFree }: Strategy,
+  { equity }: Simulation,
+  { interest, statistics }: Found,
+): Warning[] {
+  const isFree = costs.bps + costs.slippageBps + costs.perShare + costs.fixed === 0
+  const { total_return: total } = statistics
+  const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
+  return [
+    [isFree, 'no costs: nobody trades for nothing'],
+    [side === 'long' && costs.borrow > 0, 'borrow is paid on shorts; these are long trades'],
+    [
+      portfolio.cashRate > riskFree && interest.money > 0,
+      `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash, and the Sharpe ratio asks for ` +
+        `no more than ${percent(riskFree)} a year: --rf ${percent(portfolio.cashRate).replace(' ', '')} counts what is above it`,
+    ],
+    [!equity.every(value => value > 0), 'the equity fell to 0 or below: the strategy was ruined'],
+  ]
+}
+
+function ofData(members: readonly Member[], { days }: Simulation, { benchmarks }: Found): Warning[] {
+  const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
+  const calendars = [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
+  const raw = members.filter(({ prices }) => lacksDividends(prices))
+  return [
+    [raw.length > 0, `prices of ${namesOf(raw)} are not adjusted for dividends`],
+    [
+      calendars.length > 1 || isCrowded,
+      `tickers ${calendars.length > 1 ? `of ${calendars.join(' and ')} bars a year` : 'whose bars end on different days'} are on one calendar of all days: it is annualised by the bars a year ` +
+        'that it has',
+    ],
+    ...benchmarks.map(({ name, first, last }): Warning => {
+      if (first === null || last === null) return [days.length > 0, `${name} has no bar on these dates`]
+      const [late, early] = [parseDay(first)! - days[0]!, days.at(-1)! - parseDay(last)!]
+      return [
+        late > A_WEEK || early > A_WEEK,
+        `${name} has bars from ${first} to ${last} only, and is measured over those: not over the dates of the strategy`,
+      ]
+    }),
+  ]
+}
+
+/** Calendars of two markets part by a few days. */
+const A_WEEK = 7
+
+function ofChoices(validation: Validation | null, { minTrades }: RunOptions): Warning[] {
+  if (validation === null || validation.candidates.length === 0) return []
+  const parts = validation.folds.filter(({ role }) => role === 'train')
+  const few = parts.filter(({ trades }) => trades < minTrades).length
+  const which = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
+  return [[few > 0, `${which} fewer than ${minTrades} trades of what was chosen: luck chooses there`]]
+}
+
+const NO_SIZE = 'what they were given does not pay the costs, or there is no ATR yet'
+const NO_SHARE = `${NO_SIZE}, or it does not pay one whole share`
+
+function namesOf(members: readonly Member[]): string {
+  return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
+}
+
+function signed(share: number): string {
+  return `${share < 0 ? '' : '+'}${(share * 100).toFixed(1)} %`
+}

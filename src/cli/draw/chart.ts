@@ -1,0 +1,201 @@
+interface ChartOptions {
+  /** Columns of the whole drawing; no line is longer. */
+  width: number
+  height: number
+  ascii: boolean
+  /** A value of the vertical axis in words. */
+  label(value: number): string
+  /** Words beneath, each at its place of the horizontal axis: 0 is the left end, 1 the right one. */
+  beneath: readonly { at: number; text: string }[]
+}
+
+/** Lines on one scale with its highest, middle and lowest value at the left. Nothing where no value is known. */
+export function drawChart(lines: readonly Line[], options: ChartOptions): string[] {
+  const { low, high } = scaleOf(lines)
+  if (low > high) return []
+  const { height, ascii } = options
+  const labels = labelsOf(low, high, options)
+  const margin = labels[0]!.length
+  const width = Math.max(1, options.width - margin - 2)
+  const axis = ascii ? '|' : '│'
+  return [
+    ...drawLines(lines, { width, height, ascii }).map((row, i) => `${labels[i]} ${axis}${row}`.trimEnd()),
+    `${' '.repeat(margin + 2)}${axisWords(options.beneath, width)}`.trimEnd(),
+  ]
+}
+
+/** Wider than this a drawing is harder to follow. */
+const WIDEST = 120
+/** Where nobody tells how wide. */
+const USUAL = 80
+
+/** Columns of a drawing on a screen. */
+export function drawingWidth(width: number): number {
+  return width === Number.POSITIVE_INFINITY ? USUAL : Math.min(width, WIDEST)
+}
+
+function labelsOf(low: number, high: number, { height, label }: ChartOptions): string[] {
+  const labels = Array.from({ length: height }, () => '')
+  const last = height - 1
+  for (const row of new Set([0, Math.floor(last / 2), last]))
+    labels[row] = label(last === 0 ? high : high - ((high - low) * row) / last)
+  const longest = labels.reduce((most, text) => Math.max(most, text.length), 0)
+  return labels.map(text => text.padStart(longest))
+}
+
+/** Each word about its place; one that would touch the one before is left out. */
+function axisWords(words: ChartOptions['beneath'], width: number): string {
+  let line = ''
+  for (const { at, text } of words) {
+    const start = Math.round(at * (width - text.length))
+    if (start < 0 || (line !== '' && start < line.length + 2)) continue
+    line = line.padEnd(start) + text
+  }
+  return line
+}
+
+interface LineOptions {
+  /** In characters. */
+  width: number
+  height: number
+  ascii: boolean
+}
+
+/** Dots of a character: across and down, and the character of each set of them. */
+interface Pen {
+  across: number
+  down: number
+  character(dots: number): string
+}
+
+/** Braille: eight dots a character, numbered down the left column, then the right; the low row came later (Unicode 5.0, 15.12). */
+const BRAILLE_BITS = [0x01, 0x02, 0x04, 0x40, 0x08, 0x10, 0x20, 0x80]
+const BRAILLE: Pen = {
+  across: 2,
+  down: 4,
+  character: dots =>
+    dots === 0
+      ? ' '
+      : String.fromCharCode(0x2800 + BRAILLE_BITS.reduce((sum, bit, i) => sum + (dots & (1 << i) ? bit : 0), 0)),
+}
+
+/** Two dots a character, the upper and the lower. */
+const ASCII: Pen = { across: 1, down: 2, character: dots => " '.:"[dots]! }
+
+/** A line through the values from left to right, as `height` lines of `width` characters; lowest at the bottom. */
+export function drawLine(values: readonly number[], options: LineOptions): string[] {
+  return drawLines([{ values }], options)
+}
+
+interface Line {
+  /** null: the line is broken there. */
+  values: readonly (number | null)[]
+  /** Single dots, to be told from a line that is whole. */
+  dotted?: boolean
+}
+
+/** Several lines on one scale. */
+export function drawLines(lines: readonly Line[], { width, height, ascii }: LineOptions): string[] {
+  const pen = ascii ? ASCII : BRAILLE
+  const cells = Array.from({ length: height }, () => new Uint8Array(width))
+  const set = (x: number, y: number): void => {
+    const row = cells[Math.floor(y / pen.down)]!
+    row[Math.floor(x / pen.across)]! |= 1 << ((x % pen.across) * pen.down + (y % pen.down))
+  }
+  const scale = scaleOf(lines)
+  for (const { values, dotted = false } of lines) {
+    const dots = dotsOf(values, scale, width * pen.across, height * pen.down)
+    dots.forEach((dot, i) => {
+      if (dot === null) return
+      const [x, y] = dot
+      const [fromX, fromY] = dots[Math.max(0, i - 1)] ?? dot
+      join(fromX, fromY, x, y, (x, y) => {
+        if (!dotted || x % DOT_EVERY === 0) set(x, y)
+      })
+    })
+  }
+  return cells.map(row => Array.from(row, pen.character).join(''))
+}
+
+const DOT_EVERY = 4
+
+/** Lowest and highest of all lines. */
+export function scaleOf(lines: readonly Line[]): { low: number; high: number } {
+  const known = lines.flatMap(({ values }) => values.filter(value => value !== null))
+  return {
+    high: known.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+    low: known.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+  }
+}
+
+/** The place of each value on the grid; a flat line runs in the middle. */
+function dotsOf(
+  values: readonly (number | null)[],
+  { low, high }: { low: number; high: number },
+  width: number,
+  height: number,
+): ([x: number, y: number] | null)[] {
+  return values.map((value, i) => {
+    if (value === null) return null
+    const x = values.length === 1 ? 0 : Math.round((i * (width - 1)) / (values.length - 1))
+    const share = high === low ? 0.5 : (high - value) / (high - low)
+    return [x, Math.round(share * (height - 1))]
+  })
+}
+
+/** Dots from one place to another without a hole between neighbours (Bresenham). */
+function join(x: number, y: number, toX: number, toY: number, set: (x: number, y: number) => void): void {
+  const steps = Math.max(Math.abs(toX - x), Math.abs(toY - y), 1)
+  for (let i = 0; i <= steps; i++) {
+    set(Math.round(x + ((toX - x) * i) / steps), Math.round(y + ((toY - y) * i) / steps))
+  }
+}
+
+/** One bar of a chart of bars: what it stands for, how long it is, and the words behind it. */
+export interface Bar {
+  label: string
+  value: number
+  text: string
+}
+
+/** Horizontal bars of one scale, from 0, an eighth of a character fine; labels right, words behind the bars. */
+export function drawBars(bars: readonly Bar[], { width, ascii }: { width: number; ascii: boolean }): string[] {
+  const label = longest(bars.map(bar => bar.label))
+  const text = longest(bars.map(bar => bar.text))
+  const room = Math.max(8, width - label - text - 4)
+  const most = bars.reduce((a, bar) => Math.max(a, bar.value), 0)
+  return bars.map(bar => {
+    const length = most === 0 ? 0 : (bar.value / most) * room
+    const drawn = ascii ? '#'.repeat(Math.round(length)) : blocks(length)
+    const axis = ascii ? '|' : '│'
+    return `${bar.label.padStart(label)} ${axis}${drawn}${drawn === '' ? '' : ' '}${bar.text}`.trimEnd()
+  })
+}
+
+/** A value above 0 shows at least a sliver. */
+function blocks(length: number): string {
+  const eighths = length === 0 ? 0 : Math.max(1, Math.round(length * 8))
+  const rest = eighths % 8
+  return '█'.repeat(Math.floor(eighths / 8)) + (rest === 0 ? '' : EIGHTHS[rest - 1]!)
+}
+
+const EIGHTHS = '▏▎▍▌▋▊▉'
+
+function longest(texts: readonly string[]): number {
+  return texts.reduce((most, text) => Math.max(most, text.length), 0)
+}
+
+/** One line of blocks that rise with the values, as wide as there are values but at most `width`: the last of each column. */
+export function sparkline(values: readonly number[], { width, ascii }: { width: number; ascii: boolean }): string {
+  const signs = ascii ? ASCII_BLOCKS : BLOCKS
+  const columns = Math.min(width, values.length)
+  const shown = Array.from({ length: columns }, (_, i) => values[Math.ceil(((i + 1) * values.length) / columns) - 1]!)
+  const high = shown.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
+  const low = shown.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+  const top = signs.length - 1
+  const place = (value: number): number => (high === low ? Math.floor(top / 2) : ((value - low) / (high - low)) * top)
+  return shown.map(value => signs[Math.round(place(value))]!).join('')
+}
+
+const BLOCKS = '▁▂▃▄▅▆▇█'
+const ASCII_BLOCKS = '.:-=+*#@'

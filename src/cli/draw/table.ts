@@ -1,0 +1,326 @@
+import type { Missing } from '../../model/event.js'
+import { PERFORMANCES, type Performance } from '../../model/series.js'
+import { cell } from '../formats.js'
+import { flow, type Paint, wrap } from './text.js'
+
+export interface Column {
+  title: string
+  align?: 'right'
+  /** Of a last column: text that does not fit goes on in lines below. */
+  wraps?: true
+  /** Columns that may be left out on a narrow terminal: the highest goes first. */
+  spare?: number
+}
+
+export type Cell = string | { text: string; tone: keyof Paint }
+
+export interface Table {
+  columns: readonly Column[]
+  rows: readonly (readonly Cell[])[]
+  /** The output that has what finds no room here; csv unless given. */
+  whole?: 'json'
+}
+
+/** A piece of an answer for people: what it is about, a table, sentences. */
+export interface Block {
+  title?: readonly string[]
+  table?: Table
+  /** A drawing, line by line, as it is. */
+  drawing?: readonly string[]
+  notes?: readonly string[]
+}
+
+const GAP = '  '
+
+/** More than this no other column makes room for: what a last column has beyond it goes on in lines below. */
+const WIDEST = 40
+
+/** The table without the columns that do not fit, and the titles of those. */
+export function fitted(table: Table, width: number): { table: Table; left: string[] } {
+  const widths = table.columns.map((column, i) =>
+    Math.min(widthOf(column, i, table), column.wraps ? WIDEST : Number.POSITIVE_INFINITY),
+  )
+  const kept = new Set(table.columns.keys())
+  const left: string[] = []
+  const total = (): number => [...kept].reduce((sum, i) => sum + widths[i]! + GAP.length, -GAP.length)
+  const spares = [...kept].filter(i => table.columns[i]!.spare !== undefined)
+  spares.sort((a, b) => table.columns[b]!.spare! - table.columns[a]!.spare!)
+  for (const i of spares) {
+    if (total() <= width) break
+    kept.delete(i)
+    left.push(table.columns[i]!.title)
+  }
+  const only = <T>(items: readonly T[]): T[] => items.filter((_, i) => kept.has(i))
+  return { table: { columns: only(table.columns), rows: table.rows.map(only) }, left }
+}
+
+/** Lines of aligned text. */
+export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
+  const widths = columns.map((column, i) => widthOf(column, i, { columns, rows }))
+  const line = (cells: readonly Cell[]): string =>
+    cells
+      .map((cell, i) => {
+        const space = ' '.repeat(widths[i]! - textOf(cell).length)
+        const last = i === cells.length - 1
+        return columns[i]!.align === 'right' ? space + painted(cell, paint) : painted(cell, paint) + (last ? '' : space)
+      })
+      .join(GAP)
+      .trimEnd()
+  return [line(columns.map(column => ({ text: column.title, tone: 'strong' }))), ...rows.map(line)]
+}
+
+/** The same through the terminal's table drawer. */
+export async function terminalTable({ columns, rows }: Table, paint: Paint): Promise<string[]> {
+  const { default: Drawer } = await import('cli-table3')
+  const drawer = new Drawer({
+    chars: { ...NO_BORDER, middle: GAP },
+    head: columns.map(column => paint.strong(column.title)),
+    colAligns: columns.map(column => column.align ?? 'left'),
+    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
+  })
+  drawer.push(...rows.map(row => row.map(cell => painted(cell, paint))))
+  return drawer
+    .toString()
+    .split('\n')
+    .map(line => line.trimEnd())
+}
+
+export function textOf(cell: Cell): string {
+  return typeof cell === 'string' ? cell : cell.text
+}
+
+function painted(cell: Cell, paint: Paint): string {
+  return typeof cell === 'string' ? cell : paint[cell.tone](cell.text)
+}
+
+function widthOf(column: Column, at: number, { rows }: Table): number {
+  return rows.reduce((widest, row) => Math.max(widest, textOf(row[at]!).length), column.title.length)
+}
+
+const NO_BORDER = Object.fromEntries(
+  ['top', 'bottom', 'left', 'right', 'mid']
+    .flatMap(side => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
+    .concat('mid-mid')
+    .map(part => [part, '']),
+)
+
+/** What an answer for people is drawn for. */
+export interface Screen {
+  /** Columns; infinite where nobody cuts. */
+  width: number
+  /** Whole words instead of signs, and every column. */
+  words: boolean
+  unicode: boolean
+  paint: Paint
+}
+
+/** Blocks → text. Into a pipe a lone table goes bare, so that its lines can be counted and cut. */
+export async function laidOut(blocks: readonly Block[], screen: Screen): Promise<string> {
+  const clean = blocks.map(block => cleaned(block, screen.unicode ? printable : text => ascii(printable(text))))
+  const [only] = clean
+  if (screen.width === Number.POSITIVE_INFINITY && clean.length === 1 && only?.table && !only.notes?.length)
+    return text(plainTable(only.table, screen.paint))
+  const parts: string[] = []
+  for (const block of clean) parts.push(...(await blockParts(block, screen)))
+  return parts.join('\n')
+}
+
+/** Everything but drawings, which may hold the codes of their colours, and hold no text of files. */
+function cleaned({ title, table, notes, ...rest }: Block, legible: (text: string) => string): Block {
+  const clean = (cell: Cell): Cell => (typeof cell === 'string' ? legible(cell) : { ...cell, text: legible(cell.text) })
+  return {
+    ...rest,
+    ...(title === undefined ? {} : { title: title.map(legible) }),
+    ...(notes === undefined ? {} : { notes: notes.map(legible) }),
+    ...(table === undefined ? {} : { table: { ...table, rows: table.rows.map(row => row.map(clean)) } }),
+  }
+}
+
+async function blockParts({ title, table, drawing, notes = [] }: Block, screen: Screen): Promise<string[]> {
+  const heading = title === undefined ? [] : flow(title, screen.width).map(line => screen.paint.strong(line))
+  const below = notes.flatMap(note => wrap(note, screen.width))
+  const middle = table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : text(drawing ?? [])
+  // Sentences follow their heading at once; a table or a drawing stands apart from both.
+  const parts = middle === '' ? [text([...heading, ...below])] : [text(heading), middle, text(below)]
+  return parts.filter(part => part !== '')
+}
+
+async function tableText(whole: Table, screen: Screen): Promise<string> {
+  if (screen.width === Number.POSITIVE_INFINITY) return text(plainTable(whole, screen.paint))
+  const { table, left } = fitted(wrapped(whole, screen), screen.width)
+  const narrow = narrowed(wrapped(table, screen), screen)
+  const lines = await terminalTable(narrow, screen.paint)
+  if (left.length > 0)
+    lines.push(...wrap(`no room for ${left.join(', ')}: --output ${whole.whole ?? 'csv'} has all`, screen.width))
+  return text(lines)
+}
+
+/** Text of a last column that wraps, line by line in rows of their own. */
+function wrapped(table: Table, screen: Screen): Table {
+  const room = roomOfLast(table, screen)
+  if (table.columns.at(-1)?.wraps !== true || room < NARROWEST) return table
+  const rows = table.rows.flatMap(row => {
+    const before = row.slice(0, -1)
+    const [first = '', ...more] = wrap(textOf(row.at(-1)!), room)
+    return [[...before, first], ...more.map(line => [...before.map(() => ''), line])]
+  })
+  return { ...table, rows }
+}
+
+/** A column that wraps is worth its place from here on. */
+const NARROWEST = 24
+
+/** What the columns before leave to the last one. */
+function roomOfLast({ columns, rows }: Table, { width }: Screen): number {
+  const before = columns.slice(0, -1).map((column, i) => longest([column.title, ...rows.map(row => row[i]!)]))
+  return width - before.reduce((sum, taken) => sum + taken + 2, 0)
+}
+
+/** A last column of text that still does not fit is cut, with a mark; a number never is. */
+function narrowed(table: Table, screen: Screen): Table {
+  const last = table.columns.length - 1
+  if (table.columns[last]?.align === 'right') return table
+  const room = roomOfLast(table, screen)
+  const mark = screen.unicode ? '…' : '...'
+  const cut = (cell: Cell): Cell => {
+    const shown = textOf(cell)
+    if (shown.length <= room || room <= mark.length) return cell
+    const short = shown.slice(0, room - mark.length) + mark
+    return typeof cell === 'string' ? short : { ...cell, text: short }
+  }
+  return { ...table, rows: table.rows.map(row => row.map((cell, i) => (i === last ? cut(cell) : cell))) }
+}
+
+function longest(cells: readonly Cell[]): number {
+  return cells.reduce((most, cell) => Math.max(most, textOf(cell).length), 0)
+}
+
+function text(lines: readonly string[]): string {
+  return lines.map(line => `${line}\n`).join('')
+}
+
+/** A row of an answer, as one object. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** Text is handed on in pieces of about this many characters. */
+const CHUNK = 65_536
+
+/** One JSON object a line. */
+export function* ndjson(rows: Iterable<Row>): Generator<string> {
+  yield* chunks(rows, row => `${JSON.stringify(row)}\n`)
+}
+
+/** RFC 4180 with line feeds: a header always, null empty, nested keys joined by `_`. */
+export function* csv(columns: readonly string[], rows: Iterable<Row>): Generator<string> {
+  yield `${columns.join(',')}\n`
+  yield* chunks(rows, row => {
+    const flat = flattened(row)
+    return `${columns.map(column => csvValue(flat[column])).join(',')}\n`
+  })
+}
+
+/** Any value of an answer as a cell. */
+export function csvValue(value: unknown): string {
+  return cell(value === null || value === undefined ? null : typeof value === 'number' ? value : String(value))
+}
+
+/** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */
+function flattened(row: Row, prefix = ''): Record<string, unknown> {
+  const flat: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(row)) {
+    const name = prefix === '' ? key : key === 'performance' ? prefix : `${prefix}_${key}`
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      Object.assign(flat, flattened(value as Row, name))
+    else flat[name] = Array.isArray(value) ? value.join(' ') : value
+  }
+  return flat
+}
+
+function* chunks<T>(rows: Iterable<T>, write: (row: T) => string): Generator<string> {
+  let text = ''
+  for (const row of rows) {
+    text += write(row)
+    if (text.length < CHUNK) continue
+    yield text
+    text = ''
+  }
+  if (text !== '') yield text
+}
+
+/** `1,259 rows`, `1 row`. */
+export function count(number: number, thing: string): string {
+  return `${whole(number)} ${thing}${number === 1 ? '' : 's'}`
+}
+
+/** With separators between thousands, the same in every locale. */
+export function whole(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
+/** `3.1 of 12.4 MB`. */
+export function bytes(done: number, of: number | null): string {
+  const mega = (size: number): string => (size / 1e6).toFixed(1)
+  return of === null ? `${mega(done)} MB` : `${mega(done)} of ${mega(of)} MB`
+}
+
+/** A price or an indicator in at most six significant digits, never in powers of ten unless it is tiny. */
+export function figure(value: number): string {
+  if (value === 0) return '0'
+  if (Math.abs(value) >= 1e5) return whole(Math.round(value))
+  return String(Number(value.toPrecision(6)))
+}
+
+/**
+ * Text in which control characters are spelled out: names of files and what stands in them may hold anything, and a
+ * terminal must not obey it. Line feeds stay.
+ */
+export function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, character =>
+    character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** Our own signs in ASCII, for a terminal that shows no more; names and values of files stay as they are. */
+function ascii(text: string): string {
+  return text.replace(/[≤·’…]/g, sign => PLAIN[sign]!)
+}
+
+const PLAIN: Readonly<Record<string, string>> = { '≤': '<=', '·': '*', '’': "'", '…': '...' }
+
+/** ASCII signs that carry the order by themselves, in the order of PERFORMANCES. */
+export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
+const OPEN_SIGN = '..'
+const UNRANKED_SIGN = '?'
+
+/** How a window ended, as a sign or in words; of one without a band, why it has none. */
+export function performanceCell(performance: Performance | null, missing: Missing | undefined, words: boolean): Cell {
+  if (performance === null) {
+    if (missing === 'no_history') return words ? 'no_history' : UNRANKED_SIGN
+    return words ? 'pending' : OPEN_SIGN
+  }
+  const place = PERFORMANCES.indexOf(performance)
+  return toned(words ? performance : SIGNS[place]!, place - 3)
+}
+
+/** Painted by sign; the text itself says as much. */
+export function toned(text: string, sign: number): Cell {
+  if (sign === 0) return text
+  const tone: keyof Paint = sign > 0 ? 'good' : 'bad'
+  return { text, tone }
+}
+
+/** A fraction as a percentage with its sign: `+3.4%`. */
+export function signed(fraction: number): string {
+  const text = grouped((fraction * 100).toFixed(1))
+  return `${fraction < 0 || text.startsWith('-') ? '' : '+'}${text === '-0.0' ? '0.0' : text}%`
+}
+
+/** `12345.6` → `12,345.6` */
+function grouped(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
+}
+
+/** A share of 1 as whole percent. */
+export function share(fraction: number): string {
+  return `${Math.round(fraction * 100)}%`
+}

@@ -1,0 +1,52 @@
+/** Colour only says again what the text says: sign, heading, hint. */
+export interface Paint {
+  good(text: string): string
+  bad(text: string): string
+  strong(text: string): string
+  faint(text: string): string
+}
+
+const same = (text: string): string => text
+
+export const UNPAINTED: Paint = { good: same, bad: same, strong: same, faint: same }
+
+/** Sixteen colours, which every terminal has. */
+export async function paintFor(coloured: boolean): Promise<Paint> {
+  if (!coloured) return UNPAINTED
+  const { Chalk } = await import('chalk')
+  const chalk = new Chalk({ level: 1 })
+  return {
+    good: text => chalk.green(text),
+    bad: text => chalk.red(text),
+    strong: text => chalk.bold(text),
+    faint: text => chalk.dim(text),
+  }
+}
+
+/** Words in lines of at most `width`, all as far in as the first; a word that is longer has a line of its own. */
+export function wrap(text: string, width: number): string[] {
+  const indent = /^ */.exec(text)![0]
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.slice(indent.length).split(' ')) {
+    if (line !== '' && indent.length + line.length + 1 + word.length > width) {
+      lines.push(indent + line)
+      line = word
+    } else {
+      line = line === '' ? word : `${line} ${word}`
+    }
+  }
+  return [...lines, indent + line]
+}
+
+/** Phrases that stay whole, side by side while they fit. */
+export function flow(phrases: readonly string[], width: number, gap = 3): string[] {
+  const lines: string[] = []
+  for (const phrase of phrases.flatMap(text => (text.length > width ? wrap(text, width) : [text]))) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + gap + phrase.length <= width)
+      lines.push(`${lines.pop()}${' '.repeat(gap)}${phrase}`)
+    else lines.push(phrase)
+  }
+  return lines
+}

@@ -1,0 +1,117 @@
+import { InvalidParameter, NotFound } from '../errors.js'
+import { fieldNamed } from '../fields/index.js'
+import { countedFacts, lackOf } from '../local/view.js'
+import { type Day, formatDay, parseDay } from '../model/day.js'
+import type { EventHistory, HistoryQuery } from '../model/event.js'
+import type { TickerEntry } from '../store/store.js'
+import type { Context } from './context.js'
+
+/** Says on stderr why a question about one ticker has no event to show. */
+export async function tellNothing(context: Context, query: HistoryQuery): Promise<void> {
+  if (context.config.quiet) return
+  const range = (await context.remote())?.range
+  if (range != null) return context.notice(`No event: ${whyNone(query, range, [], null)}`)
+  const { band: _band, context: _context, ...anything } = query
+  const { cache } = await context.local()
+  const history = await (await context.bands()).history(anything)
+  const lacking = await withoutFacts(context, query.ticker, query.field)
+  const entry = await cache.store.ticker(query.ticker)
+  await context.notice(`No event: ${lacking === null ? why(query, history, entry) : `${lacking}.`}`)
+}
+
+/** For a question about all tickers, of someone who does not tell which there are. */
+export function unlisted(context: Context, usage: string): InvalidParameter {
+  const message = `${context.asked?.url ?? 'a server'} does not tell which tickers it has; name them.`
+  return new InvalidParameter(message, { param: 'ticker', allowed: usage })
+}
+
+/** For a question about all tickers of a database that has none. */
+export function nothingLoaded(context: Context): NotFound {
+  return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
+}
+
+/** Why a field that stands on facts has no data for a ticker; null where it may have, and for the other fields. */
+async function withoutFacts(context: Context, ticker: string, field: string): Promise<string | null> {
+  if (fieldNamed(field)!.needs === 'bars' || (await context.remote()) !== null) return null
+  const { store } = (await context.local()).cache
+  // Events that were pulled stand on the facts of a server.
+  if ((await store.ticker(ticker)) === null) return null
+  const sheets = await store.sheets(ticker)
+  return countedFacts(sheets) === null ? lackOf(field, ticker, sheets) : null
+}
+
+/** The same of several tickers: null as soon as one of them may have data. */
+export async function allWithoutFacts(
+  context: Context,
+  tickers: readonly string[],
+  field: string,
+): Promise<string | null> {
+  const [only = '', second] = tickers
+  if (second === undefined) return withoutFacts(context, only, field)
+  if ((await context.remote()) !== null) return null
+  for (const ticker of tickers) if ((await withoutFacts(context, ticker, field)) === null) return null
+  return `${field} stands on dated facts, and none that count are loaded for any of the ${tickers.length} tickers`
+}
+
+/** The dates that were looked at, and what there was instead. */
+function why(query: HistoryQuery, history: EventHistory, entry: TickerEntry | null): string {
+  if (history.present === null && history.source === undefined) return noBand(query, history, entry)
+  return whyNone(query, history, [...new Set(history.events.map(event => event.band))], entry)
+}
+
+/** @param seen bands that were entered in range */
+function whyNone(
+  query: HistoryQuery,
+  { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,
+  seen: readonly string[],
+  entry: TickerEntry | null,
+): string {
+  const { ticker, field, timeframe } = query
+  const what =
+    query.band === undefined
+      ? `${ticker}'s ${timeframe} ${field} did not change`
+      : `${ticker} never became ${query.band}`
+  const context = query.context?.band === undefined ? '' : ` while ${query.context.ticker} was ${query.context.band}`
+  if (after === null || as_of === null) return `${what}${context} in ${query_range}${within(query)}.`
+  const rangeStart = parseDay(after)!
+  const from = formatDay(Math.max(query.after ?? rangeStart, rangeStart) + 1)
+  const to = query.before === undefined ? as_of : formatDay(Math.min(query.before - 1, parseDay(as_of)!))
+  const age = entry === null ? '' : asOfHint(entry.last, after)
+  // Dates of this form sort as they follow each other.
+  if (from > to) {
+    const first = formatDay(rangeStart + 1)
+    return `no day of the range, ${query_range} from ${first} to ${as_of}, lies ${bounds(query)}.${age}`
+  }
+  const entered = seen.length > 0 ? ` Bands entered: ${seen.join(', ')}.` : ''
+  return `${what}${context} in ${query_range} (${from} to ${to}).${entered}${age}`
+}
+
+function noBand(
+  { ticker, field, timeframe }: HistoryQuery,
+  { as_of }: EventHistory,
+  entry: TickerEntry | null,
+): string {
+  const first = entry === null ? null : formatDay(entry.first)
+  if (first !== null && as_of !== null && first > as_of)
+    return `the bars of ${ticker} begin on ${first}, after ${as_of}.`
+  const words = `${ticker} ${field}${timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`}`
+  return `${ticker} has no ${timeframe} ${field} yet${as_of === null ? '' : ` by ${as_of}`}; bands explain ${words} tells why.`
+}
+
+function within(query: HistoryQuery): string {
+  const text = bounds(query)
+  return text === '' ? '' : `, ${text}`
+}
+
+function bounds({ after, before }: HistoryQuery): string {
+  const parts: string[] = []
+  if (after !== undefined) parts.push(`after ${formatDay(after)}`)
+  if (before !== undefined) parts.push(`before ${formatDay(before)}`)
+  return parts.join(' and ')
+}
+
+/** A ticker whose bars all lie before the range can still be asked as of its own last day. */
+function asOfHint(newest: Day, rangeStart: string): string {
+  const last = formatDay(newest)
+  return last > rangeStart ? '' : ` Its newest bar is of ${last}: ask with --as-of ${last}.`
+}

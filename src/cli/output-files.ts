@@ -1,0 +1,177 @@
+import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, extname, resolve } from 'node:path'
+import { redacted } from '../accounts/key.js'
+import type { Backtest } from '../backtest/result.js'
+import { InvalidParameter, quoted, StorageError } from '../errors.js'
+import { version } from '../open.js'
+import type { Strategy } from '../params/strategy.js'
+import type { ReportAbout } from '../report/page.js'
+import { backtestCharts, inputsOf, studyCharts } from '../report/pictured.js'
+import type { Market } from '../source.js'
+import type { EventStudy } from '../study/result.js'
+import type { Sweep } from '../sweep/result.js'
+import type { Context } from './context.js'
+import { count, csv, ndjson, type Row } from './draw/table.js'
+import type { Sink } from './formats.js'
+import type { Given } from './given.js'
+import { line } from './retype.js'
+
+/** Files that a command writes beside its answer, by option: tables, or a page. */
+type FileKind = 'table' | 'page'
+
+const ENDINGS: Readonly<Record<FileKind, readonly string[]>> = {
+  table: ['.csv', '.ndjson', '.jsonl', '.json'],
+  page: ['.html', '.htm'],
+}
+
+/**
+ * What was typed for options that name a file. Before any work: throws InvalidParameter for an ending that tells no
+ * format and for one file named twice, StorageError for a folder that is not there.
+ */
+export async function filesOf<Option extends string>(
+  given: Given,
+  kinds: Readonly<Record<Option, FileKind>>,
+): Promise<Partial<Record<Option, string>>> {
+  const files: Partial<Record<Option, string>> = {}
+  const taken = new Set<string>()
+  for (const option of Object.keys(kinds) as Option[]) {
+    const file = given.text(option)
+    if (file === undefined) continue
+    const endings = ENDINGS[kinds[option]]
+    if (!endings.includes(extname(file).toLowerCase())) {
+      const allowed = `a file name that ends in ${endings.join(', ')}`
+      throw new InvalidParameter(`${option} ${quoted(file)} is not ${allowed}.`, {
+        param: option,
+        value: file,
+        allowed,
+      })
+    }
+    const path = resolve(file)
+    if (taken.has(path))
+      throw new InvalidParameter(`${option} ${quoted(file)} is named twice: each needs a file of its own.`, {
+        param: option,
+        value: file,
+      })
+    await checkFolder(file)
+    taken.add(path)
+    files[option] = file
+  }
+  return files
+}
+
+/** Rows into a file whose ending tells the format; whole or not at all. What was there is replaced. */
+export async function writeTable(
+  context: Context,
+  file: string,
+  thing: string,
+  { columns, rows }: { columns: readonly string[]; rows: readonly Row[] },
+): Promise<void> {
+  const ending = extname(file).toLowerCase()
+  await intoFile(file, async sink => {
+    if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
+    for (const chunk of ending === '.csv' ? csv(columns, rows) : ndjson(rows)) await sink.write(chunk)
+  })
+  if (!context.config.quiet) await context.notice(`wrote ${count(rows.length, thing)} to ${file}`)
+}
+
+export async function writePage(context: Context, file: string, html: string): Promise<void> {
+  await intoFile(file, sink => sink.write(html))
+  if (!context.config.quiet) await context.notice(`wrote the report to ${file}`)
+}
+
+/**
+ * A file that is there is whole: it is written under another name and renamed. A link stays one. A device or a pipe is
+ * written to, because renaming would put a file in its place.
+ */
+export async function intoFile(named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  await checkFolder(named)
+  const file = await realpath(named).catch(() => named)
+  // A link that leads nowhere yet is itself what is there.
+  const there = await stat(file).catch(() => lstat(file).catch(() => null))
+  if (there !== null && !there.isFile()) return fill(file, named, write)
+  const partial = `${file}.${process.pid}.partial`
+  try {
+    await fill(partial, named, write)
+    await rename(partial, file).catch(cause => refuse(named, cause))
+  } catch (error) {
+    await rm(partial, { force: true })
+    throw error
+  }
+}
+
+/** For work that takes long before it has anything to write. Throws StorageError. */
+async function checkFolder(named: string): Promise<void> {
+  await access(dirname(named)).catch(() => {
+    throw new StorageError(`cannot write ${named}: there is no folder ${dirname(named)}.`)
+  })
+}
+
+async function fill(path: string, named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
+  const handle = await open(path, 'w').catch(cause => refuse(named, cause))
+  try {
+    await write({
+      write: async chunk => {
+        await handle.writeFile(chunk).catch(cause => refuse(named, cause))
+      },
+    })
+  } finally {
+    await handle.close()
+  }
+}
+
+function refuse(file: string, cause: unknown): never {
+  const { code = '', message } = cause as NodeJS.ErrnoException
+  throw new StorageError(`cannot write ${file}: ${REASONS[code] ?? message}`, { cause })
+}
+
+/** What a system says in capitals. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'that is not allowed.',
+  EPERM: 'that is not allowed.',
+  EROFS: 'the disk is read-only.',
+  ENOSPC: 'the disk is full.',
+  EISDIR: 'it is a folder.',
+  ENOENT: 'its folder takes no files.',
+}
+
+/** The report of an event study. */
+export async function studyPage(context: Context, market: Market, found: EventStudy): Promise<string> {
+  const { studyReport } = await import('../report/report.js')
+  const about = await aboutOf(context, market, found)
+  return studyReport(found, await studyCharts(market, found), about)
+}
+
+export async function backtestPage(
+  context: Context,
+  market: Market,
+  found: Backtest,
+  strategy: Strategy,
+): Promise<string> {
+  const { backtestReport } = await import('../report/report.js')
+  const about = await aboutOf(context, market, found)
+  return backtestReport(found, strategy, await backtestCharts(market, found), about)
+}
+
+export async function sweepPage(context: Context, market: Market, found: Sweep): Promise<string> {
+  const { sweepReport } = await import('../report/report.js')
+  return sweepReport(found, await aboutOf(context, market, found))
+}
+
+/** How a result came about, so that it can be made again and checked. */
+async function aboutOf(context: Context, market: Market, found: EventStudy | Backtest | Sweep): Promise<ReportAbout> {
+  const { config } = context
+  return {
+    command: redacted(line(context.argv)),
+    version: version(),
+    source: sourceOf(context),
+    as_of: found.as_of,
+    tier: context.asked === null && config.from.tier !== undefined ? config.tier : null,
+    ...(await inputsOf(market, found)),
+  }
+}
+
+function sourceOf({ asked, opened }: Context): string {
+  const sample = opened === null || opened.sample
+  const here = sample ? 'the sample that comes with bands' : `files imported into ${basename(opened.path)}`
+  return asked === null ? here : `events of ${asked.url}, prices of ${here}`
+}

@@ -1,0 +1,167 @@
+import { InvalidParameter, suggest, Unauthorized } from '../errors.js'
+import { fieldNamed } from '../fields/index.js'
+import { openRemote } from '../open.js'
+import { addressOf } from '../remote/address.js'
+import type { Remote } from '../remote/remote.js'
+import { type Config, HERE, isRemoteTyped } from './config.js'
+import { type ConfigFile, noProfile, type Profile, readConfigFile, storedKeys, textOf } from './config-files.js'
+
+/** The server that a run asks. */
+export interface Chosen {
+  url: string
+  /** What names it: an option, a variable, or a place in config.json. */
+  from: string
+  /** The profile that was named, or that the server was taken from. */
+  profile: Profile | null
+}
+
+/**
+ * The server that answers: of --remote, --profile, BANDS_REMOTE, BANDS_PROFILE and the profile of config.json the first
+ * that says something; null where that is the database here, or nothing is said. A database that is named with --db
+ * answers before what only the environment or a file says. Throws InvalidParameter, ConfigError.
+ */
+export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<Chosen | null> {
+  const { remote, from } = config
+  if (from.remote === '--remote' && remote === HERE && from.profile === '--profile')
+    throw new InvalidParameter(
+      '--remote local asks the database here, and --profile a server; leave one of them out.',
+      {
+        param: 'profile',
+      },
+    )
+  if (!isRemoteTyped(config) && from.db === '--db') return null
+  if (from.profile === '--profile' && from.remote !== '--remote') return profileChosen(config, env)
+  if (remote === HERE) return null
+  if (remote !== undefined) {
+    const profile = config.profile === undefined ? null : await namedProfile(config, env)
+    return { url: remote, from: from.remote!, profile }
+  }
+  return profileChosen(config, env)
+}
+
+async function profileChosen(config: Config, env: NodeJS.ProcessEnv): Promise<Chosen | null> {
+  if (config.profile !== undefined) {
+    const profile = await namedProfile(config, env)
+    return { url: profile.url, from: config.from.profile!, profile }
+  }
+  const { profile, profiles } = await readConfigFile(env)
+  if (profile === null) return null
+  const found = profiles.get(profile.name)!
+  return { url: found.url, from: profile.place, profile: found }
+}
+
+async function namedProfile({ profile: name = '', from }: Config, env: NodeJS.ProcessEnv): Promise<Profile> {
+  const { profiles } = await readConfigFile(env)
+  const found = profiles.get(name)
+  if (found !== undefined) return found
+  throw unknownProfile(name, from.profile, { profiles })
+}
+
+function unknownProfile(
+  name: string,
+  from: string | undefined,
+  { profiles }: Pick<ConfigFile, 'profiles'>,
+): InvalidParameter {
+  const names = [...profiles.keys()]
+  const param = from === 'BANDS_PROFILE' ? from : 'profile'
+  const offence = { param, value: name, allowed: names, suggestions: suggest(name, names) }
+  return new InvalidParameter(noProfile(name, names), offence)
+}
+
+/** Where a key is from, and the key itself, which nobody is to print. */
+export interface FoundKey {
+  key: string
+  from: string
+  /** How another is put in its place, where that is a command. */
+  login?: string
+}
+
+/**
+ * The key for a server: of --key-file, BANDS_API_KEY and those that `bands login` keeps for just this origin. Throws
+ * Unauthorized where there is none, ConfigError for a file that cannot be used.
+ */
+export async function keyFor(chosen: Chosen, config: Config, env: NodeJS.ProcessEnv): Promise<FoundKey> {
+  const found = await givenKey(config, env)
+  if (found !== null) return found
+  const { base, origin } = addressOf(chosen.url, { allowPlainHttp: true })
+  const name = chosen.profile?.name
+  const kept = (await storedKeys(env)).filter(stored => name === undefined || stored.profile === name)
+  const own = kept.filter(stored => stored.origin === origin)
+  const profiles = own.map(stored => stored.profile)
+  if (new Set(own.map(stored => stored.key)).size > 1) {
+    const message = `several keys are kept for ${origin}; choose one with --profile: ${profiles.join(', ')}.`
+    throw new InvalidParameter(message, { param: 'profile', allowed: profiles })
+  }
+  const [only] = own
+  if (only !== undefined) {
+    const { key, profile } = only
+    return { key, from: `bands login, profile ${profile}`, login: `bands login --profile ${profile}` }
+  }
+  const login = name === undefined ? `bands login --remote ${base}` : `bands login --profile ${name}`
+  if (name !== undefined && kept[0] !== undefined)
+    throw new Unauthorized(`the key of profile "${name}" was given for ${kept[0].origin}, not for ${origin}; ${login}`)
+  throw new Unauthorized(`no API key for ${base}; set BANDS_API_KEY, or ${login}`)
+}
+
+/** Where the key of a run is from, and how another is put there: a login is of no use where a variable counts first. */
+export async function whereKeyIs(config: Config, env: NodeJS.ProcessEnv): Promise<Omit<FoundKey, 'key'> | null> {
+  const chosen = await chosenServer(config, env)
+  if (chosen === null) return null
+  const { key: _key, ...where } = await keyFor(chosen, config, env)
+  return where
+}
+
+/** A key that is told for this run alone; null where none is. */
+export async function givenKey({ keyFile }: Config, env: NodeJS.ProcessEnv): Promise<FoundKey | null> {
+  if (keyFile !== undefined) {
+    const text = await textOf(keyFile)
+    const key = text?.trim()
+    if (!key) {
+      const what = text === null ? `there is no file ${keyFile}` : `${keyFile} is empty`
+      throw new InvalidParameter(`${what}; --key-file names a file that holds a key.`, {
+        param: 'key_file',
+        value: keyFile,
+      })
+    }
+    return { key, from: `--key-file ${keyFile}` }
+  }
+  const key = env.BANDS_API_KEY?.trim()
+  return key ? { key, from: 'BANDS_API_KEY' } : null
+}
+
+/** The server that a run asks, ready to be asked; null where the database here answers. Throws what those below throw. */
+export async function openChosen(config: Config, env: NodeJS.ProcessEnv): Promise<Remote | null> {
+  const chosen = await chosenServer(config, env)
+  if (chosen === null) return null
+  // First: what is no address may hold a password, and is not to be repeated.
+  const { base } = addressOf(chosen.url, { allowPlainHttp: config.allowPlainHttp })
+  refuseLocalSettings(config, base)
+  const { key } = await keyFor(chosen, config, env)
+  return openServer(base, key, config, env)
+}
+
+/** A server with a key, as the command line wants it asked. */
+export function openServer(url: string, key: string, config: Config, env: NodeJS.ProcessEnv): Promise<Remote> {
+  return openRemote({
+    url,
+    key,
+    env,
+    allowPlainHttp: config.allowPlainHttp,
+    ...(config.timeout === undefined ? {} : { timeoutMs: config.timeout * 1000 }),
+    ...(config.retries === undefined ? {} : { retries: config.retries }),
+    bandsOf: field => fieldNamed(field)?.bands ?? [],
+  })
+}
+
+/** What a server decides by itself is not passed over in silence: the answer would not be the one that was asked for. */
+function refuseLocalSettings(config: Config, url: string): void {
+  const { from } = config
+  const way = isRemoteTyped(config) ? 'leave it out' : 'leave it out, or say --remote local'
+  const refuse = (param: string, source: string, why: string): never => {
+    const remedy = source.startsWith('--') ? way : way.replace('leave it out', `unset ${source}`)
+    throw new InvalidParameter(`${source} is not for a server: ${url} ${why}; ${remedy}.`, { param })
+  }
+  if (from.tier !== undefined) refuse('tier', from.tier, 'answers as the tier of the key')
+  if (from.as_of !== undefined) refuse('as_of', from.as_of, 'answers as of its own day')
+  if (from.db === '--db') refuse('db', from.db, 'has its own database')
+}

@@ -1,0 +1,219 @@
+import { readFile } from 'node:fs/promises'
+import { InvalidParameter, NotFound, StorageError } from '../errors.js'
+import { fieldNamed } from '../fields/index.js'
+import type { PoolQuery } from '../model/event.js'
+import type { SeriesKey } from '../model/pulled.js'
+import { STABILITIES } from '../model/series.js'
+import type { Timeframe } from '../model/terms.js'
+import { fieldValue, tickerValue } from '../params/parameters.js'
+import type { Bands, Market } from '../source.js'
+import type { OptionSpec } from './command.js'
+import type { Context } from './context.js'
+import { count } from './draw/table.js'
+import type { Given } from './given.js'
+import { nothingLoaded, unlisted } from './notices.js'
+import { poolQuery, TIMEFRAME } from './options.js'
+import type { World } from './world.js'
+
+/** Which events count. */
+export const SIGNALS: readonly OptionSpec[] = [
+  TIMEFRAME,
+  ['--band <BANDS>', 'the bands entered; any unless given', 'repeatable'],
+  ['--prev-band <BANDS>', 'the bands left', 'repeatable'],
+  ['--stability <WORDS>', `how settled the band left was: ${STABILITIES.join(', ')}`, 'repeatable'],
+  ['--max-flips <N>', 'at most so many changes of band in the days before it (FLIPS of bands events)'],
+  ['--context <T:F=B>', 'while a second ticker was in a band: GSPC:trend_direction=downtrend'],
+  ['--context-ticker <TICKER>', 'the same in three: the second ticker'],
+  ['--context-field <FIELD>', 'the field that is looked at there'],
+  ['--context-band <BANDS>', 'the bands it was in on the date of the event', 'repeatable'],
+  ['--context-lag <BARS>', '1: as of its bar before that date, for a market that closes later; 0 unless given'],
+  ['--after <DATE>', 'only events after this day'],
+  ['--before <DATE>', 'only events before this day'],
+]
+
+/**
+ * `TICKER... FIELD`, or `FIELD` where --tickers or --all say which tickers: the last word is the field. Throws
+ * InvalidParameter, and NotFound where nothing is loaded.
+ */
+export async function tickersAndField(
+  context: Context,
+  given: Given,
+  market: Market,
+  command: string,
+): Promise<{ tickers: string[]; field: string }> {
+  const words = given.rest(0)
+  const pooled = isPooled(given)
+  const field = words.at(-1)
+  if (field === undefined || (words.length === 1 && !pooled)) {
+    const missing = words.length === 0 || !field!.includes('_') ? 'FIELD' : 'TICKER'
+    const allowed = `bands ${command} TICKER... FIELD, or bands ${command} FIELD --tickers A,B, or bands ${command} FIELD --all`
+    throw new InvalidParameter(`${missing} is missing.`, { param: missing.toLowerCase(), allowed })
+  }
+  const { name } = fieldValue('field', field)
+  const second = words.slice(0, -1).find(word => fieldNamed(word) !== undefined)
+  if (second !== undefined)
+    throw new InvalidParameter(
+      `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F=B.`,
+      { param: 'field', value: second },
+    )
+  return { tickers: await allNamed(context, given, words.slice(0, -1), () => market.tickers()), field: name }
+}
+
+/** Tickers of the line, of --tickers and of --all. Throws NotFound where all are meant and there are none. */
+export async function allNamed(
+  context: Context,
+  given: Given,
+  words: readonly string[],
+  loaded: () => Promise<readonly string[]>,
+): Promise<string[]> {
+  const named = words.flatMap(word => (word.startsWith('@') ? [word] : word.split(','))).filter(word => word !== '')
+  const tickers = await namedTickers([...named, ...given.list('tickers')], context.world)
+  if (!given.flag('all')) return tickers
+  const all = await loaded()
+  if (all.length === 0) throw nothingLoaded(context)
+  return [...new Set([...tickers, ...all])]
+}
+
+export function isPooled(given: Given): boolean {
+  return given.value('tickers') !== undefined || given.flag('all')
+}
+
+/** Options as typed, by the names that parameters have. */
+export function typedParams<Name extends string>(
+  given: Given,
+  names: readonly Name[],
+): Partial<Record<Name, string | string[] | true>> {
+  const params: Partial<Record<Name, string | string[] | true>> = {}
+  for (const name of names) {
+    const value = given.value(name.replaceAll('_', '-'))
+    if (value !== undefined) params[name] = value
+  }
+  return params
+}
+
+export const POOL_ARGUMENTS = [
+  ['[TICKER]', 'a ticker, or several with commas; left out with --tickers or --all'],
+  ['[FIELD]', 'a band field (bands fields)'],
+] as const
+
+/**
+ * `COMMAND TICKER FIELD`, or `COMMAND FIELD` where --tickers or --all say which, with the filters as typed. Throws
+ * InvalidParameter, and NotFound where nothing is loaded.
+ */
+export async function pooledQuery(context: Context, given: Given, command: string): Promise<PoolQuery> {
+  const pooled = given.list('tickers').length > 0 || given.flag('all')
+  const [first, second] = [given.argument(0), given.argument(1)]
+  const [ticker, field] = pooled && second === undefined ? [undefined, first] : [first, second]
+  if (field === undefined || (ticker === undefined && !pooled)) {
+    const missing = field === undefined ? 'FIELD' : 'TICKER'
+    const line = `bands ${command}`
+    const allowed = `${line} TICKER FIELD, or ${line} FIELD --tickers A,B, or ${line} FIELD --all`
+    throw new InvalidParameter(`${missing} is missing.`, { param: missing.toLowerCase(), allowed })
+  }
+  const tickers = await namedTickers([...(ticker?.split(',') ?? []), ...given.list('tickers')], context.world)
+  const all = given.flag('all') ? (await allTickers(context, command)).filter(name => !tickers.includes(name)) : []
+  if (tickers.length + all.length === 0 && given.flag('all')) throw nothingLoaded(context)
+  const query = poolQuery(given, [...tickers, ...all], field)
+  if (all.length === 0) return query
+  const told = await toldTickers(context, all, { fields: [query.field], timeframe: query.timeframe })
+  return { ...query, tickers: [...tickers, ...told] }
+}
+
+async function allTickers(context: Context, command: string): Promise<readonly string[]> {
+  const tickers = await (await context.bands()).tickers()
+  if (tickers === null) throw unlisted(context, `bands ${command} FIELD --tickers A,B`)
+  return tickers
+}
+
+/**
+ * Tickers as typed: symbols, `@FILE`, or `-` for standard input; in those, separated by commas, blanks or lines, and
+ * what follows a `#` is a remark. Throws InvalidParameter, and NotFound for a missing file.
+ */
+export async function namedTickers(words: readonly string[], world: World): Promise<string[]> {
+  const tickers = new Set<string>()
+  for (const word of words) for (const text of await symbols(word, world)) tickers.add(tickerValue('ticker', text))
+  return [...tickers]
+}
+
+async function symbols(word: string, world: World): Promise<string[]> {
+  if (word === '-') return split(await all(world.stdin()))
+  return word.startsWith('@') ? split(await textOf(word.slice(1))) : [word]
+}
+
+function split(text: string): string[] {
+  return text
+    .replace(/^\ufeff/, '')
+    .replace(/#.*/g, '')
+    .split(/[\s,]+/)
+    .filter(symbol => symbol !== '')
+}
+
+async function all(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return text
+}
+
+/** A text file that was named on the command line. Throws NotFound for a missing one, StorageError for an unreadable one. */
+export async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw new NotFound(`there is no file ${file}.`)
+    throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+type Lacking = (key: SeriesKey) => boolean
+
+/** Which series of pulled tickers are not there; null for a server, of which nobody knows. */
+export async function lacking(context: Context): Promise<Lacking | null> {
+  if ((await context.remote()) !== null) return null
+  const { lackingIn } = await import('../local/pulled-listing.js')
+  return lackingIn((await context.local()).cache.store)
+}
+
+/**
+ * Of all tickers those of which some of the fields is there, saying which are left out. All of them where none is left:
+ * then the refusal tells what there is.
+ */
+export async function toldTickers(
+  context: Context,
+  tickers: readonly string[],
+  { fields, timeframe }: { fields: readonly string[]; timeframe: Timeframe },
+): Promise<readonly string[]> {
+  const lacks = await lacking(context)
+  if (lacks === null) return tickers
+  const isTold = (ticker: string): boolean => fields.some(field => !lacks({ ticker, timeframe, field }))
+  const told = tickers.filter(isTold)
+  if (told.length === 0 || told.length === tickers.length) return tickers
+  const left = tickers.filter(ticker => !isTold(ticker))
+  const named = left.length > MOST ? count(left.length, 'ticker') : left.join(', ')
+  const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
+  const why = `${what} is not here, or not to its end (bands tickers shows what was pulled)`
+  if (!context.config.quiet) await context.notice(`left out, because ${why}: ${named}.`)
+  return told
+}
+
+/** As many as a line names. */
+const MOST = 8
+
+/** The same answers, told on a terminal as progress: a study of many tickers asks thousands of questions. */
+export function watched(bands: Bands, context: Context, what: string): Bands {
+  let asked = 0
+  const seen = <Query extends { ticker: string }, Found>(ask: (query: Query) => Promise<Found>) => {
+    return (query: Query): Promise<Found> => {
+      asked++
+      context.step(() => `${what}  ${query.ticker}  ${asked} questions`)
+      return ask(query)
+    }
+  }
+  return {
+    events: seen(query => bands.events(query)),
+    history: seen(query => bands.history(query)),
+    baseline: seen(query => bands.baseline(query)),
+    oversold: query => bands.oversold(query),
+    tickers: () => bands.tickers(),
+    close: () => bands.close(),
+  }
+}

@@ -1,0 +1,452 @@
+import { basename } from 'node:path'
+import type { BacktestParams } from './backtest/params.js'
+import type { Backtest } from './backtest/result.js'
+import { InvalidParameter, NotFound } from './errors.js'
+import type { Field } from './fields/field.js'
+import { FIELDS, fieldNamed } from './fields/index.js'
+import { type Explanation, explain } from './local/explain.js'
+import { type ExportFilter, exportBars, exportEvents, exportSeries } from './local/export.js'
+import { facts, type KnownFacts } from './local/facts.js'
+import type { Local } from './local/local.js'
+import { localMarket } from './local/market.js'
+import { lackingIn } from './local/pulled-listing.js'
+import { type Status, status } from './local/status.js'
+import type {
+  EventHistory,
+  EventsPage,
+  EventsParams,
+  ExportedBar,
+  ExportedEvent,
+  ExportedSeriesBar,
+  HistoryParams,
+  PoolParams,
+} from './model/event.js'
+import { FACT_KINDS, type FactKind } from './model/facts.js'
+import type { OversoldPage, OversoldParams } from './model/oversold.js'
+import type { Tier, Timeframe } from './model/terms.js'
+import {
+  type DatabaseChoice,
+  databasePath,
+  type Opened,
+  openRemote as open,
+  openLocal,
+  openTrials,
+  version,
+} from './open.js'
+import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './params/parameters.js'
+import { parseEvents, parseHistory, parseOversold, parsePool } from './params/parse.js'
+import type { Credits, Remote, TransportOptions } from './remote/remote.js'
+import type { ReportAbout } from './report/page.js'
+import type { Bands, Market, Trials } from './source.js'
+import type { TickerEntry } from './store/store.js'
+import type { StudyParams } from './study/params.js'
+import type { EventStudy } from './study/result.js'
+import type { SweepParams } from './sweep/params.js'
+import type { Sweep } from './sweep/result.js'
+import { type Now, type NowQuery, now } from './tally/now.js'
+import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from './tally/tally.js'
+import { type Transitions, transitionsOf } from './tally/transitions.js'
+import { grantedFields } from './tiers.js'
+
+/**
+ * The questions that stand on events, as a program asks them of a database or of a server: parameters spelled as in the
+ * specification, answers as the command line prints them with `--json`. Every question may throw InvalidParameter,
+ * TierRestricted or NotFound.
+ */
+abstract class Questions {
+  readonly #bands: Bands
+
+  constructor(bands: Bands) {
+    this.#bands = bands
+  }
+
+  /** `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. */
+  async events(params: EventsParams): Promise<EventsPage> {
+    return this.#bands.events(parseEvents(params))
+  }
+
+  /** `GET /v1/scan/oversold`: which tickers are oversold. */
+  async oversold(params: OversoldParams = {}): Promise<OversoldPage> {
+    return this.#bands.oversold(parseOversold(params))
+  }
+
+  /** All matching transitions, oldest first; of a database with raw returns and percentiles. */
+  async history(params: HistoryParams): Promise<EventHistory> {
+    return this.#bands.history(parseHistory(params))
+  }
+
+  /** How often each performance followed, and what a database knows of returns, beside what usually follows; by band unless one is given. */
+  async tally({ by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally> {
+    const pool = parsePool(params)
+    const vocabularies = { field: bandsOf(pool.field), context: bandsOf(pool.context?.field) }
+    return tally(
+      this.#bands,
+      by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) },
+      vocabularies,
+    )
+  }
+
+  /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
+  async transitions(params: Omit<PoolParams, 'band' | 'context_band'>): Promise<Transitions> {
+    const query = parsePool(params)
+    return transitionsOf(this.#bands, query, {
+      field: bandsOf(query.field),
+      context: bandsOf(query.context?.field),
+    })
+  }
+
+  /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
+  async now({
+    tickers,
+    fields,
+    timeframe = 'daily',
+  }: {
+    tickers: readonly string[]
+    fields?: readonly string[]
+    timeframe?: string
+  }): Promise<Now> {
+    const names = tickers.map(ticker => tickerValue('ticker', ticker))
+    const unit = timeframeValue('timeframe', timeframe)
+    const asked = fields?.map(name => fieldValue('field', name)) ?? (await this.grantedFields(names, unit))
+    const skip = fields === undefined ? await this.lacking() : undefined
+    return now(this.#bands, { tickers: names, fields: asked.map(field => field.name), timeframe: unit, skip })
+  }
+
+  /** The 21 band fields with tier and vocabulary. */
+  fields(): readonly Field[] {
+    return FIELDS
+  }
+
+  async close(): Promise<void> {
+    await this.#bands.close()
+  }
+
+  /** The fields that the caller's tier may ask for, when tickers are about to be asked. */
+  protected abstract grantedFields(tickers: readonly string[], timeframe: Timeframe): Promise<readonly Field[]>
+
+  /** What is left out where no fields are named. */
+  protected abstract lacking(): Promise<NowQuery['skip']>
+}
+
+/** The vocabulary of a field, in its order; empty for none. */
+function bandsOf(field: string | undefined): readonly string[] {
+  return field === undefined ? [] : (fieldNamed(field)?.bands ?? [])
+}
+
+/** How progress of long work is told: often, the text only made when it is asked for. */
+interface StudyWays {
+  step?: (text: () => string) => void
+}
+
+/**
+ * The questions that need prices beside events. Parameters are spelled as the options of the command line, answers are
+ * those that it prints with `--json`. What is looked at is noted in the ledger of trials unless that was refused at the
+ * opening. Each may throw InvalidParameter, NotFound, TierRestricted and Busy, StorageError for a ledger that cannot be
+ * opened; where it cannot be written in the end, the answer's warnings say so.
+ */
+abstract class Studies extends Questions {
+  #market: Promise<Market> | null = null
+  #trials: Promise<Trials | null> | null = null
+
+  /** What followed events, against what follows any bar: returns, an average path, intervals and tests. */
+  async study(params: StudyParams, ways: StudyWays = {}): Promise<EventStudy> {
+    const [{ parseStudy }, { eventStudy }] = await Promise.all([
+      import('./study/params.js'),
+      import('./study/event-study.js'),
+    ])
+    const query = parseStudy(params)
+    const market = await this.#prices()
+    return this.#counted(trials => eventStudy(market, query, { ...ways, trials }))
+  }
+
+  /** Events traded by rules: trades, equity and their statistics. */
+  async backtest(params: BacktestParams, ways: StudyWays = {}): Promise<Backtest> {
+    const [{ parseBacktest }, { backtest }] = await Promise.all([
+      import('./backtest/params.js'),
+      import('./backtest/backtest.js'),
+    ])
+    const { strategy, run } = parseBacktest(params, { tier: this.tier })
+    const market = await this.#prices()
+    return this.#counted(trials => backtest(market, strategy, run, { ...ways, trials }))
+  }
+
+  /** Every field, band and window at once, with p-values corrected for so many looks. */
+  async sweep(params: SweepParams, ways: StudyWays = {}): Promise<Sweep> {
+    const [{ parseSweep }, { sweep }] = await Promise.all([import('./sweep/params.js'), import('./sweep/sweep.js')])
+    const query = parseSweep(params)
+    const market = await this.#prices()
+    return this.#counted(trials => sweep(market, query, { ...ways, trials }))
+  }
+
+  /** The page of an answer, as `--report` writes it: one HTML document that needs nothing else. */
+  async report(found: EventStudy | Backtest | Sweep, { command = '' }: { command?: string } = {}): Promise<string> {
+    const [{ studyReport, backtestReport, sweepReport }, { strategyOf }, pictured] = await Promise.all([
+      import('./report/report.js'),
+      import('./backtest/schema.js'),
+      import('./report/pictured.js'),
+    ])
+    const market = await this.#prices()
+    const about: ReportAbout = {
+      command,
+      version: version(),
+      source: this.source,
+      as_of: found.as_of,
+      tier: this.tier,
+      ...(await pictured.inputsOf(market, found)),
+    }
+    if (found.schema === 'bands.sweep/1') return sweepReport(found, about)
+    if (found.schema === 'bands.study/1') return studyReport(found, await pictured.studyCharts(market, found), about)
+    const charts = await pictured.backtestCharts(market, found)
+    return backtestReport(found, strategyOf(found.strategy), charts, about)
+  }
+
+  override async close(): Promise<void> {
+    try {
+      await (await this.#trials?.catch(() => null))?.close()
+    } finally {
+      await super.close()
+    }
+  }
+
+  async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
+    const { counted } = await import('./study/counted.js')
+    return counted(await this.#ledger(), ask)
+  }
+
+  /** A refusal is not kept: another time there may be an answer. */
+  #prices(): Promise<Market> {
+    this.#market ??= this.market()
+    this.#market.catch(() => {
+      this.#market = null
+    })
+    return this.#market
+  }
+
+  #ledger(): Promise<Trials | null> {
+    this.#trials ??= this.trials()
+    this.#trials.catch(() => {
+      this.#trials = null
+    })
+    return this.#trials
+  }
+
+  /** Prices, and bands on them. */
+  protected abstract market(): Promise<Market>
+
+  /** Where looks are noted; null where they are not. */
+  protected abstract trials(): Promise<Trials | null>
+
+  /** The tier that is emulated; null: everything that is loaded. */
+  protected abstract get tier(): Tier | null
+
+  /** Where the data are from, in words. */
+  protected abstract get source(): string
+}
+
+/** A database that has prices. */
+interface PricesChoice {
+  /** The file; otherwise BANDS_DB, otherwise the user's own. */
+  db?: string
+  /** false: studies note nothing in the ledger of trials, which lies beside it. */
+  ledger?: boolean
+}
+
+/**
+ * A server, asked by a program. A question that was answered is not asked again: open another for fresh answers. Every
+ * question may throw Unauthorized, RateLimited, Unavailable and Upstream, too.
+ */
+export class RemoteClient extends Studies {
+  readonly #remote: Remote
+  readonly #bars: PricesChoice | undefined
+  #prices: Opened | null = null
+  protected readonly tier = null
+
+  constructor(remote: Remote, bars?: PricesChoice) {
+    super(remote)
+    this.#remote = remote
+    this.#bars = bars
+  }
+
+  /** What the newest answer told of the account's credits; null while none did. */
+  get credits(): Credits | null {
+    return this.#remote.credits
+  }
+
+  /** Whether the key is accepted, at no cost. Throws Unauthorized where it is not. */
+  async checkKey(): Promise<void> {
+    await this.#remote.checkKey()
+  }
+
+  protected async grantedFields(tickers: readonly string[], timeframe: Timeframe): Promise<readonly Field[]> {
+    const [first] = tickers
+    return first === undefined ? [] : grantedFields(await this.#remote.tierFor(first, timeframe))
+  }
+
+  protected async lacking(): Promise<NowQuery['skip']> {
+    return undefined
+  }
+
+  override async close(): Promise<void> {
+    try {
+      await this.#prices?.local.close()
+    } finally {
+      await super.close()
+    }
+  }
+
+  protected async market(): Promise<Market> {
+    if (this.#bars === undefined)
+      throw new InvalidParameter('bars is missing: a server tells events, not prices, and a study needs both.', {
+        param: 'bars',
+        allowed: 'openRemote({ url, key, bars: { db } }), which names a database that has the prices',
+      })
+    this.#prices ??= await openLocal(this.#bars)
+    if (this.#prices.sample)
+      throw new NotFound(`there are no prices at ${databasePath(this.#bars)}; bands import FILE loads them.`)
+    const { toldMarket } = await import('./remote/events-on-bars.js')
+    return toldMarket(this.#remote, localMarket(this.#prices.local, { emulate: false }))
+  }
+
+  protected async trials(): Promise<Trials | null> {
+    return this.#bars?.ledger === false ? null : openTrials(this.#bars ?? {})
+  }
+
+  protected get source(): string {
+    return `events of ${this.#remote.url}, prices of ${basename(databasePath(this.#bars))}`
+  }
+}
+
+export interface BandsOptions {
+  /** The database file; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
+  db?: string
+  /** Answer as this tier; pro unless given. Studies then keep to what a subscriber of it could know, otherwise to nothing. */
+  tier?: Tier
+  /** Answer as of this date, `YYYY-MM-DD`: nothing that was not yet known then is used or shown. */
+  asOf?: string
+  /** false: studies note nothing in the ledger of trials, which lies beside the database. */
+  ledger?: boolean
+}
+
+/**
+ * Opens a cache for questions; nothing is written to it. Throws InvalidParameter for an option, NotFound for a database that
+ * was named and is missing, StorageError for one that cannot be read.
+ */
+export async function openBands({ db, tier, asOf, ledger = true }: BandsOptions = {}): Promise<BandsClient> {
+  const emulated = tier === undefined ? null : tierValue('tier', tier)
+  const opened = await openLocal({
+    ...(db === undefined ? {} : { db }),
+    tier: emulated ?? 'pro',
+    asOf: asOf === undefined ? null : dayValue('as_of', asOf),
+  })
+  return new BandsClient(opened.local, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
+}
+
+/** A server and how patiently it is asked. */
+export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
+  /** The database of this machine that has the prices; studies of the server's events need them. */
+  bars?: PricesChoice
+}
+
+/**
+ * A server that has the two endpoints of the specification, to be asked with a key; nothing is asked yet. Throws
+ * InvalidParameter for an address or a number, ConfigError for a key or a proxy that cannot be used.
+ */
+export async function openRemote({ url, key, bars, ...options }: RemoteClientOptions): Promise<RemoteClient> {
+  return new RemoteClient(await open({ ...options, url: String(url), key, bandsOf }), bars)
+}
+
+/** How a database was opened. */
+interface OpenedAs {
+  path?: string
+  /** The tier that was asked for; null: none was. */
+  tier?: Tier | null
+  /** Beside which database the ledger of trials lies; null: nothing is noted. */
+  ledger?: DatabaseChoice | null
+}
+
+/** A database of this machine, asked by a program. */
+export class BandsClient extends Studies {
+  readonly #local: Local
+  readonly #opened: OpenedAs
+  protected readonly tier: Tier | null
+
+  constructor(local: Local, opened: OpenedAs = {}) {
+    super(local)
+    this.#local = local
+    this.#opened = opened
+    this.tier = opened.tier ?? null
+  }
+
+  /** Why a bar has the band that it has; the newest bar unless a date is given. */
+  async explain({
+    ticker,
+    field,
+    timeframe = 'daily',
+    date,
+  }: {
+    ticker: string
+    field: string
+    timeframe?: string
+    date?: string
+  }): Promise<Explanation> {
+    return explain(this.#local.cache, {
+      ticker: tickerValue('ticker', ticker),
+      field: fieldValue('field', field).name,
+      timeframe: timeframeValue('timeframe', timeframe),
+      ...(date === undefined ? {} : { date: dayValue('date', date) }),
+    })
+  }
+
+  /** Every event with returns and percentiles, whatever the age; Pro. Rows come as they are read. */
+  exportEvents(filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
+    return exportEvents(this.#local.cache, filter)
+  }
+
+  /** Every bar with its indicators and the band of every field; Pro. */
+  exportSeries(filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
+    return exportSeries(this.#local.cache, filter)
+  }
+
+  /** Every daily bar; Pro. */
+  exportBars(filter: Pick<ExportFilter, 'tickers'> = {}): AsyncGenerator<ExportedBar> {
+    return exportBars(this.#local.cache, filter)
+  }
+
+  /** What is loaded. */
+  async tickers(): Promise<TickerEntry[]> {
+    return this.#local.cache.store.tickers()
+  }
+
+  /** How much is loaded, how fresh, with which definitions. */
+  async status(): Promise<Status> {
+    return status(this.#local.cache)
+  }
+
+  /** What is known of a ticker beside its bars, since when, and from which file; all kinds unless one is given. */
+  async facts({ ticker, kind }: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
+    const name = tickerValue('ticker', ticker)
+    if (kind === undefined) return facts(this.#local.cache, { ticker: name })
+    return facts(this.#local.cache, { ticker: name, kind: wordValue('kind', kind, FACT_KINDS) })
+  }
+
+  protected async grantedFields(): Promise<readonly Field[]> {
+    return grantedFields(this.#local.cache.tier)
+  }
+
+  protected async lacking(): Promise<NowQuery['skip']> {
+    return lackingIn(this.#local.cache.store)
+  }
+
+  protected async market(): Promise<Market> {
+    return localMarket(this.#local, { emulate: this.tier !== null })
+  }
+
+  protected async trials(): Promise<Trials | null> {
+    const { ledger = null } = this.#opened
+    return ledger === null ? null : openTrials(ledger)
+  }
+
+  protected get source(): string {
+    return `files imported into ${basename(this.#opened.path ?? 'a database')}`
+  }
+}

@@ -1,0 +1,233 @@
+import { BadData } from '../errors.js'
+import { isFactName } from './facts/records.js'
+import { columnOf, splitLine } from './judge.js'
+import { type Cut, spells } from './layout.js'
+import { isDated, refuseHeaderless } from './refusals.js'
+import { delimiterName, type Given } from './rejections.js'
+import { eachRow } from './rows.js'
+import type { Source } from './source.js'
+import {
+  DATE_FORMATS,
+  type DateFormat,
+  DateReader,
+  type Decimal,
+  decimalOf,
+  guessDateFormat,
+  isNullWord,
+  orderProof,
+  readNumber,
+  shown,
+} from './values.js'
+
+/** How a table of text is written, judged by its first lines; `offset` and `line` are those of the first row of data. */
+export interface Dialect extends Cut {
+  bom: boolean
+  crlf: boolean
+  quoted: boolean
+  /** The header as it stands in the file, without its line end; null when there is none. */
+  header: string | null
+  headerLine: number
+  names: string[]
+  /** The ticker that stands in the header itself (yfinance). */
+  ticker: string | null
+  /** The fields of the first rows of data. */
+  samples: string[][]
+  /** The first row of data as it stands in the file. */
+  firstRow: string
+}
+
+interface Line {
+  text: string
+  /** Line number from 1, and the byte at which the line starts. */
+  number: number
+  from: number
+}
+
+const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
+const MAX_SAMPLES = 500
+
+/** Throws BadData when the text is no table, has no rows, or is of a kind that is neither daily bars nor facts. */
+export function detectDialect(file: string, head: Buffer, whole: boolean, given: Given): Dialect {
+  const bom = head.subarray(0, 3).toString('latin1') === '\xef\xbb\xbf'
+  const eol = head.includes(10) || !head.includes(13) ? '\n' : '\r'
+  const lines = linesOf(head, bom ? 3 : 0, eol, whole)
+  const separator = /^sep=(.)$/i.exec(lines[0]?.text ?? '')?.[1]
+  if (separator !== undefined) lines.shift()
+  if (lines.length === 0) throw new BadData({ file }, 'the file is empty')
+  const delimiter = given.delimiter ?? separator ?? delimiterOf(lines.map(line => line.text))
+  const top = headerOf(file, lines, delimiter, given)
+  const rows = lines.slice(top.lines)
+  const samples = rows.slice(0, MAX_SAMPLES).map(line => splitLine(line.text, delimiter))
+  if (samples.length === 0) throw withoutRows(file, top)
+  return {
+    bom,
+    eol,
+    crlf: head.includes('\r\n'),
+    quoted: lines.some(line => line.text.includes('"')),
+    delimiter,
+    header:
+      top.lines === 0
+        ? null
+        : lines
+            .slice(0, top.lines)
+            .map(line => line.text)
+            .join('\n'),
+    headerLine: lines[0]!.number,
+    names: withRowNames(top.names, samples),
+    ticker: top.ticker,
+    samples,
+    firstRow: rows[0]!.text,
+    offset: rows[0]!.from,
+    line: rows[0]!.number,
+  }
+}
+
+/** The lines that are not blank; the last one only when it is known to be whole. */
+function linesOf(head: Buffer, start: number, eol: string, whole: boolean): Line[] {
+  const lines: Line[] = []
+  let number = 0
+  for (let from = start; from < head.length; ) {
+    const end = head.indexOf(eol, from)
+    if (end < 0 && !whole && lines.length > 0) break
+    const stop = end < 0 ? head.length : end
+    const text = head.toString('utf8', from, stop).replace(/\r$/, '')
+    number++
+    if (text.trim() !== '') lines.push({ text, number, from })
+    from = stop + 1
+  }
+  return lines
+}
+
+function withoutRows(file: string, top: Top): BadData {
+  if (top.names.some(isKnown)) return new BadData({ file }, 'the file has a header and no rows')
+  return new BadData({ file }, `the file has no table, only ${shown(top.names.join(' '))}`)
+}
+
+interface Top {
+  /** How many of the lines are header. */
+  lines: number
+  names: string[]
+  ticker: string | null
+}
+
+function headerOf(file: string, lines: readonly Line[], delimiter: string, given: Given): Top {
+  const first = splitLine(lines[0]!.text, delimiter)
+  if (given.header !== undefined) return { lines: 0, names: splitLine(given.header, ','), ticker: null }
+  // Two numbers or more make a row of data; a header has names.
+  const numbers = first.filter(field => !isNullWord(field) && !Number.isNaN(readNumber(field))).length
+  if (numbers >= 2) return { lines: 0, names: ownNames(file, first), ticker: null }
+  const second = splitLine(lines[1]?.text ?? '', delimiter)
+  const third = splitLine(lines[2]?.text ?? '', delimiter)
+  const stacked = first[0] === 'Price' && second[0] === 'Ticker' && third[0] === 'Date'
+  if (!stacked) return { lines: 1, names: first, ticker: null }
+  const tickers = [...new Set(second.slice(1))]
+  if (tickers.length === 1) return { lines: 3, names: ['Date', ...first.slice(1)], ticker: tickers[0]! }
+  const place = { file, line: lines[1]!.number }
+  throw new BadData(place, `has ${tickers.join(', ')} side by side; import one file for each ticker`)
+}
+
+/** Names for rows without a header: those of the project's own order, with the ticker before it or not; bars have one date. */
+function ownNames(file: string, first: readonly string[]): string[] {
+  const dates = first.filter(isDated).length
+  const names = dates > 1 ? [] : isDate(first[0]) ? OWN : isDate(first[1]) ? ['ticker', ...OWN] : []
+  const least = names.length - 1
+  if (names.length > 0 && (first.length === least || first.length === least + 1)) return names.slice(0, first.length)
+  throw refuseHeaderless(file, first)
+}
+
+/** Eight digits may also be a time in milliseconds, so they have to be a real date; other shapes speak for themselves. */
+function isDate(text = ''): boolean {
+  const guess = guessDateFormat([text])
+  if ('format' in guess && guess.format === 'YYYYMMDD') return new DateReader('YYYYMMDD').read(text) !== null
+  return !('unknown' in guess)
+}
+
+/** R writes the names of rows without a name above them: each row then has one field more, before its date or as it. */
+function withRowNames(names: string[], samples: readonly string[][]): string[] {
+  const [first] = samples
+  const wider = samples.every(fields => fields.length === names.length + 1)
+  const date = names.findIndex(name => spells(name, ['date']))
+  const shifted =
+    date < 0 ? !isFactName(names[0]!) && isDate(first![0]) : !isDate(first![date]) && isDate(first![date + 1])
+  return wider && shifted ? ['', ...names] : names
+}
+
+/** Whether a name is one of a column of bars or facts. */
+function isKnown(name: string): boolean {
+  return spells(name) || isFactName(name)
+}
+
+/** The delimiter under which the first line has the most known names, or under which rows without a header agree. */
+function delimiterOf(lines: readonly string[]): string {
+  const candidates = [',', ';', '\t', '|']
+  const known = candidates.map(delimiter => splitLine(lines[0]!, delimiter).filter(isKnown).length)
+  const most = Math.max(...known)
+  if (most >= 2) return candidates[known.indexOf(most)]!
+  // The comma comes last here: it may be the decimal sign of rows that another delimiter cuts.
+  const agreed = [';', '\t', '|'].find(delimiter => {
+    const counts = lines.slice(0, 20).map(line => splitLine(line, delimiter).length)
+    return counts[0]! >= 4 && counts.every(count => count === counts[0])
+  })
+  return agreed ?? ','
+}
+
+/**
+ * The format of the dates in a column, judged by the first rows; by the whole file, and the columns of dates beside it,
+ * when those do not tell the month from the day. Throws BadData when they are in no known form, or nothing tells.
+ */
+export async function dateFormatOf(
+  source: Source,
+  dialect: Dialect,
+  column: { name: string; index: number },
+  beside: readonly number[] = [],
+): Promise<DateFormat> {
+  const texts = textsIn(dialect, [column.index]).filter(text => text !== '')
+  const guess = guessDateFormat(texts)
+  if ('format' in guess) return guess.format
+  const { file } = source
+  const first = shown(texts[0] ?? '')
+  const place = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column.index) }
+  if ('unknown' in guess)
+    throw new BadData(place, `${column.name} ${first} is in no known form; dates may be ${DATE_FORMATS.join(', ')}`)
+  let balance = 0
+  await eachRow(file, source.chunks(), dialect, row => {
+    for (const index of [column.index, ...beside]) balance += orderProof(row.field(index) ?? '')
+  })
+  if (balance !== 0) return balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
+  const forms = 'give --date-format MM/DD/YYYY or DD/MM/YYYY'
+  throw new BadData(place, `no date of the file tells whether ${first} has the month or the day first; ${forms}`)
+}
+
+/**
+ * Which sign separates decimals, judged by the first rows of some columns; those of `whole` numbers prove it, and cast no
+ * doubt. Throws BadData when the numbers can be read both ways.
+ */
+export function decimalIn(
+  file: string,
+  dialect: Dialect,
+  fractions: readonly number[],
+  whole: readonly number[],
+): Decimal {
+  if (dialect.delimiter === ',' && !dialect.quoted) return '.'
+  const texts = textsIn(dialect, fractions)
+  const sign = decimalOf(texts, textsIn(dialect, whole))
+  if (sign !== null) return sign
+  const example = texts.find(text => text.includes(','))!
+  throw new BadData({ file }, `${shown(example)} can be a decimal or thousands; give --decimal , or --decimal .`)
+}
+
+function textsIn(dialect: Dialect, columns: readonly number[]): string[] {
+  return dialect.samples.flatMap(fields => columns.flatMap(index => fields[index] ?? []))
+}
+
+/** How a table is written, in words for people. */
+export function describeText(source: Source, dialect: Dialect): Record<string, string> {
+  return {
+    encoding: dialect.bom ? 'UTF-8 with BOM' : 'UTF-8',
+    compression: source.compression,
+    delimiter: delimiterName(dialect.delimiter),
+    quotes: dialect.quoted ? 'yes' : 'no',
+    'line ends': dialect.eol === '\r' ? 'CR' : dialect.crlf ? 'CRLF' : 'LF',
+    header: dialect.header === null ? 'no' : 'yes',
+  }
+}

@@ -1,0 +1,211 @@
+import type { Day } from '../../model/day.js'
+import type { FactValue, Report, Session } from '../../model/facts.js'
+import type { AssetClass } from '../../model/series.js'
+import { parseTicker } from '../../model/terms.js'
+import type { Rejected } from '../feed.js'
+import { columnOf, dateReason, emptyWord, tickerReason } from '../judge.js'
+import { type Row, surplusField, surplusReason } from '../layout.js'
+import { severalTickers } from '../price-rows.js'
+import { type DateReader, type Decimal, isNullWord, readNumber, shown } from '../values.js'
+import { plainName } from './records.js'
+
+/** The columns that a format reads, and what each holds. */
+export type Columns = Readonly<Record<string, FactValue>>
+
+/** How the rows of a table of facts are to be read. */
+export interface FactsPlan {
+  file: string
+  delimiter: string
+  /** How many fields a row has at most. */
+  width: number
+  /** Where each column stands, by its plain name. */
+  places: ReadonlyMap<string, number>
+  /** Where the ticker stands; undefined when no column names it. */
+  tickerColumn: number | undefined
+  /** The ticker that the user gave. */
+  given: string | null
+  /** A reader for each column of dates that the file has, by the name of the column. */
+  dates: Readonly<Record<string, DateReader>>
+  decimal: Decimal
+}
+
+/** The row at hand of a table of facts, by the names of its columns; one object for a whole file. */
+export class FactRow<Reads extends Columns = Columns> {
+  readonly #plan: FactsPlan
+  readonly #reads: Reads
+  #row: Row | null = null
+  #firstTicker: string | null = null
+
+  constructor(plan: FactsPlan, reads: Reads) {
+    this.#plan = plan
+    this.#reads = reads
+  }
+
+  /** Moves on to a row; throws BadCell when it has more fields than its header. The last may be left out, as empty. */
+  set(row: Row): void {
+    this.#row = row
+    const surplus = row.count > this.#plan.width ? surplusField(row, this.#plan.width) : -1
+    if (surplus >= 0) throw new BadCell(surplus, surplusReason(row, this.#plan.width))
+  }
+
+  /** Whether the file has a column. */
+  has(name: string): boolean {
+    return this.#plan.places.has(plainName(name))
+  }
+
+  /** `file:line`. */
+  get place(): string {
+    return `${this.#plan.file}:${this.#row!.line}`
+  }
+
+  /** The ticker, upper case. Throws BadCell when it is none, BadData when one was given and the file has several. */
+  get ticker(): string {
+    const { tickerColumn: column, given, file, delimiter } = this.#plan
+    if (column === undefined) return given!
+    const text = this.#row!.field(column) ?? ''
+    if (given !== null) {
+      this.#firstTicker ??= text
+      if (this.#firstTicker === text) return given
+      const at = { file, line: this.#row!.line, column: columnOf(this.#row!.text(), delimiter, column) }
+      throw severalTickers(at, given, this.#firstTicker, text)
+    }
+    const ticker = parseTicker(text)
+    if (ticker === null) throw new BadCell('ticker', tickerReason(text))
+    return ticker
+  }
+
+  /** The value of a column, null where it is empty or the file has no such column; throws BadCell. */
+  optional<Name extends keyof Reads & string>(name: Name): FactValues[Reads[Name]] | null {
+    const text = this.#text(name)
+    if (isNullWord(text) || isUnknown(this.#reads[name]!, text)) return null
+    const { dates, decimal } = this.#plan
+    return readValue(this.#reads[name]!, { name, text, dates: dates[name], decimal })
+  }
+
+  /** The value of a column without which the row says nothing; throws BadCell. */
+  required<Name extends keyof Reads & string>(name: Name): FactValues[Reads[Name]] {
+    const value = this.optional(name)
+    if (value === null) throw new BadCell(name, `${name} is ${emptyWord(this.#text(name))}; every row needs it`)
+    return value
+  }
+
+  /** The row as one that is not loaded. */
+  rejected({ column, message }: BadCell): Rejected {
+    const { delimiter } = this.#plan
+    const row = this.#row!
+    const text = row.text()
+    return { line: row.line, column: columnOf(text, delimiter, this.#fieldOf(column)), reason: message, text }
+  }
+
+  #text(name: string): string {
+    const place = this.#plan.places.get(plainName(name))
+    return place === undefined ? '' : (this.#row!.field(place) ?? '')
+  }
+
+  #fieldOf(column: string | number): number {
+    if (typeof column === 'number') return column
+    return (column === 'ticker' ? this.#plan.tickerColumn : this.#plan.places.get(plainName(column))) ?? 0
+  }
+}
+
+/** What each kind of value is, once it is read. */
+interface FactValues {
+  date: Day
+  session: Exclude<Session, null>
+  number: number
+  count: number
+  positive: number
+  amount: number
+  return: number
+  text: string
+  side: 'buy' | 'sell'
+  basis: Report['basis']
+  asset_class: AssetClass
+}
+
+/** A field that is not empty, and how its file is to be read. */
+interface Cell {
+  /** The name of its column, to be told when it cannot be read. */
+  name: string
+  text: string
+  /** Those of a column of dates. */
+  dates: DateReader | undefined
+  decimal: Decimal
+}
+
+/** What is wrong with a row, and in which of its fields: by the name of the column, or by number where it has none. */
+export class BadCell extends Error {
+  readonly column: string | number
+
+  constructor(column: string | number, reason: string) {
+    super(reason)
+    this.column = column
+  }
+}
+
+/** The value of a field that is not empty; throws BadCell when it is none of its kind. */
+function readValue<Holds extends FactValue>(holds: Holds, cell: Cell): FactValues[Holds] {
+  return READERS[holds](cell)
+}
+
+/** What people write for a session that nobody knows. */
+function isUnknown(holds: FactValue, text: string): boolean {
+  return holds === 'session' && /^(unknown|unspecified|-)$/i.test(text.trim())
+}
+
+const SESSIONS = { pre: 'pre', bmo: 'pre', before: 'pre', post: 'post', amc: 'post', after: 'post' } as const
+const SIDES = { buy: 'buy', purchase: 'buy', sell: 'sell', sale: 'sell' } as const
+const BASES = { bars: 'bars', filed: 'filed' } as const
+const ASSET_CLASSES = { stock: 'stock', crypto: 'crypto', etf: 'etf' } as const
+
+const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds] } = {
+  date: cell => {
+    const dates = cell.dates!
+    return dates.read(cell.text) ?? refuse(cell, dateReason(cell.name, cell.text, dates.format))
+  },
+  session: word(SESSIONS, 'pre or post (or bmo, before, amc, after), or empty where it is unknown'),
+  number,
+  count: cell => {
+    const value = number(cell)
+    return Number.isInteger(value) && value >= 0 ? value : refuse(cell, told(cell, 'is not a whole number, 0 or more'))
+  },
+  positive: cell => {
+    const value = number(cell)
+    return value > 0 ? value : refuse(cell, told(cell, 'is not above 0'))
+  },
+  amount: cell => {
+    const value = number(cell)
+    return value >= 0 ? value : refuse(cell, told(cell, 'is below 0; it is money paid or received, side tells which'))
+  },
+  return: cell => {
+    const value = number(cell)
+    return value >= -1 ? value : refuse(cell, told(cell, 'is below -1; it is a fraction, and -1 is a total loss'))
+  },
+  // A line break inside a name would break every table that it stands in.
+  text: cell => cell.text.replace(/\s+/g, ' ').trim(),
+  side: word(SIDES, 'buy or sell (or purchase, sale)'),
+  basis: word(BASES, 'bars or filed'),
+  asset_class: word(ASSET_CLASSES, 'stock, crypto or etf'),
+}
+
+/** A finite number; one below the least double is 0 to it, as to JavaScript. */
+function number(cell: Cell): number {
+  const value = readNumber(cell.text, cell.decimal)
+  if (Number.isNaN(value)) return refuse(cell, told(cell, 'is no number; it may be written as 1234.5 or 1.2345e3'))
+  return Number.isFinite(value) ? value + 0 : refuse(cell, told(cell, 'is too large for a number'))
+}
+
+function word<Meaning extends string>(words: Readonly<Record<string, Meaning>>, allowed: string) {
+  return (cell: Cell): Meaning => {
+    const said = cell.text.toLowerCase()
+    return Object.hasOwn(words, said) ? words[said]! : refuse(cell, told(cell, `is not ${allowed}`))
+  }
+}
+
+function told({ name, text }: Cell, what: string): string {
+  return `${name} ${shown(text)} ${what}`
+}
+
+function refuse({ name }: Cell, reason: string): never {
+  throw new BadCell(name, reason)
+}

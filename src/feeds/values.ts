@@ -1,0 +1,243 @@
+import { type Day, dayOf } from '../model/day.js'
+
+/** How dates may be written; `/` stands for any of `/ - .` where the year comes last. */
+export const DATE_FORMATS = [
+  'YYYY-MM-DD',
+  'YYYYMMDD',
+  'YYYY/MM/DD',
+  'MM/DD/YYYY',
+  'DD/MM/YYYY',
+  'DD-Mon-YYYY',
+  'Mon DD, YYYY',
+  'epoch seconds',
+  'epoch milliseconds',
+] as const
+
+export type DateFormat = (typeof DATE_FORMATS)[number]
+
+const CLOCK =
+  '(?:[T ](\\d{1,2}):(\\d{2})(?::(\\d{2})(?:\\.\\d+)?)?(?: ?([AP]M))?(?: ?(?:Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?))?)?'
+const LAST_YEAR = new RegExp(`^(\\d{1,2})([/.-])(\\d{1,2})\\2(\\d{4})${CLOCK}$`)
+const SHAPES: Record<DateFormat, RegExp> = {
+  'YYYY-MM-DD': new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})${CLOCK}$`),
+  YYYYMMDD: new RegExp(`^(\\d{4})(\\d{2})(\\d{2})${CLOCK}$`),
+  'YYYY/MM/DD': new RegExp(`^(\\d{4})[/.](\\d{1,2})[/.](\\d{1,2})${CLOCK}$`),
+  'MM/DD/YYYY': LAST_YEAR,
+  'DD/MM/YYYY': LAST_YEAR,
+  'DD-Mon-YYYY': /^(\d{1,2})[- ]([A-Za-z]{3,9})[- ](\d{4}|\d{2})$/,
+  'Mon DD, YYYY': /^([A-Za-z]{3,9})\.? (\d{1,2}),? (\d{4})$/,
+  'epoch seconds': /^-?\d{1,11}$/,
+  'epoch milliseconds': /^-?\d{1,14}$/,
+}
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+
+/** Reads dates of one format, as they are written whatever their time zone, epochs as UTC; `seconds` is the time of day of the date read last, 0 where there is none. */
+export class DateReader {
+  readonly format: DateFormat
+  seconds = 0
+
+  constructor(format: DateFormat) {
+    this.format = format
+  }
+
+  /** The day that bytes[start..end) name, NaN when they name none. */
+  at(bytes: Buffer, start: number, end: number): Day {
+    if (end - start !== 10 || this.format !== 'YYYY-MM-DD' || bytes[start + 4] !== 45 || bytes[start + 7] !== 45)
+      return this.read(bytes.toString('latin1', start, end)) ?? Number.NaN
+    this.seconds = 0
+    const year = digits(bytes, start, 4)
+    return dayOf(year, digits(bytes, start + 5, 2), digits(bytes, start + 8, 2)) ?? Number.NaN
+  }
+
+  /** The day that a text names, null when it is none of the format or no real calendar date. */
+  read(text: string): Day | null {
+    const match = SHAPES[this.format].exec(text.trim())
+    if (match === null) return null
+    if (this.format.startsWith('epoch')) return this.#epoch(Number(match[0]))
+    const day = calendarDay(this.format, match)
+    this.seconds = LAST_GROUP[this.format] === undefined ? 0 : clock(match, LAST_GROUP[this.format]!)
+    return Number.isNaN(this.seconds) ? null : day
+  }
+
+  #epoch(value: number): Day | null {
+    const seconds = this.format === 'epoch seconds' ? value : Math.floor(value / 1000)
+    if (Math.abs(seconds) > 253_402_300_799) return null
+    this.seconds = ((seconds % 86_400) + 86_400) % 86_400
+    return Math.floor(seconds / 86_400)
+  }
+}
+
+type DateGuess = { format: DateFormat } | { unknown: true } | { ambiguous: true }
+
+/**
+ * The format in which most of the texts are dates. Month first or day first is told by parts above 12: the larger
+ * number of proofs wins, so that a single slip does not turn the whole file round.
+ */
+export function guessDateFormat(texts: readonly string[]): DateGuess {
+  let best: DateFormat | null = null
+  let most = 0
+  for (const format of DATE_FORMATS) {
+    const count = texts.filter(text => isCandidate(format, text.trim())).length
+    if (count > most) [best, most] = [format, count]
+  }
+  if (best === null) return { unknown: true }
+  if (SHAPES[best] !== LAST_YEAR) return { format: best }
+  // In words with points the day stands first wherever such dates are in use.
+  if (texts.every(text => !LAST_YEAR.test(text.trim()) || text.includes('.'))) return { format: 'DD/MM/YYYY' }
+  return guessOrder(texts)
+}
+
+function guessOrder(texts: readonly string[]): DateGuess {
+  const balance = texts.reduce((sum, text) => sum + orderProof(text), 0)
+  if (balance === 0) return { ambiguous: true }
+  return { format: balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY' }
+}
+
+/** What a date with the year last proves: 1 that the day comes first, -1 that the month does, 0 nothing. */
+export function orderProof(text: string): -1 | 0 | 1 {
+  const match = LAST_YEAR.exec(text.trim())
+  if (match === null) return 0
+  const dayFirst = Number(match[1]) > 12
+  return dayFirst === Number(match[3]) > 12 ? 0 : dayFirst ? 1 : -1
+}
+
+/** Guessing takes an epoch only where no other format can mean it, and only since 1973. */
+function isCandidate(format: DateFormat, text: string): boolean {
+  if (format === 'epoch seconds') return /^\d{9,10}$/.test(text)
+  if (format === 'epoch milliseconds') return /^\d{12,13}$/.test(text)
+  return SHAPES[format].test(text)
+}
+
+/** Which group of a shape's match is the hour. */
+const LAST_GROUP: Partial<Record<DateFormat, number>> = {
+  'YYYY-MM-DD': 4,
+  YYYYMMDD: 4,
+  'YYYY/MM/DD': 4,
+  'MM/DD/YYYY': 5,
+  'DD/MM/YYYY': 5,
+}
+
+function calendarDay(format: DateFormat, match: RegExpExecArray): Day | null {
+  const [, a, b, c, d] = match
+  switch (format) {
+    case 'MM/DD/YYYY':
+      return dayOf(Number(d), Number(a), Number(c))
+    case 'DD/MM/YYYY':
+      return dayOf(Number(d), Number(c), Number(a))
+    case 'DD-Mon-YYYY':
+      return dayOf(fullYear(c!), monthNamed(b!), Number(a))
+    case 'Mon DD, YYYY':
+      return dayOf(Number(c), monthNamed(a!), Number(b))
+    default:
+      return dayOf(Number(a), Number(b), Number(c))
+  }
+}
+
+/** Seconds since midnight of the clock that starts at a group: NaN when there is no such time, 0 without a clock. */
+function clock(match: RegExpExecArray, group: number): number {
+  if (match[group] === undefined) return 0
+  const [hour, minute, second] = [match[group], match[group + 1], match[group + 2] ?? '0'].map(Number) as number[]
+  const half = match[group + 3]
+  if (hour! > (half === undefined ? 23 : 12) || minute! > 59 || second! > 60) return Number.NaN
+  return ((half === undefined ? hour! : (hour! % 12) + (half === 'PM' ? 12 : 0)) * 60 + minute!) * 60 + second!
+}
+
+function monthNamed(name: string): number {
+  return MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1
+}
+
+/** Two digits are a year from 1970 to 2069. */
+function fullYear(text: string): number {
+  const year = Number(text)
+  return text.length === 4 ? year : year + (year < 70 ? 2000 : 1900)
+}
+
+/** The number of so many digits, NaN when one is none; the calendar turns NaN into NaN. */
+function digits(bytes: Buffer, start: number, count: number): number {
+  let value = 0
+  for (let i = start; i < start + count; i++) {
+    const digit = bytes[i]! - 48
+    if (digit < 0 || digit > 9) return Number.NaN
+    value = value * 10 + digit
+  }
+  return value
+}
+
+export type Decimal = '.' | ','
+
+const POINT = 46 - 48
+const POWERS = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
+const NUMBER_SHAPES: Record<Decimal, RegExp> = {
+  '.': /^-?\$?(?:\d+|\d{1,3}(?:,\d{3})+)?(?:\.\d*)?(?:[eE][+-]?\d+)?$/,
+  ',': /^-?\$?(?:\d+|\d{1,3}(?:\.\d{3})+)?(?:,\d*)?(?:[eE][+-]?\d+)?$/,
+}
+const NULL_WORDS = new Set(['', 'na', 'n/a', 'null', 'none', 'nan'])
+
+/**
+ * The number that bytes[start..end) spell, NaN when they spell none; what is left out by the quick way, such as `$`,
+ * exponents and long fractions, goes through `readNumber`.
+ */
+export function numberAt(bytes: Buffer, start: number, end: number, decimal: Decimal): number {
+  // Up to 15 digits are an exact integer, and so is the power of ten below them: one division rounds correctly.
+  if (end - start > 16 || decimal !== '.') return readNumber(bytes.toString('latin1', start, end), decimal)
+  let whole = 0
+  let digits = 0
+  let point = -1
+  for (let i = start; i < end; i++) {
+    const digit = bytes[i]! - 48
+    if (digit >= 0 && digit <= 9) {
+      whole = whole * 10 + digit
+      digits++
+    } else if (digit === POINT && point < 0) point = i
+    else return readNumber(bytes.toString('latin1', start, end), decimal)
+  }
+  if (digits === 0 || digits > 15) return readNumber(bytes.toString('latin1', start, end), decimal)
+  return point < 0 ? whole : whole / POWERS[end - 1 - point]!
+}
+
+/**
+ * The number that a text spells: a decimal or with an exponent, thousands in full groups of three, a `$` before it.
+ * NaN when it spells none, an infinity when it is too large for a double.
+ */
+export function readNumber(text: string, decimal: Decimal = '.'): number {
+  const trimmed = text.trim()
+  if (!NUMBER_SHAPES[decimal].test(trimmed) || !/\d/.test(trimmed)) return Number.NaN
+  const plain = decimal === '.' ? trimmed.replaceAll(',', '') : trimmed.replaceAll('.', '').replace(',', '.')
+  return Number(plain.replace('$', ''))
+}
+
+/** Whether a text stands for "not known". */
+export function isNullWord(text: string): boolean {
+  return NULL_WORDS.has(text.trim().toLowerCase())
+}
+
+/**
+ * Which sign separates decimals in a file, judged by its numbers; null when they can be read both ways (`1,234`).
+ * Volumes count only as proof, not as doubt: nobody trades thousandths of all shares.
+ */
+export function decimalOf(prices: readonly string[], volumes: readonly string[]): Decimal | null {
+  const proofs = [...prices, ...volumes].filter(text => /^[-$\d.,\s]+$/.test(text)).map(text => proof(text.trim()))
+  const point = proofs.includes('.')
+  if (!point && proofs.includes(',')) return ','
+  const doubtful = !point && prices.some(text => /^\$?\d{1,3},\d{3}$/.test(text.trim()))
+  return doubtful ? null : '.'
+}
+
+/** The decimal sign that a number proves by itself. */
+function proof(text: string): Decimal | null {
+  const points = text.split('.').length - 1
+  const commas = text.split(',').length - 1
+  if (points > 0 && commas > 0) return text.lastIndexOf('.') > text.lastIndexOf(',') ? '.' : ','
+  if (points > 1 || commas > 1) return points > 1 ? ',' : '.'
+  if (points === 1 && !/^[-$]{0,2}\d{1,3}\.\d{3}$/.test(text)) return '.'
+  if (commas === 1 && !/^[-$]{0,2}\d{1,3},\d{3}$/.test(text)) return ','
+  return null
+}
+
+/** A value from a file as it may be printed. */
+export { quoted as shown } from '../errors.js'
+
+/** `1 row`, `2 rows`, `1,259 rows`. */
+export function counted(count: number, thing: string): string {
+  return `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
+}

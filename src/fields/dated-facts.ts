@@ -1,0 +1,153 @@
+import { compare } from '../indicators/rank.js'
+import type { Day } from '../model/day.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import {
+  type EarningsResult,
+  type Facts,
+  type Grade,
+  type InsiderTrade,
+  opinionOf,
+  type RatingCounts,
+  type ScheduledReport,
+  usableFrom,
+} from '../model/facts.js'
+import { Timeline } from './quarters.js'
+
+/** How many analysts held which opinion, and their mean: 5 strong buy .. 1 strong sell. */
+export interface Consensus {
+  counts: RatingCounts
+  analysts: number
+  mean: number
+  /** Whether it was made of single firms' grades, or given as counts. */
+  made: boolean
+}
+
+/** Every consensus of enough analysts, made of grades or given. Of two that begin alike the given one stands. */
+export function consensuses({ ratings, grades }: Pick<Facts, 'ratings' | 'grades'>): Timeline<Consensus> {
+  const all = [
+    ...standing(grades).map(counts => consensusOf(counts, true)),
+    ...ratings.map(counts => consensusOf(counts, false)),
+  ]
+  const enough = all.filter(({ analysts }) => analysts >= DEFINITIONS.consensus.least)
+  return new Timeline(enough, ({ counts }) => counts)
+}
+
+/** The counts that stood after each date that brought a grade: each firm's latest, while it is not too old. */
+export function standing(grades: readonly Grade[]): RatingCounts[] {
+  const counted = grades.filter(({ grade }) => opinionOf(grade) !== null)
+  const { records } = new Timeline(counted, grade => grade)
+  const latest = new Map<string, Grade>()
+  const made: RatingCounts[] = []
+  records.forEach((grade, i) => {
+    latest.set(grade.firm.trim().toLowerCase(), grade)
+    const next = records[i + 1]
+    // A date's grades from before its session stand by themselves until those from after it are usable.
+    const goesOn = next !== undefined && next.known === grade.known && usableFrom(next) === usableFrom(grade)
+    if (!goesOn) made.push(countsAfter(grade, latest.values()))
+  })
+  return made
+}
+
+function countsAfter({ known, session }: Grade, latest: Iterable<Grade>): RatingCounts {
+  const counts: RatingCounts = { known, session, strong_buy: 0, buy: 0, hold: 0, sell: 0, strong_sell: 0 }
+  for (const { known: given, grade } of latest) {
+    if (given > known - DEFINITIONS.consensus.gradeLife) counts[opinionOf(grade)!]++
+  }
+  return counts
+}
+
+function consensusOf(counts: RatingCounts, made: boolean): Consensus {
+  const { strong_buy, buy, hold, sell, strong_sell } = counts
+  const analysts = strong_buy + buy + hold + sell + strong_sell
+  const mean = (5 * strong_buy + 4 * buy + 3 * hold + 2 * sell + strong_sell) / analysts
+  return { counts, analysts, mean, made }
+}
+
+/** The open-market trades that became usable in the last 90 days, added up. */
+export interface Dealings {
+  trades: number
+  /** Insiders who bought more shares than they sold, and those who sold more than they bought. */
+  buyers: number
+  sellers: number
+  /** Money paid and received, where it is known. */
+  bought: number
+  sold: number
+}
+
+/** The dealings in force at each bar; null until the first trade ever is usable. */
+export function dealings(days: Int32Array, given: readonly InsiderTrade[]): (Dealings | null)[] {
+  const timeline = new Timeline(given, trade => trade)
+  const out = new Array<Dealings | null>(days.length).fill(null)
+  const known = timeline.counts(days)
+  const past = timeline.counts(days, DEFINITIONS.insiders.lookback)
+  for (let t = 0; t < days.length; t++) {
+    if (known[t] === 0) continue
+    const same = t > 0 && known[t] === known[t - 1] && past[t] === past[t - 1]
+    out[t] = same ? out[t - 1]! : addedUp(timeline.records.slice(past[t], known[t]))
+  }
+  return out
+}
+
+function addedUp(trades: readonly InsiderTrade[]): Dealings {
+  const shares = new Map<string, { buy: number; sell: number }>()
+  const money = { buy: 0, sell: 0 }
+  for (const { insider, side, shares: count, value } of trades) {
+    const own = shares.get(insider) ?? { buy: 0, sell: 0 }
+    own[side] += count
+    money[side] += value ?? 0
+    shares.set(insider, own)
+  }
+  // Parts of shares add up with rounding, and the order of records must not make a buyer of who is none.
+  const nets = Array.from(shares.values(), ({ buy, sell }) => compare(buy, sell))
+  return {
+    trades: trades.length,
+    buyers: nets.filter(sign => sign > 0).length,
+    sellers: nets.filter(sign => sign < 0).length,
+    bought: money.buy,
+    sold: money.sell,
+  }
+}
+
+const { reports, cycle, maxLate } = DEFINITIONS.proximity
+
+/** When the next report is due at a bar, and why. */
+export type NextReport =
+  | { date: Day; scheduled: ScheduledReport }
+  /** `guess`: the fourth latest report's date and a year; `date` is the bar's own when that has passed. */
+  | { date: Day; guess: Day }
+  | { date: null; guess: Day | null }
+
+/** Timeline of the schedule; of what was announced on one day the earlier date comes last, and so counts. */
+function announced(schedule: readonly ScheduledReport[]): Timeline<ScheduledReport> {
+  const latestFirst = [...schedule].sort((a, b) => b.expected_date - a.expected_date)
+  return new Timeline(latestFirst, ({ known }) => ({ known }))
+}
+
+/** The next report at each of the ascending days. */
+export function nextReports(
+  days: Int32Array,
+  schedule: readonly ScheduledReport[],
+  earnings: Timeline<EarningsResult>,
+): NextReport[] {
+  const timeline = announced(schedule)
+  const usable = timeline.counts(days)
+  const reported = earnings.counts(days)
+  /** Announced dates in the order in which they became usable; one that has passed never counts again. */
+  const ahead: ScheduledReport[] = []
+  let taken = 0
+  return Array.from(days, (day, t) => {
+    while (taken < usable[t]!) ahead.push(timeline.records[taken++]!)
+    while (ahead.length > 0 && ahead.at(-1)!.expected_date < day) ahead.pop()
+    const scheduled = ahead.at(-1)
+    if (scheduled !== undefined) return { date: scheduled.expected_date, scheduled }
+    return guessed(day, earnings.records, reported[t]!)
+  })
+}
+
+/** A year after the fourth latest report, if that is still to come or only a little late. */
+function guessed(day: Day, earnings: readonly EarningsResult[], reported: number): NextReport {
+  if (reported < reports) return { date: null, guess: null }
+  const guess = earnings[reported - reports]!.report_date + cycle
+  const fits = guess > earnings[reported - 1]!.report_date && guess >= day - maxLate
+  return fits ? { date: Math.max(guess, day), guess } : { date: null, guess }
+}

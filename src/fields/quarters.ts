@@ -1,0 +1,241 @@
+import { compare } from '../indicators/rank.js'
+import type { Day } from '../model/day.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import { type Facts, type Report, type Session, type Split, usableFrom } from '../model/facts.js'
+import { type Series, tradedClose } from '../model/series.js'
+
+const { maxAge, leastGap, mostGap } = DEFINITIONS.quarters
+
+/** No figure looks further back than the four quarters before the last four. */
+const LONGEST = 8
+
+/** One quarter as known at a bar; figures a share are on the split basis of that bar, NaN is an unknown figure. */
+export interface Quarter {
+  eps: number
+  revenue: number
+  bookValue: number
+  report: Report
+  /** The splits by whose ratios the filed figures a share were divided. */
+  splits: readonly Split[]
+}
+
+/** Quarters one after the other, newest first, at most eight. */
+type Chain = readonly Quarter[]
+
+/** The quarters known at each bar of a series. */
+export class Quarters {
+  readonly #days: Int32Array
+  /** The newest quarters at each bar, however old; bars between two changes share one chain. */
+  readonly #chains: Chain[]
+
+  constructor(series: Series, { reports, splits }: Facts) {
+    this.#days = series.days
+    this.#chains = chains(series.days, new Timeline(reports, report => report), new SplitBasis(series, splits))
+  }
+
+  /** The chain that counts at a bar; empty when no quarter is known or the newest is too old. */
+  at(t: number): Chain {
+    const chain = this.#chains[t]!
+    return chain.length > 0 && this.#age(t) <= maxAge ? chain : NONE
+  }
+
+  /** A figure of the chain at every bar. */
+  column(figure: (chain: Chain) => number): Float64Array {
+    const values = new Float64Array(this.#days.length)
+    let last: Chain = NONE
+    let value = figure(last)
+    for (let t = 0; t < values.length; t++) {
+      const chain = this.at(t)
+      if (chain !== last) {
+        last = chain
+        value = figure(chain)
+      }
+      values[t] = value
+    }
+    return values
+  }
+
+  /** The newest quarter known at a bar and its age in days, even when it is too old to count; null without any. */
+  newest(t: number): { quarter: Quarter; age: number } | null {
+    const quarter = this.#chains[t]![0]
+    return quarter === undefined ? null : { quarter, age: this.#age(t) }
+  }
+
+  #age(t: number): number {
+    return this.#days[t]! - this.#chains[t]![0]!.report.period_end
+  }
+}
+
+const NONE: Chain = []
+
+function chains(days: Int32Array, versions: Timeline<Report>, basis: SplitBasis): Chain[] {
+  const out = new Array<Chain>(days.length)
+  const usable = versions.counts(days)
+  const latest = new Map<Day, Report>()
+  let counted = 0
+  let inForce = 0
+  let chain = NONE
+  for (let t = 0; t < days.length; t++) {
+    const splits = basis.inForce(days[t]!)
+    if (usable[t] !== counted || splits !== inForce) {
+      for (; counted < usable[t]!; counted++)
+        latest.set(versions.records[counted]!.period_end, versions.records[counted]!)
+      inForce = splits
+      chain = newestFirst(latest).map(report => quarterOf(report, basis.dividing(report, days[t]!)))
+    }
+    out[t] = chain
+  }
+  return out
+}
+
+/** The latest version of each period, from the newest period back to the first gap. */
+function newestFirst(latest: ReadonlyMap<Day, Report>): Report[] {
+  const ends = Int32Array.from(latest.keys()).sort().reverse()
+  let length = Math.min(1, ends.length)
+  while (length < Math.min(ends.length, LONGEST)) {
+    const gap = ends[length - 1]! - ends[length]!
+    if (gap < leastGap || gap > mostGap) break
+    length++
+  }
+  return Array.from(ends.subarray(0, length), end => latest.get(end)!)
+}
+
+function quarterOf(report: Report, splits: readonly Split[]): Quarter {
+  const divisor = splits.reduce((product, split) => product * split.ratio, 1)
+  return {
+    eps: report.eps === null ? Number.NaN : report.eps / divisor,
+    revenue: report.revenue ?? Number.NaN,
+    bookValue: report.book_value_ps === null ? Number.NaN : report.book_value_ps / divisor,
+    report,
+    splits,
+  }
+}
+
+/** The quarters of a year. */
+const YEAR = 4
+
+/** A figure of the last four quarters added up; NaN when one is missing. `from`: quarters before the newest. */
+export function ofYear(chain: Chain, figure: 'eps' | 'revenue', from = 0): number {
+  let sum = 0
+  for (let i = from; i < from + YEAR; i++) sum += chain[i]?.[figure] ?? Number.NaN
+  return sum
+}
+
+/** Revenue of four quarters over that of the four before, minus 1; NaN unless both are known and the latter positive. */
+export function yearlyGrowth(chain: Chain): number {
+  return growth(ofYear(chain, 'revenue'), ofYear(chain, 'revenue', YEAR))
+}
+
+/** Revenue of a quarter over that of four quarters earlier, minus 1; NaN unless the latter is positive. */
+export function revenueGrowth(chain: Chain, from = 0): number {
+  return growth(chain[from]?.revenue ?? Number.NaN, chain[from + YEAR]?.revenue ?? Number.NaN)
+}
+
+/** The change of EPS over four quarters by the size of the earlier; NaN when that is unknown or too small to divide by. */
+export function epsGrowth(chain: Chain, from = 0): number {
+  const now = chain[from]?.eps ?? Number.NaN
+  const before = Math.abs(chain[from + YEAR]?.eps ?? Number.NaN)
+  if (Number.isNaN(before) || compare(before, DEFINITIONS.directions.leastEps, 1) < 0) return Number.NaN
+  return (now - chain[from + YEAR]!.eps) / before
+}
+
+function growth(now: number, before: number): number {
+  return before > 0 ? now / before - 1 : Number.NaN
+}
+
+/** Diluted earnings a share of the last four quarters over the close (not adjusted for dividends); NaN where undefined. */
+export function earningsYield(series: Series, facts: Facts, quarters = new Quarters(series, facts)): Float64Array {
+  return overClose(
+    series,
+    quarters.column(chain => ofYear(chain, 'eps')),
+  )
+}
+
+/** Book value a share of the newest quarter over the close; NaN where undefined. */
+export function bookYield(series: Series, quarters: Quarters): Float64Array {
+  return overClose(
+    series,
+    quarters.column(chain => chain[0]?.bookValue ?? Number.NaN),
+  )
+}
+
+function overClose(series: Series, figures: Float64Array): Float64Array {
+  const close = tradedClose(series)
+  for (let t = 0; t < figures.length; t++) figures[t]! /= close[t]!
+  return figures
+}
+
+/**
+ * On which shares the bars of a series are counted. Prices are taken for adjusted to the shares of the last bar, unless
+ * they show the jump of a split themselves.
+ */
+export class SplitBasis {
+  /** The splits up to the last bar, oldest first, and the first day on whose bars figures are divided by each. */
+  readonly #splits: readonly { split: Split; from: Day }[]
+
+  constructor(series: Series, splits: readonly Split[]) {
+    const last = series.days.at(-1) ?? Number.NEGATIVE_INFINITY
+    const counted = onePerDate(splits).filter(split => split.ex_date <= last)
+    this.#splits = counted.map(split => ({
+      split,
+      from: jumps(series, split) ? split.ex_date : Number.NEGATIVE_INFINITY,
+    }))
+  }
+
+  /** How many splits figures are divided by on the bar of a day, if they were filed before all of them. */
+  inForce(day: Day): number {
+    let count = 0
+    for (const { from } of this.#splits) if (from <= day) count++
+    return count
+  }
+
+  /** What a report's figures a share have to be divided by, one after the other, on the bar of a day. */
+  dividing({ basis, known }: Report, day: Day): readonly Split[] {
+    if (basis === 'bars') return []
+    return this.#splits.filter(({ split, from }) => split.ex_date > known && from <= day).map(({ split }) => split)
+  }
+}
+
+/** Splits told twice are one; of two ratios the one given last. */
+function onePerDate(splits: readonly Split[]): Split[] {
+  const byDate = new Map(splits.map(split => [split.ex_date, split]))
+  return [...byDate.values()].sort((a, b) => a.ex_date - b.ex_date)
+}
+
+/** Whether prices fall by the ratio on the split's day: unadjusted ones do, adjusted ones hardly move. */
+function jumps(series: Series, { ex_date, ratio }: Split): boolean {
+  const after = series.days.findIndex(day => day >= ex_date)
+  if (after <= 0) return false
+  const close = tradedClose(series)
+  const jump = Math.log(close[after - 1]! / close[after]!)
+  return Math.abs(jump - Math.log(ratio)) < Math.abs(jump)
+}
+
+/**
+ * Records of one kind in the order in which they become usable, so that the latest of the usable ones is the last of
+ * them: by the usable date, then the date on which they became known, then as they were given.
+ */
+export class Timeline<Item> {
+  readonly records: readonly Item[]
+  /** The first date on whose bar each record counts; ascending. */
+  readonly usable: Int32Array
+
+  /** @param when the date on which a record became known, and its session */
+  constructor(given: readonly Item[], when: (record: Item) => { known: Day; session?: Session }) {
+    const dated = given.map(record => ({ record, known: when(record).known, usable: usableFrom(when(record)) }))
+    dated.sort((a, b) => a.usable - b.usable || a.known - b.known)
+    this.records = dated.map(({ record }) => record)
+    this.usable = Int32Array.from(dated, ({ usable }) => usable)
+  }
+
+  /** How many records are usable on each of the ascending days, or so many days before each. */
+  counts(days: Int32Array, before = 0): Int32Array {
+    const counts = new Int32Array(days.length)
+    let count = 0
+    for (let t = 0; t < days.length; t++) {
+      while (count < this.usable.length && this.usable[count]! <= days[t]! - before) count++
+      counts[t] = count
+    }
+    return counts
+  }
+}

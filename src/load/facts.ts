@@ -1,0 +1,318 @@
+import { InvalidParameter } from '../errors.js'
+import type { TickerFacts } from '../feeds/feed.js'
+import { Behind } from '../local/cache.js'
+import { countedFacts, sectorKey } from '../local/view.js'
+import { formatDay } from '../model/day.js'
+import {
+  FACT_COLUMNS,
+  type FactColumn,
+  type FactKind,
+  type FactRecord,
+  type FactRecords,
+  type FactSheet,
+  type FactSheets,
+  type FactSource,
+  knownOn,
+  securityOf,
+  usableFrom,
+} from '../model/facts.js'
+import type { Store, TickerEntry, TickerSheet } from '../store/store.js'
+import type { Kept, SheetReport } from './report.js'
+
+/** What a file's facts change, not yet written. */
+export interface TakenFacts {
+  reports: SheetReport[]
+  /** Tickers that have no bars yet. */
+  barless: number
+  /** Records that are hardly meant so, in words for people. */
+  doubts: string[]
+  sheets: TickerSheet[]
+  /** Tickers whose weeks are other ones now, because they trade at weekends or do no more. */
+  changed: Kept[]
+  /** What is behind when this is written. */
+  behind: Behind
+}
+
+/**
+ * Merges facts with what is there; what a record may be was checked when it was read.
+ * @param replaces whether a ticker's records of a kind are begun again
+ */
+export async function takeFacts(
+  store: Store,
+  facts: readonly TickerFacts[],
+  source: FactSource,
+  replaces: (ticker: string, kind: FactKind) => boolean,
+): Promise<TakenFacts> {
+  const taken: TakenFacts = {
+    reports: [],
+    barless: 0,
+    doubts: [],
+    sheets: [],
+    changed: [],
+    behind: await Behind.in(store),
+  }
+  for (const [ticker, given] of byTicker(facts)) {
+    const before = await store.sheets(ticker)
+    const after: { [Kind in FactKind]?: FactSheet } = { ...before }
+    const merged = given.map(({ kind, records }) => {
+      const checked = records.map(record => checkedRecord(kind, ticker, record))
+      const result = mergeFacts(kind, replaces(ticker, kind) ? undefined : before[kind], checked, source)
+      after[kind] = result.sheet
+      return { kind, result }
+    })
+    taken.reports.push(...merged.map(({ kind, result }) => reportOf(ticker, kind, result)))
+    const changed = merged.filter(({ kind, result }) => changes(result, before[kind]))
+    taken.sheets.push(...changed.map(({ kind, result }) => ({ ticker, kind, sheet: result.sheet })))
+    if (given.some(({ kind }) => kind === 'splits')) taken.doubts.push(...doubtsOf(ticker, after as FactSheets))
+    const entry = await store.ticker(ticker)
+    if (entry === null) taken.barless++
+    else if (changed.length > 0) {
+      const kinds = changed.map(({ kind }) => kind)
+      await fallBehind(store, entry, { before, after: after as FactSheets, kinds }, taken)
+    }
+  }
+  return taken
+}
+
+function changes({ added, replaced, sheet }: MergedSheet, before: FactSheet | undefined): boolean {
+  return added + replaced > 0 || sheet.rows.length !== (before?.rows.length ?? 0)
+}
+
+/** Vendors date a split by different days; two of one ratio that close are hardly two. */
+const SAME_SPLIT_DAYS = 10
+
+function doubtsOf(ticker: string, { splits }: FactSheets): string[] {
+  const all = (splits?.rows ?? []).map(row => row.record)
+  return all.flatMap(({ ex_date, ratio }, i) => {
+    const day = formatDay(ex_date)
+    const next = all[i + 1]
+    if (next?.ex_date === ex_date && next.ratio !== ratio)
+      return [`${ticker} is split by ${ratio} and by ${next.ratio} on ${day}, and the one given last counts`]
+    const other = all.slice(i + 1).find(later => later.ratio === ratio && isNear(later.ex_date, ex_date))
+    if (other === undefined) return []
+    const dates = `${day} and ${formatDay(other.ex_date)}`
+    return [`${ticker} has two splits of ratio ${ratio} on ${dates}, and both count; --replace starts its splits again`]
+  })
+}
+
+function isNear(one: number, other: number): boolean {
+  return one !== other && Math.abs(one - other) <= SAME_SPLIT_DAYS
+}
+
+/** What the comparison within a sector stands on: earnings yields, and who is in it. */
+const COMPARED: readonly FactKind[] = ['reports', 'splits', 'securities']
+
+async function fallBehind(
+  store: Store,
+  entry: TickerEntry,
+  { before, after, kinds }: { before: FactSheets; after: FactSheets; kinds: readonly FactKind[] },
+  { changed, behind }: TakenFacts,
+): Promise<void> {
+  behind.tickers.add(entry.ticker)
+  const compared = kinds.some(kind => COMPARED.includes(kind))
+  for (const sheets of [before, after]) {
+    const sector = sectorKey(securityOf(sheets))
+    if (sector !== null && compared && countedFacts(sheets) !== null) behind.sectors.add(sector)
+  }
+  const assetClass = securityOf(after)?.asset_class ?? null
+  if ((assetClass === 'crypto') === (entry.assetClass === 'crypto')) return
+  changed.push({ entry: { ...entry, assetClass }, bars: (await store.bars(entry.ticker))!, facts: countedFacts(after) })
+}
+
+function reportOf(ticker: string, kind: FactKind, { sheet, ...counts }: MergedSheet): SheetReport {
+  const span = spanOf(kind, sheet)
+  const dates =
+    span === null ? { first: null, last: null } : { first: formatDay(span.first), last: formatDay(span.last) }
+  return { ticker, kind, ...counts, records: sheet.rows.length, ...dates }
+}
+
+function byTicker(facts: readonly TickerFacts[]): Map<string, TickerFacts[]> {
+  const found = new Map<string, TickerFacts[]>()
+  for (const given of facts) found.set(given.ticker, [...(found.get(given.ticker) ?? []), given])
+  return found
+}
+
+interface MergedSheet {
+  sheet: FactSheet
+  /** Records that are new, that take another's place, that were there alike. */
+  added: number
+  replaced: number
+  unchanged: number
+}
+
+type Row = FactSheet['rows'][number]
+
+/**
+ * Puts records of one kind into those that are there. Of several about the same thing those given last come last, and
+ * count; the others stay, as a restated figure leaves the older one standing. Only what can be said once (a report's
+ * result, what a security is) takes the place of what was said before.
+ */
+export function mergeFacts(
+  kind: FactKind,
+  present: FactSheet | undefined,
+  incoming: readonly FactRecord[],
+  source: FactSource,
+): MergedSheet {
+  const rule = RULES[kind] as Rule<FactRecord>
+  const number = present?.sources.length ?? 0
+  const mine = grouped(present?.rows ?? [], rule.key)
+  const counts = { added: 0, replaced: 0, unchanged: 0 }
+  const theirs = grouped(
+    incoming.map(record => ({ source: number, record })),
+    rule.key,
+  )
+  for (const [key, given] of theirs) {
+    const had = mine.get(key) ?? []
+    const rows = rule.merge(had, given)
+    const fresh = rows.filter(row => row.source === number).length
+    const dropped = had.filter(row => !rows.includes(row)).length
+    const moved = fresh === 0 && rows.some((row, i) => !sameRecord(row.record, had[i]!.record))
+    const replaced = Math.min(fresh, dropped) + Number(moved)
+    const added = fresh - Math.min(fresh, dropped)
+    counts.added += added
+    counts.replaced += replaced
+    counts.unchanged += Math.max(0, given.length - added - replaced)
+    mine.set(key, rows)
+  }
+  const rows = [...mine.values()].flat()
+  rows.sort((a, b) => placeOf(kind, a.record) - placeOf(kind, b.record))
+  return { sheet: withSources(rows, [...(present?.sources ?? []), source]), ...counts }
+}
+
+interface Rule<Of extends FactRecord> {
+  /** What a record speaks about: of several with one key those given last count. */
+  key(record: Of): string
+  merge(had: readonly Row[], given: readonly Row[]): readonly Row[]
+}
+
+const RULES: { [Kind in FactKind]: Rule<FactRecords[Kind]> } = {
+  reports: { key: it => `${it.period_end} ${usableFrom(it)} ${it.known}`, merge: followed },
+  // A corrected result is no further report: four reports make a year.
+  earnings: { key: it => `${it.report_date}`, merge: replaced },
+  schedule: { key: it => `${it.known} ${it.expected_date}`, merge: followed },
+  ratings: { key: it => `${it.known} ${usableFrom(it)}`, merge: followed },
+  grades: { key: it => `${it.known} ${it.firm.trim().toLowerCase()}`, merge: followed },
+  insiders: { key: it => JSON.stringify(it), merge: followed },
+  splits: { key: it => `${it.ex_date}`, merge: followed },
+  securities: { key: () => '', merge: completed },
+}
+
+/** What is given takes the place of what was there, unless it says nothing new. */
+function replaced(had: readonly Row[], given: readonly Row[]): readonly Row[] {
+  const rows = followed(had, given)
+  const told = rows.slice(rows.length - given.length)
+  return told.every(row => had.includes(row)) ? rows : told
+}
+
+/** What is given stands last; a record that was there already is the same one, as often as one side has it. */
+function followed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
+  const left = [...had]
+  const last = given.map(row => {
+    const at = left.findIndex(other => sameRecord(other.record, row.record))
+    return at < 0 ? row : left.splice(at, 1)[0]!
+  })
+  return [...left, ...last]
+}
+
+/** A source that does not tell the sector does not take it away. */
+function completed(had: readonly Row[], given: readonly Row[]): readonly Row[] {
+  const all = [...had, ...given].map(row => row.record as object)
+  const told = all.map(record => Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)))
+  const record = Object.assign({}, ...all.slice(0, 1), ...told) as FactRecord
+  if (had.length > 0 && sameRecord(had.at(-1)!.record, record)) return had
+  return [{ source: given[0]!.source, record }]
+}
+
+function sameRecord(a: FactRecord, b: FactRecord): boolean {
+  const [one, other] = [a, b] as unknown as Record<string, unknown>[]
+  // A rare column that one of them lacks is not known there.
+  const names = new Set([...Object.keys(one!), ...Object.keys(other!)])
+  return [...names].every(name => Object.is(one![name] ?? null, other![name] ?? null))
+}
+
+function grouped<Of extends FactRecord>(
+  rows: readonly Row[],
+  key: (record: Of) => string,
+): Map<string, readonly Row[]> {
+  const groups = new Map<string, Row[]>()
+  for (const row of rows) {
+    const name = key(row.record as Of)
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [row])
+    else group.push(row)
+  }
+  return groups
+}
+
+/** Sources that no record comes from any more are let go. */
+function withSources(rows: readonly Row[], sources: readonly FactSource[]): FactSheet {
+  const used = [...new Set(rows.map(row => row.source))].sort((a, b) => a - b)
+  return {
+    sources: used.map(i => sources[i]!),
+    rows: rows.map(({ source, record }) => ({ source: used.indexOf(source), record })),
+  }
+}
+
+/** First and last of the dates by which a sheet is kept in order; null for what is undated. */
+export function spanOf(kind: FactKind, { rows }: FactSheet): { first: number; last: number } | null {
+  const [first, last] = [rows[0], rows.at(-1)].map(row => (row === undefined ? null : knownOn(kind, row.record)))
+  return first == null || last == null ? null : { first, last }
+}
+
+/** Where a record stands in its sheet. */
+function placeOf(kind: FactKind, record: FactRecord): number {
+  return knownOn(kind, record) ?? 0
+}
+
+/**
+ * A record as it is kept: its columns in their order and nothing else, so that the same record is the same however its
+ * giver writes it. Throws InvalidParameter for a value that a column cannot hold: readers have refused those with their
+ * place, but records also come from programs.
+ */
+function checkedRecord<Kind extends FactKind>(kind: Kind, ticker: string, given: FactRecords[Kind]): FactRecord {
+  const values = given as unknown as Readonly<Record<string, unknown>>
+  const columns = FACT_COLUMNS[kind].filter(({ name, rare }) => rare !== true || values[name] != null)
+  return Object.fromEntries(
+    columns.map(column => [column.name, checked(column, values[column.name], `${kind} of ${ticker}`)]),
+  ) as unknown as FactRecord
+}
+
+function checked(column: FactColumn, value: unknown, where: string): unknown {
+  const { name, holds, required } = column
+  if (value === undefined || value === null) {
+    if (required !== true) return holds === 'basis' ? 'bars' : null
+    throw refusal(where, name, value, 'a value, which every record needs')
+  }
+  const { holds: fits, allowed } = RECORD_RULES[holds]
+  if (!fits(value)) throw refusal(where, name, value, allowed)
+  // There is one zero: the other would not come back from the store as it was.
+  return typeof value === 'number' ? value + 0 : value
+}
+
+function refusal(where: string, param: string, value: unknown, allowed: string): InvalidParameter {
+  return new InvalidParameter(`${where}: ${param} ${String(value)} is not ${allowed}.`, { param, value, allowed })
+}
+
+type RecordRule = { holds(value: unknown): boolean; allowed: string }
+
+const RECORD_RULES: Readonly<Record<FactColumn['holds'], RecordRule>> = {
+  date: { holds: value => Number.isInteger(value), allowed: 'a day, counted from 1970-01-01' },
+  session: word('pre', 'post'),
+  number: { holds: Number.isFinite, allowed: 'a finite number' },
+  amount: number(value => value >= 0, 'a finite number from 0 on'),
+  count: number(value => value >= 0 && Number.isInteger(value), 'a whole number from 0 on'),
+  positive: number(value => value > 0, 'a finite number above 0'),
+  return: number(value => value >= -1, 'a finite number from -1 on'),
+  text: { holds: value => typeof value === 'string' && value !== '', allowed: 'text' },
+  side: word('buy', 'sell'),
+  basis: word('bars', 'filed'),
+  asset_class: word('stock', 'crypto', 'etf'),
+}
+
+function number(fits: (value: number) => boolean, allowed: string): RecordRule {
+  return { holds: value => typeof value === 'number' && Number.isFinite(value) && fits(value), allowed }
+}
+
+function word(...words: readonly string[]): RecordRule {
+  return { holds: value => words.includes(value as string), allowed: words.join(' or ') }
+}

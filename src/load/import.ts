@@ -1,0 +1,226 @@
+import { BadData } from '../errors.js'
+import type { Input, TickerFacts } from '../feeds/feed.js'
+import { Behind } from '../local/cache.js'
+import { countedFacts, sectorKey } from '../local/view.js'
+import { formatDay } from '../model/day.js'
+import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import { type FactKind, type FactSource, securityOf } from '../model/facts.js'
+import type { Series } from '../model/series.js'
+import { type Store, takePlace, type Writer } from '../store/store.js'
+import { firstContradiction, takeBars } from './bars.js'
+import { type TakenFacts, takeFacts } from './facts.js'
+import {
+  derived,
+  type FileReport,
+  type ImportOptions,
+  type Kept,
+  type ReadFile,
+  type SheetReport,
+  type SourcedBars,
+  type TickerReport,
+} from './report.js'
+
+/** What one run has taken in, to find files that contradict each other, and to begin again only once. */
+class Run {
+  readonly #begun = new Set<string>()
+  readonly #taken = new Map<string, { file: string; bars: Series }[]>()
+
+  /** Throws BadData for a bar that an earlier file of the run has otherwise. */
+  check({ ticker, bars, source }: SourcedBars): void {
+    for (const earlier of this.#taken.get(ticker) ?? []) {
+      const day = firstContradiction(earlier.bars, bars)
+      if (day === null || earlier.file === source) continue
+      throw new BadData(
+        { file: source },
+        `${ticker} on ${formatDay(day)} is not the same bar as in ${earlier.file}; leave one of the two files out`,
+      )
+    }
+  }
+
+  /** True when something is asked for the first time. */
+  isFirst(what: string): boolean {
+    const first = !this.#begun.has(what)
+    this.#begun.add(what)
+    return first
+  }
+
+  add({ ticker, source, bars }: SourcedBars): void {
+    this.#taken.set(ticker, [...(this.#taken.get(ticker) ?? []), { file: source, bars }])
+  }
+}
+
+/**
+ * The write side: the one importer of a store, from `begin` to `close`. Each file is one transaction: read whole, merged
+ * with what is there, derived anew, written; or refused, with nothing changed. What stands on facts is recorded when a
+ * run of files is through; until then the store knows what is behind, and nobody is answered from it.
+ */
+export class Importer {
+  readonly store: Store
+  readonly #read: ReadFile
+  readonly #writer: Writer
+  readonly #run = new Run()
+
+  private constructor(store: Store, read: ReadFile, writer: Writer) {
+    this.store = store
+    this.#read = read
+    this.#writer = writer
+  }
+
+  /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
+  static async begin(store: Store, read: ReadFile, writer: Writer, { wait = false } = {}): Promise<Importer> {
+    await takePlace(store, writer, { wait })
+    return new Importer(store, read, writer)
+  }
+
+  /**
+   * Imports file after file, bars and facts alike. A refused file throws and leaves those before it imported, or with
+   * `onRefused` those after it too. A store of other definitions is rebuilt first, so that two never mix.
+   */
+  async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
+    await this.#refresh(options)
+    try {
+      for (const input of inputs) {
+        const report = await this.#importOrRefuse(input, options)
+        if (report !== null) yield report
+      }
+    } finally {
+      // Whoever stops listening, or is stopped by a bad file, has loaded what came before.
+      await this.#settle(options)
+    }
+  }
+
+  /** Takes bars that are no file: simulated ones, or a library caller's, each series ascending and not empty. */
+  async put(
+    tickers: Iterable<SourcedBars>,
+    options: Pick<ImportOptions, 'replace' | 'onProgress'> = {},
+  ): Promise<TickerReport[]> {
+    await this.#refresh(options)
+    const reports = await this.#takeBars([...tickers], options)
+    await this.#settle(options)
+    return reports
+  }
+
+  /** Takes facts that are no file. */
+  async putFacts(
+    facts: readonly TickerFacts[],
+    source: Pick<FactSource, 'file' | 'format'>,
+    options: Pick<ImportOptions, 'replace' | 'onProgress'> = {},
+  ): Promise<SheetReport[]> {
+    await this.#refresh(options)
+    const { reports } = await this.#takeFacts(facts, source, options)
+    await this.#settle(options)
+    return reports
+  }
+
+  /** Derives everything again from bars and facts, with the definitions of this version. Returns the number of tickers. */
+  async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
+    const whole: Kept[] = []
+    for (const entry of await this.store.tickers()) {
+      const facts = countedFacts(await this.store.sheets(entry.ticker))
+      whole.push({ entry, bars: (await this.store.bars(entry.ticker))!, facts })
+    }
+    const behind = new Behind()
+    for (const security of (await this.store.securities()).values()) {
+      const sector = sectorKey(security)
+      if (sector !== null) behind.sectors.add(sector)
+    }
+    const records = derived('', whole, onProgress)
+    await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
+    await this.#settle(onProgress === undefined ? {} : { onProgress })
+    return whole.length
+  }
+
+  /** Takes out a ticker's bars, events and facts, and what was pulled of it; false when there were none. */
+  async remove(ticker: string): Promise<boolean> {
+    await this.#refresh({})
+    const sector = sectorKey(securityOf(await this.store.sheets(ticker)))
+    const behind = await Behind.in(this.store)
+    if (sector !== null) behind.sectors.add(sector)
+    const removed = await this.store.remove(ticker, behind.keys)
+    await this.#settle({})
+    return removed
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.store.unlock(this.#writer)
+    } finally {
+      await this.store.close()
+    }
+  }
+
+  async #refresh({ onProgress }: ImportOptions): Promise<void> {
+    const made = await this.store.definitions()
+    if (made !== '' && made !== DEFINITIONS_VERSION) await this.rebuild(onProgress)
+  }
+
+  /** null for a file that was refused, when somebody wants to hear of it. */
+  async #importOrRefuse(input: Input, options: ImportOptions): Promise<FileReport | null> {
+    try {
+      return await this.#importFile(input, options)
+    } catch (error) {
+      if (!(error instanceof BadData && options.onRefused)) throw error
+      await options.onRefused(error)
+      return null
+    }
+  }
+
+  async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
+    const { onProgress, only, onRefused: _onRefused, replace: _replace, ...reading } = options
+    const result = await this.#read(input, {
+      ...reading,
+      onProgress: ({ bytes, total, rows }) =>
+        onProgress?.({ file: input.name, stage: 'reading', done: bytes, of: total, rows }),
+    })
+    if (result.holds === 'bars' && only === 'facts')
+      throw new BadData({ file: result.file }, 'these are daily bars, not facts; bands import loads them')
+    if (result.holds === 'facts') {
+      const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
+      return { ...result, facts: reports, without_bars: barless, doubts }
+    }
+    const sourced = result.tickers.map(ticker => ({ ...ticker, source: result.file, format: result.format }))
+    return { ...result, tickers: await this.#takeBars(sourced, options) }
+  }
+
+  async #takeBars(
+    tickers: readonly SourcedBars[],
+    { replace = false, onProgress }: ImportOptions,
+  ): Promise<TickerReport[]> {
+    for (const incoming of tickers) this.#run.check(incoming)
+    // The second file of a run goes on where the first has begun again.
+    const replaces = (ticker: string): boolean => replace && this.#run.isFirst(`bars ${ticker}`)
+    const { reports, changed, unpulled, behind } = await takeBars(this.store, tickers, replaces)
+    if (changed.length > 0) {
+      const records = derived(changed[0]!.entry.source, changed, onProgress)
+      await this.store.write({ records, unpulled, unsettled: behind.keys }, DEFINITIONS_VERSION)
+    }
+    for (const incoming of tickers) this.#run.add(incoming)
+    return reports
+  }
+
+  async #takeFacts(
+    facts: readonly TickerFacts[],
+    { file, format }: Pick<FactSource, 'file' | 'format'>,
+    { replace = false }: ImportOptions,
+  ): Promise<Pick<TakenFacts, 'reports' | 'barless' | 'doubts'>> {
+    const source = { file, format, imported_at: new Date().toISOString() }
+    const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
+    const { reports, barless, doubts, sheets, changed, behind } = await takeFacts(this.store, facts, source, replaces)
+    if (sheets.length > 0) {
+      const records = derived(file, changed, undefined)
+      await this.store.write({ sheets, records, unsettled: behind.keys }, DEFINITIONS_VERSION)
+    }
+    return { reports, barless, doubts }
+  }
+
+  /** Records anew what is behind, a step a transaction. */
+  async #settle({ onProgress }: Pick<ImportOptions, 'onProgress'>): Promise<void> {
+    const behind = await Behind.in(this.store)
+    if (behind.none) return
+    const { settlements } = await import('./settle.js')
+    for await (const { amendments, what, done, of } of settlements(this.store, behind)) {
+      onProgress?.({ file: what, stage: 'settling', done, of, rows: 0 })
+      await this.store.write({ amendments, unsettled: behind.keys }, DEFINITIONS_VERSION)
+    }
+  }
+}

@@ -1,0 +1,300 @@
+import { setImmediate } from 'node:timers/promises'
+import { barsAt, transitions } from '../engine/record.js'
+import { didYouMean, InvalidParameter, quoted, suggest } from '../errors.js'
+import { zoneOf } from '../fields/field.js'
+import { Panel } from '../fields/panel.js'
+import { rsiZone } from '../fields/technical/rsi-zone.js'
+import { compare, TOLERANCE } from '../indicators/rank.js'
+import { type Day, mondayOf } from '../model/day.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import { type FactKind, factsOf, knownOn, type Security } from '../model/facts.js'
+import {
+  MARKET_CAP_TIERS,
+  type MarketCapTier,
+  type OversoldQuery,
+  SEVERITIES,
+  type Severity,
+} from '../model/oversold.js'
+import { type AssetClass, barsKnownBy, head, type Series, type Transitions } from '../model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import type { Store, TickerEntry } from '../store/store.js'
+import { sectorKey } from './view.js'
+
+/** How the stocks of a sector stand on the date. */
+interface SectorStanding {
+  total: number
+  oversold: number
+  /** The zone of the median of their RSI. */
+  zone: string
+}
+
+/** Tickers read together before whoever else waits for this process is let in. */
+const TURN = 16
+
+/** All tickers on one date, each looked at when it is first asked for, and once. */
+export class Standings {
+  readonly store: Store
+  readonly timeframe: Timeframe
+  readonly date: Day
+  readonly #members = new Map<string, Listed[]>()
+  readonly #standings = new Map<string, Standing | null>()
+  readonly #sectors = new Map<string, SectorStanding | null>()
+
+  constructor(store: Store, timeframe: Timeframe, date: Day, tickers: readonly Listed[]) {
+    this.store = store
+    this.timeframe = timeframe
+    this.date = date
+    for (const listed of tickers) {
+      const key = sectorKey(listed.security)
+      if (key === null) continue
+      const members = this.#members.get(key)
+      if (members === undefined) this.#members.set(key, [listed])
+      else members.push(listed)
+    }
+  }
+
+  async standing({ entry }: Listed): Promise<Standing | null> {
+    const known = this.#standings.get(entry.ticker)
+    if (known !== undefined) return known
+    if ((this.#standings.size + 1) % TURN === 0) await setImmediate()
+    const found = await standingOf(this.store, entry, this.timeframe, this.date)
+    this.#standings.set(entry.ticker, found)
+    return found
+  }
+
+  /** The sector of a stock, under no filter; null where there is none. */
+  async sector({ security }: Listed): Promise<SectorStanding | null> {
+    const key = sectorKey(security)
+    if (key === null) return null
+    const known = this.#sectors.get(key)
+    if (known !== undefined) return known
+    const found = await this.#standingOf(this.#members.get(key) ?? [])
+    this.#sectors.set(key, found)
+    return found
+  }
+
+  async #standingOf(members: readonly Listed[]): Promise<SectorStanding | null> {
+    const standings: Standing[] = []
+    for (const member of members) {
+      const standing = await this.standing(member)
+      if (standing !== null) standings.push(standing)
+    }
+    const middle = middleOf(standings.map(standing => standing.rsi))
+    if (middle === null) return null
+    return {
+      total: standings.length,
+      oversold: standings.filter(standing => isOversold(standing.zone)).length,
+      zone: zoneOfRsi(middle),
+    }
+  }
+}
+
+/** A ticker at the bar that is looked at. */
+interface Standing {
+  rsi: number
+  /** The band in force. */
+  zone: string
+  /** Only where that is oversold, or deeply so: of a whole market it would fill the memory. */
+  low: Low | null
+}
+
+/** What an oversold ticker is ordered and described by. */
+export interface Low {
+  zone: Severity
+  /** Of the bars up to the one that is looked at, which is the last. */
+  panel: Panel
+  changes: Transitions
+  streaks: readonly Streak[]
+  rarity: Rank
+}
+
+/** `2 · less + equal` of a value among `size`; -1 where these are too few. */
+interface Rank {
+  rank: number
+  size: number
+}
+
+/**
+ * Where a ticker stands on a date: at its last bar that is final by then, and not too old. null where it has no such bar
+ * or no band on it. It is told from the bars, by the same rule that events are recorded with: every ticker's RSI is needed
+ * anyway, and its bars are read faster than its events with all that followed them.
+ */
+async function standingOf(
+  store: Store,
+  { ticker, assetClass }: TickerEntry,
+  timeframe: Timeframe,
+  date: Day,
+): Promise<Standing | null> {
+  const daily = await store.bars(ticker)
+  if (daily === null) return null
+  const whole = barsAt(timeframe, daily, assetClass)
+  const series = head(whole, barsKnownBy(whole, date))
+  return hasStopped(series, date) ? null : standingAtEnd(new Panel(series))
+}
+
+function hasStopped({ days, timeframe }: Series, date: Day): boolean {
+  const last = days.at(-1)
+  if (last === undefined) return true
+  const end = timeframe === 'daily' ? last : mondayOf(last) + 6
+  return date - end > OVERSOLD_RULES.maxAge
+}
+
+/** An RSI, once there is one, is there on every bar: the band of the last bar is the one in force. */
+function standingAtEnd(panel: Panel): Standing | null {
+  const rsi = panel.rsi.at(-1)!
+  if (Number.isNaN(rsi)) return null
+  const zone = zoneOfRsi(rsi)
+  if (!isOversold(zone)) return { rsi, zone, low: null }
+  const changes = transitions(rsiZone.classify(panel))
+  const streaks = streaksOf(changes, rsiZone.bands, panel.rsi.length)
+  return { rsi, zone, low: { zone, panel, changes, streaks, rarity: rankOfLast(panel) } }
+}
+
+function zoneOfRsi(rsi: number): string {
+  return rsiZone.bands[zoneOf(rsi, DEFINITIONS.rsi.cuts, 100)]!
+}
+
+/** The rolling rank of fields, of one bar alone. */
+function rankOfLast({ rsi, series }: Panel): Rank {
+  const { history, minHistory } = TIMEFRAMES[series.timeframe]
+  const x = rsi.at(-1)!
+  let size = 0
+  let rank = 0
+  for (const y of rsi.subarray(-history)) {
+    if (Number.isNaN(y)) continue
+    size++
+    if (y < x - TOLERANCE) rank += 2
+    else if (y <= x + TOLERANCE) rank++
+  }
+  return { rank: size < minHistory ? -1 : rank, size }
+}
+
+/** Bars in force oversold or deeply so, without leaving both. */
+export interface Streak {
+  from: number
+  /** The bar on which it was left; where it lasts still, the number of bars. */
+  to: number
+}
+
+/** Oldest first. */
+function streaksOf(changes: Transitions, vocabulary: readonly string[], bars: number): Streak[] {
+  const streaks: Streak[] = []
+  const see = (code: number, from: number, to: number): void => {
+    if (!isOversold(vocabulary[code]!)) return
+    const last = streaks.at(-1)
+    if (last?.to === from) last.to = to
+    else streaks.push({ from, to })
+  }
+  const { initialBar, initialBand } = changes
+  see(initialBand, initialBar, changes.bars[0] ?? bars)
+  for (let i = 0; i < changes.bars.length; i++) see(changes.bands[i]!, changes.bars[i]!, changes.bars[i + 1] ?? bars)
+  return streaks
+}
+
+/** In bars. */
+export function lengthOf({ from, to }: Streak): number {
+  return to - from
+}
+
+export function isOversold(band: string): band is Severity {
+  return (SEVERITIES as readonly string[]).includes(band)
+}
+
+/**
+ * Every length and cut that a scan for oversold tickers adds to the fields' own. They decide nothing that is kept: a scan
+ * is computed when it is asked, so they are no part of the definitions that a store is stamped with.
+ */
+export const OVERSOLD_RULES = {
+  /** Calendar days that a ticker's last bar may be older than the date (of a week: than its Sunday). */
+  maxAge: 7,
+  /** In money, ascending; one fewer than MARKET_CAP_TIERS. */
+  marketCapCuts: [50e6, 300e6, 2e9, 10e9, 200e9, 1e12],
+  /** Percentiles of the RSI. */
+  rarityCuts: [1, 3, 7, 15, 30],
+  stochastic: { length: 14, smoothing: 3, cuts: [10, 20, 35, 65, 80, 90] },
+  /** Volume ratios, ascending: VOLUME_CONTEXTS is the other way round. */
+  volumeCuts: [0.7, 1.5, 2.5],
+  /** Shares of the close; a distance equal to one is still the nearer. */
+  distanceCuts: [0.005, 0.015, 0.03, 0.07, 0.15],
+} as const
+
+/** The median, of an even number the mean of the two in the middle; null of none. */
+export function middleOf(values: readonly number[]): number | null {
+  if (values.length === 0) return null
+  const ascending = [...values].sort((a, b) => a - b)
+  const half = ascending.length >>> 1
+  return ascending.length % 2 === 1 ? ascending[half]! : (ascending[half - 1]! + ascending[half]!) / 2
+}
+
+/** A ticker and what is said of it beside its bars. */
+export interface Listed {
+  entry: TickerEntry
+  security: Security | null
+}
+
+/** Whether the filters of a query let a ticker through. */
+export async function passes(listed: Listed, query: OversoldQuery, store: Store, date: Day): Promise<boolean> {
+  const { assetClass, sector, marketCapTier, minMarketCapTier } = query
+  if (sector !== undefined && !isSameSector(sectorOf(listed), sector)) return false
+  const tier = marketCapTierOf(listed)
+  if (marketCapTier !== undefined && tier !== marketCapTier) return false
+  if (minMarketCapTier !== undefined && (tier === null || placeOf(tier) < placeOf(minMarketCapTier))) return false
+  return assetClass === 'all' || (await assetClassOf(listed, store, date)) === assetClass
+}
+
+/** Throws InvalidParameter for a sector that no ticker of the store has, naming the nearest. */
+export function checkSector(sector: string, securities: Iterable<Security>): void {
+  const spelled = new Map<string, string>()
+  for (const security of securities) {
+    const name = nameOf(security)
+    if (name !== null && !spelled.has(name.toLowerCase())) spelled.set(name.toLowerCase(), name)
+  }
+  if (spelled.has(sector.trim().toLowerCase())) return
+  const allowed = [...spelled.values()].sort()
+  const suggestions = suggest(sector.trim(), allowed)
+  const what =
+    allowed.length === 0
+      ? 'cannot be looked for: no sector of any ticker is known.'
+      : `is not one of ${allowed.join(', ')}.${didYouMean(suggestions)}`
+  throw new InvalidParameter(`sector ${quoted(sector)} ${what}`, {
+    param: 'sector',
+    value: sector,
+    allowed,
+    suggestions,
+  })
+}
+
+/** As it was given, outer blanks aside; null where nobody told. */
+export function sectorOf({ security }: Listed): string | null {
+  return security === null ? null : nameOf(security)
+}
+
+export function marketCapTierOf({ security }: Listed): MarketCapTier | null {
+  const cap = security?.market_cap ?? null
+  if (cap === null) return null
+  return MARKET_CAP_TIERS[OVERSOLD_RULES.marketCapCuts.filter(cut => compare(cap, cut) >= 0).length]!
+}
+
+/** A ticker of no known class is a stock when it has a sector, or any fact known by the day; otherwise nothing tells. */
+export async function assetClassOf(listed: Listed, store: Store, date: Day): Promise<AssetClass | null> {
+  const told = listed.security?.asset_class ?? listed.entry.assetClass
+  if (told !== null) return told
+  return sectorOf(listed) !== null || (await hasFacts(listed.entry.ticker, store, date)) ? 'stock' : null
+}
+
+async function hasFacts(ticker: string, store: Store, date: Day): Promise<boolean> {
+  const kinds = Object.entries(factsOf(await store.sheets(ticker)))
+  return kinds.some(([kind, records]) => records.some(record => knownOn(kind as FactKind, record)! <= date))
+}
+
+function nameOf({ sector }: Security): string | null {
+  return sector?.trim() || null
+}
+
+function isSameSector(own: string | null, asked: string): boolean {
+  return own?.toLowerCase() === asked.trim().toLowerCase()
+}
+
+function placeOf(tier: MarketCapTier): number {
+  return MARKET_CAP_TIERS.indexOf(tier)
+}

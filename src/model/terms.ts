@@ -1,0 +1,55 @@
+import { DEFINITIONS } from './definitions.js'
+
+export type Timeframe = 'daily' | 'weekly'
+
+/** Everything that differs between daily and weekly. */
+interface TimeframeFacts {
+  /** Suffix of lookbacks and windows in names: `30d`, `4w`. */
+  unit: 'd' | 'w'
+  windows: readonly number[]
+  flipsLookback: number
+  minReference: number
+  history: number
+  minHistory: number
+  pivotReach: number
+  pivotLookback: number
+  /** The resource key that holds how long a band lasted. */
+  duration: 'duration_days' | 'duration_weeks'
+}
+
+export const TIMEFRAMES: Readonly<Record<Timeframe, TimeframeFacts>> = DEFINITIONS.timeframes
+
+export const TIMEFRAME_NAMES: readonly Timeframe[] = ['daily', 'weekly']
+
+/** The windows' names in order: `5d` .. `100d`, `2w` .. `16w`. */
+export function windowNames(timeframe: Timeframe): readonly string[] {
+  return WINDOW_NAMES[timeframe]
+}
+
+const WINDOW_NAMES: Readonly<Record<Timeframe, readonly string[]>> = { daily: named('daily'), weekly: named('weekly') }
+
+function named(timeframe: Timeframe): readonly string[] {
+  const { windows, unit } = TIMEFRAMES[timeframe]
+  return windows.map(bars => `${bars}${unit}`)
+}
+
+/** What a caller subscribed to; each tier has all of the one before. */
+export type Tier = 'free' | 'plus' | 'pro'
+
+export const TIER_NAMES: readonly Tier[] = ['free', 'plus', 'pro']
+
+export function reaches(tier: Tier, required: Tier): boolean {
+  return TIER_NAMES.indexOf(tier) >= TIER_NAMES.indexOf(required)
+}
+
+const SHAPE = /^[A-Z0-9.^=-]{1,16}$/
+
+/** What a ticker may be, for messages. */
+export const TICKER_SHAPE = '1 to 16 characters of A-Z 0-9 . - ^ ='
+
+/** The ticker that a text spells, in upper case, or null when it is no well-formed ticker (`brk.b` is `BRK.B`). */
+export function parseTicker(text: string): string | null {
+  // Only ASCII letters have a case here: a long s or a dotless i must not turn into S or I.
+  const ticker = text.replace(/[a-z]/g, letter => letter.toUpperCase())
+  return SHAPE.test(ticker) ? ticker : null
+}

@@ -1,0 +1,337 @@
+import { inspect } from 'node:util'
+import { InvalidParameter, NotFound, Upstream } from '../errors.js'
+import { type Day, formatDay, parseDay } from '../model/day.js'
+import type {
+  BandEvent,
+  Context,
+  EventHistory,
+  EventsPage,
+  EventsParams,
+  EventsQuery,
+  HistoricEvent,
+  HistoryQuery,
+} from '../model/event.js'
+import type { OversoldPage, OversoldParams, OversoldQuery } from '../model/oversold.js'
+import type { Tier, Timeframe } from '../model/terms.js'
+import type { Bands } from '../source.js'
+import { entitle, entitleAftermath, PLANS, tierOfRange } from '../tiers.js'
+import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
+import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
+import { checkedEvents, checkedOversold, type Told } from './check.js'
+import { type Named, Transport, type TransportOptions } from './transport.js'
+
+/** A page with what came beside it. */
+interface RemotePage {
+  /** As it was sent. */
+  page: EventsPage
+  /** The day that the answer stands on, YYYY-MM-DD; null where the server does not tell. */
+  asOf: string | null
+  /** As this answer told them; null where it did not. */
+  credits: Credits | null
+}
+
+/** A page that was asked for anew: null where it is still the one that was there. */
+interface NewPage extends Omit<RemotePage, 'page'> {
+  page: EventsPage | null
+  /** By which the server knows it again; null where it does not. */
+  etag: string | null
+}
+
+/**
+ * One page of events, asked for whatever was answered before: a credit, two with a context. Nothing where it was asked
+ * under the same name within 48 hours, or where it is still the page that the tag names, if the server knows of such.
+ */
+async function newPage(transport: Transport, query: EventsQuery, named: Required<Named>): Promise<NewPage> {
+  const params = eventsParams(query)
+  const answer = await transport.ask(EVENTS_PATH, params, named)
+  const etag = headerText(answer.headers, 'ETag')
+  if (answer.status === 304) return { page: null, etag, ...besides(answer) }
+  return { ...pageOf(answer, query, toldBy(transport, `${EVENTS_PATH}?${params}`)), etag }
+}
+
+function pageOf(answer: Answer, query: EventsQuery, told: Told): RemotePage {
+  return { page: checkedEvents(answer.document, query, told), ...besides(answer) }
+}
+
+/** How what a server answers to a path may be told. */
+function toldBy(transport: Transport, path: string): Told {
+  const { base } = transport.address
+  return { base, url: `${base}${path}`, repeat: text => transport.repeat(text) }
+}
+
+function besides({ headers }: Answer): Omit<RemotePage, 'page'> {
+  const asOf = headerText(headers, AS_OF)
+  return { asOf: asOf !== null && parseDay(asOf) !== null ? asOf : null, credits: creditsOf(headers) }
+}
+
+export type { Allowance, Credits } from './answer.js'
+export type { TransportOptions } from './transport.js'
+
+export interface RemoteOptions extends TransportOptions {
+  /** The bands of a field: which of them a context was in is asked one by one. */
+  bandsOf(field: string): readonly string[]
+}
+
+/**
+ * A server that has the two endpoints of the specification, asked with a key. A question that was answered is not asked
+ * again: whoever wants fresh answers opens another. Every question may throw Unauthorized, RateLimited, Unavailable and
+ * Upstream beside what the local engine throws.
+ */
+export class Remote implements Bands {
+  readonly #transport: Transport
+  readonly #bandsOf: (field: string) => readonly string[]
+  readonly #asked = new Map<string, Promise<unknown>>()
+  #range: Pick<EventHistory, 'query_range' | 'after' | 'as_of'> | null = null
+
+  /** Asks nothing yet. Throws InvalidParameter for an address, ConfigError for a key or a proxy that cannot be used. */
+  constructor({ bandsOf, ...transport }: RemoteOptions) {
+    this.#transport = new Transport(transport)
+    this.#bandsOf = bandsOf
+  }
+
+  /** The address that questions go to. */
+  get url(): string {
+    return this.#transport.address.base
+  }
+
+  /** What the newest answer that told of credits said of them. */
+  get credits(): Credits | null {
+    return this.#transport.credits
+  }
+
+  /** By how many milliseconds the server's clock is ahead of ours, to about a second; null while it has not told. */
+  get ahead(): number | null {
+    return this.#transport.ahead
+  }
+
+  /** What the newest page said of its range. */
+  get range(): Pick<EventHistory, 'query_range' | 'after' | 'as_of'> | null {
+    return this.#range
+  }
+
+  /** The plan of the key, as far as its range or its credits tell. */
+  get tier(): Tier | null {
+    return (this.#range && tierOfRange(this.#range.query_range)) ?? tierOfCredits(this.credits)
+  }
+
+  /**
+   * The plan of the key, asked for with a page of the ticker, which a study of it needs anyway; Free where the answer
+   * tells of no plan that is known here.
+   */
+  async tierFor(ticker: string, timeframe: Timeframe): Promise<Tier> {
+    const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: PAGE })
+    return tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
+  }
+
+  /** Whether the key is accepted, at no cost: by a question that cannot be answered. Throws Unauthorized. */
+  async checkKey(): Promise<void> {
+    try {
+      await this.#transport.ask(EVENTS_PATH, new URLSearchParams())
+    } catch (error) {
+      if (error instanceof InvalidParameter) return
+      throw error
+    }
+    throw this.#wrong('answered a question without a ticker')
+  }
+
+  async events(query: EventsQuery): Promise<EventsPage> {
+    return (await this.page(query)).page
+  }
+
+  /** One page of events: a credit, two with a context. */
+  async page(query: EventsQuery): Promise<RemotePage> {
+    const found = await this.#once(EVENTS_PATH, eventsParams(query), (answer, told) => pageOf(answer, query, told))
+    this.#range = rangeOf(found)
+    return found
+  }
+
+  /** The same, asked anew each time: for who keeps pages longer than a run. */
+  newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
+    return newPage(this.#transport, query, named)
+  }
+
+  oversold(query: OversoldQuery): Promise<OversoldPage> {
+    return this.#once(OVERSOLD_PATH, oversoldParams(query), (answer, told) =>
+      checkedOversold(answer.document, query, told),
+    )
+  }
+
+  async history(query: HistoryQuery): Promise<EventHistory> {
+    const { ticker, field, timeframe, context } = query
+    const { context: _open, ...plain } = query
+    const open = context !== undefined && context.band === undefined
+    const closed = open ? plain : (query as ClosedQuery)
+    const events = (await allEvents(this.#asking, closed)).reverse()
+    // The first page, asked a moment ago, tells the range; another question may have been answered since.
+    const range = rangeOf(await this.page({ ...closed, limit: PAGE }))
+    const told = open
+      ? await withContextBands(this.#asking, events, { ...query, context }, this.#bandsOf(context.field))
+      : events.map(event => (context?.band === undefined ? event : { ...event, context_band: context.band }))
+    return { ticker, field, timeframe, ...range, events: told, present: await this.#present(query, events) }
+  }
+
+  /** null: no prices are known here. Throws TierRestricted where the plan of the key shows nothing of what followed. */
+  async baseline(query: HistoryQuery): Promise<null> {
+    // The first page of the whole history, which whoever wants a baseline asks for anyway.
+    const asked = this.page({ ...unfiltered(query), ...bounds(query), limit: PAGE })
+    const { page } = await asked.catch((error: unknown) => {
+      // What a plan does not show is refused before what is not there, as everywhere.
+      if (error instanceof NotFound) checkAftermath(query, tierOfCredits(this.credits))
+      throw error
+    })
+    checkAftermath(query, tierOfRange(page.query_range))
+    return null
+  }
+
+  async tickers(): Promise<null> {
+    return null
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close()
+  }
+
+  [inspect.custom](): string {
+    return `Remote(${this.url})`
+  }
+
+  get #asking(): Asking {
+    return { page: async query => (await this.page(query)).page, wrong: what => this.#wrong(what) }
+  }
+
+  /** The newest event of the field tells the band in force; how long it has been, in bars, nobody tells. */
+  async #present(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
+    const whole = query.band === undefined && query.before === undefined && query.context === undefined
+    const newest =
+      (whole ? events.at(-1) : undefined) ?? (await this.page({ ...unfiltered(query), limit: PAGE })).page.events[0]
+    return newest === undefined ? null : { band: newest.band, since: newest.date, bars: null, initial: false }
+  }
+
+  /** One question of a kind is asked once; a refused one may be asked again. */
+  #once<Found>(path: string, params: URLSearchParams, read: (answer: Answer, told: Told) => Found): Promise<Found> {
+    const name = `${path}?${params}`
+    const known = this.#asked.get(name) as Promise<Found> | undefined
+    if (known !== undefined) return known
+    const asked = this.#transport.ask(path, params).then(answer => read(answer, toldBy(this.#transport, name)))
+    this.#asked.set(name, asked)
+    asked.catch(() => this.#asked.delete(name))
+    return asked
+  }
+
+  #wrong(what: string): Upstream {
+    return new Upstream(this.#transport.repeat(`${this.url} ${what}.`), this.url, 200)
+  }
+}
+
+/** Throws TierRestricted where a plan shows nothing of what followed; null: of a plan that is not known. */
+function checkAftermath(query: HistoryQuery, tier: Tier | null): void {
+  if (tier === null || PLANS[tier].aftermath) return
+  entitle(query, tier)
+  entitleAftermath(tier)
+}
+
+/** Every plan has it. */
+const ANY_FIELD = 'rsi_zone'
+
+function rangeOf({ page, asOf }: RemotePage): Pick<EventHistory, 'query_range' | 'after' | 'as_of'> {
+  const tier = tierOfRange(page.query_range)
+  const after = tier === null || asOf === null ? null : formatDay(PLANS[tier].rangeStart(parseDay(asOf)!))
+  return { query_range: page.query_range, after, as_of: asOf }
+}
+
+function unfiltered({ ticker, field, timeframe }: HistoryQuery): Pick<HistoryQuery, 'ticker' | 'field' | 'timeframe'> {
+  return { ticker, field, timeframe }
+}
+
+function bounds({ before, after }: HistoryQuery): Pick<HistoryQuery, 'before' | 'after'> {
+  return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }
+}
+
+/** The most events that a page may hold. */
+const PAGE = 100
+
+/** A field has at most one event a date: more pages than a century of days fills are no history. */
+const MOST_PAGES = 400
+
+/** How a history is asked for, and how to say what is wrong with what was answered. */
+interface Asking {
+  page(query: EventsQuery): Promise<EventsPage>
+  wrong(what: string): Upstream
+}
+
+/** A history that can be asked for as it is: its context, if any, has a band. */
+type ClosedQuery = Omit<HistoryQuery, 'context'> & { context?: Required<Context> }
+
+/** All events of a question, newest first, page by page backwards in time. Throws Upstream for pages without an end. */
+async function allEvents({ page, wrong }: Asking, query: ClosedQuery): Promise<BandEvent[]> {
+  const events: BandEvent[] = []
+  let before: Day | undefined = query.before
+  let left = Number.POSITIVE_INFINITY
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
+    const { events: found, total_occurrences: total } = await page({
+      ...query,
+      limit: PAGE,
+      ...(before === undefined ? {} : { before }),
+    })
+    // A range that moves on while it is read has fewer; more are events that nobody had told of.
+    if (total > left) throw wrong(`told of ${left} earlier events, and then of ${total}`)
+    for (const event of found) events.push(event)
+    left = total - found.length
+    if (left === 0) return events
+    before = parseDay(found.at(-1)!.date)!
+  }
+  throw wrong('sends pages without an end')
+}
+
+/**
+ * The band of the context ticker on the date of each event, null before its first: asked band by band, because that is all
+ * that can be asked. Stops as soon as each event has one; asks once at least, so that what must be refused is.
+ */
+async function withContextBands(
+  asking: Asking,
+  events: readonly BandEvent[],
+  query: HistoryQuery & { context: Context },
+  bands: readonly string[],
+): Promise<HistoricEvent[]> {
+  const found = new Map<string, string>()
+  for (const band of bands) {
+    for (const { date } of await allEvents(asking, { ...query, context: { ...query.context, band } })) {
+      if (found.has(date)) throw asking.wrong(`told of ${query.context.ticker} in two bands on ${date}`)
+      found.set(date, band)
+    }
+    if (found.size >= events.length) break
+  }
+  return events.map(event => ({ ...event, context_band: found.get(event.date) ?? null }))
+}
+
+/** A search as the query of a URL, in the order of the specification; nothing is left to a server's default. */
+function eventsParams({ before, after, context, ...query }: EventsQuery): URLSearchParams {
+  const params: EventsParams = { ticker: query.ticker, field: query.field, timeframe: query.timeframe }
+  if (query.band !== undefined) params.band = query.band
+  params.limit = query.limit
+  if (before !== undefined) params.before = formatDay(before)
+  if (after !== undefined) params.after = formatDay(after)
+  if (context !== undefined) {
+    params.context_ticker = context.ticker
+    params.context_field = context.field
+    params.context_band = context.band
+  }
+  return searchOf(params)
+}
+
+function oversoldParams(query: OversoldQuery): URLSearchParams {
+  const params: OversoldParams = { asset_class: query.assetClass }
+  if (query.sector !== undefined) params.sector = query.sector
+  if (query.marketCapTier !== undefined) params.market_cap_tier = query.marketCapTier
+  if (query.minMarketCapTier !== undefined) params.min_market_cap_tier = query.minMarketCapTier
+  params.min_severity = query.minSeverity
+  params.sort_by = query.sortBy
+  params.limit = query.limit
+  params.timeframe = query.timeframe
+  if (query.date !== undefined) params.date = formatDay(query.date)
+  return searchOf(params)
+}
+
+function searchOf(params: object): URLSearchParams {
+  return new URLSearchParams(Object.entries(params).map(([name, value]): [string, string] => [name, String(value)]))
+}

@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto'
+import type { Backtest } from '../backtest/result.js'
+import { formatDay, parseDay } from '../model/day.js'
+import { type Adjustment, UNDEFINED } from '../model/series.js'
+import type { Timeframe } from '../model/terms.js'
+import type { Market, MarketBars, States } from '../source.js'
+import type { EventStudy } from '../study/result.js'
+import type { Sweep } from '../sweep/result.js'
+
+/** What a report of a result needs beside it. */
+
+/** The prices around the events. */
+export function studyCharts(market: Market, study: EventStudy): Promise<PriceChart[]> {
+  return priceCharts(market, { ...study, marked: study.occurrences })
+}
+
+/** The prices around the signals that were traded. */
+export function backtestCharts(market: Market, found: Backtest): Promise<PriceChart[]> {
+  const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
+  const { entry } = found.strategy as unknown as StrategyInputs
+  return priceCharts(market, { ...found, field: entry.field, marked })
+}
+
+/**
+ * Which prices and bands an answer stands on: how those of its tickers are adjusted (null where they differ), and the hash
+ * of all of them, contexts and benchmarks included.
+ */
+export async function inputsOf(
+  market: Market,
+  found: EventStudy | Backtest | Sweep,
+): Promise<{ adjustment: string | null; inputs: string }> {
+  const kinds = new Set<Adjustment>()
+  for (const ticker of found.tickers) kinds.add((await market.bars(ticker, found.timeframe)).adjustment)
+  const [only, other] = kinds
+  const adjustment = only === undefined || other !== undefined ? null : ADJUSTMENTS[only]
+  return { adjustment, inputs: await hashOfInputs(market, inputsNamed(found)) }
+}
+
+function inputsNamed(found: EventStudy | Backtest | Sweep): Inputs {
+  const { tickers, timeframe } = found
+  if (found.schema === 'bands.sweep/1') return { tickers, timeframe, fields: found.fields, beside: found.contexts }
+  if (found.schema === 'bands.study/1')
+    return { tickers, timeframe, fields: [found.field], beside: besides(found.context, found.benchmark) }
+  const { entry, exit, benchmark } = found.strategy as unknown as StrategyInputs
+  const fields = [...new Set([entry.field, ...(exit.on === null ? [] : [exit.on.field])])]
+  return { tickers, timeframe, fields, beside: besides(entry.context, benchmark) }
+}
+
+/** What is read of the document of a strategy. */
+interface StrategyInputs {
+  entry: { field: string; context: { ticker: string; field: string } | null }
+  exit: { on: { field: string } | null }
+  benchmark: string | null
+}
+
+function besides(context: { ticker: string; field: string } | null, benchmark: string | null): Inputs['beside'] & {} {
+  return [...(context === null ? [] : [context]), ...(benchmark === null ? [] : [{ ticker: benchmark, field: null }])]
+}
+
+const ADJUSTMENTS: Readonly<Record<Adjustment, string>> = {
+  adjusted: 'adjusted for splits and dividends',
+  raw: 'as the files have them, not adjusted for dividends',
+}
+
+/** What the chart of one ticker's price needs. */
+export interface PriceChart {
+  ticker: string
+  field: string
+  dates: string[]
+  close: number[]
+  /** The field's vocabulary, in its order. */
+  bands: string[]
+  /** Of each bar, its place in `bands`; -1: none. */
+  codes: number[]
+  /** Bars at which something happened that the report is about, ascending. */
+  events: { at: number; band: string }[]
+}
+
+interface ChartQuestion {
+  field: string
+  timeframe: Timeframe
+  /** Dates of the first and the last bar drawn; null: all that there is. */
+  first: string | null
+  last: string | null
+  /** What is marked: events, or signals. Tickers without any are charted only if no ticker has one. */
+  marked: readonly { ticker: string; date: string; band: string }[]
+  /** All that were asked about. */
+  tickers: readonly string[]
+}
+
+/** A report draws the price of at most so many tickers. */
+export const CHARTED_TICKERS = 6
+
+/** The prices to draw: of the tickers with most marks (by name where as many), in the order of their names. */
+export async function priceCharts(market: Market, question: ChartQuestion): Promise<PriceChart[]> {
+  const charts: PriceChart[] = []
+  for (const ticker of chartedTickers(question)) {
+    const prices = await market.bars(ticker, question.timeframe)
+    charts.push(priceChart(prices, await market.states(ticker, question.field, question.timeframe), question))
+  }
+  return charts
+}
+
+export function chartedTickers({ tickers, marked }: Pick<ChartQuestion, 'tickers' | 'marked'>): string[] {
+  const marks = new Map(tickers.map(ticker => [ticker, 0]))
+  for (const { ticker } of marked) marks.set(ticker, (marks.get(ticker) ?? 0) + 1)
+  const ranked = [...marks].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+  const withMarks = ranked.filter(([, n]) => n > 0)
+  const chosen = withMarks.length > 0 ? withMarks.slice(0, CHARTED_TICKERS) : ranked.slice(0, 1)
+  return chosen.map(([ticker]) => ticker).sort()
+}
+
+function priceChart({ ticker, series }: MarketBars, states: States, question: ChartQuestion): PriceChart {
+  const first = question.first === null ? null : parseDay(question.first)
+  const last = question.last === null ? null : parseDay(question.last)
+  const from = first === null ? 0 : series.days.findIndex(day => day >= first)
+  const beyond = last === null ? -1 : series.days.findIndex(day => day > last)
+  const bars = from < 0 ? [] : Array.from(series.days.subarray(from, beyond < 0 ? undefined : beyond))
+  const dates = bars.map(formatDay)
+  const places = new Map(dates.map((date, i) => [date, i]))
+  return {
+    ticker,
+    field: question.field,
+    dates,
+    close: Array.from(series.close.subarray(from, from + bars.length)),
+    bands: [...states.bands],
+    codes: bars.map((_, i) => (states.codes[from + i] === UNDEFINED ? -1 : states.codes[from + i]!)),
+    events: question.marked
+      .filter(mark => mark.ticker === ticker && places.has(mark.date))
+      .map(({ date, band }) => ({ at: places.get(date)!, band }))
+      .sort((a, b) => a.at - b.at),
+  }
+}
+
+/** Which prices and bands an answer stands on. */
+interface Inputs {
+  tickers: readonly string[]
+  fields: readonly string[]
+  timeframe: Timeframe
+  /** Contexts and benchmarks: other tickers, of which a field is looked at, or (null) the prices alone. */
+  beside?: readonly { ticker: string; field: string | null }[]
+}
+
+/**
+ * SHA-256 of all that an answer stands on: the bars of the tickers and the bands of the fields on them, as known on the
+ * as-of day. Two answers with one hash and one command line are the same answer.
+ */
+export async function hashOfInputs(
+  market: Market,
+  { tickers, fields, timeframe, beside = [] }: Inputs,
+): Promise<string> {
+  const hash = createHash('sha256')
+  for (const ticker of [...tickers].sort()) {
+    hash.update(await barsOf(market, ticker, timeframe))
+    for (const field of [...fields].sort()) hash.update(await statesOf(market, ticker, field, timeframe))
+  }
+  const named = new Map(beside.map(other => [`${other.ticker} ${other.field}`, other]))
+  for (const name of [...named.keys()].sort()) {
+    const { ticker, field } = named.get(name)!
+    hash.update(`beside ${name}`).update(await barsOf(market, ticker, timeframe))
+    if (field !== null) hash.update(await statesOf(market, ticker, field, timeframe))
+  }
+  return hash.digest('hex')
+}
+
+async function barsOf(market: Market, ticker: string, timeframe: Timeframe): Promise<Buffer> {
+  const { series, adjustment, delisting } = await market.bars(ticker, timeframe)
+  const head = JSON.stringify([ticker, timeframe, adjustment, delisting, series.days.length])
+  const columns = [series.days, series.open, series.high, series.low, series.close]
+  return Buffer.concat([Buffer.from(head), ...columns.map(bytes)])
+}
+
+async function statesOf(market: Market, ticker: string, field: string, timeframe: Timeframe): Promise<Buffer> {
+  const { bands, codes, from, to, stability, flips } = await market.states(ticker, field, timeframe)
+  return Buffer.concat([Buffer.from(JSON.stringify([field, bands, from, to])), codes, stability, flips])
+}
+
+function bytes(column: Int32Array | Float64Array): Uint8Array {
+  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
+}

@@ -1,0 +1,374 @@
+import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
+import { authenticate, hashOf } from '../accounts/key.js'
+import { InvalidParameter, MethodNotAllowed, NotFound, quoted, Unauthorized } from '../errors.js'
+import { type Day, formatDay } from '../model/day.js'
+import type { EventsParams } from '../model/event.js'
+import type { Tier } from '../model/terms.js'
+import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
+import type { Bands } from '../source.js'
+import { eventsCost, OVERSOLD_COST } from '../tiers.js'
+import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
+import {
+  ANSWERED,
+  type Caller,
+  type Exchange,
+  type HeaderList,
+  headersNamed,
+  JSON_TYPE,
+  type Outgoing,
+  sha256,
+} from './exchange.js'
+import type { Metrics } from './log.js'
+import { creditHeaders, limited, listed, Meter, nameTaken, requestName } from './meter.js'
+import type { Settings } from './options.js'
+
+/**
+ * What is answered to a valid key alone. Checked in this order: the key, the parameters, the tier, whether there is such
+ * a ticker, whether the caller has the answer already; then it is charged, and only then does it leave.
+ */
+export class Keyed {
+  readonly meter: Meter
+  readonly #settings: Settings
+  readonly #metrics: Metrics
+  readonly #answers: Answers
+  readonly #callers: Callers
+
+  constructor(service: Service, settings: Settings, metrics: Metrics) {
+    this.#settings = settings
+    this.#metrics = metrics
+    this.#answers = new Answers(service, settings.limits.keptBytes)
+    this.#callers = new Callers(service.accounts)
+    this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
+  }
+
+  /** The answer to the question that a path asks. Throws what is wrong with it. */
+  question(path: string, read: (search: string) => Question): (exchange: Exchange) => Promise<Outgoing> {
+    return exchange =>
+      this.#forCaller(exchange, async caller => {
+        const { search } = exchange
+        const name = requestName(exchange.rawHeaders)
+        if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
+        const { answer, kept } = await this.#answers.find(caller.tier, `${path}?${search}`, () => read(search))
+        if (matches(exchange.headers['if-none-match'], answer.etag)) {
+          this.#metrics.reused('not_modified')
+          return { status: 304, headers: answer.headers, body: '' }
+        }
+        if (kept) this.#metrics.reused('cache')
+        await this.#charge(exchange, caller, path, answer, name)
+        return { status: 200, headers: ['Content-Type', JSON_TYPE, ...answer.headers], body: answer.body }
+      })
+  }
+
+  /** Nothing is there, or not for this method. Throws NotFound, MethodNotAllowed. */
+  nothing(exchange: Exchange): Promise<Outgoing> {
+    const { method, path } = exchange
+    return this.#forCaller(exchange, () => {
+      if (QUESTIONS.has(path)) throw new MethodNotAllowed(method, path, ANSWERED)
+      throw new NotFound(`there is nothing at ${quoted(path)}.`)
+    })
+  }
+
+  /** Whatever becomes of the request of a known key, the answer tells its credits. Throws Unauthorized. */
+  async #forCaller(exchange: Exchange, answer: (caller: Caller) => Promise<Outgoing> | Outgoing): Promise<Outgoing> {
+    const { now, credits } = this.#settings
+    const caller = await this.#callers.of(exchange.rawHeaders, now())
+    exchange.caller = caller
+    try {
+      return await answer(caller)
+    } finally {
+      // The answer matters more than what it tells of credits.
+      const told = exchange.credits ?? (await this.#creditsOf(caller.account).catch(() => null))
+      if (told !== null) exchange.creditHeaders = listed(creditHeaders(credits[caller.tier], told.used, told.at))
+    }
+  }
+
+  async #creditsOf(account: number): Promise<{ used: Used; at: number }> {
+    const at = this.#settings.now()
+    return { used: await this.#callers.used(account, at), at }
+  }
+
+  /** Throws RateLimited, InvalidParameter, Busy, StorageError. */
+  async #charge(
+    exchange: Exchange,
+    caller: Caller,
+    endpoint: string,
+    answer: Answer,
+    idempotency: Buffer | null,
+  ): Promise<void> {
+    // What cannot arrive is not charged.
+    if (exchange.isGone) return
+    const at = this.#settings.now()
+    const limits = this.#settings.credits[caller.tier]
+    const { account, key, tier } = caller
+    const { credits, question } = answer
+    const request = { account, key, requestId: exchange.id, idempotency, question, endpoint }
+    const { outcome, used } = await this.meter.charge({ ...request, credits, limits, at })
+    exchange.credits = { used, at }
+    this.#callers.charged(account, used, at)
+    if (outcome === 'conflict') throw nameTaken()
+    if (outcome === 'limited') {
+      this.#metrics.limited(tier)
+      throw limited(limits, used, credits, at)
+    }
+    if (outcome === 'repeated') return
+    exchange.charged = credits
+    this.#metrics.charged(tier, credits)
+  }
+}
+
+/**
+ * Who asks, and what they have used. Both are looked up once, and again when anything in the accounts was changed from
+ * elsewhere; what this server charges is told to it. Limits are not checked here, but where charges are written.
+ */
+class Callers {
+  readonly #accounts: Accounts
+  readonly #version: () => Promise<string>
+  /** By the hash of the key: no key is kept, and how long a look-up takes tells nothing about one. */
+  readonly #keys = new Map<string, KeyEntry>()
+  readonly #used = new Map<number, { used: Used; hour: number }>()
+  #seen = ''
+
+  constructor(accounts: Accounts) {
+    this.#accounts = accounts
+    this.#version = oncePerTurn(() => accounts.version())
+  }
+
+  /** @param now milliseconds since 1970, here and below. Throws Unauthorized. */
+  async of(rawHeaders: readonly string[], now: number): Promise<Caller> {
+    const token = bearerToken(rawHeaders)
+    await this.#heed()
+    const name = hashOf(token).toString('latin1')
+    const entry = this.#keys.get(name) ?? (await this.#look(token, name, now))
+    if (entry === null || stateOf(entry, now) !== 'active') throw new Unauthorized()
+    const { identity, account } = entry
+    return { account: account.id, key: identity, tier: account.tier }
+  }
+
+  async used(account: number, now: number): Promise<Used> {
+    await this.#heed()
+    const known = this.#used.get(account)
+    if (known?.hour === hourStart(now)) return known.used
+    const used = await this.#accounts.used(account, now)
+    this.charged(account, used, now)
+    return used
+  }
+
+  /** What an account had used after a charge at a moment. */
+  charged(account: number, used: Used, at: number): void {
+    if (this.#used.size >= MOST_KNOWN) this.#used.clear()
+    this.#used.set(account, { used, hour: hourStart(at) })
+  }
+
+  async #look(token: string, name: string, now: number): Promise<KeyEntry | null> {
+    const version = this.#seen
+    const entry = await authenticate(this.#accounts, token, now)
+    // What was changed while it was looked up may have passed it by.
+    if (entry === null || version !== this.#seen) return entry
+    if (this.#keys.size >= MOST_KNOWN) this.#keys.clear()
+    this.#keys.set(name, entry)
+    return entry
+  }
+
+  async #heed(): Promise<void> {
+    const version = await this.#version()
+    if (version === this.#seen) return
+    this.#seen = version
+    this.#keys.clear()
+    this.#used.clear()
+  }
+}
+
+/** Keys, and accounts, that are kept in memory. */
+const MOST_KNOWN = 10_000
+
+/**
+ * The token of the one `Authorization` header, which must be `Bearer` in any case and one word after it. A second header
+ * is refused, as two readers could take different ones. Throws Unauthorized.
+ */
+function bearerToken(rawHeaders: readonly string[]): string {
+  const [given = '', another] = headersNamed('authorization', rawHeaders)
+  const token = /^bearer +([!-~]+)$/i.exec(given)?.[1]
+  if (token === undefined || another !== undefined) throw new Unauthorized()
+  return token
+}
+
+/** The answer to one question of one tier, ready to be sent again and again. */
+interface Answer {
+  /** A text, because that leaves in one piece with the head of the answer. */
+  body: string
+  /** Strong: another body has another. */
+  etag: string
+  headers: HeaderList
+  credits: number
+  /** SHA-256 of what was asked. */
+  question: Buffer
+}
+
+/**
+ * Finished answers by tier and URL, of one version of the data. Those asked for last are kept, up to a number of bytes;
+ * of equal questions that are under way at once, one is computed.
+ */
+export class Answers {
+  readonly #service: Service
+  readonly #version: () => Promise<string>
+  readonly #most: number
+  readonly #kept = new Map<string, Answer>()
+  readonly #underWay = new Map<string, Promise<Answer>>()
+  #bytes = 0
+  #seen = ''
+
+  constructor(service: Service, most: number) {
+    this.#service = service
+    this.#version = oncePerTurn(() => service.version())
+    this.#most = most
+  }
+
+  /**
+   * @param read called only when the answer is not there already
+   * @returns whether it was there as well. Throws what reading and asking throw.
+   */
+  async find(tier: Tier, url: string, read: () => Question): Promise<{ answer: Answer; kept: boolean }> {
+    const version = await this.#version()
+    if (version !== this.#seen) this.#forget(version)
+    const name = `${tier} ${url}`
+    const kept = this.#kept.get(name)
+    if (kept !== undefined) {
+      // Last in the map is asked for last.
+      this.#kept.delete(name)
+      this.#kept.set(name, kept)
+      return { answer: kept, kept: true }
+    }
+    let found = this.#underWay.get(name)
+    if (found === undefined) {
+      found = this.#find(tier, name, read()).finally(() => {
+        if (this.#underWay.get(name) === found) this.#underWay.delete(name)
+      })
+      this.#underWay.set(name, found)
+    }
+    return { answer: await found, kept: false }
+  }
+
+  async #find(tier: Tier, name: string, question: Question): Promise<Answer> {
+    for (let tries = 1; ; tries++) {
+      const version = await this.#service.version()
+      const answer = await this.#ask(tier, question)
+      const unchanged = (await this.#service.version()) === version
+      if (unchanged && version === this.#seen) this.#keep(name, answer)
+      // What was written meanwhile may be in one part of the answer and not in another.
+      if (unchanged || tries === MOST_TRIES) return answer
+    }
+  }
+
+  async #ask(tier: Tier, question: Question): Promise<Answer> {
+    const asOf = formatDay(await this.#service.today())
+    const body = JSON.stringify(await question.ask(this.#service.bands(tier)))
+    const etag = `"${sha256(body).toString('base64url')}"`
+    const headers = headersOf(etag, asOf)
+    return { body, etag, headers, credits: question.credits, question: sha256(question.normal) }
+  }
+
+  #keep(name: string, answer: Answer): void {
+    const bytes = sizeOf(name, answer)
+    if (bytes > this.#most) return
+    this.#kept.set(name, answer)
+    this.#bytes += bytes
+    for (const [oldest, other] of this.#kept) {
+      if (this.#bytes <= this.#most) break
+      this.#kept.delete(oldest)
+      this.#bytes -= sizeOf(oldest, other)
+    }
+  }
+
+  #forget(version: string): void {
+    this.#seen = version
+    this.#kept.clear()
+    this.#underWay.clear()
+    this.#bytes = 0
+  }
+}
+
+/** While an import writes file after file, an answer that looks at many tickers would wait for its end. */
+const MOST_TRIES = 3
+
+/** About what an entry takes besides its texts. */
+const OVERHEAD = 1_000
+
+function sizeOf(name: string, { body }: Answer): number {
+  return body.length + 2 * name.length + OVERHEAD
+}
+
+/** The body depends on the tier of the key, so no cache but the caller's own may keep it. */
+function headersOf(etag: string, asOf: string): HeaderList {
+  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf]
+}
+
+/** What a URL asks, understood. */
+export interface Question {
+  credits: number
+  /** The same for every spelling of the same question. */
+  normal: string
+  /** The page that answers it. */
+  ask(bands: Bands): Promise<object>
+}
+
+/** Path → how its query is read. Reading throws InvalidParameter. */
+export const QUESTIONS: ReadonlyMap<string, (search: string) => Question> = new Map([
+  [EVENTS_PATH, events],
+  [OVERSOLD_PATH, oversold],
+])
+
+function events(search: string): Question {
+  const query = parseEvents(parametersOf(search) as unknown as EventsParams)
+  return { credits: eventsCost(query), normal: normalOf(EVENTS_PATH, query), ask: bands => bands.events(query) }
+}
+
+function oversold(search: string): Question {
+  const query = parseOversold(parametersOf(search))
+  return { credits: OVERSOLD_COST, normal: normalOf(OVERSOLD_PATH, query), ask: bands => bands.oversold(query) }
+}
+
+/** Parsers put the values of a query in one order, whatever the order in which they were given. */
+function normalOf(path: string, query: object): string {
+  return `${path} ${JSON.stringify(query)}`
+}
+
+/**
+ * Whether an `If-None-Match` names what would be answered: `*`, or a list with its tag. Weak tags count as well, because
+ * nothing is changed by the request (RFC 9110, 13.1.2).
+ */
+export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
+  return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag)
+}
+
+/**
+ * The same answer to all who ask in one turn of the event loop: requests that arrive together look together at what
+ * may have changed since.
+ */
+function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | null = null
+  return () => {
+    if (asked === null) {
+      asked = ask()
+      setImmediate(() => {
+        asked = null
+      })
+    }
+    return asked
+  }
+}
+
+/** What a server stands on; lent to it, so that it knows neither the store nor the engine. */
+export interface Service {
+  /** The questions as a caller of a tier may ask them; closing it is not the server's business. */
+  bands(tier: Tier): Bands
+  accounts: Accounts
+  /** Changes whenever an answer may: what was kept of earlier answers then counts no more. */
+  version(): Promise<string>
+  /** The day that ranges count back from. */
+  today(): Promise<Day>
+  /** Throws when the data cannot be read. */
+  check(): Promise<void>
+  close(): Promise<void>
+}

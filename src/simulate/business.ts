@@ -1,0 +1,238 @@
+import { type Day, dayOf, weekdayOf, yearOf } from '../model/day.js'
+import type { ScheduledReport } from '../model/facts.js'
+import { barsKnownBy, type Series } from '../model/series.js'
+import type { Random } from '../statistics/random.js'
+
+/** How many simulated tickers in a row share a sector: enough that few tickers already have peers. */
+const SECTOR_BLOCK = 8
+
+interface Sector {
+  name: string
+  /** Usual price over the earnings of four quarters. */
+  pe: number
+  /** Usual share of revenue that is earned. */
+  margin: number
+  /** Growth of the business a quarter, as a logarithm. */
+  growth: number
+}
+
+/** The eleven sectors of the Global Industry Classification Standard. */
+const SECTORS: readonly Sector[] = [
+  { name: 'Information Technology', pe: 20, margin: 0.17, growth: 0.014 },
+  { name: 'Health Care', pe: 18, margin: 0.12, growth: 0.01 },
+  { name: 'Financials', pe: 12, margin: 0.19, growth: 0.006 },
+  { name: 'Consumer Discretionary', pe: 17, margin: 0.08, growth: 0.01 },
+  { name: 'Communication Services', pe: 16, margin: 0.13, growth: 0.008 },
+  { name: 'Industrials', pe: 16, margin: 0.09, growth: 0.007 },
+  { name: 'Consumer Staples', pe: 17, margin: 0.08, growth: 0.005 },
+  { name: 'Energy', pe: 12, margin: 0.08, growth: 0.004 },
+  { name: 'Utilities', pe: 16, margin: 0.11, growth: 0.004 },
+  { name: 'Real Estate', pe: 18, margin: 0.2, growth: 0.006 },
+  { name: 'Materials', pe: 14, margin: 0.09, growth: 0.005 },
+]
+
+/** What is true of one company for good, beside its bars. */
+export interface Business {
+  sector: string
+  /** Price over earnings to which it returns. */
+  pe: number
+  margin: number
+  /** Log growth a quarter of its early years, beyond that of its price; it fades. */
+  growth: number
+  priceToBook: number
+  /** Shares outstanding at its beginning. */
+  shares: number
+  /** Cosine of the angle by which its own business cycle turns in a quarter. */
+  turn: number
+  /** Spread of what drives that cycle, a quarter. */
+  swing: number
+  /** How much more than revenue earnings swing with the cycle. */
+  leverage: number
+  /** Spread of the margin around its usual value, as a share of it. */
+  unrest: number
+  /** Chance of a write-off in a quarter. */
+  writeOffs: number
+  /** Factors of the four quarters of a year, of mean 1. */
+  seasons: readonly number[]
+  /** Months by which its quarters end later than those of the calendar. */
+  shift: number
+  /** Days from the end of a quarter to its report. */
+  lag: number
+  /** Chance that a report comes before the session. */
+  early: number
+  /** Spread of the analysts' errors, as a share of the earnings. */
+  blur: number
+  analysts: number
+  /** The opinion, from 1 to 5, around which its analysts gather. */
+  esteem: number
+  insiders: number
+  /** Chance that insiders sell in a quarter. */
+  selling: number
+}
+
+/** The company of a ticker's number; `volume` is the usual number of shares traded on a day. */
+export function drawBusiness(random: Random, index: number, volume: number): Business {
+  const sector = SECTORS[Math.floor((index - 1) / SECTOR_BLOCK) % SECTORS.length]!
+  const growth = sector.growth + 0.007 * random.normal()
+  const fragile = random.uniform() < 0.2
+  return {
+    sector: sector.name,
+    // Who grows faster costs more.
+    pe: sector.pe * Math.exp(0.2 * random.normal() + 10 * (growth - sector.growth)),
+    margin: sector.margin * Math.exp(0.3 * random.normal()),
+    growth,
+    priceToBook: 2.8 * Math.exp(0.5 * random.normal()),
+    shares: Math.ceil(volume * 200 * Math.exp(0.4 * random.normal())),
+    turn: 0.9 + 0.07 * random.uniform(),
+    swing: 0.008 + 0.012 * random.uniform(),
+    leverage: 1.2 + random.uniform(),
+    unrest: fragile ? 0.25 + 0.2 * random.uniform() : 0.04 + 0.06 * random.uniform(),
+    writeOffs: fragile ? 0.06 : 0.015,
+    seasons: drawSeasons(random),
+    shift: random.uniform() < 0.75 ? 0 : 1 + random.below(2),
+    lag: 23 + random.below(17),
+    early: random.uniform() < 0.55 ? 0.95 : 0.05,
+    blur: 0.06 * Math.exp(0.5 * random.normal()),
+    analysts: 6 + Math.min(34, Math.round(8 * Math.exp(0.6 * random.normal()))),
+    esteem: Math.max(2.4, Math.min(4.6, 3.75 + 0.45 * random.normal())),
+    insiders: 5 + random.below(8),
+    selling: 0.35 + 0.4 * random.uniform(),
+  }
+}
+
+function drawSeasons(random: Random): number[] {
+  const strength = random.uniform() < 0.3 ? 0.15 : 0.03
+  const raw = [0, 0, 0, 0].map(() => Math.exp(strength * random.normal()))
+  const mean = raw.reduce((sum, factor) => sum + factor) / raw.length
+  return raw.map(factor => factor / mean)
+}
+
+/** Reports start so many quarters before that of the first bar: growth against the year before is known from the start. */
+export const QUARTERS_BEFORE = 11
+
+/** The dates of one quarter's report, fixed before anything else about it. */
+export interface Quarter {
+  /** Of its company, the quarter of the first bar being 0. */
+  number: number
+  /** Of its year, 0 to 3. */
+  season: number
+  end: Day
+  reported: Day
+  session: 'pre' | 'post'
+  /** What was announced, in order; the last holds. */
+  announced: readonly ScheduledReport[]
+}
+
+/** The last day of the quarter in which `day` lies, or of one so many later. */
+export function quarterEnd(day: Day, shift: number, later: number): { end: Day; season: number } {
+  const date = new Date(day * 86_400_000)
+  const months = date.getUTCFullYear() * 12 + date.getUTCMonth()
+  const quarter = Math.floor((months - shift) / 3) + later
+  const next = (quarter + 1) * 3 + shift
+  return { end: dayOf(Math.floor(next / 12), (next % 12) + 1, 1)! - 1, season: quarter % 4 }
+}
+
+/** The quarter of that number as seen from the first bar; `random` is the quarter's own. */
+export function drawQuarter(number: number, first: Day, business: Business, random: Random): Quarter {
+  const { end, season } = quarterEnd(first, business.shift, number)
+  const reported = sessionUpTo(end + business.lag + random.below(4))
+  const session = random.uniform() < business.early ? 'pre' : 'post'
+  return { number, season, end, reported, session, announced: announcements(reported, random) }
+}
+
+/** The last session up to a day. */
+export function sessionUpTo(day: Day): Day {
+  return sessionsUpTo(day, 1, false)[0]!
+}
+
+/** A date five to nine weeks ahead; one in six is moved in the last weeks, mostly to a later one. */
+function announcements(reported: Day, random: Random): ScheduledReport[] {
+  const lead = 35 + random.below(26)
+  const moved = random.uniform() < 1 / 6
+  const days = random.uniform() < 0.8 ? 1 + random.below(8) : -1 - random.below(3)
+  const notice = 4 + random.below(15)
+  const planned = moved ? sessionUpTo(reported - days) : reported
+  const first = { expected_date: planned, known: sessionUpTo(planned - lead) }
+  if (planned === reported) return [first]
+  return [first, { expected_date: reported, known: sessionUpTo(Math.min(planned, reported) - notice) }]
+}
+
+/** A year before the first bar is worth so many steps of a week. */
+const WEEKS = 52
+const YEARS = 12
+// Of a week: mean and standard deviation of the log return before the first bar.
+const DRIFT = 0.0012
+const SPREAD = 0.04
+
+/** Closes as logarithms on any day: those of the bars, and before the first of them a past that leads up to it. */
+export class Prices {
+  readonly first: Day
+  readonly last: Day
+  readonly #bars: Series
+  /** By weeks before the first bar, from 0. */
+  readonly #past: Float64Array
+
+  /** `price` is that before the first bar. */
+  constructor(bars: Series, price: number, random: Random) {
+    this.#bars = bars
+    this.first = bars.days[0]!
+    this.last = bars.days.at(-1)!
+    this.#past = new Float64Array(YEARS * WEEKS + 1)
+    this.#past[0] = Math.log(price)
+    for (let week = 1; week < this.#past.length; week++)
+      this.#past[week] = this.#past[week - 1]! - DRIFT - SPREAD * random.normal()
+  }
+
+  /** The close of the last session up to a day. */
+  log(day: Day): number {
+    if (day >= this.first) return Math.log(this.#bars.close[barsKnownBy(this.#bars, day) - 1]!)
+    const week = Math.floor((this.first - 1 - day) / 7)
+    return this.#past[Math.min(week, this.#past.length - 1)]!
+  }
+}
+
+const SATURDAY = 5
+const SUNDAY = 6
+
+/**
+ * The last `count` sessions up to and including `end`, ascending. Sessions are Monday to Friday without New Year's Day,
+ * Independence Day, Thanksgiving and Christmas (a simplified American calendar, the same in every year), or every day.
+ */
+export function sessionsUpTo(end: Day, count: number, sevenDays: boolean): Int32Array {
+  const days = new Int32Array(count)
+  const holidays = new Map<number, ReadonlySet<Day>>()
+  const isSession = (day: Day): boolean => {
+    if (sevenDays) return true
+    if (weekdayOf(day) >= SATURDAY) return false
+    const year = yearOf(day)
+    if (!holidays.has(year)) holidays.set(year, holidaysOf(year))
+    return !holidays.get(year)!.has(day)
+  }
+  for (let day = end, i = count - 1; i >= 0; day--) if (isSession(day)) days[i--] = day
+  return days
+}
+
+function holidaysOf(year: number): ReadonlySet<Day> {
+  return new Set([
+    observed(dayOf(year, 1, 1)!),
+    observed(dayOf(year, 7, 4)!),
+    thanksgiving(year),
+    observed(dayOf(year, 12, 25)!),
+  ])
+}
+
+/**
+ * A holiday on a Saturday is kept on the Friday before, one on a Sunday on the Monday after. A New Year's Day on a
+ * Saturday so falls out of its year's set and closes no day at all, which is the rule of the New York exchange too.
+ */
+function observed(holiday: Day): Day {
+  const weekday = weekdayOf(holiday)
+  if (weekday === SATURDAY) return holiday - 1
+  return weekday === SUNDAY ? holiday + 1 : holiday
+}
+
+/** The fourth Thursday of November. */
+function thanksgiving(year: number): Day {
+  const first = dayOf(year, 11, 1)!
+  return first + ((10 - weekdayOf(first)) % 7) + 21
+}

@@ -1,0 +1,212 @@
+import { chiSquareSurvival } from './distributions.js'
+import { sum } from './moments.js'
+import { type ShiftOptions, shiftsOf, tooShort } from './shift.js'
+
+/** Normal quantile of 97.5 %, for two-sided 95 %. */
+const Z = 1.959963984540054
+
+/**
+ * 95 % interval of a share, `successes` of `n`; null of none. Wilson, "Probable inference, the law of succession, and
+ * statistical inference" (1927): it never leaves 0..1 and holds for few trials, unlike the textbook interval.
+ */
+export function wilson(successes: number, n: number): { low: number; high: number } | null {
+  if (n === 0) return null
+  const share = successes / n
+  const scale = 1 + (Z * Z) / n
+  const centre = (share + (Z * Z) / (2 * n)) / scale
+  const half = (Z / scale) * Math.sqrt((share * (1 - share)) / n + (Z * Z) / (4 * n * n))
+  return {
+    low: successes === 0 ? 0 : centre - half,
+    high: successes === n ? 1 : centre + half,
+  }
+}
+
+/** One ticker of a pool, on the calendar that the pool shares, with the category of what followed each bar. */
+export interface GTestMember {
+  /** Place in the calendar of each bar that has a category, ascending. */
+  places: Int32Array
+  /** At each of these bars: 0 to `categories` - 1. */
+  codes: Uint8Array
+  /** Events, as indices into `places`. */
+  events: Int32Array
+}
+
+interface GTest {
+  /** 2 Σ observed · ln(observed / expected). */
+  g: number
+  /** (1 + exceeding) / (1 + shifts) */
+  p: number
+  shifts: number
+  exceeding: number
+  /** By category: how many events, and how many there would be if each ticker's were like its own bars. */
+  observed: number[]
+  expected: number[]
+}
+
+/** Statistics that agree to so many parts are the same. */
+const ROUNDING = 1e-9
+
+/**
+ * Do categories follow events as often as they follow any bar? The likelihood ratio statistic (Sokal & Rohlf, "Biometry",
+ * 1995, 17.1) of the counts after the events against those of the same tickers' bars, each ticker by its number of
+ * events. Windows overlap, so its p-value is not chi-square's but that of the same circular shifts as `jointShift`.
+ */
+export function gTestShift(
+  members: readonly GTestMember[],
+  calendar: number,
+  horizon: number,
+  categories: number,
+  options: ShiftOptions,
+): GTest | { reason: string } {
+  const observed = new Int32Array(categories)
+  for (const { codes, events } of members) for (const event of events) observed[codes[event]!]!++
+  const n = observed.reduce((sum, count) => sum + count, 0)
+  if (n === 0) return { reason: 'no events' }
+  const shifts = shiftsOf(calendar, horizon, options)
+  if (shifts.length === 0) return { reason: tooShort(calendar, horizon) }
+  const expected = expectedCounts(members, categories)
+  const g = likelihoodRatio(observed, expected, n, n)
+  const counts = shiftedCounts(members, calendar, shifts, categories)
+  let looked = 0
+  let exceeding = 0
+  for (let i = 0; i < shifts.length; i++) {
+    const landed = counts.subarray(i * categories, (i + 1) * categories)
+    const many = landed.reduce((sum, count) => sum + count, 0)
+    if (many === 0) continue
+    looked++
+    if (likelihoodRatio(landed, expected, n, many) >= g - ROUNDING * n) exceeding++
+  }
+  if (looked === 0) return { reason: 'no shift leaves an event where its ticker has a band' }
+  const p = (1 + exceeding) / (1 + looked)
+  return { g, p, shifts: looked, exceeding, observed: [...observed], expected: [...expected] }
+}
+
+function expectedCounts(members: readonly GTestMember[], categories: number): Float64Array {
+  const expected = new Float64Array(categories)
+  for (const { codes, events } of members) {
+    if (events.length === 0) continue
+    for (const code of codes) expected[code]! += events.length / codes.length
+  }
+  return expected
+}
+
+/** @param n how many events `expected` is for, @param landed how many there are now */
+function likelihoodRatio(observed: Int32Array, expected: Float64Array, n: number, landed: number): number {
+  let sum = 0
+  for (let code = 0; code < observed.length; code++) {
+    const count = observed[code]!
+    if (count > 0) sum += count * Math.log((count * n) / (expected[code]! * landed))
+  }
+  return Math.max(0, 2 * sum)
+}
+
+/** One row of counts a shift. */
+function shiftedCounts(
+  members: readonly GTestMember[],
+  calendar: number,
+  shifts: Int32Array,
+  categories: number,
+): Int32Array {
+  const counts = new Int32Array(shifts.length * categories)
+  const codes = new Int16Array(2 * calendar)
+  for (const member of members) {
+    if (member.events.length === 0) continue
+    // Two rounds of the calendar, so that no place needs to be wrapped; -1 where there is no category.
+    codes.fill(-1)
+    member.places.forEach((place, i) => {
+      codes[place] = codes[place + calendar] = member.codes[i]!
+    })
+    for (const event of member.events) {
+      const place = member.places[event]!
+      for (let i = 0; i < shifts.length; i++) {
+        const code = codes[place + shifts[i]!]!
+        if (code >= 0) counts[i * categories + code]!++
+      }
+    }
+  }
+  return counts
+}
+
+export interface ChiSquare {
+  chi2: number
+  df: number
+  p: number
+  /** The least count that would be expected if all were alike; below 5 the chi-square distribution is a rough guide. */
+  least_expected: number
+}
+
+interface EqualRows {
+  /** All rows together; null, with the reason, where no row can be compared. */
+  total: ChiSquare | null
+  reason: string | null
+  /** By row, in the order given; null where it has nothing to compare. */
+  rows: (ChiSquare | null)[]
+}
+
+/**
+ * Are the shares by which a chain moves on the same in every context? Chi-square of homogeneity, row by row and added up
+ * (Anderson & Goodman, "Statistical inference about Markov chains", 1957): Σ (count - expected)² / expected, contexts - 1
+ * times destinations - 1 degrees of freedom, of contexts and destinations that the row has any count of.
+ * @param tables by row: counts by context and destination
+ */
+export function andersonGoodman(tables: readonly (readonly (readonly number[])[])[]): EqualRows {
+  const rows = tables.map(homogeneity)
+  const compared = rows.filter(row => row !== null)
+  if (compared.length === 0) {
+    return { total: null, reason: 'no band is left for different bands in different contexts', rows }
+  }
+  const chi2 = compared.reduce((sum, row) => sum + row.chi2, 0)
+  const df = compared.reduce((sum, row) => sum + row.df, 0)
+  const least_expected = Math.min(...compared.map(row => row.least_expected))
+  return { total: { chi2, df, p: chiSquareSurvival(chi2, df), least_expected }, reason: null, rows }
+}
+
+/** Of one row; null with fewer than two contexts or destinations. */
+export function homogeneity(table: readonly (readonly number[])[]): ChiSquare | null {
+  const contexts = table.map(sum)
+  const destinations = (table[0] ?? []).map((_, to) => sum(table.map(row => row[to]!)))
+  const n = sum(contexts)
+  const df = (contexts.filter(isSome).length - 1) * (destinations.filter(isSome).length - 1)
+  if (n === 0 || df === 0) return null
+  let chi2 = 0
+  let least_expected = Number.POSITIVE_INFINITY
+  for (const [context, row] of table.entries()) {
+    for (const [to, count] of row.entries()) {
+      const expected = (contexts[context]! * destinations[to]!) / n
+      if (expected === 0) continue
+      chi2 += (count - expected) ** 2 / expected
+      least_expected = Math.min(least_expected, expected)
+    }
+  }
+  return { chi2, df, p: chiSquareSurvival(chi2, df), least_expected }
+}
+
+function isSome(count: number): boolean {
+  return count > 0
+}
+
+/**
+ * How far the windows of events share bars. A window covers the `window` bars after its event.
+ * @param bars places of one ticker's events, ascending
+ */
+interface Overlap {
+  /** Events whose window shares a bar with another event's. */
+  overlapping: number
+  /** Events left when each must begin at or after the end of the window before: the first, then the next that can. */
+  independent: number
+}
+
+export function overlap(bars: readonly number[], window: number): Overlap {
+  let overlapping = 0
+  let independent = 0
+  let free = Number.NEGATIVE_INFINITY
+  bars.forEach((bar, i) => {
+    const before = i > 0 && bar - bars[i - 1]! < window
+    const after = i + 1 < bars.length && bars[i + 1]! - bar < window
+    if (before || after) overlapping++
+    if (bar < free) return
+    independent++
+    free = bar + window
+  })
+  return { overlapping, independent }
+}

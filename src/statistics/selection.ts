@@ -1,0 +1,313 @@
+import { stationaryIndices } from './bootstrap.js'
+import type { Random } from './random.js'
+
+/** What one candidate earned more than the benchmark, day by day: its non-zero days, by place in the calendar. */
+export interface Column {
+  places: Int32Array
+  values: Float64Array
+}
+
+export interface SuperiorAbility {
+  /** White's reality check: greatest mean, not studentised, every candidate centred. */
+  realityCheck: number
+  /** Hansen's three p-values, studentised: poor candidates dropped all, those that are clearly poor, or none. */
+  lower: number
+  consistent: number
+  upper: number
+  /** Index of the column with the greatest studentised mean. */
+  best: number
+}
+
+/**
+ * Is the best of many candidates better than the benchmark, given how many were looked at? White, "A reality check for
+ * data snooping" (2000), and Hansen, "A test for superior predictive ability" (2005). The days are resampled by the
+ * stationary bootstrap, the same for every column, so that what columns have in common stays in common. Variances are
+ * the exact ones of that bootstrap. One-sided: a candidate that loses is no candidate; pass it with its signs changed,
+ * too, where either would count. p = (1 + resamples at least as great) / (1 + resamples).
+ *
+ * Hansen's tests take the variances for known. Where few blocks hold all that happens (events of many tickers that fall
+ * together, blocks of a tenth of the calendar) they are not, and the best column is too often one whose variance came out
+ * small; the reality check does not divide by it, and errs on the side of caution.
+ * @param n days of the calendar
+ * @param block mean length of blocks, in days
+ * @returns null where no column varies
+ */
+export function spa(
+  columns: readonly Column[],
+  n: number,
+  { block, reps, random }: { block: number; reps: number; random: Random },
+): SuperiorAbility | null {
+  const kernel = kernelOf(n, block)
+  const candidates = columns.map((column, id) => candidateOf(column, id, kernel)).filter(one => one !== null)
+  if (candidates.length === 0) return null
+  const best = candidates.reduce((a, b) => (studentised(b) > studentised(a) ? b : a))
+  const greatest = candidates.reduce((most, { sum }) => Math.max(most, sum), Number.NEGATIVE_INFINITY)
+  const ability = Math.max(0, studentised(best))
+  const actual = [greatest, ability, ability, ability]
+  const exceeding = [0, 0, 0, 0]
+  const weights = new Float64Array(n * TOGETHER)
+  const indices = new Int32Array(n)
+  for (let done = 0; done < reps; done += TOGETHER) {
+    const many = Math.min(TOGETHER, reps - done)
+    weights.fill(0)
+    for (let rep = 0; rep < many; rep++) {
+      stationaryIndices(random, n, block, indices)
+      for (const index of indices) weights[index * TOGETHER + rep]!++
+    }
+    resampled(candidates, weights).forEach((maxima, test) => {
+      for (let rep = 0; rep < many; rep++) if (maxima[rep]! >= actual[test]!) exceeding[test]!++
+    })
+  }
+  const [realityCheck, lower, consistent, upper] = exceeding.map(count => (1 + count) / (1 + reps))
+  return { realityCheck: realityCheck!, lower: lower!, consistent: consistent!, upper: upper!, best: best.id }
+}
+
+/** Resamples that are summed up together, so that a column is read once for all of them. */
+const TOGETHER = 8
+
+interface Candidate extends Column {
+  id: number
+  sum: number
+  /** Makes a sum over the days a studentised mean. */
+  scale: number
+  /** What the lower and the consistent test take resampled sums to vary around. */
+  lower: number
+  consistent: number
+}
+
+function studentised({ sum, scale }: Candidate): number {
+  return sum * scale
+}
+
+function candidateOf({ places, values }: Column, id: number, kernel: Kernel): Candidate | null {
+  const sum = values.reduce((total, value) => total + value, 0)
+  const variance = resampledVariance(places, values, sum, kernel)
+  if (variance === null) return null
+  const scale = 1 / Math.sqrt(variance)
+  const isPoor = sum * scale < -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
+  return { places, values, id, sum, scale, lower: Math.max(0, sum), consistent: isPoor ? 0 : sum }
+}
+
+/** For each of the four tests the greatest of all candidates, of each resample. */
+function resampled(candidates: readonly Candidate[], weights: Float64Array): Float64Array[] {
+  const maxima = [Number.NEGATIVE_INFINITY, 0, 0, 0].map(least => new Float64Array(TOGETHER).fill(least))
+  const [reality, lower, consistent, upper] = maxima as [Float64Array, Float64Array, Float64Array, Float64Array]
+  const sums = new Float64Array(TOGETHER)
+  for (const one of candidates) {
+    addUp(one, weights, sums)
+    for (let rep = 0; rep < TOGETHER; rep++) {
+      const sum = sums[rep]!
+      reality[rep] = Math.max(reality[rep]!, sum - one.sum)
+      lower[rep] = Math.max(lower[rep]!, (sum - one.lower) * one.scale)
+      consistent[rep] = Math.max(consistent[rep]!, (sum - one.consistent) * one.scale)
+      upper[rep] = Math.max(upper[rep]!, (sum - one.sum) * one.scale)
+    }
+  }
+  return maxima
+}
+
+/** Sums of a column over several resamples, given how often each has each day. */
+function addUp({ places, values }: Column, weights: Float64Array, sums: Float64Array): void {
+  sums.fill(0)
+  for (let i = 0; i < places.length; i++) {
+    const value = values[i]!
+    const first = places[i]! * TOGETHER
+    for (let rep = 0; rep < TOGETHER; rep++) sums[rep]! += value * weights[first + rep]!
+  }
+}
+
+/**
+ * Variance of the sum of a resample: n times Hansen's ω², for which two days count by how likely the stationary bootstrap
+ * keeps their distance, the one way round or the other. null where the column does not vary.
+ */
+function resampledVariance(
+  places: Int32Array,
+  values: Float64Array,
+  sum: number,
+  { n, weights, total }: Kernel,
+): number | null {
+  let squares = 0
+  let pairs = 0
+  for (let i = 0; i < places.length; i++) {
+    const value = values[i]!
+    let near = 0
+    for (let j = 0; j < i; j++) near += values[j]! * weights[places[i]! - places[j]!]!
+    squares += value * value
+    pairs += value * near
+  }
+  const variance = squares + 2 * pairs - ((sum * sum) / n) * total
+  return variance > ROUNDING * squares ? variance : null
+}
+
+/** How two days weigh, by their distance from 1 to n - 1; `total` is what a column of ones would make of it. */
+interface Kernel {
+  n: number
+  weights: Float64Array
+  total: number
+}
+
+function kernelOf(n: number, block: number): Kernel {
+  const stay = 1 - 1 / block
+  const weights = Float64Array.from({ length: n }, (_, distance) =>
+    distance === 0 ? 0 : (1 - distance / n) * stay ** distance + (distance / n) * stay ** (n - distance),
+  )
+  return { n, weights, total: weights.reduce((sum, weight) => sum + weight, 1) }
+}
+
+/** A variance that is a smaller part of the squares is what rounding leaves of none. */
+const ROUNDING = 1e-12
+
+/** How often the best of several was no better than their median where it had not been chosen. */
+export interface Overfitting {
+  /** Share of the splits with a logit of 0 or below. */
+  probability: number
+  splits: number
+  /** ln(ω / (1 - ω)) of each split, ω = rank out of sample / (columns + 1). */
+  logits: Float64Array
+}
+
+/** Bars of a block in which one column is summed: n, mean, sum of squared deviations. */
+interface Sums {
+  n: number
+  means: Float64Array
+  squares: Float64Array
+}
+
+/** C(20, 10) = 184,756 splits are as many as can be ranked at one sitting. */
+const MOST_BLOCKS = 20
+
+/**
+ * Probability of backtest overfitting, by combinatorially symmetric cross-validation (Bailey, Borwein, López de Prado &
+ * Zhu, "The probability of backtest overfitting", 2017): the bars are cut into blocks (their lengths differ by one at
+ * most), each half of them once is the sample in which the column with the best Sharpe ratio is chosen, and its rank
+ * among all columns is looked up in the other half. Equal ones share their mean rank; of several that are best, the mean
+ * of their ranks counts. A column that never moves has a ratio of 0 (of an infinite one, if it rises steadily).
+ * @param columns returns per bar of what was tried, all equally long
+ */
+export function pbo(columns: readonly Float64Array[], blocks: number): Overfitting | { reason: string } {
+  const bars = columns[0]?.length ?? 0
+  if (columns.length < 2) return { reason: 'fewer than two to choose from' }
+  if (columns.some(column => column.length !== bars)) throw new RangeError('columns differ in length')
+  if (!Number.isInteger(blocks) || blocks < 2 || blocks % 2 === 1 || blocks > MOST_BLOCKS) {
+    return { reason: `${blocks} blocks, but it takes an even number from 2 to ${MOST_BLOCKS}` }
+  }
+  if (bars < 2 * blocks) return { reason: `${bars} bars are fewer than two for each of ${blocks} blocks` }
+  const sums = Array.from({ length: blocks }, (_, i) =>
+    blockSums(columns, Math.floor((i * bars) / blocks), Math.floor(((i + 1) * bars) / blocks)),
+  )
+  const logits = Float64Array.from(halves(blocks), half => {
+    const inSample = sharpes(sums.filter((_, i) => (half >> i) & 1))
+    const outOfSample = sharpes(sums.filter((_, i) => !((half >> i) & 1)))
+    const omega = rankOfBest(inSample, outOfSample) / (columns.length + 1)
+    return Math.log(omega / (1 - omega))
+  })
+  return { probability: logits.filter(logit => logit <= 0).length / logits.length, splits: logits.length, logits }
+}
+
+function blockSums(columns: readonly Float64Array[], from: number, to: number): Sums {
+  const n = to - from
+  const means = Float64Array.from(columns, column => {
+    let sum = 0
+    for (let bar = from; bar < to; bar++) sum += column[bar]!
+    return sum / n
+  })
+  const squares = Float64Array.from(columns, (column, i) => {
+    let sum = 0
+    for (let bar = from; bar < to; bar++) sum += (column[bar]! - means[i]!) ** 2
+    return sum
+  })
+  return { n, means, squares }
+}
+
+/** Every half of the blocks as a set of bits, ascending. */
+function* halves(blocks: number): Generator<number> {
+  for (let set = 0; set < 1 << blocks; set++) {
+    let bits = 0
+    for (let rest = set; rest !== 0; rest &= rest - 1) bits++
+    if (bits === blocks / 2) yield set
+  }
+}
+
+/** Sharpe ratio a bar of each column over the blocks, their moments put together (Chan, Golub & LeVeque 1979). */
+function sharpes(blocks: readonly Sums[]): Float64Array {
+  const bars = blocks.reduce((sum, { n }) => sum + n, 0)
+  return Float64Array.from(blocks[0]!.means, (_, column) => {
+    let mean = 0
+    for (const { n, means } of blocks) mean += (n / bars) * means[column]!
+    let square = 0
+    for (const { n, means, squares } of blocks) square += squares[column]! + n * (means[column]! - mean) ** 2
+    const deviation = Math.sqrt(square / (bars - 1))
+    if (deviation > 1e-12 * Math.abs(mean)) return mean / deviation
+    return mean === 0 ? 0 : Math.sign(mean) * Number.POSITIVE_INFINITY
+  })
+}
+
+/** Mean rank out of sample, 1 the worst, of those that are best in sample. */
+function rankOfBest(inSample: Float64Array, outOfSample: Float64Array): number {
+  let best = Number.NEGATIVE_INFINITY
+  for (const value of inSample) best = Math.max(best, value)
+  let ranks = 0
+  let chosen = 0
+  for (const [column, value] of inSample.entries()) {
+    if (value !== best) continue
+    chosen++
+    let below = 0
+    let equal = 0
+    for (const other of outOfSample) {
+      if (other < outOfSample[column]!) below++
+      else if (other === outOfSample[column]!) equal++
+    }
+    ranks += below + (equal + 1) / 2
+  }
+  return ranks / chosen
+}
+
+/**
+ * q-values of Benjamini & Hochberg, "Controlling the false discovery rate" (1995), in the order of `p`: rejecting where
+ * q <= a keeps the expected share of false findings at a, for tests that are independent or positively dependent.
+ * @param p p-values, each in 0..1
+ */
+export function benjaminiHochberg(p: readonly number[]): number[] {
+  return stepUp(p, 1)
+}
+
+/**
+ * q-values of Benjamini & Yekutieli, "The control of the false discovery rate in multiple testing under dependency"
+ * (2001): those of Benjamini & Hochberg times Σ 1/i, valid under any dependence.
+ */
+export function benjaminiYekutieli(p: readonly number[]): number[] {
+  let harmonic = 0
+  for (let i = 1; i <= p.length; i++) harmonic += 1 / i
+  return stepUp(p, harmonic)
+}
+
+/**
+ * Adjusted p-values of Holm, "A simple sequentially rejective multiple test procedure" (1979): rejecting where they are
+ * <= a keeps the chance of any false finding at a.
+ */
+export function holm(p: readonly number[]): number[] {
+  const adjusted = new Array<number>(p.length)
+  let greatest = 0
+  ascendingOrder(p).forEach((place, rank) => {
+    greatest = Math.max(greatest, Math.min(1, (p.length - rank) * p[place]!))
+    adjusted[place] = greatest
+  })
+  return adjusted
+}
+
+/** From the greatest p down: p · m / rank, and never above that of a greater p. */
+function stepUp(p: readonly number[], factor: number): number[] {
+  const order = ascendingOrder(p)
+  const adjusted = new Array<number>(p.length)
+  let least = 1
+  for (let rank = p.length; rank > 0; rank--) {
+    const place = order[rank - 1]!
+    least = Math.min(least, p[place]! * ((p.length * factor) / rank))
+    adjusted[place] = least
+  }
+  return adjusted
+}
+
+function ascendingOrder(p: readonly number[]): number[] {
+  return p.map((_, i) => i).sort((a, b) => p[a]! - p[b]!)
+}

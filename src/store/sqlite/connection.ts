@@ -1,0 +1,321 @@
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import Database, { type Statement } from 'better-sqlite3'
+import { Busy, StorageError } from '../../errors.js'
+
+/** What tells one kind of database from the other, and both from those of other programs. */
+export interface DatabaseKind {
+  /** The steps of its schema; `PRAGMA user_version` says how many a file has taken. */
+  readonly migrations: readonly string[]
+  /** A table that each of this kind has from the first step on. */
+  readonly table: string
+  /** The command that makes one. */
+  readonly made: string
+  /** What to do when one is damaged. */
+  readonly remedy: string
+  /** Who may read and write a file that is made. */
+  readonly mode: number
+}
+
+/** Opens an existing database for questions. Nothing in it is written. Throws StorageError. */
+export function openForReading(path: string, kind: DatabaseKind): Connection {
+  if (!existsSync(path)) throw new StorageError(`there is no database at ${path}; ${kind.made} makes one`)
+  try {
+    return checked(connect(path, { readonly: true }), path, kind)
+  } catch (cause) {
+    return recovered(path, kind, cause)
+  }
+}
+
+/**
+ * Opens a database for writing, made first if it is missing; schema steps that it lacks are taken. Throws StorageError,
+ * Busy when such a step has to wait too long for another process.
+ */
+export function openForWriting(path: string, kind: DatabaseKind): Connection {
+  if (!existsSync(path)) create(path, kind)
+  try {
+    return closedOnFailure(checked(connect(path, {}), path, kind), db => {
+      db.pragma('foreign_keys = ON')
+      // better-sqlite3 is compiled to sync a WAL only at checkpoints: a power cut would lose what was committed.
+      db.pragma('synchronous = FULL')
+      if (db.pragma('synchronous', { simple: true }) !== 2)
+        throw new StorageError(`${path}: cannot be set to sync every commit`)
+      migrate(db, kind)
+    })
+  } catch (cause) {
+    if (!(cause instanceof StorageError)) checkIsSqlite(path)
+    throw translated(path, cause, kind.remedy)
+  }
+}
+
+/** A half-made database must never be seen under its name: it is made under another, which is then changed. */
+function create(path: string, kind: DatabaseKind): void {
+  // The process alone does not tell: in containers that share a folder, each may be number 1.
+  const partial = `${path}.${process.pid}-${Math.random().toString(36).slice(2)}.new`
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    // Made here and not by SQLite, so that nobody else can read it at any time; its -wal gets the same mode.
+    closeSync(openSync(partial, 'wx', kind.mode))
+    closedOnFailure(connect(partial, {}), db => migrate(db, kind)).close()
+    putInPlace(partial, path)
+  } catch (cause) {
+    throw new StorageError(`cannot make a database at ${path}: ${reason(cause)}`, { cause })
+  } finally {
+    rmSync(partial, { force: true })
+  }
+}
+
+/** A second name and not another one: what a process beside this one has just made there must not be replaced. */
+function putInPlace(partial: string, path: string): void {
+  try {
+    linkSync(partial, path)
+  } catch {
+    if (existsSync(path)) return
+    // Some file systems have no second names, and each says so in its own way.
+    renameSync(partial, path)
+  }
+}
+
+function migrate(db: Connection, { migrations }: DatabaseKind): void {
+  // One that is up to date is not locked: that would wait for an import that another process has under way.
+  if (schemaOf(db) === migrations.length) return
+  // Lasts, and cannot be switched on inside a transaction.
+  if (schemaOf(db) === 0) db.pragma('journal_mode = WAL')
+  db.transaction(() => {
+    for (const step of migrations.slice(schemaOf(db))) db.exec(step)
+    db.pragma(`user_version = ${migrations.length}`)
+  }).immediate()
+}
+
+/** Refuses databases of other programs and of a later version, so that nothing is read from them or put into them. */
+function checked(db: Connection, path: string, { table, migrations }: DatabaseKind): Connection {
+  return closedOnFailure(db, () => {
+    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all()
+    if (tables.length > 0 && !tables.includes(table))
+      throw new StorageError(`${path} is a database of another program; choose another file`)
+    const version = schemaOf(db)
+    if (version > migrations.length) {
+      throw new StorageError(
+        `${path} was made by a newer bands (schema ${version}, this one knows ${migrations.length}); update bands`,
+      )
+    }
+  })
+}
+
+/**
+ * Two ways in which a sound file refuses to be read: its folder is read-only, so that WAL's shared memory has no place
+ * (then a copy in memory serves); or its writer was killed before WAL was on (then opening it once for writing mends it).
+ */
+function recovered(path: string, kind: DatabaseKind, cause: unknown): Connection {
+  const code = (cause as { code?: string }).code ?? ''
+  if (cause instanceof StorageError) throw cause
+  checkIsSqlite(path)
+  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_READONLY_DIRECTORY') return checked(copyInMemory(path), path, kind)
+  if (code === 'SQLITE_READONLY_ROLLBACK' || code === 'SQLITE_READONLY_RECOVERY') {
+    connect(path, {}).close()
+    return checked(connect(path, { readonly: true }), path, kind)
+  }
+  throw new StorageError(`cannot open ${path}: ${reason(cause)}`, { cause })
+}
+
+function copyInMemory(path: string): Connection {
+  if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) {
+    throw new StorageError(
+      `${path} has commits in its -wal file that cannot be read here; open it once where its folder is writable`,
+    )
+  }
+  try {
+    const image = readFileSync(path)
+    // Bytes 18 and 19 of the header ask for WAL, which memory cannot have (sqlite.org/fileformat2.html, 1.3.3).
+    image[18] = 1
+    image[19] = 1
+    return connect(image, { readonly: true })
+  } catch (cause) {
+    throw new StorageError(`cannot read ${path}: ${reason(cause)}`, { cause })
+  }
+}
+
+type Value = string | number | Buffer | null
+
+/** A connection whose statements are prepared once, and whose failures speak of the file and what to do. */
+export class Session {
+  readonly location: string
+  readonly #db: Connection
+  readonly #remedy: string
+  readonly #prepared = new Map<string, Statement<Value[]>>()
+
+  /** @param kind says what to do when the file turns out to be damaged */
+  constructor(location: string, db: Connection, { remedy }: Pick<DatabaseKind, 'remedy'>) {
+    this.location = location
+    this.#db = db
+    this.#remedy = remedy
+  }
+
+  get<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.#guard(() => this.#statement(sql).get(...values)) as Row | undefined
+  }
+
+  all<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.#guard(() => this.#statement(sql).all(...values)) as Row[]
+  }
+
+  /** How many rows it changed. */
+  run(sql: string, ...values: Value[]): number {
+    return this.#guard(() => this.#statement(sql).run(...values).changes)
+  }
+
+  pragma(text: string): unknown {
+    return this.#guard(() => this.#db.pragma(text))
+  }
+
+  /** Several reads of one state, whatever is written meanwhile. */
+  reading<T>(work: () => T): T {
+    return this.#guard(() => {
+      // By hand: what better-sqlite3 makes of a function for this costs more than the reads.
+      this.#statement('BEGIN').run()
+      try {
+        return work()
+      } finally {
+        // Some failures of the disk end it by themselves, and are what is to be told then.
+        if (this.#db.inTransaction) this.#statement('COMMIT').run()
+      }
+    })
+  }
+
+  /** All or nothing. Takes the write lock at once: a read transaction that turns into a write fails instead of waiting. */
+  transaction<T>(work: () => T): T {
+    return this.#guard(() => this.#db.transaction(work).immediate())
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #statement(sql: string): Statement<Value[]> {
+    let statement = this.#prepared.get(sql)
+    if (statement === undefined) {
+      statement = this.#db.prepare<Value[]>(sql)
+      this.#prepared.set(sql, statement)
+    }
+    return statement
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (cause) {
+      throw translated(this.location, cause, this.#remedy)
+    }
+  }
+}
+
+type Connection = Database.Database
+
+/** Waiting for another process's short commit, in milliseconds. */
+const BUSY_TIMEOUT = 5_000
+
+/** A connection to a file, or to the image of one. Throws what SQLite throws; StorageError when it does not load. */
+function connect(path: string | Buffer, options: Database.Options): Connection {
+  // Touches the file, so that what is wrong with it is said here and not in the middle of a question.
+  return closedOnFailure(opened(path, options), schemaOf)
+}
+
+/** An empty database that goes with the connection: shows that the driver works. Throws StorageError. */
+export function openInMemory(): Connection {
+  return connect(':memory:', {})
+}
+
+/** How many steps of its schema a database has taken; 0: none, an empty file. */
+export function schemaOf(db: Connection): number {
+  return db.pragma('user_version', { simple: true }) as number
+}
+
+function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {
+  try {
+    work(db)
+    return db
+  } catch (cause) {
+    db.close()
+    throw cause
+  }
+}
+
+/**
+ * Throws StorageError for a file that is no database; an empty one may become one. For a file that could not be opened:
+ * closing one that SQLite has open in this process would take its locks away (sqlite.org/howtocorrupt.html, 2.2).
+ */
+function checkIsSqlite(path: string): void {
+  const head = Buffer.alloc(16)
+  let size: number
+  try {
+    const file = openSync(path, 'r')
+    try {
+      size = readSync(file, head, 0, 16, 0)
+    } finally {
+      closeSync(file)
+    }
+  } catch (cause) {
+    throw new StorageError(`cannot read ${path}: ${reason(cause)}`, { cause })
+  }
+  if (size > 0 && head.toString('latin1') !== 'SQLite format 3\0')
+    throw new StorageError(`${path} is not a SQLite database`)
+}
+
+function reason(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+function opened(path: string | Buffer, options: Database.Options): Connection {
+  try {
+    return new Database(path, { ...options, timeout: BUSY_TIMEOUT, nativeBinding: nativeBinding() })
+  } catch (cause) {
+    const code = (cause as { code?: string }).code
+    if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw nativeFailure(reason(cause), cause)
+    throw cause
+  }
+}
+
+/** The compiled module by its path: looking it up through `bindings` costs more than opening the database. */
+function nativeBinding(): string {
+  const entry = createRequire(import.meta.url).resolve('better-sqlite3')
+  const path = entry.replace(/lib[\\/]index\.js$/, 'build/Release/better_sqlite3.node')
+  if (!existsSync(path)) throw nativeFailure('its compiled module is missing')
+  return path
+}
+
+function nativeFailure(what: string, cause?: unknown): StorageError {
+  const sentence = `better-sqlite3 does not load in Node ${process.versions.node}: ${what.split('\n')[0]}`
+  return new StorageError(`${sentence}\n  try:   npm rebuild better-sqlite3`, { cause })
+}
+
+/**
+ * What SQLite says went wrong, as an error that names the file and what to do; anything else as it is.
+ *
+ * @param remedy what to do when the file is damaged
+ */
+function translated(location: string, cause: unknown, remedy: string): unknown {
+  const code = (cause as { code?: unknown }).code
+  if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return cause
+  const message = (cause as Error).message
+  if (code.startsWith('SQLITE_BUSY'))
+    return new Busy(`${location} is busy: another process is writing; try again`, { cause })
+  if (code.startsWith('SQLITE_FULL'))
+    return new StorageError(`${location}: the disk is full; nothing was changed`, { cause })
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
+    return new StorageError(`${location} is damaged (${message}); ${remedy}`, { cause })
+  if (code.startsWith('SQLITE_READONLY'))
+    return new StorageError(`${location} cannot be written: ${message}`, { cause })
+  return new StorageError(`${location}: ${message} (${code})`, { cause })
+}

@@ -1,0 +1,205 @@
+import { Busy, StorageError } from '../../errors.js'
+import { type Day, parseDay } from '../../model/day.js'
+import { type FactKind, type FactSheets, type Security, securityOf } from '../../model/facts.js'
+import type { Series } from '../../model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../../model/terms.js'
+import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from '../codec.js'
+import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from '../store.js'
+import { openForReading, openForWriting, Session, schemaOf } from './connection.js'
+import { DATA, entryOf, MIGRATIONS, mayBeAlive, type TickerRow } from './migrations.js'
+import { type PulledStore, SqlitePulled } from './pulled.js'
+
+// Writing and verifying hash what they touch; a question loads neither.
+
+interface SqliteOptions {
+  /** Questions only: the file must exist and is never written. */
+  readonly: boolean
+}
+
+/** The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked. */
+export function openSqlite(path: string, { readonly }: SqliteOptions): Store {
+  const db = readonly ? openForReading(path, DATA) : openForWriting(path, DATA)
+  const schema = schemaOf(db)
+  if (schema === MIGRATIONS.length) return new SqliteStore(new Session(path, db, DATA))
+  db.close()
+  if (schema > 0) {
+    const steps = `(schema ${schema}, this one needs ${MIGRATIONS.length})`
+    throw new StorageError(`${path} was made by an older bands ${steps}; bands rebuild brings it up to date`)
+  }
+  throw new StorageError(`${path} is an empty file; bands import FILE --db ${path} makes a database of it`)
+}
+
+class SqliteStore implements Store {
+  readonly location: string
+  readonly pulled: PulledStore
+  readonly #db: Session
+
+  constructor(db: Session) {
+    this.location = db.location
+    this.pulled = new SqlitePulled(db)
+    this.#db = db
+  }
+
+  async version(): Promise<string> {
+    return String(this.#db.get<{ data_version: number }>('PRAGMA data_version')!.data_version)
+  }
+
+  async definitions(): Promise<string> {
+    return this.#meta('definitions') ?? ''
+  }
+
+  async tickers(): Promise<TickerEntry[]> {
+    return this.#db.all<TickerRow>('SELECT * FROM tickers ORDER BY ticker').map(entryOf)
+  }
+
+  async ticker(ticker: string): Promise<TickerEntry | null> {
+    const row = this.#row(ticker)
+    return row === undefined ? null : entryOf(row)
+  }
+
+  async newestDay(): Promise<Day | null> {
+    const newest = this.#db.get<{ newest: string | null }>('SELECT max(last_date) AS newest FROM tickers')?.newest
+    return newest == null ? null : parseDay(newest)
+  }
+
+  async bars(ticker: string): Promise<Series | null> {
+    const row = this.#db.get<{ columns: Buffer; unadjusted: Buffer | null }>(
+      'SELECT columns, unadjusted FROM bars JOIN tickers ON id = ticker_id WHERE ticker = ?',
+      ticker,
+    )
+    return row === undefined ? null : decodeBars(row.columns, row.unadjusted)
+  }
+
+  async sheets(ticker: string): Promise<FactSheets> {
+    const rows = this.#db.all<SheetRow>('SELECT ticker, kind, sheet FROM facts WHERE ticker = ?', ticker)
+    return rows.length === 0 ? {} : sheetsOf(rows)
+  }
+
+  async factTickers(): Promise<string[]> {
+    return this.#db.all<{ ticker: string }>('SELECT DISTINCT ticker FROM facts ORDER BY ticker').map(row => row.ticker)
+  }
+
+  async securities(): Promise<Map<string, Security>> {
+    const rows = this.#db.all<SheetRow>("SELECT ticker, kind, sheet FROM facts WHERE kind = 'securities'")
+    const found = new Map<string, Security>()
+    for (const row of rows) found.set(row.ticker, securityOf(await sheetsOf([row]))!)
+    return found
+  }
+
+  async unsettled(): Promise<readonly string[]> {
+    return this.#unsettled()
+  }
+
+  async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
+    return this.#db.reading(() => this.#recorded(ticker, timeframe, field))
+  }
+
+  #recorded(ticker: string, timeframe: Timeframe, field: string): Recorded | null {
+    const row = this.#row(ticker)
+    if (row === undefined) return null
+    const series = this.#db.get<{ calendar: Buffer; outcomes: Buffer }>(
+      'SELECT calendar, outcomes FROM series WHERE ticker_id = ? AND timeframe = ?',
+      row.id,
+      timeframe,
+    )
+    if (series === undefined)
+      throw new StorageError(`${this.location}: ${ticker} has no ${timeframe} series; run bands verify`)
+    const events = this.#db.get<{ columns: Buffer }>(
+      'SELECT columns FROM events WHERE ticker_id = ? AND timeframe = ? AND field = ?',
+      row.id,
+      timeframe,
+      field,
+    )
+    return {
+      entry: entryOf(row),
+      calendar: decodeCalendar(series.calendar),
+      outcomes: decodeOutcomes(series.outcomes, TIMEFRAMES[timeframe].windows.length),
+      field: events === undefined ? null : decodeRecord(events.columns),
+      unsettled: this.#unsettled(),
+    }
+  }
+
+  async write(batch: Batch, definitions: string): Promise<void> {
+    const { records = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
+    const { putAmendment, putRecord, putSheet } = await import('./write.js')
+    this.#db.transaction(() => {
+      this.#setMeta('definitions', definitions)
+      if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
+      for (const ticker of unpulled) this.#db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
+      for (const record of records) putRecord(this.#db, record)
+      for (const amendment of amendments) putAmendment(this.#db, amendment)
+      // Last, because a security's asset class is told with its ticker too.
+      for (const sheet of sheets) putSheet(this.#db, sheet)
+    })
+  }
+
+  async remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
+    return this.#db.transaction(() => {
+      if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
+      const tables = ['tickers', 'facts', 'pulled']
+      const rows = tables.map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
+      return rows.some(deleted => deleted > 0)
+    })
+  }
+
+  async footprint(): Promise<Footprint> {
+    const [pages, pageSize, schema] = ['page_count', 'page_size', 'user_version'].map(name => {
+      const [row] = this.#db.pragma(name) as Record<string, number>[]
+      return row![name]!
+    })
+    return { schema: schema!, newestSchema: MIGRATIONS.length, bytes: pages! * pageSize! }
+  }
+
+  async verify(): Promise<Damage[]> {
+    const { verifySession } = await import('./verify.js')
+    return verifySession(this.#db)
+  }
+
+  async lock({ pid, host, started }: Writer): Promise<void> {
+    this.#db.transaction(() => {
+      const holder = this.#db.get<Writer>('SELECT pid, host, started FROM writer')
+      if (holder !== undefined && mayBeAlive(holder)) {
+        const since = `process ${holder.pid} on ${holder.host} since ${holder.started}`
+        throw new Busy(`${this.location} is being written by ${since}; wait for it (--wait) or try again later`)
+      }
+      const values = [pid, host, started]
+      this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', ...values)
+    })
+  }
+
+  async unlock({ pid, host, started }: Writer): Promise<void> {
+    this.#db.run('DELETE FROM writer WHERE pid = ? AND host = ? AND started = ?', pid, host, started)
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+
+  #unsettled(): readonly string[] {
+    const kept = this.#meta('unsettled')
+    return kept === undefined ? [] : (JSON.parse(kept) as string[])
+  }
+
+  #meta(key: string): string | undefined {
+    return this.#db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', key)?.value
+  }
+
+  #setMeta(key: string, value: string): void {
+    this.#db.run('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)', key, value)
+  }
+
+  #row(ticker: string): TickerRow | undefined {
+    return this.#db.get<TickerRow>('SELECT * FROM tickers WHERE ticker = ?', ticker)
+  }
+}
+
+interface SheetRow {
+  ticker: string
+  kind: FactKind
+  sheet: string
+}
+
+async function sheetsOf(rows: readonly SheetRow[]): Promise<FactSheets> {
+  const { decodeSheet } = await import('./write.js')
+  return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
+}

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Writer } from '../store.js'
+import { openForReading, openInMemory, schemaOf } from './connection.js'
+import { DATA, MIGRATIONS, mayBeAlive } from './migrations.js'
+
+/** The driver's major version that this code speaks to: another one may crash the process instead of throwing. */
+export const DRIVER_MAJOR = 12
+
+/** The version of the driver that is installed, read without loading its compiled code. Throws when there is none. */
+export function installedDriver(): string {
+  const entry = createRequire(import.meta.url).resolve('better-sqlite3')
+  const about: unknown = JSON.parse(readFileSync(join(dirname(dirname(entry)), 'package.json'), 'utf8'))
+  return String((about as { version?: unknown }).version)
+}
+
+/** Throws StorageError when the driver does not load. */
+export function sqliteVersion(): string {
+  const db = openInMemory()
+  try {
+    return (db.prepare('SELECT sqlite_version() AS version').get() as { version: string }).version
+  } finally {
+    db.close()
+  }
+}
+
+/** A database file as it is, sound or not. */
+export interface Inspection {
+  schema: number
+  newestSchema: number
+  /** `wal`, unless something else has changed it. */
+  journal: string
+  /** What SQLite's quick check finds wrong; empty when nothing is. */
+  faults: string[]
+  /** The definitions of its events; empty before the first import. */
+  definitions: string
+  /** With bars, or with pulled events. */
+  tickers: number
+  /** Steps that an import has yet to take. */
+  unfinished: number
+  /** Who holds the writing place, and whether that process may still run. */
+  writer: (Writer & { alive: boolean }) | null
+}
+
+const UNSETTLED = "SELECT value FROM meta WHERE key = 'unsettled'"
+
+/** Looks into a database without changing it. Throws StorageError when it cannot be opened. */
+export function inspect(path: string): Inspection {
+  const db = openForReading(path, DATA)
+  try {
+    const schema = schemaOf(db)
+    const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : (db.prepare(sql).get() as Row))
+    const writer = row<Writer>('SELECT pid, host, started FROM writer')
+    const tickers = schema < 3 ? 'tickers' : '(SELECT ticker FROM tickers UNION SELECT ticker FROM pulled)'
+    const check = db.pragma('quick_check(5)') as { quick_check: string }[]
+    return {
+      schema,
+      newestSchema: MIGRATIONS.length,
+      journal: db.pragma('journal_mode', { simple: true }) as string,
+      faults: check.map(line => line.quick_check).filter(line => line !== 'ok'),
+      definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
+      tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
+      unfinished: (JSON.parse(row<{ value: string }>(UNSETTLED)?.value ?? '[]') as string[]).length,
+      writer: writer === undefined ? null : { ...writer, alive: mayBeAlive(writer) },
+    }
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,81 @@
+import { Busy } from '../../errors.js'
+import type { Trial, TrialKind, Trials } from '../../source.js'
+import { type DatabaseKind, openForReading, openForWriting, Session } from './connection.js'
+
+/**
+ * Every look that was ever taken at the data, in a file of its own beside them: a study only reads those, and they are
+ * made anew of the files that were imported, which the looks cannot be.
+ */
+const TRIALS: DatabaseKind = {
+  table: 'trials',
+  made: 'bands study, backtest or sweep',
+  remedy: 'put a copy from before in its place, or take it away: trials are then counted from there',
+  mode: 0o644,
+  migrations: [
+    `
+    -- id: the order in which they came. hash: SHA-256 in hexadecimal digits. seen: milliseconds since 1970
+    CREATE TABLE trials (
+      id INTEGER PRIMARY KEY,
+      hash TEXT NOT NULL UNIQUE CHECK (length(hash) = 64),
+      kind TEXT NOT NULL CHECK (kind IN ('cell', 'strategy')),
+      spec TEXT NOT NULL,
+      p REAL,
+      sharpe REAL,
+      seen INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX trials_by_kind ON trials (kind);
+    `,
+  ],
+}
+
+/** The ledger in one SQLite file, made first if it is missing. Throws StorageError where none can be made or written. */
+export function openSqliteTrials(path: string, now: () => number = Date.now): Trials {
+  const db = openForWriting(path, TRIALS)
+  const session = new Session(path, db, TRIALS)
+  try {
+    // A file that cannot be written opens all the same: said now, and not when the work is done.
+    session.transaction(() => {})
+  } catch (error) {
+    if (!(error instanceof Busy)) {
+      db.close()
+      throw error
+    }
+  }
+  return new SqliteTrials(session, now)
+}
+
+/** What a ledger holds; the file is only read. Throws StorageError where there is none, or none that can be read. */
+export function openSqliteTrialsForReading(path: string): Pick<Trials, 'of' | 'close'> {
+  return new SqliteTrials(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
+}
+
+class SqliteTrials implements Trials {
+  readonly #db: Session
+  readonly #now: () => number
+
+  constructor(db: Session, now: () => number) {
+    this.#db = db
+    this.#now = now
+  }
+
+  async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
+    const seen = this.#now()
+    return this.#db.transaction(() => {
+      for (const { hash, spec, p, sharpe } of trials) this.#db.run(INTO_TRIALS, hash, kind, spec, p, sharpe, seen)
+      return this.#db.get<{ ofKind: number; all: number }>(COUNTS, kind)!
+    })
+  }
+
+  async of(kind: TrialKind): Promise<readonly Trial[]> {
+    return this.#db.all<Trial>('SELECT hash, spec, p, sharpe FROM trials WHERE kind = ? ORDER BY id', kind)
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+}
+
+// What was seen before stays as it was seen: a second look at the same is none.
+const INTO_TRIALS =
+  'INSERT INTO trials (hash, kind, spec, p, sharpe, seen) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING'
+const COUNTS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'

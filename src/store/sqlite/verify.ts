@@ -1,0 +1,80 @@
+import type { SeriesKey } from '../../model/pulled.js'
+import { TIMEFRAME_NAMES, type Timeframe } from '../../model/terms.js'
+import { decodeBars } from '../codec.js'
+import type { Damage } from '../store.js'
+import type { Session } from './connection.js'
+import { barsHash, derivedHash, type FieldRow, pulledHash, sheetHash } from './hash.js'
+import type { TickerRow } from './migrations.js'
+import { COLUMNS, type PulledRow } from './pulled.js'
+
+/**
+ * SQLite has no page checksums by default: about one flipped bit in ten changes data without any error. So each series
+ * carries a hash of its content, computed again here; the file's own structure is checked too.
+ */
+export function verifySession(db: Session): Damage[] {
+  const structure = db.pragma('integrity_check(10)') as { integrity_check: string }[]
+  const damages: Damage[] = structure
+    .filter(line => line.integrity_check !== 'ok')
+    .map(line => ({ ticker: '', what: line.integrity_check }))
+  for (const row of db.all<TickerRow>('SELECT * FROM tickers ORDER BY ticker')) {
+    const found = [barsDamage(db, row), ...TIMEFRAME_NAMES.map(timeframe => seriesDamage(db, row, timeframe))]
+    for (const what of found) if (what !== null) damages.push({ ticker: row.ticker, what })
+  }
+  for (const row of db.all<SheetRow>('SELECT ticker, kind, hash, sheet FROM facts ORDER BY ticker, kind')) {
+    if (sheetHash(row.sheet) !== row.hash)
+      damages.push({ ticker: row.ticker, what: `its ${row.kind} are not what was written` })
+  }
+  // One by one: those of a market do not fit into the memory together.
+  for (const key of db.all<SeriesKey>(
+    'SELECT ticker, timeframe, field FROM pulled ORDER BY ticker, timeframe, field',
+  )) {
+    const what = pulledDamage(db, key)
+    if (what !== null) damages.push({ ticker: key.ticker, what })
+  }
+  return damages
+}
+
+interface SheetRow {
+  ticker: string
+  kind: string
+  hash: string
+  sheet: string
+}
+
+function barsDamage(db: Session, { id, bars: count }: TickerRow): string | null {
+  const bars = db.get<{ hash: string; columns: Buffer; unadjusted: Buffer | null }>(
+    'SELECT hash, columns, unadjusted FROM bars WHERE ticker_id = ?',
+    id,
+  )
+  if (bars === undefined) return 'its bars are missing'
+  const { columns, unadjusted } = bars
+  const whole = barsHash(columns, unadjusted) === bars.hash && decodeBars(columns, null).days.length === count
+  return whole ? null : 'its bars are not what was written'
+}
+
+function seriesDamage(db: Session, { id }: TickerRow, timeframe: Timeframe): string | null {
+  const series = db.get<{ hash: string; calendar: Buffer; outcomes: Buffer }>(
+    'SELECT hash, calendar, outcomes FROM series WHERE ticker_id = ? AND timeframe = ?',
+    id,
+    timeframe,
+  )
+  if (series === undefined) return `its ${timeframe} series is missing`
+  const fields = db.all<FieldRow>(
+    'SELECT field, events, columns FROM events WHERE ticker_id = ? AND timeframe = ?',
+    id,
+    timeframe,
+  )
+  const whole = derivedHash(series.calendar, series.outcomes, fields) === series.hash
+  return whole ? null : `its ${timeframe} events are not what was written`
+}
+
+function pulledDamage(db: Session, { ticker, timeframe, field }: SeriesKey): string | null {
+  const row = db.get<PulledRow>(
+    'SELECT * FROM pulled WHERE ticker = ? AND timeframe = ? AND field = ?',
+    ticker,
+    timeframe,
+    field,
+  )!
+  const whole = pulledHash(COLUMNS.map(column => row[column])) === row.hash
+  return whole ? null : `its pulled ${timeframe} ${field} events are not what was written`
+}

@@ -1,0 +1,370 @@
+import { countUpTo, mondayOf } from '../model/day.js'
+import type { Series } from '../model/series.js'
+import type { MarketBars } from '../source.js'
+import { expandedTail } from '../statistics/bootstrap.js'
+import {
+  type AbnormalEvent,
+  abnormalEvent,
+  abnormalReturns,
+  aggregate,
+  averageCorrelation,
+  bmp,
+  corradoRank,
+  cowanSign,
+  crossSection,
+  type DatedEvent,
+  type EventTest,
+  kolariPynnonen,
+  marketModel,
+  meanAdjusted,
+  NO_EVENT,
+  patell,
+  type ReturnModel,
+} from '../statistics/event-tests.js'
+import { mean, quantile } from '../statistics/moments.js'
+import {
+  type CalendarTime,
+  calendarTime,
+  equalUnits,
+  independentUnits,
+  LEAST_UNITS,
+  type MemberBars,
+  ratioOf,
+  streamOf,
+  type Unit,
+} from './cell.js'
+import type { Abnormal, AbnormalReturns, PathPoint, StudyQuery, TestResult } from './result.js'
+import { placesIn, unionCalendar } from './signals.js'
+import { type Subject, tooFew } from './subject.js'
+
+/** What events and window say once what the model expected is taken off, with the tests of the literature. */
+export function abnormalOver(
+  events: readonly ModelledEvent[],
+  horizon: number,
+  about: Pick<AbnormalReturns, 'model' | 'benchmark'> & { minEvents: number },
+): AbnormalReturns {
+  const { model, benchmark, minEvents } = about
+  const whole: DatedEvent[] = []
+  const lost = { too_early: 0, not_elapsed: 0, no_benchmark: 0 }
+  for (const event of events) {
+    const found = eventOver(event, horizon)
+    if (found === null) lost[whyLost(event, horizon)]++
+    else whole.push(found)
+  }
+  const n = whole.length
+  const { car } = aggregate(whole)
+  const apart = sharingNoDay(whole)
+  const few = n === 0 ? NO_EVENT : tooFew(n, apart.length, minEvents)
+  const tests = few === null ? testsOf(whole, apart) : TESTS.map(([test, name]) => without(test, name, few))
+  return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
+}
+
+/** Of events by date and ticker: the first, then each that begins after the last bar of the one before. */
+function sharingNoDay(events: readonly DatedEvent[]): DatedEvent[] {
+  let free = Number.NEGATIVE_INFINITY
+  return events
+    .toSorted((a, b) => a.eventDays[0]! - b.eventDays[0]!)
+    .filter(({ eventDays }) => {
+      if (eventDays[0]! <= free) return false
+      free = eventDays.at(-1)!
+      return true
+    })
+}
+
+type Test = readonly [test: string, name: string, run: (events: readonly DatedEvent[]) => EventTest]
+
+/** It allows for events that share days and takes them all; the others take events for independent. */
+const JOINT: Test = ['kolari_pynnonen', 'Kolari-Pynnonen', events => kolariPynnonen(events, averageCorrelation(events))]
+
+const TESTS: readonly Test[] = [
+  JOINT,
+  ['car', 'mean CAR (MacKinlay)', aggregate],
+  ['cross_section', 'cross-section t', crossSection],
+  ['patell', 'Patell', patell],
+  ['bmp', 'Boehmer-Musumeci-Poulsen', bmp],
+  ['corrado', 'Corrado rank', corradoRank],
+  ['cowan', 'Cowan sign', cowanSign],
+]
+
+function testsOf(all: readonly DatedEvent[], apart: readonly DatedEvent[]): TestResult[] {
+  return TESTS.map(one => {
+    const [test, name, run] = one
+    const { statistic, df, p, reason } = run(one === JOINT ? all : apart)
+    const thinned = one === JOINT || apart.length === all.length
+    const title = thinned ? name : `${name}, ${apart.length} events that share no day`
+    return { test, name: title, statistic, df, p, reason }
+  })
+}
+
+function without(test: string, name: string, reason: string): TestResult {
+  return { test, name, statistic: null, df: null, p: null, reason }
+}
+
+function whyLost({ bar, days, lost }: ModelledEvent, horizon: number): keyof AbnormalReturns['lost'] {
+  if (lost !== null) return lost
+  return bar + horizon >= days.length ? 'not_elapsed' : 'no_benchmark'
+}
+
+/** Bars before the event on which a model is estimated: from the first to the last, both included (MacKinlay 1997). */
+export const ESTIMATION = { first: 130, last: 11, bars: 120 }
+
+/** An event with the model of what its ticker would have earned without it. */
+export interface ModelledEvent {
+  ticker: string
+  bar: number
+  days: Int32Array
+  /** By bar of the ticker; NaN where unknown. */
+  returns: Float64Array
+  /** The benchmark's; absent of the mean-adjusted model. */
+  market?: Float64Array
+  model: ReturnModel | null
+  /** Why there is no model. */
+  lost: 'too_early' | 'no_benchmark' | null
+}
+
+/** @param benchmark bars of the benchmark; the market model needs it */
+export function modelledEvents(
+  subjects: readonly Subject[],
+  abnormal: Exclude<Abnormal, 'none'>,
+  benchmark: Series | null,
+): ModelledEvent[] {
+  return subjects.flatMap(({ ticker, prices, signals }) => {
+    const { days, close } = prices.series
+    const returns = barReturns(close)
+    const usesMarket = abnormal === 'market' && benchmark !== null
+    const market = usesMarket ? { market: benchmarkReturns(benchmark, days) } : {}
+    return Array.from(signals.bars, bar => {
+      const event = { ticker, bar, days, returns, ...market }
+      return { ...event, ...estimated(event) }
+    })
+  })
+}
+
+/** The event over the bars 1..h; null while they have not all elapsed, and where the benchmark lacks one. */
+function eventOver({ bar, days, returns, market, model }: ModelledEvent, horizon: number): DatedEvent | null {
+  if (model === null || bar + horizon >= days.length) return null
+  const window = (column: Float64Array | Int32Array) => column.subarray(bar + 1, bar + horizon + 1)
+  const held = market === undefined ? undefined : (window(market) as Float64Array)
+  if (held !== undefined && hasGap(held)) return null
+  const event: AbnormalEvent = abnormalEvent(model, window(returns) as Float64Array, held)
+  return {
+    ...event,
+    estimationDays: days.subarray(bar - ESTIMATION.first, bar - ESTIMATION.last + 1),
+    eventDays: window(days) as Int32Array,
+  }
+}
+
+/** Cumulative abnormal return at each bar of the path, counted from the event; NaN where it is not known. */
+function abnormalPath({ bar, returns, market, model }: ModelledEvent, before: number, after: number): Float64Array {
+  const path = new Float64Array(before + after + 1).fill(Number.NaN)
+  if (model === null) return path
+  const from = Math.max(0, bar - before)
+  const to = Math.min(returns.length, bar + after + 1)
+  const abnormal = abnormalReturns(model, returns.subarray(from, to), market?.subarray(from, to))
+  path[before] = 0
+  for (let t = bar + 1; t < to; t++) path[before + t - bar] = path[before + t - bar - 1]! + abnormal[t - from]!
+  for (let t = bar; t > from; t--) path[before + t - bar - 1] = path[before + t - bar]! - abnormal[t - from]!
+  return path
+}
+
+function estimated({
+  bar,
+  returns,
+  market,
+}: Omit<ModelledEvent, 'model' | 'lost'>): Pick<ModelledEvent, 'model' | 'lost'> {
+  const from = bar - ESTIMATION.first
+  // The first bar of a ticker has no return.
+  if (from < 1) return { model: null, lost: 'too_early' }
+  const own = returns.subarray(from, from + ESTIMATION.bars)
+  if (market === undefined) return withModel(meanAdjusted(own))
+  const theirs = market.subarray(from, from + ESTIMATION.bars)
+  return hasGap(theirs) ? { model: null, lost: 'no_benchmark' } : withModel(marketModel(own, theirs))
+}
+
+function withModel(model: ReturnModel | null): Pick<ModelledEvent, 'model' | 'lost'> {
+  return { model, lost: model === null ? 'too_early' : null }
+}
+
+function hasGap(values: Float64Array): boolean {
+  return values.some(Number.isNaN)
+}
+
+/** A benchmark that has had no bar for so many days says nothing of the market on the day. */
+const OLDEST_DAYS = 7
+
+/**
+ * What the benchmark earned over each bar of another calendar, from its own last close by the bar before to that by the
+ * bar: 0 over a weekend that it does not trade. NaN on the first bar, after its own last one, and where a close is older
+ * than a week (weekly: of another week).
+ */
+function benchmarkReturns({ days, close, timeframe }: Series, onto: Int32Array): Float64Array {
+  const closes = Float64Array.from(onto, day => {
+    const place = countUpTo(days, day) - 1
+    if (place < 0) return Number.NaN
+    const last = days[place]!
+    const hasEnded = place === days.length - 1 && day > last
+    const isCurrent = timeframe === 'weekly' ? mondayOf(last) === mondayOf(day) : day - last <= OLDEST_DAYS && !hasEnded
+    return isCurrent ? close[place]! : Number.NaN
+  })
+  return barReturns(closes)
+}
+
+/** Return over each bar, from the close before it; NaN on the first. */
+function barReturns(close: Float64Array): Float64Array {
+  const returns = new Float64Array(close.length).fill(Number.NaN)
+  for (let t = 1; t < close.length; t++) returns[t] = close[t]! / close[t - 1]! - 1
+  return returns
+}
+
+/** The portfolio that holds every event for the horizon, day by day. */
+export interface Held {
+  portfolio: CalendarTime
+  /** Return of the benchmark on each of its days, NaN where it has none; null without one. */
+  benchmark: Float64Array | null
+}
+
+/** Over the days from the first bar that counts to the end of the last window. */
+export function heldPositions(
+  subjects: readonly Pick<Subject, 'ticker' | 'prices'>[],
+  members: readonly MemberBars[],
+  horizon: number,
+  benchmark: Series | null,
+): Held {
+  const pricesOf = new Map(subjects.map(({ ticker, prices }) => [ticker, prices]))
+  const counting = members.filter(({ events }) => events.length > 0)
+  const spans = counting.map(({ ticker, bars }) => {
+    const { days } = pricesOf.get(ticker)!.series
+    return days.subarray(bars[0]!, bars.at(-1)! + horizon + 1)
+  })
+  const calendar = unionCalendar(spans)
+  const holders = counting.map(({ ticker, bars, events }) => {
+    const { days, close } = pricesOf.get(ticker)!.series
+    return { days, close, events: events.map(i => bars[i]!), base: meanBarReturn(close, bars) }
+  })
+  const portfolio = calendarTime(calendar, holders, horizon)
+  return { portfolio, benchmark: benchmark === null ? null : benchmarkReturns(benchmark, calendar) }
+}
+
+/** What one bar earns on average, from the close of a base bar to the next. */
+function meanBarReturn(close: Float64Array, bars: Int32Array): number {
+  let sum = 0
+  let n = 0
+  for (const bar of bars) {
+    if (bar + 1 >= close.length) continue
+    sum += close[bar + 1]! / close[bar]! - 1
+    n++
+  }
+  return n === 0 ? 0 : sum / n
+}
+
+/** An event on the common calendar of those that have any. */
+interface Placed {
+  prices: MarketBars
+  bar: number
+  place: number
+}
+
+/** The average price from so many bars before the events to so many after, against any bar of the same tickers. */
+export function pathOf(
+  subjects: readonly Subject[],
+  modelled: readonly ModelledEvent[],
+  query: Pick<StudyQuery, 'path' | 'resamples' | 'seed'>,
+): PathPoint[] {
+  const { before, after } = query.path
+  const counting = subjects.filter(({ signals }) => signals.bars.length > 0)
+  const calendar = unionCalendar(counting.map(({ prices }) => prices.series.days))
+  const events = counting.flatMap(({ prices, signals }) => {
+    const places = placesIn(calendar, prices.series.days)
+    return Array.from(signals.bars, bar => ({ prices, bar, place: places[bar]! }))
+  })
+  const abnormal = modelled.map(event => abnormalPath(event, before, after))
+  return Array.from({ length: before + after + 1 }, (_, i) => {
+    const bar = i - before
+    const point = pointOf(events, calendar.length, bar, query)
+    const known = abnormal.map(path => path[i]!).filter(value => !Number.isNaN(value))
+    return { ...point, base: basePoint(counting, bar), abnormal: mean(known) }
+  })
+}
+
+function pointOf(
+  events: readonly Placed[],
+  days: number,
+  bar: number,
+  { resamples, seed }: Pick<StudyQuery, 'resamples' | 'seed'>,
+): Omit<PathPoint, 'base' | 'abnormal'> {
+  const series = { events: new Float64Array(days), excess: new Float64Array(days) }
+  const values: number[] = []
+  for (const event of events) {
+    const moved = movedTo(event.prices, event.bar, bar)
+    if (Number.isNaN(moved)) continue
+    values.push(moved)
+    series.events[event.place]! += 1
+    series.excess[event.place]! += moved
+  }
+  const ascending = Float64Array.from(values).sort()
+  const units = independentUnits(series, Math.max(1, Math.abs(bar)))
+  return {
+    bar,
+    n: values.length,
+    mean: mean(ascending),
+    median: quantile(ascending, 0.5),
+    p25: quantile(ascending, 0.25),
+    p75: quantile(ascending, 0.75),
+    ...ribbon(units, resamples, seed, bar),
+  }
+}
+
+/** Streams of the path's bars: none below 0. */
+const FIRST_BAR = -1000
+
+/** 95 % of the mean: units of events whose windows up to the bar share no day, drawn with replacement. */
+function ribbon(units: readonly Unit[], resamples: number, seed: number, bar: number): Pick<PathPoint, 'low' | 'high'> {
+  if (units.length < LEAST_UNITS) return { low: null, high: null }
+  const random = streamOf(seed, 'path', bar - FIRST_BAR)
+  const drawn = new Int32Array(units.length)
+  const means = new Float64Array(resamples)
+  for (let draw = 0; draw < resamples; draw++) {
+    for (let i = 0; i < drawn.length; i++) drawn[i] = random.below(units.length)
+    means[draw] = ratioOf(units, drawn)
+  }
+  means.sort()
+  const tail = expandedTail(equalUnits(units))
+  return { low: quantile(means, tail), high: quantile(means, 1 - tail) }
+}
+
+/** Any bar of the tickers with events that reach so far, each ticker counting by these. */
+function basePoint(subjects: readonly Subject[], bar: number): number | null {
+  let sum = 0
+  let weights = 0
+  for (const { prices, eligible, signals } of subjects) {
+    const weight = signals.bars.reduce((n, event) => n + (Number.isNaN(movedTo(prices, event, bar)) ? 0 : 1), 0)
+    if (weight === 0) continue
+    sum += weight * meanMove(prices, eligible, bar)
+    weights += weight
+  }
+  return weights === 0 ? null : sum / weights
+}
+
+/** The same as the mean of `movedTo`, in the one loop of a study that passes every bar a hundred times. */
+function meanMove({ series: { close }, delisting }: MarketBars, bars: Int32Array, by: number): number {
+  const final = delisting?.price ?? Number.NaN
+  let sum = 0
+  let n = 0
+  for (let i = 0; i < bars.length; i++) {
+    const from = bars[i]!
+    const to = from + by
+    if (to < 0) continue
+    const price = to < close.length ? close[to]! : final
+    if (Number.isNaN(price)) break
+    sum += price / close[from]! - 1
+    n++
+  }
+  return sum / n
+}
+
+/** Close `by` bars later (or earlier) against that of a bar; beyond a known delisting its final price, NaN beyond the bars. */
+function movedTo({ series: { close }, delisting }: MarketBars, bar: number, by: number): number {
+  const to = bar + by
+  if (to < 0) return Number.NaN
+  return (to < close.length ? close[to]! : (delisting?.price ?? Number.NaN)) / close[bar]! - 1
+}

@@ -1,0 +1,484 @@
+import { Ranking, zoneOfRank } from '../indicators/rank.js'
+import { countBelow } from '../model/day.js'
+import { DEFINITIONS } from '../model/definitions.js'
+import { PERFORMANCES, UNDEFINED } from '../model/series.js'
+import { TIMEFRAMES } from '../model/terms.js'
+import type { MarketBars } from '../source.js'
+import { type GTestMember, gTestShift } from '../statistics/counts.js'
+import { deviation, mean, pooledQuantile, type Weighted } from '../statistics/moments.js'
+import { Random } from '../statistics/random.js'
+import type { ShiftOptions } from '../statistics/shift.js'
+import { placesIn, unionCalendar } from './signals.js'
+
+/** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
+export interface Cell {
+  horizon: number
+  /** Those that have events, ascending by ticker, so that the order in which they were asked for cannot matter. */
+  members: readonly Member[]
+  /** Days of their base bars. */
+  calendar: Int32Array
+  series: CalendarSeries
+  /** Events whose window has elapsed. */
+  n: number
+  /** Mean excess of the events over their own ticker's base; NaN without events. */
+  diff: number
+}
+
+export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {
+  const { members, calendar } = onCalendar(bars.toSorted((a, b) => (a.ticker < b.ticker ? -1 : 1)))
+  let n = 0
+  let sum = 0
+  for (const { events, excess } of members) {
+    n += events.length
+    for (const i of events) sum += excess[i]!
+  }
+  return { horizon, members, calendar, series: calendarSeries(members, calendar.length), n, diff: sum / n }
+}
+
+/**
+ * One ticker's part in a cell. Its base bars are those on which the field has a band and the window has elapsed: what
+ * the events, which are some of them, are held against.
+ */
+interface Member {
+  ticker: string
+  /** Bar number of each base bar, ascending. */
+  bars: Int32Array
+  /** r_h of each base bar. */
+  returns: Float64Array
+  /** Place of each base bar on the cell's calendar, ascending. */
+  places: Int32Array
+  /** The events, as indices into the base bars, ascending. */
+  events: Int32Array
+  /** Mean of `returns`; NaN without base bars. */
+  base: number
+  /** Returns less `base`. */
+  excess: Float64Array
+}
+
+/** The same before there is a calendar: days in place of places on it. */
+export interface MemberBars extends Omit<Member, 'places'> {
+  days: Int32Array
+}
+
+/**
+ * @param forward r_h of every bar, NaN where the window has not elapsed
+ * @param eligible bars on which the field has a band, ascending
+ * @param signals bars of the events, ascending, all of them eligible
+ */
+export function memberBars(
+  ticker: string,
+  days: Int32Array,
+  forward: Float64Array,
+  eligible: Int32Array,
+  signals: Int32Array,
+): MemberBars {
+  const bars = eligible.filter(bar => !Number.isNaN(forward[bar]!))
+  const events = placesIn(bars, signals).filter(index => index >= 0)
+  const returns = new Float64Array(bars.length)
+  const dates = new Int32Array(bars.length)
+  let sum = 0
+  for (let i = 0; i < bars.length; i++) {
+    returns[i] = forward[bars[i]!]!
+    dates[i] = days[bars[i]!]!
+    sum += returns[i]!
+  }
+  const base = sum / bars.length
+  return { ticker, bars, returns, days: dates, events, base, excess: returns.map(r => r - base) }
+}
+
+/**
+ * Puts members on their common calendar: the union of the days of the base bars of those that have events. One ticker's
+ * calendar is its own base bars.
+ */
+function onCalendar(members: readonly MemberBars[]): { members: Member[]; calendar: Int32Array } {
+  const counting = members.filter(({ events }) => events.length > 0)
+  const calendar = unionCalendar(counting.map(({ days }) => days))
+  return { calendar, members: counting.map(member => ({ ...member, places: placesIn(calendar, member.days) })) }
+}
+
+/** The cell by day of its calendar: how many events, and the sum of their excess returns. Their ratio is `diff`. */
+interface CalendarSeries {
+  events: Float64Array
+  excess: Float64Array
+}
+
+function calendarSeries(members: readonly Member[], days: number): CalendarSeries {
+  const series = { events: new Float64Array(days), excess: new Float64Array(days) }
+  for (const { places, events, excess } of members) {
+    for (const i of events) {
+      series.events[places[i]!]! += 1
+      series.excess[places[i]!]! += excess[i]!
+    }
+  }
+  return series
+}
+
+/** Below so many independent units neither a p-value nor an interval means anything. */
+export const LEAST_UNITS = 10
+
+/**
+ * Events, of any ticker, whose windows share days, directly or through others between them: the days from the first to
+ * the last, both included, how many events there are, and the sum of a figure of theirs.
+ */
+export interface Unit {
+  from: number
+  to: number
+  events: number
+  sum: number
+}
+
+/** The units of a cell, of which no two share a day: tickers move together, so those of a day are one unit, too. */
+export function independentUnits({ events, excess }: CalendarSeries, horizon: number): Unit[] {
+  const units: Unit[] = []
+  for (let day = 0; day < events.length; day++) {
+    if (events[day] === 0) continue
+    let unit = units.at(-1)
+    if (unit === undefined || day >= unit.to + horizon) {
+      unit = { from: day, to: day, events: 0, sum: 0 }
+      units.push(unit)
+    }
+    unit.to = day
+    unit.events += events[day]!
+    unit.sum += excess[day]!
+  }
+  return units
+}
+
+/**
+ * Greedy count of days with events, of any ticker, whose windows share no day.
+ * @param events how many there are on each day of a calendar
+ */
+export function stretches(events: Float64Array, horizon: number): number {
+  let count = 0
+  for (let day = 0; day < events.length; day++) {
+    if (events[day] === 0) continue
+    count++
+    day += horizon - 1
+  }
+  return count
+}
+
+/** Sum of the units' sums over the number of their events, for units drawn with replacement: a ratio estimator. */
+export function ratioOf(units: readonly Unit[], drawn: ArrayLike<number>): number {
+  let events = 0
+  let sum = 0
+  for (let i = 0; i < drawn.length; i++) {
+    const unit = units[drawn[i]!]!
+    events += unit.events
+    sum += unit.sum
+  }
+  return sum / events
+}
+
+/** How many units of equal size say as much as these: (Σ n)² / Σ n² (Kish, "Survey sampling", 1965). */
+export function equalUnits(units: readonly Unit[]): number {
+  let [sum, squares] = [0, 0]
+  for (const { events } of units) {
+    sum += events
+    squares += events ** 2
+  }
+  return sum ** 2 / squares
+}
+
+export function fewUnits(units: number): string {
+  const what = units === 1 ? 'stretch of time' : 'stretches of time'
+  return `the windows of all events run together into ${units} ${what}, fewer than ${LEAST_UNITS}`
+}
+
+/** What follows any bar of the tickers that have events, each counting as its events do. */
+export interface Base {
+  /** Bars. */
+  n: number
+  mean: number | null
+  median: number | null
+  /** Share of returns above 0. */
+  hit: number | null
+  /** Of returns, about their mean. */
+  deviation: number | null
+  /** Each ticker's returns, ascending, and its events. */
+  columns: Weighted[]
+}
+
+export function baseOf(members: readonly Pick<MemberBars, 'returns' | 'events' | 'base'>[]): Base {
+  const counting = members.filter(({ events }) => events.length > 0)
+  const events = counting.reduce((sum, member) => sum + member.events.length, 0)
+  if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
+  const weighted = (of: (member: (typeof counting)[number]) => number): number =>
+    counting.reduce((sum, member) => sum + member.events.length * of(member), 0) / events
+  const columns = counting.map(({ returns, events: { length: weight } }) => ({ ascending: returns.toSorted(), weight }))
+  const mean = weighted(({ base }) => base)
+  return {
+    n: counting.reduce((sum, { returns }) => sum + returns.length, 0),
+    mean,
+    median: pooledQuantile(columns, 0.5),
+    hit: weighted(({ returns }) => gains(returns) / returns.length),
+    deviation: Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean))),
+    columns,
+  }
+}
+
+function meanSquare(returns: Float64Array, centre: number): number {
+  let sum = 0
+  for (const value of returns) sum += (value - centre) ** 2
+  return sum / returns.length
+}
+
+/** How many are above 0. */
+export function gains(returns: ArrayLike<number>): number {
+  let count = 0
+  for (let i = 0; i < returns.length; i++) if (returns[i]! > 0) count++
+  return count
+}
+
+/** How far prices went in favour and against over a window, as fractions of the close of the event. */
+interface Excursions {
+  /** Greatest high / close - 1, at least 0. */
+  mfe: number
+  /** Least low / close - 1, at most 0. */
+  mae: number
+}
+
+/** Over the `horizon` bars after `bar`, as far as there are bars, and the final price of a delisting where it comes first. */
+export function excursions({ series, delisting }: MarketBars, bar: number, horizon: number): Excursions {
+  const { close, high, low } = series
+  const last = bar + horizon
+  let most = close[bar]!
+  let least = close[bar]!
+  for (let t = bar + 1; t <= last && t < close.length; t++) {
+    if (high[t]! > most) most = high[t]!
+    if (low[t]! < least) least = low[t]!
+  }
+  if (last >= close.length && delisting !== null) {
+    most = Math.max(most, delisting.price)
+    least = Math.min(least, delisting.price)
+  }
+  return { mfe: most / close[bar]! - 1, mae: least / close[bar]! - 1 }
+}
+
+/** Bins of equal, round width from the least to the greatest value of either; a value on an edge lies in the bin above. */
+interface Histogram {
+  /** Ascending; one more than there are bins. */
+  edges: number[]
+  events: number[]
+  base: number[]
+}
+
+/** About so many bins between the tails of the base, and at most so many in all, however far the tails reach. */
+const WANTED = 20
+const MOST = 60
+
+/**
+ * @param events ascending
+ * @param base of each ticker; the weights count for the width of the bins alone
+ * @returns null without values, or where all are the same
+ */
+export function histogram(events: Float64Array, base: readonly Weighted[]): Histogram | null {
+  const columns = [events, ...base.map(({ ascending }) => ascending)]
+  if (events.length === 0 || columns.some(({ length }) => length === 0)) return null
+  const low = columns.reduce((least, column) => Math.min(least, column[0]!), Number.POSITIVE_INFINITY)
+  const high = columns.reduce((most, column) => Math.max(most, column.at(-1)!), Number.NEGATIVE_INFINITY)
+  if (!(high > low)) return null
+  const middle = base.length === 0 ? 0 : pooledQuantile(base, 0.99)! - pooledQuantile(base, 0.01)!
+  const width = roundUp(Math.max(middle / WANTED, (high - low) / (MOST - 2)))
+  const first = Math.floor(low / width)
+  const bins = Math.floor(high / width) - first + 1
+  const edges = Array.from({ length: bins + 1 }, (_, i) => round((first + i) * width))
+  return { edges, events: counts([events], edges), base: counts(columns.slice(1), edges) }
+}
+
+/** The next number of the form 1, 2, 2.5 or 5 times a power of ten. */
+function roundUp(width: number): number {
+  const power = 10 ** Math.floor(Math.log10(width))
+  const factor = [1, 2, 2.5, 5].find(step => step * power >= width) ?? 10
+  return factor * power
+}
+
+/** 0.15000000000000002 would be an ugly edge. */
+function round(edge: number): number {
+  return Number(edge.toPrecision(12))
+}
+
+function counts(columns: readonly Float64Array[], edges: readonly number[]): number[] {
+  const bins = new Array<number>(edges.length - 1).fill(0)
+  for (const column of columns) {
+    // The outermost edges take all, whatever rounding did to them.
+    let below = 0
+    bins.forEach((_, bin) => {
+      const upTo = bin === bins.length - 1 ? column.length : countBelow(column, edges[bin + 1]!)
+      bins[bin]! += upTo - below
+      below = upTo
+    })
+  }
+  return bins
+}
+
+/** What random numbers of a cell are drawn for. Append only: a place is part of what a seed means. */
+const PURPOSES = ['shift', 'bootstrap', 'bca', 'random_entry', 'aftermath', 'path'] as const
+
+/** Wider apart than any window is long. */
+const APART = 10_000
+
+/**
+ * The generator of one purpose and window. Each has a stream of its own, so that a cell is the same to the last digit
+ * whatever else was asked with it.
+ * @param window length in bars, or a bar of the path
+ */
+export function streamOf(seed: number, purpose: (typeof PURPOSES)[number], window: number): Random {
+  return Random.stream(new Random(seed).word(), PURPOSES.indexOf(purpose) * APART + window)
+}
+
+/** Aftermath bands after events and after any bar, in the order of PERFORMANCES. */
+interface AftermathTally {
+  counts: number[]
+  /** Bars of all tickers that have events. */
+  base: number[]
+  /** Share after events / share after any bar, each ticker counting in the latter as its events do. */
+  lift: (number | null)[]
+  g: number | null
+  p: number | null
+  /** Why there is no p. */
+  reason: string | null
+}
+
+/** One ticker's bars that are looked at, and its events among them. */
+interface Tallied {
+  prices: MarketBars
+  eligible: Int32Array
+  signals: Int32Array
+}
+
+/**
+ * @param tooFew why there is to be no test; null where there may be one
+ * @returns null where no event has an aftermath band
+ */
+export function aftermathTally(
+  tickers: readonly Tallied[],
+  horizon: number,
+  tooFew: string | null,
+  options: ShiftOptions,
+): AftermathTally | null {
+  const some = tickers.filter(({ signals }) => signals.length > 0)
+  const members = some.map(ticker => ranked(ticker, horizon)).filter(({ events }) => events.length > 0)
+  if (members.length === 0) return null
+  const calendar = unionCalendar(members.map(({ days }) => days))
+  const placed = members.map(member => ({ ...member, places: placesIn(calendar, member.days) }))
+  const counts = PERFORMANCES.map(() => 0)
+  for (const { codes, events } of placed) for (const i of events) counts[codes[i]!]!++
+  const expected = expectedCounts(placed)
+  const found = {
+    counts,
+    base: PERFORMANCES.map((_, band) => placed.reduce((sum, { codes }) => sum + countOf(codes, band), 0)),
+    lift: counts.map((count, band) => (expected[band] === 0 ? null : count / expected[band]!)),
+  }
+  if (tooFew !== null) return { ...found, g: null, p: null, reason: tooFew }
+  const test = gTestShift(placed, calendar.length, horizon, PERFORMANCES.length, options)
+  if ('reason' in test) return { ...found, g: null, p: null, reason: test.reason }
+  return { ...found, g: test.g, p: test.p, reason: null }
+}
+
+/** The bars of a ticker that have an aftermath band. */
+function ranked({ prices, eligible, signals }: Tallied, horizon: number) {
+  const { close, days, timeframe } = prices.series
+  const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
+  const bars = eligible.filter(bar => codes[bar] !== UNDEFINED)
+  return {
+    codes: Uint8Array.from(bars, bar => codes[bar]!),
+    days: Int32Array.from(bars, bar => days[bar]!),
+    events: placesIn(bars, signals).filter(index => index >= 0),
+  }
+}
+
+function expectedCounts(members: readonly GTestMember[]): number[] {
+  return PERFORMANCES.map((_, band) =>
+    members.reduce((sum, { codes, events }) => sum + (events.length * countOf(codes, band)) / codes.length, 0),
+  )
+}
+
+function countOf(codes: Uint8Array, band: number): number {
+  let count = 0
+  for (const code of codes) if (code === band) count++
+  return count
+}
+
+/**
+ * The aftermath band of every bar, an index into PERFORMANCES: how its return over the window ranks among those of the
+ * same ticker that had ended by the bar. UNDEFINED while the window has not elapsed, and with fewer than `minReference`
+ * such returns. The same as the engine records for its five windows, for any.
+ */
+export function performances(close: Float64Array, horizon: number, minReference: number): Uint8Array {
+  const bars = close.length
+  const codes = new Uint8Array(bars).fill(UNDEFINED)
+  const returns = new Float64Array(bars).fill(Number.NaN)
+  for (let t = 0; t + horizon < bars; t++) returns[t] = close[t + horizon]! / close[t]! - 1
+  const past = new Ranking(returns)
+  for (let t = horizon; t + horizon < bars; t++) {
+    past.add(t - horizon)
+    if (past.size >= minReference) codes[t] = zoneOfRank(past.of(t), past.size, DEFINITIONS.performance.cuts)
+  }
+  return codes
+}
+
+/** What a position of each event earns bar by bar. */
+interface Holder {
+  /** Days and closes of all bars of the ticker. */
+  days: Int32Array
+  close: Float64Array
+  /** Bars of the events, each held from its close to the close `horizon` bars later. */
+  events: ArrayLike<number>
+  /** What the ticker earns on any bar, left out of the excess. */
+  base: number
+}
+
+/** Mean return of all positions that are open, by day of a calendar (Jaffe 1974; Fama 1998). */
+export interface CalendarTime {
+  /** Open positions; 0 on days without any, whose returns are 0. */
+  open: Float64Array
+  /** Sum of their returns, and of what these exceed their tickers' base by. */
+  sum: Float64Array
+  excess: Float64Array
+}
+
+/** @param calendar union of the days of all holders */
+export function calendarTime(calendar: Int32Array, holders: readonly Holder[], horizon: number): CalendarTime {
+  const made = {
+    open: new Float64Array(calendar.length),
+    sum: new Float64Array(calendar.length),
+    excess: new Float64Array(calendar.length),
+  }
+  for (const { days, close, events, base } of holders) {
+    const places = placesIn(calendar, days)
+    const open = openPositions(events, horizon, days.length)
+    for (let bar = 1; bar < days.length; bar++) {
+      const positions = open[bar]!
+      if (positions === 0) continue
+      const earned = close[bar]! / close[bar - 1]! - 1
+      made.open[places[bar]!]! += positions
+      made.sum[places[bar]!]! += positions * earned
+      made.excess[places[bar]!]! += positions * (earned - base)
+    }
+  }
+  return made
+}
+
+/**
+ * Sharpe ratio per day of the portfolio that holds every event for the horizon, in equal parts, and cash that earns
+ * nothing while there is none; null where all days are alike.
+ */
+export function portfolioSharpe({ open, sum }: CalendarTime): number | null {
+  const returns = sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
+  const spread = deviation(returns)
+  return spread === null || spread === 0 ? null : mean(returns)! / spread
+}
+
+/** How many positions are held over each bar, from the close before it to its own. */
+function openPositions(events: ArrayLike<number>, horizon: number, bars: number): Int32Array {
+  const open = new Int32Array(bars + 1)
+  for (let i = 0; i < events.length; i++) {
+    const from = events[i]! + 1
+    if (from >= bars) continue
+    open[from]! += 1
+    open[Math.min(bars, from + horizon)]! -= 1
+  }
+  for (let bar = 1; bar <= bars; bar++) open[bar]! += open[bar - 1]!
+  return open
+}

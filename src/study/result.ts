@@ -1,0 +1,275 @@
+import type { Stability } from '../model/series.js'
+import type { Timeframe } from '../model/terms.js'
+import type { EventFilter } from '../params/strategy.js'
+
+/** `bands study`: what followed the events, against what follows anyway. Returns are fractions, dates YYYY-MM-DD. */
+export interface EventStudy {
+  schema: 'bands.study/1'
+  tickers: string[]
+  field: string
+  timeframe: Timeframe
+  /** null: any */
+  bands: string[] | null
+  prev_bands: string[] | null
+  stability: Stability[] | null
+  max_flips: number | null
+  context: { ticker: string; field: string; bands: string[] | null; lag: 0 | 1 } | null
+  /** Bounds that were asked for, both exclusive. */
+  after: string | null
+  before: string | null
+  /** Of the bars that count: first and last date; null without any. */
+  first: string | null
+  last: string | null
+  as_of: string | null
+  /** First and last bar of the tickers that is known, whatever dates were asked for; null without any. */
+  first_bar: string | null
+  last_bar: string | null
+  benchmark: string | null
+  abnormal: Abnormal
+  seed: number
+  /** Draws of each resampling; null: every possible shift, and `resamples` elsewhere. */
+  reps: number | null
+  resamples: number
+  min_events: number
+  events: number
+  /** Cells looked at now, and all that the ledger knows; null without one. */
+  trials: { run: number; ledger: number | null }
+  windows: StudyWindow[]
+  path: PathPoint[]
+  occurrences: Occurrence[]
+  /** What was assumed, line by line: returns, base, null, clustering, survivorship. */
+  assumptions: string[]
+  warnings: string[]
+  /** What else could be asked. */
+  hints: string[]
+}
+
+export type Abnormal = 'none' | 'mean' | 'market'
+
+/** One cell: the events over one horizon. */
+export interface StudyWindow {
+  /** `20d` */
+  window: string
+  /** Bars. */
+  horizon: number
+  /** n + the lost ones */
+  events: number
+  n: number
+  /** Greedy count of windows that share no bar, added up over the tickers. */
+  n_indep: number
+  /** Greedy count of dates of events, of any ticker, whose windows share no day: of pools the number that counts. */
+  n_stretches: number
+  /** A return needs no bars before it, so none is too early; abnormal returns count their own. */
+  lost: { not_elapsed: number; too_early: number; delisted: number }
+  mean: number | null
+  median: number | null
+  deviation: number | null
+  p10: number | null
+  p25: number | null
+  p75: number | null
+  p90: number | null
+  best: number | null
+  worst: number | null
+  /** Share of returns above 0, with its Wilson 95 % interval. */
+  hit: Share
+  /** Mean of the greatest favourable and adverse excursions over the window, from the close of the event. */
+  mfe: number | null
+  mae: number | null
+  /** `deviation` is of returns as the events weigh their tickers: one of another size than theirs misleads the shift. */
+  base: { n: number; mean: number | null; median: number | null; hit: number | null; deviation: number | null }
+  /** The bars of the base on which the context ticker was in one of the bands asked for; null without such bands. */
+  context_base: {
+    n: number
+    mean: number | null
+    hit: number | null
+    /** mean of the events - mean */
+    diff: number | null
+  } | null
+  /** mean - base.mean */
+  diff: number | null
+  /** hit share / base hit share */
+  lift: number | null
+  /** 95 % intervals of the difference. */
+  intervals: Interval[]
+  /** The first is the default; all two-sided, of the difference against 0. */
+  tests: TestResult[]
+  /** Entries at random dates in the same tickers, drawn together where windows overlap. */
+  random_entry: {
+    draws: number
+    /** What the draws have on average, and 95 % of them. */
+    mean: number | null
+    low: number | null
+    high: number | null
+    /** Of the draws and the events themselves: how many lie as far from the mean of the draws as the events do. */
+    p: number | null
+    /** What entries of the same tickers and calendar years have on average, exactly; not what p compares with. */
+    year_matched: number | null
+    /** Why there are no draws. */
+    reason: string | null
+  }
+  /** The other bands of the field, each with its own events. */
+  other_bands: { band: string; n: number; mean: number | null; hit: number | null }[]
+  abnormal: AbnormalReturns | null
+  /** Aftermath bands after the events against those after any bar: counts in the order of PERFORMANCES. */
+  aftermath: { counts: number[]; base: number[]; lift: (number | null)[]; g: number | null; p: number | null } | null
+  /** Of the returns, for drawing: edges (one more than counts) and how many lie in each, events and any bar. */
+  histogram: { edges: number[]; events: number[]; base: number[] } | null
+  /** Fewer than ten independent windows, or fewer events than asked for: no p-value, no interval, shown grey. */
+  grey: boolean
+  /** Statistic → why it is null, for all that are. */
+  reasons: Record<string, string>
+}
+
+export interface Share {
+  share: number | null
+  low: number | null
+  high: number | null
+}
+
+export interface Interval {
+  /** `stationary bootstrap` | `bca` */
+  method: string
+  level: 0.95
+  low: number | null
+  high: number | null
+  /** Mean block in bars, of block methods. */
+  block: number | null
+  reason: string | null
+}
+
+export interface TestResult {
+  /** `shift` | `shift_studentised` | `newey_west` | `hansen_hodrick` | `cluster` | `calendar_time` | `naive` */
+  test: string
+  /** For people. */
+  name: string
+  statistic: number | null
+  df: number | null
+  p: number | null
+  reason: string | null
+  /** How many shifts were looked at, of tests by shifts. */
+  shifts?: number
+}
+
+export interface AbnormalReturns {
+  model: Exclude<Abnormal, 'none'>
+  benchmark: string | null
+  /** Events with a whole estimation window and a whole event window. */
+  n: number
+  /** The others: too few bars before them, window not elapsed, no benchmark on one of the bars. */
+  lost: { too_early: number; not_elapsed: number; no_benchmark: number }
+  /** Mean cumulative abnormal return. */
+  car: number | null
+  tests: TestResult[]
+  reason: string | null
+}
+
+/** The average price around the events: bar 0 is the event, its close is 0. */
+export interface PathPoint {
+  bar: number
+  n: number
+  mean: number | null
+  median: number | null
+  p25: number | null
+  p75: number | null
+  /** 95 % interval of the mean: bootstrap of units of events whose windows up to the bar share no day. */
+  low: number | null
+  high: number | null
+  /** Of any bar of the same tickers and range. */
+  base: number | null
+  /** Mean cumulative abnormal return, counted from bar 0; null without a model. */
+  abnormal: number | null
+}
+
+export interface Occurrence {
+  ticker: string
+  date: string
+  prev_band: string
+  band: string
+  stability: Stability | null
+  flips: number | null
+  context_band: string | null
+  /** Close of the event. */
+  close: number
+  /** Window → close-to-close return; null until it has elapsed. */
+  returns: Record<string, number | null>
+  mfe: Record<string, number | null>
+  mae: Record<string, number | null>
+}
+
+/** What an event study is asked, parsed and complete. */
+export interface StudyQuery {
+  /** At least one. */
+  tickers: readonly string[]
+  filter: EventFilter
+  /** Windows in bars, ascending, each at least 1. */
+  horizons: readonly number[]
+  /** Bars of the average path before and after the event. */
+  path: { before: number; after: number }
+  /** A ticker to hold the events against; the market model needs one. */
+  benchmark: string | null
+  abnormal: Abnormal
+  /** Fewer events whose window has elapsed get neither p-value nor interval. */
+  minEvents: number
+  /** Draws of the circular shift and of random entries; `all`: every shift, and `resamples` entries. */
+  reps: number | 'all'
+  /** Draws of every bootstrap. */
+  resamples: number
+  seed: number
+  /** Adds the t test that takes overlapping windows for independent. */
+  naive: boolean
+  hansenHodrick: boolean
+}
+
+/** From so many times the deviation of any bar on, a 5 % test by plain shifts finds something in 14 % of what has nothing. */
+const WIDE = 4 / 3
+
+/** Of as much less it finds something in 1 %. */
+const NARROW = 3 / 4
+
+/**
+ * Whether returns after the events spread much wider, or much less wide, than after any bar of the same tickers, so that
+ * the p of the plain shift, which takes their days for days like others, is too small or too large; null where neither,
+ * and where it has none.
+ */
+export function spreadOf({
+  deviation,
+  base,
+  tests,
+}: Pick<StudyWindow, 'deviation' | 'base' | 'tests'>): 'wide' | 'narrow' | null {
+  if (deviation === null || !base.deviation || tests[0]?.p == null) return null
+  const ratio = deviation / base.deviation
+  return ratio > WIDE ? 'wide' : ratio < NARROW ? 'narrow' : null
+}
+
+/** What to go by in windows whose shift misleads: a sentence for those of either kind. */
+export function spreadWarnings(windows: readonly StudyWindow[]): string[] {
+  const wide = spreadsOf(windows, 'wide')
+  const narrow = spreadsOf(windows, 'narrow')
+  return [
+    ...(wide === null
+      ? []
+      : [
+          `Returns after the events spread wider than after any bar (deviation ${wide}): they fall in volatile times. The shift takes their days for days like others, so its P, marked !, is too small: go by the studentised one, P(T), and the interval.`,
+        ]),
+    ...(narrow === null
+      ? []
+      : [
+          `Returns after the events spread less than after any bar (deviation ${narrow}): they fall in calm times. The shift takes their days for days like others, so its P, marked !, is too large; the studentised one, P(T), does not, but finds something in up to one in ten of what has nothing.`,
+        ]),
+  ]
+}
+
+function spreadsOf(windows: readonly StudyWindow[], kind: 'wide' | 'narrow'): string | null {
+  const some = windows.filter(window => spreadOf(window) === kind)
+  const percent = (value: number | null): string => `${(100 * value!).toFixed(1)} %`
+  const each = some.map(
+    ({ window, deviation, base }) => `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`,
+  )
+  return each.length === 0 ? null : each.join('; ')
+}
+
+/** How many shifts the default test of the windows looked at, the fewest and the most; null where none was tested. */
+export function shiftsUsed(windows: readonly Pick<StudyWindow, 'tests'>[]): { least: number; most: number } | null {
+  const used = windows.flatMap(({ tests }) => (tests[0]?.p == null ? [] : [tests[0].shifts ?? 0]))
+  return used.length === 0 ? null : { least: Math.min(...used), most: Math.max(...used) }
+}

@@ -1,0 +1,309 @@
+import { TierRestricted } from '../errors.js'
+import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
+import { STABILITIES, UNDEFINED } from '../model/series.js'
+import type { ContextFilter, EventFilter } from '../params/strategy.js'
+import type { Market, MarketBars, States } from '../source.js'
+
+/** The events of one ticker that pass a filter, in columns; oldest first. */
+export interface Signals {
+  /** Bars on which they happened, as numbered in the prices. */
+  bars: Int32Array
+  /** Codes of the band entered and of the band left; places in `states.bands`. */
+  entered: Uint8Array
+  left: Uint8Array
+  /** Index into STABILITIES, and flips in the lookback; 255 where nobody told. */
+  stability: Uint8Array
+  flips: Uint8Array
+  /** The band that the context ticker was in, null where it was in none yet; null without a context. */
+  contextBands: (string | null)[] | null
+}
+
+/**
+ * What of one ticker is a signal, with the prices and bands it is numbered by. Throws NotFound, TierRestricted and Busy as
+ * the market does, TierRestricted too where stability or flips are asked for and whoever has the events does not tell them.
+ */
+export async function signalsOf(
+  market: Market,
+  ticker: string,
+  filter: EventFilter,
+): Promise<{ prices: MarketBars; states: States; signals: Signals }> {
+  // What a tier does not have is refused before what is not there.
+  const states = await market.states(ticker, filter.field, filter.timeframe)
+  const prices = await market.bars(ticker, filter.timeframe)
+  const { days } = prices.series
+  const passes = passing(states, filter)
+  const found: number[] = []
+  const [first, last] = boundsOf(days, filter)
+  for (let i = countBelow(states.bars, Math.max(first, states.from)); i < states.bars.length; i++) {
+    if (states.bars[i]! >= Math.min(last, states.to)) break
+    if (passes(i)) found.push(i)
+  }
+  if (filter.context === null) return { prices, states, signals: signalsAt(states, found, null) }
+  const { kept, bands } = await inContext(market, filter.context, filter.timeframe, found, i => days[states.bars[i]!]!)
+  return { prices, states, signals: signalsAt(states, kept, bands) }
+}
+
+/** The bars that events are held against: those within the filter's dates and the range on which the field has a band. */
+export function eligibleBars(
+  prices: MarketBars,
+  { codes, from, to }: Pick<States, 'codes' | 'from' | 'to'>,
+  filter: Pick<EventFilter, 'after' | 'before'>,
+): Int32Array {
+  const [first, last] = boundsOf(prices.series.days, filter)
+  const found: number[] = []
+  for (let t = Math.max(first, from); t < Math.min(last, to); t++) if (codes[t] !== UNDEFINED) found.push(t)
+  return Int32Array.from(found)
+}
+
+/**
+ * Code of the band that a ticker was in on each of some dates: the one entered by its most recent transition on or before
+ * the date (lag 0) or strictly before it (lag 1); UNDEFINED before its first.
+ *
+ * @param days dates of the ticker's own bars, by which `states` is numbered
+ */
+export function bandsEnteredBy(states: States, days: Int32Array, dates: readonly Day[], lag: 0 | 1): Uint8Array {
+  return Uint8Array.from(dates, date => {
+    const day = date - lag
+    if (states.upTo !== undefined && day > states.upTo) return UNDEFINED
+    const events = countBelow(states.bars, countUpTo(days, day))
+    if (events > 0) return states.entered[events - 1]!
+    const { earlier } = states
+    return earlier !== undefined && day >= earlier.since ? earlier.band : UNDEFINED
+  })
+}
+
+/** First bar within the filter's dates, and the one after the last. */
+function boundsOf(days: Int32Array, { after, before }: Pick<EventFilter, 'after' | 'before'>): [number, number] {
+  return [after === null ? 0 : countUpTo(days, after), before === null ? days.length : countBelow(days, before)]
+}
+
+/** Whether an event passes what is asked of itself; its context and its date apart. */
+function passing(states: States, filter: EventFilter): (i: number) => boolean {
+  const entered = allowed(states.bands, filter.bands)
+  const left = allowed(states.bands, filter.prevBands)
+  const { stability, maxFlips } = filter
+  const stable = stability === null ? null : allowed(STABILITIES, stability)
+  return i => {
+    if (entered[states.entered[i]!] === 0 || left[states.left[i]!] === 0) return false
+    if (stable !== null && stable[told(states.stability[i]!, 'stability_at_entry')] === 0) return false
+    return maxFlips === null || told(states.flips[i]!, 'flips_recent_at_entry') <= maxFlips
+  }
+}
+
+/** 1 for the code of each allowed word; codes of all words without a choice. */
+function allowed(words: readonly string[], chosen: readonly string[] | null): Uint8Array {
+  return Uint8Array.from(words, word => Number(chosen === null || chosen.includes(word)))
+}
+
+/** The answers of a Free key are the only ones without it. */
+function told(value: number, what: string): number {
+  if (value === UNDEFINED) throw new TierRestricted(what, 'free', 'plus')
+  return value
+}
+
+async function inContext(
+  market: Market,
+  { ticker, field, bands: chosen, lag }: ContextFilter,
+  timeframe: EventFilter['timeframe'],
+  found: readonly number[],
+  dayOf: (event: number) => Day,
+): Promise<{ kept: number[]; bands: (string | null)[] }> {
+  const states = await market.states(ticker, field, timeframe)
+  const { days } = (await market.bars(ticker, timeframe)).series
+  const codes = bandsEnteredBy(states, days, found.map(dayOf), lag)
+  const bands = Array.from(codes, code => (code === UNDEFINED ? null : states.bands[code]!))
+  const matches = (band: string | null): boolean => chosen === null || (band !== null && chosen.includes(band))
+  return { kept: found.filter((_, n) => matches(bands[n]!)), bands: bands.filter(matches) }
+}
+
+function signalsAt(states: States, found: readonly number[], contextBands: (string | null)[] | null): Signals {
+  return {
+    bars: Int32Array.from(found, i => states.bars[i]!),
+    entered: Uint8Array.from(found, i => states.entered[i]!),
+    left: Uint8Array.from(found, i => states.left[i]!),
+    stability: Uint8Array.from(found, i => states.stability[i]!),
+    flips: Uint8Array.from(found, i => states.flips[i]!),
+    contextBands,
+  }
+}
+
+/** As many tickers as a line names. */
+const NAMED = 3
+
+/** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
+export function filterWords({ field, bands, prevBands, stability, maxFlips, context }: EventFilter): string[] {
+  return [
+    `${field} = ${anyOf(bands)}`,
+    ...(prevBands === null ? [] : [`from ${anyOf(prevBands)}`]),
+    ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
+    ...(maxFlips === null ? [] : [`at most ${maxFlips} flips`]),
+    ...(context === null
+      ? []
+      : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
+  ]
+}
+
+/** Names, ascending, of a few tickers; of more how many they are. */
+export function tickerWords(tickers: readonly string[]): string {
+  return tickers.length <= NAMED ? tickers.toSorted().join(', ') : `${tickers.length} tickers`
+}
+
+function anyOf(values: readonly string[] | null): string {
+  return values?.join(', ') ?? 'any'
+}
+
+function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
+  return lag === 1 ? ' a bar before' : ''
+}
+
+/** A band may be carried over a weekend or a holiday without a word. */
+const CURRENT_DAYS = 7
+
+/**
+ * What must be said of a context ticker whose bars do not reach over the events: its band is the most recent one on or
+ * before the date, however old that is. Sentences, none where its bars do.
+ *
+ * @param days dates of its bars, ascending
+ * @param events dates of the events that count, in any order
+ * @param unfiltered the same with those that the context leaves out; before its first bar it leaves out all
+ */
+export function contextReach(
+  ticker: string,
+  days: Int32Array,
+  events: readonly Day[],
+  unfiltered: readonly Day[] = events,
+): string[] {
+  const leavesOut = unfiltered.length > events.length
+  return [
+    ...lateWords(ticker, days, events, 'whose band is carried forward'),
+    ...earlyWords(ticker, days, unfiltered, leavesOut ? 'so in no band of it: left out' : 'so in no band of it'),
+  ]
+}
+
+/** The same of a benchmark: it has no return where it has no bars. */
+export function benchmarkReach(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
+  return [
+    ...lateWords(ticker, days, events, 'and there is nothing to compare them with'),
+    ...earlyWords(ticker, days, events, 'so have nothing to be compared with'),
+  ]
+}
+
+function lateWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
+  const last = days.at(-1)
+  if (last === undefined) return []
+  const late = events.length - countUpTo(ascending(events), last + CURRENT_DAYS)
+  return late === 0 ? [] : [`${some(late, events)} after the last bar of ${ticker} (${formatDay(last)}), ${so}.`]
+}
+
+function earlyWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
+  const first = days[0]
+  if (first === undefined) return []
+  const early = countBelow(ascending(events), first)
+  return early === 0
+    ? []
+    : [`${some(early, events)} before the first bar of ${ticker} (${formatDay(first)}) and ${so}.`]
+}
+
+function some(n: number, of: readonly Day[]): string {
+  return `${n} of ${of.length} events ${n === 1 ? 'lies' : 'lie'}`
+}
+
+function ascending(days: readonly Day[]): Int32Array {
+  return Int32Array.from(days).sort()
+}
+
+/** Every day on which at least one of several tickers has a bar, ascending: the calendar on which they are pooled. */
+export function unionCalendar(days: readonly Int32Array[]): Int32Array {
+  const some = days.filter(column => column.length > 0)
+  if (some.length === 0) return new Int32Array()
+  const first = some.reduce((least, column) => Math.min(least, column[0]!), Number.POSITIVE_INFINITY)
+  const last = some.reduce((most, column) => Math.max(most, column.at(-1)!), Number.NEGATIVE_INFINITY)
+  const seen = new Uint8Array(last - first + 1)
+  for (const column of some) for (const day of column) seen[day - first] = 1
+  const found: Day[] = []
+  for (let i = 0; i < seen.length; i++) if (seen[i] === 1) found.push(first + i)
+  return Int32Array.from(found)
+}
+
+/** The place of each day in a calendar, both ascending; -1 for a day that the calendar does not have. */
+export function placesIn(calendar: Int32Array, days: Int32Array): Int32Array {
+  const places = new Int32Array(days.length)
+  let at = 0
+  for (let i = 0; i < days.length; i++) {
+    while (at < calendar.length && calendar[at]! < days[i]!) at++
+    places[i] = calendar[at] === days[i] ? at : -1
+  }
+  return places
+}
+
+/**
+ * Close-to-close return from each bar over the next `horizon` bars, C(t+h)/C(t) - 1, one a bar; NaN while the window has
+ * not elapsed.
+ *
+ * A delisting that is known ends the windows that reach it: the return to the final price, then 0, that is
+ * (1 + return to the last close) (1 + delisting return) - 1 (Shumway 1997; OpenSourceAP/CrossSection#49).
+ */
+export function forwardReturns({ series: { close }, delisting }: MarketBars, horizon: number): Float64Array {
+  const bars = close.length
+  const returns = new Float64Array(bars)
+  const elapsed = Math.max(0, bars - horizon)
+  for (let t = 0; t < elapsed; t++) returns[t] = close[t + horizon]! / close[t]! - 1
+  const final = delisting?.price ?? Number.NaN
+  for (let t = elapsed; t < bars; t++) returns[t] = final / close[t]! - 1
+  return returns
+}
+
+/** Of some bars, how many have no return over a horizon and why, and how many have one that ends in a delisting. */
+interface LostWindows {
+  /** The window's last bar is yet to come. */
+  notElapsed: number
+  /** The bars of the ticker end before the market's do, and what a share was worth in the end is not known. */
+  delisted: number
+  /** Not lost: they end with the final price of a delisting. */
+  settled: number
+}
+
+/** @param asOf the market's day, against which bars that end early are told from the newest ones */
+export function lostOf(
+  { series, delisting }: Pick<MarketBars, 'series' | 'delisting'>,
+  horizon: number,
+  bars: ArrayLike<number>,
+  asOf: Day | null,
+): LostWindows {
+  const count = series.days.length
+  let reaching = 0
+  for (let i = 0; i < bars.length; i++) if (bars[i]! + horizon >= count) reaching++
+  const lost: LostWindows = { notElapsed: 0, delisted: 0, settled: 0 }
+  const last = series.days.at(-1)
+  if (delisting !== null) lost.settled = reaching
+  else if (last !== undefined && asOf !== null && asOf - last > LONGEST_PAUSE) lost.delisted = reaching
+  else lost.notElapsed = reaching
+  return lost
+}
+
+/**
+ * Calendar days without a bar after which a ticker counts as no longer traded: longer than any closing of an exchange
+ * since 1914, a weekly bar included.
+ */
+const LONGEST_PAUSE = 14
+
+const EVERY_DAY = 365
+
+/** Whether returns lack dividends; crypto pays none, and what trades at weekends is taken for crypto where nobody told. */
+export function lacksDividends({
+  adjustment,
+  assetClass,
+  barsAYear,
+}: Pick<MarketBars, 'adjustment' | 'assetClass' | 'barsAYear'>): boolean {
+  return adjustment === 'raw' && assetClass !== 'crypto' && !(assetClass === null && barsAYear === EVERY_DAY)
+}
+
+/** With separators between thousands, the same in every locale. */
+export function whole(n: number): string {
+  return n.toLocaleString('en-US')
+}
+
+/** `1,259 trades`, `1 trade`. */
+export function counted(n: number, thing: string): string {
+  return `${whole(n)} ${thing}${n === 1 ? '' : 's'}`
+}

@@ -1,0 +1,91 @@
+import { UNDEFINED } from '../model/series.js'
+import type { EventFilter } from '../params/strategy.js'
+import type { Market, MarketBars, States } from '../source.js'
+import { LEAST_UNITS } from './cell.js'
+import type { StudyQuery } from './result.js'
+import { bandsEnteredBy, eligibleBars, type Signals, signalsOf } from './signals.js'
+
+/** One ticker of a study. */
+export interface Subject {
+  ticker: string
+  prices: MarketBars
+  states: States
+  /** Bars that the events are held against. */
+  eligible: Int32Array
+  /** The events that were asked for. */
+  signals: Signals
+  /** Bars of the events that pass the same filter, by the code of the band they enter. */
+  byBand: readonly Int32Array[]
+  /** Events that enter a band asked for whatever the context ticker was in; without a context the same as `signals`. */
+  anyContext: Signals
+  /** By bar: 1 where the context ticker was in a band asked for; null where none was asked for. */
+  inContext: Uint8Array | null
+}
+
+/** Ascending by ticker, each once, so that the order in which they are named cannot matter. */
+export async function subjectsOf(
+  market: Market,
+  { tickers, filter }: Pick<StudyQuery, 'tickers' | 'filter'>,
+  step: (text: () => string) => void,
+): Promise<Subject[]> {
+  const subjects: Subject[] = []
+  const names = [...new Set(tickers)].sort()
+  const { context, bands } = filter
+  const contextOf = context?.bands == null ? null : await contextBands(market, { ...filter, context })
+  const wide = { ...filter, bands: null, context: context && { ...context, bands: null } }
+  for (const [i, ticker] of names.entries()) {
+    step(() => `read  ${ticker}  ${i + 1}/${names.length}`)
+    const { prices, states, signals: all } = await signalsOf(market, ticker, wide)
+    const eligible = eligibleBars(prices, states, filter)
+    const entered = chosen(states.bands, bands)
+    const matches = (band: string | null): boolean => context?.bands?.includes(band ?? '') ?? true
+    const beside = kept(all, i => matches(all.contextBands?.[i] ?? null))
+    subjects.push({
+      ticker,
+      prices,
+      states,
+      eligible,
+      signals: kept(beside, i => entered.has(beside.entered[i]!)),
+      byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
+      anyContext: kept(all, i => entered.has(all.entered[i]!)),
+      inContext: contextOf && Uint8Array.from(contextOf(prices.series.days), band => Number(matches(band))),
+    })
+  }
+  return subjects
+}
+
+/** Codes of some bands; of all of them for null. */
+function chosen(bands: readonly string[], wanted: readonly string[] | null): Set<number> {
+  return new Set((wanted ?? bands).map(band => bands.indexOf(band)))
+}
+
+/** Tells the band of the context ticker on each of some days; null where it was in none yet. */
+async function contextBands(
+  market: Market,
+  { context: { ticker, field, lag }, timeframe }: EventFilter & { context: NonNullable<EventFilter['context']> },
+): Promise<(days: Int32Array) => (string | null)[]> {
+  const states = await market.states(ticker, field, timeframe)
+  const { days: own } = (await market.bars(ticker, timeframe)).series
+  return days =>
+    Array.from(bandsEnteredBy(states, own, [...days], lag), code => (code === UNDEFINED ? null : states.bands[code]!))
+}
+
+function kept(signals: Signals, keeps: (i: number) => boolean): Signals {
+  const kept = [...signals.bars.keys()].filter(keeps)
+  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(kept, i => column[i]!)
+  return {
+    bars: Int32Array.from(kept, i => signals.bars[i]!),
+    entered: bytes(signals.entered),
+    left: bytes(signals.left),
+    stability: bytes(signals.stability),
+    flips: bytes(signals.flips),
+    contextBands: signals.contextBands && kept.map(i => signals.contextBands![i]!),
+  }
+}
+
+/** Why so few events get neither p-value nor interval; null where they are enough. */
+export function tooFew(n: number, independent: number, minEvents: number): string | null {
+  if (independent < LEAST_UNITS)
+    return `${independent} ${independent === 1 ? 'window' : 'windows'} that share no bar are fewer than ${LEAST_UNITS}`
+  return n < minEvents ? `${n} events are fewer than the ${minEvents} asked for` : null
+}

@@ -1,0 +1,325 @@
+import { countBelow, dayOf, yearOf } from '../model/day.js'
+import { bca, expandedTail, politisWhite, type Resampling, stationaryRatioInterval } from '../statistics/bootstrap.js'
+import { twoSidedNormal, twoSidedT } from '../statistics/distributions.js'
+import { quantile } from '../statistics/moments.js'
+import type { Random } from '../statistics/random.js'
+import {
+  clusterByBlock,
+  effectiveBlocks,
+  hansenHodrick,
+  naiveT,
+  neweyWest,
+  neweyWestAlpha,
+} from '../statistics/robust.js'
+import { jointShift, type ShiftOptions, studentisedShift } from '../statistics/shift.js'
+import type { Held } from './abnormal.js'
+import {
+  type CalendarTime,
+  type Cell,
+  equalUnits,
+  fewUnits,
+  independentUnits,
+  LEAST_UNITS,
+  ratioOf,
+  streamOf,
+  type Unit,
+} from './cell.js'
+import type { Interval, StudyQuery, StudyWindow, TestResult } from './result.js'
+
+type Asked = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
+
+/** @param few why there is to be none; null where there may be */
+export function intervalsOf(cell: Cell, { seed, resamples: reps }: Asked, few: string | null): Interval[] {
+  if (few !== null) return [noInterval('stationary bootstrap', few), noInterval('bca', few)]
+  const { horizon } = cell
+  return [
+    stationaryInterval(cell, { reps, random: streamOf(seed, 'bootstrap', horizon) }),
+    unitInterval(cell, { reps, random: streamOf(seed, 'bca', horizon) }),
+  ]
+}
+
+/** The default first, the naive one last. */
+export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string | null): TestResult[] {
+  const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', cell.horizon) })
+  const tests: [test: TestKey, run: () => TestResult, wanted: boolean][] = [
+    ['shift', () => shiftTest(cell, shifts()), true],
+    ['shift_studentised', () => studentisedShiftTest(cell, shifts()), true],
+    ['newey_west', () => neweyWestTest(cell), true],
+    ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansenHodrick],
+    ['cluster', () => clusterTest(cell), true],
+    ['calendar_time', () => calendarTimeTest(held.portfolio, held.benchmark), true],
+    ['naive', () => naiveTest(cell), query.naive],
+  ]
+  return tests.filter(([, , wanted]) => wanted).map(([test, run]) => (few === null ? run() : noTest(test, few)))
+}
+
+/** Of few events there are no draws. */
+export function randomEntries(cell: Cell, { seed, reps, resamples }: Asked, few: string | null): RandomEntry {
+  const draws = reps === 'all' ? resamples : reps
+  const found = few === null ? randomEntry(cell, draws, streamOf(seed, 'random_entry', cell.horizon)) : null
+  return found ?? noDraws(cell, few ?? 'no event whose window has elapsed')
+}
+
+/** What each test is called, for people. */
+const TEST_NAMES = {
+  shift: 'joint circular shift',
+  shift_studentised: 'studentised joint circular shift',
+  newey_west: 'Newey-West',
+  hansen_hodrick: 'Hansen-Hodrick',
+  cluster: 'clusters of dates',
+  calendar_time: 'calendar-time portfolio',
+  naive: 'naive t (takes overlapping windows for independent)',
+} as const
+
+type TestKey = keyof typeof TEST_NAMES
+
+/** The default test: its statistic is the difference, its p the share of rotations that differ as much. */
+export function shiftTest({ members, calendar, horizon }: Cell, options: ShiftOptions): TestResult {
+  const found = jointShift(members, calendar.length, horizon, options)
+  if ('reason' in found) return noTest('shift', found.reason)
+  return shifted('shift', found.diff, found)
+}
+
+/**
+ * The same of t, Newey-West's below: allows for events in volatile times, whose own days the plain shift takes for days
+ * like others. None where all events lie in one cluster of dates, whose spread nothing tells.
+ */
+function studentisedShiftTest({ members, calendar, horizon, series }: Cell, options: ShiftOptions): TestResult {
+  const test = 'shift_studentised'
+  if (effectiveBlocks(series.events, horizon) <= ONE_BLOCK) return noTest(test, ONE_CLUSTER)
+  const found = studentisedShift(members, calendar.length, horizon, options)
+  return 'reason' in found ? noTest(test, found.reason) : shifted(test, found.t, found)
+}
+
+/**
+ * t of the calendar series with the Newey-West error of lag h - 1; p of Student's t with one degree of freedom less than
+ * blocks of `horizon` days of equal size that the events amount to, as of the clusters below.
+ */
+function neweyWestTest({ series, horizon }: Cell): TestResult {
+  const found = neweyWest(series.excess, series.events, horizon - 1)
+  return found === null ? noTest('newey_west', ONE_CLUSTER) : tTest('newey_west', found)
+}
+
+function hansenHodrickTest({ series, horizon }: Cell): TestResult {
+  const found = hansenHodrick(series.excess, series.events, horizon - 1)
+  if (found === null) return noTest('hansen_hodrick', ONE_CLUSTER)
+  const result = tTest('hansen_hodrick', found)
+  if (!found.fallback) return result
+  return { ...result, name: `${result.name} (its variance is negative: Newey-West)` }
+}
+
+/** One-way clusters of `horizon` consecutive days; t with one degree of freedom less than such clusters of equal size. */
+function clusterTest({ series, horizon }: Cell): TestResult {
+  const found = clusterByBlock(series.excess, series.events, horizon)
+  if (found === null) return noTest('cluster', ONE_CLUSTER)
+  return tTest('cluster', found)
+}
+
+/** The textbook t of all excess returns as if they were independent. */
+function naiveTest({ members }: Cell): TestResult {
+  const found = naiveT(members.flatMap(({ events, excess }) => Array.from(events, i => excess[i]!)))
+  return found === null ? noTest('naive', NO_VARIANCE) : tTest('naive', found)
+}
+
+/**
+ * Mean daily return of all open positions over the days that have any: less what their tickers earn on any bar, or, with
+ * a benchmark, the alpha of the regression on it. Newey-West with the automatic lag 4 (n / 100)^(2/9) (Newey & West 1994),
+ * because returns of different days share no bar.
+ * @param benchmark its return on each day of the calendar, NaN where it has none; null without one
+ */
+function calendarTimeTest({ open, sum, excess }: CalendarTime, benchmark: Float64Array | null): TestResult {
+  const days = open.reduce<number[]>((held, positions, day) => {
+    if (positions > 0 && !Number.isNaN(benchmark?.[day] ?? 0)) held.push(day)
+    return held
+  }, [])
+  const lag = Math.floor(4 * (days.length / 100) ** (2 / 9))
+  const mean = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
+  if (benchmark === null) return calendarTest(neweyWest(mean(excess), mean(open), lag))
+  const found = neweyWestAlpha(
+    mean(sum),
+    Float64Array.from(days, day => benchmark[day]!),
+    lag,
+  )
+  return calendarTest(found)
+}
+
+function noTest(test: TestKey, reason: string): TestResult {
+  return { test, name: TEST_NAMES[test], statistic: null, df: null, p: null, reason }
+}
+
+/** Blocks that are one up to rounding. */
+const ONE_BLOCK = 1 + 1e-9
+
+const ONE_CLUSTER = 'all events lie in one cluster of dates, or all excess returns are 0'
+
+const NO_VARIANCE = 'the excess returns do not vary'
+
+const FEW_DAYS = 'the days with a position are too few, or their returns do not vary'
+
+function calendarTest(found: { t: number } | null): TestResult {
+  const test = 'calendar_time'
+  if (found === null) return noTest(test, FEW_DAYS)
+  return { test, name: TEST_NAMES[test], statistic: found.t, df: null, p: twoSidedNormal(found.t), reason: null }
+}
+
+function shifted(test: TestKey, statistic: number, { p, shifts }: { p: number; shifts: number }): TestResult {
+  return { test, name: `${TEST_NAMES[test]}, ${shifts} shifts`, statistic, df: null, p, reason: null, shifts }
+}
+
+function tTest(test: TestKey, { t, df }: { t: number; df: number }): TestResult {
+  return { test, name: TEST_NAMES[test], statistic: t, df, p: twoSidedT(t, df), reason: null }
+}
+
+/**
+ * 95 % of the difference by the stationary bootstrap of the calendar (Politis & Romano 1994). The mean block is the
+ * horizon, or longer where Politis and White's choice for what each day adds to the estimate, excess - diff · events, is.
+ * Its ends lie further out the fewer blocks of the horizon the events amount to: plain percentiles miss 0 in a tenth of
+ * random walks.
+ */
+export function stationaryInterval({ horizon, series, diff }: Cell, resampling: Resampling): Interval {
+  const { events, excess } = series
+  const blocks = effectiveBlocks(events, horizon)
+  if (blocks < FEWEST_BLOCKS) return noInterval('stationary bootstrap', 'one stretch of time has most of the events')
+  const influence = excess.map((sum, day) => sum - diff * events[day]!)
+  const block = Math.max(horizon, politisWhite(influence).stationary)
+  const found = stationaryRatioInterval(excess, events, { ...resampling, block, tail: expandedTail(blocks) })
+  if (found === null) return noInterval('stationary bootstrap', 'all events lie on one day')
+  return { method: 'stationary bootstrap', level: 0.95, low: found.low, high: found.high, block, reason: null }
+}
+
+/** Fewer say nothing about how much they vary. */
+const FEWEST_BLOCKS = 2
+
+/**
+ * 95 % of the difference by the BCa bootstrap (Efron 1987) of independent units: neither events whose windows overlap nor
+ * tickers that move together are independent, so what is drawn are units of events that share no day with others. Its
+ * ends are moved out as those above. Of units of very uneven size that is not enough: it still misses 0 in up to a tenth
+ * of random walks. To leave it out there would be worse, because how events crowd together depends on what follows them.
+ */
+function unitInterval({ horizon, series }: Cell, resampling: Resampling): Interval {
+  const units = independentUnits(series, horizon)
+  if (units.length < LEAST_UNITS) return noInterval('bca', fewUnits(units.length))
+  const values = Float64Array.from(units.keys())
+  const tail = expandedTail(equalUnits(units))
+  const found = bca(values, drawn => ratioOf(units, drawn), { ...resampling, tail })
+  if (found === null) return noInterval('bca', 'no resample differs from another')
+  return { method: 'bca', level: 0.95, ...found, block: null, reason: null }
+}
+
+function noInterval(method: Interval['method'], reason: string): Interval {
+  return { method, level: 0.95, low: null, high: null, block: null, reason }
+}
+
+/** Entries at random dates, as many in each ticker as there are events. */
+type RandomEntry = StudyWindow['random_entry']
+
+/**
+ * Draws the days on which units of events begin, without replacement among the days of the calendar. Events whose windows
+ * overlap, and those of several tickers, move together: drawn one by one they would share fewer bars than the events do
+ * and vary less by chance. Where no windows overlap this is the draw of single entries. p is two-sided and counts the
+ * events as a draw (Davison & Hinkley 1997).
+ *
+ * The calendar year is not held fixed: it holds the fall that led to an event, too, so that on a random walk events
+ * would beat entries of their own year (11 % of p-values below .05 for oversold RSI over 20 bars).
+ * @returns null without events
+ */
+export function randomEntry(cell: Cell, draws: number, random: Random): RandomEntry | null {
+  if (cell.n === 0) return null
+  const units = independentUnits(cell.series, cell.horizon)
+  if (units.length < LEAST_UNITS) return noDraws(cell, fewUnits(units.length))
+  const means = drawnMeans(cell, units, draws, random)
+  if (means.length === 0)
+    return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
+  const centre = means.reduce((sum, mean) => sum + mean, 0) / means.length
+  return {
+    draws: means.length,
+    mean: centre,
+    low: quantile(means, 0.025),
+    high: quantile(means, 0.975),
+    p: shareAsFar(means, centre, ownMean(cell)),
+    year_matched: yearMatched(cell),
+    reason: null,
+  }
+}
+
+/** The same where there are to be no draws. */
+function noDraws(cell: Cell, reason: string): RandomEntry {
+  const year_matched = cell.n === 0 ? null : yearMatched(cell)
+  return { draws: 0, mean: null, low: null, high: null, p: null, year_matched, reason }
+}
+
+/** Ascending. */
+function drawnMeans(cell: Cell, units: readonly Unit[], draws: number, random: Random): Float64Array {
+  const days = Int32Array.from(cell.calendar.keys())
+  const landed = landings(cell)
+  const means = new Float64Array(draws)
+  let made = 0
+  for (let draw = 0; draw < draws; draw++) {
+    const total = { sum: 0, n: 0 }
+    for (let i = 0; i < units.length; i++) {
+      // Fisher & Yates, stopped after as many as are needed; the order that a draw leaves behind serves the next.
+      const j = i + random.below(days.length - i)
+      const day = days[j]!
+      days[j] = days[i]!
+      days[i] = day
+      landed(units[i]!, day, total)
+    }
+    if (total.n > 0) means[made++] = total.sum / total.n
+  }
+  return means.subarray(0, made).sort()
+}
+
+/** Adds up what the events of a unit have where they land if it begins on another day, the calendar wrapping round. */
+function landings({ members, calendar }: Cell) {
+  const size = calendar.length
+  const columns = members.map(({ places, returns }) => {
+    const column = new Float64Array(size).fill(Number.NaN)
+    for (let i = 0; i < places.length; i++) column[places[i]!] = returns[i]!
+    return column
+  })
+  const ofDay: number[][] = Array.from({ length: size }, () => [])
+  members.forEach(({ places, events }, member) => {
+    for (const i of events) ofDay[places[i]!]!.push(member)
+  })
+  return (unit: Unit, day: number, total: { sum: number; n: number }): void => {
+    for (let from = unit.from; from <= unit.to; from++) {
+      const to = (day + from - unit.from) % size
+      for (const member of ofDay[from]!) {
+        const value = columns[member]![to]!
+        if (Number.isNaN(value)) continue
+        total.sum += value
+        total.n++
+      }
+    }
+  }
+}
+
+/** Sums in another order differ in the last digits, which must not count where every draw is the same. */
+const ROUNDING = 1e-12
+
+function shareAsFar(means: Float64Array, centre: number, own: number): number {
+  const far = Math.abs(own - centre) - ROUNDING
+  let asFar = 1
+  for (const mean of means) if (Math.abs(mean - centre) >= far) asFar++
+  return asFar / (means.length + 1)
+}
+
+function ownMean({ members, n }: Cell): number {
+  return members.reduce((sum, { returns, events }) => events.reduce((total, i) => total + returns[i]!, sum), 0) / n
+}
+
+/** Each event replaced by the mean of its ticker's base bars in its year. */
+function yearMatched({ members, calendar, n }: Cell): number {
+  let sum = 0
+  for (const { places, returns, events } of members) {
+    for (let next = 0; next < events.length; ) {
+      const year = yearOf(calendar[places[events[next]!]!]!)
+      const from = countBelow(places, countBelow(calendar, dayOf(year, 1, 1)!))
+      const to = countBelow(places, countBelow(calendar, dayOf(year + 1, 1, 1)!))
+      const first = next
+      while (next < events.length && events[next]! < to) next++
+      sum += ((next - first) * returns.subarray(from, to).reduce((total, value) => total + value, 0)) / (to - from)
+    }
+  }
+  return sum / n
+}

@@ -1,0 +1,258 @@
+import type { Day } from '../model/day.js'
+import type { Series } from '../model/series.js'
+import { TIMEFRAMES } from '../model/terms.js'
+import { overlap, wilson } from '../statistics/counts.js'
+import { deviation, mean, quantile } from '../statistics/moments.js'
+import { abnormalOver, heldPositions, type ModelledEvent } from './abnormal.js'
+import {
+  aftermathTally,
+  type Base,
+  baseOf,
+  cellOf,
+  excursions,
+  gains,
+  histogram,
+  type MemberBars,
+  memberBars,
+  portfolioSharpe,
+  streamOf,
+  stretches,
+} from './cell.js'
+import type { StudyQuery, StudyWindow } from './result.js'
+import { forwardReturns, lostOf } from './signals.js'
+import { type Subject, tooFew } from './subject.js'
+import { intervalsOf, randomEntries, testsOf } from './tests.js'
+
+/** What all windows of a study stand on. */
+export interface Material {
+  query: StudyQuery
+  subjects: readonly Subject[]
+  benchmark: Series | null
+  /** Dates of the bars of the context ticker; null without one. */
+  contextDays: Int32Array | null
+  /** Empty without a model. */
+  modelled: readonly ModelledEvent[]
+  asOf: Day | null
+}
+
+/** One cell, and the Sharpe ratio of the portfolio that holds its events. */
+export function studyWindow(material: Material, horizon: number): { window: StudyWindow; sharpe: number | null } {
+  const { query, subjects } = material
+  const forwards = subjects.map(({ prices }) => forwardReturns(prices, horizon))
+  const members = subjects.map(({ ticker, prices, eligible, signals }, i) =>
+    memberBars(ticker, prices.series.days, forwards[i]!, eligible, signals.bars),
+  )
+  const cell = cellOf(members, horizon)
+  const held = heldPositions(subjects, members, horizon, material.benchmark)
+  const counts = countsOf(material, members, horizon)
+  const few = tooFew(counts.n, counts.n_indep, query.minEvents)
+  const returns = eventReturns(members)
+  const base = baseOf(members)
+  const figures = figuresOf(returns, base)
+  const tally = tallyOf(material, horizon, few)
+  const window = {
+    window: `${horizon}${TIMEFRAMES[query.filter.timeframe].unit}`,
+    horizon,
+    ...counts,
+    n_stretches: stretches(cell.series.events, horizon),
+    ...figures,
+    ...meanExcursions(subjects, members, horizon),
+    base: { n: base.n, mean: base.mean, median: base.median, hit: base.hit, deviation: base.deviation },
+    context_base: contextBase(subjects, members, figures.mean),
+    intervals: intervalsOf(cell, query, few),
+    tests: testsOf(cell, held, query, few),
+    random_entry: randomEntries(cell, query, few),
+    other_bands: otherBands(subjects, forwards, query.filter.bands),
+    abnormal: abnormalIn(material, horizon),
+    aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
+    histogram: histogram(returns, base.columns),
+    grey: few !== null,
+  }
+  const reasons = reasonsOf(window, query, tally?.reason ?? null)
+  return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : portfolioSharpe(held.portfolio) }
+}
+
+function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], horizon: number) {
+  const lost = { not_elapsed: 0, too_early: 0, delisted: 0 }
+  for (const { prices, signals } of subjects) {
+    const { notElapsed, delisted } = lostOf(prices, horizon, signals.bars, asOf)
+    lost.not_elapsed += notElapsed
+    lost.delisted += delisted
+  }
+  const sum = (of: (i: number) => number): number => subjects.reduce((total, _, i) => total + of(i), 0)
+  return {
+    events: sum(i => subjects[i]!.signals.bars.length),
+    n: sum(i => members[i]!.events.length),
+    n_indep: sum(
+      i =>
+        overlap(
+          Array.from(members[i]!.events, at => members[i]!.bars[at]!),
+          horizon,
+        ).independent,
+    ),
+    lost,
+  }
+}
+
+/** Ascending, so that the order of the tickers leaves no trace in the last digit of what is added up. */
+function eventReturns(members: readonly MemberBars[]): Float64Array {
+  return Float64Array.from(members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))).sort()
+}
+
+function figuresOf(returns: Float64Array, base: Base) {
+  const n = returns.length
+  const up = gains(returns)
+  const average = mean(returns)
+  const share = n === 0 ? null : up / n
+  const interval = wilson(up, n)
+  return {
+    mean: average,
+    median: quantile(returns, 0.5),
+    deviation: deviation(returns),
+    p10: quantile(returns, 0.1),
+    p25: quantile(returns, 0.25),
+    p75: quantile(returns, 0.75),
+    p90: quantile(returns, 0.9),
+    best: returns.at(-1) ?? null,
+    worst: returns[0] ?? null,
+    hit: { share, low: interval?.low ?? null, high: interval?.high ?? null },
+    diff: average === null ? null : average - base.mean!,
+    lift: share === null || base.hit === 0 ? null : share / base.hit!,
+  }
+}
+
+function meanExcursions(subjects: readonly Subject[], members: readonly MemberBars[], horizon: number) {
+  const each = members.flatMap(({ bars, events }, i) =>
+    Array.from(events, at => excursions(subjects[i]!.prices, bars[at]!, horizon)),
+  )
+  return { mfe: mean(each.map(({ mfe }) => mfe)), mae: mean(each.map(({ mae }) => mae)) }
+}
+
+function tallyOf({ query, subjects }: Material, horizon: number, few: string | null) {
+  const tickers = subjects.map(({ prices, eligible, signals }) => ({ prices, eligible, signals: signals.bars }))
+  const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
+  return aftermathTally(tickers, horizon, few, options)
+}
+
+function abnormalIn({ query, modelled }: Material, horizon: number): StudyWindow['abnormal'] {
+  const { abnormal: model, benchmark, minEvents } = query
+  if (model === 'none') return null
+  return abnormalOver(modelled, horizon, { model, benchmark: model === 'market' ? benchmark : null, minEvents })
+}
+
+/** Statistics that have no value without an event whose window has elapsed. */
+const OF_EVENTS = [
+  'mean',
+  'median',
+  'deviation',
+  'p10',
+  'p25',
+  'p75',
+  'p90',
+  'best',
+  'worst',
+  'mfe',
+  'mae',
+  'diff',
+  'lift',
+  'histogram',
+] as const satisfies readonly (keyof StudyWindow)[]
+
+/** Why each statistic that is null is null; where a part has a reason of its own it stands there. */
+function reasonsOf(
+  window: Omit<StudyWindow, 'reasons'>,
+  { filter: { timeframe, context }, abnormal }: Pick<StudyQuery, 'filter' | 'abnormal'>,
+  aftermathReason: string | null,
+): Record<string, string> {
+  const none = noReturns(window)
+  const reasons: Record<string, string> = {}
+  for (const name of OF_EVENTS) if (window[name] === null) reasons[name] = none ?? WHY[name] ?? 'no value'
+  if (window.hit.share === null) reasons.hit = none!
+  if (window.base.mean === null) reasons.base = none!
+  if (window.context_base === null)
+    reasons.context_base = context?.bands == null ? 'no band of a context was asked for' : none!
+  if (window.abnormal === null && abnormal === 'none') reasons.abnormal = 'no model was asked for'
+  const { aftermath } = window
+  if (aftermath === null)
+    reasons.aftermath =
+      none ?? `no event has ${TIMEFRAMES[timeframe].minReference} windows of its ticker that had ended before it`
+  else {
+    if (aftermath.p === null) reasons['aftermath.g'] = reasons['aftermath.p'] = aftermathReason!
+    if (aftermath.lift.includes(null)) reasons['aftermath.lift'] = 'no bar at all has such an aftermath'
+  }
+  return reasons
+}
+
+/** Where there are returns. */
+const WHY: Partial<Record<(typeof OF_EVENTS)[number], string>> = {
+  deviation: 'one return has no spread',
+  lift: 'no bar at all was followed by a gain',
+  histogram: 'all returns are the same',
+}
+
+function noReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'lost'>): string | null {
+  if (n > 0) return null
+  if (events === 0) return 'no event'
+  return lost.delisted === 0 ? 'no window has elapsed' : 'no window has elapsed, or trading ended for a price not known'
+}
+
+/** What followed the events of the same filter that enter another band of the field; of any band asked for: each one. */
+function otherBands(
+  subjects: readonly Subject[],
+  forwards: readonly Float64Array[],
+  asked: readonly string[] | null,
+): StudyWindow['other_bands'] {
+  const vocabulary = subjects[0]?.states.bands ?? []
+  return vocabulary.flatMap((band, code) => (asked?.includes(band) ? [] : [followed(band, code, subjects, forwards)]))
+}
+
+function followed(
+  band: string,
+  code: number,
+  subjects: readonly Subject[],
+  forwards: readonly Float64Array[],
+): StudyWindow['other_bands'][number] {
+  let n = 0
+  let sum = 0
+  let gains = 0
+  subjects.forEach(({ byBand }, i) => {
+    for (const bar of byBand[code]!) {
+      const value = forwards[i]![bar]!
+      if (Number.isNaN(value)) continue
+      n++
+      sum += value
+      if (value > 0) gains++
+    }
+  })
+  return n === 0 ? { band, n, mean: null, hit: null } : { band, n, mean: sum / n, hit: gains / n }
+}
+
+/**
+ * What followed the bars of the base on which the context ticker was in a band asked for, each ticker counting as its
+ * events do: what is left of the difference is the event's, and not that of the market it fell into.
+ *
+ * @param members in the order of the subjects
+ * @param mean of the returns of the events
+ * @returns null where no band of a context was asked for, and without events
+ */
+function contextBase(
+  subjects: readonly Pick<Subject, 'inContext'>[],
+  members: readonly MemberBars[],
+  mean: number | null,
+): StudyWindow['context_base'] {
+  if (mean === null) return null
+  let [n, weights, sum, above] = [0, 0, 0, 0]
+  for (const [i, { bars, returns, events }] of members.entries()) {
+    const inContext = subjects[i]!.inContext
+    if (inContext === null) return null
+    if (events.length === 0) continue
+    const some = returns.filter((_, at) => inContext[bars[at]!] === 1)
+    if (some.length === 0) continue
+    n += some.length
+    weights += events.length
+    sum += (events.length * some.reduce((total, value) => total + value, 0)) / some.length
+    above += (events.length * gains(some)) / some.length
+  }
+  if (weights === 0) return null
+  return { n, mean: sum / weights, hit: above / weights, diff: mean - sum / weights }
+}

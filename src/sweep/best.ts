@@ -1,0 +1,210 @@
+import { kurtosis, median, skewness, variance } from '../statistics/moments.js'
+import { type Column, pbo, type SuperiorAbility, spa } from '../statistics/selection.js'
+import { deflatedSharpe } from '../statistics/sharpe.js'
+import { whole } from '../study/signals.js'
+import { type Key, namedStream, type Pace, type Sums, told, windowName } from './ground.js'
+import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
+import type { BestOfMany, SweepCell, SweepQuery } from './result.js'
+
+/** Returns of so many cells times days are held at once: 16 MB, and a few seconds of work. */
+const MOST_VALUES = 2_000_000
+
+/** Gathers what the tests of the best need of each tested cell, and bounds what it keeps. */
+export class Contest {
+  readonly #days: number
+  readonly #names: string[] = []
+  readonly #columns: Column[] = []
+  /** Mean block of each one's interval. */
+  readonly #blocks: number[] = []
+  #returns: Float64Array[] | null = []
+  #finest: { name: string; sharpe: number; returns: Float64Array } | null = null
+
+  /** @param days of the timeline */
+  constructor(days: number) {
+    this.#days = days
+  }
+
+  enter(name: string, found: Tested): void {
+    this.#names.push(name)
+    this.#columns.push(found.column)
+    this.#blocks.push(found.block)
+    this.#returns?.push(found.returns)
+    if ((this.#returns?.length ?? 0) * this.#days > MOST_VALUES) this.#returns = null
+    const { sharpe, returns, span } = found
+    if (sharpe === null || !isFiner({ name, sharpe }, this.#finest)) return
+    this.#finest = { name, sharpe, returns: returns.slice(span.from, span.to) }
+  }
+
+  /** @param trials how many were tried, and the Sharpe ratios of those that have one */
+  async judge(
+    query: Pick<SweepQuery, 'resamples' | 'pboBlocks' | 'seed'>,
+    trials: { tried: number; sharpes: readonly number[] },
+    pace: Pace,
+  ): Promise<BestOfMany> {
+    const reasons: Record<string, string> = {}
+    await pace.turn(() => `testing the best of ${whole(this.#names.length)}`)
+    const ability = await this.#ability(query, reasons, pace)
+    await pace.turn(() => `probability of overfitting, ${whole(this.#names.length)} cells`)
+    return {
+      cells: this.#names.length,
+      resamples: query.resamples,
+      ...ability,
+      ...this.#deflated(trials, reasons),
+      pbo: this.#overfitting(query.pboBlocks, reasons),
+      reasons,
+    }
+  }
+
+  /** Either sign would be a finding, as in the p-values, so each cell enters with both. */
+  async #ability(
+    { resamples, seed }: Pick<SweepQuery, 'resamples' | 'seed'>,
+    reasons: Record<string, string>,
+    pace: Pace,
+  ): Promise<Pick<BestOfMany, 'block' | 'reality_check' | 'spa' | 'best_cell'>> {
+    const block = median(this.#blocks)
+    const bothWays = this.#columns.flatMap(column => [column, { ...column, values: column.values.map(x => -x) }])
+    const parts = block === null ? [] : partsOf(resamples, bothWays)
+    const found: { reps: number; part: SuperiorAbility | null }[] = []
+    for (const [i, reps] of parts.entries()) {
+      const random = namedStream(seed, `best of many, part ${i}`)
+      found.push({ reps, part: spa(bothWays, this.#days, { block: block!, reps, random }) })
+      await pace.turn(() => `best of ${whole(this.#names.length)}, ${i + 1} of ${parts.length}`)
+    }
+    const [first] = found
+    if (first === undefined || first.part === null) {
+      reasons.reality_check = reasons.spa = noneTested(this.#names.length)
+      return { block, reality_check: null, spa: null, best_cell: null }
+    }
+    const p = (of: (part: SuperiorAbility) => number): number =>
+      together(found.map(({ reps, part }) => ({ reps, p: of(part!) })))
+    return {
+      block,
+      reality_check: p(part => part.realityCheck),
+      spa: { lower: p(part => part.lower), consistent: p(part => part.consistent), upper: p(part => part.upper) },
+      best_cell: this.#names[first.part.best >> 1]!,
+    }
+  }
+
+  #deflated(
+    { tried, sharpes }: { tried: number; sharpes: readonly number[] },
+    reasons: Record<string, string>,
+  ): Pick<BestOfMany, 'deflated_sharpe' | 'best_sharpe' | 'best_sharpe_cell'> {
+    const finest = this.#finest
+    if (finest === null) {
+      reasons.best_sharpe = reasons.deflated_sharpe = noneTested(this.#names.length)
+      return { deflated_sharpe: null, best_sharpe: null, best_sharpe_cell: null }
+    }
+    const { name, sharpe, returns } = finest
+    const spread = variance(sharpes)
+    const deflated =
+      spread === null
+        ? null
+        : deflatedSharpe({
+            sharpe,
+            n: returns.length,
+            skewness: skewness(returns)!,
+            kurtosis: kurtosis(returns)!,
+            trials: tried,
+            variance: spread,
+          })
+    if (spread === null) reasons.deflated_sharpe = 'one Sharpe ratio alone has no variance to deflate by'
+    else if (deflated === null) reasons.deflated_sharpe = 'the moments of its returns give no standard error'
+    return { deflated_sharpe: deflated, best_sharpe: sharpe, best_sharpe_cell: name }
+  }
+
+  #overfitting(blocks: number, reasons: Record<string, string>): BestOfMany['pbo'] {
+    if (this.#returns === null) {
+      const [cells, days] = [this.#names.length, this.#days].map(whole)
+      reasons.pbo = `the returns of ${cells} cells over ${days} days are too many to hold at once`
+      return null
+    }
+    const found = pbo(this.#returns, blocks)
+    if ('reason' in found) {
+      reasons.pbo = found.reason
+      return null
+    }
+    return { probability: found.probability, splits: found.splits, blocks }
+  }
+}
+
+/** So many products of a day and a resample are work for less than a second, after which others get their turn. */
+const MOST_PRODUCTS = 200_000_000
+
+/** Resamples in parts of about equal work. */
+function partsOf(resamples: number, columns: readonly Column[]): number[] {
+  const products = resamples * columns.reduce((sum, { places }) => sum + places.length, 0)
+  const parts = Math.min(resamples, Math.max(1, Math.ceil(products / MOST_PRODUCTS)))
+  return Array.from({ length: parts }, (_, i) => {
+    return Math.floor(((i + 1) * resamples) / parts) - Math.floor((i * resamples) / parts)
+  })
+}
+
+/** The p of all resamples of those of their parts, each (1 + exceeding) / (1 + resamples). */
+function together(parts: readonly { reps: number; p: number }[]): number {
+  let exceeding = 0
+  let all = 0
+  for (const { reps, p } of parts) {
+    exceeding += Math.round(p * (1 + reps)) - 1
+    all += reps
+  }
+  return (1 + exceeding) / (1 + all)
+}
+
+/** Of several alike the first by name, so that the order of cells does not matter. */
+function isFiner(one: { name: string; sharpe: number }, other: { name: string; sharpe: number } | null): boolean {
+  if (other === null) return true
+  return one.sharpe > other.sharpe || (one.sharpe === other.sharpe && one.name < other.name)
+}
+
+function noneTested(cells: number): string {
+  return cells === 0 ? 'no cell has enough events to be tested' : 'no cell varies'
+}
+
+/** What is kept of a look. */
+export interface Found
+  extends Pick<Look, 'name' | 'events' | 'sums' | 'independent' | 'p' | 'leastP' | 'room' | 'reason'> {
+  key: Key
+  low: number | null
+  high: number | null
+  t: number | null
+  sharpe: number | null
+}
+
+/** A tested cell enters the contest for the best, too. */
+export function foundOf(look: Look, scene: Scene, resamples: Resamples, contest: Contest): Found {
+  const { key, name, events, sums, independent, p, leastP, room, reason, cell } = look
+  const kept = { key, name, events, sums, independent, p, leastP, room, reason }
+  if (cell === null) return { ...kept, low: null, high: null, t: null, sharpe: null }
+  const tested = testedOf({ ...look, cell }, scene, resamples)
+  contest.enter(name, tested)
+  const { low, high, t, sharpe } = tested
+  return { ...kept, low, high, t, sharpe }
+}
+
+export function sweepCell(found: Found & { q: number | null }, query: SweepQuery): SweepCell {
+  const { key, events, sums, independent, p, q, low, high, t, sharpe, reason } = found
+  return {
+    ticker: key.ticker,
+    ...told(key.condition, query),
+    window: windowName(key.horizon, query),
+    horizon: key.horizon,
+    events,
+    n: sums.n,
+    n_indep: independent,
+    lost: events - sums.n,
+    ...meansOf(sums),
+    low,
+    high,
+    p,
+    q,
+    t,
+    sharpe,
+    grey: p === null,
+    reason,
+  }
+}
+
+function meansOf({ n, returns, base, hits, baseHits }: Sums) {
+  if (n === 0) return { mean: null, base: null, diff: null, hit: null, base_hit: null }
+  return { mean: returns / n, base: base / n, diff: returns / n - base / n, hit: hits / n, base_hit: baseHits / n }
+}

@@ -1,0 +1,445 @@
+import { setImmediate } from 'node:timers/promises'
+import { InvalidParameter } from '../errors.js'
+import { fieldNamed } from '../fields/index.js'
+import { formatDay, parseDay } from '../model/day.js'
+import { TIMEFRAMES } from '../model/terms.js'
+import type { EventFilter } from '../params/strategy.js'
+import type { Market, MarketBars } from '../source.js'
+import { overlap } from '../statistics/counts.js'
+import { type BarRange, cpcv, kFolds, purge, walkForwardFolds } from '../statistics/folds.js'
+import { Random } from '../statistics/random.js'
+import { type MemberBars, memberBars } from '../study/cell.js'
+import { bandsEnteredBy, eligibleBars, forwardReturns, placesIn, signalsOf, unionCalendar } from '../study/signals.js'
+import type { SweepQuery, SweepValidation } from './result.js'
+
+/** One ticker's bars of one field and horizon on which the window has elapsed. */
+export interface Ground extends MemberBars {
+  book: Book
+  /** Share of the windows that gained. */
+  baseHit: number
+}
+
+/** Which bars count: 1 for each place of the timeline that does; null: all. */
+export type Mask = Uint8Array | null
+
+/** The days of all tickers from the first on which a field has a band, and where each ticker's bars lie on it. */
+export interface Timeline {
+  days: Int32Array
+  /** Places up to and without this one have events. */
+  end: number
+  /** By book; -1 for a bar before the first day. */
+  places: ReadonlyMap<Book, Int32Array>
+}
+
+/** Without a day where no bar counts. */
+export function timelineOf(books: readonly Book[]): Timeline {
+  let first = Number.POSITIVE_INFINITY
+  let last = Number.NEGATIVE_INFINITY
+  for (const { days, fields } of books) {
+    for (const { eligible } of fields) {
+      if (eligible.length === 0) continue
+      first = Math.min(first, days[eligible[0]!]!)
+      last = Math.max(last, days[eligible.at(-1)!]!)
+    }
+  }
+  const days = unionCalendar(books.map(book => book.days)).filter(day => day >= first)
+  return { days, end: days.indexOf(last) + 1, places: new Map(books.map(book => [book, placesIn(days, book.days)])) }
+}
+
+/** @param which place of the horizon in the query's list */
+export function groundOf(book: Book, field: number, which: number, mask: Mask, timeline: Timeline): Ground {
+  const { eligible } = book.fields[field]!
+  const places = timeline.places.get(book)!
+  const counting = mask === null ? eligible : eligible.filter(bar => mask[places[bar]!] === 1)
+  const bars = memberBars(book.ticker, book.days, book.forward[which]!, counting, NO_EVENTS)
+  let gains = 0
+  for (const value of bars.returns) if (value > 0) gains++
+  return { ...bars, book, baseHit: gains / bars.returns.length }
+}
+
+const NO_EVENTS = new Int32Array()
+
+/** The events of a condition on each ticker's ground; `lost` are those that it does not have. */
+export interface Pool {
+  grounds: Ground[]
+  lost: number
+}
+
+export function poolOf(grounds: readonly Ground[], signals: ReadonlyMap<Book, Int32Array>): Pool {
+  let lost = 0
+  const pool: Ground[] = []
+  for (const ground of grounds) {
+    const bars = signals.get(ground.book)!
+    if (bars.length === 0) continue
+    const events = placesIn(ground.bars, bars).filter(index => index >= 0)
+    lost += bars.length - events.length
+    if (events.length > 0) pool.push({ ...ground, events })
+  }
+  return { grounds: pool, lost }
+}
+
+export function signalsOn(books: readonly Book[], condition: Condition): ReadonlyMap<Book, Int32Array> {
+  return new Map(books.map(book => [book, signalBars(book, condition)]))
+}
+
+/** Sums over the events of a pool, and over the base of each one's ticker. */
+export interface Sums {
+  n: number
+  returns: number
+  hits: number
+  base: number
+  baseHits: number
+}
+
+export const NOTHING: Readonly<Sums> = { n: 0, returns: 0, hits: 0, base: 0, baseHits: 0 }
+
+/** @param sign -1 counts a fall as a gain */
+export function sumsOf(grounds: readonly Ground[], sign: 1 | -1 = 1): Sums {
+  const sums = { ...NOTHING }
+  for (const { events, returns, base, baseHit } of grounds) {
+    sums.n += events.length
+    sums.base += events.length * base * sign
+    if (sign === 1) sums.baseHits += events.length * baseHit
+    else sums.baseHits += events.length * (losses(returns) / returns.length)
+    for (const i of events) {
+      sums.returns += sign * returns[i]!
+      if (sign * returns[i]! > 0) sums.hits++
+    }
+  }
+  return sums
+}
+
+export function added(a: Sums, b: Sums): Sums {
+  return {
+    n: a.n + b.n,
+    returns: a.returns + b.returns,
+    hits: a.hits + b.hits,
+    base: a.base + b.base,
+    baseHits: a.baseHits + b.baseHits,
+  }
+}
+
+/** Greedy count of windows that share no bar, added up over the tickers. */
+export function independentWindows(grounds: readonly Ground[], horizon: number): number {
+  return grounds.reduce((sum, { bars, events }) => {
+    const at = Array.from(events, i => bars[i]!)
+    return sum + overlap(at, horizon).independent
+  }, 0)
+}
+
+function losses(returns: Float64Array): number {
+  let count = 0
+  for (const value of returns) if (value < 0) count++
+  return count
+}
+
+/** How the days are cut: what is chosen on, what is checked on, and in which parts the checks are told apart. */
+export interface Plan {
+  kind: SweepValidation['kind']
+  embargo: number
+  folds: { name: string; train: BarRange[]; parts: BarRange[] }[]
+  /** Combinatorial: by path and group, the fold whose check of the group belongs to the path; and each fold's groups. */
+  paths: { folds: number[][]; groups: number[][] } | null
+}
+
+/** null where no validation is asked for, or no bar counts. Throws InvalidParameter for parts that the days do not have. */
+export function planOf(query: SweepQuery, timeline: Timeline): Plan | null {
+  const { split, walkForward, cv, cpcv } = query
+  if (timeline.end === 0) return null
+  if (split !== null) return splitPlan(split, timeline)
+  if (walkForward !== null) return walkForwardPlan(walkForward, timeline)
+  if (cv !== null) return cvPlan(cv, timeline)
+  return cpcv === null ? null : cpcvPlan(cpcv, timeline)
+}
+
+function splitPlan(split: string, { days, end }: Timeline): Plan {
+  const first = parseDay(split)
+  const at = first === null ? -1 : days.subarray(0, end).findIndex(day => day >= first)
+  if (at <= 0) {
+    const allowed = `a day after ${formatDay(days[0]!)}, up to ${formatDay(days[end - 1]!)}`
+    throw new InvalidParameter(`split ${split} leaves one of the two parts empty; it must be ${allowed}.`, {
+      param: 'split',
+      value: split,
+      allowed,
+    })
+  }
+  const folds = [{ name: 'split', train: [{ from: 0, to: at }], parts: [{ from: at, to: end }] }]
+  return { kind: 'split', embargo: 0, folds, paths: null }
+}
+
+function walkForwardPlan(asked: NonNullable<SweepQuery['walkForward']>, { end }: Timeline): Plan {
+  const folds = walkForwardFolds(end, asked).map(({ train, test }, i) => {
+    return { name: `part ${i + 1}`, train, parts: test }
+  })
+  if (folds.length === 0)
+    throw tooFew('walk_forward', end, `more than the ${asked.train + asked.embargo} bars of train and embargo`)
+  return { kind: 'walk_forward', embargo: asked.embargo, folds, paths: null }
+}
+
+function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline): Plan {
+  if (k > end) throw tooFew('cv', end, `at least one bar for each of ${k} folds`)
+  const folds = kFolds(end, k, embargo).map(({ train, test }, i) => {
+    return { name: `fold ${i + 1} of ${k}`, train, parts: test }
+  })
+  return { kind: 'cv', embargo, folds, paths: null }
+}
+
+function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline): Plan {
+  if (n > end) throw tooFew('cpcv', end, `at least one bar for each of ${n} groups`)
+  const { groups, splits, paths } = cpcv(end, n, k)
+  const folds = splits.map(split => ({
+    name: `groups ${split.groups.map(group => group + 1).join(', ')}`,
+    train: split.train,
+    parts: split.groups.map(group => groups[group]!),
+  }))
+  return { kind: 'cpcv', embargo: 0, folds, paths: { folds: paths, groups: splits.map(split => split.groups) } }
+}
+
+function tooFew(param: string, bars: number, allowed: string): InvalidParameter {
+  return new InvalidParameter(`${param} needs ${allowed}; there are ${bars}.`, { param, value: bars, allowed })
+}
+
+/**
+ * The bars that a fold may be chosen on, for one horizon: those of its training part whose window meets no test part,
+ * nor the windows that begin in one, nor the embargo after it (López de Prado 2018, ch. 7).
+ */
+export function trainMask(fold: Plan['folds'][number], embargo: number, ends: Int32Array): Uint8Array {
+  const windows = Array.from(ends, (end, start) => ({ start, end }))
+  const mask = new Uint8Array(ends.length)
+  for (const place of purge(windows, fold.parts, embargo)) mask[place] = 1
+  const train = rangeMask(fold.train, ends.length)
+  return mask.map((kept, place) => kept & train[place]!)
+}
+
+export function rangeMask(ranges: readonly BarRange[], length: number): Uint8Array {
+  const mask = new Uint8Array(length)
+  for (const { from, to } of ranges) mask.fill(1, from, to)
+  return mask
+}
+
+/** For each place of the timeline, where the last window ends that begins there: of any ticker, so that none is missed. */
+export function windowEnds({ days, places }: Timeline, horizon: number): Int32Array {
+  const ends = Int32Array.from(days.keys())
+  for (const own of places.values()) {
+    const last = own.length - 1
+    for (let bar = 0; bar <= last; bar++) {
+      const place = own[bar]!
+      if (place >= 0) ends[place] = Math.max(ends[place]!, own[Math.min(last, bar + horizon)]!)
+    }
+  }
+  return ends
+}
+
+/** All that a sweep needs of one ticker, read once. */
+export interface Book {
+  ticker: string
+  days: Int32Array
+  close: Float64Array
+  /** r_h of every bar, one column a horizon of the query. */
+  forward: Float64Array[]
+  /** In the order of the query. */
+  fields: BookField[]
+}
+
+/** One field: the bars on which it has a band, and its events in columns. */
+interface BookField {
+  eligible: Int32Array
+  bars: Int32Array
+  entered: Uint8Array
+  left: Uint8Array
+  /** Code of the band that each context of the query was in. */
+  contexts: Uint8Array[]
+}
+
+/** Ascending by ticker, each once, so that the order in which they were named cannot matter. */
+export async function booksOf(market: Market, query: SweepQuery, pace: Pace): Promise<Book[]> {
+  const tickers = [...new Set(query.tickers)].sort()
+  const contexts = await contextsOf(market, query)
+  const books: Book[] = []
+  for (const [i, ticker] of tickers.entries()) {
+    books.push(await bookOf(market, ticker, query, contexts))
+    await pace.turn(() => `reading ${ticker}, ${i + 1} of ${tickers.length}`)
+  }
+  return books
+}
+
+/** Bars of the events that make a condition, ascending. */
+function signalBars({ fields }: Book, { field, band, prevBand, context }: Condition): Int32Array {
+  const { bars, entered, left, contexts } = fields[field]!
+  const codes = context === null ? null : contexts[context.which]!
+  return bars.filter(
+    (_, i) =>
+      entered[i] === band &&
+      (prevBand === null || left[i] === prevBand) &&
+      (codes === null || codes[i] === context!.band),
+  )
+}
+
+type ContextCodes = (dates: Int32Array) => Uint8Array
+
+async function contextsOf(market: Market, { contexts, timeframe }: SweepQuery): Promise<ContextCodes[]> {
+  return Promise.all(
+    contexts.map(async ({ ticker, field, lag }): Promise<ContextCodes> => {
+      const states = await market.states(ticker, field, timeframe)
+      const { days } = (await market.bars(ticker, timeframe)).series
+      return dates => bandsEnteredBy(states, days, Array.from(dates), lag)
+    }),
+  )
+}
+
+async function bookOf(
+  market: Market,
+  ticker: string,
+  query: SweepQuery,
+  contexts: readonly ContextCodes[],
+): Promise<Book> {
+  const { timeframe, after, before } = query
+  const any = { bands: null, prevBands: null, stability: null, maxFlips: null, context: null }
+  const read = await Promise.all(
+    query.fields.map(field => signalsOf(market, ticker, { field, timeframe, after, before, ...any })),
+  )
+  const { prices } = read[0]!
+  return {
+    ticker,
+    ...columnsOf(prices),
+    forward: query.horizons.map(horizon => forwardReturns(prices, horizon)),
+    fields: read.map(({ states, signals: { bars, entered, left } }) => ({
+      eligible: eligibleBars(prices, states, query),
+      bars,
+      entered,
+      left,
+      contexts: contexts.map(codes => codes(bars.map(bar => prices.series.days[bar]!))),
+    })),
+  }
+}
+
+/** Copies, because the columns of a series lie in one piece of memory with those that nobody needs here. */
+function columnsOf({ series: { days, close } }: MarketBars): Pick<Book, 'days' | 'close'> {
+  return { days: days.slice(), close: close.slice() }
+}
+
+/** Which events make a cell, apart from window and ticker: places in the query's lists, codes in the vocabularies. */
+interface Condition {
+  field: number
+  band: number
+  prevBand: number | null
+  context: { which: number; band: number } | null
+}
+
+/** A combination that is looked at. */
+export interface Key {
+  condition: Condition
+  horizon: number
+  /** null: all tickers together */
+  ticker: string | null
+}
+
+type Asked = Pick<SweepQuery, 'fields' | 'contexts' | 'prevBand' | 'timeframe'>
+
+/** Every combination of one field's bands, with those left and those of a context where they are told apart. */
+export function conditionsOf(query: Asked, field: number): Condition[] {
+  const bands = vocabulary(query.fields[field]!).map((_, band) => band)
+  const contexts: Condition['context'][] = query.contexts.flatMap((context, which) =>
+    vocabulary(context.field).map((_, band) => ({ which, band })),
+  )
+  return bands.flatMap(band =>
+    (query.prevBand ? bands.filter(left => left !== band) : [null]).flatMap(prevBand =>
+      (contexts.length > 0 ? contexts : [null]).map(context => ({ field, band, prevBand, context })),
+    ),
+  )
+}
+
+/** The words of a condition. */
+interface Told {
+  field: string
+  band: string
+  prev_band: string | null
+  context: { ticker: string; field: string; band: string } | null
+}
+
+export function told({ field, band, prevBand, context }: Condition, query: Asked): Told {
+  const name = query.fields[field]!
+  const bands = vocabulary(name)
+  const where = context === null ? null : query.contexts[context.which]!
+  return {
+    field: name,
+    band: bands[band]!,
+    prev_band: prevBand === null ? null : bands[prevBand]!,
+    context: where && { ticker: where.ticker, field: where.field, band: vocabulary(where.field)[context!.band]! },
+  }
+}
+
+/** What a cell is called: its words alone, so that the name stays whatever else is looked at. */
+export function nameOf({ condition, horizon, ticker }: Key, query: Asked): string {
+  const { field, band, prev_band, context } = told(condition, query)
+  const lag = condition.context !== null && query.contexts[condition.context.which]!.lag === 1
+  const parts = [
+    `${field} = ${band}`,
+    prev_band === null ? '' : `from ${prev_band}`,
+    context === null ? '' : `while ${context.ticker} ${context.field} = ${context.band}${lag ? ' a bar before' : ''}`,
+    windowName(horizon, query),
+    ticker ?? '',
+  ]
+  return parts.filter(part => part !== '').join('; ')
+}
+
+export function windowName(horizon: number, { timeframe }: Pick<SweepQuery, 'timeframe'>): string {
+  return `${horizon}${TIMEFRAMES[timeframe].unit}`
+}
+
+/** The same as an event study asks for it. */
+export function filterOf(condition: Condition, query: SweepQuery): EventFilter {
+  const { field, band, prev_band, context } = told(condition, query)
+  const { timeframe, after, before } = query
+  return {
+    field,
+    timeframe,
+    bands: [band],
+    prevBands: prev_band === null ? null : [prev_band],
+    stability: null,
+    maxFlips: null,
+    context: context && {
+      ticker: context.ticker,
+      field: context.field,
+      bands: [context.band],
+      lag: query.contexts[condition.context!.which]!.lag,
+    },
+    after,
+    before,
+  }
+}
+
+function vocabulary(field: string): readonly string[] {
+  return fieldNamed(field)!.bands
+}
+
+/** Milliseconds of work after which others get their turn. */
+const SPELL = 40
+
+/** Lets long work be watched and broken off: tells how far it is, and lets the event loop turn now and then. */
+export class Pace {
+  readonly #step: ((text: () => string) => void) | undefined
+  #next = performance.now() + SPELL
+
+  constructor(step: ((text: () => string) => void) | undefined) {
+    this.#step = step
+  }
+
+  /** To be awaited as often as one likes. */
+  async turn(text: () => string): Promise<void> {
+    if (performance.now() < this.#next) return
+    this.#step?.(text)
+    await setImmediate()
+    this.#next = performance.now() + SPELL
+  }
+}
+
+/**
+ * The generator of whatever has a name: its stream is the hash of the name, so that neither the order of cells nor a cell
+ * more or less changes what another one draws. FNV-1a (Fowler, Noll, Vo), 32 bits.
+ */
+export function namedStream(seed: number, name: string): Random {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
+  return Random.stream(new Random(seed).word(), hash)
+}

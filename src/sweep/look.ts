@@ -1,0 +1,304 @@
+import { politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
+import { quantile } from '../statistics/moments.js'
+import { neweyWest } from '../statistics/robust.js'
+import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
+import { jointShift } from '../statistics/shift.js'
+import { type CalendarTime, type Cell, calendarTime, cellOf, portfolioSharpe } from '../study/cell.js'
+import { placesIn, whole } from '../study/signals.js'
+import { tooFew } from '../study/subject.js'
+import {
+  type Book,
+  conditionsOf,
+  type Ground,
+  groundOf,
+  independentWindows,
+  type Key,
+  type Mask,
+  namedStream,
+  nameOf,
+  type Pace,
+  type Pool,
+  poolOf,
+  type Sums,
+  signalsOn,
+  sumsOf,
+  type Timeline,
+} from './ground.js'
+import type { Adjustment, SweepQuery } from './result.js'
+
+/** A cell that was looked at, and its p-value. */
+export interface Look {
+  key: Key
+  name: string
+  events: number
+  sums: Sums
+  independent: number
+  p: number | null
+  /** The least that it could have been, with so many shifts. */
+  leastP: number | null
+  /** How many windows that share no bar its days have room for; null where it was not tested. */
+  room: number | null
+  /** Why it has no p. */
+  reason: string | null
+  /** null where it was not tested. */
+  cell: Cell | null
+  grounds: readonly Ground[]
+}
+
+/** The data that is looked at, and the part of it that counts. */
+export interface Scene {
+  books: readonly Book[]
+  timeline: Timeline
+  query: SweepQuery
+  /** The bars that count, by horizon of the query. */
+  masks: readonly Mask[]
+  /** What the run is called; it is part of the seed. */
+  name: string
+}
+
+/** How many cells a sweep has. */
+export function cellCount(query: SweepQuery): number {
+  const conditions = query.fields.reduce((sum, _, field) => sum + conditionsOf(query, field).length, 0)
+  return conditions * query.horizons.length * (query.by === 'pool' ? 1 : query.tickers.length)
+}
+
+/**
+ * Looks at every cell. Each is handed over at once, because what is kept of it is little and what it stands on is not;
+ * ticker by ticker within a field and window, because these have the same days.
+ */
+export async function lookAtAll(scene: Scene, pace: Pace, take: (look: Look) => void): Promise<void> {
+  const { books, query } = scene
+  const total = cellCount(query)
+  let done = 0
+  for (const field of query.fields.keys()) {
+    const conditions = conditionsOf(query, field).map(condition => {
+      return { condition, signals: signalsOn(books, condition) }
+    })
+    for (const [which, horizon] of query.horizons.entries()) {
+      const grounds = books.map(book => groundOf(book, field, which, scene.masks[which]!, scene.timeline))
+      for (const group of query.by === 'pool' ? [grounds] : grounds.map(ground => [ground])) {
+        const ticker = query.by === 'pool' ? null : group[0]!.ticker
+        for (const { condition, signals } of conditions) {
+          take(lookAt({ condition, horizon, ticker }, poolOf(group, signals), scene))
+          done++
+          await pace.turn(() => `${scene.name}, cell ${whole(done)} of ${whole(total)}`)
+        }
+      }
+    }
+  }
+}
+
+function lookAt(key: Key, { grounds, lost }: Pool, { query, name: run }: Scene): Look {
+  const name = nameOf(key, query)
+  const sums = sumsOf(grounds)
+  const independent = independentWindows(grounds, key.horizon)
+  const look = {
+    key,
+    name,
+    events: sums.n + lost,
+    sums,
+    independent,
+    grounds,
+    p: null,
+    leastP: null,
+    room: null,
+    cell: null,
+  }
+  const few = tooFew(sums.n, independent, query.minEvents)
+  if (few !== null) return { ...look, reason: few }
+  const cell = cellOf(grounds, key.horizon)
+  const random = namedStream(query.seed, `${run} shift ${name}`)
+  const test = jointShift(cell.members, cell.calendar.length, key.horizon, { reps: query.reps, random })
+  if ('reason' in test) return { ...look, reason: test.reason }
+  return {
+    ...look,
+    p: test.p,
+    leastP: 1 / (1 + test.shifts),
+    room: cell.calendar.length / key.horizon,
+    reason: null,
+    cell,
+  }
+}
+
+/** Of mean blocks, from one to the next longer one: few enough that many cells share one. */
+const STEP = 1.25
+
+/** Days are filled up with empty ones to a multiple of this: a day without events adds nothing wherever it is drawn. */
+const FULL = 64
+
+/** Bytes of resamples that are kept. */
+const MOST_BYTES = 64 * 2 ** 20
+
+/**
+ * Resamples of days by the stationary bootstrap (Politis & Romano 1994), drawn once for all cells with about as many days
+ * and the same mean block: what a cell gets depends on these two and the seed alone, whatever else is looked at. Drawing them
+ * for each cell anew would take a hundred times as long as using them.
+ */
+export class Resamples {
+  readonly #seed: number
+  readonly #reps: number
+  readonly #kept = new Map<string, Uint8Array>()
+  #bytes = 0
+
+  constructor({ seed, resamples }: { seed: number; resamples: number }) {
+    this.#seed = seed
+    this.#reps = resamples
+  }
+
+  /**
+   * 95 % of the difference: the percentiles 2.5 and 97.5 of the ratio Σ excess / Σ events over the resamples that have
+   * events; null where all events lie on one day. The mean block is at least the horizon, and at least Politis and White's
+   * choice for what each day adds to the estimate.
+   */
+  interval({ horizon, diff, series: { events, excess } }: Cell): { low: number; high: number; block: number } | null {
+    const days = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
+    if (days.length < 2) return null
+    const influence = excess.map((sum, day) => sum - diff * events[day]!)
+    const block = blockFrom(horizon, politisWhite(influence).stationary)
+    const drawn = this.#drawn(Math.ceil(events.length / FULL) * FULL, block)
+    const numerators = new Float64Array(this.#reps)
+    const denominators = new Float64Array(this.#reps)
+    for (const day of days) {
+      const times = drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
+      const [num, den] = [excess[day]!, events[day]!]
+      for (let rep = 0; rep < times.length; rep++) {
+        numerators[rep]! += times[rep]! * num
+        denominators[rep]! += times[rep]! * den
+      }
+    }
+    const ratios = numerators.map((sum, rep) => sum / denominators[rep]!).filter(ratio => !Number.isNaN(ratio))
+    ratios.sort()
+    return ratios.length === 0 ? null : { low: quantile(ratios, 0.025)!, high: quantile(ratios, 0.975)!, block }
+  }
+
+  /** How often each day is drawn: a row a day, a column a resample. */
+  #drawn(days: number, block: number): Uint8Array {
+    const name = `${days} ${block}`
+    const drawn = this.#kept.get(name) ?? this.#draw(days, block, name)
+    // Last in the map is used last.
+    this.#kept.delete(name)
+    this.#kept.set(name, drawn)
+    return drawn
+  }
+
+  #draw(days: number, block: number, name: string): Uint8Array {
+    const reps = this.#reps
+    for (const [oldest, { length }] of this.#kept) {
+      if (this.#bytes + days * reps <= MOST_BYTES) break
+      this.#kept.delete(oldest)
+      this.#bytes -= length
+    }
+    const random = namedStream(this.#seed, `bootstrap ${name}`)
+    // 255 times one day would take as many blocks that all meet it, of which there are about one.
+    const drawn = new Uint8Array(days * reps)
+    const indices = new Int32Array(days)
+    for (let rep = 0; rep < reps; rep++) {
+      for (const day of stationaryIndices(random, days, block, indices)) drawn[day * reps + rep]!++
+    }
+    this.#bytes += drawn.length
+    return drawn
+  }
+}
+
+/** The first of horizon, horizon · 1.25, … that is at least the block. */
+function blockFrom(horizon: number, block: number): number {
+  let found = horizon
+  while (found < block) found *= STEP
+  return found
+}
+
+const METHODS: Readonly<Record<Adjustment, (p: readonly number[]) => number[]>> = {
+  bh: benjaminiHochberg,
+  by: benjaminiYekutieli,
+  holm,
+  none: p => [...p],
+}
+
+/**
+ * p-values corrected for how many looks there were, in the order of `own`; null where there is no p. A look without a
+ * p-value counts as one with p = 1.
+ * @param others p-values of the rest of the family
+ */
+export function adjusted(
+  own: readonly (number | null)[],
+  others: readonly (number | null)[],
+  adjustment: Adjustment,
+): (number | null)[] {
+  const family = METHODS[adjustment]([...own, ...others].map(p => p ?? 1))
+  return own.map((p, i) => (p === null ? null : family[i]!))
+}
+
+/** By corrected p, then p, then name; those without one last. */
+export function byEvidence(
+  a: { q: number | null; p: number | null; name: string },
+  b: { q: number | null; p: number | null; name: string },
+): number {
+  return nullsLast(a.q, b.q) || nullsLast(a.p, b.p) || (a.name < b.name ? -1 : Number(a.name > b.name))
+}
+
+function nullsLast(a: number | null, b: number | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  return a - b
+}
+
+/** What a tested cell adds to its p-value. */
+export interface Tested {
+  low: number | null
+  high: number | null
+  t: number | null
+  sharpe: number | null
+  /** Of the calendar-time portfolio, one a day of the timeline; it could hold something from the first place to the last. */
+  returns: Float64Array
+  span: { from: number; to: number }
+  /** Mean block of the interval. */
+  block: number
+  /** Excess of each day's events, an event's share of it: its mean over the timeline is the difference. */
+  column: Column
+}
+
+export function testedOf(look: Look & { cell: Cell }, scene: Scene, resamples: Resamples): Tested {
+  const { cell, key } = look
+  const { events, excess } = cell.series
+  return {
+    ...(resamples.interval(cell) ?? { low: null, high: null, block: key.horizon }),
+    t: neweyWest(excess, events, key.horizon - 1)?.t ?? null,
+    ...held(look, scene),
+    column: columnOf(cell, scene.timeline.days),
+  }
+}
+
+/** The portfolio that holds each event for the horizon, and its Sharpe ratio over the days on which it could. */
+function held({ grounds, key }: Look, { timeline }: Scene): Pick<Tested, 'sharpe' | 'returns' | 'span'> {
+  const holders = grounds.map(({ book: { days, close }, bars, events, base }) => {
+    return { days, close, events: events.map(i => bars[i]!), base }
+  })
+  const portfolio = calendarTime(timeline.days, holders, key.horizon)
+  const span = { from: timeline.days.length, to: 0 }
+  for (const { book, bars } of grounds) {
+    const places = timeline.places.get(book)!
+    span.from = Math.min(span.from, places[bars[0]!]!)
+    span.to = Math.max(span.to, places[Math.min(bars.at(-1)! + key.horizon, places.length - 1)]! + 1)
+  }
+  return {
+    sharpe: portfolioSharpe(within(portfolio, span)),
+    returns: dailyReturns(portfolio),
+    span,
+  }
+}
+
+function within({ open, sum, excess }: CalendarTime, { from, to }: Tested['span']): CalendarTime {
+  return { open: open.subarray(from, to), sum: sum.subarray(from, to), excess: excess.subarray(from, to) }
+}
+
+function dailyReturns({ open, sum }: CalendarTime): Float64Array {
+  return sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
+}
+
+function columnOf({ calendar, series: { events, excess }, n }: Cell, days: Int32Array): Column {
+  const places = placesIn(days, calendar)
+  const some = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
+  return {
+    places: some.map(day => places[day]!),
+    values: Float64Array.from(some, day => (excess[day]! * days.length) / n),
+  }
+}

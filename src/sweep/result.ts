@@ -1,0 +1,171 @@
+import { InvalidParameter } from '../errors.js'
+import type { Day } from '../model/day.js'
+import type { Timeframe } from '../model/terms.js'
+import type { WalkForward } from '../params/strategy.js'
+import { whole } from '../study/signals.js'
+
+/** `bands sweep`: every cell that was looked at, sorted by corrected p. Returns are fractions. */
+export interface Sweep {
+  schema: 'bands.sweep/1'
+  tickers: string[]
+  timeframe: Timeframe
+  fields: string[]
+  horizons: number[]
+  contexts: { ticker: string; field: string; lag: 0 | 1 }[]
+  by: 'pool' | 'ticker'
+  prev_band: boolean
+  first: string | null
+  last: string | null
+  as_of: string | null
+  seed: number
+  reps: number | null
+  resamples: number
+  min_events: number
+  adjust: Adjustment
+  family: 'run' | 'ledger'
+  /** How many combinations were tried: all cells, those with a p-value among them, and all that the ledger knows. */
+  tried: { cells: number; tested: number; ledger: number | null }
+  /** Cells with q below 0.05. */
+  found: number
+  /** Is the best one real? Over the whole sweep; null with a reason where there is too little. */
+  best: BestOfMany
+  cells: SweepCell[]
+  validation: SweepValidation | null
+  assumptions: string[]
+  warnings: string[]
+}
+
+export type Adjustment = 'bh' | 'by' | 'holm' | 'none'
+
+export interface SweepCell {
+  /** null: all tickers together. */
+  ticker: string | null
+  field: string
+  band: string
+  prev_band: string | null
+  context: { ticker: string; field: string; band: string } | null
+  window: string
+  horizon: number
+  events: number
+  n: number
+  n_indep: number
+  lost: number
+  mean: number | null
+  base: number | null
+  diff: number | null
+  hit: number | null
+  base_hit: number | null
+  /** 95 %, stationary bootstrap of the difference. */
+  low: number | null
+  high: number | null
+  /** Joint circular shift. */
+  p: number | null
+  /** Corrected. */
+  q: number | null
+  /** |t| > 3, which Harvey, Liu and Zhu ask of a finding; null without a t. */
+  t: number | null
+  /** Per bar, of the calendar-time portfolio that holds each event for the horizon. */
+  sharpe: number | null
+  grey: boolean
+  reason: string | null
+}
+
+export interface BestOfMany {
+  cells: number
+  resamples: number
+  /** Mean block in days: the median of those of the cells' intervals. */
+  block: number | null
+  /** White's reality check. */
+  reality_check: number | null
+  /** Hansen's SPA: lower, consistent, upper. */
+  spa: { lower: number; consistent: number; upper: number } | null
+  /** Deflated Sharpe ratio of the best cell's calendar-time portfolio, by the number of trials and their variance. */
+  deflated_sharpe: number | null
+  best_sharpe: number | null
+  /** The cell with the greatest studentised difference, either way, and that with the best Sharpe ratio (long). */
+  best_cell: string | null
+  best_sharpe_cell: string | null
+  /** Probability of backtest overfitting, combinatorially symmetric cross-validation. */
+  pbo: { probability: number; splits: number; blocks: number } | null
+  reasons: Record<string, string>
+}
+
+export interface SweepValidation {
+  kind: 'split' | 'walk_forward' | 'cv' | 'cpcv'
+  /** `events` counts windows of events, one for each horizon that has elapsed; `purged` those left out of training. */
+  folds: {
+    name: string
+    train: { from: string; to: string; events: number }[]
+    test: { from: string; to: string; events: number }[]
+    purged: number
+    /** Cells with train q below 0.05, or the best one where there is none; `(short)`: it fell behind its base there. */
+    chosen: string[]
+    train_mean: number | null
+    test_mean: number | null
+  }[]
+  /** Test results of the chosen cells in the direction they were chosen for, all folds together. */
+  test: { n: number; mean: number | null; base: number | null; diff: number | null; hit: number | null }
+  /** CPCV: mean return of each path; null where a path has no event of a chosen cell. */
+  paths: (number | null)[] | null
+}
+
+/** What a sweep looks at, and how: parsed and complete. */
+export interface SweepQuery {
+  tickers: readonly string[]
+  timeframe: Timeframe
+  fields: readonly string[]
+  /** Windows in bars. */
+  horizons: readonly number[]
+  /** Each makes cells of its own, one for every band that it was in. */
+  contexts: readonly SweepContext[]
+  /** One cell for all tickers together, or one for each. */
+  by: 'pool' | 'ticker'
+  /** Cells are told apart by the band left, too. */
+  prevBand: boolean
+  /** Both exclusive, of the day of the event. */
+  after: Day | null
+  before: Day | null
+  minEvents: number
+  /** Shifts drawn where more than 2,000 are possible. */
+  reps: number | 'all'
+  /** Bootstrap resamples: of each interval, and of the test of the best. */
+  resamples: number
+  adjust: Adjustment
+  family: 'run' | 'ledger'
+  /** At most one of these: the first day of what is checked on, YYYY-MM-DD; bars of each part; folds. */
+  split: string | null
+  walkForward: WalkForward | null
+  cv: { k: number; embargo: number } | null
+  cpcv: { n: number; k: number } | null
+  pboBlocks: number
+  seed: number
+}
+
+export interface SweepContext {
+  ticker: string
+  field: string
+  lag: 0 | 1
+}
+
+/** So many that a table of them still fits the memory. */
+const MOST_CELLS = 500_000
+
+/** Throws InvalidParameter for a question that has no cells, too many, or two ways of validation. */
+export function checkQuery(query: SweepQuery, cells: number): void {
+  for (const [param, list] of [
+    ['ticker', query.tickers],
+    ['fields', query.fields],
+    ['horizon', query.horizons],
+  ] as const) {
+    if (list.length === 0) throw new InvalidParameter(`a sweep needs a ${param}.`, { param })
+  }
+  const ways = (['split', 'walkForward', 'cv', 'cpcv'] as const).filter(way => query[way] !== null)
+  if (ways.length > 1)
+    throw new InvalidParameter(`${ways.join(' and ')} are two ways to the same end; choose one.`, { param: ways[1]! })
+  if (cells > MOST_CELLS) {
+    const allowed = `at most ${whole(MOST_CELLS)} cells`
+    const what = `${whole(cells)} cells are more than a sweep takes`
+    const advice = 'ask for fewer tickers, fields, windows or contexts, or for all tickers together'
+    throw new InvalidParameter(`${what}: ${allowed}; ${advice}.`, { param: 'fields', value: cells, allowed })
+  }
+}

@@ -1,0 +1,246 @@
+import { InvalidParameter } from '../errors.js'
+import { type Day, formatDay } from '../model/day.js'
+import type { Market, Trial, Trials } from '../source.js'
+import { LEAST_UNITS } from '../study/cell.js'
+import { whole } from '../study/signals.js'
+import { cellTrial } from '../study/trials.js'
+import { Contest, type Found, foundOf, sweepCell } from './best.js'
+import { type Book, booksOf, filterOf, type Key, Pace, planOf, timelineOf, windowName } from './ground.js'
+import { adjusted, byEvidence, cellCount, lookAtAll, Resamples, type Scene } from './look.js'
+import { checkQuery, type Sweep, type SweepQuery } from './result.js'
+import { CHOSEN_BELOW, validationOf } from './validation.js'
+
+export type { SweepContext, SweepQuery } from './result.js'
+
+interface SweepWays {
+  /** Told how far it is, a few times a second; the text is made when it is asked for. */
+  step?: (text: () => string) => void
+  /** Where every cell that was looked at is noted. */
+  trials?: Trials | null
+}
+
+/**
+ * Every band of the fields over every window, for all tickers together or each: what followed, against what follows any
+ * bar, with p-values corrected for how many were looked at, and whether the best of them is real. The same query of the
+ * same data gives the same bytes, in whatever order tickers are named; a cell has the same p whatever else is looked at.
+ * Throws NotFound, TierRestricted and Busy as the market does, InvalidParameter for a question without cells, with too
+ * many, or for parts that the days do not have.
+ */
+export async function sweep(market: Market, query: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
+  const trials = ways.trials ?? null
+  checkQuery(query, cellCount(query))
+  if (query.family === 'ledger' && trials === null) throw noLedger()
+  const pace = new Pace(ways.step)
+  const books = await booksOf(market, query, pace)
+  const timeline = timelineOf(books)
+  const plan = planOf(query, timeline)
+  const scene: Scene = { books, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
+  const contest = new Contest(timeline.days.length)
+  const resamples = new Resamples(query)
+  const found: Found[] = []
+  await lookAtAll(scene, pace, look => found.push(foundOf(look, scene, resamples, contest)))
+  const ledger = await noted(found, query, books, trials)
+  const best = await contest.judge(query, familyOf(found, ledger, query), pace)
+  const validation = plan === null ? null : await validationOf(scene, plan, pace)
+  const asOf = await market.asOf()
+  return { ...headOf(scene, asOf), ...resultOf(found, query, ledger, market), best, validation }
+}
+
+/** The cells in order of evidence, how many there were, and what must be said of them. */
+function resultOf(found: readonly Found[], query: SweepQuery, ledger: Ledger | null, market: Market) {
+  const corrected = adjusted(
+    found.map(({ p }) => p),
+    (ledger?.others ?? []).map(({ p }) => p),
+    query.adjust,
+  )
+  const ranked = found.map((one, i) => ({ ...one, q: corrected[i]! })).sort(byEvidence)
+  const cells = ranked.map(one => sweepCell(one, query))
+  const tried = {
+    cells: cells.length,
+    tested: cells.filter(({ p }) => p !== null).length,
+    ledger: ledger?.cells ?? null,
+  }
+  return {
+    tried,
+    found: cells.filter(({ q }) => q !== null && q < CHOSEN_BELOW).length,
+    cells,
+    assumptions: assumptionsOf(query, tried),
+    warnings: warningsOf(ranked, query, tried, market),
+  }
+}
+
+/** The looks that the best Sharpe ratio is deflated by: those of the run, or all of the ledger. */
+function familyOf(found: readonly Found[], ledger: Ledger | null, { family }: SweepQuery) {
+  const others = ledger?.others ?? []
+  const sharpes = [...found, ...others].map(({ sharpe }) => sharpe).filter(sharpe => sharpe !== null)
+  return { tried: family === 'ledger' ? ledger!.cells : found.length, sharpes }
+}
+
+function headOf({ books, timeline, query }: Scene, asOf: number | null) {
+  const { timeframe, fields, horizons, contexts, by, prevBand, seed, reps, resamples, minEvents, adjust, family } =
+    query
+  const { days, end } = timeline
+  return {
+    schema: 'bands.sweep/1' as const,
+    tickers: books.map(({ ticker }) => ticker),
+    timeframe,
+    fields: [...fields],
+    horizons: [...horizons],
+    contexts: contexts.map(context => ({ ...context })),
+    by,
+    prev_band: prevBand,
+    first: end === 0 ? null : formatDay(days[0]!),
+    last: end === 0 ? null : formatDay(days[end - 1]!),
+    as_of: asOf === null ? null : formatDay(asOf),
+    seed,
+    reps: reps === 'all' ? null : reps,
+    resamples,
+    min_events: minEvents,
+    adjust,
+    family,
+  }
+}
+
+function noLedger(): InvalidParameter {
+  const why = 'there is no trial ledger beside the bundled sample'
+  const message = `family "ledger" cannot be: ${why}; use family "run", or a database of your own.`
+  return new InvalidParameter(message, { param: 'family', value: 'ledger', allowed: ['run'] })
+}
+
+const METHODS: Readonly<Record<SweepQuery['adjust'], string>> = {
+  bh: 'Benjamini-Hochberg (1995)',
+  by: 'Benjamini-Yekutieli (2001)',
+  holm: 'Holm (1979)',
+  none: 'none',
+}
+
+/** What the numbers stand on, line by line. */
+function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
+  const { minEvents, resamples, pboBlocks, seed } = query
+  return [
+    'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (bands backtest).',
+    `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
+    `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; the share of rotations with as great a difference, two-sided.`,
+    `q: p corrected ${corrected(query, tried)}.`,
+    `Cells with fewer than ${minEvents} events, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks.`,
+    'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
+    `Sharpe ratios, and what is deflated and cross-validated (${pboBlocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
+    ...validation(query),
+    'The tickers are those that were asked for: ones that no longer trade may be missing among them (survivorship).',
+    `Seed ${seed}: the same question of the same data gives the same bytes.`,
+  ]
+}
+
+/** What a reader must know before believing a number. */
+function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tried'], market: Market): string[] {
+  const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
+  const grey = tried.cells - tried.tested
+  return [
+    tried.tested === 0 ? 'No cell has enough events to be tested.' : null,
+    tried.tested > 0 && grey > 0 ? `${whole(grey)} of ${whole(tried.cells)} cells have too few events for a p.` : null,
+    resolution(found, query, tried),
+    crowded(found, query),
+    query.adjust === 'none'
+      ? `p is not corrected for ${whole(tried.cells)} looks: one in twenty is below .05 by luck.`
+      : null,
+    lost > 0 ? `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.` : null,
+    ...market.remarks(),
+  ].filter(sentence => sentence !== null)
+}
+
+/** Where so few shifts are possible that one cell alone could not be found, whatever it did. */
+function resolution(found: readonly Found[], { family }: SweepQuery, tried: Sweep['tried']): string | null {
+  const least = found.reduce((min, { leastP }) => Math.min(min, leastP ?? 1), 1)
+  const looks = family === 'ledger' ? tried.ledger! : tried.cells
+  if (least === 1 || least * looks < CHOSEN_BELOW) return null
+  const needed = Math.floor((least * looks) / CHOSEN_BELOW) + 1
+  return `With ${whole(Math.round(1 / least) - 1)} shifts no p is below ${least.toPrecision(2)}: of ${whole(looks)} looks at least ${whole(needed)} must get there for their q to be below ${CHOSEN_BELOW}.`
+}
+
+/**
+ * Below so many windows the shifts that a test leaves out, because they share windows with the unshifted events, are
+ * many: of random walks of 1,240 days and windows of 100, 7 to 11 % of p are below .05, and 1.3 % below .002.
+ */
+const LEAST_ROOM = 20
+
+function crowded(found: readonly Found[], query: SweepQuery): string | null {
+  const some = query.horizons.filter(horizon =>
+    found.some(({ key, room }) => key.horizon === horizon && room !== null && room < LEAST_ROOM),
+  )
+  if (some.length === 0) return null
+  const windows = some.map(horizon => windowName(horizon, query)).join(', ')
+  return `The days have room for fewer than ${LEAST_ROOM} windows of ${windows} that share no bar: p and q of such cells come out too small, above all the smallest; hold them against SPA and the validation.`
+}
+
+function shifts({ reps }: SweepQuery): string {
+  return reps === 'all' ? 'every possible shift' : `${whole(reps)} drawn shifts where more than 2,000 are possible`
+}
+
+function corrected({ adjust, family }: SweepQuery, tried: Sweep['tried']): string {
+  if (adjust === 'none') return 'for nothing'
+  const looks =
+    family === 'ledger' ? `${whole(tried.ledger!)} cells of the trial ledger` : `${whole(tried.cells)} cells`
+  return `for all ${looks} by ${METHODS[adjust]}`
+}
+
+function validation({ split, walkForward, cv, cpcv }: SweepQuery): string[] {
+  if ([split, walkForward, cv, cpcv].every(way => way === null)) return []
+  return [
+    `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`,
+  ]
+}
+
+/** A look as the ledger keeps it. */
+interface Tried {
+  key: Key
+  p: number | null
+  sharpe: number | null
+}
+
+/** How many cells the ledger knows, and those of them that this run did not look at. */
+interface Ledger {
+  cells: number
+  others: readonly Trial[]
+}
+
+/** Notes every cell; null without a ledger. */
+export async function noted(
+  tried: readonly Tried[],
+  query: SweepQuery,
+  books: readonly Book[],
+  trials: Trials | null,
+): Promise<Ledger | null> {
+  if (trials === null) return null
+  const ranges = new Map<string, Range>()
+  const own = tried.map(({ key, p, sharpe }) => {
+    const { condition, horizon, ticker } = key
+    const group = ticker === null ? books : books.filter(book => book.ticker === ticker)
+    const name = `${condition.field} ${ticker}`
+    const range = ranges.get(name) ?? rangeOf(group, condition.field)
+    ranges.set(name, range)
+    const tickers = group.map(book => book.ticker)
+    return cellTrial({ tickers, filter: filterOf(condition, query), horizon, ...range }, { p, sharpe })
+  })
+  const { ofKind } = await trials.note('cell', own)
+  if (query.family === 'run') return { cells: ofKind, others: [] }
+  const hashes = new Set(own.map(({ hash }) => hash))
+  return { cells: ofKind, others: (await trials.of('cell')).filter(({ hash }) => !hashes.has(hash)) }
+}
+
+interface Range {
+  first: Day | null
+  last: Day | null
+}
+
+/** First and last day on which a field has a band on a bar that counts. */
+function rangeOf(books: readonly Book[], field: number): Range {
+  const range: Range = { first: null, last: null }
+  for (const { days, fields } of books) {
+    const { eligible } = fields[field]!
+    if (eligible.length === 0) continue
+    range.first = Math.min(range.first ?? days[eligible[0]!]!, days[eligible[0]!]!)
+    range.last = Math.max(range.last ?? days[eligible.at(-1)!]!, days[eligible.at(-1)!]!)
+  }
+  return range
+}

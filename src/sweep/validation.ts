@@ -1,0 +1,155 @@
+import { formatDay } from '../model/day.js'
+import type { BarRange } from '../statistics/folds.js'
+import {
+  added,
+  type Ground,
+  groundOf,
+  NOTHING,
+  type Pace,
+  type Plan,
+  poolOf,
+  rangeMask,
+  type Sums,
+  signalsOn,
+  sumsOf,
+  type Timeline,
+  trainMask,
+  windowEnds,
+} from './ground.js'
+import { adjusted, byEvidence, type Look, lookAtAll, type Scene } from './look.js'
+import type { SweepValidation } from './result.js'
+
+/** A cell on the training part, and the way it went there: 1 above its base, -1 below. */
+interface Trained extends Pick<Look, 'key' | 'name' | 'sums'> {
+  p: number
+  q: number
+  sign: 1 | -1
+}
+
+type Fold = Plan['folds'][number]
+
+/** Below it a cell is chosen. */
+export const CHOSEN_BELOW = 0.05
+
+/** Cells chosen on one part of the data and checked on another, of whose windows the choice has seen none. */
+export async function validationOf(scene: Scene, plan: Plan, pace: Pace): Promise<SweepValidation> {
+  const { timeline, query } = scene
+  const ends = query.horizons.map(horizon => windowEnds(timeline, horizon))
+  const windows = query.horizons.map((_, which) => windowCounts(scene, which))
+  const folds: SweepValidation['folds'] = []
+  const checks: Sums[][] = []
+  for (const fold of plan.folds) {
+    const masks = ends.map(column => trainMask(fold, plan.embargo, column))
+    const chosen = await chosenIn({ ...scene, masks, name: `${plan.kind} ${fold.name}` }, pace)
+    const checked = fold.parts.map(part => checkedOn(scene, part, chosen))
+    checks.push(checked)
+    folds.push({
+      ...rangesOf(fold, masks, windows, timeline),
+      chosen: chosen.map(({ name, sign }) => (sign === 1 ? name : `${name} (short)`)),
+      train_mean: meanOf(chosen.map(({ sums, sign }) => (sign === 1 ? sums : mirrored(sums))).reduce(added, NOTHING)),
+      test_mean: meanOf(checked.reduce(added, NOTHING)),
+    })
+  }
+  const all = checks.flat().reduce(added, NOTHING)
+  return { kind: plan.kind, folds, test: figuresOf(all), paths: plan.paths && pathMeans(plan.paths, checks) }
+}
+
+/** Those with a corrected p below 5 %, or the best one where there is none. */
+async function chosenIn(scene: Scene, pace: Pace): Promise<Trained[]> {
+  const looks: Pick<Look, 'key' | 'name' | 'sums' | 'p'>[] = []
+  await lookAtAll(scene, pace, ({ key, name, sums, p }) => looks.push({ key, name, sums, p }))
+  const corrected = adjusted(
+    looks.map(({ p }) => p),
+    [],
+    scene.query.adjust,
+  )
+  const tested = looks.flatMap(({ p, ...look }, i): Trained[] => {
+    const q = corrected[i]!
+    const sign = look.sums.returns < look.sums.base ? -1 : 1
+    return p === null || q === null ? [] : [{ ...look, p, q, sign }]
+  })
+  tested.sort(byEvidence)
+  const found = tested.filter(({ q }) => q < CHOSEN_BELOW)
+  return found.length > 0 ? found : tested.slice(0, 1)
+}
+
+/** What followed the events of the chosen cells in a test part, each cell in the direction that it was chosen for. */
+function checkedOn({ books, timeline, query }: Scene, part: BarRange, chosen: readonly Trained[]): Sums {
+  const mask = rangeMask([part], timeline.days.length)
+  const known = new Map<string, Ground[]>()
+  let sums: Sums = NOTHING
+  for (const { key, sign } of chosen) {
+    const { condition, horizon, ticker } = key
+    const group = ticker === null ? books : books.filter(book => book.ticker === ticker)
+    const which = query.horizons.indexOf(horizon)
+    const name = `${condition.field} ${horizon} ${ticker}`
+    const grounds = known.get(name) ?? group.map(book => groundOf(book, condition.field, which, mask, timeline))
+    known.set(name, grounds)
+    sums = added(sums, sumsOf(poolOf(grounds, signalsOn(group, condition)).grounds, sign))
+  }
+  return sums
+}
+
+/** By place of the timeline: how many windows of events begin there and have elapsed, of all tickers and fields. */
+function windowCounts({ books, timeline }: Scene, which: number): Int32Array {
+  const found = new Int32Array(timeline.days.length)
+  for (const book of books) {
+    const places = timeline.places.get(book)!
+    const forward = book.forward[which]!
+    for (const { bars } of book.fields) for (const bar of bars) if (!Number.isNaN(forward[bar]!)) found[places[bar]!]!++
+  }
+  return found
+}
+
+/** The parts of a fold with their dates and windows, and how many windows of training were left out. */
+function rangesOf(
+  { name, train, parts }: Fold,
+  masks: readonly Uint8Array[],
+  windows: readonly Int32Array[],
+  { days }: Timeline,
+): Pick<SweepValidation['folds'][number], 'name' | 'train' | 'test' | 'purged'> {
+  const within = ({ from, to }: BarRange, isKept: (which: number, place: number) => boolean): number => {
+    let sum = 0
+    windows.forEach((column, which) => {
+      for (let place = from; place < to; place++) if (isKept(which, place)) sum += column[place]!
+    })
+    return sum
+  }
+  const dated = (range: BarRange, events: number) => {
+    return { from: formatDay(days[range.from]!), to: formatDay(days[range.to - 1]!), events }
+  }
+  const isTrained = (which: number, place: number): boolean => masks[which]![place] === 1
+  return {
+    name,
+    train: train.map(range => dated(range, within(range, isTrained))),
+    test: parts.map(range =>
+      dated(
+        range,
+        within(range, () => true),
+      ),
+    ),
+    purged: train.reduce((sum, range) => sum + within(range, (which, place) => !isTrained(which, place)), 0),
+  }
+}
+
+/** Mean return of each path, which goes through every group once. */
+function pathMeans({ folds, groups }: NonNullable<Plan['paths']>, checks: readonly Sums[][]): (number | null)[] {
+  return folds.map(path => {
+    const parts = path.map((fold, group) => checks[fold]![groups[fold]!.indexOf(group)]!)
+    return meanOf(parts.reduce(added, NOTHING))
+  })
+}
+
+function figuresOf(sums: Sums): SweepValidation['test'] {
+  const { n, returns, base, hits } = sums
+  if (n === 0) return { n, mean: null, base: null, diff: null, hit: null }
+  return { n, mean: returns / n, base: base / n, diff: (returns - base) / n, hit: hits / n }
+}
+
+function meanOf({ n, returns }: Sums): number | null {
+  return n === 0 ? null : returns / n
+}
+
+function mirrored(sums: Sums): Sums {
+  return { ...sums, returns: -sums.returns, base: -sums.base }
+}

@@ -1,0 +1,161 @@
+import type { Baseline } from '../model/event.js'
+import { PERFORMANCES, type Performance, UNDEFINED } from '../model/series.js'
+import { pooledQuantile, quantile } from '../statistics/moments.js'
+
+/** What any bar of one ticker was followed by, over one window. */
+export interface TickerBase {
+  /** Returns of all bars whose window has ended, ascending. */
+  returns: Float64Array
+  mean: number
+  gains: number
+  /** Of the bars that have a performance band: how many have each. */
+  counts: number[]
+  ranked: number
+}
+
+/** The usual course of things, to hold a tally against. */
+export interface Base {
+  /** `measured` on the tickers' own bars, or `theoretical`: the shares by which the bands are cut, where no prices are known. */
+  kind: 'measured' | 'theoretical'
+  /** Bars that have a performance band; null where theoretical. */
+  n: number | null
+  shares: Shares
+  gain_share: number | null
+  returns: ReturnFigures
+  /** Why the shares are null; null when they are not. */
+  reason: string | null
+}
+
+/** A ticker's base and the events by which a pool weights it: those with a band, and those with a return. */
+export interface BaseShare {
+  base: TickerBase
+  ranked: number
+  ended: number
+}
+
+/** The shares that the percentiles of the performance bands were cut for, worst to best. */
+const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
+
+export function tickerBase({ returns, performances }: Baseline['windows'][string]): TickerBase {
+  const counts = PERFORMANCES.map(() => 0)
+  let sum = 0
+  let gains = 0
+  // Loops: a pool has millions of bars.
+  for (const value of returns) {
+    sum += value
+    if (value > 0) gains++
+  }
+  for (const code of performances) if (code !== UNDEFINED) counts[code]!++
+  const ranked = counts.reduce((total, count) => total + count, 0)
+  return { returns: returns.toSorted(), mean: sum / returns.length, gains, counts, ranked }
+}
+
+/**
+ * The base of a pool: each ticker's figures weighted by its number of events, so that a ticker counts in the base as it
+ * counts in the tally. Quantiles are those of the mixture with these weights (pooled-quantile.ts). Of one ticker: its own
+ * figures, also without any event.
+ */
+export function measuredBase(pool: readonly BaseShare[]): Base {
+  const alone = pool.length === 1
+  const ranked = pool.map(({ base, ranked }) => ({ base, weight: alone ? 1 : ranked })).filter(isRanked)
+  const weights = ranked.reduce((sum, { weight }) => sum + weight, 0)
+  const share = (of: (counts: number[]) => number): number | null =>
+    weights === 0
+      ? null
+      : ranked.reduce((sum, { base, weight }) => sum + (weight * of(base.counts)) / base.ranked, 0) / weights
+  return {
+    kind: 'measured',
+    n: ranked.reduce((sum, { base }) => sum + base.ranked, 0),
+    shares: byPerformance(i => share(counts => counts[i]!)),
+    gain_share: share(gainCount),
+    returns: baseReturns(pool),
+    reason: weights === 0 ? noWeight(pool) : null,
+  }
+}
+
+export function theoreticalBase(): Base {
+  return {
+    kind: 'theoretical',
+    n: null,
+    shares: byPerformance(i => THEORETICAL[i]!),
+    gain_share: 0.4,
+    returns: noReturns(NO_PRICES),
+    reason: null,
+  }
+}
+
+function baseReturns(pool: readonly BaseShare[]): ReturnFigures {
+  const ended = pool
+    .map(({ base, ended }) => ({ base, ascending: base.returns, weight: pool.length === 1 ? 1 : ended }))
+    .filter(({ base, weight }) => weight > 0 && base.returns.length > 0)
+  const weights = ended.reduce((sum, { weight }) => sum + weight, 0)
+  const mean = (of: (base: TickerBase) => number): number | null =>
+    weights === 0 ? null : ended.reduce((sum, { base, weight }) => sum + weight * of(base), 0) / weights
+  return {
+    n: ended.reduce((sum, { base }) => sum + base.returns.length, 0),
+    hit_rate: mean(base => base.gains / base.returns.length),
+    mean: mean(base => base.mean),
+    median: pooledQuantile(ended, 0.5),
+    p10: pooledQuantile(ended, 0.1),
+    p90: pooledQuantile(ended, 0.9),
+    reason: weights === 0 ? noWeight(pool) : null,
+  }
+}
+
+function isRanked({ base, weight }: { base: TickerBase; weight: number }): boolean {
+  return weight > 0 && base.ranked > 0
+}
+
+function noWeight(pool: readonly BaseShare[]): string {
+  return pool.length === 1 ? 'no bar in range has such an outcome' : 'no event to weight the tickers by'
+}
+
+export type Shares = Record<Performance, number | null>
+
+/** Raw returns in five figures, fractions; quantiles are linear between order statistics (quantile.ts). */
+export interface ReturnFigures {
+  n: number
+  /** Share of returns above 0. */
+  hit_rate: number | null
+  mean: number | null
+  median: number | null
+  p10: number | null
+  p90: number | null
+  /** Why the figures are null; null when they are not. */
+  reason: string | null
+}
+
+export const NO_PRICES = 'no prices are known here'
+
+const FIRST_GAIN = PERFORMANCES.indexOf('slight_gain')
+
+/** @param reason why there is nothing, for when there is nothing */
+export function returnFigures(returns: readonly number[], reason: string): ReturnFigures {
+  const n = returns.length
+  if (n === 0) return noReturns(reason)
+  const ascending = Float64Array.from(returns).sort()
+  return {
+    n,
+    hit_rate: returns.filter(value => value > 0).length / n,
+    // Added in ascending order, so that the order of the events leaves no trace in the last digit.
+    mean: ascending.reduce((sum, value) => sum + value, 0) / n,
+    median: quantile(ascending, 0.5),
+    p10: quantile(ascending, 0.1),
+    p90: quantile(ascending, 0.9),
+    reason: null,
+  }
+}
+
+function noReturns(reason: string): ReturnFigures {
+  return { n: 0, hit_rate: null, mean: null, median: null, p10: null, p90: null, reason }
+}
+
+/** A value for each performance band, worst to best. */
+export function byPerformance<Value>(value: (index: number) => Value): Record<Performance, Value> {
+  return Object.fromEntries(PERFORMANCES.map((name, i) => [name, value(i)])) as Record<Performance, Value>
+}
+
+/** How many of the counts by performance band are gains of any size. */
+export function gainCount(counts: readonly number[]): number {
+  return counts.slice(FIRST_GAIN).reduce((sum, count) => sum + count, 0)
+}

@@ -1,0 +1,96 @@
+import type { HistoricEvent } from '../model/event.js'
+import { andersonGoodman, type ChiSquare } from '../statistics/counts.js'
+import { logRank } from '../statistics/survival.js'
+import { type Stay, spellsOf } from './dwell.js'
+import { byVocabulary } from './scope.js'
+
+/** Does it matter which band the context is in? */
+export interface ContextTests {
+  /** Of which band follows: the shares of every row are the same in all contexts (Anderson & Goodman). */
+  equal_rows: TestOf & { rows: ({ from: string } & TestOf)[] }
+  /** Of how long a band lasts: stays last equally long in all contexts (log-rank). */
+  log_rank: ({ band: string } & Omit<TestOf, 'least_expected'> & { groups: LogRankRow[] })[]
+}
+
+/** Chi-square; all null, with the reason, where there is none. */
+interface TestOf {
+  chi2: number | null
+  df: number | null
+  p: number | null
+  /** The least count expected if all contexts were alike; below 5 p is a rough guide. */
+  least_expected: number | null
+  reason: string | null
+}
+
+/** Stays that began in one context, how many ended, and how many would have if all contexts were alike. */
+interface LogRankRow {
+  context: string
+  stays: number
+  ended: number
+  expected: number | null
+}
+
+/** The bands that the context was in, in its own order; null (not in any yet) last. */
+export function contextsOf(events: readonly HistoricEvent[], vocabulary: readonly string[]): (string | null)[] {
+  return [...new Set(events.map(event => event.context_band ?? null))].sort(byVocabulary(vocabulary))
+}
+
+/**
+ * Both tests. A transition counts in the context on its day, a stay in the one on the day it began; those before the
+ * context had a band are left out.
+ */
+export function contextTests(
+  bands: readonly string[],
+  contexts: readonly (string | null)[],
+  events: readonly HistoricEvent[],
+  stays: readonly Stay[],
+): ContextTests {
+  const named = contexts.filter(context => context !== null)
+  return {
+    equal_rows: equalRows(bands, named, events),
+    log_rank: bands.map(band => {
+      const own = stays.filter(stay => stay.band === band)
+      return {
+        band,
+        ...logRankOf(named.map(context => ({ context, stays: own.filter(stay => stay.context === context) }))),
+      }
+    }),
+  }
+}
+
+function equalRows(
+  bands: readonly string[],
+  contexts: readonly string[],
+  events: readonly HistoricEvent[],
+): ContextTests['equal_rows'] {
+  const tables = bands.map(() => contexts.map(() => bands.map(() => 0)))
+  const place = new Map(bands.map((band, i) => [band, i]))
+  for (const { band, prev_band, context_band } of events) {
+    const context = contexts.indexOf(context_band ?? '')
+    if (context !== -1) tables[place.get(prev_band)!]![context]![place.get(band)!]!++
+  }
+  const { total, reason, rows } = andersonGoodman(tables)
+  const lack = 'not left for different bands in different contexts'
+  return {
+    ...testOf(total, reason),
+    rows: bands.map((from, i) => ({ from, ...testOf(rows[i]!, rows[i] === null ? lack : null) })),
+  }
+}
+
+function testOf(found: ChiSquare | null, reason: string | null): TestOf {
+  if (found === null) return { chi2: null, df: null, p: null, least_expected: null, reason }
+  return { chi2: found.chi2, df: found.df, p: found.p, least_expected: found.least_expected, reason }
+}
+
+function logRankOf(
+  groups: readonly { context: string; stays: readonly Stay[] }[],
+): Omit<ContextTests['log_rank'][number], 'band'> {
+  const spells = groups.map(({ stays }) => spellsOf(stays))
+  const found = logRank(spells)
+  const rows = groups.map(({ context, stays }, g) => ({
+    ...{ context, stays: stays.length, ended: spells[g]!.filter(spell => spell.ended).length },
+    expected: 'reason' in found ? null : found.groups[g]!.expected,
+  }))
+  if ('reason' in found) return { chi2: null, df: null, p: null, reason: found.reason, groups: rows }
+  return { chi2: found.chi2, df: found.df, p: found.p, reason: null, groups: rows }
+}

@@ -1,0 +1,391 @@
+import { InvalidParameter, TierRestricted } from '../errors.js'
+import type { EventHistory, HistoricEvent, HistoryQuery, PoolQuery } from '../model/event.js'
+import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
+import type { Bands } from '../source.js'
+import { overlap, wilson } from '../statistics/counts.js'
+import {
+  type Base,
+  type BaseShare,
+  byPerformance,
+  gainCount,
+  measuredBase,
+  NO_PRICES,
+  type ReturnFigures,
+  returnFigures,
+  type Shares,
+  type TickerBase,
+  theoreticalBase,
+  tickerBase,
+} from './base.js'
+import { type Answered, byVocabulary, concurrently, type Scope, scopeOf, tickersInOrder } from './scope.js'
+
+/** Which events of which tickers to count; each ticker counts once, whatever the order. */
+export interface TallyQuery extends PoolQuery {
+  /** Without it and without a band: by band. */
+  by?: TallyGrouping
+}
+
+/** How often each performance band followed, and the raw returns, beside what usually follows. Returns are fractions. */
+export interface Tally extends Scope {
+  schema: 'bands.tally/1'
+  tickers: string[]
+  field: string
+  timeframe: Timeframe
+  band: string | null
+  context: { ticker: string; field: string; band: string | null } | null
+  by: TallyGrouping | null
+  /** Of all groups together. */
+  events: number
+  groups: TallyGroup[]
+  /** What the whole must be read with, in sentences. */
+  warnings: string[]
+}
+
+export interface TallyGroup {
+  /** The value of `by` that the events share; null when not grouped, or without a value (no context band yet). */
+  group: string | null
+  events: number
+  windows: TallyWindow[]
+  /** What these figures must be read with, in sentences. */
+  warnings: string[]
+}
+
+/**
+ * Counts what followed. Every event of the pool counts once in its group; a pool's base weights each ticker by its
+ * number of events there. Throws TierRestricted where aftermath is above the tier, NotFound for a ticker that is not
+ * there, InvalidParameter for no ticker or a grouping by a context that is not given.
+ */
+export async function tally(bands: Bands, query: TallyQuery, vocabularies: Vocabularies = {}): Promise<Tally> {
+  const { tickers, by: asked, ...filter } = query
+  const names = tickersInOrder(tickers)
+  if (names.length === 0) throw new InvalidParameter('a tally needs a ticker.', { param: 'ticker' })
+  if (asked === 'context' && filter.context === undefined) {
+    throw new InvalidParameter('to group by context, give context_ticker and context_field.', {
+      param: 'context_ticker',
+    })
+  }
+  const by = asked ?? (filter.band === undefined ? 'band' : null)
+  const sources = await concurrently(names, ticker =>
+    tickerSource(bands, { ...filter, ticker }, event => groupValue(event, ticker, by)),
+  )
+  const { context, timeframe } = filter
+  const groups = groupsOf(sources, by, vocabularies).map(({ value, members }): TallyGroup => {
+    const windows = TIMEFRAMES[timeframe].windows.map((_, w) => tallyWindow(members, timeframe, w))
+    const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
+    return { group: value, events, windows, warnings: groupWarnings(events, windows) }
+  })
+  return {
+    schema: 'bands.tally/1',
+    tickers: names,
+    field: filter.field,
+    timeframe,
+    band: filter.band ?? null,
+    context: context === undefined ? null : { ...context, band: context.band ?? null },
+    by,
+    ...scopeOf(sources, filter),
+    events: groups.reduce((sum, group) => sum + group.events, 0),
+    groups,
+    warnings: tallyWarnings(sources),
+  }
+}
+
+/** What events can be split by. */
+export const TALLY_GROUPINGS = ['band', 'prev_band', 'stability', 'year', 'context', 'ticker'] as const
+export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
+
+/** Bands of the field and of the context field in their own order, which groups then follow. */
+export interface Vocabularies {
+  field?: readonly string[]
+  context?: readonly string[]
+}
+
+/** The events of one value, ticker by ticker. */
+interface Group {
+  /** null: not grouped, or the context ticker had no band yet */
+  value: string | null
+  members: Member[]
+}
+
+/** One ticker's events of a group: their rows in its columns. */
+interface Member {
+  source: TickerSource
+  rows: readonly number[]
+}
+
+/**
+ * Splits events by what they are grouped by; every event lies in exactly one group. Groups stand in the order of the
+ * vocabulary where there is one, otherwise ascending; null last.
+ */
+function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, vocabularies: Vocabularies): Group[] {
+  if (by === null) {
+    const entered = sources.filter(source => source.values.length > 0)
+    const members = entered.length > 0 ? entered : sources
+    return [{ value: null, members: members.map(source => ({ source, rows: [...source.values.keys()] })) }]
+  }
+  const groups = new Map<string | null, Member[]>()
+  for (const source of sources) {
+    for (const [value, rows] of split(source)) {
+      const members = groups.get(value)
+      if (members === undefined) groups.set(value, [{ source, rows }])
+      else members.push({ source, rows })
+    }
+  }
+  const compare = byVocabulary(vocabulary(by, vocabularies))
+  return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
+}
+
+/** What an event is grouped by. */
+function groupValue(event: HistoricEvent, ticker: string, by: TallyGrouping | null): string | null {
+  switch (by) {
+    case 'band':
+      return event.band
+    case 'prev_band':
+      return event.prev_band
+    case 'stability':
+      return event.stability_at_entry ?? null
+    case 'year':
+      return event.date.slice(0, 4)
+    case 'context':
+      return event.context_band ?? null
+    case 'ticker':
+      return ticker
+    case null:
+      return null
+  }
+}
+
+function split({ values }: TickerSource): Map<string | null, number[]> {
+  const parts = new Map<string | null, number[]>()
+  values.forEach((value, row) => {
+    const part = parts.get(value)
+    if (part === undefined) parts.set(value, [row])
+    else part.push(row)
+  })
+  return parts
+}
+
+function vocabulary(by: TallyGrouping, { field = [], context = [] }: Vocabularies): readonly string[] {
+  if (by === 'band' || by === 'prev_band') return field
+  if (by === 'stability') return STABILITIES
+  return by === 'context' ? context : []
+}
+
+/**
+ * All that a tally needs of one ticker: columns of one row an event, oldest first, because the events themselves of
+ * hundreds of tickers fill the memory and are slow to walk through.
+ */
+interface TickerSource extends Answered {
+  ticker: string
+  /** What each event is grouped by. */
+  values: (string | null)[]
+  /** Where each lies among the ticker's events, in bars. */
+  bars: Int32Array
+  /** By window, in the order of the timeframe. */
+  outcomes: OutcomeColumns[]
+  /** By window; null where no prices are known. */
+  base: TickerBase[] | null
+}
+
+interface OutcomeColumns {
+  /** 1 where the window is known to have ended. */
+  ended: Uint8Array
+  /** Index into PERFORMANCES; 255 where there is none. */
+  performances: Uint8Array
+  /** NaN where not known. */
+  returns: Float64Array
+}
+
+/**
+ * Asks for one ticker's events and its base. Throws TierRestricted where the tier shows no aftermath.
+ * @param value what an event is grouped by
+ */
+async function tickerSource(
+  bands: Bands,
+  query: HistoryQuery,
+  value: (event: HistoricEvent) => string | null,
+): Promise<TickerSource> {
+  // First, because it refuses a tier that may not see what followed.
+  const baseline = await bands.baseline(query)
+  const { ticker, field, timeframe, band, after, before, context } = query
+  const bounds = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
+  // All events of the field, because only their unbroken chain of durations tells how many bars lie between two of them.
+  const all = await bands.history({ ticker, field, timeframe, ...bounds })
+  const places = placesOf(all)
+  const events =
+    context === undefined
+      ? all.events.filter(event => band === undefined || event.band === band)
+      : (await bands.history(query)).events
+  if (events.some(event => event.aftermath === null)) throw new TierRestricted('aftermath', 'free', 'plus')
+  const windows = windowNames(timeframe)
+  return {
+    ticker,
+    query_range: all.query_range,
+    after: all.after,
+    as_of: all.as_of,
+    values: events.map(value),
+    bars: Int32Array.from(events, event => places.get(event.date)!),
+    outcomes: windows.map(window => outcomesOf(events, window)),
+    base: baseline === null ? null : windows.map(window => tickerBase(baseline.windows[window]!)),
+  }
+}
+
+/** Date of each event → its place in bars, counted from the first event. */
+function placesOf({ events, timeframe }: EventHistory): Map<string, number> {
+  const { duration } = TIMEFRAMES[timeframe]
+  const places = new Map<string, number>()
+  let bar = 0
+  for (const event of events) {
+    places.set(event.date, bar)
+    bar += event[duration] ?? 0
+  }
+  return places
+}
+
+function outcomesOf(events: readonly HistoricEvent[], window: string): OutcomeColumns {
+  const performances = new Uint8Array(events.length)
+  const ended = new Uint8Array(events.length)
+  const returns = new Float64Array(events.length)
+  events.forEach((event, row) => {
+    const outcome = event.aftermath![window] ?? null
+    performances[row] = outcome === null ? UNDEFINED : PERFORMANCES.indexOf(outcome.performance)
+    ended[row] = outcome !== null || event.missing?.[window] === 'no_history' ? 1 : 0
+    returns[row] = event.returns?.[window] ?? Number.NaN
+  })
+  return { performances, ended, returns }
+}
+
+/** What followed over one window. events = n + pending + no_history. */
+export interface TallyWindow {
+  /** `20d` */
+  window: string
+  events: number
+  /** Events that have a performance band. */
+  n: number
+  /** Windows that have not ended; from a server also those without enough history, which it does not tell apart. */
+  pending: number
+  /** Windows that have ended, after too little history to rank their return in. */
+  no_history: number
+  counts: Record<Performance, number>
+  /** counts / n */
+  shares: Shares
+  /** Share of the three gain bands with its Wilson 95 % interval. */
+  gain: { share: number | null; low: number | null; high: number | null }
+  /** Why shares and gain are null; null when they are not. */
+  reason: string | null
+  /** Of all windows that have ended, those without enough history too. */
+  returns: ReturnFigures
+  /** Ended windows that share bars with another event's of the same ticker. */
+  overlapping: number
+  /** Ended windows left when none may share a bar with one before it, added up over the tickers. */
+  independent: number
+  base: Base
+}
+
+/** @param members at least one; of several, those with an event where there are any
+ * @param w number of the window in the timeframe */
+function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number): TallyWindow {
+  const parts = members.map(member => countMember(member, w, TIMEFRAMES[timeframe].windows[w]!))
+  const add = (of: (part: Part) => number): number => parts.reduce((sum, part) => sum + of(part), 0)
+  const counts = PERFORMANCES.map((_, i) => add(part => part.counts[i]!))
+  const n = add(part => part.ranked)
+  const gains = gainCount(counts)
+  const interval = wilson(gains, n)
+  const events = add(part => part.events)
+  return {
+    window: windowNames(timeframe)[w]!,
+    events,
+    n,
+    pending: add(part => part.events - part.ended),
+    no_history: add(part => part.ended - part.ranked),
+    counts: byPerformance(i => counts[i]!),
+    shares: byPerformance(i => (n === 0 ? null : counts[i]! / n)),
+    gain: { share: n === 0 ? null : gains / n, low: interval?.low ?? null, high: interval?.high ?? null },
+    reason: n > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
+    returns: returnFigures(
+      parts.flatMap(part => part.returns),
+      parts.some(part => part.ended > 0) ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet',
+    ),
+    overlapping: add(part => part.overlapping),
+    independent: add(part => part.independent),
+    base: baseOf(members, parts, w),
+  }
+}
+
+interface Part {
+  events: number
+  /** Windows known to have ended. */
+  ended: number
+  ranked: number
+  counts: number[]
+  returns: number[]
+  overlapping: number
+  independent: number
+}
+
+function countMember({ source, rows }: Member, w: number, length: number): Part {
+  const { ended, performances, returns } = source.outcomes[w]!
+  const counts = PERFORMANCES.map(() => 0)
+  const known: number[] = []
+  const bars: number[] = []
+  let ranked = 0
+  for (const row of rows) {
+    const performance = performances[row]!
+    if (performance !== UNDEFINED) {
+      counts[performance]!++
+      ranked++
+    }
+    if (ended[row] === 1) bars.push(source.bars[row]!)
+    if (!Number.isNaN(returns[row]!)) known.push(returns[row]!)
+  }
+  return { events: rows.length, ended: bars.length, ranked, counts, returns: known, ...overlap(bars, length) }
+}
+
+function baseOf(members: readonly Member[], parts: readonly Part[], w: number): Base {
+  if (members.some(({ source }) => source.base === null)) return theoreticalBase()
+  const pool: BaseShare[] = members.map(({ source }, i) => ({
+    base: source.base![w]!,
+    ranked: parts[i]!.ranked,
+    ended: parts[i]!.returns.length,
+  }))
+  return measuredBase(pool)
+}
+
+/** Fewer complete windows than this say little as percentages. */
+const FEW = 10
+
+/** As many tickers as a sentence names. */
+const NAMED = 5
+
+function groupWarnings(events: number, windows: readonly TallyWindow[]): string[] {
+  if (events === 0) return []
+  const few = windows.filter(({ n }) => n < FEW)
+  const overlapping = windows.filter(({ overlapping }) => overlapping > 0)
+  const warnings: string[] = []
+  if (few.length > 0) {
+    const list = few.map(({ window, n }) => `${window}: ${n}`).join(', ')
+    warnings.push(`Fewer than ${FEW} complete windows (${list}): read the counts, not the shares.`)
+  }
+  if (overlapping.length > 0) {
+    const list = overlapping.map(row => `${row.window}: ${row.overlapping} of ${row.n + row.no_history}`).join(', ')
+    warnings.push(
+      `Windows of neighbouring events of one ticker overlap (${list}), so the true uncertainty is larger than shown.`,
+    )
+  }
+  return warnings
+}
+
+function tallyWarnings(sources: readonly TickerSource[]): string[] {
+  if (sources.length === 1) return []
+  const empty = sources.filter(source => source.values.length === 0).map(source => source.ticker)
+  const warnings = [
+    'Tickers move together: events of several tickers on the same dates are not independent, so the true uncertainty is larger than shown.',
+    'The tickers are those that were asked for; ones that no longer trade may be missing among them.',
+  ]
+  if (empty.length > 0) {
+    const names = empty.slice(0, NAMED).join(', ')
+    const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
+    warnings.push(`${empty.length} of ${sources.length} tickers have no such event: ${names}${more}.`)
+  }
+  return warnings
+}

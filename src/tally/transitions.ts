@@ -1,0 +1,257 @@
+import { InvalidParameter } from '../errors.js'
+import type { Context, EventHistory, HistoricEvent, PoolQuery } from '../model/event.js'
+import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import type { Bands } from '../source.js'
+import { type CausedSpell, cumulativeIncidence, stepAt } from '../statistics/survival.js'
+import type { ContextTests } from './by-context.js'
+import { type Dwell, dwell, type Stay, staysOf } from './dwell.js'
+import { byVocabulary, concurrently, type Scope, scopeOf, tickersInOrder } from './scope.js'
+import type { Vocabularies } from './tally.js'
+
+/** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
+export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {
+  context?: Omit<Context, 'band'>
+}
+
+/** Which band follows which, and how long each lasts, in bars. */
+export interface Transitions extends Scope, Figures {
+  schema: 'bands.transitions/1'
+  tickers: string[]
+  field: string
+  timeframe: Timeframe
+  context: { ticker: string; field: string } | null
+  bands: string[]
+  /** The same for each band of the context, and whether it matters which; null without a context. */
+  by_context: { groups: ({ context: string | null } & Figures)[]; tests: ContextTests } | null
+  /** What the figures must be read with, in sentences. */
+  notes: string[]
+}
+
+interface Figures {
+  /** Events, each of which is one transition and begins one stay. */
+  events: number
+  matrix: TransitionRow[]
+  per_bar: TransitionRow[]
+  dwell: Dwell[]
+  /** By band, window by window. */
+  incidence: Leaving[]
+}
+
+/**
+ * Counts transitions and stays, those of several tickers together. Throws NotFound for a ticker that is not there,
+ * TierRestricted for a field or a context above the tier, InvalidParameter for no ticker, or a band to look for.
+ * @param vocabularies bands of the field in their own order, all of which then have their row, and of the context
+ */
+export async function transitionsOf(
+  bands: Bands,
+  { tickers, ...query }: TransitionsQuery,
+  vocabularies: Vocabularies = {},
+): Promise<Transitions> {
+  const names = tickersInOrder(tickers)
+  if (names.length === 0) throw new InvalidParameter('transitions need a ticker.', { param: 'ticker' })
+  refuseBands(query)
+  const histories = await concurrently(names, ticker => bands.history({ ...query, ticker }))
+  const events = histories.flatMap(history => history.events)
+  const stays = histories.flatMap(staysOf)
+  const order = bandsOf(events, vocabularies.field ?? [])
+  const { field, timeframe, context = null } = query
+  const figures = figuresOf(order, timeframe)
+  return {
+    schema: 'bands.transitions/1',
+    ...{ tickers: names, field, timeframe, context },
+    ...scopeOf(histories, query),
+    bands: order,
+    ...figures(events, stays),
+    by_context: context === null ? null : await byContext(order, events, stays, figures, vocabularies.context),
+    notes: notesOf(histories, context !== null),
+  }
+}
+
+async function byContext(
+  bands: readonly string[],
+  events: readonly HistoricEvent[],
+  stays: readonly Stay[],
+  figures: (events: readonly HistoricEvent[], stays: readonly Stay[]) => Figures,
+  vocabulary: readonly string[] = [],
+): Promise<Transitions['by_context']> {
+  // Loaded where it is asked for: the distributions take longer to load than the question to answer.
+  const { contextsOf, contextTests } = await import('./by-context.js')
+  const contexts = contextsOf(events, vocabulary)
+  const groups = contexts.map(context => {
+    const entered = events.filter(event => (event.context_band ?? null) === context)
+    const begun = stays.filter(stay => stay.context === context)
+    return { context, ...figures(entered, begun) }
+  })
+  return { groups, tests: contextTests(bands, contexts, events, stays) }
+}
+
+/** A history of some bands alone has gaps, in which stays would seem to last. */
+function refuseBands(query: Partial<PoolQuery>): void {
+  for (const [param, band] of [
+    ['band', query.band],
+    ['context_band', query.context?.band],
+  ] as const) {
+    if (band === undefined) continue
+    throw new InvalidParameter(`transitions count every band; ${param} is none of their parameters.`, {
+      param,
+      value: band,
+    })
+  }
+}
+
+function bandsOf(events: readonly HistoricEvent[], vocabulary: readonly string[]): string[] {
+  const seen = new Set(vocabulary)
+  for (const { band, prev_band } of events) seen.add(prev_band).add(band)
+  return [...seen].sort(byVocabulary(vocabulary))
+}
+
+function figuresOf(
+  bands: readonly string[],
+  timeframe: Timeframe,
+): (events: readonly HistoricEvent[], stays: readonly Stay[]) => Figures {
+  return (events, stays) => {
+    const own = bands.map(band => ({ band, stays: stays.filter(stay => stay.band === band) }))
+    return {
+      events: events.length,
+      matrix: transitionMatrix(bands, events),
+      per_bar: perBarMatrix(bands, stays),
+      dwell: own.map(({ band, stays }) => dwell(band, stays)),
+      incidence: own.flatMap(({ band, stays }) => leaving(band, bands, stays, timeframe)),
+    }
+  }
+}
+
+function notesOf(histories: readonly EventHistory[], split: boolean): string[] {
+  const notes = [
+    'The stay in force before the first event in range is left out: when it began is not known.',
+    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates.',
+  ]
+  if (!split) return notes
+  notes.push(
+    'A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck.',
+  )
+  if (histories.length > 1) {
+    notes.push('They take stays as independent; tickers that move together make p too small.')
+  }
+  return notes
+}
+
+export interface TransitionRow {
+  from: string
+  /** Transitions out of the band; bar by bar: bars in the band of which the next one is known. */
+  n: number
+  /** By the band that follows; null for the band itself where it cannot follow itself. */
+  counts: Record<string, number | null>
+  /** counts / n */
+  shares: Record<string, number | null>
+  /** Why shares are null beyond the diagonal; null when they are not. */
+  reason: string | null
+}
+
+/** Which band follows which, event by event: a row for every band. */
+export function transitionMatrix(bands: readonly string[], events: readonly HistoricEvent[]): TransitionRow[] {
+  const counted = counter(bands)
+  for (const { band, prev_band } of events) counted.add(prev_band, band, 1)
+  return bands.map(from => row(from, bands, to => (to === from ? null : counted.of(from, to)), 'never left in range'))
+}
+
+/**
+ * Which band is in force on the bar after one in a band, itself included: a stay of L bars is followed by itself L - 1
+ * times and left once, an active one has been followed by itself as often as it has bars so far. A stay counts where its
+ * beginning is known; how it was left where that lies in range.
+ */
+function perBarMatrix(bands: readonly string[], stays: readonly Stay[]): TransitionRow[] {
+  const counted = counter(bands)
+  for (const { band, ended, bars, next } of stays) {
+    if (bars === null) continue
+    counted.add(band, band, ended ? bars - 1 : bars)
+    if (next !== null) counted.add(band, next, 1)
+  }
+  return bands.map(from =>
+    row(from, bands, to => counted.of(from, to), 'no bar of a stay in it has a next one in range'),
+  )
+}
+
+function row(
+  from: string,
+  bands: readonly string[],
+  count: (to: string) => number | null,
+  lack: string,
+): TransitionRow {
+  const counts = bands.map(to => [to, count(to)] as const)
+  const n = counts.reduce((sum, [, value]) => sum + (value ?? 0), 0)
+  return {
+    from,
+    n,
+    counts: Object.fromEntries(counts),
+    shares: Object.fromEntries(counts.map(([to, value]) => [to, value === null || n === 0 ? null : value / n])),
+    reason: n === 0 ? lack : null,
+  }
+}
+
+interface Counter {
+  add(from: string, to: string, times: number): void
+  of(from: string, to: string): number
+}
+
+function counter(bands: readonly string[]): Counter {
+  const places = new Map(bands.map((band, i) => [band, i]))
+  const counts = new Int32Array(bands.length * bands.length)
+  const place = (from: string, to: string): number => places.get(from)! * bands.length + places.get(to)!
+  return {
+    add: (from, to, times) => {
+      counts[place(from, to)]! += times
+    },
+    of: (from, to) => counts[place(from, to)]!,
+  }
+}
+
+/** Where stays in one band have gone by so many bars: shares of all stays, which with `staying` add up to 1. */
+interface Leaving {
+  band: string
+  bars: number
+  /** Share that lasts longer (Kaplan-Meier). */
+  staying: number | null
+  /** By the band that followed: cumulative incidence (Aalen-Johansen); null for the band itself. */
+  to: Record<string, number | null>
+  /** Ended, but what followed lies beyond the dates asked for. */
+  unknown: number | null
+  /** Why the shares are null; null when they are not. */
+  reason: string | null
+}
+
+/**
+ * Cumulative incidence by next band at each window of the timeframe. Stays that are active count as ones that last
+ * longer than their bars so far. @param stays all of one band
+ */
+export function leaving(
+  band: string,
+  bands: readonly string[],
+  stays: readonly Stay[],
+  timeframe: Timeframe,
+): Leaving[] {
+  const causes = bands.length + 1
+  const spells = stays.flatMap(({ bars, ended, next }): CausedSpell[] => {
+    if (bars === null) return []
+    if (!ended) return [{ length: bars, cause: null }]
+    return [{ length: bars, cause: next === null ? bands.length : bands.indexOf(next) }]
+  })
+  const steps = cumulativeIncidence(spells, causes)
+  const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
+  return TIMEFRAMES[timeframe].windows.map(bars => {
+    const lack = lackOf(stays.length, spells.length, bars > longest && steps.at(-1)?.survival !== 0)
+    const step = stepAt(steps, bars)
+    const share = (cause: number): number | null => (lack === null ? (step?.incidence[cause] ?? 0) : null)
+    return {
+      ...{ band, bars, staying: lack === null ? (step?.survival ?? 1) : null },
+      to: Object.fromEntries(bands.map((to, i) => [to, to === band ? null : share(i)])),
+      ...{ unknown: share(bands.length), reason: lack },
+    }
+  })
+}
+
+function lackOf(stays: number, known: number, beyond: boolean): string | null {
+  if (stays === 0) return 'never entered in range'
+  if (known === 0) return 'how long its stays have lasted is not known'
+  return beyond ? 'no stay was seen for so long' : null
+}

@@ -1,0 +1,189 @@
+import { InvalidParameter, quoted, TierRestricted } from './errors.js'
+import type { Field } from './fields/field.js'
+import { FIELDS, fieldNamed } from './fields/index.js'
+import { type Day, formatDay, yearsBefore } from './model/day.js'
+import type { BandEvent, EventsQuery, HistoricEvent, HistoryQuery } from './model/event.js'
+import type { OversoldMatch } from './model/oversold.js'
+import { reaches, TIER_NAMES, type Tier } from './model/terms.js'
+
+/** Gate in: may this caller ask this at all? Throws TierRestricted naming the field or feature. */
+export function entitle({ field, context }: Pick<HistoryQuery, 'field' | 'context'>, tier: Tier): void {
+  entitleField(field, tier)
+  if (context === undefined) return
+  if (!PLANS[tier].context) throw new TierRestricted('cross-asset correlation', tier, lowestWith('context'))
+  entitleField(context.field, tier)
+}
+
+/** Throws TierRestricted unless the tier shows what followed events. */
+export function entitleAftermath(tier: Tier): void {
+  if (!PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestWith('aftermath'))
+}
+
+/** Throws TierRestricted unless the tier may export: an export hands out everything that the tiers grant by parts. */
+export function entitleExport(tier: Tier): void {
+  if (!PLANS[tier].exports) throw new TierRestricted('export', tier, lowestWith('exports'))
+}
+
+/**
+ * May this caller have a scan of a past date? Throws InvalidParameter for a date after today or before the range of every
+ * tier, TierRestricted for one that only a higher tier has.
+ */
+export function entitleDate(date: Day, tier: Tier, today: Day): void {
+  const inRange = (name: Tier): boolean => date > PLANS[name].rangeStart(today)
+  const required = TIER_NAMES.find(name => reaches(name, DATES_FROM) && inRange(name))
+  if (date > today || required === undefined) throw outOfRange(date, today)
+  if (reaches(tier, required)) return
+  const beyond = reaches(tier, DATES_FROM) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
+  throw new TierRestricted(beyond, tier, required)
+}
+
+/** The lowest tier that may ask for a past date. */
+const DATES_FROM: Tier = 'plus'
+
+function outOfRange(date: Day, today: Day): InvalidParameter {
+  const first = PLANS[TIER_NAMES.at(-1)!].rangeStart(today) + 1
+  const allowed = `a date from ${formatDay(first)} to ${formatDay(today)}`
+  const value = formatDay(date)
+  return new InvalidParameter(`date ${quoted(value)} is not ${allowed}.`, { param: 'date', value, allowed })
+}
+
+/** The fields that a tier may ask for, in the order of the specification. */
+export function grantedFields(tier: Tier): Field[] {
+  return FIELDS.filter(field => reaches(tier, field.tier))
+}
+
+function entitleField(name: string, tier: Tier): void {
+  const required = fieldNamed(name)!.tier
+  if (!reaches(tier, required)) throw new TierRestricted(name, tier, required)
+}
+
+function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports'>): Tier {
+  return TIER_NAMES.find(tier => PLANS[tier][feature])!
+}
+
+interface Plan {
+  /** As `query_range` reports it. */
+  range: string
+  /** Events lie after this day. */
+  rangeStart(today: Day): Day
+  /** Aftermath, stability and flips of an event. */
+  aftermath: boolean
+  /** Cross-asset correlation. */
+  context: boolean
+  /** Whole files of events, series and bars. */
+  exports: boolean
+  /** Credits that a server grants an account, in a UTC day and in an hour. */
+  credits: { day: number; hour: number }
+}
+
+/** What each tier grants: as the specification's table says, and exports, which it does not have. */
+export const PLANS: Readonly<Record<Tier, Plan>> = {
+  free: {
+    range: '90d',
+    rangeStart: today => today - 90,
+    aftermath: false,
+    context: false,
+    exports: false,
+    credits: { day: 250, hour: 100 },
+  },
+  plus: {
+    range: '2y',
+    rangeStart: today => yearsBefore(today, 2),
+    aftermath: true,
+    context: true,
+    exports: false,
+    credits: { day: 50_000, hour: 5_000 },
+  },
+  pro: {
+    range: '5y',
+    rangeStart: today => yearsBefore(today, 5),
+    aftermath: true,
+    context: true,
+    exports: true,
+    credits: { day: 100_000, hour: 10_000 },
+  },
+}
+
+/** The tier whose range a server told (`2y`); null where it is none of ours. */
+export function tierOfRange(range: string): Tier | null {
+  return TIER_NAMES.find(tier => PLANS[tier].range === range) ?? null
+}
+
+/** Gate out: an event as this caller may see it. */
+export function present<Event extends BandEvent>(event: Event, tier: Tier): Event {
+  if (PLANS[tier].aftermath) return event
+  const kept: HistoricEvent = { ...event, aftermath: null }
+  for (const key of WITHHELD) delete kept[key]
+  return kept as Event
+}
+
+const WITHHELD = [
+  'stability_at_entry',
+  'flips_recent_at_entry',
+  'flips_lookback',
+  'returns',
+  'percentiles',
+  'missing',
+] as const satisfies readonly (keyof HistoricEvent)[]
+
+/** What a question costs when it is answered: a credit for each ticker that is looked at. */
+export function eventsCost({ context }: Pick<EventsQuery, 'context'>): number {
+  return context === undefined ? 1 : 2
+}
+
+/** `GET /v1/scan/oversold`, however many tickers it looks at. */
+export const OVERSOLD_COST = 1
+
+/** How each value of a match is found, once somebody may see it; what a ticker does not have is left out. */
+export type OversoldFigures = {
+  readonly [Key in keyof OversoldMatch]: () => OversoldMatch[Key] | Promise<OversoldMatch[Key]>
+}
+
+/** Gate out: a match as this caller may see it, in the order of the specification. Nothing else of it is even computed. */
+export async function presentOversold(figures: OversoldFigures, tier: Tier): Promise<OversoldMatch> {
+  const seen: Record<string, unknown> = {}
+  for (const key of OVERSOLD_KEYS[tier]) {
+    const figure = figures[key]
+    if (figure !== undefined) seen[key] = await figure()
+  }
+  return seen as unknown as OversoldMatch
+}
+
+/** What each tier adds. Free sees valuation_zone here, although its events come with Plus: the scan's own table wins. */
+const ADDED: Readonly<Record<Tier, readonly (keyof OversoldMatch)[]>> = {
+  free: ['ticker', 'asset_class', 'rsi_zone', 'condition_rarity', 'sector', 'market_cap_tier', 'valuation_zone'],
+  plus: [
+    'stochastic_zone',
+    'days_in_oversold',
+    'oversold_streaks_count',
+    'volume_context',
+    'volume_ratio_band',
+    'trend_context',
+    'nearest_support_distance',
+    'sector_rsi_zone',
+    'earnings_proximity',
+    'growth_zone',
+    'analyst_consensus',
+    'rsi_zone_stability',
+    'rsi_zone_flips_recent',
+  ],
+  pro: [
+    'accumulation_state',
+    'historical_median_oversold_days',
+    'historical_max_oversold_days',
+    'sector_agreement',
+    'sector_oversold_count',
+    'sector_total_count',
+  ],
+}
+
+/** The keys of a match that each tier sees, in order. */
+export const OVERSOLD_KEYS: Readonly<Record<Tier, readonly (keyof OversoldMatch)[]>> = {
+  free: upTo('free'),
+  plus: upTo('plus'),
+  pro: upTo('pro'),
+}
+
+function upTo(tier: Tier): readonly (keyof OversoldMatch)[] {
+  return TIER_NAMES.filter(name => reaches(tier, name)).flatMap(name => ADDED[name])
+}

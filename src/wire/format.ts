@@ -1,0 +1,49 @@
+import type { BandsError } from '../errors.js'
+
+/** `flat` as the specification prints its 401; `nested` as the vendor's official clients read errors. */
+export type ErrorShape = 'flat' | 'nested'
+export const ERROR_SHAPES: readonly ErrorShape[] = ['flat', 'nested']
+
+/** An error as the body of an answer. */
+export function errorBody(error: BandsError, shape: ErrorShape): Record<string, unknown> {
+  return bodyOf(error.code, error.message, error.payload(), shape)
+}
+
+/** A fault of the server's own: nothing of it is told but the number under which its log has it. */
+export function internalErrorBody(requestId: string, shape: ErrorShape): Record<string, unknown> {
+  return bodyOf('internal_error', 'The server failed; its log has the request id.', { request_id: requestId }, shape)
+}
+
+function bodyOf(
+  type: string,
+  message: string,
+  payload: Record<string, unknown>,
+  shape: ErrorShape,
+): Record<string, unknown> {
+  return shape === 'flat' ? { error: type, message, ...payload } : { error: { type, message, ...payload } }
+}
+
+/** What an answer to a known key tells of the account's credits, by the name of the header. */
+export interface CreditHeaders {
+  'X-Request-Limit': string
+  'X-Requests-Used': string
+  'X-Requests-Remaining': string
+  /** UTC, as 2026-03-24T00:00:00Z. */
+  'X-Request-Reset': string
+  'X-Hourly-Request-Limit': string
+  'X-Hourly-Requests-Used': string
+  'X-Hourly-Requests-Remaining': string
+  'X-Hourly-Request-Reset': string
+}
+
+/** The server's own number of a request, also in its log. */
+export const REQUEST_ID = 'X-Request-Id'
+
+/** The day that the answer stands on, YYYY-MM-DD: ranges count back from it. Ours; other servers do not send it. */
+export const AS_OF = 'X-Bands-As-Of'
+
+/** A caller's name for a request: asked again under it, the answer is free for 48 hours. */
+export const IDEMPOTENCY_KEY = 'Idempotency-Key'
+
+export const EVENTS_PATH = '/v1/events'
+export const OVERSOLD_PATH = '/v1/scan/oversold'
