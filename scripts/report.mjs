@@ -1,10 +1,8 @@
-// What every report page carries: one script with the chart library in it, and one style sheet.
-import { readFileSync } from 'node:fs'
+// What every report page carries: one script, and one style sheet.
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const CLIENT = fileURLToPath(new URL('../src/report/client/', import.meta.url))
-const LICENCE = fileURLToPath(new URL('../node_modules/uplot/LICENSE', import.meta.url))
 
 /** Writes report.js and report.css; returns what esbuild tells of the packages in them. */
 export async function buildReport(dist) {
@@ -16,8 +14,6 @@ export async function buildReport(dist) {
     format: 'iife',
     platform: 'browser',
     target: ['es2022', 'chrome112', 'firefox115', 'safari16.4'],
-    // A page is passed on without the program: the licence of the library in it goes along.
-    banner: { js: `/*! uPlot\n${readFileSync(LICENCE, 'utf8').trim()} */` },
     legalComments: 'none',
     metafile: true,
     logLevel: 'warning',

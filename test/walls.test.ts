@@ -34,7 +34,6 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   zod: ['feeds', 'wire', 'study', 'sweep', 'backtest'],
   yaml: 'backtest',
   '@stdlib': 'statistics',
-  uplot: 'report',
   'fast-xml-parser': 'feeds',
   'stream-json': 'feeds',
   'hyparquet-writer': 'cli',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepReport } from '../../src/report/report.js'
 import { ABOUT } from '../support/results/about.js'
 import { madeSweep } from '../support/results/sweep.js'
-import { CHROMIUM, LACKING, type Opened, PAINTED, Pages, type Painted, REQUIRED } from './support/browser.js'
+import { CHROMIUM, LACKING, type Opened, Pages, paintedOf, REQUIRED } from './support/browser.js'
 import { EXTREMES, madeBacktestReport, madeStudyReport, REPORTS } from './support/reports.js'
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
@@ -48,7 +48,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
         expect(await drawing.isVisible()).toBe(true)
       }
       expect(await page.locator('tbody tr').count()).toBeGreaterThan(20)
-      expect(await page.locator('canvas, button:visible, form:visible').count()).toBe(0)
+      expect(await page.locator('button:visible, form:visible').count()).toBe(0)
       await saysNothing(opened)
     })
 
@@ -57,7 +57,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
       const opened = await pages.open(made(), { viewport: paper, colorScheme: 'dark' })
       const { page } = opened
       await page.emulateMedia({ media: 'print' })
-      expect(await page.locator('canvas:visible, nav:visible, form:visible').count()).toBe(0)
+      expect(await page.locator('.tools:visible, nav:visible, form:visible').count()).toBe(0)
       for (const figure of await page.locator('figure.chart').all()) {
         expect(await figure.locator('svg.drawing, svg.strip').first().isVisible()).toBe(true)
       }
@@ -105,7 +105,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
 
   it('tells the values under the pointer, and stops when it leaves', async () => {
     const { page, close } = await pages.open(madeStudyReport())
-    const plot = page.locator('#price-0 .u-over')
+    const plot = page.locator('#price-0 .plot')
     await plot.scrollIntoViewIfNeeded()
     await plot.hover({ position: { x: 400, y: 100 } })
     const told = page.locator('#price-0 [data-part="line 0"] .told')
@@ -119,7 +119,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
   it('zooms to what is dragged over, the charts of its group with it, and shows all again at the button', async () => {
     const { page, close } = await pages.open(madeBacktestReport())
     const whole = await shown(page, 'equity-curve')
-    await drag(page, '#equity-curve .u-over', 300, 500)
+    await drag(page, '#equity-curve .plot', 300, 500)
     const part = await shown(page, 'equity-curve')
     expect(part.from! > whole.from!).toBe(true)
     expect(part.to! < whole.to!).toBe(true)
@@ -131,9 +131,9 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     expect(await shown(page, 'equity-curve')).toEqual(whole)
     expect(await shown(page, 'drawdown')).toEqual(whole)
     expect(await reset.isVisible()).toBe(false)
-    await drag(page, '#drawdown .u-over', 200, 400)
+    await drag(page, '#drawdown .plot', 200, 400)
     expect(await shown(page, 'equity-curve')).not.toEqual(whole)
-    await page.locator('#drawdown .u-over').dblclick({ position: { x: 300, y: 50 } })
+    await page.locator('#drawdown .plot').dblclick({ position: { x: 300, y: 50 } })
     expect(await shown(page, 'drawdown')).toEqual(whole)
     await close()
   })
@@ -168,13 +168,15 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
 
   it('draws its charts anew when the screen turns dark, and to the width when it gets narrow', async () => {
     const { page, close } = await pages.open(madeStudyReport())
-    const colour = `document.querySelector('#price-0 canvas').toDataURL()`
-    const light = await page.evaluate(colour)
+    const drawing = page.locator('#price-0 svg.drawing')
+    const light = await drawing.screenshot()
     await page.emulateMedia({ colorScheme: 'dark' })
-    await expect.poll(() => page.evaluate(colour)).not.toBe(light)
+    await expect.poll(async () => (await drawing.screenshot()).equals(light)).toBe(false)
     await page.setViewportSize(SIZES.phone)
-    const width = `document.querySelector('#price-0 .uplot').getBoundingClientRect().width`
-    await expect.poll(() => page.evaluate(width)).toBeLessThan(SIZES.phone.width)
+    // A unit of the drawing is a pixel of the screen: its letters are as large as ever.
+    const units = async (): Promise<number> => Number((await drawing.getAttribute('viewBox'))!.split(' ')[2])
+    await expect.poll(units).toBeLessThan(SIZES.phone.width)
+    expect((await drawing.boundingBox())!.width).toBeCloseTo(await units(), 0)
     expect(await sideways(page)).toBe(0)
     await close()
   })
@@ -231,10 +233,6 @@ async function saysNothing({ said, asked, close }: Opened): Promise<void> {
   expect(said).toEqual([])
   expect(asked).toEqual([])
   await close()
-}
-
-async function paintedOf(page: Page): Promise<Painted[]> {
-  return page.evaluate<Painted[]>(PAINTED)
 }
 
 /** By how many pixels the page is wider than its window. */

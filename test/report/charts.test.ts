@@ -7,9 +7,11 @@ import {
   dateTicks,
   heights,
   logSteps,
+  partOf,
   roundSteps,
   scale,
   thinned,
+  widthOf,
 } from '../../src/report/charts/spec.js'
 import { count, gain, listed, price, probability } from '../../src/report/html.js'
 import { MOST_ROWS, sorted, sortedTable } from '../../src/report/tables.js'
@@ -54,6 +56,24 @@ describe('thinning', () => {
     const [entries, gains, losses] = tradedPrice(prices, trades, 'price').marks.map(({ at }) => at.length)
     expect(entries).toBe(trades.length)
     expect(gains! + losses!).toBe(trades.filter(({ exit }) => exit !== 'open').length)
+  })
+})
+
+describe('the part of a chart that is looked at', () => {
+  const chart = eventPrice(madePrices({ bars: 500 }), 'price')
+
+  it('holds all values inside and one beyond each end, so that lines leave it at its edges', () => {
+    const { values } = chart.x
+    const part = partOf(chart, { from: values[100]!, to: values[200]! }, new Set())
+    expect([part.x.values[0], part.x.values.at(-1)]).toEqual([values[99], values[201]])
+    expect(part.lines[0]!.values).toEqual(chart.lines[0]!.values.slice(99, 202))
+    expect(part.marks[0]!.at).toEqual(chart.marks[0]!.at.filter(day => day >= values[100]! && day <= values[200]!))
+  })
+
+  it('is the whole of it where all is in sight, without what is hidden', () => {
+    expect(partOf(chart, widthOf(chart), new Set())).toEqual(chart)
+    const hidden = partOf(chart, widthOf(chart), new Set(['line 0', 'marks 0']))
+    expect([hidden.lines, hidden.marks, hidden.stripes]).toEqual([[], [], chart.stripes])
   })
 })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scratch, typed } from '../cli/support/run.js'
-import { CHROMIUM, LACKING, PAINTED, Pages, type Painted, REQUIRED } from './support/browser.js'
+import { CHROMIUM, LACKING, Pages, paintedOf, REQUIRED } from './support/browser.js'
 
 /** A line for each kind of report, on the sample. */
 const LINES = {
@@ -47,7 +47,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report of real data in a brow
 
   it.each(Object.entries(LINES))('draws every chart of a %s, says nothing, asks for nothing', async (kind, line) => {
     const opened = await pages.open(await page(line, kind))
-    const painted = await opened.page.evaluate<Painted[]>(PAINTED)
+    const painted = await paintedOf(opened.page)
     expect(painted).toHaveLength(await opened.page.locator('script[data-chart]').count())
     expect(painted.length).toBeGreaterThan(0)
     for (const { figure, painted: pixels } of painted) expect(pixels, figure).toBeGreaterThan(2000)

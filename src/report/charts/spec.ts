@@ -1,9 +1,6 @@
 import { count, decimal, gain, price, probability, share } from '../html.js'
 
-/**
- * A chart as data: drawn once as SVG inside the page, for print and for whoever runs no scripts, and once more by the
- * page's script, to be zoomed and pointed at. Both draw the same values.
- */
+/** A chart as data. It stands in the page beside its drawing, for the script that zooms it and tells its values. */
 export interface Chart {
   /** Unique in the page. */
   id: string
@@ -140,7 +137,7 @@ export function line(label: string, tone: Line['tone'], values: Line['values'], 
   return { label, tone, values, width: 1.6, dashed: false, area: false, ...more }
 }
 
-interface Extent {
+export interface Extent {
   from: number
   to: number
 }
@@ -163,24 +160,43 @@ export function heightOf(chart: Chart): Extent {
   return airy(heights(chart) ?? { least: 0, greatest: 1 }, chart.y)
 }
 
-/**
- * A range of values with air around it; a side that ends at 0 by nature has none.
- *
- * @param foot share of the height to leave free at the bottom
- */
+/** A range of values with air around it; a side that ends at 0 by nature has none. */
 export function airy(
   { least, greatest }: { least: number; greatest: number },
   { log, zero, unit }: Chart['y'],
-  foot = 0,
 ): Extent {
   if (log && least > 0) {
     const air = Math.max((greatest / least) ** 0.05, 1.002)
-    return { from: least / air / (greatest / least) ** foot, to: greatest * air }
+    return { from: least / air, to: greatest * air }
   }
   const air = (greatest - least) * 0.06 || Math.abs(greatest) * 0.05 || (unit === 'count' ? 1 : 0.01)
-  const from = zero && least === 0 ? 0 : least - air
-  const to = zero && greatest === 0 && least < 0 ? 0 : greatest + air
-  return { from: from - (to - from) * foot, to }
+  return {
+    from: zero && least === 0 ? 0 : least - air,
+    to: zero && greatest === 0 && least < 0 ? 0 : greatest + air,
+  }
+}
+
+/** What of a chart lies in a range, and one point beyond each end of it, without the parts that are hidden, by their names in the legend: `line 0`. */
+export function partOf(chart: Chart, { from, to }: Extent, hidden: ReadonlySet<string>): Chart {
+  const { x, marks } = chart
+  const first = Math.max(0, x.values.findIndex(value => value >= from) - 1)
+  const beyond = x.values.findIndex(value => value > to)
+  const end = beyond < 0 ? x.values.length : beyond + 1
+  const seen = <Part>(parts: readonly Part[], kind: string): Part[] =>
+    parts.filter((_, i) => !hidden.has(`${kind} ${i}`))
+  const cut = <Value>(values: readonly Value[]): Value[] => values.slice(first, end)
+  return {
+    ...chart,
+    x: { ...x, values: cut(x.values) },
+    lines: seen(chart.lines, 'line').map(line => ({ ...line, values: cut(line.values) })),
+    ribbons: seen(chart.ribbons, 'ribbon').map(ribbon => ({ ...ribbon, low: cut(ribbon.low), high: cut(ribbon.high) })),
+    bars: seen(chart.bars, 'bars'),
+    marks: seen(marks, 'marks').map(({ at, values, notes, ...mark }) => {
+      const inside = at.flatMap((place, i) => (place >= from && place <= to ? [i] : []))
+      const of = <Value>(all: readonly Value[]): Value[] => inside.map(i => all[i]!)
+      return { ...mark, at: of(at), values: of(values), notes: of(notes) }
+    }),
+  }
 }
 
 /** Values from `from` to `to` onto places from `start` to `end`. */

@@ -17,27 +17,52 @@ import {
   widthOf,
 } from './spec.js'
 
+/** Room around what is drawn, for the words of the axes; the strip of bands lies along the foot. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
 
-/** The chart as SVG. Colours are classes, so that it follows the page from light to dark and onto paper. */
-function drawing(chart: Chart): Html {
-  if (isEmpty(chart)) return html`<p class="empty">${chart.empty}</p>`
-  const { left, right, top, bottom, stripe } = MARGINS
+/**
+ * The chart as SVG: in the page for print and for whoever runs no scripts, and drawn again by the page's script, by this
+ * very function, when the page is resized or a part of it is looked at. Colours are classes, so that it follows the page
+ * from light to dark and onto paper.
+ *
+ * @param across what it shows from the left edge to the right
+ */
+export function drawing(chart: Chart, across = widthOf(chart)): Html {
   const { height, width } = chart
-  const foot = height - bottom
-  const across = widthOf(chart)
-  const up = heightOf(chart)
-  const x = scale(across.from, across.to, left, width - right)
-  const y = scale(up.from, up.to, foot - (chart.stripes === null ? 0 : stripe + 3), top, chart.y.log && up.from > 0)
+  const scales = scalesOf(chart, across)
   return html`<svg class="drawing${width < 600 && ' narrow'}" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${chart.id}-d">
 <title id="${chart.id}-d">${chart.title}. ${chart.description}</title>
-${grid(chart, x, y, foot)}
-${chart.stripes !== null && stripes(chart.stripes, x, foot)}
-${contents(chart, x, y)}
+${grid(chart, scales)}
+${clipped(chart, html`${chart.stripes !== null && stripes(chart.stripes, scales)}${contents(chart, scales)}`)}
 </svg>`
 }
 
-function contents(chart: Chart, x: Scale, y: Scale): Html {
+/** Where values lie on the drawing, and where its foot is. */
+export interface Scales {
+  x: Scale
+  y: Scale
+  foot: number
+}
+
+export function scalesOf(chart: Chart, across = widthOf(chart)): Scales {
+  const { left, right, top, bottom, stripe } = MARGINS
+  const foot = chart.height - bottom
+  const up = heightOf(chart)
+  return {
+    x: scale(across.from, across.to, left, chart.width - right),
+    y: scale(up.from, up.to, foot - (chart.stripes === null ? 0 : stripe + 3), top, chart.y.log && up.from > 0),
+    foot,
+  }
+}
+
+/** What reaches beyond the part that is looked at is cut; half a mark at the edge is not. */
+function clipped({ width, height }: Chart, what: Html): Html {
+  const { left, right, bottom } = MARGINS
+  const [x, wide, high] = [left - 6, width - left - right + 12, height - bottom + 2]
+  return html`<svg x="${x}" y="0" width="${wide}" height="${high}" viewBox="${x} 0 ${wide} ${high}" aria-hidden="true">${what}</svg>`
+}
+
+function contents(chart: Chart, { x, y, foot }: Scales): Html {
   const { values } = chart.x
   const floor = y.place(Math.min(Math.max(0, y.from), y.to))
   return html`${chart.ribbons.map(
@@ -48,7 +73,7 @@ ${chart.bars.map(({ tone, outline, edges, values: heights }) => {
   const path = outlinePath(edges, heights, x, y, outline)
   return outline ? html`<path class="line ${tone}" d="${path}"/>` : html`<path class="fill bin ${tone}" d="${path}"/>`
 })}
-${rules(chart, x, y)}
+${rules(chart, x, y, foot)}
 ${chart.lines.map(({ tone, values: heights, width, dashed, area }) => {
   const path = linePath(values, heights, x, y)
   return html`${area && html`<path class="fill ${tone}" fill-opacity="0.25" d="${linePath(values, heights, x, y, floor)}"/>`}
@@ -62,36 +87,36 @@ ${chart.marks.map(({ tone, shape, at, values: heights, notes }) =>
 )}`
 }
 
-function grid({ x: { unit }, y: { unit: upUnit }, height, width }: Chart, x: Scale, y: Scale, foot: number): Html {
+function grid({ x: { unit }, y: { unit: upUnit }, height, width }: Chart, { x, y, foot }: Scales): Html {
   const { left, right, top } = MARGINS
   const steps = stepsUp(height)
   const along =
     unit === 'date' ? dateTicks(x.from, x.to, width / 90) : labelled(unit, roundSteps(x.from, x.to, width / 75))
   const up = labelled(upUnit, isLog(y) ? logSteps(y.from, y.to, steps) : roundSteps(y.from, y.to, steps))
-  return html`<path class="grid" d="${up.map(({ at }) => `M${left} ${cut(y.place(at))}H${width - right}`).join('')}${along
-    .map(({ at }) => `M${cut(x.place(at))} ${top}V${foot}`)
+  return html`<path class="grid" d="${up.map(({ at }) => `M${left} ${tenth(y.place(at))}H${width - right}`).join('')}${along
+    .map(({ at }) => `M${tenth(x.place(at))} ${top}V${foot}`)
     .join('')}"/>
-<g class="labels">${up.map(({ at, label }) => html`<text x="${left - 6}" y="${cut(y.place(at) + 4)}" text-anchor="end">${label}</text>`)}
-${along.map(({ at, label }) => html`<text x="${cut(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
+<g class="labels">${up.map(({ at, label }) => html`<text x="${left - 6}" y="${tenth(y.place(at) + 4)}" text-anchor="end">${label}</text>`)}
+${along.map(({ at, label }) => html`<text x="${tenth(x.place(at))}" y="${foot + 16}" text-anchor="middle">${label}</text>`)}</g>`
 }
 
-function rules({ rules: { x: across, y: up }, width }: Chart, x: Scale, y: Scale): Html {
+function rules({ rules: { x: across, y: up }, width }: Chart, x: Scale, y: Scale, foot: number): Html {
   const { left, right, top } = MARGINS
-  const foot = y.place(y.from)
   const inside = ({ from, to }: Scale, value: number): boolean => value >= from && value <= to
   const parts = [
-    ...across.filter(at => inside(x, at)).map(at => `M${cut(x.place(at))} ${top}V${cut(foot)}`),
-    ...up.filter(at => inside(y, at)).map(at => `M${left} ${cut(y.place(at))}H${width - right}`),
+    ...across.filter(at => inside(x, at)).map(at => `M${tenth(x.place(at))} ${top}V${tenth(foot)}`),
+    ...up.filter(at => inside(y, at)).map(at => `M${left} ${tenth(y.place(at))}H${width - right}`),
   ]
   return html`${parts.length > 0 && html`<path class="rule" d="${parts.join('')}"/>`}`
 }
 
-function stripes(bands: NonNullable<Chart['stripes']>, x: Scale, foot: number): Html {
+function stripes(bands: Stripes, { x, foot }: Scales): Html {
   const { stripe } = MARGINS
   return html`<g class="stripes">${[...stripeRuns(bands)].map(([code, runs]) => {
     const path = runs.map(({ from, to }) => {
       const start = Math.max(x.place(from), x.place(x.from))
-      return `M${cut(start)} ${foot - stripe}h${cut(Math.max(x.place(to) - start, 0.4))}v${stripe}h${cut(-Math.max(x.place(to) - start, 0.4))}z`
+      const wide = tenth(Math.max(x.place(to) - start, 0.4))
+      return `M${tenth(start)} ${foot - stripe}h${wide}v${stripe}h${-wide}z`
     })
     return html`<path class="${bandClass(code, bands.bands.length)}" d="${path.join('')}"><title>${bands.bands[code]}</title></path>`
   })}</g>`
@@ -104,10 +129,6 @@ function labelled(unit: Chart['y']['unit'] | Chart['x']['unit'], steps: readonly
 
 function isLog({ from, to, place }: Scale): boolean {
   return Math.abs(place((from + to) / 2) - (place(from) + place(to)) / 2) > 1
-}
-
-function cut(value: number): number {
-  return Math.round(value * 10) / 10
 }
 
 type Values = readonly (number | null)[]
@@ -139,7 +160,7 @@ function ribbonPath(xs: readonly number[], low: Values, high: Values, x: Scale, 
 }
 
 /** The bins of a histogram: each a block, or all of them as one stepped line. */
-export function outlinePath(edges: readonly number[], values: Values, x: Scale, y: Scale, line: boolean): string {
+function outlinePath(edges: readonly number[], values: Values, x: Scale, y: Scale, line: boolean): string {
   const floor = tenth(y.place(Math.max(0, y.from)))
   const tops = values.map(value => tenth(y.place(value ?? 0)))
   const sides = edges.map(edge => tenth(x.place(edge)))
@@ -150,7 +171,7 @@ export function outlinePath(edges: readonly number[], values: Values, x: Scale, 
 }
 
 /** A dot, or a triangle that points at the place. */
-export function markPath(shape: Marks['shape'], x: number, y: number): string {
+function markPath(shape: Marks['shape'], x: number, y: number): string {
   const [left, top] = [tenth(x), tenth(y)]
   if (shape === 'up') return `M${left} ${tenth(y + 3)}l4.5 8h-9z`
   if (shape === 'down') return `M${left} ${tenth(y - 3)}l4.5 -8h-9z`
@@ -158,7 +179,7 @@ export function markPath(shape: Marks['shape'], x: number, y: number): string {
 }
 
 /** The runs of each band that occurs. */
-export function stripeRuns({ starts, codes, end }: Stripes): Map<number, { from: number; to: number }[]> {
+function stripeRuns({ starts, codes, end }: Stripes): Map<number, { from: number; to: number }[]> {
   const runs = new Map<number, { from: number; to: number }[]>()
   codes.forEach((code, i) => {
     if (code < 0) return
@@ -197,12 +218,12 @@ function tenth(value: number): number {
 
 /** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
 export function figure(chart: Chart, caption: Piece = ''): Html {
+  const isDrawn = !isEmpty(chart)
   return html`<figure class="chart" id="${chart.id}">
 <figcaption><strong>${chart.title}</strong> ${caption}</figcaption>
-${!isEmpty(chart) && legend(chart)}
-<div class="plot" hidden></div>
-<div class="paper">${drawing(chart)}</div>
-${!isEmpty(chart) && dataScript('data-chart', chart)}
+${isDrawn && legend(chart)}
+${isDrawn ? html`<div class="plot">${drawing(chart)}</div>` : html`<p class="empty">${chart.empty}</p>`}
+${isDrawn && dataScript('data-chart', chart)}
 </figure>`
 }
 
@@ -224,6 +245,6 @@ function lineSwatch({ area, dashed }: Line): string {
 }
 
 /** The bands of a field lie on one range of seven colours, from its first band to its last. */
-export function bandClass(code: number, bands: number): string {
+function bandClass(code: number, bands: number): string {
   return `band-${bands < 2 ? 3 : Math.round((code * 6) / (bands - 1))}`
 }

@@ -2,7 +2,6 @@ import type { Chart } from '../charts/spec.js'
 import type { Result } from '../tables.js'
 import { Plot } from './plot.js'
 import { enliven } from './tables.js'
-import { tellWide } from './wide.js'
 
 const text = document.getElementById('result')?.textContent ?? 'null'
 for (const data of document.querySelectorAll<HTMLElement>('[data-chart]')) {
@@ -25,4 +24,21 @@ function saving(): void {
     link.click()
     URL.revokeObjectURL(address)
   })
+}
+
+/** Says above what is wider than the page that it can be scrolled, as long as there is something out of sight. */
+function tellWide(): void {
+  for (const box of document.querySelectorAll<HTMLElement>('.scroll')) {
+    const line = document.createElement('p')
+    line.className = 'more'
+    line.textContent = 'Wider than the page: scroll the table sideways →'
+    // The table is a region with a name already; whoever hears the page is not told of its edge.
+    line.setAttribute('aria-hidden', 'true')
+    box.before(line)
+    const look = (): void => {
+      line.hidden = box.scrollWidth <= box.clientWidth + 1
+    }
+    new ResizeObserver(look).observe(box)
+    look()
+  }
 }

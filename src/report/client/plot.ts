@@ -1,88 +1,265 @@
-import uPlot from 'uplot'
-import { type Chart, valueText, widthOf } from '../charts/spec.js'
-import { onColoursChange } from './colours.js'
-import { steer } from './keys.js'
-import { columnsOf, optionsOf } from './options.js'
-import { Readout } from './readout.js'
-import { toggles } from './toggles.js'
+import { type Chart, type Extent, partOf, type Scale, type Stripes, valueText, widthOf } from '../charts/spec.js'
+import { drawing, scalesOf } from '../charts/svg.js'
 
-/** Charts that are zoomed together. */
+/** Charts that are zoomed and pointed at together. */
 const groups = new Map<string, Plot[]>()
 
-/** One chart that can be zoomed and pointed at; it takes the place of the drawing in its figure. */
+const HINT = 'Drag to zoom; keys ← → + − Esc'
+/** A mark this near to the pointer is meant, CSS pixels. */
+const NEAR = 7
+/** Whoever drags less than this has clicked, CSS pixels. */
+const LEAST_DRAG = 5
+/** A narrower drawing has no room for its axes, CSS pixels. */
+const NARROWEST = 200
+
+/** The drawing in a figure, made to be zoomed and pointed at. */
 export class Plot {
   readonly #figure: HTMLElement
+  readonly #place: HTMLElement
   readonly #chart: Chart
-  readonly #u: uPlot
-  readonly #reset = document.createElement('button')
-  readonly #full: { from: number; to: number }
-  #following = false
+  readonly #full: Extent
+  #shown: Extent
+  #x!: Scale
+  #width = 0
+  readonly #hidden = new Set<string>()
+  /** The value that is pointed at, by its place; null: none. */
+  #at: number | null = null
+  readonly #pointer = element('div', 'pointer')
+  readonly #selection = element('div', 'selection')
+  readonly #readout = element('p', 'readout')
+  readonly #reset = element('button', 'control')
+  readonly #hint: string
+  readonly #values: { kind: string; place: number; told: HTMLElement }[]
 
   constructor(figure: HTMLElement, chart: Chart) {
-    const place = figure.querySelector<HTMLElement>('.plot')!
     this.#figure = figure
     this.#chart = chart
     this.#full = widthOf(chart)
-    place.hidden = false
-    figure.classList.add('live')
-    const readout = new Readout(figure, chart)
+    this.#shown = this.#full
+    this.#place = figure.querySelector<HTMLElement>('.plot')!
+    // Said once in a page.
+    this.#hint = document.querySelector('.readout') === null ? HINT : ''
+    this.#values = this.#legend()
+    this.#addTools()
+    this.#listen()
+    if (chart.group !== null) groups.set(chart.group, [...(groups.get(chart.group) ?? []), this])
+    new ResizeObserver(() => this.#place.clientWidth !== this.#width && this.#draw()).observe(this.#place)
+    // Paper has the drawing of the page without scripts, whose letters are made for its width.
+    addEventListener('beforeprint', () => this.#draw(this.#chart.width))
+    addEventListener('afterprint', () => this.#draw())
+    this.#show(this.#full)
+  }
+
+  #addTools(): void {
+    this.#figure.classList.add('live')
+    this.#readout.textContent = this.#hint
     this.#reset.type = 'button'
-    this.#reset.className = 'control'
     this.#reset.textContent = 'Reset zoom'
     this.#reset.hidden = true
-    this.#reset.addEventListener('click', () => this.reset())
-    const tools = document.createElement('div')
-    tools.className = 'tools'
-    tools.append(readout.line, this.#reset)
-    place.before(tools)
-    const hooks: uPlot.Hooks.Arrays = {
-      setCursor: [u => readout.show(u)],
-      setScale: [(u, key) => key === 'x' && this.#zoomed(u.scales.x!.min!, u.scales.x!.max!)],
-    }
-    this.#u = new uPlot(optionsOf(chart, this.#size(place), hooks), columnsOf(chart), place)
-    place.setAttribute('role', 'img')
-    place.setAttribute('aria-label', `${chart.title}. ${chart.description}`)
-    place.tabIndex = 0
-    steer(place, this.#u, readout.line, this)
-    toggles(figure, chart, this.#u)
-    new ResizeObserver(() => this.#u.setSize(this.#size(place))).observe(place)
-    onColoursChange(() => this.#u.redraw(false, true))
-    const { group } = chart
-    if (group !== null) groups.set(group, [...(groups.get(group) ?? []), this])
+    const tools = element('div', 'tools')
+    tools.append(this.#readout, this.#reset)
+    this.#place.before(tools)
+    this.#place.append(this.#pointer, this.#selection)
+    this.#pointer.hidden = true
+    this.#selection.hidden = true
+    this.#place.tabIndex = 0
+    this.#place.setAttribute('role', 'group')
+    this.#place.setAttribute('aria-label', this.#chart.title)
   }
 
-  zoom(from: number, to: number): void {
-    this.#u.setScale('x', { min: from, max: to })
+  #draw(width = this.#place.clientWidth): void {
+    this.#width = width
+    const chart = { ...partOf(this.#chart, this.#shown, this.#hidden), width: Math.max(width, NARROWEST) }
+    this.#x = scalesOf(chart, this.#shown).x
+    this.#place.querySelector('svg')!.outerHTML = drawing(chart, this.#shown).text
+    this.#point(this.#at)
   }
 
-  reset(): void {
-    this.zoom(this.#full.from, this.#full.to)
+  #zoom(from: number, to: number): void {
+    const all = groups.get(this.#chart.group ?? '') ?? [this]
+    const { from: first, to: last } = this.#full
+    const isWhole = from <= first && to >= last
+    for (const plot of all) plot.#show(isWhole ? plot.#full : { from, to })
   }
 
-  /** Zooms with another of its group. */
-  follow(from: number, to: number, whole: boolean): void {
-    this.#following = true
-    if (whole) this.reset()
-    else this.zoom(from, to)
-  }
-
-  #size(place: HTMLElement): { width: number; height: number } {
-    return { width: Math.max(place.clientWidth, 200), height: this.#chart.height }
-  }
-
-  #zoomed(from: number, to: number): void {
+  #show(extent: Extent): void {
     const { unit } = this.#chart.x
-    const slack = (this.#full.to - this.#full.from) * 1e-6
-    const whole = from <= this.#full.from + slack && to >= this.#full.to - slack
+    const isWhole = extent === this.#full
+    this.#shown = extent
+    const [from, to] = [valueText(unit, extent.from), valueText(unit, extent.to)]
     // A button that vanishes must not take the focus with it.
-    if (whole && document.activeElement === this.#reset) this.#figure.querySelector<HTMLElement>('.plot')?.focus()
-    this.#reset.hidden = whole
-    this.#reset.textContent = `Reset zoom (${valueText(unit, from)} to ${valueText(unit, to)})`
-    this.#figure.dataset.from = valueText(unit, from)
-    this.#figure.dataset.to = valueText(unit, to)
-    const followed = this.#following
-    this.#following = false
-    if (followed) return
-    for (const other of groups.get(this.#chart.group ?? '') ?? []) if (other !== this) other.follow(from, to, whole)
+    if (isWhole && document.activeElement === this.#reset) this.#place.focus()
+    this.#reset.hidden = isWhole
+    this.#reset.textContent = `Reset zoom (${from} to ${to})`
+    Object.assign(this.#figure.dataset, { from, to })
+    this.#draw()
   }
+
+  /** Points at the value nearest to one of the axis, here and in the charts of the group. */
+  #pointAll(x: number | null): void {
+    for (const plot of groups.get(this.#chart.group ?? '') ?? [this]) plot.#point(x === null ? null : plot.#nearest(x))
+  }
+
+  /** Tells what is pointed at: values beside the names in the legend, the rest in a line of its own. */
+  #point(at: number | null): void {
+    this.#at = at
+    this.#pointer.hidden = at === null
+    if (at !== null) this.#pointer.style.left = `${this.#x.place(this.#chart.x.values[at]!)}px`
+    for (const { kind, place, told } of this.#values) told.textContent = at === null ? '' : this.#value(kind, place, at)
+    this.#readout.classList.toggle('on', at !== null)
+    this.#readout.textContent = at === null ? this.#hint : this.#told(at)
+  }
+
+  #value(kind: string, place: number, at: number): string {
+    const { lines, ribbons, bars, y } = this.#chart
+    if (kind === 'line') return valueText(y.unit, lines[place]?.values[at])
+    if (kind === 'bars') return valueText(y.unit, bars[place]?.values[at])
+    if (kind !== 'ribbon') return ''
+    const { low, high } = ribbons[place] ?? { low: [], high: [] }
+    return `${valueText(y.unit, low[at])} to ${valueText(y.unit, high[at])}`
+  }
+
+  #told(at: number): string {
+    const { x, stripes, marks, bars } = this.#chart
+    const edges = bars[0]?.edges
+    const text = (value: number | undefined): string => valueText(x.unit, value)
+    const here = edges === undefined ? text(x.values[at]) : `${text(edges[at])} to ${text(edges[at + 1])}`
+    const left = this.#x.place(x.values[at]!)
+    const near = marks.flatMap(({ at: days, notes }) =>
+      notes.filter((_, i) => Math.abs(this.#x.place(days[i]!) - left) <= NEAR),
+    )
+    const band = stripes === null ? null : bandAt(stripes, x.values[at]!)
+    return [here, band, ...near.slice(0, 3)].filter(Boolean).join('  ·  ')
+  }
+
+  #nearest(x: number): number {
+    const { values } = this.#chart.x
+    const [first, last] = this.#ends()
+    let nearest = first
+    for (let i = first; i <= last; i++) if (Math.abs(values[i]! - x) < Math.abs(values[nearest]! - x)) nearest = i
+    return nearest
+  }
+
+  /** The first and the last value in sight. */
+  #ends(): [number, number] {
+    const { values } = this.#chart.x
+    const first = values.findIndex(value => value >= this.#shown.from)
+    const last = values.findLastIndex(value => value <= this.#shown.to)
+    return [Math.max(0, first), Math.max(0, last)]
+  }
+
+  #listen(): void {
+    const place = this.#place
+    let start: number | null = null
+    const across = (event: MouseEvent): number => {
+      const { from, to } = this.#shown
+      const [left, right] = [this.#x.place(from), this.#x.place(to)]
+      const inside = Math.min(Math.max(event.clientX - place.getBoundingClientRect().left, left), right)
+      return from + ((inside - left) / (right - left)) * (to - from)
+    }
+    const select = (from: number, to: number): void => {
+      const [left, right] = [this.#x.place(Math.min(from, to)), this.#x.place(Math.max(from, to))]
+      this.#selection.hidden = right - left < LEAST_DRAG
+      Object.assign(this.#selection.style, { left: `${left}px`, width: `${right - left}px` })
+    }
+    place.addEventListener('mousedown', event => {
+      if (event.button === 0) start = across(event)
+    })
+    place.addEventListener('mousemove', event => {
+      // What the pointer passes over is not read out, what was stepped to is.
+      this.#readout.removeAttribute('aria-live')
+      this.#pointAll(across(event))
+    })
+    place.addEventListener('mouseleave', () => this.#pointAll(null))
+    document.addEventListener('mousemove', event => {
+      if (start === null) return
+      event.preventDefault()
+      select(start, across(event))
+    })
+    document.addEventListener('mouseup', event => {
+      const from = start
+      start = null
+      if (from === null || this.#selection.hidden) return
+      this.#selection.hidden = true
+      this.#zoom(Math.min(from, across(event)), Math.max(from, across(event)))
+    })
+    place.addEventListener('dblclick', () => this.#zoom(this.#full.from, this.#full.to))
+    place.addEventListener('keydown', event => this.#steer(event))
+    this.#reset.addEventListener('click', () => this.#zoom(this.#full.from, this.#full.to))
+  }
+
+  /** The pointer's doings for whoever has none: arrows move along the values, + and - zoom, Escape shows all again. */
+  #steer(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const far = event.shiftKey ? 10 : 1
+    const acts: Readonly<Record<string, () => void>> = {
+      ArrowLeft: () => this.#step(-far),
+      ArrowRight: () => this.#step(far),
+      Home: () => this.#step(Number.NEGATIVE_INFINITY),
+      End: () => this.#step(Number.POSITIVE_INFINITY),
+      '+': () => this.#magnify(0.5),
+      '=': () => this.#magnify(0.5),
+      '-': () => this.#magnify(2),
+      Escape: () => this.#zoom(this.#full.from, this.#full.to),
+    }
+    const act = acts[event.key]
+    if (act === undefined) return
+    this.#readout.setAttribute('aria-live', 'polite')
+    act()
+    event.preventDefault()
+  }
+
+  #step(by: number): void {
+    const [first, last] = this.#ends()
+    const now = this.#at ?? (by > 0 ? first - 1 : last + 1)
+    this.#pointAll(this.#chart.x.values[Math.min(last, Math.max(first, now + by))]!)
+  }
+
+  #magnify(times: number): void {
+    const { from, to } = this.#shown
+    const middle = this.#at === null ? (from + to) / 2 : this.#chart.x.values[this.#at]!
+    this.#zoom(
+      Math.max(this.#full.from, middle - (middle - from) * times),
+      Math.min(this.#full.to, middle + (to - middle) * times),
+    )
+  }
+
+  /** A place beside each name for its value; where there are several, each is a button that hides what it names. */
+  #legend(): { kind: string; place: number; told: HTMLElement }[] {
+    const items = [...this.#figure.querySelectorAll<HTMLElement>('.legend [data-part]')]
+    const canHide = items.filter(({ dataset }) => !dataset.part?.startsWith('marks')).length > 1
+    return items.map(item => {
+      const name = item.dataset.part!
+      const [kind = '', place = '0'] = name.split(' ')
+      const told = element('span', 'told')
+      item.append(told)
+      if (canHide && kind !== 'marks') this.#makeToggle(item, name)
+      return { kind, place: Number(place), told }
+    })
+  }
+
+  #makeToggle(item: HTMLElement, name: string): void {
+    const button = element('button', 'toggle')
+    button.type = 'button'
+    button.setAttribute('aria-pressed', 'true')
+    button.append(...item.childNodes)
+    item.append(button)
+    button.addEventListener('click', () => {
+      const isShown = this.#hidden.delete(name)
+      if (!isShown) this.#hidden.add(name)
+      button.setAttribute('aria-pressed', String(isShown))
+      this.#draw()
+    })
+  }
+}
+
+function element<Name extends keyof HTMLElementTagNameMap>(name: Name, kind: string): HTMLElementTagNameMap[Name] {
+  const made = document.createElement(name)
+  made.className = kind
+  return made
+}
+
+function bandAt({ starts, codes, bands }: Stripes, x: number): string | null {
+  const run = starts.findLastIndex(start => start <= x)
+  return run < 0 ? null : (bands[codes[run]!] ?? null)
 }

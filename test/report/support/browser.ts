@@ -60,18 +60,31 @@ export interface Opened {
   close(): Promise<void>
 }
 
-/** How many pixels of each canvas are painted, and by how many colours. */
-export const PAINTED = `[...document.querySelectorAll('canvas')].map(canvas => {
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
-  const colours = new Set()
-  let painted = 0
-  for (let i = 0; i < data.length; i += 4) {
-    if (data[i + 3] === 0) continue
-    painted++
-    colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2])
+/** How many pixels of each drawing stand out from the page behind it, and in how many colours: as it is seen. */
+export async function paintedOf(page: Page): Promise<Painted[]> {
+  const eye = await page.context().browser()!.newPage()
+  const found: Painted[] = []
+  for (const figure of await page.locator('figure.chart:has(svg.drawing)').all()) {
+    const picture = await figure.locator('svg.drawing').screenshot()
+    const seen = await eye.evaluate(
+      `(async () => {
+        const picture = await createImageBitmap(await (await fetch('data:image/png;base64,${picture.toString('base64')}')).blob())
+        const context = new OffscreenCanvas(picture.width, picture.height).getContext('2d')
+        context.drawImage(picture, 0, 0)
+        const { data } = context.getImageData(0, 0, picture.width, picture.height)
+        const colours = new Map()
+        for (let i = 0; i < data.length; i += 4) {
+          const colour = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2]
+          colours.set(colour, (colours.get(colour) ?? 0) + 1)
+        }
+        return { painted: data.length / 4 - Math.max(...colours.values()), colours: colours.size }
+      })()`,
+    )
+    found.push({ figure: (await figure.getAttribute('id'))!, ...(seen as Omit<Painted, 'figure'>) })
   }
-  return { figure: canvas.closest('figure').id, painted, colours: colours.size }
-})`
+  await eye.close()
+  return found
+}
 
 export interface Painted {
   figure: string
