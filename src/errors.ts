@@ -1,6 +1,14 @@
 /**
- * Every error the product can say. An error knows what it is (`code`) and carries its payload; what it costs
- * (exit code, HTTP status) is the door's business.
+ * Every error the product can raise, as data: what it is (`code`), what it is about, and what would help. What it costs
+ * (exit code, HTTP status) is the door's business, and so is the spelling: a sentence here names parameters as the
+ * specification does, and the terminal words it again with options and a line that can be pasted (cli/errors.ts).
+ *
+ * How to raise one:
+ *   throw invalid('not_allowed', { param: 'limit', value: text, allowed: 'an integer from 1 to 100' })
+ *   throw invalid('missing', { param: 'field' })                       the kinds of fault that have words: FAULTS
+ *   throw new InvalidParameter(sentence`${parameter('embargo')} is for a ${parameter('split')}.`, { param: 'embargo' })
+ *   throw new StorageError(`${path} is empty.`, { remedy: remedy('import', ['FILE']) })
+ * A parameter in a sentence stands in `parameter()`, a command in `remedy()`; never as `--option` or `bands X`.
  */
 export type ErrorCode =
   | 'invalid_parameter'
@@ -16,13 +24,80 @@ export type ErrorCode =
   | 'data_unavailable'
   | 'upstream'
 
+/** A parameter in a sentence, as the specification spells it; with a value where a certain one is meant. */
+export interface ParamMention {
+  param: string
+  value?: string
+}
+
+/** What to do: a command of the terminal, its words, and its parameters as the specification spells them (true: a flag). */
+export interface Remedy {
+  command: string
+  words?: readonly string[]
+  params?: Readonly<Record<string, string | true>>
+}
+
+export type Mention = ParamMention | Remedy
+
+/** A sentence with its parameters and commands as data, so that each door spells them in its own way. */
+export type Sentence = readonly (string | Mention)[]
+
+/** A sentence that may mention nothing. */
+export type Words = string | Sentence
+
+/** A sentence of text and mentions; another sentence may stand in it. */
+export function sentence(texts: TemplateStringsArray, ...values: (string | number | Mention | Sentence)[]): Sentence {
+  return texts.flatMap((text, i) => {
+    const value = values[i]
+    if (value === undefined) return [text]
+    return [text, ...(isSentence(value) ? value : [typeof value === 'number' ? String(value) : value])]
+  })
+}
+
+export const parameter = (name: string, value?: string): ParamMention =>
+  value === undefined ? { param: name } : { param: name, value }
+
+export const remedy = (command: string, words: readonly string[] = [], params: Remedy['params'] = {}): Remedy => ({
+  command,
+  words,
+  params,
+})
+
+/** Several parameters as text lists them: `a, b and c`. */
+export function listed(names: readonly string[], last = ' and '): Sentence {
+  const end = names.length - 1
+  return names.flatMap((name, i) => (i === 0 ? [parameter(name)] : [i === end ? last : ', ', parameter(name)]))
+}
+
+/** A sentence as text; without a spelling in the names of the specification. */
+export function worded(words: Words, spell: (mention: Mention) => string = specified): string {
+  if (typeof words === 'string') return words
+  return words.map(part => (typeof part === 'string' ? part : spell(part))).join('')
+}
+
+function specified(mention: Mention): string {
+  if ('command' in mention) return mention.command
+  return mention.value === undefined ? mention.param : `${mention.param} ${mention.value}`
+}
+
+const isSentence = (value: unknown): value is Sentence => Array.isArray(value)
+
+export interface ErrorAbout extends ErrorOptions {
+  remedy?: Remedy
+}
+
 export class BandsError extends Error {
   override readonly name: string = 'BandsError'
   readonly code: ErrorCode
+  /** The message before anyone spelled it. */
+  readonly words: Words
+  readonly remedy: Remedy | null
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(code: ErrorCode, words: Words, { remedy, ...options }: ErrorAbout = {}) {
+    super(worded(words), options)
     this.code = code
+    this.words = words
+    this.remedy = remedy ?? null
   }
 
   /** What a machine reads beside `error` and `message`. */
@@ -40,17 +115,46 @@ export interface Offence {
   suggestions?: readonly string[]
 }
 
+/** What else a door may word a fault by; machines are not told. */
+interface About {
+  /** Whose value it would be: the field that has no such band. */
+  of?: string
+  /** The refusal of a part of the value. */
+  part?: InvalidParameter
+  remedy?: Remedy
+}
+
+/** The kinds of fault that have words of their own, each worded once. */
+const FAULTS = {
+  not_allowed: ({ param, value, allowed = '', suggestions = [] }) =>
+    typeof allowed === 'string'
+      ? sentence`${{ param }} ${shown(value)} is not ${allowed}.`
+      : sentence`${{ param }} ${shown(value)} is not one of ${allowed.join(', ')}.${didYouMean(suggestions)}`,
+  missing: ({ param }) => sentence`${{ param }} is missing.`,
+  empty: ({ param }) => sentence`${{ param }} is empty.`,
+  not_text: ({ param }) => sentence`${{ param }} must be text or a number.`,
+  unknown: ({ param, allowed = [], suggestions = [] }) =>
+    sentence`there is no parameter ${quoted(param)}; allowed are ${[allowed].flat().join(', ')}.${didYouMean(suggestions)}`,
+  in_part: ({ param, value }, { part }) =>
+    sentence`${{ param }} ${shown(value)}: ${part === undefined ? '' : part.words}`,
+} satisfies Record<string, (offence: Offence, about: About) => Sentence>
+
+export type Fault = keyof typeof FAULTS
+
 /** A parameter with a value that cannot be used; `param` is spelled as in the specification (`context_ticker`). */
 export class InvalidParameter extends BandsError {
   override readonly name = 'InvalidParameter'
   readonly offence: Offence
-  /** The message without what is allowed, for a place that lists that by itself. */
-  readonly brief: string
+  /** null: a case of its own, which only its sentence tells. */
+  readonly fault: Fault | null
+  readonly about: About
 
-  constructor(message: string, offence: Offence, brief = message) {
-    super('invalid_parameter', message)
+  /** A sentence that is plain text and begins with the parameter's name mentions the parameter by it. */
+  constructor(words: Words, offence: Offence, about: About = {}, fault: Fault | null = null) {
+    super('invalid_parameter', mentioning(words, offence.param), about)
     this.offence = offence
-    this.brief = brief
+    this.about = about
+    this.fault = fault
   }
 
   get param(): string {
@@ -60,16 +164,53 @@ export class InvalidParameter extends BandsError {
   override payload(): Record<string, unknown> {
     return { ...this.offence }
   }
+
+  /** The same said of the parameter under another name. */
+  renamed(name: string): InvalidParameter {
+    const { words, offence, about, fault } = this
+    const rename = (part: string | Mention): string | Mention =>
+      typeof part !== 'string' && 'param' in part && part.param === offence.param ? { ...part, param: name } : part
+    const renamed = typeof words === 'string' ? words : words.map(rename)
+    return new InvalidParameter(renamed, { ...offence, param: name }, about, fault)
+  }
+}
+
+/** A fault that has words, as an error. */
+export function invalid(fault: Fault, offence: Offence, about: About = {}): InvalidParameter {
+  return new InvalidParameter(FAULTS[fault](offence, about), offence, about, fault)
+}
+
+/** The fault that a message words, for one who has only read it; null for a case of its own. */
+export function faultIn(message: string, offence: Offence): Fault | null {
+  const faults = Object.keys(FAULTS) as Fault[]
+  return faults.find(fault => worded(FAULTS[fault](offence, {})) === message) ?? null
+}
+
+function mentioning(words: Words, name: string): Words {
+  if (typeof words !== 'string' || !/^[ :,]/.test(words.slice(name.length)) || !words.startsWith(name)) return words
+  return [parameter(name), words.slice(name.length)]
+}
+
+interface MissingThing {
+  kind: 'ticker' | 'file' | 'account' | 'key'
+  name: string
 }
 
 /** A well-formed ticker, file or thing that is not there. */
 export class NotFound extends BandsError {
   override readonly name = 'NotFound'
   readonly suggestions: readonly string[]
+  /** What is not there, where it was named. */
+  readonly missing: MissingThing | null
 
-  constructor(message: string, suggestions: readonly string[] = []) {
-    super('not_found', message)
+  constructor(
+    words: Words,
+    suggestions: readonly string[] = [],
+    { missing, ...options }: ErrorAbout & { missing?: MissingThing } = {},
+  ) {
+    super('not_found', words, options)
     this.suggestions = suggestions
+    this.missing = missing ?? null
   }
 
   override payload(): Record<string, unknown> {
@@ -87,19 +228,19 @@ export class TierRestricted extends BandsError {
   readonly requiredTier: string
   readonly upgradeUrl: string
 
-  /** @param told the words of a server that refused; its own message and where it sends the caller */
+  /** @param server what a server that refused says itself: its message, and where it sends the caller */
   constructor(
     feature: string,
     tier: string,
     requiredTier: string,
-    told: { message?: string; upgradeUrl?: string } = {},
+    server: { message?: string; upgradeUrl?: string } = {},
   ) {
-    const message = told.message ?? `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`
+    const message = server.message ?? `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`
     super('tier_restricted', message)
     this.feature = feature
     this.tier = tier
     this.requiredTier = requiredTier
-    this.upgradeUrl = told.upgradeUrl ?? UPGRADE_URL
+    this.upgradeUrl = server.upgradeUrl ?? UPGRADE_URL
   }
 
   override payload(): Record<string, unknown> {
@@ -110,8 +251,8 @@ export class TierRestricted extends BandsError {
 /** A setting of this machine (a configuration or credentials file, an address to listen on) that cannot be used. */
 export class ConfigError extends BandsError {
   override readonly name = 'ConfigError'
-  constructor(message: string, options?: ErrorOptions) {
-    super('config', message, options)
+  constructor(words: Words, options?: ErrorAbout) {
+    super('config', words, options)
   }
 }
 
@@ -127,8 +268,8 @@ export class BadData extends BandsError {
   override readonly name = 'BadData'
   readonly place: Place
 
-  constructor(place: Place, what: string, options?: ErrorOptions) {
-    super('bad_data', `${at(place)}: ${what}`, options)
+  constructor(place: Place, what: Words, options?: ErrorAbout) {
+    super('bad_data', typeof what === 'string' ? `${at(place)}: ${what}` : [`${at(place)}: `, ...what], options)
     this.place = place
   }
 
@@ -140,16 +281,16 @@ export class BadData extends BandsError {
 /** The store or this machine's disk fails; the message says what to do. */
 export class StorageError extends BandsError {
   override readonly name = 'StorageError'
-  constructor(message: string, options?: ErrorOptions) {
-    super('storage', message, options)
+  constructor(words: Words, options?: ErrorAbout) {
+    super('storage', words, options)
   }
 }
 
 /** Someone else holds the store's one writing place; try later. */
 export class Busy extends BandsError {
   override readonly name = 'Busy'
-  constructor(message: string, options?: ErrorOptions) {
-    super('busy', message, options)
+  constructor(words: Words, options?: ErrorAbout) {
+    super('busy', words, options)
   }
 }
 
@@ -168,6 +309,14 @@ export function quoted(text: string): string {
   )
 }
 
+/** Any value as a message may show it. */
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return quoted(value)
+  return quoted(JSON.stringify(value) ?? String(value))
+    .slice(1, -1)
+    .replaceAll('\\"', '"')
+}
+
 const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slice(1)
 
 /** What a service over HTTP refuses, on either side of the wire. */
@@ -175,8 +324,8 @@ const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slic
 /** A key that is missing, unknown, expired or revoked; which of these is not told to whom it does not concern. */
 export class Unauthorized extends BandsError {
   override readonly name = 'Unauthorized'
-  constructor(message = 'Missing or invalid Bearer token.', options?: ErrorOptions) {
-    super('unauthorized', message, options)
+  constructor(words: Words = 'Missing or invalid Bearer token.', options?: ErrorAbout) {
+    super('unauthorized', words, options)
   }
 }
 
@@ -187,8 +336,8 @@ export class RateLimited extends BandsError {
   readonly reset: string | null
   readonly upgradeUrl: string
 
-  constructor(message: string, reset: string | null, upgradeUrl: string = UPGRADE_URL) {
-    super('rate_limit_exceeded', message)
+  constructor(words: Words, reset: string | null, upgradeUrl: string = UPGRADE_URL) {
+    super('rate_limit_exceeded', words)
     this.reset = reset
     this.upgradeUrl = upgradeUrl
   }
@@ -216,8 +365,8 @@ export class MethodNotAllowed extends BandsError {
 /** A server that cannot answer now: its store cannot be read, or it is shutting down. */
 export class Unavailable extends BandsError {
   override readonly name = 'Unavailable'
-  constructor(message: string, options?: ErrorOptions) {
-    super('data_unavailable', message, options)
+  constructor(words: Words, options?: ErrorAbout) {
+    super('data_unavailable', words, options)
   }
 }
 
@@ -228,8 +377,8 @@ export class Upstream extends BandsError {
   /** The HTTP status, when there was an answer. */
   readonly status: number | null
 
-  constructor(message: string, url: string, status: number | null = null, options?: ErrorOptions) {
-    super('upstream', message, options)
+  constructor(words: Words, url: string, status: number | null = null, options?: ErrorAbout) {
+    super('upstream', words, options)
     this.url = url
     this.status = status
   }
@@ -240,16 +389,16 @@ export class Upstream extends BandsError {
 }
 
 /**
- * The nearest allowed words to a mistyped one, best first: within two slips (one for up to four letters), case aside.
- * A slip is a letter missing, added, changed, or swapped with its neighbour (optimal string alignment).
+ * The nearest allowed words to a mistyped one, best first: within two edits (one for up to four letters), case aside.
+ * An edit is a letter missing, added, changed, or swapped with its neighbour (optimal string alignment).
  */
 export function suggest(word: string, allowed: readonly string[], most = 3): string[] {
   const typed = word.toLowerCase()
   const reach = typed.length <= 4 ? 1 : 2
   return allowed
-    .map(candidate => ({ candidate, slips: slipsBetween(typed, candidate.toLowerCase(), reach) }))
-    .filter(({ slips }) => slips <= reach)
-    .sort((a, b) => a.slips - b.slips || (a.candidate < b.candidate ? -1 : 1))
+    .map(candidate => ({ candidate, edits: editsBetween(typed, candidate.toLowerCase(), reach) }))
+    .filter(({ edits }) => edits <= reach)
+    .sort((a, b) => a.edits - b.edits || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, most)
     .map(({ candidate }) => candidate)
 }
@@ -260,7 +409,7 @@ export function didYouMean(suggestions: readonly string[]): string {
   return ` Did you mean ${suggestions.map(word => `"${word}"`).join(' or ')}?`
 }
 
-function slipsBetween(a: string, b: string, reach: number): number {
+function editsBetween(a: string, b: string, reach: number): number {
   if (Math.abs(a.length - b.length) > reach) return reach + 1
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)

@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted } from '../errors.js'
+import { InvalidParameter, listed, parameter, quoted, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { tickerValue, wordValue } from '../params/parameters.js'
 import { parseContext } from '../params/parse.js'
@@ -142,7 +142,10 @@ export function parseBacktest(
   const embargo = params.integer('embargo', 0, 1000)
   if (embargo !== undefined) run.embargo = embargo
   if (embargo !== undefined && run.split === null)
-    throw new InvalidParameter('embargo is for a split; a walk_forward has its own: embargo=5.', { param: 'embargo' })
+    throw new InvalidParameter(
+      sentence`${parameter('embargo')} is for a ${parameter('split')}; a ${parameter('walk_forward')} has its own: embargo=5.`,
+      { param: 'embargo' },
+    )
   const holds = params.items('hold')
   if (holds.length > 1) run.candidates = candidatesOf(holds, run, read)
   return { strategy, run }
@@ -164,10 +167,9 @@ function locatedIn(
 /** The ways out as parameters spell them, where no file does; null for any other refusal. */
 function ofNoEnd({ offence }: InvalidParameter): InvalidParameter | null {
   if (offence.param !== 'exit') return null
-  const ways = (names: readonly string[]): string => `nothing ends a trade; give one of ${names.join(', ')}.`
-  const names = ['hold', 'exit leave', 'exit_on', 'stop', 'target', 'trailing']
-  const typed = names.map(name => `--${name.replace('_', '-')}`)
-  return new InvalidParameter(`exit: ${ways(names)}`, offence, ways(typed))
+  const others = listed(['exit_on', 'stop', 'target', 'trailing'], ', ')
+  const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${others}`
+  return new InvalidParameter(sentence`${parameter('exit')}: nothing ends a trade; give one of ${names}.`, offence)
 }
 
 /** One strategy a hold; they need data to be chosen on, apart from those that they are judged by. */
@@ -179,7 +181,7 @@ function candidatesOf(
   if (split !== null || walkForward !== null) return holds.map(read)
   const value = holds.join(',')
   throw new InvalidParameter(
-    `hold ${quoted(value)} names candidates, and nothing is there to choose one on; give a split or a walk_forward.`,
+    sentence`${parameter('hold')} ${quoted(value)} names candidates, and nothing is there to choose one on; give a ${parameter('split')} or a ${parameter('walk_forward')}.`,
     { param: 'hold', value },
   )
 }
@@ -265,10 +267,7 @@ function inWordsOf(params: Params<StrategyName>, refusal: InvalidParameter): Inv
   const { param } = refusal.offence
   const name = PLACED.find(name => params.has(name) && PLACES[name] === param) ?? alias(params, param)
   if (name === undefined) return null
-  const last = param.slice(param.lastIndexOf('.') + 1)
-  const spelled = (text: string): string =>
-    text.startsWith(param) ? name + text.slice(param.length) : text.replace(param, last)
-  return new InvalidParameter(spelled(refusal.message), { ...refusal.offence, param: name }, spelled(refusal.brief))
+  return refusal.renamed(name)
 }
 
 /** Where no method of sizing is named, what is said of one names it. */
@@ -284,7 +283,7 @@ function checkCap({ portfolio }: StrategyDocument, params: Params<StrategyName>)
   const sizing = isSection(portfolio) ? portfolio.sizing : null
   const isLacking = isSection(sizing) && sizing.method === 'vol-target' && (sizing.target ?? null) === null
   if (!params.has('max_fraction') || params.has('sizing') || !isLacking) return
-  const message = 'max_fraction is for sizing by volatility, and no target_volatility is given.'
+  const message = sentence`${parameter('max_fraction')} is for sizing by volatility, and no ${parameter('target_volatility')} is given.`
   throw new InvalidParameter(message, { param: 'max_fraction', value: params.text('max_fraction') })
 }
 

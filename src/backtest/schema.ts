@@ -1,6 +1,6 @@
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify } from 'yaml'
 import * as z from 'zod'
-import { BadData, didYouMean, InvalidParameter, type Place, quoted, suggest } from '../errors.js'
+import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest } from '../errors.js'
 import type { Field } from '../fields/index.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAME_NAMES } from '../model/terms.js'
@@ -15,7 +15,6 @@ import {
   listOf,
   numberOf,
   shareOf,
-  shown,
   textOf,
 } from '../study/values.js'
 import { checkRules, documentOf } from './words.js'
@@ -97,7 +96,7 @@ function unknownKey(path: readonly PropertyKey[], allowed: readonly string[]): I
     )
   const where = path.length > 1 ? path.slice(0, -1).join('.') : 'a strategy'
   const message = `there is no key ${quoted(key)} in ${where}.${didYouMean(suggestions)}`
-  return new InvalidParameter(`${message} It may have ${allowed.join(', ')}.`, { param, allowed, suggestions }, message)
+  return new InvalidParameter(`${message} It may have ${allowed.join(', ')}.`, { param, allowed, suggestions })
 }
 
 /** The keys that a part of a strategy may have: those of a complete one. */

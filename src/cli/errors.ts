@@ -2,20 +2,26 @@ import { redacted } from '../accounts/key.js'
 import {
   BadData,
   BandsError,
+  didYouMean,
   type ErrorCode,
   InvalidParameter,
   NotFound,
+  quoted,
   RateLimited,
   StorageError,
+  sentence,
+  shown,
   TierRestricted,
   Unauthorized,
+  type Words,
+  worded,
 } from '../errors.js'
-import { CATALOGUE, TOP_WORDS } from './catalogue.js'
+import { TOP_WORDS } from './catalogue.js'
+import { corrected, entryIn, inWordsOf, remedyLine } from './command-line.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { printable } from './draw/table.js'
 import { paintFor, wrap } from './draw/text.js'
-import { asTyped, quotedWord, retyped } from './retype.js'
 import { isColoured, type World, widthOf } from './world.js'
 
 /** What an error costs. */
@@ -36,7 +42,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, number>> = {
 
 const UNFORESEEN = 1
 
-/** Tells an error on stderr, for a person or as one line of JSON, and returns the exit code. */
+/** Reports an error on stderr, for a person or as one line of JSON, and returns the exit code. */
 export async function report(
   thrown: unknown,
   argv: readonly string[],
@@ -61,7 +67,7 @@ function machineForm(error: Error): Record<string, unknown> {
   return { error: 'internal', message: error.message }
 }
 
-/** Asked for before or in spite of the slip that is being told. */
+/** Asked for before or in spite of what was mistyped. */
 function wantsJson(argv: readonly string[]): boolean {
   return argv.some(
     (word, i) =>
@@ -72,7 +78,8 @@ function wantsJson(argv: readonly string[]): boolean {
 async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
   const width = widthOf(world.err, world.env)
   const paint = await paintFor(isColoured(context?.config.colour ?? 'auto', world.env, world.err.terminal))
-  const [first = '', ...more] = printable(sentenceOf(error)).split('\n')
+  const options = (await entryIn(argv)?.load())?.options ?? []
+  const [first = '', ...more] = printable(inWordsOf(options, wordsOf(error))).split('\n')
   const help = (await helpLines(error, argv, context)).filter(([, text]) => text !== '')
   const label = Math.max(7, ...help.map(([name]) => name.length + 2))
   return [
@@ -86,10 +93,24 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
   ]
 }
 
-/** In the words of options; of what a file says in the file's own. */
-function sentenceOf(error: Error): string {
+/** The words for people: of what a file says in the file's own, and without what is listed below them. */
+function wordsOf(error: Error): Words {
+  if (!(error instanceof BandsError)) return error.message
   if (error instanceof BadData && error.cause instanceof InvalidParameter) return error.message
-  return asTyped(error instanceof InvalidParameter ? error.brief : error.message)
+  return error instanceof InvalidParameter ? wordsOfParameter(error) : error.words
+}
+
+function wordsOfParameter(error: InvalidParameter): Words {
+  const { fault, offence, about } = error
+  const { param, value, suggestions = [] } = offence
+  const meant = didYouMean(suggestions)
+  if (fault === 'unknown') return `there is no parameter ${quoted(param)}.${meant}`
+  if (fault === 'in_part' && about.part !== undefined)
+    return sentence`${{ param }} ${shown(value)}: ${[wordsOfParameter(about.part)].flat()}`
+  if (fault !== 'not_allowed' || LABELS[param] === undefined) return error.words
+  return about.of === undefined
+    ? sentence`there is no ${{ param }} ${shown(value)}.${meant}`
+    : `${about.of} has no band ${shown(value)}.${meant}`
 }
 
 /** What is allowed, and a line that can be pasted. */
@@ -103,7 +124,7 @@ async function helpLines(error: Error, argv: readonly string[], context?: Contex
       ['upgrade', error.upgradeUrl],
     ]
   if (error instanceof Unauthorized) return refusedKeyHelp(context)
-  if (error instanceof BandsError) return []
+  if (error instanceof BandsError) return error.remedy === null ? [] : [['try', remedyLine(error.remedy)]]
   return [['please', 'this is a fault of bands: report it with the command line and the output of --debug']]
 }
 
@@ -126,13 +147,13 @@ async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
   ]
 }
 
-function parameterHelp({ offence, brief }: InvalidParameter, argv: readonly string[]): [string, string][] {
-  const { param, value, allowed = [], suggestions = [] } = offence
-  const retry = suggestions[0] === undefined ? null : retyped(argv, String(value), suggestions[0])
+function parameterHelp(error: InvalidParameter, argv: readonly string[]): [string, string][] {
+  const { param, value, allowed = [], suggestions = [] } = error.offence
+  const retry = suggestions[0] === undefined ? null : corrected(argv, String(value), suggestions[0])
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
-  const listed = typeof allowed === 'string' || brief.includes(allowed.join(', ')) ? '' : allowed.join(' ')
+  const isTold = typeof allowed === 'string' || worded(wordsOfParameter(error)).includes(allowed.join(', '))
   return [
-    [LABELS[param] ?? 'allowed', listed],
+    [LABELS[param] ?? 'allowed', isTold ? '' : allowed.join(' ')],
     ['usage', usage],
     ['try', retry ?? helpLine(argv)],
   ]
@@ -150,32 +171,27 @@ const LABELS: Readonly<Record<string, string>> = {
 }
 
 async function notFoundHelp(error: NotFound, argv: readonly string[], context?: Context): Promise<[string, string][]> {
-  // Of a file that is not there the tickers are no help.
-  if (error.message.startsWith('there is no file')) return []
-  const tickers = context?.opened == null ? [] : ((await context.opened.local.tickers()) ?? [])
-  const word = quotedWord(error.message)
+  const { missing, suggestions, remedy } = error
+  const [meant] = suggestions
+  const retry = missing === null || meant === undefined ? null : corrected(argv, missing.name, meant)
+  const again: [string, string] = ['try', retry ?? (remedy === null ? '' : remedyLine(remedy))]
+  // Of a file or an account that is not there the tickers are no help.
+  if (missing?.kind !== 'ticker' || context?.opened == null) return [again]
+  const tickers = (await context.opened.local.tickers()) ?? []
   // Of a server that does not know a ticker, those with prices here are no help.
-  if (context?.asked != null && word !== null && tickers.includes(word))
-    return [['here', `${word} has prices here; ${context.asked.url} does not know it`]]
-  const retry = error.suggestions[0] === undefined || word === null ? null : retyped(argv, word, error.suggestions[0])
-  const shown = tickers.slice(0, 24).join(' ')
+  if (context.asked !== null && tickers.includes(missing.name))
+    return [['here', `${missing.name} has prices here; ${context.asked.url} does not know it`]]
+  const first = tickers.slice(0, 24).join(' ')
   return [
-    ['here', tickers.length > 24 ? `${shown} and ${tickers.length - 24} more (bands tickers)` : shown],
-    ['try', retry ?? ''],
-    [tickers.length > 0 ? 'load more' : 'load', context?.opened == null ? '' : loadLine(error)],
+    ['here', tickers.length > 24 ? `${first} and ${tickers.length - 24} more (bands tickers)` : first],
+    again,
+    [tickers.length > 0 ? 'load more' : 'load', 'bands import FILE.csv'],
   ]
 }
 
-/** Only where it helps, and not twice. */
-function loadLine(error: NotFound): string {
-  return error.message.includes('bands import FILE') ? '' : 'bands import FILE.csv'
-}
-
 function helpLine(argv: readonly string[]): string {
-  const at = argv.findIndex(word => TOP_WORDS.includes(word))
-  if (at < 0) return 'bands --help'
-  const both = argv.slice(at, at + 2).join(' ')
-  return `bands ${CATALOGUE.some(({ name }) => name === both) ? both : argv[at]} --help`
+  const group = argv.find(word => TOP_WORDS.includes(word))
+  return ['bands', entryIn(argv)?.name ?? group ?? '', '--help'].filter(word => word !== '').join(' ')
 }
 
 /** A fault of this machine's files that no room has put into words. */
@@ -185,7 +201,7 @@ function known(thrown: unknown): Error {
   if (thrown instanceof BandsError) return thrown
   if (code?.startsWith('SQLITE_')) return new StorageError(`the database: ${thrown.message}`, { cause: thrown })
   if (syscall === undefined || path === undefined) return thrown
-  if (code === 'ENOENT') return new NotFound(`there is no file ${path}.`)
+  if (code === 'ENOENT') return new NotFound(`there is no file ${path}.`, [], { missing: { kind: 'file', name: path } })
   return new StorageError(thrown.message, { cause: thrown })
 }
 

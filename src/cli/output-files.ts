@@ -10,11 +10,11 @@ import { backtestCharts, inputsOf, studyCharts } from '../report/pictured.js'
 import type { Market } from '../source.js'
 import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
+import { pasted } from './command-line.js'
 import type { Context } from './context.js'
 import { count, csv, ndjson, type Row } from './draw/table.js'
 import type { Sink } from './formats.js'
 import type { Given } from './given.js'
-import { line } from './retype.js'
 
 /** Files that a command writes beside its answer, by option: tables, or a page. */
 type FileKind = 'table' | 'page'
@@ -161,7 +161,7 @@ export async function sweepPage(context: Context, market: Market, found: Sweep):
 async function aboutOf(context: Context, market: Market, found: EventStudy | Backtest | Sweep): Promise<ReportAbout> {
   const { config } = context
   return {
-    command: redacted(line(context.argv)),
+    command: redacted(pasted(context.argv)),
     version: version(),
     source: sourceOf(context),
     as_of: found.as_of,

@@ -159,7 +159,8 @@ export async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw new NotFound(`there is no file ${file}.`)
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
     throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
   }
 }

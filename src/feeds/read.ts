@@ -109,7 +109,9 @@ async function missing(name: string): Promise<NotFound> {
   const nearest = nearestName(basename(name), names)
   if (nearest === undefined) return new NotFound(`${name}: no such file`)
   const suggestion = folder === '.' && !name.startsWith('.') ? nearest : join(folder, nearest)
-  return new NotFound(`${name}: no such file. Did you mean ${suggestion}?`, [suggestion])
+  return new NotFound(`${name}: no such file. Did you mean ${suggestion}?`, [suggestion], {
+    missing: { kind: 'file', name },
+  })
 }
 
 /** The same name with an extension, or else one within two slips. */

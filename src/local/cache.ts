@@ -115,7 +115,9 @@ export class Cache {
     const entries = [...(await this.store.tickers()), ...(await this.store.pulled.entries())]
     const known = new Set([...entries.map(entry => entry.ticker), ...others])
     const suggestions = suggest(ticker, [...known])
-    return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions)
+    return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, {
+      missing: { kind: 'ticker', name: ticker },
+    })
   }
 
   async #sectorOf(ticker: string): Promise<string | null> {

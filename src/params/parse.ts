@@ -1,4 +1,4 @@
-import { didYouMean, InvalidParameter, quoted, suggest } from '../errors.js'
+import { InvalidParameter, invalid, listed, quoted, sentence, suggest } from '../errors.js'
 import type {
   Context,
   EventsParams,
@@ -75,8 +75,10 @@ function missingContext(texts: Texts): InvalidParameter {
   const missing = (['context_ticker', 'context_field', 'context_band'] as const).filter(
     name => texts[name] === undefined,
   )
-  const message = `context_ticker, context_field and context_band go together; missing: ${missing.join(', ')}.`
-  return new InvalidParameter(message, { param: missing[0]! })
+  const together = listed(['context_ticker', 'context_field', 'context_band'])
+  return new InvalidParameter(sentence`${together} go together; missing: ${listed(missing, ', ')}.`, {
+    param: missing[0]!,
+  })
 }
 
 type Table = Readonly<Record<string, Parameter>>
@@ -98,7 +100,7 @@ function needed<T extends Table, Name extends keyof T & string>(
   name: Name,
 ): ValueOf<T[Name]> {
   const value = given(table, texts, name)
-  if (value === undefined) throw new InvalidParameter(`${name} is missing.`, { param: name })
+  if (value === undefined) throw invalid('missing', { param: name })
   return value
 }
 
@@ -109,9 +111,9 @@ function textsOf<Name extends string>(params: object, allowed: readonly Name[]):
     if (value === undefined) continue
     if (!isOneOf(param, allowed)) throw unknownParameter(param, allowed)
     if (typeof value !== 'string' && typeof value !== 'number') {
-      throw new InvalidParameter(`${param} must be text or a number.`, { param })
+      throw invalid('not_text', { param })
     }
-    if (value === '') throw new InvalidParameter(`${param} is empty.`, { param, value })
+    if (value === '') throw invalid('empty', { param, value })
     texts[param] = String(value)
   }
   return texts
@@ -123,11 +125,7 @@ function isOneOf<Name extends string>(word: string, words: readonly Name[]): wor
 
 /** A name that no question has, and the nearest that this one has. */
 export function unknownParameter(param: string, allowed: readonly string[]): InvalidParameter {
-  const suggestions = suggest(param, allowed)
-  const what = `there is no parameter ${quoted(param)}`
-  const meant = didYouMean(suggestions)
-  const offence = { param, allowed, suggestions }
-  return new InvalidParameter(`${what}; allowed are ${allowed.join(', ')}.${meant}`, offence, `${what}.${meant}`)
+  return invalid('unknown', { param, allowed, suggestions: suggest(param, allowed) })
 }
 
 /** A second ticker and its field as one word tells them. */
@@ -143,7 +141,7 @@ export function parseContext(param: string, text: string): ShortContext {
   const [, ticker, name, bands] = /^([^:=]+):([^:=]+)(?:=([^:=]+))?$/.exec(text) ?? []
   if (ticker === undefined || name === undefined) {
     const allowed = 'TICKER:FIELD or TICKER:FIELD=BAND, such as GSPC:trend_direction=downtrend'
-    throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}.`, { param, value: text, allowed })
+    throw invalid('not_allowed', { param, value: text, allowed })
   }
   const part = <Value>(word: string, read: () => Value): Value => within(param, text, word, read)
   const field = part(name, () => fieldValue('field', name))
@@ -161,10 +159,9 @@ function within<Value>(param: string, text: string, word: string, read: () => Va
     return read()
   } catch (refusal) {
     if (!(refusal instanceof InvalidParameter)) throw refusal
-    const { offence, message, brief } = refusal
-    const where = `${param} ${quoted(text)}: `
+    const { offence } = refusal
     const suggestions = offence.suggestions?.map(meant => text.replace(word, () => meant)) ?? []
-    throw new InvalidParameter(where + message, { ...offence, param, value: text, suggestions }, where + brief)
+    throw invalid('in_part', { ...offence, param, value: text, suggestions }, { part: refusal })
   }
 }
 

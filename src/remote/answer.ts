@@ -1,7 +1,9 @@
 import {
   type BandsError,
   Busy,
+  faultIn,
   InvalidParameter,
+  invalid,
   NotFound,
   type Offence,
   RateLimited,
@@ -119,9 +121,9 @@ function byType(type: string, message: string, body: Record<string, unknown>, oc
   if (message === '') return null
   switch (type) {
     case 'invalid_parameter':
-      return new InvalidParameter(message, offenceOf(body, occasion))
+      return invalidAs(message, offenceOf(body, occasion))
     case 'not_found':
-      return new NotFound(message, textsOf(body.suggestions, occasion))
+      return notFoundAs(message, textsOf(body.suggestions, occasion))
     case 'unauthorized':
       return new Unauthorized(message)
     case 'tier_restricted':
@@ -145,7 +147,7 @@ function byStatus(
   occasion: Occasion,
 ): BandsError {
   const { base, url, repeat, again } = occasion
-  if (status === 400 && message !== '') return new InvalidParameter(message, offenceOf(body, occasion))
+  if (status === 400 && message !== '') return invalidAs(message, offenceOf(body, occasion))
   if (status === 401) return new Unauthorized(message || undefined)
   if (status === 403 && body.upgrade_url !== undefined)
     return restricted(message || `${base} refuses this to your plan.`, body, occasion)
@@ -160,6 +162,18 @@ function byStatus(
   const address = status === 404 && message === '' ? '; is the address right?' : ''
   const sentence = `${base} answered ${statusText(status)}${said}${address}`
   return new Upstream(later(repeat(/[.?!]$/.test(sentence) ? sentence : `${sentence}.`), again), url, status)
+}
+
+/** With the kind of fault, where the message words one, so that it can be worded for people as a refusal from here. */
+function invalidAs(message: string, offence: Offence): InvalidParameter {
+  const fault = faultIn(message, offence)
+  return fault === null ? new InvalidParameter(message, offence) : invalid(fault, offence)
+}
+
+/** The message alone says which ticker it is that is not there. */
+function notFoundAs(message: string, suggestions: readonly string[]): NotFound {
+  const name = /"([^"]+)"/.exec(message)?.[1]
+  return new NotFound(message, suggestions, name === undefined ? {} : { missing: { kind: 'ticker', name } })
 }
 
 function restricted(message: string, body: Record<string, unknown>, occasion: Occasion): TierRestricted {

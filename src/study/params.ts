@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted } from '../errors.js'
+import { InvalidParameter, invalid, listed, parameter, sentence } from '../errors.js'
 import type { Field } from '../fields/field.js'
 import { type Day, parseDay } from '../model/day.js'
 import { STABILITIES } from '../model/series.js'
@@ -51,7 +51,7 @@ type FilterName = (typeof FILTER_NAMES)[number]
 /** Throws InvalidParameter. */
 function parseFilter(params: Params<FilterName>): EventFilter {
   const text = params.text('field')
-  if (text === undefined) throw new InvalidParameter('field is missing.', { param: 'field' })
+  if (text === undefined) throw invalid('missing', { param: 'field' })
   const field = fieldValue('field', text)
   return {
     field: field.name,
@@ -82,7 +82,9 @@ function contextOf(params: Params<FilterName>): ContextFilter | null {
   const parts = (['context_ticker', 'context_field', 'context_band'] as const).filter(name => params.has(name))
   if (short !== undefined) {
     if (parts.length > 0)
-      throw new InvalidParameter(`context says it all; leave ${parts.join(' and ')} out.`, { param: parts[0]! })
+      throw new InvalidParameter(sentence`${parameter('context')} says it all; leave ${listed(parts)} out.`, {
+        param: parts[0]!,
+      })
     return { ...parseContext('context', short), lag }
   }
   if (parts.length === 0) {
@@ -93,7 +95,8 @@ function contextOf(params: Params<FilterName>): ContextFilter | null {
   const [ticker, name] = [params.text('context_ticker'), params.text('context_field')]
   if (ticker === undefined || name === undefined) {
     const missing = ticker === undefined ? 'context_ticker' : 'context_field'
-    throw new InvalidParameter(`context_ticker and context_field go together; missing: ${missing}.`, { param: missing })
+    const together = listed(['context_ticker', 'context_field'])
+    throw new InvalidParameter(sentence`${together} go together; missing: ${parameter(missing)}.`, { param: missing })
   }
   const field = fieldValue('context_field', name)
   return {
@@ -186,7 +189,7 @@ function pathValue(text: string): StudyQuery['path'] {
   const path = { before: -Number(before ?? 1) + 0, after: Number(after ?? -1) }
   if (path.before >= 0 && path.before <= 250 && path.after >= 1 && path.after <= MOST_BARS) return path
   const allowed = `bars from -250..0 to 1..${MOST_BARS}, such as -20..100`
-  throw new InvalidParameter(`path ${quoted(text)} is not ${allowed}.`, { param: 'path', value: text, allowed })
+  throw invalid('not_allowed', { param: 'path', value: text, allowed })
 }
 
 /** A value as people write it: text, or what a program has instead. */
@@ -207,7 +210,7 @@ export class Params<Name extends string> {
     const entries = Object.entries(params).filter(([, value]) => value !== undefined && value !== null)
     for (const [name, value] of entries) {
       if (!(allowed as readonly string[]).includes(name)) throw unknownParameter(name, allowed)
-      if (value === '') throw new InvalidParameter(`${name} is empty.`, { param: name, value })
+      if (value === '') throw invalid('empty', { param: name, value })
     }
     this.#values = Object.fromEntries(entries)
   }
@@ -220,7 +223,7 @@ export class Params<Name extends string> {
     const value = this.#values[name]
     if (value === undefined || typeof value === 'string') return value
     if (typeof value === 'number' && Number.isFinite(value)) return plain(value)
-    throw new InvalidParameter(`${name} must be text or a number.`, { param: name })
+    throw invalid('not_text', { param: name })
   }
 
   /** Values in the order given, each once; null where there are none, or where the one is `all`. */
@@ -234,7 +237,7 @@ export class Params<Name extends string> {
     const value = this.#values[name]
     if (value === undefined) return []
     const texts = (Array.isArray(value) ? value : [value]).flatMap(item => itemsOf(name, item))
-    if (texts.length === 0) throw new InvalidParameter(`${name} is empty.`, { param: name, value: [] })
+    if (texts.length === 0) throw invalid('empty', { param: name, value: [] })
     return [...new Set(texts)]
   }
 
@@ -291,7 +294,7 @@ export class Params<Name extends string> {
         found[key] !== undefined ||
         (isWord ? text !== undefined : least[key as Key] === undefined)
       )
-        throw new InvalidParameter(`${name} ${quoted(pairText(value))} is not ${shape.usage}.`, usage)
+        throw invalid('not_allowed', usage)
       found[key] = isWord ? 1 : integerOf(`${name} ${key}`, text ?? '', least[key as Key]!, MOST)
     }
     const missing = needed.filter(key => found[key] === undefined)

@@ -1,4 +1,4 @@
-import { InvalidParameter, type Offence, quoted } from '../errors.js'
+import { InvalidParameter, invalid, type Offence } from '../errors.js'
 import type { Field } from '../fields/index.js'
 import { bandValue } from '../params/parameters.js'
 import type { Distance } from '../params/strategy.js'
@@ -67,15 +67,7 @@ export function listOf(name: string, value: unknown): unknown[] {
 function refuse(param: string, value: unknown, allowed: Offence['allowed'] & string): never {
   if (value === undefined || value === null)
     throw new InvalidParameter(`${param} is missing; it is ${allowed}.`, { param, allowed })
-  throw new InvalidParameter(`${param} ${shown(value)} is not ${allowed}.`, { param, value, allowed })
-}
-
-/** A value as a message may show it. */
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return quoted(value)
-  return quoted(JSON.stringify(value) ?? String(value))
-    .slice(1, -1)
-    .replaceAll('\\"', '"')
+  throw invalid('not_allowed', { param, value, allowed })
 }
 
 function plainNumber(value: unknown): number | null {

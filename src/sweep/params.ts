@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted } from '../errors.js'
+import { InvalidParameter, invalid, listed, quoted, sentence } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { fieldValue, timeframeValue } from '../params/parameters.js'
@@ -119,10 +119,9 @@ export function walkForwardOf(params: Params<'walk_forward'>): WalkForward | nul
 
 /** Ways of validation do not go together: each would give a different answer to the same question. */
 export function onlyOne<Name extends string>(params: Params<Name>, names: readonly Name[]): void {
-  const [, second] = names.filter(name => params.has(name))
-  if (second === undefined) return
-  const given = names.filter(name => params.has(name)).join(' and ')
-  throw new InvalidParameter(`${given} are two ways to the same end; choose one.`, { param: second })
+  const given = names.filter(name => params.has(name))
+  if (given.length < 2) return
+  throw new InvalidParameter(sentence`${listed(given)} are two ways to the same end; choose one.`, { param: given[1]! })
 }
 
 const WALK_FORWARD: PairShape<'train' | 'test' | 'step' | 'embargo' | 'anchored'> = {
@@ -154,11 +153,7 @@ function blocksOf(params: Params<'pbo_blocks'>): number {
   const blocks = params.integer('pbo_blocks', 2, 20) ?? DEFAULT_PBO_BLOCKS
   if (blocks % 2 === 0) return blocks
   const allowed = 'an even number from 2 to 20'
-  throw new InvalidParameter(`pbo_blocks "${blocks}" is not ${allowed}.`, {
-    param: 'pbo_blocks',
-    value: blocks,
-    allowed,
-  })
+  throw invalid('not_allowed', { param: 'pbo_blocks', value: blocks, allowed })
 }
 
 /** In the order of the catalogue of fields. */

@@ -17,7 +17,7 @@ export const command: Command = {
       const known = new Set([...entries.map(entry => entry.ticker), ...(await store.factTickers())])
       const suggestions = suggest(ticker, [...known])
       const lack = `nothing is loaded for "${ticker}".`
-      throw new NotFound(lack + didYouMean(suggestions), suggestions)
+      throw new NotFound(lack + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
     }
     const row = { ticker, removed: true }
     await context.show({

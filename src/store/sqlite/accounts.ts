@@ -174,7 +174,9 @@ class SqliteAccounts implements Accounts {
     if (row !== undefined) return row
     const names = this.#db.all<{ name: string }>('SELECT name FROM accounts').map(row => row.name)
     const suggestions = suggest(name, names)
-    throw new NotFound(`there is no account ${quoted(name)}.${didYouMean(suggestions)}`, suggestions)
+    throw new NotFound(`there is no account ${quoted(name)}.${didYouMean(suggestions)}`, suggestions, {
+      missing: { kind: 'account', name },
+    })
   }
 
   #keyRow(identity: string): KeyRow | undefined {
@@ -186,7 +188,9 @@ class SqliteAccounts implements Accounts {
     if (row !== undefined) return row
     const identities = this.#db.all<{ identity: string }>('SELECT identity FROM keys').map(row => row.identity)
     const suggestions = suggest(identity, identities)
-    throw new NotFound(`there is no key ${quoted(identity)}.${didYouMean(suggestions)}`, suggestions)
+    throw new NotFound(`there is no key ${quoted(identity)}.${didYouMean(suggestions)}`, suggestions, {
+      missing: { kind: 'key', name: identity },
+    })
   }
 
   /** @param besides the key whose place it takes, which may count for a while yet */

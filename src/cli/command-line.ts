@@ -1,0 +1,65 @@
+import { type Mention, type Remedy, type Words, worded } from '../errors.js'
+import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
+import type { OptionSpec } from './command.js'
+import { GLOBAL_OPTIONS } from './options.js'
+
+/** Parameters and commands as people type them. */
+
+/** `context_ticker` → `--context-ticker`; of `cv k`, a number that has a name in the value, the first word. */
+export function optionOf(param: string): string {
+  const [name = '', ...rest] = param.split(' ')
+  return [`--${name.replaceAll('_', '-')}`, ...rest].join(' ')
+}
+
+/** A remedy as a line that can be pasted. */
+export function remedyLine({ command, words = [], params = {} }: Remedy): string {
+  const options = Object.entries(params).flatMap(([name, value]) =>
+    value === true ? [optionOf(name)] : [optionOf(name), value],
+  )
+  return pasted([...command.split(' '), ...words, ...options])
+}
+
+/** A sentence in which every parameter is an option. */
+export function withOptions(words: Words): string {
+  return worded(words, mention => spelled(mention, optionOf))
+}
+
+/** The same as a command understands it: what is no option of it keeps its name, such as a word of its arguments. */
+export function inWordsOf(options: readonly OptionSpec[], words: Words): string {
+  const known = new Set([...options, ...GLOBAL_OPTIONS].map(([flags]) => /--[\w-]+/.exec(flags)![0]))
+  const name = (param: string): string => {
+    const option = optionOf(param)
+    return known.has(option.split(' ')[0]!) ? option : param
+  }
+  return worded(words, mention => spelled(mention, name))
+}
+
+function spelled(mention: Mention, name: (param: string) => string): string {
+  if ('command' in mention) return remedyLine(mention)
+  return mention.value === undefined ? name(mention.param) : `${name(mention.param)} ${mention.value}`
+}
+
+/** The command that a line names; undefined where it names none. */
+export function entryIn(argv: readonly string[]): Entry | undefined {
+  const at = argv.findIndex(word => TOP_WORDS.includes(word))
+  const both = argv.slice(at, at + 2).join(' ')
+  return CATALOGUE.find(({ name }) => name === both) ?? CATALOGUE.find(({ name }) => name === argv[at])
+}
+
+/** The line with one word put right, ready to be pasted; null when the word is not in it. */
+export function corrected(argv: readonly string[], wrong: string, right: string): string | null {
+  const at = argv.findLastIndex(word => word.toLowerCase() === wrong.toLowerCase())
+  if (at >= 0) return pasted(argv.with(at, right))
+  const joined = argv.findLastIndex(word => word.startsWith('--') && word.endsWith(`=${wrong}`))
+  if (joined >= 0) return pasted(argv.with(joined, argv[joined]!.slice(0, -wrong.length) + right))
+  const option = argv.findLastIndex(word => word.startsWith(`${wrong}=`))
+  return option < 0 ? null : pasted(argv.with(option, right + argv[option]!.slice(wrong.length)))
+}
+
+/** A command line; words are quoted where a shell would not read them as they are. */
+export function pasted(words: readonly string[]): string {
+  return [
+    'bands',
+    ...words.map(word => (/^[\w@%+=:,./^-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)),
+  ].join(' ')
+}
