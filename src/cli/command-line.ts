@@ -1,5 +1,4 @@
 import { type Mention, type Remedy, type Words, worded } from '../errors.js'
-import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
 import type { OptionSpec } from './command.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
@@ -37,13 +36,6 @@ export function inWordsOf(options: readonly OptionSpec[], words: Words): string 
 function spelled(mention: Mention, name: (param: string) => string): string {
   if ('command' in mention) return remedyLine(mention)
   return mention.value === undefined ? name(mention.param) : `${name(mention.param)} ${mention.value}`
-}
-
-/** The command that a line names; undefined where it names none. */
-export function entryIn(argv: readonly string[]): Entry | undefined {
-  const at = argv.findIndex(word => TOP_WORDS.includes(word))
-  const both = argv.slice(at, at + 2).join(' ')
-  return CATALOGUE.find(({ name }) => name === both) ?? CATALOGUE.find(({ name }) => name === argv[at])
 }
 
 /** The line with one word put right, ready to be pasted; null when the word is not in it. */

@@ -16,8 +16,8 @@ import {
   type Words,
   worded,
 } from '../errors.js'
-import { TOP_WORDS } from './catalogue.js'
-import { corrected, entryIn, inWordsOf, remedyLine } from './command-line.js'
+import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
+import { corrected, inWordsOf, remedyLine } from './command-line.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { printable } from './draw/table.js'
@@ -192,6 +192,13 @@ async function notFoundHelp(error: NotFound, argv: readonly string[], context?: 
 function helpLine(argv: readonly string[]): string {
   const group = argv.find(word => TOP_WORDS.includes(word))
   return ['bands', entryIn(argv)?.name ?? group ?? '', '--help'].filter(word => word !== '').join(' ')
+}
+
+/** The command that a line names; undefined where it names none. */
+function entryIn(argv: readonly string[]): Entry | undefined {
+  const at = argv.findIndex(word => TOP_WORDS.includes(word))
+  const both = argv.slice(at, at + 2).join(' ')
+  return CATALOGUE.find(({ name }) => name === both) ?? CATALOGUE.find(({ name }) => name === argv[at])
 }
 
 /** A fault of this machine's files that no room has put into words. */
