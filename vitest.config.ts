@@ -1,10 +1,31 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** How much is proven: see test/support/full.ts. */
+const TIMES = Number(process.env.BANDS_FULL ?? 0)
+/** Far away: a test that hangs is found, and one on a loaded machine is not taken for one. */
+const PATIENCE = 600_000 * Math.max(1, TIMES)
+
+/** Proofs take longest, so that they begin first: no core is left alone with one at the end. */
+class ProofsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const proves = (file: TestSpecification): number => Number(file.moduleId.includes('.proof.'))
+    return (await super.sort(files)).sort((a, b) => proves(b) - proves(a))
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    typecheck: { enabled: true, include: ['test/types/*.test-d.ts'] },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // The quick run leaves types to `npm run typecheck`, which reads the same file.
+    typecheck: { enabled: TIMES >= 1, include: ['test/types/*.test-d.ts'] },
+    // By itself vitest leaves one core idle, which is half of a machine with two.
+    maxWorkers: availableParallelism(),
+    // The sources are read once a worker and not once a file; no test replaces a module or a global for others.
+    isolate: false,
+    sequence: { sequencer: ProofsFirst },
+    testTimeout: PATIENCE,
+    hookTimeout: PATIENCE,
   },
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { it } from 'vitest'
 import { loadPrices, loadUniverse, randomBars, SHAPES, SHARED } from '../support/bars.js'
+import { draws, FULL } from '../support/full.js'
 import type { Bar } from '../support/oracle/index.js'
 
 /** What a random series is made from; a failure prints it. */
@@ -19,14 +20,14 @@ export function forRandomBars(
   { runs, longest, shortest = 1 }: { runs: number; longest: number; shortest?: number },
   check: (bars: Bar[], draw: Draw) => void,
 ): void {
-  const draws = fc.record({
+  const drawn = fc.record({
     shape: fc.constantFrom(...Object.keys(SHAPES)),
     seed: fc.nat(1_000_000),
     length: fc.integer({ min: shortest, max: longest }),
   })
   fc.assert(
-    fc.property(draws, draw => check(barsOfDraw(draw), draw)),
-    { numRuns: runs, seed: 20_240_229 },
+    fc.property(drawn, draw => check(barsOfDraw(draw), draw)),
+    { numRuns: draws(runs), seed: 20_240_229 },
   )
 }
 
@@ -43,19 +44,19 @@ export function everywhere(
 
 /**
  * Registers a check on real stretches that each bring a trouble: seven days a week, a crash of 98 %, no volume for two
- * years, highs equal to lows, holes, a short listing.
+ * years, highs equal to lows, holes, a short listing. The quick run takes the two shortest.
  */
 export function onRealBars(check: (bars: Bar[], name: string) => void): void {
   if (SHARED === null) it.skip('real bars (skipped: the folder of shared data is absent)')
-  else it.each(STRETCHES)('%s', (name, load) => check(load()!, name))
+  else it.each(FULL ? STRETCHES : STRETCHES.slice(0, 2))('%s', (name, load) => check(load()!, name))
 }
 
 const STRETCHES: [string, () => Bar[] | null][] = [
+  ['APTV', () => loadUniverse('APTV')],
+  ['MSFT 1990-1995', () => loadPrices('MSFT')?.slice(0, 1_400) ?? null],
   ['AAPL', () => loadPrices('AAPL')],
   ['BTCUSD', () => loadPrices('BTCUSD')],
   ['AIG 2005-2011', () => loadPrices('AIG')?.slice(1_800, 3_400) ?? null],
-  ['MSFT 1990-1995', () => loadPrices('MSFT')?.slice(0, 1_400) ?? null],
   ['GSPC 1958-1966', () => loadPrices('GSPC_1950_2012')?.slice(2_200, 4_200) ?? null],
   ['BMY', () => loadUniverse('BMY')],
-  ['APTV', () => loadUniverse('APTV')],
 ]

@@ -9,6 +9,7 @@ import {
 } from '../../src/model/facts.js'
 import { head, type Series, tradedClose } from '../../src/model/series.js'
 import { Random } from '../../src/statistics/random.js'
+import { draws, FULL } from '../support/full.js'
 import { pick, randomFacts, shuffled } from '../support/random-facts.js'
 import {
   type Bands,
@@ -29,9 +30,6 @@ const FORMS: [string, MarketForm][] = [
   ['weekly, figures as filed', { ...WEEKLY, basis: 'filed' }],
 ]
 
-/** Ten times as many where time does not matter. */
-const LONGER = process.env.BANDS_TEST_FULL === '1' ? 10 : 1
-
 /** A market, what the engine makes of its first ticker, and random numbers for the check's own choices. */
 interface Case {
   market: Market
@@ -51,7 +49,7 @@ function everywhere(check: (one: Case) => void, forms = FORMS): void {
 function casesOf(name: string, form: MarketForm): Case[] {
   let made = MADE.get(form)
   if (made === undefined) {
-    const markets = Array.from({ length: 8 * LONGER }, (_, i) => randomMarket(500 + i, form))
+    const markets = Array.from({ length: draws(8) }, (_, i) => randomMarket(500 + i, form))
     made = markets.map(market => ({ market, whole: fundamentalBands(market) }))
     MADE.set(form, made)
   }
@@ -77,7 +75,7 @@ describe('P17: a record more changes no bar on which it is not usable yet, and o
         }
       }
     }
-    expect([...changed].sort()).toEqual([...DATED].sort())
+    if (FULL) expect([...changed].sort()).toEqual([...DATED].sort())
   })
 })
 
@@ -135,7 +133,9 @@ describe('P16: other tickers of the sector change pe_vs_sector and valuation_zon
         for (const field of Object.keys(bands)) if (String(bands[field]) !== String(whole[field])) changed.add(field)
       }
     }
-    expect([...changed].sort()).toEqual(['pe_vs_sector', 'valuation_zone'])
+    const may = ['pe_vs_sector', 'valuation_zone']
+    if (FULL) expect([...changed].sort()).toEqual(may)
+    else expect(may).toEqual(expect.arrayContaining([...changed]))
   })
 })
 

@@ -3,6 +3,7 @@ import { DISTANCES, MARKET_CAP_TIERS, RARITIES, SEVERITIES, VOLUME_CONTEXTS } fr
 import { STABILITIES } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { Random } from '../../src/statistics/random.js'
+import { draws, FULL } from '../support/full.js'
 import {
   ask,
   datesOf,
@@ -18,19 +19,17 @@ const FORMS: readonly (readonly [MarketForm, seeds: number])[] = [
   [{ tickers: 12, bars: 560, facts: 0.7 }, 3],
   [{ tickers: 4, bars: 1450, facts: 0.2 }, 1],
 ]
-const QUESTIONS = 400
-
-/** Ten times as many where time does not matter. */
-const LONGER = process.env.BANDS_TEST_FULL === '1' ? 10 : 1
+const QUESTIONS = FULL ? 400 : 40
 
 describe("a scan's page is the oracle's, byte for byte", () => {
-  it('of random markets, whatever is asked, and every word of the scan occurs', { timeout: 600_000 }, async () => {
+  it('of random markets, whatever is asked, and every word of the scan occurs in full', async () => {
     const seen = new Set<string>()
     for (const [form, seeds] of FORMS)
-      for (let seed = 1; seed <= seeds * LONGER; seed++)
+      for (let seed = 1; seed <= draws(seeds); seed++)
         for (const match of await expectOracle(seed, form))
           for (const [key, value] of Object.entries(match)) seen.add(`${key} ${value}`)
-    expect(WORDS.filter(word => !seen.has(word))).toEqual([])
+    if (FULL) expect(WORDS.filter(word => !seen.has(word))).toEqual([])
+    else expect(seen.size).toBeGreaterThan(20)
   })
 })
 
@@ -40,16 +39,16 @@ it('day by day, where the first bars leave the history that percentiles and stre
   const store = await marketStore(market)
   const oracle = await oracleOf(store, market)
   let matches = 0
-  for (const asOf of datesOf(market).slice(1260, 1450)) {
+  for (const asOf of datesOf(market).slice(1260, 1260 + draws(190))) {
     for (const timeframe of TIMEFRAME_NAMES) {
       const own = await ask(store, { params: { timeframe }, tier: 'pro', asOf })
       expect(own, `${timeframe} ${asOf}`).toEqual(oracle.page({ timeframe, tier: 'pro', today: asOf }))
       matches += own.matches.length
     }
   }
-  expect(matches).toBeGreaterThan(20)
+  expect(matches).toBeGreaterThan(FULL ? 20 : 0)
   await store.close()
-}, 120_000)
+})
 
 const WORDS = Object.entries({
   asset_class: ['stock', 'crypto', 'etf', null],

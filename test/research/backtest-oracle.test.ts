@@ -11,12 +11,13 @@ import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { Market } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { eligibleBars, signalsOf } from '../../src/study/signals.js'
+import { draws } from '../support/full.js'
 import { type OracleRun, type OracleTicker, oracleBacktest } from '../support/oracle/backtest.js'
 import { cacheOf } from '../support/store.js'
 
 const SIMULATED = [...simulatedTickers({ count: 5, bars: 700, seed: 11, end: 17_000 })]
 const NAMES = SIMULATED.map(({ ticker }) => ticker)
-const RUNS = process.env.BANDS_SLOW === '1' ? 3000 : 200
+const RUNS = draws(200)
 const RUN: RunOptions = { tier: null, reps: 0, split: null, walkForward: null, minTrades: 20 }
 
 describe('a backtest equals a simulation that walks day by day', () => {

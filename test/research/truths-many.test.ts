@@ -4,9 +4,10 @@ import { strategyOf } from '../../src/backtest/schema.js'
 import { mean } from '../../src/statistics/moments.js'
 import type { SweepQuery } from '../../src/sweep/result.js'
 import { sweep } from '../../src/sweep/sweep.js'
+import { draws, NIGHT, provenInFull } from '../support/full.js'
 import { fairRejections, nullMarket, type Walk } from '../support/null-markets.js'
 import { PLAIN } from './backtest/support/made-market.js'
-import { PATIENCE, print, Rejections } from './support/rejections.js'
+import { print, Rejections } from './support/rejections.js'
 import { marketOf } from './support/study-market.js'
 
 /*
@@ -14,14 +15,15 @@ import { marketOf } from './support/study-market.js'
  * against 0, so that these walks have no drift. The seed is the day on which this was written.
  */
 const SEED = 20261121
-const SLOW = process.env.BANDS_SLOW === '1'
 const WALKS: readonly Walk[] = ['iid', 'garch', 'student']
+const JUDGES = ['as good as random entries', 'Sharpe ratio above 0', 'Sharpe ratio below 0']
+const CORRECTIONS = ['Benjamini-Hochberg', 'reality check', 'SPA', 'SPA, upper', 'deflated Sharpe ratio']
 const STOPS = { hold: 40, stop: 0.05, target: '3atr', on: { bands: ['neutral_high', 'overbought'] } }
 
 describe.each([
-  { what: 'one ticker', tickers: 1, bars: 2500, runs: SLOW ? 2000 : 240, exit: { hold: 20 } },
-  { what: 'a stop, a target and the next band', tickers: 1, bars: 2500, runs: SLOW ? 1000 : 100, exit: STOPS },
-  { what: 'twelve tickers in one portfolio', tickers: 12, bars: 1250, runs: SLOW ? 1000 : 80, exit: { hold: 20 } },
+  { what: 'one ticker', tickers: 1, bars: 2500, runs: draws(240), exit: { hold: 20 } },
+  { what: 'a stop, a target and the next band', tickers: 1, bars: 2500, runs: draws(100), exit: STOPS },
+  { what: 'twelve tickers in one portfolio', tickers: 12, bars: 1250, runs: draws(80), exit: { hold: 20 } },
 ])('of $runs backtests that have no edge, $what,', ({ what, tickers, bars, runs, exit }) => {
   const found = new Rejections()
   beforeAll(async () => {
@@ -38,25 +40,25 @@ describe.each([
       found.add('Sharpe ratio above 0', probability === null ? null : 1 - probability)
       found.add('Sharpe ratio below 0', probability)
     }
-    if (SLOW) print(found.table(what))
-  }, PATIENCE)
+    if (NIGHT) print(found.table(what))
+  })
 
-  it.each(['as good as random entries', 'Sharpe ratio above 0', 'Sharpe ratio below 0'])(
-    'one of twenty is taken for real: %s',
-    test => {
-      const { n, rejected } = found.of(test)
-      // The bars of a short range hold the falls that led to the signals, too; in a pool that is a quarter of the spread.
-      const share = test === 'as good as random entries' && tickers > 1 ? 0.08 : 0.05
-      expect(n).toBeGreaterThan(0.95 * runs)
-      expect(rejected).toBeGreaterThanOrEqual(fairRejections(n).least)
-      expect(rejected).toBeLessThanOrEqual(fairRejections(n, share).most)
-    },
-  )
+  it.each(JUDGES)('nearly every run is judged: %s', test => {
+    expect(found.of(test).n).toBeGreaterThan(0.95 * runs)
+  })
+
+  provenInFull.each(JUDGES)('one of twenty is taken for real: %s', test => {
+    const { n, rejected } = found.of(test)
+    // The bars of a short range hold the falls that led to the signals, too; in a pool that is a quarter of the spread.
+    const share = test === 'as good as random entries' && tickers > 1 ? 0.08 : 0.05
+    expect(rejected).toBeGreaterThanOrEqual(fairRejections(n).least)
+    expect(rejected).toBeLessThanOrEqual(fairRejections(n, share).most)
+  })
 })
 
 describe.each([
-  { what: 'one ticker', tickers: 1, runs: SLOW ? 600 : 40 },
-  { what: 'four tickers that move together', tickers: 4, runs: SLOW ? 400 : 24 },
+  { what: 'one ticker', tickers: 1, runs: draws(40) },
+  { what: 'four tickers that move together', tickers: 4, runs: draws(24) },
 ])('of $runs sweeps in which nothing is to be found, $what,', ({ what, tickers, runs }) => {
   const found = new Rejections()
   const overfitting: number[] = []
@@ -74,24 +76,24 @@ describe.each([
       if (best.pbo !== null) overfitting.push(best.pbo.probability)
       if (cells.some(({ p }) => p !== null && p < 0.05)) uncorrected++
     }
-    if (SLOW) print(`${found.table(what)}\n  PBO ${mean(overfitting)}; some p below .05 in ${uncorrected} of ${runs}`)
-  }, PATIENCE)
+    if (NIGHT) print(`${found.table(what)}\n  PBO ${mean(overfitting)}; some p below .05 in ${uncorrected} of ${runs}`)
+  })
 
-  it.each(['Benjamini-Hochberg', 'reality check', 'SPA', 'SPA, upper', 'deflated Sharpe ratio'])(
-    '%s takes something for real in no more than one of twenty',
-    test => {
-      const { n, rejected } = found.of(test)
-      expect(n).toBeGreaterThan(0.95 * runs)
-      expect(rejected).toBeLessThanOrEqual(fairRejections(n).most)
-    },
-  )
-
-  it('the best is overfitted as often as not', () => {
+  it.each(CORRECTIONS)('nearly every run is judged: %s', test => {
+    expect(found.of(test).n).toBeGreaterThan(0.95 * runs)
     expect(overfitting.length).toBeGreaterThan(0.95 * runs)
+  })
+
+  provenInFull.each(CORRECTIONS)('%s takes something for real in no more than one of twenty', test => {
+    const { n, rejected } = found.of(test)
+    expect(rejected).toBeLessThanOrEqual(fairRejections(n).most)
+  })
+
+  provenInFull('the best is overfitted as often as not', () => {
     expect(Math.abs(mean(overfitting)! - 0.5)).toBeLessThan(0.1)
   })
 
-  it('without a correction most of them have a finding', () => {
+  provenInFull('without a correction most of them have a finding', () => {
     expect(uncorrected / runs).toBeGreaterThan(0.3)
   })
 })

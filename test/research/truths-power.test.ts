@@ -4,9 +4,10 @@ import { normalCdf } from '../../src/statistics/distributions.js'
 import { mean } from '../../src/statistics/moments.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import type { StudyWindow } from '../../src/study/result.js'
+import { draws, NIGHT, provenInFull } from '../support/full.js'
 import { fairRejections, type NullTicker, nullMarket, VOLATILITY } from '../support/null-markets.js'
 import { queryOf } from './support/query.js'
-import { PATIENCE, print } from './support/rejections.js'
+import { print } from './support/rejections.js'
 import { marketOf } from './support/study-market.js'
 
 /*
@@ -14,8 +15,7 @@ import { marketOf } from './support/study-market.js'
  * has to find it as often as theory says. The seed is the day on which this was written.
  */
 const SEED = 20261121
-const SLOW = process.env.BANDS_SLOW === '1'
-const RUNS = SLOW ? 1000 : 150
+const RUNS = draws(150)
 const BARS = 20
 const [LOW, OTHERS] = [
   ['deep_oversold', 'oversold'],
@@ -48,27 +48,30 @@ describe.each([
       const truth = truthOf(ticker!, perBar)
       planted.push({ truth, window: window!, power: powerOf(truth, window!.n_indep) })
     }
-    if (SLOW)
+    if (NIGHT)
       print(
         `${walk} ${perBar}: expected ${expectedOf(planted)}, found ${foundOf(planted)}, outside the interval ${outsideOf(planted)} of ${planted.length}`,
       )
-  }, PATIENCE)
+  })
 
-  it('is found as often as a z test of as many independent windows would, with its sign', () => {
-    // Windows that overlap add a little to those counted, and the width of chance is estimated, which costs a little.
-    expect(expectedOf(planted)).toBeGreaterThan(0.4)
-    expect(Math.abs(foundOf(planted) - expectedOf(planted))).toBeLessThan(0.12)
+  it('is found with its sign', () => {
     const wrong = planted.filter(({ window }) => window.tests[0]!.p! < 0.05 && window.diff! * perBar < 0).length
     expect(wrong).toBeLessThanOrEqual(1)
   })
 
-  it('is what is found on average', () => {
+  provenInFull('is found as often as a z test of as many independent windows would', () => {
+    // Windows that overlap add a little to those counted, and the width of chance is estimated, which costs a little.
+    expect(expectedOf(planted)).toBeGreaterThan(0.4)
+    expect(Math.abs(foundOf(planted) - expectedOf(planted))).toBeLessThan(0.12)
+  })
+
+  provenInFull('is what is found on average', () => {
     const misses = planted.map(({ truth, window }) => window.diff! - truth)
     const spread = Math.sqrt(mean(misses.map(miss => miss ** 2))! / misses.length)
     expect(Math.abs(mean(misses)!)).toBeLessThan(4 * spread)
   })
 
-  it('lies in the stationary bootstrap interval nineteen times of twenty, or a little more often', () => {
+  provenInFull('lies in the stationary bootstrap interval nineteen times of twenty, or a little more often', () => {
     const outside = outsideOf(planted)
     expect(outside).toBeLessThanOrEqual(fairRejections(planted.length).most)
     expect(outside).toBeGreaterThanOrEqual(fairRejections(planted.length, 0.03).least)

@@ -14,12 +14,10 @@ import {
 } from '../../src/statistics/robust.js'
 import { type SuperiorAbility, spa } from '../../src/statistics/selection.js'
 import { jointShift } from '../../src/statistics/shift.js'
+import { draws, provenInFull } from '../support/full.js'
 import { HORIZON, type MadeMarket, type Making, madeMarket } from './support/null-market.js'
 
-const SLOW = process.env.BANDS_SLOW === '1'
-const RUNS = SLOW ? 2000 : 400
-/** Milliseconds that the making of markets may take on a busy machine. */
-const PATIENCE = 900_000
+const RUNS = draws(400)
 const TESTS = ['shift', 'g-test', 'newey-west', 'hansen-hodrick', 'cluster']
 /** Asked of many tickers alone: an alpha needs a benchmark, and an interval costs as much as all tests together. */
 const POOLED = ['calendar-time', 'interval']
@@ -35,21 +33,26 @@ describe.each<[string, Making, Random]>([
       if (market.independent < 10) continue
       for (const [test, p] of Object.entries(pValues(market, random))) found.set(test, [...(found.get(test) ?? []), p])
     }
-  }, PATIENCE)
+  })
 
-  it.each(making.tickers === 1 ? TESTS : [...TESTS, ...POOLED])('%s finds one in a twentieth', test => {
+  it('every test says something of nearly every one', () => {
+    for (const [test, p] of found) expect(p.length, test).toBeGreaterThan(0.9 * RUNS)
+    expect([...found.keys()]).toEqual(expect.arrayContaining(making.tickers === 1 ? TESTS : [...TESTS, ...POOLED]))
+  })
+
+  provenInFull.each(making.tickers === 1 ? TESTS : [...TESTS, ...POOLED])('%s finds one in a twentieth', test => {
     const { rejected, least, most } = rejections(found.get(test)!)
     expect(rejected).toBeGreaterThanOrEqual(least)
     expect(rejected).toBeLessThanOrEqual(most)
   })
 
-  it('the shift test gives every p as often as any other (Kolmogorov, Smirnov, at 1 %)', () => {
+  provenInFull('the shift test gives every p as often as any other (Kolmogorov, Smirnov, at 1 %)', () => {
     const p = found.get('shift')!.toSorted((a, b) => a - b)
     const greatest = Math.max(...p.map((value, i) => Math.max((i + 1) / p.length - value, value - i / p.length)))
     expect(Math.sqrt(p.length) * greatest).toBeLessThan(1.63)
   })
 
-  it('the naive t finds more', () => {
+  provenInFull('the naive t finds more', () => {
     const { rejected, most } = rejections(found.get('naive')!)
     expect(rejected).toBeGreaterThan(most)
   })
@@ -70,9 +73,9 @@ describe('a planted edge', () => {
       if ('reason' in shift) throw new Error(shift.reason)
       planted.push({ ...shift, truth: market.truth, interval: interval(market, random) })
     }
-  }, PATIENCE)
+  })
 
-  it('is found as often as its size and the spread of chance let expect', () => {
+  provenInFull('is found as often as its size and the spread of chance let expect', () => {
     const expected = mean(planted.map(({ truth }) => normalCdf(truth / chance - 1.96)))!
     const share = planted.filter(({ p, diff }) => p < 0.05 && diff > 0).length / runs
     expect(expected).toBeGreaterThan(0.5)
@@ -80,7 +83,12 @@ describe('a planted edge', () => {
     expect(Math.abs(share - expected)).toBeLessThan(3 * Math.sqrt((expected * (1 - expected)) / runs) + 0.03)
   })
 
-  it('lies in the bootstrap interval about nineteen times of twenty', () => {
+  it('has an interval in every run, the lower end below the upper', () => {
+    for (const { interval } of planted) expect(interval.low).toBeLessThan(interval.high)
+    expect(planted.length).toBe(runs)
+  })
+
+  provenInFull('lies in the bootstrap interval about nineteen times of twenty', () => {
     const covered =
       planted.filter(({ truth, interval }) => interval.low <= truth && truth <= interval.high).length / runs
     expect(covered).toBeGreaterThan(0.9)
@@ -89,7 +97,7 @@ describe('a planted edge', () => {
 })
 
 describe('of independent values', () => {
-  it('the BCa interval of a mean covers it about nineteen times of twenty, skewed ones, too', () => {
+  provenInFull('the BCa interval of a mean covers it about nineteen times of twenty, skewed ones, too', () => {
     const random = new Random(404)
     const covered = Array.from({ length: RUNS }, () => {
       const x = Float64Array.from({ length: 60 }, () => random.normal() ** 2)
@@ -108,13 +116,21 @@ describe(`of ${RUNS} families of ten candidates none of which is better`, () => 
     for (let run = 0; run < RUNS; run++) {
       families.push(spa(candidates(random, 10, 600), 600, { block: 10, reps: 199, random })!)
     }
-  }, PATIENCE)
-
-  it.each(['realityCheck', 'consistent', 'upper'] as const)('%s takes the best for real in a twentieth', test => {
-    const { rejected, least, most } = rejections(families.map(family => family[test]))
-    expect(rejected).toBeGreaterThanOrEqual(least)
-    expect(rejected).toBeLessThanOrEqual(most)
   })
+
+  it('each has a p', () => {
+    expect(families.length).toBe(RUNS)
+    for (const { consistent } of families) expect(consistent).toBeGreaterThan(0)
+  })
+
+  provenInFull.each(['realityCheck', 'consistent', 'upper'] as const)(
+    '%s takes the best for real in a twentieth',
+    test => {
+      const { rejected, least, most } = rejections(families.map(family => family[test]))
+      expect(rejected).toBeGreaterThanOrEqual(least)
+      expect(rejected).toBeLessThanOrEqual(most)
+    },
+  )
 })
 
 function pValues(market: MadeMarket, random: Random): Record<string, number> {

@@ -2,14 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { Random } from '../../src/statistics/random.js'
 import { neweyWest } from '../../src/statistics/robust.js'
 import { jointShift, type ShiftMember, studentisedShift } from '../../src/statistics/shift.js'
+import { draws, provenInFull } from '../support/full.js'
 import { fairRejections } from '../support/null-markets.js'
 
 /*
  * Times that are calm and times that are volatile, all returns of either sign with equal probability, and events in the
- * volatile ones alone: nothing follows from an event but that its own days vary more. Of 2,000 such runs (BANDS_SLOW=1)
+ * volatile ones alone: nothing follows from an event but that its own days vary more. Of 2,000 such runs (BANDS_FULL=14)
  * the plain shift finds something in 25 to 27 of 100 and the studentised one in 3 to 5.
  */
-const RUNS = process.env.BANDS_SLOW === '1' ? 2000 : 150
+const RUNS = draws(150)
 
 interface Form {
   tickers: number
@@ -44,12 +45,15 @@ describe.each<[string, Form]>([
     found.studentised += Number(studentised.p < 0.05)
   }
 
-  it('the plain shift finds something far too often', () => {
+  it('are found in most of the runs', () => {
     expect(found.n).toBeGreaterThan(0.8 * RUNS)
+  })
+
+  provenInFull('the plain shift finds something far too often', () => {
     expect(found.shift).toBeGreaterThan(0.12 * found.n)
   })
 
-  it('the studentised one in no more than one of twenty', () => {
+  provenInFull('the studentised one in no more than one of twenty', () => {
     expect(found.studentised).toBeLessThanOrEqual(fairRejections(found.n).most)
   })
 })
@@ -58,7 +62,7 @@ it('an edge that is three times its error is found by the studentised shift in m
   const random = new Random(7)
   const form = { tickers: 1, bars: 2500, horizon: 20, ratio: 2, share: 0.2, spell: 60, chance: 0.1 }
   let [n, found] = [0, 0]
-  for (let run = 0; run < 60; run++) {
+  for (let run = 0; run < draws(60); run++) {
     const [member] = made(random, form)
     const se = errorOf(member!, form)
     if (se === null || member!.events.length < 20) continue

@@ -34,6 +34,3 @@ export class Rejections {
 export function print(text: string): void {
   process.stdout.write(`\n${text}\n`)
 }
-
-/** Milliseconds that one set of runs may take. */
-export const PATIENCE = process.env.BANDS_SLOW === '1' ? 3_600_000 : 120_000

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { sweep } from '../../../src/sweep/sweep.js'
+import { draws } from '../../support/full.js'
+import { fairRejections } from '../../support/null-markets.js'
 import { type MadeMarket, madeMarket } from './support/market.js'
 import { asked } from './support/query.js'
 
-const RUNS = process.env.BANDS_SLOW === '1' ? 400 : 30
+const RUNS = draws(30)
 /** So many of the runs, each with a chance of 5 %, are exceeded once in 1,000 times (binomial quantile). */
-const MOST = RUNS === 400 ? 35 : 6
+const MOST = RUNS === 30 ? 6 : fairRejections(RUNS).most
 
 /** How many of many markets without any edge have something to find, by each of the ways to say so. */
 async function falseAlarms(form: Omit<MadeMarket, 'seed'>, over = {}) {
