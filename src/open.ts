@@ -20,6 +20,8 @@ export interface DatabaseChoice {
   /** The database file; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
   db?: string | undefined
   env?: NodeJS.ProcessEnv
+  /** Told, in a sentence, where a file was copied to before its schema changed. */
+  notice?: ((sentence: string) => void) | undefined
 }
 
 interface OpenOptions extends DatabaseChoice {
@@ -65,7 +67,7 @@ export async function openImporter({
   ...choice
 }: DatabaseChoice & { wait?: boolean } = {}): Promise<Importer> {
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
-  const store = openSqlite(databasePath(choice), { readonly: false })
+  const store = openSqlite(databasePath(choice), { readonly: false, notice: choice.notice })
   try {
     return await Importer.begin(store, readFile, writer(), { wait })
   } catch (error) {
@@ -84,7 +86,7 @@ export async function openPuller({
   ...choice
 }: DatabaseChoice & { wait?: boolean; now?: () => Date } = {}): Promise<Puller> {
   const { Puller } = await import('./local/pull/puller.js')
-  const store = openSqlite(databasePath(choice), { readonly: false })
+  const store = openSqlite(databasePath(choice), { readonly: false, notice: choice.notice })
   try {
     return await Puller.begin(store, writer(), { wait, now })
   } catch (error) {
@@ -124,7 +126,7 @@ export async function openAccounts({
   if (!make && !existsSync(path))
     throw new NotFound(`there are no accounts at ${path}; bands accounts create NAME --tier free makes the first.`)
   const { openSqliteAccounts } = await import('./store/sqlite/accounts.js')
-  return openSqliteAccounts(path)
+  return openSqliteAccounts(path, choice.notice)
 }
 
 /** `bands.db` → `bands.accounts.db`: where the user's own database is or would be, also while the sample answers. */
@@ -141,7 +143,7 @@ export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | 
   const path = await trialsPath(choice)
   if (path === null) return null
   const { openSqliteTrials } = await import('./store/sqlite/trials.js')
-  return openSqliteTrials(path)
+  return openSqliteTrials(path, Date.now, choice.notice)
 }
 
 /**

@@ -25,11 +25,11 @@ export async function withAccounts<T>(
   work: (accounts: Accounts) => Promise<T>,
   { make = false } = {},
 ): Promise<T> {
-  const { config, world } = context
+  const { config } = context
   context.refuseRemote()
   if (!make) refuseTier(config)
   const { openAccounts } = await import('../open.js')
-  const accounts = await openAccounts({ db: config.db, env: world.env, make })
+  const accounts = await openAccounts({ ...context.choice, make })
   try {
     return await work(accounts)
   } finally {

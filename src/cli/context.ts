@@ -3,7 +3,7 @@ import { InvalidParameter, NotFound } from '../errors.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
 import type { Puller } from '../local/pull/puller.js'
-import type { Opened } from '../open.js'
+import type { DatabaseChoice, Opened } from '../open.js'
 import type { Remote } from '../remote/remote.js'
 import type { Bands } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
@@ -13,7 +13,7 @@ import { type Answer, type Format, write } from './output.js'
 import { isColoured, isUnicode, type Signal, type Stream, type World, widthOf } from './world.js'
 
 /** Who answers a run: the database on this machine, or a server. Opened when first asked for. */
-class Sources {
+abstract class Sources {
   readonly world: World
   readonly config: Config
   #opened: Opened | null = null
@@ -25,6 +25,14 @@ class Sources {
   constructor(world: World, config: Config) {
     this.world = world
     this.config = config
+  }
+
+  /** A word about the run that belongs on every stderr. */
+  abstract notice(text: string): Promise<void>
+
+  /** The database that was chosen, for who opens it. */
+  get choice(): DatabaseChoice {
+    return { db: this.config.db, env: this.world.env, notice: sentence => void this.notice(sentence) }
   }
 
   /** What questions are asked of: the server that was chosen, otherwise the database on this machine. */
@@ -73,8 +81,8 @@ class Sources {
   async #here(): Promise<Local> {
     if (this.#opened === null) {
       const { openLocal } = await import('../open.js')
-      const { db, tier, asOf } = this.config
-      this.#opened = await openLocal({ db, tier, asOf, env: this.world.env })
+      const { tier, asOf } = this.config
+      this.#opened = await openLocal({ ...this.choice, tier, asOf })
     }
     return this.#opened.local
   }
@@ -97,9 +105,9 @@ class Sources {
   async importer({ wait = false, make = false } = {}): Promise<Importer> {
     this.refuseRemote()
     const { databasePath, openImporter } = await import('../open.js')
-    const path = databasePath({ db: this.config.db, env: this.world.env })
+    const path = databasePath(this.choice)
     if (!make && !existsSync(path)) throw new NotFound(`there is no database at ${path}; bands import FILE makes one.`)
-    this.#importer ??= await openImporter({ db: this.config.db, env: this.world.env, wait })
+    this.#importer ??= await openImporter({ ...this.choice, wait })
     return this.#importer
   }
 
@@ -126,8 +134,7 @@ class Sources {
   /** The database that is pulled into, made if it is missing. Throws Busy when another process writes to it. */
   async puller({ wait = false } = {}): Promise<Puller> {
     const { openPuller } = await import('../open.js')
-    const { db } = this.config
-    this.#puller ??= await openPuller({ db, env: this.world.env, wait, now: () => this.world.now() })
+    this.#puller ??= await openPuller({ ...this.choice, wait, now: () => this.world.now() })
     return this.#puller
   }
 
@@ -222,7 +229,7 @@ export class Context extends Sources {
   }
 
   /** A word about the answer that belongs on every stderr. */
-  async notice(text: string): Promise<void> {
+  override async notice(text: string): Promise<void> {
     this.#progress?.erase()
     const width = this.world.err.terminal ? widthOf(this.world.err, this.world.env) : Number.POSITIVE_INFINITY
     await this.#toErr(wrap(text, width))

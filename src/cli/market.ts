@@ -1,5 +1,4 @@
 import { Busy, NotFound, StorageError } from '../errors.js'
-import type { DatabaseChoice } from '../open.js'
 import type { Market, Trial, TrialKind, Trials } from '../source.js'
 import type { Context } from './context.js'
 
@@ -46,7 +45,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
  */
 export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<NotedTrial[] | 'none' | null> {
   const { openTrialsForReading } = await import('../open.js')
-  const trials = await openTrialsForReading(choiceOf(context))
+  const trials = await openTrialsForReading(context.choice)
   if (trials === null || trials === 'none') return trials
   try {
     const found: NotedTrial[] = []
@@ -59,11 +58,7 @@ export async function ledger(context: Context, kinds: readonly TrialKind[]): Pro
 
 async function opened(context: Context): Promise<Trials | null> {
   const { openTrials } = await import('../open.js')
-  return openTrials(choiceOf(context))
-}
-
-function choiceOf({ config, world }: Context): DatabaseChoice {
-  return { db: config.db, env: world.env }
+  return openTrials(context.choice)
 }
 
 export type NotedTrial = Trial & { kind: TrialKind }

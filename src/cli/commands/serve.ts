@@ -56,7 +56,7 @@ async function showServing(context: Context, options: ServeOptions): Promise<voi
   const { config, world } = context
   const utcDay = (): number => Math.floor(world.now().getTime() / DAY_MS)
   const clock = options.today === 'clock' ? utcDay : null
-  const opened = await openService({ db: config.db, env: world.env, asOf: config.asOf, clock })
+  const opened = await openService({ ...context.choice, asOf: config.asOf, clock })
   const log = new LogLines(world.err)
   try {
     const { host, port, errors, metrics, tls, connections, logLevel } = options

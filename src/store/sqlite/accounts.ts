@@ -15,7 +15,8 @@ import {
 import { Busy, didYouMean, InvalidParameter, NotFound, quoted, suggest } from '../../errors.js'
 import type { Tier } from '../../model/terms.js'
 import { chargeAll, reconciled, usedIn } from './charging.js'
-import { type DatabaseKind, openForWriting, Session } from './connection.js'
+import { type Notice, openForWriting, Session } from './connection.js'
+import type { DatabaseKind } from './migrations.js'
 
 /** How long another process's commits are waited for, and the longest sleep between two looks, in milliseconds. */
 const PATIENCE = 5_000
@@ -23,8 +24,8 @@ const LONGEST_SLEEP = 20
 const MOST_MARKS = 10_000
 
 /** Accounts in one SQLite file, made first if it is missing. Throws StorageError, Busy. */
-export function openSqliteAccounts(path: string): Accounts {
-  const db = openForWriting(path, ACCOUNTS)
+export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
+  const db = openForWriting(path, ACCOUNTS, notice)
   // SQLite would wait with the whole process standing still; here a request that has to wait lets the others go on.
   db.pragma('busy_timeout = 0')
   return new SqliteAccounts(new Session(path, db, ACCOUNTS))

@@ -14,20 +14,7 @@ import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import Database, { type Statement } from 'better-sqlite3'
 import { Busy, StorageError } from '../../errors.js'
-
-/** What tells one kind of database from the other, and both from those of other programs. */
-export interface DatabaseKind {
-  /** The steps of its schema; `PRAGMA user_version` says how many a file has taken. */
-  readonly migrations: readonly string[]
-  /** A table that each of this kind has from the first step on. */
-  readonly table: string
-  /** The command that makes one. */
-  readonly made: string
-  /** What to do when one is damaged. */
-  readonly remedy: string
-  /** Who may read and write a file that is made. */
-  readonly mode: number
-}
+import { type Connection, copyNotice, type DatabaseKind, migrate, schemaOf } from './migrations.js'
 
 /** Opens an existing database for questions. Nothing in it is written. Throws StorageError. */
 export function openForReading(path: string, kind: DatabaseKind): Connection {
@@ -42,8 +29,9 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
 /**
  * Opens a database for writing, made first if it is missing; schema steps that it lacks are taken. Throws StorageError,
  * Busy when such a step has to wait too long for another process.
+ * @param notice is told of a copy that was made before such a step
  */
-export function openForWriting(path: string, kind: DatabaseKind): Connection {
+export function openForWriting(path: string, kind: DatabaseKind, notice: Notice = () => {}): Connection {
   if (!existsSync(path)) create(path, kind)
   try {
     return closedOnFailure(checked(connect(path, {}), path, kind), db => {
@@ -52,13 +40,17 @@ export function openForWriting(path: string, kind: DatabaseKind): Connection {
       db.pragma('synchronous = FULL')
       if (db.pragma('synchronous', { simple: true }) !== 2)
         throw new StorageError(`${path}: cannot be set to sync every commit`)
-      migrate(db, kind)
+      const copy = migrate(db, path, kind, connect)
+      if (copy !== null) notice(copyNotice(path, copy))
     })
   } catch (cause) {
     if (!(cause instanceof StorageError)) checkIsSqlite(path)
     throw translated(path, cause, kind.remedy)
   }
 }
+
+/** Who is told, in a sentence, what happened to a file on the way. */
+export type Notice = (sentence: string) => void
 
 /** A half-made database must never be seen under its name: it is made under another, which is then changed. */
 function create(path: string, kind: DatabaseKind): void {
@@ -68,7 +60,7 @@ function create(path: string, kind: DatabaseKind): void {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     // Made here and not by SQLite, so that nobody else can read it at any time; its -wal gets the same mode.
     closeSync(openSync(partial, 'wx', kind.mode))
-    closedOnFailure(connect(partial, {}), db => migrate(db, kind)).close()
+    closedOnFailure(connect(partial, {}), db => void migrate(db, partial, kind, connect)).close()
     putInPlace(partial, path)
   } catch (cause) {
     throw new StorageError(`cannot make a database at ${path}: ${reason(cause)}`, { cause })
@@ -86,17 +78,6 @@ function putInPlace(partial: string, path: string): void {
     // Some file systems have no second names, and each says so in its own way.
     renameSync(partial, path)
   }
-}
-
-function migrate(db: Connection, { migrations }: DatabaseKind): void {
-  // One that is up to date is not locked: that would wait for an import that another process has under way.
-  if (schemaOf(db) === migrations.length) return
-  // Lasts, and cannot be switched on inside a transaction.
-  if (schemaOf(db) === 0) db.pragma('journal_mode = WAL')
-  db.transaction(() => {
-    for (const step of migrations.slice(schemaOf(db))) db.exec(step)
-    db.pragma(`user_version = ${migrations.length}`)
-  }).immediate()
 }
 
 /** Refuses databases of other programs and of a later version, so that nothing is read from them or put into them. */
@@ -221,8 +202,6 @@ export class Session {
   }
 }
 
-type Connection = Database.Database
-
 /** Waiting for another process's short commit, in milliseconds. */
 const BUSY_TIMEOUT = 5_000
 
@@ -235,11 +214,6 @@ function connect(path: string | Buffer, options: Database.Options): Connection {
 /** An empty database that goes with the connection: shows that the driver works. Throws StorageError. */
 export function openInMemory(): Connection {
   return connect(':memory:', {})
-}
-
-/** How many steps of its schema a database has taken; 0: none, an empty file. */
-export function schemaOf(db: Connection): number {
-  return db.pragma('user_version', { simple: true }) as number
 }
 
 function closedOnFailure(db: Connection, work: (db: Connection) => void): Connection {

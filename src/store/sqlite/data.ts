@@ -5,20 +5,23 @@ import type { Series } from '../../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../model/terms.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from '../codec.js'
 import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from '../store.js'
-import { openForReading, openForWriting, Session, schemaOf } from './connection.js'
-import { DATA, entryOf, MIGRATIONS, mayBeAlive, type TickerRow } from './migrations.js'
+import { type Notice, openForReading, openForWriting, Session } from './connection.js'
+import { schemaOf } from './migrations.js'
 import { type PulledStore, SqlitePulled } from './pulled.js'
+import { DATA, entryOf, MIGRATIONS, mayBeAlive, type TickerRow } from './schema.js'
 
 // Writing and verifying hash what they touch; a question loads neither.
 
 interface SqliteOptions {
   /** Questions only: the file must exist and is never written. */
   readonly: boolean
+  /** Told of a copy that was made before the schema changed. */
+  notice?: Notice | undefined
 }
 
 /** The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked. */
-export function openSqlite(path: string, { readonly }: SqliteOptions): Store {
-  const db = readonly ? openForReading(path, DATA) : openForWriting(path, DATA)
+export function openSqlite(path: string, { readonly, notice }: SqliteOptions): Store {
+  const db = readonly ? openForReading(path, DATA) : openForWriting(path, DATA, notice)
   const schema = schemaOf(db)
   if (schema === MIGRATIONS.length) return new SqliteStore(new Session(path, db, DATA))
   db.close()

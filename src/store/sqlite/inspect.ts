@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Writer } from '../store.js'
-import { openForReading, openInMemory, schemaOf } from './connection.js'
-import { DATA, MIGRATIONS, mayBeAlive } from './migrations.js'
+import { openForReading, openInMemory } from './connection.js'
+import { schemaOf } from './migrations.js'
+import { DATA, MIGRATIONS, mayBeAlive } from './schema.js'
 
 /** The driver's major version that this code speaks to: another one may crash the process instead of throwing. */
 export const DRIVER_MAJOR = 12

@@ -1,164 +1,200 @@
-import { hostname } from 'node:os'
-import { parseDay } from '../../model/day.js'
-import type { Adjustment, AssetClass } from '../../model/series.js'
-import type { TickerEntry, Writer } from '../store.js'
-import type { DatabaseKind } from './connection.js'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import type Database from 'better-sqlite3'
+import { StorageError } from '../../errors.js'
 
 /**
- * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
- * once it has been released: the next one mends it.
- *
- * Columns are packed (codec.ts): a series is always read and written whole, because one new bar may move every later
- * percentile, and whole columns are about seven times faster to store than rows. Events refer to bars by number, and
- * what followed a bar is kept once a bar, whatever the number of fields that changed on it.
+ * How files take the steps of their schema, whatever they hold. A step that removes or repacks a table may lose what stands
+ * nowhere else, so the file is copied first and the copy is kept:
+ *  1. take the write lock: nobody changes the file until all of it is done
+ *  2. copy the file as it is committed, under a name that says that it is not ready
+ *  3. check the copy, row by row, and give it its name
+ *  4. take the steps and commit
+ * A process that is killed in between leaves the file as it was, and the next begins again.
  */
-export const MIGRATIONS: readonly string[] = [
-  `
-  CREATE TABLE meta (
-    key TEXT PRIMARY KEY,
-    value TEXT NOT NULL
-  ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE writer (
-    place INTEGER PRIMARY KEY CHECK (place = 1),
-    pid INTEGER NOT NULL,
-    host TEXT NOT NULL,
-    started TEXT NOT NULL
-  ) STRICT;
+/** SQL that only adds; or a step that removes or repacks tables. */
+export type Step = string | { repack(db: Connection): void }
 
-  CREATE TABLE tickers (
-    id INTEGER PRIMARY KEY,
-    ticker TEXT NOT NULL UNIQUE,
-    asset_class TEXT CHECK (asset_class IN ('stock', 'crypto', 'etf')),
-    prices TEXT NOT NULL CHECK (prices IN ('raw', 'adjusted')),
-    bars INTEGER NOT NULL CHECK (bars > 0),
-    first_date TEXT NOT NULL,
-    last_date TEXT NOT NULL,
-    source TEXT NOT NULL,
-    format TEXT NOT NULL,
-    imported_at TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX tickers_by_last_date ON tickers (last_date);
-
-  -- open, high, low, close, volume as doubles, then days since 1970-01-01 as int32
-  CREATE TABLE bars (
-    ticker_id INTEGER PRIMARY KEY REFERENCES tickers (id) ON DELETE CASCADE,
-    hash TEXT NOT NULL,
-    columns BLOB NOT NULL
-  ) STRICT;
-
-  -- calendar: date of each bar, day on which it is final (int32); outcomes: per window the return (double), then per window the rank (int32)
-  CREATE TABLE series (
-    ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
-    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
-    hash TEXT NOT NULL,
-    calendar BLOB NOT NULL,
-    outcomes BLOB NOT NULL,
-    PRIMARY KEY (ticker_id, timeframe)
-  ) STRICT;
-
-  -- initial bar, initial band, bar of each event (int32); then band, flips and stability of each event (uint8)
-  CREATE TABLE events (
-    ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
-    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
-    field TEXT NOT NULL,
-    events INTEGER NOT NULL,
-    columns BLOB NOT NULL,
-    PRIMARY KEY (ticker_id, timeframe, field)
-  ) STRICT;
-  `,
-  `
-  -- closes before dividend adjustment, as doubles; NULL where the closes themselves are that
-  ALTER TABLE bars ADD COLUMN unadjusted BLOB;
-
-  -- One row a ticker and kind, with or without bars. sheet: JSON, {sources, columns, rows: [[source, ...values]]}
-  CREATE TABLE facts (
-    ticker TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    records INTEGER NOT NULL,
-    hash TEXT NOT NULL,
-    sheet TEXT NOT NULL,
-    PRIMARY KEY (ticker, kind)
-  ) STRICT;
-  CREATE INDEX facts_by_kind ON facts (kind);
-  `,
-  `
-  -- Events as a server told them. known: as_of, or the day of the pull. told, under_way: JSON, oldest event first
-  CREATE TABLE pulled (
-    ticker TEXT NOT NULL,
-    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
-    field TEXT NOT NULL,
-    url TEXT NOT NULL,
-    pulled_at TEXT NOT NULL,
-    as_of TEXT,
-    known TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('complete', 'partial', 'mixed')),
-    query_range TEXT NOT NULL,
-    total_occurrences INTEGER NOT NULL,
-    events INTEGER NOT NULL,
-    etag TEXT,
-    hash TEXT NOT NULL,
-    told TEXT NOT NULL,
-    under_way TEXT,
-    PRIMARY KEY (ticker, timeframe, field)
-  ) STRICT;
-  CREATE INDEX pulled_by_known ON pulled (url, known);
-
-  -- A ticker has bars or pulled events, never both: an answer would not tell which it stands on
-  CREATE TRIGGER pulled_without_bars BEFORE INSERT ON pulled
-  WHEN EXISTS (SELECT 1 FROM tickers WHERE ticker = NEW.ticker)
-  BEGIN SELECT RAISE(ABORT, 'a ticker with bars takes no pulled events'); END;
-  CREATE TRIGGER bars_without_pulled BEFORE INSERT ON tickers
-  WHEN EXISTS (SELECT 1 FROM pulled WHERE ticker = NEW.ticker)
-  BEGIN SELECT RAISE(ABORT, 'a ticker with pulled events takes no bars'); END;
-  `,
-]
-
-/** Bars, facts and events. */
-export const DATA: DatabaseKind = {
-  migrations: MIGRATIONS,
-  table: 'tickers',
-  made: 'bands import FILE',
-  remedy: 'import the files again into a new database',
-  mode: 0o644,
+/** What tells one kind of database from the other, and both from those of other programs. */
+export interface DatabaseKind {
+  /** The steps of its schema; `PRAGMA user_version` says how many a file has taken. */
+  readonly migrations: readonly Step[]
+  /** A table that each of this kind has from the first step on. */
+  readonly table: string
+  /** The command that makes one. */
+  readonly made: string
+  /** What to do when one is damaged. */
+  readonly remedy: string
+  /** Who may read and write a file that is made. */
+  readonly mode: number
 }
 
-/** A writer that was killed leaves its row behind; on this host the process table tells, on another nothing does. */
-export function mayBeAlive({ pid, host }: Writer): boolean {
-  if (host !== hostname()) return true
-  if (pid === process.pid) return true
+export type Connection = Database.Database
+
+/** How many steps of its schema a database has taken; 0: none, an empty file. */
+export function schemaOf(db: Connection): number {
+  return db.pragma('user_version', { simple: true }) as number
+}
+
+/** How another connection to the same file, or to a copy of it, is opened. */
+type Connect = (path: string, options: Database.Options) => Connection
+
+/**
+ * Takes the steps that a file lacks, all or none. Throws StorageError where it cannot be copied before one that needs it.
+ * @returns where the copy lies; null where none was needed
+ */
+export function migrate(db: Connection, path: string, { migrations }: DatabaseKind, connect: Connect): string | null {
+  // One that is up to date is not locked: that would wait for an import that another process has under way.
+  if (schemaOf(db) === migrations.length) return null
+  // Lasts, and cannot be switched on inside a transaction.
+  if (schemaOf(db) === 0) db.pragma('journal_mode = WAL')
+  return db
+    .transaction(() => {
+      const taken = schemaOf(db)
+      const steps = migrations.slice(taken)
+      const first = steps.findIndex(step => typeof step !== 'string')
+      const isCopied = taken > 0 && first >= 0
+      const copy = isCopied ? copied(db, path, `${path}.before-schema-${taken + first + 1}`, connect) : null
+      for (const step of steps) {
+        if (typeof step === 'string') db.exec(step)
+        else step.repack(db)
+      }
+      db.pragma(`user_version = ${migrations.length}`)
+      return copy
+    })
+    .immediate()
+}
+
+/** What is said of a copy. */
+export function copyNotice(path: string, copy: string): string {
+  return `${path} has a new schema; as it was before, it is kept as ${copy}, which may be deleted.`
+}
+
+/** Under the name, or under the next where another copy has it. To be called with the write lock taken. */
+function copied(db: Connection, path: string, name: string, connect: Connect): string {
+  for (let number = 1; ; number++) {
+    const copy = number === 1 ? name : `${name}-${number}`
+    if (!existsSync(copy)) {
+      makeCopy(db, path, copy, connect)
+      return copy
+    }
+    // Of a run that was killed after it: the same file need not be copied twice.
+    if (differenceOf(db, copy, connect) === null) return copy
+  }
+}
+
+function makeCopy(db: Connection, path: string, copy: string, connect: Connect): void {
+  const partial = `${copy}.partial`
+  checkRoom(db, path, copy)
   try {
-    process.kill(pid, 0)
-    return true
+    // One that a killed run left.
+    removeAll(partial)
+    // Made here and not by SQLite, so that nobody else can read it at any time.
+    closeSync(openSync(partial, 'wx', 0o600))
+    const reading = connect(path, { readonly: true })
+    try {
+      reading.prepare('VACUUM INTO ?').run(partial)
+    } finally {
+      reading.close()
+    }
+    const difference = differenceOf(db, partial, connect)
+    if (difference !== null) throw new Error(`the copy is not the same: ${difference}`)
+    chmodSync(partial, statSync(path).mode & 0o777)
+    synced(partial)
+    renameSync(partial, copy)
+    synced(dirname(copy))
   } catch (cause) {
-    return (cause as { code?: string }).code === 'EPERM'
+    removeAll(partial)
+    throw uncopied(db, path, copy, cause)
   }
 }
 
-/** A row of `tickers` as it lies in the database. */
-export interface TickerRow {
-  id: number
-  ticker: string
-  asset_class: AssetClass | null
-  prices: Adjustment
-  bars: number
-  first_date: string
-  last_date: string
-  source: string
-  format: string
-  imported_at: string
+function removeAll(path: string): void {
+  for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
 }
 
-export function entryOf(row: TickerRow): TickerEntry {
-  return {
-    ticker: row.ticker,
-    assetClass: row.asset_class,
-    prices: row.prices,
-    bars: row.bars,
-    first: parseDay(row.first_date)!,
-    last: parseDay(row.last_date)!,
-    source: row.source,
-    format: row.format,
-    importedAt: row.imported_at,
+function checkRoom(db: Connection, path: string, copy: string): void {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  if (bavail * bsize < bytesOf(db)) throw uncopied(db, path, copy, new Error(`${megabytes(bavail * bsize)} are free`))
+}
+
+function uncopied(db: Connection, path: string, copy: string, cause: unknown): StorageError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const needed = `the copy needs ${megabytes(bytesOf(db))} in ${dirname(path)}`
+  return new StorageError(
+    `${path} has to be copied to ${copy} before its schema changes, and cannot be (${reason}); ${needed}. Nothing was changed.`,
+    { cause },
+  )
+}
+
+/** What the copy takes at most. */
+function bytesOf(db: Connection): number {
+  return (db.pragma('page_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+/** What is on the disk is there after a power cut, too. */
+function synced(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } catch (cause) {
+    // Some systems have no way to sync a folder.
+    if (!statSync(path).isDirectory()) throw cause
+  } finally {
+    closeSync(file)
   }
+}
+
+/** The first thing in which a file differs from a database; null where it is sound and has the same in it. */
+function differenceOf(db: Connection, file: string, connect: Connect): string | null {
+  const other = connect(file, { readonly: true })
+  try {
+    const [check] = other.pragma('quick_check(1)') as { quick_check: string }[]
+    if (check?.quick_check !== 'ok') return String(check?.quick_check)
+    if (schemaOf(other) !== schemaOf(db)) return 'the number of the schema'
+    const schema = 'SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name'
+    if (!isSameResult(db, other, schema)) return 'the schema'
+    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[]
+    // A copy has the rows of each table in their order.
+    return tables.find(table => !isSameResult(db, other, `SELECT * FROM "${table}"`)) ?? null
+  } finally {
+    other.close()
+  }
+}
+
+function isSameResult(db: Connection, other: Connection, sql: string): boolean {
+  const [own, copy] = [db, other].map(
+    connection => connection.prepare(sql).raw().iterate() as IterableIterator<Value[]>,
+  )
+  try {
+    for (const row of own!) {
+      const next = copy!.next()
+      if (next.done === true || !row.every((value, i) => isSameValue(value, next.value[i]!))) return false
+    }
+    return copy!.next().done === true
+  } finally {
+    own!.return?.()
+    copy!.return?.()
+  }
+}
+
+type Value = string | number | Buffer | null
+
+function isSameValue(own: Value, copy: Value): boolean {
+  return Buffer.isBuffer(own) ? Buffer.isBuffer(copy) && own.equals(copy) : Object.is(own, copy)
 }

@@ -1,6 +1,7 @@
 import { Busy } from '../../errors.js'
 import type { Trial, TrialKind, Trials } from '../../source.js'
-import { type DatabaseKind, openForReading, openForWriting, Session } from './connection.js'
+import { type Notice, openForReading, openForWriting, Session } from './connection.js'
+import type { DatabaseKind } from './migrations.js'
 
 /**
  * Every look that was ever taken at the data, in a file of its own beside them: a study only reads those, and they are
@@ -29,8 +30,8 @@ const TRIALS: DatabaseKind = {
 }
 
 /** The ledger in one SQLite file, made first if it is missing. Throws StorageError where none can be made or written. */
-export function openSqliteTrials(path: string, now: () => number = Date.now): Trials {
-  const db = openForWriting(path, TRIALS)
+export function openSqliteTrials(path: string, now: () => number = Date.now, notice?: Notice): Trials {
+  const db = openForWriting(path, TRIALS, notice)
   const session = new Session(path, db, TRIALS)
   try {
     // A file that cannot be written opens all the same: said now, and not when the work is done.

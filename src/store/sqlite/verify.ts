@@ -4,8 +4,8 @@ import { decodeBars } from '../codec.js'
 import type { Damage } from '../store.js'
 import type { Session } from './connection.js'
 import { barsHash, derivedHash, type FieldRow, pulledHash, sheetHash } from './hash.js'
-import type { TickerRow } from './migrations.js'
 import { COLUMNS, type PulledRow } from './pulled.js'
+import type { TickerRow } from './schema.js'
 
 /**
  * SQLite has no page checksums by default: about one flipped bit in ten changes data without any error. So each series

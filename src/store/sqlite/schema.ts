@@ -1,0 +1,164 @@
+import { hostname } from 'node:os'
+import { parseDay } from '../../model/day.js'
+import type { Adjustment, AssetClass } from '../../model/series.js'
+import type { TickerEntry, Writer } from '../store.js'
+import type { DatabaseKind, Step } from './migrations.js'
+
+/**
+ * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
+ * once it has been released: the next one mends it.
+ *
+ * Columns are packed (codec.ts): a series is always read and written whole, because one new bar may move every later
+ * percentile, and whole columns are about seven times faster to store than rows. Events refer to bars by number, and
+ * what followed a bar is kept once a bar, whatever the number of fields that changed on it.
+ */
+export const MIGRATIONS: readonly Step[] = [
+  `
+  CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE writer (
+    place INTEGER PRIMARY KEY CHECK (place = 1),
+    pid INTEGER NOT NULL,
+    host TEXT NOT NULL,
+    started TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE tickers (
+    id INTEGER PRIMARY KEY,
+    ticker TEXT NOT NULL UNIQUE,
+    asset_class TEXT CHECK (asset_class IN ('stock', 'crypto', 'etf')),
+    prices TEXT NOT NULL CHECK (prices IN ('raw', 'adjusted')),
+    bars INTEGER NOT NULL CHECK (bars > 0),
+    first_date TEXT NOT NULL,
+    last_date TEXT NOT NULL,
+    source TEXT NOT NULL,
+    format TEXT NOT NULL,
+    imported_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX tickers_by_last_date ON tickers (last_date);
+
+  -- open, high, low, close, volume as doubles, then days since 1970-01-01 as int32
+  CREATE TABLE bars (
+    ticker_id INTEGER PRIMARY KEY REFERENCES tickers (id) ON DELETE CASCADE,
+    hash TEXT NOT NULL,
+    columns BLOB NOT NULL
+  ) STRICT;
+
+  -- calendar: date of each bar, day on which it is final (int32); outcomes: per window the return (double), then per window the rank (int32)
+  CREATE TABLE series (
+    ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
+    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+    hash TEXT NOT NULL,
+    calendar BLOB NOT NULL,
+    outcomes BLOB NOT NULL,
+    PRIMARY KEY (ticker_id, timeframe)
+  ) STRICT;
+
+  -- initial bar, initial band, bar of each event (int32); then band, flips and stability of each event (uint8)
+  CREATE TABLE events (
+    ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
+    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+    field TEXT NOT NULL,
+    events INTEGER NOT NULL,
+    columns BLOB NOT NULL,
+    PRIMARY KEY (ticker_id, timeframe, field)
+  ) STRICT;
+  `,
+  `
+  -- closes before dividend adjustment, as doubles; NULL where the closes themselves are that
+  ALTER TABLE bars ADD COLUMN unadjusted BLOB;
+
+  -- One row a ticker and kind, with or without bars. sheet: JSON, {sources, columns, rows: [[source, ...values]]}
+  CREATE TABLE facts (
+    ticker TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    records INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    sheet TEXT NOT NULL,
+    PRIMARY KEY (ticker, kind)
+  ) STRICT;
+  CREATE INDEX facts_by_kind ON facts (kind);
+  `,
+  `
+  -- Events as a server told them. known: as_of, or the day of the pull. told, under_way: JSON, oldest event first
+  CREATE TABLE pulled (
+    ticker TEXT NOT NULL,
+    timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+    field TEXT NOT NULL,
+    url TEXT NOT NULL,
+    pulled_at TEXT NOT NULL,
+    as_of TEXT,
+    known TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('complete', 'partial', 'mixed')),
+    query_range TEXT NOT NULL,
+    total_occurrences INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    etag TEXT,
+    hash TEXT NOT NULL,
+    told TEXT NOT NULL,
+    under_way TEXT,
+    PRIMARY KEY (ticker, timeframe, field)
+  ) STRICT;
+  CREATE INDEX pulled_by_known ON pulled (url, known);
+
+  -- A ticker has bars or pulled events, never both: an answer would not tell which it stands on
+  CREATE TRIGGER pulled_without_bars BEFORE INSERT ON pulled
+  WHEN EXISTS (SELECT 1 FROM tickers WHERE ticker = NEW.ticker)
+  BEGIN SELECT RAISE(ABORT, 'a ticker with bars takes no pulled events'); END;
+  CREATE TRIGGER bars_without_pulled BEFORE INSERT ON tickers
+  WHEN EXISTS (SELECT 1 FROM pulled WHERE ticker = NEW.ticker)
+  BEGIN SELECT RAISE(ABORT, 'a ticker with pulled events takes no bars'); END;
+  `,
+]
+
+/** Bars, facts and events. */
+export const DATA: DatabaseKind = {
+  migrations: MIGRATIONS,
+  table: 'tickers',
+  made: 'bands import FILE',
+  remedy: 'import the files again into a new database',
+  mode: 0o644,
+}
+
+/** A writer that was killed leaves its row behind; on this host the process table tells, on another nothing does. */
+export function mayBeAlive({ pid, host }: Writer): boolean {
+  if (host !== hostname()) return true
+  if (pid === process.pid) return true
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (cause) {
+    return (cause as { code?: string }).code === 'EPERM'
+  }
+}
+
+/** A row of `tickers` as it lies in the database. */
+export interface TickerRow {
+  id: number
+  ticker: string
+  asset_class: AssetClass | null
+  prices: Adjustment
+  bars: number
+  first_date: string
+  last_date: string
+  source: string
+  format: string
+  imported_at: string
+}
+
+export function entryOf(row: TickerRow): TickerEntry {
+  return {
+    ticker: row.ticker,
+    assetClass: row.asset_class,
+    prices: row.prices,
+    bars: row.bars,
+    first: parseDay(row.first_date)!,
+    last: parseDay(row.last_date)!,
+    source: row.source,
+    format: row.format,
+    importedAt: row.imported_at,
+  }
+}
