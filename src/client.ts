@@ -11,18 +11,9 @@ import type { Local } from './local/local.js'
 import { localMarket } from './local/market.js'
 import { lackingIn } from './local/pulled-listing.js'
 import { type Status, status } from './local/status.js'
-import type {
-  EventHistory,
-  EventsPage,
-  EventsParams,
-  ExportedBar,
-  ExportedEvent,
-  ExportedSeriesBar,
-  HistoryParams,
-  PoolParams,
-} from './model/event.js'
+import type { EventHistory, EventsPage, ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/event.js'
 import { FACT_KINDS, type FactKind } from './model/facts.js'
-import type { OversoldPage, OversoldParams } from './model/oversold.js'
+import type { OversoldPage } from './model/oversold.js'
 import type { Tier, Timeframe } from './model/terms.js'
 import {
   type DatabaseChoice,
@@ -33,8 +24,9 @@ import {
   openTrials,
   version,
 } from './open.js'
-import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './params/parameters.js'
+import type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'
 import { parseEvents, parseHistory, parseOversold, parsePool } from './params/parse.js'
+import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './params/values.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import type { ReportAbout } from './report/page.js'
 import type { Bands, Market, Trials } from './source.js'

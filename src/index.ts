@@ -62,20 +62,18 @@ export type {
   Baseline,
   EventHistory,
   EventsPage,
-  EventsParams,
   ExportedBar,
   ExportedEvent,
   ExportedSeriesBar,
   HistoricEvent,
-  HistoryParams,
-  PoolParams,
 } from './model/event.js'
 export type { FactKind, FactRecords } from './model/facts.js'
-export type { OversoldMatch, OversoldPage, OversoldParams } from './model/oversold.js'
+export type { OversoldMatch, OversoldPage } from './model/oversold.js'
 export type { Adjustment, AssetClass, Series } from './model/series.js'
 export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/series.js'
 export type { Tier, Timeframe } from './model/terms.js'
 export { databasePath, openImporter } from './open.js'
+export type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'
 export type { Allowance, Credits } from './remote/remote.js'
 export type { Damage, TickerEntry } from './store/store.js'
 export type { StudyParams } from './study/params.js'

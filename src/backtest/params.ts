@@ -1,8 +1,8 @@
 import { InvalidParameter, listed, parameter, quoted, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
-import { tickerValue, wordValue } from '../params/parameters.js'
-import { parseContext } from '../params/parse.js'
+import { parseContext } from '../params/context.js'
 import type { RunOptions, Strategy, StrategyDocument } from '../params/strategy.js'
+import { tickerValue, wordValue } from '../params/values.js'
 import {
   DEFAULT_REPS,
   FILTER_NAMES,

@@ -4,8 +4,8 @@ import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, sugge
 import type { Field } from '../fields/index.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAME_NAMES } from '../model/terms.js'
-import { dayValue, fieldValue, textValue, tickerValue, wordValue } from '../params/parameters.js'
 import { type Fill, type Sizing, type Strategy, UNLESS_GIVEN } from '../params/strategy.js'
+import { dayValue, fieldValue, textValue, tickerValue, wordValue } from '../params/values.js'
 import {
   bandsOf,
   distanceOf,

@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/accounts.js'
 import { parseIdentity } from '../accounts/key.js'
 import { InvalidParameter } from '../errors.js'
-import type { OptionSpec } from './command.js'
+import type { OptionSpec } from '../params/row.js'
 import type { Config } from './config.js'
 import type { Context } from './context.js'
 

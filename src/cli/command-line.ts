@@ -1,5 +1,5 @@
 import { type Mention, type Remedy, type Words, worded } from '../errors.js'
-import type { OptionSpec } from './command.js'
+import type { OptionSpec } from '../params/row.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
 /** Parameters and commands as people type them. */

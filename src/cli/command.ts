@@ -1,12 +1,7 @@
+import type { OptionSpec } from '../params/row.js'
 import type { Context } from './context.js'
 import type { Given } from './given.js'
 import type { Format } from './output.js'
-
-/** Flags as commander reads them (`--limit <N>`), what it does, and whether it may be given several times. */
-export type OptionSpec = readonly [flags: string, about: string, times?: 'repeatable']
-
-/** Headings of a long help, each by the option that is the first under it: `{ '--side': 'Trades' }`. */
-type Headings = Readonly<Record<string, string>>
 
 /** One command of the terminal: what can be said, and what happens then. */
 export interface Command {
@@ -14,7 +9,7 @@ export interface Command {
   readonly arguments?: readonly (readonly [name: string, about: string])[]
   readonly options?: readonly OptionSpec[]
   /** Flag of the first option under it → heading; without, all options stand under one. */
-  readonly headings?: Headings
+  readonly headings?: Readonly<Record<string, string>>
   /** Whole command lines that work on the sample; shown first in the help. */
   readonly examples: readonly string[]
   /** What `--output` may be; the four of every question unless given. */

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Day } from '../model/day.js'
 import type { Tier } from '../model/terms.js'
-import { dayValue, integerValue, tierValue, wordValue } from '../params/parameters.js'
+import { dayValue, integerValue, tierValue, wordValue } from '../params/values.js'
 import type { Given } from './given.js'
 import type { ColourFlag } from './world.js'
 

@@ -35,6 +35,12 @@ export class Given {
     return this.text(option) ?? (this.flag(option) || undefined)
   }
 
+  /** Options as typed, by the names that parameters have. */
+  params(names: readonly string[]): Record<string, unknown> {
+    const entries = names.map(name => [name, this.value(name.replaceAll('_', '-'))])
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  }
+
   /** Values of a repeatable option, each of which may be several separated by commas. */
   list(option: string): string[] {
     const value = this.#options[camelCased(option)]

@@ -1,6 +1,7 @@
 import { version } from '../open.js'
+import type { OptionSpec } from '../params/row.js'
 import { type Entry, GROUPS, groupOf } from './catalogue.js'
-import type { Command, OptionSpec } from './command.js'
+import type { Command } from './command.js'
 import { wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import type { Request } from './program.js'
@@ -55,16 +56,16 @@ function paragraphs(texts: readonly string[], width: number): string[] {
   )
 }
 
-/** Options by their headings, in their order. */
+/** Options by their headings, in the order of these; one without a heading stands under that of the one before it. */
 function optionBlocks({ options = [], headings = {} }: Command, width: number): string[] {
-  const blocks: { title: string; specs: OptionSpec[] }[] = []
+  const blocks = new Map<string, OptionSpec[]>()
+  let heading = 'Options'
   for (const spec of options) {
-    const heading = headings[spec[0].split(' ')[0]!] ?? (blocks.length === 0 ? 'Options' : undefined)
-    if (heading !== undefined) blocks.push({ title: heading, specs: [] })
-    blocks.at(-1)!.specs.push(spec)
+    heading = headings[spec[0].split(' ')[0]!] ?? spec[3] ?? heading
+    blocks.set(heading, [...(blocks.get(heading) ?? []), spec])
   }
   const term = Math.max(0, ...options.map(([flags]) => plainName(flags).length))
-  return blocks.map(({ title, specs }) => section(title, specs, width, term))
+  return [...blocks].map(([title, specs]) => section(title, specs, width, term))
 }
 
 /** The commands of a group. */

@@ -1,5 +1,5 @@
 import { InvalidParameter } from '../errors.js'
-import { wordValue } from '../params/parameters.js'
+import { wordValue } from '../params/values.js'
 import type { Block, Row, Screen } from './draw/table.js'
 import type { Given } from './given.js'
 import type { Stream } from './world.js'

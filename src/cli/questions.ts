@@ -5,9 +5,9 @@ import type { PoolQuery } from '../model/event.js'
 import type { SeriesKey } from '../model/pulled.js'
 import { STABILITIES } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import { fieldValue, tickerValue } from '../params/parameters.js'
+import type { OptionSpec } from '../params/row.js'
+import { fieldValue, tickerValue } from '../params/values.js'
 import type { Bands, Market } from '../source.js'
-import type { OptionSpec } from './command.js'
 import type { Context } from './context.js'
 import { count } from './draw/table.js'
 import type { Given } from './given.js'
@@ -76,19 +76,6 @@ export async function allNamed(
 
 export function isPooled(given: Given): boolean {
   return given.value('tickers') !== undefined || given.flag('all')
-}
-
-/** Options as typed, by the names that parameters have. */
-export function typedParams<Name extends string>(
-  given: Given,
-  names: readonly Name[],
-): Partial<Record<Name, string | string[] | true>> {
-  const params: Partial<Record<Name, string | string[] | true>> = {}
-  for (const name of names) {
-    const value = given.value(name.replaceAll('_', '-'))
-    if (value !== undefined) params[name] = value
-  }
-  return params
 }
 
 export const POOL_ARGUMENTS = [

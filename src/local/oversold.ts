@@ -79,7 +79,7 @@ export async function oversold(cache: Cache, query: OversoldQuery): Promise<Over
   )
   const standings = new Standings(store, query.timeframe, date, tickers)
   const { scanned, matches } = await matching(tickers, standings, query)
-  const shown = inOrder(matches, query.sortBy).slice(0, query.limit)
+  const shown = inOrder(matches, query.sort_by).slice(0, query.limit)
   const then = new Cache(store, tier, date)
   const page: OversoldPage = { matches: [], total_scanned: scanned, match_count: matches.length, data_status: 'eod' }
   for (const match of shown) {
@@ -102,7 +102,7 @@ async function matching(
   standings: Standings,
   query: OversoldQuery,
 ): Promise<{ scanned: number; matches: Match[] }> {
-  const least = SEVERITIES.indexOf(query.minSeverity)
+  const least = SEVERITIES.indexOf(query.min_severity)
   const matches: Match[] = []
   let scanned = 0
   for (const listed of tickers) {
@@ -242,12 +242,12 @@ interface Match {
 }
 
 /** What comes first, ties by ticker. */
-function inOrder(matches: readonly Match[], sortBy: OversoldQuery['sortBy']): Match[] {
+function inOrder(matches: readonly Match[], sortBy: OversoldQuery['sort_by']): Match[] {
   const order = ORDERS[sortBy]
   return matches.toSorted((a, b) => order(a, b) || (a.listed.entry.ticker < b.listed.entry.ticker ? -1 : 1))
 }
 
-const ORDERS: Readonly<Record<OversoldQuery['sortBy'], (a: Match, b: Match) => number>> = {
+const ORDERS: Readonly<Record<OversoldQuery['sort_by'], (a: Match, b: Match) => number>> = {
   // The deeper band has the lower RSI.
   severity: (a, b) => inSteps(a.rsi) - inSteps(b.rsi),
   days_oversold: (a, b) => daysOversold(b) - daysOversold(a),

@@ -234,12 +234,12 @@ export interface Listed {
 
 /** Whether the filters of a query let a ticker through. */
 export async function passes(listed: Listed, query: OversoldQuery, store: Store, date: Day): Promise<boolean> {
-  const { assetClass, sector, marketCapTier, minMarketCapTier } = query
+  const { asset_class, sector, market_cap_tier, min_market_cap_tier } = query
   if (sector !== undefined && !isSameSector(sectorOf(listed), sector)) return false
   const tier = marketCapTierOf(listed)
-  if (marketCapTier !== undefined && tier !== marketCapTier) return false
-  if (minMarketCapTier !== undefined && (tier === null || placeOf(tier) < placeOf(minMarketCapTier))) return false
-  return assetClass === 'all' || (await assetClassOf(listed, store, date)) === assetClass
+  if (market_cap_tier !== undefined && tier !== market_cap_tier) return false
+  if (min_market_cap_tier !== undefined && (tier === null || placeOf(tier) < placeOf(min_market_cap_tier))) return false
+  return asset_class === 'all' || (await assetClassOf(listed, store, date)) === asset_class
 }
 
 /** Throws InvalidParameter for a sector that no ticker of the store has, naming the nearest. */

@@ -93,7 +93,7 @@ export interface Context {
   band?: string
 }
 
-/** Which events of one ticker and one field; both bounds exclusive. A query is made by query/parse.ts alone. */
+/** Which events of one ticker and one field; both bounds exclusive. A query is made by params/parse.ts alone. */
 export interface HistoryQuery {
   ticker: string
   field: string
@@ -114,26 +114,6 @@ export interface EventsQuery extends HistoryQuery {
   limit: number
   context?: Required<Context>
 }
-
-/** A question as people write it, spelled as in the specification; every value may also be text. */
-export interface EventsParams {
-  ticker: string
-  field: string
-  timeframe?: string
-  band?: string
-  limit?: number | string
-  before?: string
-  after?: string
-  context_ticker?: string
-  context_field?: string
-  context_band?: string
-}
-
-/** The same without a limit. */
-export type HistoryParams = Omit<EventsParams, 'limit'>
-
-/** The same of several tickers, counted together. */
-export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly string[] }
 
 /** One event as `bands export events` writes it: the resource of the specification, placed, with its exact figures. */
 export interface ExportedEvent extends BandEvent {

@@ -15,32 +15,19 @@ export type Distance = (typeof DISTANCES)[number]
 export const VOLUME_CONTEXTS = ['spike', 'above_average', 'normal', 'below_average'] as const
 export type VolumeContext = (typeof VOLUME_CONTEXTS)[number]
 
-/** A scan that can be trusted; made by query/oversold.ts alone. */
+/** A scan that can be trusted; made by params/parse.ts alone. */
 export interface OversoldQuery {
-  assetClass: AssetClass | 'all'
+  asset_class: AssetClass | 'all'
   /** Case aside. */
   sector?: string
-  marketCapTier?: MarketCapTier
-  minMarketCapTier?: MarketCapTier
-  minSeverity: Severity
-  sortBy: (typeof OVERSOLD_ORDERS)[number]
+  market_cap_tier?: MarketCapTier
+  min_market_cap_tier?: MarketCapTier
+  min_severity: Severity
+  sort_by: (typeof OVERSOLD_ORDERS)[number]
   limit: number
   timeframe: Timeframe
   /** The latest that there is, unless given. */
   date?: Day
-}
-
-/** The same as people write it, spelled as in the decisions; every value may also be text. */
-export interface OversoldParams {
-  asset_class?: string
-  sector?: string
-  market_cap_tier?: string
-  min_market_cap_tier?: string
-  min_severity?: string
-  sort_by?: string
-  limit?: number | string
-  timeframe?: string
-  date?: string
 }
 
 /** The body of `GET /v1/scan/oversold`. */

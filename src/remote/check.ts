@@ -73,7 +73,7 @@ function scanFault({ matches, match_count: count, total_scanned: scanned }: Over
   for (const [i, { ticker, rsi_zone }] of matches.entries()) {
     if (parseTicker(ticker) !== ticker) return `matches[${i}].ticker is ${shown(ticker)}`
     if (seen.has(ticker)) return `${ticker} is there twice`
-    if (query.minSeverity === 'deep_oversold' && rsi_zone !== query.minSeverity)
+    if (query.min_severity === 'deep_oversold' && rsi_zone !== query.min_severity)
       return `matches[${i}].rsi_zone is ${rsi_zone}`
     seen.add(ticker)
   }

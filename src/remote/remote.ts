@@ -6,13 +6,13 @@ import type {
   Context,
   EventHistory,
   EventsPage,
-  EventsParams,
   EventsQuery,
   HistoricEvent,
   HistoryQuery,
 } from '../model/event.js'
-import type { OversoldPage, OversoldParams, OversoldQuery } from '../model/oversold.js'
+import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { Tier, Timeframe } from '../model/terms.js'
+import { eventsSearch, oversoldSearch } from '../params/parse.js'
 import type { Bands } from '../source.js'
 import { entitle, entitleAftermath, PLANS, tierOfRange } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
@@ -42,7 +42,7 @@ interface NewPage extends Omit<RemotePage, 'page'> {
  * under the same name within 48 hours, or where it is still the page that the tag names, if the server knows of such.
  */
 async function newPage(transport: Transport, query: EventsQuery, named: Required<Named>): Promise<NewPage> {
-  const params = eventsParams(query)
+  const params = eventsSearch(query)
   const answer = await transport.ask(EVENTS_PATH, params, named)
   const etag = headerText(answer.headers, 'ETag')
   if (answer.status === 304) return { page: null, etag, ...besides(answer) }
@@ -140,7 +140,7 @@ export class Remote implements Bands {
 
   /** One page of events: a credit, two with a context. */
   async page(query: EventsQuery): Promise<RemotePage> {
-    const found = await this.#once(EVENTS_PATH, eventsParams(query), (answer, told) => pageOf(answer, query, told))
+    const found = await this.#once(EVENTS_PATH, eventsSearch(query), (answer, told) => pageOf(answer, query, told))
     this.#range = rangeOf(found)
     return found
   }
@@ -151,7 +151,7 @@ export class Remote implements Bands {
   }
 
   oversold(query: OversoldQuery): Promise<OversoldPage> {
-    return this.#once(OVERSOLD_PATH, oversoldParams(query), (answer, told) =>
+    return this.#once(OVERSOLD_PATH, oversoldSearch(query), (answer, told) =>
       checkedOversold(answer.document, query, told),
     )
   }
@@ -302,36 +302,4 @@ async function withContextBands(
     if (found.size >= events.length) break
   }
   return events.map(event => ({ ...event, context_band: found.get(event.date) ?? null }))
-}
-
-/** A search as the query of a URL, in the order of the specification; nothing is left to a server's default. */
-function eventsParams({ before, after, context, ...query }: EventsQuery): URLSearchParams {
-  const params: EventsParams = { ticker: query.ticker, field: query.field, timeframe: query.timeframe }
-  if (query.band !== undefined) params.band = query.band
-  params.limit = query.limit
-  if (before !== undefined) params.before = formatDay(before)
-  if (after !== undefined) params.after = formatDay(after)
-  if (context !== undefined) {
-    params.context_ticker = context.ticker
-    params.context_field = context.field
-    params.context_band = context.band
-  }
-  return searchOf(params)
-}
-
-function oversoldParams(query: OversoldQuery): URLSearchParams {
-  const params: OversoldParams = { asset_class: query.assetClass }
-  if (query.sector !== undefined) params.sector = query.sector
-  if (query.marketCapTier !== undefined) params.market_cap_tier = query.marketCapTier
-  if (query.minMarketCapTier !== undefined) params.min_market_cap_tier = query.minMarketCapTier
-  params.min_severity = query.minSeverity
-  params.sort_by = query.sortBy
-  params.limit = query.limit
-  params.timeframe = query.timeframe
-  if (query.date !== undefined) params.date = formatDay(query.date)
-  return searchOf(params)
-}
-
-function searchOf(params: object): URLSearchParams {
-  return new URLSearchParams(Object.entries(params).map(([name, value]): [string, string] => [name, String(value)]))
 }

@@ -2,7 +2,6 @@ import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../
 import { authenticate, hashOf } from '../accounts/key.js'
 import { InvalidParameter, MethodNotAllowed, NotFound, quoted, Unauthorized } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { EventsParams } from '../model/event.js'
 import type { Tier } from '../model/terms.js'
 import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
 import type { Bands } from '../source.js'
@@ -318,7 +317,7 @@ export const QUESTIONS: ReadonlyMap<string, (search: string) => Question> = new 
 ])
 
 function events(search: string): Question {
-  const query = parseEvents(parametersOf(search) as unknown as EventsParams)
+  const query = parseEvents(parametersOf(search))
   return { credits: eventsCost(query), normal: normalOf(EVENTS_PATH, query), ask: bands => bands.events(query) }
 }
 

@@ -1,7 +1,7 @@
 import { InvalidParameter, invalid, type Offence } from '../errors.js'
 import type { Field } from '../fields/index.js'
-import { bandValue } from '../params/parameters.js'
 import type { Distance } from '../params/strategy.js'
+import { bandValue } from '../params/values.js'
 
 /** Values of a strategy file → trusted ones. `name` is where a value stands, as in `exit.hold`; each throws InvalidParameter. */
 

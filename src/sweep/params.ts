@@ -1,9 +1,9 @@
 import { InvalidParameter, invalid, listed, quoted, sentence } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import { fieldValue, timeframeValue } from '../params/parameters.js'
-import { parseContext } from '../params/parse.js'
+import { parseContext } from '../params/context.js'
 import type { WalkForward } from '../params/strategy.js'
+import { fieldValue, timeframeValue } from '../params/values.js'
 import {
   DEFAULT_MIN_EVENTS,
   DEFAULT_REPS,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { OversoldParams } from '../../src/model/oversold.js'
 import type { Tier } from '../../src/model/terms.js'
 import { openLocal } from '../../src/open.js'
+import type { OversoldParams } from '../../src/params/parameters.js'
 import { parseOversold } from '../../src/params/parse.js'
 import { OVERSOLD_KEYS } from '../../src/tiers.js'
 import { type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'

@@ -1,7 +1,7 @@
 import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
-import type { EventsParams } from '../../src/model/event.js'
+import type { EventsParams } from '../../src/params/parameters.js'
 import { parseEvents } from '../../src/params/parse.js'
 import type { Store } from '../../src/store/store.js'
 import { randomBars, randomNumbers, SHAPES } from '../support/bars.js'

@@ -12,8 +12,9 @@ import {
   type Security,
   securityOf,
 } from '../../src/model/facts.js'
-import type { OversoldPage, OversoldParams } from '../../src/model/oversold.js'
+import type { OversoldPage } from '../../src/model/oversold.js'
 import type { Tier } from '../../src/model/terms.js'
+import type { OversoldParams } from '../../src/params/parameters.js'
 import { parseOversold } from '../../src/params/parse.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'

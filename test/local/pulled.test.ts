@@ -364,9 +364,9 @@ describe('a ticker of which something was pulled', () => {
     const caller = callerOf(store)
     expect(await caller.tickers()).toEqual(['SIM0001', 'SIM0003'])
     const scan = await caller.oversold({
-      assetClass: 'all',
-      minSeverity: 'oversold',
-      sortBy: 'severity',
+      asset_class: 'all',
+      min_severity: 'oversold',
+      sort_by: 'severity',
       limit: 100,
       timeframe: 'daily',
     })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { BandEvent, EventsPage, EventsParams } from '../../src/model/event.js'
+import type { BandEvent, EventsPage } from '../../src/model/event.js'
+import type { EventsParams } from '../../src/params/parameters.js'
 import { parseHistory } from '../../src/params/parse.js'
 import { FIELDS, search, type Tier } from '../support/oracle/index.js'
 import {

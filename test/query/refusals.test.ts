@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/errors.js'
 import { FIELD_NAMES } from '../../src/fields/index.js'
-import type { EventsParams } from '../../src/model/event.js'
-import { tierValue } from '../../src/params/parameters.js'
-import { EVENTS_PARAMETERS, parseEvents, parseHistory } from '../../src/params/parse.js'
+import { EVENTS, type EventsParams } from '../../src/params/parameters.js'
+import { parseEvents, parseHistory } from '../../src/params/parse.js'
+import { tierValue } from '../../src/params/values.js'
 
+const EVENTS_PARAMETERS = Object.keys(EVENTS) as (keyof EventsParams)[]
 const GOOD = { ticker: 'AAPL', field: 'rsi_zone' }
 const CONTEXT = { context_ticker: 'SPY', context_field: 'trend_direction', context_band: 'downtrend' }
 const RSI_BANDS = [

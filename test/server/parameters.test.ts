@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound } from '../../src/errors.js'
-import type { EventsParams } from '../../src/model/event.js'
+import type { EventsParams } from '../../src/params/parameters.js'
 import { EVENTS, OVERSOLD } from '../../src/params/parameters.js'
 import { parametersOf, parseEvents, parseOversold } from '../../src/params/parse.js'
 import type { Bands } from '../../src/source.js'

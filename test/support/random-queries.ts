@@ -41,15 +41,15 @@ export function randomEventsQuery(random: Random, ground: Ground): EventsQuery {
 
 export function randomOversoldQuery(random: Random, ground: Ground): OversoldQuery {
   const query: OversoldQuery = {
-    assetClass: chance(random, 0.5) ? 'all' : pick(random, ASSET_CLASSES),
-    minSeverity: pick(random, SEVERITIES),
-    sortBy: pick(random, OVERSOLD_ORDERS),
+    asset_class: chance(random, 0.5) ? 'all' : pick(random, ASSET_CLASSES),
+    min_severity: pick(random, SEVERITIES),
+    sort_by: pick(random, OVERSOLD_ORDERS),
     limit: 1 + random.below(100),
     timeframe: pick(random, TIMEFRAME_NAMES),
   }
   if (chance(random, 0.2)) query.sector = chance(random, 0.9) ? pick(random, ground.sectors) : 'No Such Sector'
-  if (chance(random, 0.2)) query.marketCapTier = pick(random, MARKET_CAP_TIERS)
-  if (chance(random, 0.2)) query.minMarketCapTier = pick(random, MARKET_CAP_TIERS)
+  if (chance(random, 0.2)) query.market_cap_tier = pick(random, MARKET_CAP_TIERS)
+  if (chance(random, 0.2)) query.min_market_cap_tier = pick(random, MARKET_CAP_TIERS)
   if (chance(random, 0.5)) query.date = dayOf(random, ground)
   return query
 }

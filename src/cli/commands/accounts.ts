@@ -9,7 +9,7 @@ import {
 } from '../../accounts/accounts.js'
 import { InvalidParameter } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
-import { integerValue, tierValue } from '../../params/parameters.js'
+import { integerValue, tierValue } from '../../params/values.js'
 import { PLANS } from '../../tiers.js'
 import { ACCOUNT, withAccounts } from '../accounts-file.js'
 import type { Command } from '../command.js'

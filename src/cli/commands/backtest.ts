@@ -16,7 +16,7 @@ import { studyMarket, withTrials } from '../market.js'
 import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
 import { backtestPage, filesOf, writePage, writeTable } from '../output-files.js'
-import { allNamed, isPooled, SIGNALS, textOf, tickersAndField, typedParams } from '../questions.js'
+import { allNamed, isPooled, SIGNALS, textOf, tickersAndField } from '../questions.js'
 
 export const command: Command = {
   arguments: [
@@ -152,7 +152,7 @@ async function strategyAsked(
 ): Promise<{ strategy: Strategy; run: RunOptions }> {
   const { tier, from } = context.config
   const emulated = from.tier === undefined ? null : tier
-  const options = typedParams(given, names) as BacktestParams
+  const options = given.params(names) as BacktestParams
   const [first, ...more] = given.rest(0)
   if (first === undefined && !isPooled(given))
     throw new InvalidParameter('what to trade is missing: a strategy file, or tickers and a field.', {

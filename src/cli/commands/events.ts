@@ -1,15 +1,17 @@
 import type { EventsPage, EventsQuery } from '../../model/event.js'
+import { EVENTS, FILTERS } from '../../params/parameters.js'
+import { optionsOf } from '../../params/row.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Given } from '../given.js'
-import { eventsQuery, FIELD, FILTERS, TICKER } from '../options.js'
+import { eventsQuery, FIELD, TICKER } from '../options.js'
 import { json } from '../output.js'
 
 export const command: Command = {
   arguments: [TICKER, FIELD],
   options: [
-    ...FILTERS,
-    ['--limit <N>', 'how many of the newest events, 1 to 100; 10 unless given'],
+    ...optionsOf(FILTERS),
+    ...optionsOf(EVENTS, ['limit']),
     ['--wide', 'words instead of signs'],
     ['--returns', 'add the exact returns'],
     ['--fail-empty', 'exit with 3 when no event matches'],

@@ -1,5 +1,5 @@
 import type { ExplainedEvent, ExplainQuery, Explanation } from '../../local/explain.js'
-import { dayValue, fieldValue, tickerValue, timeframeValue } from '../../params/parameters.js'
+import { dayValue, fieldValue, tickerValue, timeframeValue } from '../../params/values.js'
 import type { Command } from '../command.js'
 import { type Block, type Cell, figure, performanceCell, type Row, type Screen, signed, whole } from '../draw/table.js'
 import { FIELD, TICKER, TIMEFRAME } from '../options.js'

@@ -9,7 +9,7 @@ import {
   seriesColumns,
 } from '../../local/export.js'
 import type { Column } from '../../model/event.js'
-import { timeframeValue, wordValue } from '../../params/parameters.js'
+import { timeframeValue, wordValue } from '../../params/values.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { count } from '../draw/table.js'

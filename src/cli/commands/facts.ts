@@ -1,6 +1,6 @@
 import type { KnownFact, KnownFacts } from '../../local/facts.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
-import { integerValue, tickerValue, wordValue } from '../../params/parameters.js'
+import { integerValue, tickerValue, wordValue } from '../../params/values.js'
 import type { Command } from '../command.js'
 import { type Block, type Cell, count, figure, whole } from '../draw/table.js'
 import { TICKER } from '../options.js'

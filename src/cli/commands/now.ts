@@ -1,6 +1,6 @@
 import { formatDay, parseDay } from '../../model/day.js'
 import type { Timeframe } from '../../model/terms.js'
-import { fieldValue, timeframeValue } from '../../params/parameters.js'
+import { fieldValue, timeframeValue } from '../../params/values.js'
 import { type FieldState, type Now, now } from '../../tally/now.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'

@@ -13,7 +13,7 @@ import {
 import type { PullOptions } from '../../local/pull/puller.js'
 import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
 import { openForPlan } from '../../open.js'
-import { integerValue, wordValue } from '../../params/parameters.js'
+import { integerValue, wordValue } from '../../params/values.js'
 import type { Credits, Remote } from '../../remote/remote.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'

@@ -1,5 +1,5 @@
 import { didYouMean, NotFound, suggest } from '../../errors.js'
-import { tickerValue } from '../../params/parameters.js'
+import { tickerValue } from '../../params/values.js'
 import type { Command } from '../command.js'
 import { TICKER } from '../options.js'
 

@@ -1,34 +1,17 @@
 import { UPGRADE_URL } from '../../errors.js'
 import { type Day, formatDay } from '../../model/day.js'
-import {
-  type OversoldMatch,
-  type OversoldPage,
-  type OversoldParams,
-  type OversoldQuery,
-  SEVERITIES,
-} from '../../model/oversold.js'
+import type { OversoldMatch, OversoldPage, OversoldQuery } from '../../model/oversold.js'
 import { MAX_LIMIT, OVERSOLD } from '../../params/parameters.js'
 import { parseOversold } from '../../params/parse.js'
+import { optionsOf } from '../../params/row.js'
 import { OVERSOLD_KEYS } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { type Block, type Column, type Row, type Screen, whole } from '../draw/table.js'
-import type { Given } from '../given.js'
-import { TIMEFRAME } from '../options.js'
 import type { Answer } from '../output.js'
 
 export const command: Command = {
-  options: [
-    ['--asset-class <CLASS>', 'only stock, crypto or etf; all unless given'],
-    ['--sector <NAME>', 'only tickers of this sector; case does not matter'],
-    ['--market-cap-tier <SIZE>', 'only nano, micro, small, mid, large, mega or ultra_mega ones'],
-    ['--min-market-cap-tier <SIZE>', 'only tickers of this size or larger'],
-    ['--min-severity <BAND>', `the least that counts: ${SEVERITIES.join(' or ')}; the first unless given`],
-    ['--sort-by <ORDER>', 'severity (unless given), days_oversold or condition_percentile'],
-    ['--limit <N>', 'how many matches at most, 1 to 100; 20 unless given'],
-    TIMEFRAME,
-    ['--date <DATE>', 'as of that day, on Plus and Pro; the latest unless given'],
-  ],
+  options: optionsOf(OVERSOLD),
   examples: [
     'bands scan oversold',
     'bands scan oversold --date 2018-02-08 --sort-by days_oversold',
@@ -38,21 +21,12 @@ export const command: Command = {
     'A ticker is looked at on its last bar that is final on the date, if that is at most seven days older (weekly: its Sunday). DAYS are bars since it became oversold; RARITY is how seldom its RSI was as low in its own history; SUPPORT how far below the close the support level lies.',
   ],
   async run(context, given) {
-    const query = parseOversold(paramsOf(given))
+    const query = parseOversold(given.params(Object.keys(OVERSOLD)))
     const page = await (await context.bands()).oversold(query)
     const scan = { query, page, date: query.date ?? (await today(context)) }
     await context.show(oversoldAnswer(scan))
     await tellOversold(context, scan)
   },
-}
-
-function paramsOf(given: Given): OversoldParams {
-  const params: OversoldParams = {}
-  for (const name of Object.keys(OVERSOLD) as (keyof OversoldParams)[]) {
-    const text = given.text(name.replaceAll('_', '-'))
-    if (text !== undefined) params[name] = text
-  }
-  return params
 }
 
 /** null of a server, which does not tell. */
@@ -100,7 +74,7 @@ function block({ query, page, date }: Scan, { words }: Screen): Block {
   return {
     title: [
       `oversold  ${query.timeframe}`,
-      `${whole(page.match_count)} of ${whole(page.total_scanned)} ${page.match_count === 1 ? 'is' : 'are'} ${query.minSeverity}`,
+      `${whole(page.match_count)} of ${whole(page.total_scanned)} ${page.match_count === 1 ? 'is' : 'are'} ${query.min_severity}`,
       ...(date === null ? [] : [`as of ${formatDay(date)}`]),
     ],
     table: {
@@ -125,9 +99,9 @@ const COLUMNS: readonly (Column & { key: keyof OversoldMatch })[] = [
 ]
 
 function whyNone({ query, page, date }: Scan): string {
-  const { timeframe, minSeverity } = query
+  const { timeframe, min_severity } = query
   const on = date === null ? '' : ` on ${formatDay(date)}`
-  if (page.total_scanned > 0) return `none of ${whole(page.total_scanned)} scanned is ${minSeverity}${on}.`
+  if (page.total_scanned > 0) return `none of ${whole(page.total_scanned)} scanned is ${min_severity}${on}.`
   return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
 }
 

@@ -1,16 +1,18 @@
 import { type Timeline, timeline } from '../../local/timeline.js'
-import { integerValue } from '../../params/parameters.js'
+import { FILTERS } from '../../params/parameters.js'
+import { optionsOf } from '../../params/row.js'
+import { integerValue } from '../../params/values.js'
 import type { Command } from '../command.js'
 import { drawingWidth } from '../draw/chart.js'
 import { drawTimeline } from '../draw/timeline.js'
 import { tellNothing } from '../notices.js'
-import { FIELD, FILTERS, historyQuery, TICKER } from '../options.js'
+import { FIELD, historyQuery, TICKER } from '../options.js'
 import type { Answer } from '../output.js'
 
 export const command: Command = {
   arguments: [TICKER, FIELD],
   options: [
-    ...FILTERS,
+    ...optionsOf(FILTERS),
     ['--height <LINES>', 'lines of the price, 3 to 60; 12 unless given'],
     ['--ascii', 'draw with plain characters'],
   ],

@@ -5,7 +5,7 @@ import type { TickerFacts } from '../../feeds/feed.js'
 import type { ImportOptions, SourcedBars } from '../../load/report.js'
 import { dayOf, formatDay } from '../../model/day.js'
 import type { FactKind } from '../../model/facts.js'
-import { dayValue, integerValue } from '../../params/parameters.js'
+import { dayValue, integerValue } from '../../params/values.js'
 import {
   barsToCsv,
   factHeader,

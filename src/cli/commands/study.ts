@@ -10,7 +10,7 @@ import { allWithoutFacts } from '../notices.js'
 import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
 import { filesOf, studyPage, writePage, writeTable } from '../output-files.js'
-import { SIGNALS, tickersAndField, typedParams } from '../questions.js'
+import { SIGNALS, tickersAndField } from '../questions.js'
 
 export const command: Command = {
   arguments: [['[TICKER_OR_FIELD...]', 'tickers (A B, A,B, @FILE, or - for standard input), then a band field']],
@@ -54,7 +54,7 @@ export const command: Command = {
     const files = await filesOf(given, { occurrences: 'table', report: 'page' })
     const market = await studyMarket(context)
     const { tickers, field } = await tickersAndField(context, given, market, 'study')
-    const query = parseStudy({ ...typedParams(given, STUDY_NAMES), tickers, field } as StudyParams)
+    const query = parseStudy({ ...given.params(STUDY_NAMES), tickers, field } as StudyParams)
     const found = await withTrials(context, trials =>
       eventStudy(market, query, { trials, step: text => context.step(text) }),
     )

@@ -1,5 +1,5 @@
 import { InvalidParameter } from '../../errors.js'
-import { integerValue } from '../../params/parameters.js'
+import { integerValue } from '../../params/values.js'
 import { parseSweep, SWEEP_NAMES, type SweepParams } from '../../sweep/params.js'
 import type { Sweep } from '../../sweep/result.js'
 import { sweep } from '../../sweep/sweep.js'
@@ -10,7 +10,7 @@ import { studyMarket, withTrials } from '../market.js'
 import { POOLED, TIMEFRAME } from '../options.js'
 import type { Answer } from '../output.js'
 import { filesOf, sweepPage, writePage, writeTable } from '../output-files.js'
-import { allNamed, isPooled, typedParams } from '../questions.js'
+import { allNamed, isPooled } from '../questions.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
@@ -68,7 +68,7 @@ export const command: Command = {
     }
     const market = await studyMarket(context)
     const tickers = await allNamed(context, given, given.rest(0), () => market.tickers())
-    const query = parseSweep({ ...typedParams(given, SWEEP_NAMES), tickers } as SweepParams)
+    const query = parseSweep({ ...given.params(SWEEP_NAMES), tickers } as SweepParams)
     const found = await withTrials(context, trials =>
       sweep(market, query, { trials, step: text => context.step(text) }),
     )

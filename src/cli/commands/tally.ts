@@ -1,6 +1,8 @@
 import { fieldNamed } from '../../fields/index.js'
 import { PERFORMANCES } from '../../model/series.js'
-import { wordValue } from '../../params/parameters.js'
+import { FILTERS } from '../../params/parameters.js'
+import { optionsOf } from '../../params/row.js'
+import { wordValue } from '../../params/values.js'
 import { TALLY_GROUPINGS, type Tally, type TallyQuery, tally } from '../../tally/tally.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -8,14 +10,14 @@ import type { Row } from '../draw/table.js'
 import { tallyBlocks } from '../draw/tally.js'
 import type { Given } from '../given.js'
 import { allWithoutFacts, tellNothing } from '../notices.js'
-import { FILTERS, POOLED } from '../options.js'
+import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
 import { POOL_ARGUMENTS, pooledQuery, watched } from '../questions.js'
 
 export const command: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
-    ...FILTERS,
+    ...optionsOf(FILTERS),
     ...POOLED,
     ['--by <WHAT>', `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`],
     ['--fail-empty', 'exit with 3 when no event matches'],

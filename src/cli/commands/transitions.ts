@@ -1,25 +1,27 @@
 import { InvalidParameter, quoted } from '../../errors.js'
 import { fieldNamed } from '../../fields/index.js'
 import { windowNames } from '../../model/terms.js'
+import { FILTERS } from '../../params/parameters.js'
+import { optionsOf } from '../../params/row.js'
 import { type Transitions, transitionsOf } from '../../tally/transitions.js'
 import type { Command } from '../command.js'
 import type { Row } from '../draw/table.js'
 import { transitionsBlocks } from '../draw/transitions.js'
 import type { Given } from '../given.js'
 import { tellNothing } from '../notices.js'
-import { POOLED, TIMEFRAME } from '../options.js'
+import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
 import { POOL_ARGUMENTS, pooledQuery, watched } from '../questions.js'
 
 export const command: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
-    TIMEFRAME,
-    ['--before <DATE>', 'only transitions before this day'],
-    ['--after <DATE>', 'only transitions after this day'],
-    ['--context <T:F>', 'compare by the band that a second ticker was in: GSPC:trend_direction'],
-    ['--context-ticker <TICKER>', 'the same in two: the second ticker'],
-    ['--context-field <FIELD>', 'the field that is looked at there'],
+    ...optionsOf(FILTERS, ['timeframe', 'before', 'after']),
+    [
+      '--context <T:F>',
+      'compare by the band that a second ticker was in: GSPC:trend_direction; short for the two below',
+    ],
+    ...optionsOf(FILTERS, ['context_ticker', 'context_field']),
     ...POOLED,
   ],
   examples: [

@@ -1,4 +1,4 @@
-import { integerValue, wordValue } from '../../params/parameters.js'
+import { integerValue, wordValue } from '../../params/values.js'
 import type { TrialKind } from '../../source.js'
 import type { Command } from '../command.js'
 import { probability, ratio, right } from '../draw/statistics.js'

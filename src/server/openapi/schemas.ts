@@ -3,7 +3,8 @@ import type { EventsPage } from '../../model/event.js'
 import type { OversoldMatch, OversoldPage } from '../../model/oversold.js'
 import { PERFORMANCES, STABILITIES } from '../../model/series.js'
 import { TIER_NAMES, type Tier } from '../../model/terms.js'
-import { EVENTS, type Kind, OVERSOLD } from '../../params/parameters.js'
+import { EVENTS, OVERSOLD } from '../../params/parameters.js'
+import type { Kind } from '../../params/row.js'
 import { OVERSOLD_KEYS } from '../../tiers.js'
 import type { ErrorShape } from '../../wire/format.js'
 import { schemaName, wireSchemas } from '../../wire/schemas.js'
@@ -20,7 +21,7 @@ export function schemas(shape: ErrorShape): Record<string, Schema> {
 }
 
 /** Where the schema of a kind of parameter lies. */
-export function kindRef(kind: Kind<unknown>): Reference {
+export function kindRef(kind: Kind<unknown, unknown>): Reference {
   return schemaRef(NAMES.get(JSON.stringify(kind.schema))!)
 }
 

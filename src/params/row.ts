@@ -1,0 +1,222 @@
+import { type InvalidParameter, invalid, suggest } from '../errors.js'
+
+/** A value as people write it: text, or what a program has instead. */
+export type Text = string | number
+
+/** One, several, or several in one text with commas between. */
+export type Texts = Text | readonly Text[]
+
+/** Parameters by name, as anyone may have written them. */
+export type Written = Readonly<Record<string, unknown>>
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** The values of the same question that were read before, by their names: which bands there are depends on the field. */
+export type Earlier = Readonly<Record<string, unknown>>
+
+/** One kind of value: what may be written, and how it is read. */
+export interface Kind<Value, Written = Text> {
+  /** The same rule as a JSON Schema. test/server/openapi.test.ts holds the two against each other. */
+  readonly schema: JsonSchema
+  /** What stands for it in help; nothing for a flag. */
+  readonly takes: string
+  /** A list; of some the word `all` stands for any. */
+  readonly several?: 'all' | 'some'
+  /** Throws InvalidParameter naming the parameter, the value, and what is allowed. */
+  parse(param: string, written: unknown, earlier?: Earlier): Value
+  /** How it is written in text where a document has another form for it. */
+  typed?(param: string, text: string): unknown
+  /** A value as a URL has it, where that is not its plain text. */
+  text?(value: unknown): string
+  /** Of the type alone: nothing has it. */
+  readonly written?: Written
+}
+
+/**
+ * One parameter: everything that is known of it. Its name, as the specification spells it, is its key in a table. The option
+ * of the command line and its help, the reading of a URL, the types of the library, the keys of a strategy file and the
+ * JSON Schemas are made of this.
+ */
+export interface Parameter<Kept = unknown, Written = unknown> {
+  readonly kind: Kind<unknown, Written>
+  /** What it is, as help has it: `only events before this day`. */
+  readonly help: string
+  /** The same as a sentence. */
+  readonly about: string
+  readonly required?: true
+  /** What holds where it is not given. */
+  readonly fallback?: unknown
+  /** What stands for its value in help, where its kind does not say it best. */
+  readonly takes?: string
+  /** The heading under which it and those after it stand in help. */
+  readonly under?: string
+  /** The word `none` takes away what a file says. */
+  readonly none?: true
+  /** Of the type alone: nothing has it. */
+  readonly kept?: Kept
+}
+
+/** One that must be given. */
+export interface Needed<Kept, Written> extends Parameter<Kept, Written> {
+  readonly required: true
+}
+
+export type Table = Readonly<Record<string, Parameter>>
+
+type Look = Pick<Parameter, 'takes' | 'under' | 'none'>
+
+export function needed<Value, Written>(
+  kind: Kind<Value, Written>,
+  help: string,
+  look: Look = {},
+): Needed<Value, Written> {
+  return { kind, help, about: sentenceOf(help), required: true, ...look }
+}
+
+/** One that has a value where none is given. */
+export function given<Value, Written>(
+  kind: Kind<Value, Written>,
+  fallback: NoInfer<Value>,
+  help: string,
+  look: Look = {},
+): Parameter<Value, Written> {
+  return { kind, help, about: sentenceOf(help), fallback, ...look }
+}
+
+/** One that is null where none is given. */
+export function maybe<Value, Written>(
+  kind: Kind<Value, Written>,
+  help: string,
+  look: Look = {},
+): Parameter<Value | null, Written> {
+  return { kind, help, about: sentenceOf(help), fallback: null, ...look }
+}
+
+/** One that a query is without where none is given. */
+export function open<Value, Written>(
+  kind: Kind<Value, Written>,
+  help: string,
+  look: Look = {},
+): Parameter<Value | undefined, Written> {
+  return { kind, help, about: sentenceOf(help), ...look }
+}
+
+function sentenceOf(help: string): string {
+  return `${help.charAt(0).toUpperCase()}${help.slice(1)}.`
+}
+
+export type KeptOf<P> = P extends Parameter<infer Kept, unknown> ? Kept : never
+export type WrittenOf<P> = P extends Parameter<unknown, infer Written> ? Written : never
+
+type NeededIn<T> = { [Name in keyof T]: T[Name] extends Needed<unknown, unknown> ? Name : never }[keyof T]
+type OpenIn<T> = { [Name in keyof T]: undefined extends KeptOf<T[Name]> ? Name : never }[keyof T]
+
+/** The parameters of a table as people write them. */
+export type ParamsOf<T> = { [Name in NeededIn<T>]: WrittenOf<T[Name]> } & {
+  [Name in Exclude<keyof T, NeededIn<T>>]?: WrittenOf<T[Name]>
+}
+
+/** The values that they are read as. */
+export type Read<T> = { -readonly [Name in Exclude<keyof T, OpenIn<T>>]: KeptOf<T[Name]> } & {
+  -readonly [Name in OpenIn<T>]?: Exclude<KeptOf<T[Name]>, undefined>
+}
+
+/**
+ * Parameters as written → their values, in the order of the table. What is unknown or empty is refused, not passed over.
+ * Throws InvalidParameter for the first thing wrong.
+ */
+export function readParams<T extends Table>(table: T, params: object): Read<T> {
+  const written = checkedNames(params, Object.keys(table))
+  const read: Record<string, unknown> = {}
+  for (const [name, parameter] of Object.entries(table)) {
+    const value = name in written ? typedValue(name, parameter.kind, written[name]) : undefined
+    const kept = value === undefined ? valueUnlessGiven(name, parameter) : parameter.kind.parse(name, value, read)
+    if (kept !== undefined) read[name] = kept
+  }
+  return read as Read<T>
+}
+
+/** Names that are there, and values that are not empty. */
+export function checkedNames(params: object, allowed: readonly string[]): Record<string, unknown> {
+  const entries = Object.entries(params).filter(([, value]) => value !== undefined)
+  for (const [param, value] of entries) {
+    if (!allowed.includes(param)) throw unknownParameter(param, allowed)
+    if (value === '') throw invalid('empty', { param, value })
+  }
+  return Object.fromEntries(entries)
+}
+
+function valueUnlessGiven(param: string, { required, fallback }: Parameter): unknown {
+  if (required) throw invalid('missing', { param })
+  return fallback
+}
+
+/**
+ * A value as a line, a URL or a program has it, in the form in which its kind reads it: a list for a list, text for a
+ * number. undefined where it stands for any.
+ */
+export function typedValue(param: string, { takes, several, typed }: Kind<unknown, unknown>, value: unknown): unknown {
+  if (several !== undefined) {
+    const items = itemsOf(param, value)
+    return several === 'all' && items.length === 1 && items[0] === 'all' ? undefined : items
+  }
+  if (takes === '') return value
+  const text = plainText(param, value)
+  return typed === undefined ? text : typed(param, text)
+}
+
+/** Values in the order given, each once. */
+export function itemsOf(param: string, value: unknown): string[] {
+  const texts = (Array.isArray(value) ? value : [value]).flatMap(item => plainText(param, item).split(','))
+  const items = texts.map(text => text.trim()).filter(text => text !== '')
+  if (items.length === 0) throw invalid('empty', { param, value: [] })
+  return [...new Set(items)]
+}
+
+export function plainText(param: string, value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return digits(value)
+  throw invalid('not_text', { param })
+}
+
+/** Digits without an exponent, which a text would not be allowed either. */
+function digits(value: number): string {
+  const text = String(value)
+  return text.includes('e-') ? value.toFixed(20).replace(/0+$/, '') : text
+}
+
+/** A name that no question has, and the nearest that this one has. */
+export function unknownParameter(param: string, allowed: readonly string[]): InvalidParameter {
+  return invalid('unknown', { param, allowed, suggestions: suggest(param, allowed) })
+}
+
+/** An option of the command line: its flags (`--limit <N>`), what it does, whether it may be repeated, and its heading. */
+export type OptionSpec = readonly [flags: string, help: string, times?: 'repeatable' | 'once', under?: string]
+
+/** Some parameters of a table as options. */
+export function optionsOf(table: Table, names: readonly string[] = Object.keys(table)): OptionSpec[] {
+  return names.map(name => optionOf(name, table[name]!))
+}
+
+function optionOf(name: string, { kind, help, fallback, takes = kind.takes, under }: Parameter): OptionSpec {
+  const flags = `--${name.replaceAll('_', '-')}${takes === '' ? '' : ` <${takes}>`}`
+  const isTold = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('unless given')
+  const about = isTold ? help : `${help}; ${fallback} unless given`
+  const times = kind.several === undefined ? 'once' : 'repeatable'
+  return under === undefined ? [flags, about, times] : [flags, about, times, under]
+}
+
+/** The parameters of a table as a JSON Schema. */
+export function schemaOf(table: Table): JsonSchema {
+  const entries = Object.entries(table)
+  const properties = entries.map(([name, { kind, about, fallback }]) => {
+    const more = fallback === undefined || fallback === null ? {} : { default: fallback }
+    return [name, { description: about, ...kind.schema, ...more }]
+  })
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: entries.filter(([, { required }]) => required).map(([name]) => name),
+    additionalProperties: false,
+  }
+}
