@@ -101,7 +101,7 @@ describe('the file of the accounts', () => {
   })
 
   it('is made once, however many processes begin with it at the same time', async () => {
-    const program = await bundled('test/accounts/creating-process.ts', temporaryFolder())
+    const program = await bundled('test/store/creating-process.ts', temporaryFolder())
     for (let round = 0; round < 3; round++) {
       const db = join(temporaryFolder(), 'new', 'bands.db')
       const names = ['a', 'b', 'c', 'd', 'e', 'f']
@@ -296,7 +296,7 @@ async function withAlice(): Promise<{ path: string; accounts: Accounts; id: numb
 
 async function withProgram(): Promise<{ path: string; accounts: Accounts; program: string }> {
   const made = await withAlice()
-  return { ...made, program: await bundled('test/accounts/charging-process.ts', temporaryFolder()) }
+  return { ...made, program: await bundled('test/store/charging-process.ts', temporaryFolder()) }
 }
 
 /** The data that accounts lie beside; it need not be there. */

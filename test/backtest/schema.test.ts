@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { documentOf, printStrategy, readStrategy, strategyOf } from '../../../src/backtest/schema.js'
-import { BadData, InvalidParameter } from '../../../src/errors.js'
-import { FIELDS } from '../../../src/fields/index.js'
-import { STABILITIES } from '../../../src/model/series.js'
-import type { Distance, Strategy } from '../../../src/params/strategy.js'
+import { documentOf, printStrategy, readStrategy, strategyOf } from '../../src/backtest/schema.js'
+import { BadData, InvalidParameter } from '../../src/errors.js'
+import { FIELDS } from '../../src/fields/index.js'
+import { STABILITIES } from '../../src/model/series.js'
+import type { Distance, Strategy } from '../../src/params/strategy.js'
 
 const LEAST = 'tickers: [SPY]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: 20}\n'
 

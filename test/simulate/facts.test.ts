@@ -27,7 +27,7 @@ import {
   simulatedTicker,
   simulatedTickers,
 } from '../../src/simulate/simulate.js'
-import { written } from './files.js'
+import { written } from '../feeds/files.js'
 
 const END = parseDay('2025-12-31')!
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { SHARED } from './support/bars.js'
-import { type Bar, indicators, percentile, rank, trueRange } from './support/oracle/index.js'
+import { SHARED } from '../bars.js'
+import { type Bar, indicators, percentile, rank, trueRange } from './index.js'
 
 const reason = SHARED === null ? ' (skipped: the folder of shared data is absent)' : ''
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { backtest } from '../../../src/backtest/backtest.js'
-import type { Backtest } from '../../../src/backtest/result.js'
-import { deviation, mean } from '../../../src/statistics/moments.js'
+import { backtest } from '../../src/backtest/backtest.js'
+import type { Backtest } from '../../src/backtest/result.js'
+import { deviation, mean } from '../../src/statistics/moments.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 const near = (value: number) => expect.closeTo(value, 12)

@@ -1,4 +1,4 @@
-import type { SweepQuery } from '../../../../src/sweep/sweep.js'
+import type { SweepQuery } from '../../../src/sweep/sweep.js'
 
 /** A complete question of made tickers; what a test is about is named by the test. */
 export function asked(query: Partial<SweepQuery> & Pick<SweepQuery, 'tickers'>): SweepQuery {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { backtest } from '../../../src/backtest/backtest.js'
-import { seriesOf } from '../../support/convert.js'
-import { loadPrices } from '../../support/shared-bars.js'
+import { backtest } from '../../src/backtest/backtest.js'
+import { seriesOf } from '../support/convert.js'
+import { loadPrices } from '../support/shared-bars.js'
 import { PLAIN, strategyWith } from './support/made-market.js'
 import { seriesMarket } from './support/series-market.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Random } from '../src/statistics/random.js'
+import { Random } from '../../src/statistics/random.js'
 
 const draws = (count: number, draw: () => number): number[] => Array.from({ length: count }, draw)
 

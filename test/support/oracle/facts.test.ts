@@ -6,10 +6,10 @@ import {
   NO_FACTS,
   type RatingCounts,
   type Report,
-} from '../src/model/facts.js'
-import { type Company, type FundamentalName, oracleFundamentals } from './support/oracle/facts.js'
-import { quartersAt, trailing } from './support/oracle/facts-quarters.js'
-import { countsOf, latest, onBasisOfBars, usableDate } from './support/oracle/facts-records.js'
+} from '../../../src/model/facts.js'
+import { type Company, type FundamentalName, oracleFundamentals } from './facts.js'
+import { quartersAt, trailing } from './facts-quarters.js'
+import { countsOf, latest, onBasisOfBars, usableDate } from './facts-records.js'
 
 /** One bar a day from day 0, at a close of 100 unless closes are given. */
 function company(facts: Partial<Facts>, closes: readonly number[] | number = 400): Company {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dateOf, day, series } from './support/bars.js'
+import { dateOf, day, series } from '../bars.js'
 import {
   type Bar,
   bands,
@@ -13,7 +13,7 @@ import {
   weeklyBars,
   zone,
   zoneOfRank,
-} from './support/oracle/index.js'
+} from './index.js'
 
 describe('ground rules', () => {
   it('puts a value equal to a cut, within the tolerance of its scale, in the zone above', () => {

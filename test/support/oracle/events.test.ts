@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { assortedBars, dateOf, series } from './support/bars.js'
+import { assortedBars, dateOf, series } from '../bars.js'
 import {
   type Archive,
   type Event,
@@ -9,7 +9,7 @@ import {
   recorded,
   search,
   type Timeframe,
-} from './support/oracle/index.js'
+} from './index.js'
 
 describe('events', () => {
   it('labels flips, stability and duration', () => {

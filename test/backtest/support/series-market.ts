@@ -1,8 +1,8 @@
-import { transitions } from '../../../../src/engine/record.js'
-import { fieldNamed } from '../../../../src/fields/index.js'
-import { Panel } from '../../../../src/fields/panel.js'
-import { head, type Series, UNDEFINED } from '../../../../src/model/series.js'
-import type { Market, States } from '../../../../src/source.js'
+import { transitions } from '../../../src/engine/record.js'
+import { fieldNamed } from '../../../src/fields/index.js'
+import { Panel } from '../../../src/fields/panel.js'
+import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
+import type { Market, States } from '../../../src/source.js'
 
 /** The first bars of some daily series as a market: bands as the engine computes them, nothing about stability. */
 export function seriesMarket(all: Record<string, Series>, bars = Number.MAX_SAFE_INTEGER): Market {

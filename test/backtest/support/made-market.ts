@@ -1,10 +1,10 @@
-import { strategyOf } from '../../../../src/backtest/schema.js'
-import { transitions } from '../../../../src/engine/record.js'
-import { fieldNamed } from '../../../../src/fields/index.js'
-import { type Day, parseDay } from '../../../../src/model/day.js'
-import { UNDEFINED } from '../../../../src/model/series.js'
-import type { RunOptions, Strategy } from '../../../../src/params/strategy.js'
-import type { Market, MarketBars, States } from '../../../../src/source.js'
+import { strategyOf } from '../../../src/backtest/schema.js'
+import { transitions } from '../../../src/engine/record.js'
+import { fieldNamed } from '../../../src/fields/index.js'
+import { type Day, parseDay } from '../../../src/model/day.js'
+import { UNDEFINED } from '../../../src/model/series.js'
+import type { RunOptions, Strategy } from '../../../src/params/strategy.js'
+import type { Market, MarketBars, States } from '../../../src/source.js'
 
 /** Open, high, low, close. */
 export type MadeBar = readonly [number, number, number, number]

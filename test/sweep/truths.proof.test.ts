@@ -4,11 +4,11 @@ import { strategyOf } from '../../src/backtest/schema.js'
 import { mean } from '../../src/statistics/moments.js'
 import type { SweepQuery } from '../../src/sweep/result.js'
 import { sweep } from '../../src/sweep/sweep.js'
+import { PLAIN } from '../backtest/support/made-market.js'
+import { print, Rejections } from '../study/support/rejections.js'
+import { marketOf } from '../study/support/study-market.js'
 import { draws, NIGHT, provenInFull } from '../support/full.js'
 import { fairRejections, nullMarket, type Walk } from '../support/null-markets.js'
-import { PLAIN } from './backtest/support/made-market.js'
-import { print, Rejections } from './support/rejections.js'
-import { marketOf } from './support/study-market.js'
 
 /*
  * On prices that nothing foretells: what a backtest is judged by, and what judges the best of many. Sharpe ratios are held

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Day } from '../../../src/model/day.js'
-import { stationaryIndices } from '../../../src/statistics/bootstrap.js'
-import { Random } from '../../../src/statistics/random.js'
-import { cellOf, memberBars } from '../../../src/study/cell.js'
-import { stationaryInterval } from '../../../src/study/tests.js'
-import { Contest } from '../../../src/sweep/best.js'
-import { namedStream, Pace } from '../../../src/sweep/ground.js'
-import { adjusted, Resamples } from '../../../src/sweep/look.js'
+import type { Day } from '../../src/model/day.js'
+import { stationaryIndices } from '../../src/statistics/bootstrap.js'
+import { Random } from '../../src/statistics/random.js'
+import { cellOf, memberBars } from '../../src/study/cell.js'
+import { stationaryInterval } from '../../src/study/tests.js'
+import { Contest } from '../../src/sweep/best.js'
+import { namedStream, Pace } from '../../src/sweep/ground.js'
+import { adjusted, Resamples } from '../../src/sweep/look.js'
 
 const p = fc.oneof(
   fc.constant(null),

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { backtest } from '../../../src/backtest/backtest.js'
-import type { Backtest } from '../../../src/backtest/result.js'
-import type { RunOptions } from '../../../src/params/strategy.js'
-import { simulatedTickers } from '../../../src/simulate/simulate.js'
+import { backtest } from '../../src/backtest/backtest.js'
+import type { Backtest } from '../../src/backtest/result.js'
+import type { RunOptions } from '../../src/params/strategy.js'
+import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 import { seriesMarket } from './support/series-market.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { sweep } from '../../../src/sweep/sweep.js'
-import { draws } from '../../support/full.js'
-import { fairRejections } from '../../support/null-markets.js'
+import { sweep } from '../../src/sweep/sweep.js'
+import { draws } from '../support/full.js'
+import { fairRejections } from '../support/null-markets.js'
 import { type MadeMarket, madeMarket } from './support/market.js'
 import { asked } from './support/query.js'
 

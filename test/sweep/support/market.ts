@@ -1,10 +1,10 @@
-import { NotFound } from '../../../../src/errors.js'
-import { FIELDS } from '../../../../src/fields/index.js'
-import { Panel } from '../../../../src/fields/panel.js'
-import { weekdaysAfter } from '../../../../src/model/day.js'
-import { type Series, UNDEFINED } from '../../../../src/model/series.js'
-import type { Market, MarketBars, States } from '../../../../src/source.js'
-import { Random } from '../../../../src/statistics/random.js'
+import { NotFound } from '../../../src/errors.js'
+import { FIELDS } from '../../../src/fields/index.js'
+import { Panel } from '../../../src/fields/panel.js'
+import { weekdaysAfter } from '../../../src/model/day.js'
+import { type Series, UNDEFINED } from '../../../src/model/series.js'
+import type { Market, MarketBars, States } from '../../../src/source.js'
+import { Random } from '../../../src/statistics/random.js'
 
 export interface MadeMarket {
   seed: number

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { backtest } from '../../../src/backtest/backtest.js'
-import type { Market } from '../../../src/source.js'
+import { backtest } from '../../src/backtest/backtest.js'
+import type { Market } from '../../src/source.js'
 import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 const TICKERS = {

@@ -10,11 +10,11 @@ import { type Day, formatDay, weekdayOf } from '../../src/model/day.js'
 import { head, type Series, STABILITIES } from '../../src/model/series.js'
 import type { Market } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
+import { type Listing, marketOf } from '../study/support/study-market.js'
 import { draws, FULL } from '../support/full.js'
 import { nullMarket } from '../support/null-markets.js'
 import { cacheOf } from '../support/store.js'
-import { PLAIN } from './backtest/support/made-market.js'
-import { type Listing, marketOf } from './support/study-market.js'
+import { PLAIN } from './support/made-market.js'
 
 const LISTINGS: Listing[] = nullMarket(20261121, { walk: 'garch', tickers: 3, bars: 420 })
 const DAYS = LISTINGS[0]!.series.days

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { booksOf, Pace, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../../src/sweep/ground.js'
-import { type SweepQuery, sweep } from '../../../src/sweep/sweep.js'
+import { booksOf, Pace, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../src/sweep/ground.js'
+import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
 import { madeMarket } from './support/market.js'
 import { asked } from './support/query.js'
 
