@@ -1,9 +1,21 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Server } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { redacted } from '../accounts/key.js'
 import { TIER_NAMES, type Tier } from '../model/terms.js'
-import type { Exchange } from './exchange.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
+
+/** What the log tells of a request. */
+interface LoggedRequest {
+  id: string
+  method: string
+  url: string
+  headers: IncomingHttpHeaders
+  /** null: no valid key was seen */
+  caller: { account: number; key: string } | null
+  /** Credits. */
+  charged: number
+}
 
 /** JSON lines: a level, a time, and what is told. Whoever writes them, no key gets into one. */
 export class Log {
@@ -25,7 +37,7 @@ export class Log {
    * The line of a request whose answer has gone. Of its headers it has only what the caller calls the request. Put
    * together by hand, as there is one for every answer, also for one that takes no longer than this.
    */
-  answered({ id, method, url, caller, charged, headers }: Exchange, status: number, milliseconds: number): void {
+  answered({ id, method, url, caller, charged, headers }: LoggedRequest, status: number, milliseconds: number): void {
     if (this.#least > LOG_LEVELS.indexOf('info')) return
     const called = headers['x-request-id']
     const asked = `"id":"${id}","method":"${method}","url":${legible(url)}`

@@ -10,8 +10,8 @@ import {
 } from '../accounts/accounts.js'
 import { InvalidParameter, RateLimited } from '../errors.js'
 import { type CreditHeaders, IDEMPOTENCY_KEY } from '../wire/format.js'
-import { type HeaderList, headersNamed, sha256 } from './exchange.js'
 import type { CreditLimits } from './options.js'
+import { type HeaderList, headersNamed, sha256 } from './requests.js'
 
 interface Waiting {
   charge: Charge

@@ -1,155 +1,129 @@
-import { TIMEFRAME_NAMES, type Timeframe, windowNames } from '../model/terms.js'
+import { HOUR_MS, REPEAT_MS } from '../accounts/accounts.js'
+import { FIELDS } from '../fields/index.js'
+import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, windowNames } from '../model/terms.js'
 import { EVENTS, OVERSOLD, type Parameter } from '../params/parameters.js'
-import { eventsCost, OVERSOLD_COST } from '../tiers.js'
-import { AS_OF, type ErrorShape, EVENTS_PATH, OVERSOLD_PATH, REQUEST_ID } from '../wire/format.js'
+import { eventsCost, grantedFields, OVERSOLD_COST, PLANS } from '../tiers.js'
+import { AS_OF, type ErrorShape, EVENTS_PATH, IDEMPOTENCY_KEY, OVERSOLD_PATH } from '../wire/format.js'
+import { wireSchemas } from '../wire/schemas.js'
 import {
-  type CodeSample,
-  type ExampleObject,
-  fieldsInWords,
+  EVENTS_EXAMPLES,
+  found,
   HEADERS,
-  headers,
-  KNOWN_KEY,
-  type OpenApiDocument,
-  type Operation,
-  type ParameterObject,
-  REQUEST_HEADER_REFS,
-  REQUEST_HEADERS,
+  OVERSOLD_EXAMPLES,
+  type Reference,
   type ResponseObject,
-  rangesInWords,
+  refusals,
+  refused,
+  SCHEMAS_AT,
+  type Schema,
   schemaRef,
-  TIERED_FIELDS,
-  TIERS,
-  tiersWith,
-} from './openapi/document.js'
-import { EVENTS_EXAMPLES, MALFORMED, refusals, refused, SCAN_EXAMPLES } from './openapi/refusals.js'
-import { kindRef, schemas } from './openapi/schemas.js'
-
-interface OpenApiOptions {
-  version: string
-  /** The shape of errors that this server speaks; the document describes no other. */
-  errors: ErrorShape
-  /** Where the server is reached, such as https://bands.example; without it, where the document was found. */
-  url?: string
-}
+  status,
+  TEXT,
+  UNCHANGED,
+} from './openapi-answers.js'
 
 /**
- * The service as an OpenAPI 3.1 document, made of what it works with: the tables of parameters, the schemas of answers,
- * the tiers, and the errors themselves.
+ * The service as an OpenAPI 3.1 document. What other tables know is filled in from them: parameters and their limits, the
+ * schemas of answers, the tiers, the fields, and the errors, which are thrown here as the server throws them.
  */
-export function openApi({ version, errors, url }: OpenApiOptions): OpenApiDocument {
+export function openApi({ version, errors }: { version: string; errors: ErrorShape }): OpenApiDocument {
   return {
     openapi: '3.1.0',
-    info: { title: 'bands', version, description: about(errors) },
-    servers: [{ url: url ?? '/' }],
-    tags: TAGS.map(tag => ({ ...tag })),
-    paths: operations(url ?? '$BANDS_URL'),
+    info: { title: 'bands', version, description: `${ABOUT}\n\n${ABOUT_ERRORS[errors]}` },
+    servers: [{ url: '/' }],
+    tags: [
+      { name: 'events', description: 'Questions about band events; each needs a key and costs credits.' },
+      { name: 'service', description: 'Whether the server runs, and can answer; free, and without a key.' },
+    ],
+    paths: {
+      [EVENTS_PATH]: { get: events() },
+      [OVERSOLD_PATH]: { get: oversold() },
+      '/healthz': { get: health() },
+      '/readyz': { get: readiness() },
+    },
     components: {
-      schemas: schemas(errors),
+      schemas: { ...wireSchemas(errors, SCHEMAS_AT), ...parameterSchemas() },
       parameters: REQUEST_HEADERS,
       headers: HEADERS,
       responses: refusals(errors),
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: keys(url) } },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: ABOUT_KEYS } },
     },
-    'x-tiers': TIERS,
-    'x-fields': TIERED_FIELDS,
+    'x-tiers': TIER_NAMES.map(tier => {
+      const { range, aftermath, context, credits } = PLANS[tier]
+      return { tier, range, aftermath, context, credits: { ...credits } }
+    }),
+    'x-fields': FIELDS.map(({ name, tier, summary, bands }) => ({ field: name, tier, summary, bands })),
   }
 }
 
-function about(shape: ErrorShape): string {
-  return `When did a ticker change band, and what followed?
+const ABOUT = `When did a ticker change band, and what followed?
 
-A band is a category such as oversold, made of a ticker's bars and facts. Every change of a band is an event; the service tells events, what followed them, and which tickers are oversold.
+A band is a category such as oversold, made of a ticker's bars and facts. Every change of a band is an event; the service tells events, what followed them, and which tickers are oversold.`
 
-Every path answers GET and HEAD. ${ERRORS[shape]} Of several things that are wrong, the first is told: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).`
+const ORDER_OF_ERRORS =
+  'Of several things that are wrong, the first is told: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).'
+
+const ABOUT_ERRORS: Readonly<Record<ErrorShape, string>> = {
+  flat: `Every path answers GET and HEAD. An error's body has its type in \`error\`, one sentence in \`message\`, and more beside them. ${ORDER_OF_ERRORS}`,
+  nested: `Every path answers GET and HEAD. An error's body has one object, \`error\`, with its type in \`type\`, one sentence in \`message\`, and more beside them. ${ORDER_OF_ERRORS}`,
 }
 
-const ERRORS: Readonly<Record<ErrorShape, string>> = {
-  flat: "An error's body has its type in `error`, one sentence in `message`, and more beside them.",
-  nested:
-    "An error's body has one object, `error`, with its type in `type`, one sentence in `message`, and more beside them.",
-}
-
-function keys(url: string | undefined): string {
-  return `A key is sent with every question as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`${url === undefined ? ', and `BANDS_URL` is where the service is reached' : ''}. An account may have any number of keys; tier and credits are the account's.
+const ABOUT_KEYS = `A key is sent with every question as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`, and \`BANDS_URL\` is where the service is reached. An account may have any number of keys; tier and credits are the account's.
 
 Only answers 200 are charged. Credits are counted in days and hours of UTC; what is left is told with every answer to a known key.`
-}
 
-const TAGS = [
-  { name: 'events', description: 'Questions about band events; each needs a key and costs credits.' },
-  { name: 'service', description: 'Whether the server runs, and can answer; free, and without a key.' },
-]
-
-/** What the service answers, by path. @param url where it is reached, for the examples */
-function operations(url: string): Record<string, { get: Operation }> {
-  return {
-    [EVENTS_PATH]: { get: events(url) },
-    [OVERSOLD_PATH]: { get: oversold(url) },
-    '/healthz': { get: health() },
-    '/readyz': { get: readiness() },
-  }
-}
-
-function events(url: string): Operation {
-  const cost = credits(eventsCost({}))
-  const costWithContext = credits(eventsCost({ context: { ticker: '', field: '', band: '' } }))
+function events(): Operation {
+  const context = { ticker: '', field: '', band: '' }
+  const oversold = `${EVENTS_PATH}?ticker=AAPL&field=rsi_zone&band=oversold`
   return {
     operationId: 'searchEvents',
     tags: ['events'],
     summary: 'Historical band events of one ticker and one field',
-    description: paragraphs(
-      `An event is recorded whenever the band of a field changes. Costs ${cost}, with a context ${costWithContext}.`,
-      `Events lie within the range of the tier, counted back from the day that \`${AS_OF}\` tells: ${rangesInWords()}. ${tiersWith('aftermath')} see \`stability_at_entry\`, \`flips_recent_at_entry\`, \`flips_lookback\` and what followed; for others \`aftermath\` is null.`,
-      `\`aftermath\` has a key for each window of bars after the event: ${TIMEFRAME_NAMES.map(windowsInWords).join('; ')}. A window that has not elapsed, or had too little history to be ranked against, is null.`,
-      `\`context_ticker\`, \`context_field\` and \`context_band\` go together, for ${tiersWith('context')}. They keep the events on whose date the second ticker was in that band: the one it entered last, on or before the date.`,
-    ),
+    description: `An event is recorded whenever the band of a field changes. Costs ${credits(eventsCost({}))}, with a context ${credits(eventsCost({ context }))}.
+
+Events lie within the range of the tier, counted back from the day that \`${AS_OF}\` tells: ${rangesInWords()}. ${tiersWith('aftermath')} see \`stability_at_entry\`, \`flips_recent_at_entry\`, \`flips_lookback\` and what followed; for others \`aftermath\` is null.
+
+\`aftermath\` has a key for each window of bars after the event: ${windowsInWords()}. A window that has not elapsed, or had too little history to be ranked against, is null.
+
+\`context_ticker\`, \`context_field\` and \`context_band\` go together, for ${tiersWith('context')}. They keep the events on whose date the second ticker was in that band: the one it entered last, on or before the date.`,
     security: [{ bearer: [] }],
-    parameters: [...parametersIn(EVENTS), ...REQUEST_HEADER_REFS],
+    parameters: [...query(EVENTS), ...requestHeaders()],
     responses: {
       200: found('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
-      304: unchanged(),
-      ...refused(400, 401, 403, 404, 405, ...MALFORMED, 429, 500, 503),
+      304: UNCHANGED,
+      ...refused(400, 401, 403, 404, 405, 408, 414, 431, 429, 500, 503),
     },
     'x-codeSamples': [
-      curl(url, 'The last times AAPL became oversold', `${EVENTS_PATH}?ticker=AAPL&field=rsi_zone&band=oversold`),
+      curl('The last times AAPL became oversold', oversold),
       curl(
-        url,
         'The same while an index was in a downtrend',
-        `${EVENTS_PATH}?ticker=AAPL&field=rsi_zone&band=oversold` +
-          '&context_ticker=GSPC&context_field=trend_direction&context_band=downtrend',
+        `${oversold}&context_ticker=GSPC&context_field=trend_direction&context_band=downtrend`,
       ),
       curl(
-        url,
         'On weekly bars, of one year',
-        `${EVENTS_PATH}?${['ticker=AAPL', 'field=trend_direction', 'timeframe=weekly', 'after=2016-12-31', 'before=2018-01-01'].join('&')}`,
+        `${EVENTS_PATH}?ticker=AAPL&field=trend_direction&timeframe=weekly&after=2016-12-31&before=2018-01-01`,
       ),
     ],
   }
 }
 
-function oversold(url: string): Operation {
+function oversold(): Operation {
+  const large = `${OVERSOLD_PATH}?asset_class=stock&min_market_cap_tier=large&min_severity=deep_oversold`
   return {
     operationId: 'scanOversold',
     tags: ['events'],
     summary: 'Which tickers are oversold',
-    description: paragraphs(
-      `The tickers whose \`rsi_zone\` is oversold or deep_oversold on a date. Costs ${credits(OVERSOLD_COST)}, however many tickers are looked at.`,
-      `What a match tells depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
-    ),
+    description: `The tickers whose \`rsi_zone\` is oversold or deep_oversold on a date. Costs ${credits(OVERSOLD_COST)}, however many tickers are looked at.
+
+What a match tells depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
     security: [{ bearer: [] }],
-    parameters: [...parametersIn(OVERSOLD), ...REQUEST_HEADER_REFS],
+    parameters: [...query(OVERSOLD), ...requestHeaders()],
     responses: {
-      200: found('The matches in the order asked for; none is an answer too.', 'OversoldPage', SCAN_EXAMPLES),
-      304: unchanged(),
-      ...refused(400, 401, 403, 405, ...MALFORMED, 429, 500, 503),
+      200: found('The matches in the order asked for; none is an answer too.', 'OversoldPage', OVERSOLD_EXAMPLES),
+      304: UNCHANGED,
+      ...refused(400, 401, 403, 405, 408, 414, 431, 429, 500, 503),
     },
-    'x-codeSamples': [
-      curl(
-        url,
-        'Large stocks that are deeply oversold',
-        `${OVERSOLD_PATH}?asset_class=stock&min_market_cap_tier=large&min_severity=deep_oversold`,
-      ),
-    ],
+    'x-codeSamples': [curl('Large stocks that are deeply oversold', large)],
   }
 }
 
@@ -160,7 +134,7 @@ function health(): Operation {
     summary: 'Whether the server runs',
     description: 'Answers as long as the process does, whatever the state of its data.',
     security: [],
-    responses: { 200: status('The server runs.', 'ok'), ...refused(405, ...MALFORMED) },
+    responses: { 200: status('The server runs.', 'ok'), ...refused(405, 408, 414, 431) },
   }
 }
 
@@ -171,56 +145,167 @@ function readiness(): Operation {
     summary: 'Whether the server can answer',
     description: 'Looks whether the data and the accounts can be read, and the server is not about to stop.',
     security: [],
-    responses: { 200: status('The server can answer.', 'ready'), ...refused(405, ...MALFORMED, 503) },
+    responses: { 200: status('The server can answer.', 'ready'), ...refused(405, 408, 414, 431, 503) },
   }
 }
 
-function found(description: string, schema: string, examples: Record<string, ExampleObject>): ResponseObject {
-  const json = { schema: { ...schemaRef(schema) }, examples }
-  return { description, headers: headers(...OF_ANSWERS), content: { 'application/json': json } }
+/** Schemas of the values of parameters that stand in no answer, by name. */
+const VALUES: Readonly<Record<string, { of: Parameter; description?: string }>> = {
+  Ticker: { of: EVENTS.ticker, description: 'Letters in either case; answers have them in upper case.' },
+  Field: {
+    of: EVENTS.field,
+    description: 'Which of them a tier may ask for, and which bands they have, is listed with the fields.',
+  },
+  Band: { of: EVENTS.band, description: 'Which of them a field has is listed with the fields.' },
+  Timeframe: { of: EVENTS.timeframe },
+  Date: { of: EVENTS.before, description: 'A calendar date, as 2024-02-29.' },
+  Limit: { of: EVENTS.limit },
+  AssetClass: { of: OVERSOLD.asset_class },
+  Sector: { of: OVERSOLD.sector, description: 'Neither blank nor with control characters.' },
+  MarketCapTier: { of: OVERSOLD.market_cap_tier },
+  Severity: { of: OVERSOLD.min_severity },
+  OversoldOrder: { of: OVERSOLD.sort_by },
 }
 
-function unchanged(): ResponseObject {
-  const description = 'The answer is one that If-None-Match names. Without a body, and not charged.'
-  return { description, headers: headers(...OF_ANSWERS) }
+function parameterSchemas(): Record<string, Schema> {
+  return Object.fromEntries(
+    Object.entries(VALUES).map(([name, { of, ...more }]) => [name, { ...of.kind.schema, ...more }]),
+  )
 }
 
-const OF_ANSWERS = ['ETag', AS_OF, 'Cache-Control', 'Vary', ...KNOWN_KEY]
+/** The parameters of a question, in the order of the specification. */
+function query(table: Readonly<Record<string, Parameter>>): ParameterObject[] {
+  return Object.entries(table).map(([name, { kind, about, required, fallback }]) => {
+    const text = JSON.stringify(kind.schema)
+    const [named] = Object.entries(VALUES).find(([, { of }]) => JSON.stringify(of.kind.schema) === text)!
+    return {
+      name,
+      in: 'query',
+      description: name === 'field' ? `${about} ${fieldsInWords()}.` : about,
+      ...(required && { required }),
+      schema: { ...schemaRef(named), ...(fallback !== undefined && { default: fallback }) },
+    }
+  })
+}
 
-function status(description: string, word: string): ResponseObject {
-  const schema = { type: 'object', properties: { status: { type: 'string', const: word } }, required: ['status'] }
-  const examples = { [word]: { summary: description, value: { status: word } } }
-  return { description, headers: headers(REQUEST_ID), content: { 'application/json': { schema, examples } } }
+/** The headers that a request may have beside its key. */
+const REQUEST_HEADERS: Record<string, ParameterObject> = {
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description:
+      'ETags of answers that the caller still has, or *. When one of them is the answer, it is 304 and free.',
+    schema: TEXT,
+  },
+  IdempotencyKey: {
+    name: IDEMPOTENCY_KEY,
+    in: 'header',
+    description: `The caller's own name for this request: the same question under the same name is free for ${REPEAT_MS / HOUR_MS} hours, another one is refused (when it would be charged: after 403 and 404).`,
+    schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+  },
+}
+
+function requestHeaders(): Reference[] {
+  return Object.keys(REQUEST_HEADERS).map(name => ({ $ref: `#/components/parameters/${name}` }))
 }
 
 /** The key goes to curl through its standard input, so that no list of processes shows it. */
-function curl(url: string, label: string, path: string): CodeSample {
-  return {
-    lang: 'Shell',
-    label,
-    source: `printf 'Authorization: Bearer %s' "$BANDS_API_KEY" | curl -H @- "${url}${path}"`,
-  }
-}
-
-function windowsInWords(timeframe: Timeframe): string {
-  return `${timeframe} ${windowNames(timeframe).join(', ')}`
+function curl(label: string, path: string): CodeSample {
+  const source = `printf 'Authorization: Bearer %s' "$BANDS_API_KEY" | curl -H @- "$BANDS_URL${path}"`
+  return { lang: 'Shell', label, source }
 }
 
 function credits(count: number): string {
   return count === 1 ? '1 credit' : `${count} credits`
 }
 
-function paragraphs(...texts: readonly string[]): string {
-  return texts.join('\n\n')
+/** `daily 5d, 10d; weekly 2w, 4w` */
+function windowsInWords(): string {
+  return TIMEFRAME_NAMES.map(timeframe => `${timeframe} ${windowNames(timeframe).join(', ')}`).join('; ')
 }
 
-/** The query parameters of a table, in its order. */
-function parametersIn(table: Readonly<Record<string, Parameter>>): ParameterObject[] {
-  return Object.entries(table).map(([name, { kind, about, required, fallback }]) => ({
-    name,
-    in: 'query',
-    description: name === 'field' ? `${about} ${fieldsInWords()}.` : about,
-    ...(required && { required }),
-    schema: { ...kindRef(kind), ...(fallback !== undefined && { default: fallback }) },
-  }))
+/** `Free 90d, Plus 2y, Pro 5y` */
+function rangesInWords(): string {
+  return TIER_NAMES.map(tier => `${title(tier)} ${PLANS[tier].range}`).join(', ')
+}
+
+/** The tiers of which something is true, as `Plus and Pro`. */
+function tiersWith(feature: 'aftermath' | 'context'): string {
+  const found = TIER_NAMES.filter(tier => PLANS[tier][feature])
+  return found.map(title).join(' and ')
+}
+
+/** `Free: rsi_zone, …; Plus adds: …; Pro adds: …` */
+function fieldsInWords(): string {
+  const added = (tier: Tier): string[] =>
+    grantedFields(tier).flatMap(field => (field.tier === tier ? [field.name] : []))
+  return TIER_NAMES.map((tier, i) => `${title(tier)}${i === 0 ? '' : ' adds'}: ${added(tier).join(', ')}`).join('; ')
+}
+
+function title(tier: Tier): string {
+  return tier.charAt(0).toUpperCase() + tier.slice(1)
+}
+
+interface ParameterObject {
+  name: string
+  in: string
+  description: string
+  required?: boolean
+  schema: Schema
+}
+
+interface CodeSample {
+  lang: string
+  label: string
+  source: string
+}
+
+export interface Operation {
+  operationId: string
+  tags: string[]
+  summary: string
+  /** Paragraphs with an empty line between, `code` in backticks; nothing else of Markdown. */
+  description: string
+  security: Record<string, string[]>[]
+  parameters?: (ParameterObject | Reference)[]
+  /** By status. */
+  responses: Record<string, ResponseObject | Reference>
+  'x-codeSamples'?: CodeSample[]
+}
+
+/** The part of OpenAPI 3.1 that this service uses, so that what writes a document and what reads it agree. */
+export interface OpenApiDocument {
+  openapi: string
+  info: { title: string; version: string; description: string }
+  servers: { url: string }[]
+  tags: { name: string; description: string }[]
+  paths: Record<string, { get: Operation }>
+  components: {
+    schemas: Record<string, Schema>
+    parameters: Record<string, ParameterObject>
+    headers: typeof HEADERS
+    responses: Record<string, ResponseObject>
+    securitySchemes: { bearer: { type: string; scheme: string; description: string } }
+  }
+  /** What each tier grants, for programs; the descriptions say it to people. `range` is as `query_range` says it. */
+  'x-tiers': {
+    tier: Tier
+    range: string
+    aftermath: boolean
+    context: boolean
+    credits: { day: number; hour: number }
+  }[]
+  /** Each field with the lowest tier that may ask for it. */
+  'x-fields': { field: string; tier: Tier; summary: string; bands: readonly string[] }[]
+}
+
+/** What a reference within the document points to. */
+export function resolve<Found>(document: OpenApiDocument, found: Found | Reference): Found {
+  if (!isReference(found)) return found
+  const path = found.$ref.replace(/^#\//, '').split('/')
+  return path.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document) as Found
+}
+
+export function isReference(found: unknown): found is Reference {
+  return typeof found === 'object' && found !== null && '$ref' in found
 }

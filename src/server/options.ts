@@ -32,7 +32,7 @@ export interface CreditLimits {
 }
 
 /** How much patience and memory a caller may take. Times in milliseconds. */
-interface Limits {
+export interface Limits {
   /** For the head of a request to arrive, and the handshake of TLS before it. */
   headersTimeout: number
   /** For the whole request to arrive. */

@@ -1,15 +1,28 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { BandsError, Unavailable } from '../errors.js'
-import { REQUEST_ID } from '../wire/format.js'
-import { Exchange, headersNamed, Malformed, type Outgoing, refusal } from './exchange.js'
+import { hash, randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Used } from '../accounts/accounts.js'
+import { redacted } from '../accounts/key.js'
+import {
+  BandsError,
+  Busy,
+  type ErrorCode,
+  InvalidParameter,
+  MethodNotAllowed,
+  RateLimited,
+  StorageError,
+  Unauthorized,
+  Unavailable,
+} from '../errors.js'
+import type { Tier } from '../model/terms.js'
+import { type ErrorShape, errorBody, internalErrorBody, REQUEST_ID } from '../wire/format.js'
 import type { Log, Metrics } from './log.js'
-import type { Settings } from './options.js'
+import type { Limits, Settings } from './options.js'
 
 /** Answers one kind of request, or throws what is wrong with it. */
 export type Handler = (exchange: Exchange) => Outgoing | Promise<Outgoing>
 
 /** Takes requests in and sends answers out: whatever happens in between, each gets one, is logged and counted. */
-export class Reception {
+export class Requests {
   readonly #settings: Settings
   readonly #metrics: Metrics
   readonly #log: Log
@@ -41,42 +54,37 @@ export class Reception {
       })
   }
 
-  /** What fastify calls for a route. @param always answers also while the server ends */
-  takes(handler: Handler, { always = false } = {}): (request: FastifyRequest, reply: FastifyReply) => void {
-    return (request, reply) => {
-      // From here on fastify leaves the answer to us.
-      reply.hijack()
-      this.#running++
-      const exchange = new Exchange(request, reply)
-      const { raw } = reply
-      let isOpen = true
-      let isWorking = true
-      const over = (): void => {
-        if (!isOpen && !isWorking) this.#over()
-      }
-      const close = (): void => {
-        if (!isOpen) return
-        isOpen = false
-        this.#tell(exchange, raw.headersSent ? raw.statusCode : HUNG_UP)
-        over()
-      }
-      raw.once('close', close)
-      // An answer that waits behind an earlier one of its connection does not hear of the end of that; its request does.
-      request.raw.once('close', () => {
-        if (exchange.isGone) close()
-      })
-      void this.#answer(exchange, handler, always).then(answer => {
-        this.#leave(() => this.#send(answer, exchange, reply))
-        isWorking = false
-        over()
-      })
+  /** Answers a request. @param always also while the server ends */
+  take(exchange: Exchange, handler: Handler, { always = false } = {}): void {
+    const { request, response } = exchange
+    this.#running++
+    let isOpen = true
+    let isWorking = true
+    const over = (): void => {
+      if (!isOpen && !isWorking) this.#over()
     }
+    const close = (): void => {
+      if (!isOpen) return
+      isOpen = false
+      this.#count(exchange, response.headersSent ? response.statusCode : HUNG_UP)
+      over()
+    }
+    response.once('close', close)
+    // An answer that waits behind an earlier one of its connection does not hear of the end of that; its request does.
+    request.once('close', () => {
+      if (exchange.isGone) close()
+    })
+    void this.#answer(exchange, handler, always).then(answer => {
+      this.#leave(() => this.#send(answer, exchange))
+      isWorking = false
+      over()
+    })
   }
 
   async #answer(exchange: Exchange, handler: Handler, always: boolean): Promise<Outgoing> {
     try {
       if (this.#closing && !always) throw new Unavailable('The server is shutting down.')
-      checkHead(exchange, this.#settings.limits.urlLength)
+      checkHead(exchange, this.#settings.limits)
       return await handler(exchange)
     } catch (error) {
       return this.#refusal(error, exchange)
@@ -101,18 +109,18 @@ export class Reception {
     })
   }
 
-  #send({ status, headers, body }: Outgoing, exchange: Exchange, { raw }: FastifyReply): void {
+  #send({ status, headers, body }: Outgoing, exchange: Exchange): void {
     if (exchange.isGone) return
     const hasBody = status !== 304
     const all = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
     if (hasBody) all.push('Content-Length', String(Buffer.byteLength(body)))
     // A body that was not read could be taken for the next request.
     if (this.#closing || exchange.hasBody || status === 414) all.push('Connection', 'close')
-    raw.writeHead(status, all)
-    raw.end(exchange.method === 'HEAD' || !hasBody ? undefined : body)
+    exchange.response.writeHead(status, all)
+    exchange.response.end(exchange.method === 'HEAD' || !hasBody ? undefined : body)
   }
 
-  #tell(exchange: Exchange, status: number): void {
+  #count(exchange: Exchange, status: number): void {
     const milliseconds = performance.now() - exchange.startedAt
     this.#log.answered(exchange, status, milliseconds)
     this.#metrics.answered(exchange.path, status, milliseconds / 1000)
@@ -128,8 +136,8 @@ export class Reception {
 const HUNG_UP = 499
 
 /** What node's parser lets through. Throws Malformed. */
-function checkHead({ url, rawHeaders, httpVersion }: Exchange, urlLength: number): void {
-  if (url.length > urlLength) throw new Malformed(414, `The URL has more than ${urlLength} characters.`, 'url')
+function checkHead({ url, rawHeaders, httpVersion }: Exchange, limits: Limits): void {
+  if (url.length > limits.urlLength) throw tooLong(limits)
   const hosts = headersNamed('host', rawHeaders).length
   if (hosts === 0 && httpVersion === '1.1') throw new Malformed(400, 'The request has no Host header.', 'Host')
   if (hosts > 1) throw new Malformed(400, 'The request has more than one Host header.', 'Host')
@@ -142,4 +150,209 @@ function stackOf(error: unknown): string {
 
 function sentenceOf(error: unknown): string {
   return error instanceof BandsError ? `${error.code}: ${error.message}` : String(error)
+}
+
+/** Whose key a request bears. */
+export interface Caller {
+  account: number
+  /** Identity of the key. */
+  key: string
+  tier: Tier
+}
+
+/** Names and values in turn: node sends them faster than an object, which would have to be put together first. */
+export type HeaderList = readonly string[]
+
+/** What leaves the server. */
+export interface Outgoing {
+  status: number
+  headers: HeaderList
+  body: Buffer | string
+}
+
+/** One request, and what became known of it on the way to its answer. */
+export class Exchange {
+  readonly id: string
+  readonly method: string
+  readonly httpVersion: string
+  /** From its path on, as it was sent, and its two parts. */
+  readonly url: string
+  readonly path: string
+  readonly search: string
+  readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, none merged or dropped. */
+  readonly rawHeaders: readonly string[]
+  readonly startedAt = performance.now()
+  /** null until a valid key was seen */
+  caller: Caller | null = null
+  /** What the caller had used, and when; null until it was looked at. */
+  credits: { used: Used; at: number } | null = null
+  /** Credits that this answer cost. */
+  charged = 0
+  /** Go with the answer, whatever it is; none until a valid key was seen. */
+  creditHeaders: HeaderList = []
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    const { method = '', url: target = '', headers, rawHeaders, httpVersion } = request
+    // Proxies may name the whole URL.
+    const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
+    const mark = url.indexOf('?')
+    this.id = requestId()
+    this.method = method
+    this.url = url
+    this.path = mark < 0 ? url : url.slice(0, mark)
+    this.search = mark < 0 ? '' : url.slice(mark + 1)
+    this.headers = headers
+    this.httpVersion = httpVersion
+    this.rawHeaders = rawHeaders
+    this.request = request
+    this.response = response
+  }
+
+  /**
+   * The caller has hung up: no answer can reach it. One that waits behind the answer to an earlier request of the same
+   * connection is not told by node, so that its connection is asked as well.
+   */
+  get isGone(): boolean {
+    return this.response.destroyed || this.request.socket.destroyed
+  }
+
+  /** No request that this server answers has a body; one that comes all the same is not read. */
+  get hasBody(): boolean {
+    const length = this.headers['content-length']
+    return (length !== undefined && !/^0+$/.test(length)) || this.headers['transfer-encoding'] !== undefined
+  }
+
+  /**
+   * From this machine, and not handed on by a proxy on it: such a one names the host that it was asked for, or says in a
+   * header for whom it asks. One that does neither looks like anyone here, and has to keep back what is not for all.
+   */
+  get isLocal(): boolean {
+    const address = this.request.socket.remoteAddress ?? ''
+    const host = (this.headers.host ?? '').replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
+    return isLoopback(address) && isLoopback(host) && !Object.keys(this.headers).some(name => OF_PROXIES.test(name))
+  }
+}
+
+const OF_PROXIES =
+  /^(forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|x-cluster-client-ip|x-envoy-.*|true-client-ip|cf-.*)$/
+
+/** What each error costs; one that is not here is a fault of the server's own. */
+const STATUSES: Partial<Record<ErrorCode, number>> = {
+  invalid_parameter: 400,
+  unauthorized: 401,
+  tier_restricted: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  rate_limit_exceeded: 429,
+  data_unavailable: 503,
+}
+
+/** The methods of every path that there is. */
+export const ANSWERED: readonly ('GET' | 'HEAD')[] = ['GET', 'HEAD']
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A thing as JSON with its status. */
+export function json(status: number, body: unknown): Outgoing {
+  return { status, headers: ['Content-Type', JSON_TYPE], body: JSON.stringify(body) }
+}
+
+/**
+ * What a caller is told of an error, in the shape that this server speaks. Of a fault of the server's own, nothing but
+ * the request's number; of a fault of its disk, no path.
+ */
+export function refusal(
+  thrown: unknown,
+  { id, errors, now }: { id: string; errors: ErrorShape; now: number },
+): Outgoing {
+  const error = told(thrown)
+  const status = error instanceof Malformed ? error.status : STATUSES[error?.code ?? 'upstream']
+  const { headers, body } =
+    error === null || status === undefined
+      ? json(500, internalErrorBody(id, errors))
+      : json(status, errorBody(error, errors))
+  // A key that someone put into a parameter is not repeated to whoever reads the answer.
+  return {
+    status: status ?? 500,
+    headers: [...headers, 'Cache-Control', 'no-store', ...more(error, now)],
+    body: redacted(String(body)),
+  }
+}
+
+/** A request that is no proper HTTP, or more of it than this server takes; `param` says which part. */
+export class Malformed extends InvalidParameter {
+  readonly status: number
+
+  constructor(status: number, message: string, param: string) {
+    super(message, { param })
+    this.status = status
+  }
+}
+
+export function tooSlow({ headersTimeout, requestTimeout }: Limits): Malformed {
+  const patience = `${headersTimeout / 1000} s for its head, ${requestTimeout / 1000} s in all`
+  return new Malformed(408, `The request did not arrive in time (${patience}).`, 'request')
+}
+
+export function tooLong({ urlLength }: Limits): Malformed {
+  return new Malformed(414, `The URL has more than ${urlLength} characters.`, 'url')
+}
+
+export function tooLarge({ headBytes }: Limits): Malformed {
+  return new Malformed(431, `The URL and the headers have more than ${headBytes} bytes.`, 'headers')
+}
+
+/** null: nothing that a caller could make something of */
+function told(thrown: unknown): BandsError | null {
+  if (thrown instanceof Busy) return new Unavailable('The data is being changed; try again in a moment.')
+  if (thrown instanceof StorageError) return new Unavailable('The data cannot be read at the moment; try again later.')
+  return thrown instanceof BandsError ? thrown : null
+}
+
+function more(error: BandsError | null, now: number): HeaderList {
+  if (error instanceof Unauthorized) return ['WWW-Authenticate', 'Bearer']
+  if (error instanceof MethodNotAllowed) return ['Allow', error.allow.join(', ')]
+  if (error instanceof Unavailable) return ['Retry-After', '5']
+  if (!(error instanceof RateLimited) || error.reset === null) return []
+  return ['Retry-After', String(Math.max(1, Math.ceil((Date.parse(error.reset) - now) / 1000)))]
+}
+
+/** Values of all headers of a name (in lower case), as they were sent: node merges some, and drops others. */
+export function headersNamed(name: string, rawHeaders: readonly string[]): string[] {
+  const found: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const header = rawHeaders[i]!
+    if (header.length === name.length && header.toLowerCase() === name) found.push(rawHeaders[i + 1]!)
+  }
+  return found
+}
+
+/**
+ * A number for a request that nobody can guess, and that sorts by time (UUID, version 7): the ledger's index of them then
+ * grows at its end, instead of being rewritten all over with every commit.
+ */
+export function requestId(): string {
+  const now = Date.now()
+  if (now !== moment) {
+    moment = now
+    const digits = now.toString(16).padStart(12, '0')
+    prefix = `${digits.slice(0, 8)}-${digits.slice(8)}-7`
+  }
+  return prefix + randomUUID().slice(15)
+}
+
+let moment = 0
+let prefix = ''
+
+/** Whether an address, or a name, is that of this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+}
+
+export function sha256(text: string | Buffer): Buffer {
+  // In one call: half the time of an object that could be fed more.
+  return hash('sha256', text, 'buffer')
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import {
   createServer,
   type ServerOptions as HttpOptions,
@@ -7,15 +8,26 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import fastify, { type FastifyInstance } from 'fastify'
-import { ConfigError, MethodNotAllowed } from '../errors.js'
+import { ConfigError, MethodNotAllowed, NotFound, quoted, Unavailable } from '../errors.js'
 import { REQUEST_ID } from '../wire/format.js'
-import { Keyed, QUESTIONS, type Service } from './authorized.js'
-import { ANSWERED, Malformed, refusal, requestId } from './exchange.js'
 import { Log, Metrics } from './log.js'
-import { OPEN_PATHS, type OpenPath, openPaths } from './open.js'
 import { type ServerOptions, type Settings, settingsOf } from './options.js'
-import { type Handler, Reception } from './requests.js'
+import { QUESTIONS, Questions, type Service } from './questions.js'
+import {
+  ANSWERED,
+  Exchange,
+  type Handler,
+  type HeaderList,
+  JSON_TYPE,
+  json,
+  Malformed,
+  type Outgoing,
+  Requests,
+  refusal,
+  requestId,
+  tooLarge,
+  tooSlow,
+} from './requests.js'
 
 /** A server that listens. */
 export interface Running {
@@ -28,43 +40,51 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** Starts to listen. Throws ConfigError where that cannot be done. */
+/**
+ * Starts to listen: on node's own server, as there are seven paths, and no answer that a framework could put together.
+ * Throws ConfigError where that cannot be done.
+ */
 export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
   const settings = settingsOf(options)
-  const metrics = new Metrics({ version: settings.version, routes: [...QUESTIONS.keys(), ...OPEN_PATHS] })
   const log = new Log(settings.log)
-  const reception = new Reception(settings, metrics, log)
-  const keyed = new Keyed(service, settings, metrics)
-  const open = openPaths({ service, settings, metrics, reception })
-  const servers: Server[] = []
-  const made = (server: Server): void => {
-    servers.push(server)
-    metrics.watch(server)
-  }
-  const app = appOf({ settings, log, reception, keyed, open, made })
-  const port = await listen(app, settings)
+  const metrics = new Metrics({ version: settings.version, routes: [...QUESTIONS.keys(), ...OPEN_PATHS] })
+  const requests = new Requests(settings, metrics, log)
+  const questions = new Questions(service, settings, metrics)
+  const routes = new Map([
+    ...questionRoutes(questions),
+    ...openRoutes({ service, settings, metrics, isClosing: () => requests.isClosing }),
+  ])
+  const server = serverOf(settings, log, (request, response) => {
+    const exchange = new Exchange(request, response)
+    const { answer, always } = routeOf(exchange, routes, questions)
+    requests.take(exchange, answer, { always })
+  })
+  metrics.watch(server)
+  const port = await listen(server, settings)
   const url = urlOf(settings, port)
   log.add('info', { message: `listening at ${url}` })
   return {
     url,
     port,
     async stop() {
-      reception.close()
+      requests.close()
       log.add('info', { message: 'stopping' })
-      await within(settings.limits.grace, reception.empty())
-      for (const server of servers) server.closeAllConnections()
-      await app.close()
-      await keyed.meter.idle()
+      await within(settings.limits.grace, requests.empty())
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+      await questions.meter.idle()
     },
   }
 }
 
-async function listen(app: FastifyInstance, { host, port, limits }: Settings): Promise<number> {
+async function listen(server: Server, { host, port, limits }: Settings): Promise<number> {
   try {
-    await app.listen({ host, port, backlog: Math.max(511, limits.connections) })
-    return (app.server.address() as AddressInfo).port
+    server.listen({ host, port, backlog: Math.max(511, limits.connections) })
+    await once(server, 'listening')
+    return (server.address() as AddressInfo).port
   } catch (cause) {
-    await app.close()
     throw new ConfigError(whyNot(cause as NodeJS.ErrnoException, host, port), { cause })
   }
 }
@@ -72,13 +92,13 @@ async function listen(app: FastifyInstance, { host, port, limits }: Settings): P
 function whyNot({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} of ${host} is in use; choose another one (--port), or 0 for any that is free.`
+      return `port ${port} of ${host} is in use; choose another port, or 0 for any that is free.`
     case 'EACCES':
-      return `port ${port} of ${host} may not be used by this user; choose one from 1024 on (--port).`
+      return `port ${port} of ${host} may not be used by this user; choose a port from 1024 on.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${host} is no address of this machine; choose another one (--host).`
+      return `${host} is no address of this machine; choose another host.`
     default:
       return `cannot listen on port ${port} of ${host}: ${message}.`
   }
@@ -98,61 +118,101 @@ async function within(milliseconds: number, work: Promise<void>): Promise<void> 
   clearTimeout(timer)
 }
 
-interface Doors {
-  settings: Settings
-  log: Log
-  reception: Reception
-  keyed: Keyed
-  open: ReadonlyMap<string, OpenPath>
-  /** Hears of every server that is made: a host of several addresses has one each. */
-  made(server: Server): void
+/** What answers GET and HEAD at a path. */
+interface Route {
+  answer: Handler
+  /** For whom it is there at all; for others of a path that needs no key it is as if it were not. */
+  isFor?(exchange: Exchange): boolean
+  /** Answered also while the server ends. */
+  always?: boolean
+  needsKey?: boolean
 }
 
-/** Paths and what answers there. Of fastify's own words none gets out: what has no route is answered here too. */
-function appOf({ settings, log, reception, keyed, open, made }: Doors): FastifyInstance {
-  const unknown: Handler = exchange => {
-    const path = open.get(exchange.path)
-    if (path?.isFor(exchange)) throw new MethodNotAllowed(exchange.method, exchange.path, ANSWERED)
-    return keyed.nothing(exchange)
+/** A path that is not there, and a method that it does not have, are told as such to whoever would be answered. */
+function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
+  const { method, path } = exchange
+  const route = routes.get(decoded(path))
+  if (route === undefined || route.isFor?.(exchange) === false)
+    return { answer: questions.authorized(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
+  if (ANSWERED.some(answered => answered === method)) return route
+  const answer = (): never => refuse(new MethodNotAllowed(method, path, ANSWERED))
+  return { answer: route.needsKey ? questions.authorized(answer) : answer }
+}
+
+function refuse(error: Error): never {
+  throw error
+}
+
+/** A letter may be spelled with a percent sign. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path)
+  } catch {
+    return path
   }
-  const takeUnknown = reception.takes(unknown)
-  const app = fastify({
-    serverFactory: answer => {
-      const server = listener(answer, settings)
-      made(server)
-      return server
+}
+
+function questionRoutes(questions: Questions): [string, Route][] {
+  return [...QUESTIONS].map(([path, read]) => [path, { answer: questions.question(path, read), needsKey: true }])
+}
+
+/** Paths that are answered without a key. */
+const OPEN_PATHS = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const
+
+interface OpenTo {
+  service: Service
+  settings: Settings
+  metrics: Metrics
+  isClosing(): boolean
+}
+
+function openRoutes({ service, settings, metrics, isClosing }: OpenTo): [string, Route][] {
+  const documents = documentsOf(settings)
+  const routes: Record<(typeof OPEN_PATHS)[number], Route> = {
+    '/healthz': { answer: () => json(200, { status: 'ok' }), always: true },
+    '/readyz': {
+      async answer() {
+        if (isClosing()) throw new Unavailable('The server is shutting down.')
+        await service.check()
+        return json(200, { status: 'ready' })
+      },
     },
-    // Its own log would make a logger for each request; ours is written where answers are sent.
-    logger: false,
-    genReqId: requestId,
-    requestIdHeader: false,
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    frameworkErrors: (_error, request, reply) => takeUnknown(request, reply),
-    clientErrorHandler: (error, socket) => {
-      const refused = refuseConnection(error, socket, settings)
-      if (refused !== null) log.add('info', { ...refused })
+    '/metrics': {
+      answer: async () => text(await metrics.text(), metrics.contentType),
+      isFor: ({ isLocal }) => isLocal || settings.metrics === 'any',
     },
-  })
-  for (const [path, read] of QUESTIONS)
-    app.route({ method: [...ANSWERED], url: path, handler: reception.takes(keyed.question(path, read)) })
-  for (const [path, { answer, isFor, always }] of open) {
-    const handler: Handler = exchange => (isFor(exchange) ? answer(exchange) : keyed.nothing(exchange))
-    app.route({ method: [...ANSWERED], url: path, handler: reception.takes(handler, { always }) })
+    '/openapi.json': { answer: async () => (await documents()).openapi },
+    '/docs': { answer: async () => (await documents()).docs },
   }
-  // Before fastify would read a body for which there is no use.
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) takeUnknown(request, reply)
-    else done()
-  })
-  return app
+  return Object.entries(routes)
+}
+
+/** Made when first asked for: most servers are never asked, and what makes them is slow to load. */
+function documentsOf({ version, errors }: Settings): () => Promise<{ openapi: Outgoing; docs: Outgoing }> {
+  const make = async () => {
+    const [{ openApi }, { docsPage }] = await Promise.all([import('./openapi.js'), import('./docs.js')])
+    const document = openApi({ version, errors })
+    const { html, csp } = docsPage(document)
+    const docs = text(html, 'text/html; charset=utf-8', ['Content-Security-Policy', csp])
+    return { openapi: text(JSON.stringify(document), JSON_TYPE), docs }
+  }
+  let made: ReturnType<typeof make> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+function text(body: string, type: string, more: HeaderList = []): Outgoing {
+  return { status: 200, headers: ['Content-Type', type, 'Cache-Control', 'no-cache', ...more], body }
 }
 
 /**
  * A server of node with every limit set: by default one waits for ever for the end of a request, and looks at heads of
  * requests only twice a minute.
  */
-function listener(answer: RequestListener, { limits, tls }: Settings): Server {
+function serverOf(settings: Settings, log: Log, answer: RequestListener): Server {
+  const { limits, tls } = settings
   const options: HttpOptions = {
     headersTimeout: limits.headersTimeout,
     requestTimeout: limits.requestTimeout,
@@ -172,6 +232,10 @@ function listener(answer: RequestListener, { limits, tls }: Settings): Server {
   server.maxHeadersCount = 0
   // What is expected but the body to be asked for, which nobody here does, changes nothing.
   server.on('checkExpectation', answer)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const refused = refuseConnection(error, socket, settings)
+    if (refused !== null) log.add('info', { ...refused })
+  })
   return server
 }
 
@@ -200,11 +264,7 @@ interface Refused {
 
 /** null: it has hung up, or what it speaks is not HTTP */
 function malformedBy(code: string, { limits }: Settings): Malformed | null {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    const seconds = `${limits.headersTimeout / 1000} s for its head, ${limits.requestTimeout / 1000} s in all`
-    return new Malformed(408, `The request did not arrive in time (${seconds}).`, 'request')
-  }
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return new Malformed(431, `The URL and the headers have more than ${limits.headBytes} bytes.`, 'headers')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooSlow(limits)
+  if (code === 'HPE_HEADER_OVERFLOW') return tooLarge(limits)
   return code.startsWith('HPE_') ? new Malformed(400, 'The request is not proper HTTP.', 'request') : null
 }

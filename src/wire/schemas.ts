@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { parseDay } from '../model/day.js'
+import { DEFINITIONS } from '../model/definitions.js'
 import { DISTANCES, MARKET_CAP_TIERS, RARITIES, SEVERITIES, VOLUME_CONTEXTS } from '../model/oversold.js'
 import { PERFORMANCES, STABILITIES } from '../model/series.js'
 import { TIER_NAMES, TIMEFRAME_NAMES } from '../model/terms.js'
@@ -12,97 +13,136 @@ import type { ErrorShape } from './format.js'
 
 const DATE = z
   .string()
-  .regex(/^\d{4}-\d{2}-\d{2}$/)
   .refine(text => parseDay(text) !== null, 'is not a calendar date')
+  .meta({ format: 'date', description: 'A calendar date, as 2024-02-29.' })
+const TIMEFRAME = z.enum(TIMEFRAME_NAMES)
+const TIER = z.enum(TIER_NAMES)
+const STABILITY = z.enum(STABILITIES)
+const SEVERITY = z.enum(SEVERITIES)
+const MARKET_CAP_TIER = z.enum(MARKET_CAP_TIERS)
+const PERFORMANCE = z
+  .enum(PERFORMANCES)
+  .describe(`How a return ranked among those of the same ticker over as many bars: ${percentilesInWords()}.`)
+const BAND = z.string().nullable()
 const COUNT = z.int().min(0)
-const DURATION = COUNT.nullable()
 
-const AFTERMATH = z.record(
-  z.string().regex(/^\d+[dw]$/),
-  z.looseObject({ performance: z.enum(PERFORMANCES) }).nullable(),
-)
+function percentilesInWords(): string {
+  const edges = [0, ...DEFINITIONS.performance.cuts, 100]
+  return PERFORMANCES.map((name, i) => `${name} from ${edges[i]} to ${edges[i + 1]} %`).join(', ')
+}
+
+/** As `5d` or `12w`. */
+const BARS = z.string().regex(/^\d+[dw]$/)
+const AFTERMATH = z.record(BARS, z.looseObject({ performance: PERFORMANCE }).nullable())
 
 const BAND_EVENT = z.looseObject({
   date: DATE.describe('Date the transition occurred.'),
   band: z.string().describe('Band entered on this date.'),
   prev_band: z.string().describe('Band before the transition.'),
-  stability_at_entry: z.enum(STABILITIES).optional().describe('Plus and Pro.'),
-  flips_recent_at_entry: COUNT.optional().describe('Events within the lookback, this one included. Plus and Pro.'),
-  flips_lookback: z
-    .string()
-    .regex(/^\d+[dw]$/)
-    .optional()
-    .describe('Lookback of the flips in bars. Plus and Pro.'),
-  duration_days: DURATION.optional().describe('Bars the band lasted; null while it is active. Daily only.'),
-  duration_weeks: DURATION.optional().describe('Bars the band lasted; null while it is active. Weekly only.'),
+  stability_at_entry: STABILITY.describe('Plus and Pro.').optional(),
+  flips_recent_at_entry: COUNT.describe('Events within the lookback, this one included. Plus and Pro.').optional(),
+  flips_lookback: BARS.describe('Lookback of the flips in bars. Plus and Pro.').optional(),
+  duration_days: COUNT.nullable().describe('Bars the band lasted; null while it is active. Daily only.').optional(),
+  duration_weeks: COUNT.nullable().describe('Bars the band lasted; null while it is active. Weekly only.').optional(),
   aftermath: AFTERMATH.nullable().describe('How the return over each window ranked; null on Free.'),
 })
 
 export const EVENTS_PAGE = z.looseObject({
-  ticker: z.string(),
-  field: z.string(),
-  timeframe: z.enum(TIMEFRAME_NAMES as [string, ...string[]]),
+  ticker: z.string().describe('The ticker that was asked for, in upper case.'),
+  field: z.string().describe('The field that was asked for.'),
+  timeframe: TIMEFRAME.describe('The bars on which bands are told.'),
   events: z.array(BAND_EVENT).describe('Newest first.'),
   total_occurrences: COUNT.describe("Matching events within the tier's range, whatever the limit."),
   query_range: z.string().describe("The tier's range: 90d, 2y or 5y."),
-  context: z.looseObject({ ticker: z.string(), field: z.string(), band: z.string() }).optional(),
+  context: z
+    .looseObject({ ticker: z.string(), field: z.string(), band: z.string() })
+    .describe('Only when one was asked for.')
+    .optional(),
 })
 
-const BAND = z.string().nullable().optional()
-
 const OVERSOLD_MATCH = z.looseObject({
-  ticker: z.string(),
-  asset_class: z.enum(['stock', 'crypto', 'etf']).nullable(),
-  rsi_zone: z.enum(SEVERITIES),
-  condition_rarity: z.enum(RARITIES).nullable(),
-  sector: z.string().nullable(),
-  market_cap_tier: z.enum(MARKET_CAP_TIERS).nullable(),
-  valuation_zone: BAND,
-  stochastic_zone: BAND,
-  days_in_oversold: COUNT.optional(),
-  oversold_streaks_count: COUNT.optional(),
-  volume_context: z.enum(VOLUME_CONTEXTS).nullable().optional(),
-  volume_ratio_band: BAND,
-  trend_context: BAND,
-  nearest_support_distance: z.enum(DISTANCES).nullable().optional(),
-  sector_rsi_zone: BAND,
-  earnings_proximity: BAND,
-  growth_zone: BAND,
-  analyst_consensus: BAND,
-  rsi_zone_stability: z.enum(STABILITIES).optional(),
-  rsi_zone_flips_recent: COUNT.optional(),
-  accumulation_state: BAND,
-  historical_median_oversold_days: z.number().nullable().optional(),
-  historical_max_oversold_days: COUNT.nullable().optional(),
-  sector_agreement: z.boolean().nullable().optional(),
-  sector_oversold_count: COUNT.nullable().optional(),
-  sector_total_count: COUNT.nullable().optional(),
+  ticker: z.string().describe('The ticker.'),
+  asset_class: z.enum(['stock', 'crypto', 'etf']).nullable().describe('What it is; null where nothing tells.'),
+  rsi_zone: SEVERITY.describe('How oversold it is.'),
+  condition_rarity: z
+    .enum(RARITIES)
+    .nullable()
+    .describe('How rarely its RSI is as low as this; null where its history is too short.'),
+  sector: z.string().nullable().describe('Its sector; null where nobody told.'),
+  market_cap_tier: MARKET_CAP_TIER.nullable().describe('Its size; null where nobody told.'),
+  valuation_zone: BAND.describe('Band of the field. Not for crypto and funds.').optional(),
+  stochastic_zone: BAND.describe(
+    'Where the close lies in the range of the last bars, in the words of `rsi_zone`. Plus and Pro.',
+  ).optional(),
+  days_in_oversold: COUNT.describe('Bars since it became oversold, that one included. Plus and Pro.').optional(),
+  oversold_streaks_count: COUNT.describe(
+    'Stays at or below oversold in its recent history, the present one included. Plus and Pro.',
+  ).optional(),
+  volume_context: z
+    .enum(VOLUME_CONTEXTS)
+    .nullable()
+    .describe('The volume of the last bar against its usual one. Plus and Pro.')
+    .optional(),
+  volume_ratio_band: BAND.describe('Band of the field. Plus and Pro.').optional(),
+  trend_context: BAND.describe('Band of `trend_direction`. Plus and Pro.').optional(),
+  nearest_support_distance: z
+    .enum(DISTANCES)
+    .nullable()
+    .describe('How far the close is above its support; null without one, or below it. Plus and Pro.')
+    .optional(),
+  sector_rsi_zone: BAND.describe(
+    'Zone of the median RSI of the stocks in its sector; null without a sector. Plus and Pro.',
+  ).optional(),
+  earnings_proximity: BAND.describe('Band of the field. Not for crypto and funds. Plus and Pro.').optional(),
+  growth_zone: BAND.describe('Band of the field. Not for crypto and funds. Plus and Pro.').optional(),
+  analyst_consensus: BAND.describe('Band of the field. Not for crypto and funds. Plus and Pro.').optional(),
+  rsi_zone_stability: STABILITY.describe(
+    'How settled the zone is, by the bars it has lasted and its recent changes. Plus and Pro.',
+  ).optional(),
+  rsi_zone_flips_recent: COUNT.describe('Recent changes of `rsi_zone`. Plus and Pro.').optional(),
+  accumulation_state: BAND.describe('Band of the field. Pro.').optional(),
+  historical_median_oversold_days: z
+    .number()
+    .nullable()
+    .describe('Of the ended ones among those stays, in bars; null without any. Pro.')
+    .optional(),
+  historical_max_oversold_days: COUNT.nullable()
+    .describe('The longest ended one among those stays, in bars; null without any. Pro.')
+    .optional(),
+  sector_agreement: z
+    .boolean()
+    .nullable()
+    .describe('Whether its sector as a whole is oversold too; null without a sector. Pro.')
+    .optional(),
+  sector_oversold_count: COUNT.nullable()
+    .describe('Stocks of its sector that are oversold; null without a sector. Pro.')
+    .optional(),
+  sector_total_count: COUNT.nullable()
+    .describe('Stocks of its sector that were looked at; null without a sector. Pro.')
+    .optional(),
 })
 
 export const OVERSOLD_PAGE = z.looseObject({
-  matches: z.array(OVERSOLD_MATCH),
-  total_scanned: COUNT,
-  match_count: COUNT,
-  data_status: z.string(),
+  matches: z.array(OVERSOLD_MATCH).describe('In the order asked for, cut at `limit`.'),
+  total_scanned: COUNT.describe(
+    'Tickers of the filters that were looked at: those with a bar of late, and old enough to have a band.',
+  ),
+  match_count: COUNT.describe('All matches, whatever `limit`.'),
+  data_status: z.string().describe('Always `eod`: the data is of the end of a day.'),
 })
 
-/**
- * The errors that go over HTTP, by their type: what each tells beside its type and its sentence, as errorBody writes it.
- * Keys that nobody here knows are let through, as in pages.ts.
- */
-
-const TIER = z.enum(TIER_NAMES as [string, ...string[]])
-const SUGGESTIONS = z.array(z.string()).optional().describe('The nearest that there is, best first.')
+const SUGGESTIONS = z.array(z.string()).describe('The nearest that there is, best first.').optional()
 const UPGRADE = z.string().describe('Where a higher tier is to be had.')
 
-const TOLD = {
+/** The errors that go over HTTP: what each has beside its type and its sentence, as errorBody writes it. */
+const ERRORS = {
   invalid_parameter: {
     param: z.string().describe('The parameter or header at fault, spelled as in this document.'),
-    value: z.unknown().optional().describe('What was given.'),
+    value: z.unknown().describe('What was given.').optional(),
     allowed: z
       .union([z.array(z.string()), z.string()])
-      .optional()
-      .describe('The allowed values, or one phrase such as "an integer from 1 to 100".'),
+      .describe('The allowed values, or one phrase such as "an integer from 1 to 100".')
+      .optional(),
     suggestions: SUGGESTIONS,
   },
   unauthorized: {},
@@ -122,59 +162,56 @@ const TOLD = {
   data_unavailable: {},
 } satisfies Record<string, z.ZodRawShape>
 
-export type ErrorType = keyof typeof TOLD
-const ERROR_TYPES = Object.keys(TOLD) as readonly ErrorType[]
+export type ErrorType = keyof typeof ERRORS
 
-/** Error type → schema of its whole body. */
-export const ERROR_BODIES: Readonly<Record<ErrorShape, Readonly<Record<ErrorType, z.ZodType>>>> = {
-  flat: bodies((type, told) => z.looseObject({ error: z.literal(type), ...sentence(), ...told })),
-  nested: bodies((type, told) =>
-    z.looseObject({ error: z.looseObject({ type: z.literal(type), ...sentence(), ...told }) }),
-  ),
+/** The schema of an error's whole body, by its type. */
+export function errorSchemas(shape: ErrorShape): Record<string, z.ZodType> {
+  const message = z.string().describe('One sentence.')
+  return Object.fromEntries(
+    Object.entries(ERRORS).map(([type, more]) => {
+      const name = z.literal(type)
+      const flat = z.looseObject({ error: name, message, ...more })
+      const nested = z.looseObject({ error: z.looseObject({ type: name, message, ...more }) })
+      return [type, shape === 'flat' ? flat : nested]
+    }),
+  )
 }
 
-function bodies(bodyOf: (type: ErrorType, told: z.ZodRawShape) => z.ZodType): Record<ErrorType, z.ZodType> {
-  const made = ERROR_TYPES.map(type => [type, bodyOf(type, TOLD[type])] as const)
-  return Object.fromEntries(made) as Record<ErrorType, z.ZodType>
+/** `tier_restricted` → `TierRestricted` */
+export function schemaName(type: ErrorType): string {
+  return type.replace(/(?:^|_)([a-z])/g, (_all, letter: string) => letter.toUpperCase())
 }
 
-function sentence() {
-  return { message: z.string().describe('One sentence.') }
-}
-
-type JsonSchema = Record<string, unknown>
-
-const PAGES = {
+const NAMED: Readonly<Record<string, z.ZodType>> = {
   EventsPage: EVENTS_PAGE,
   BandEvent: BAND_EVENT,
   Aftermath: AFTERMATH,
   OversoldPage: OVERSOLD_PAGE,
   OversoldMatch: OVERSOLD_MATCH,
-} satisfies Record<string, z.ZodType>
-
-/** The name of a schema after what it is the schema of, such as an error's type: `tier_restricted` → `TierRestricted`. */
-export function schemaName(word: string): string {
-  return word.replace(/(?:^|_)([a-z])/g, (_all, letter: string) => letter.toUpperCase())
+  Date: DATE,
+  Timeframe: TIMEFRAME,
+  Tier: TIER,
+  Stability: STABILITY,
+  Performance: PERFORMANCE,
+  Severity: SEVERITY,
+  MarketCapTier: MARKET_CAP_TIER,
 }
 
 /**
  * What goes over HTTP as JSON Schemas (draft 2020-12) by name, each thing once: one that stands in another is a
  * reference to `at` and its name.
  */
-export function wireSchemas(shape: ErrorShape, at: string): Record<string, JsonSchema> {
+export function wireSchemas(shape: ErrorShape, at: string): Record<string, Record<string, unknown>> {
   const named = z.registry<{ id: string }>()
-  for (const [id, schema] of Object.entries(PAGES)) named.add(schema, { id })
-  for (const type of ERROR_TYPES) named.add(ERROR_BODIES[shape][type], { id: schemaName(type) })
-  const { schemas } = z.toJSONSchema(named, { uri: id => at + id, override: ({ jsonSchema }) => tidy(jsonSchema) })
+  for (const [id, schema] of Object.entries(NAMED)) named.add(schema, { id })
+  for (const [type, schema] of Object.entries(errorSchemas(shape)))
+    named.add(schema, { id: schemaName(type as ErrorType) })
+  const { schemas } = z.toJSONSchema(named, {
+    uri: id => at + id,
+    override: ({ jsonSchema }) => {
+      // What JavaScript can count to is no limit of ours.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+    },
+  })
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
 }
-
-/** Zod says what JavaScript can count to, and of a date only how it is spelled. */
-function tidy(schema: JsonSchema): void {
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
-  if (schema.pattern !== DATE_SPELLING) return
-  delete schema.pattern
-  schema.format = 'date'
-}
-
-const DATE_SPELLING = '^\\d{4}-\\d{2}-\\d{2}$'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Answers, matches, type Question, type Service } from '../../src/server/authorized.js'
+import { Answers, matches, type Question, type Service } from '../../src/server/questions.js'
 import type { Bands } from '../../src/source.js'
 
 /** Questions that are counted, of data whose version can be changed. */

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Charge } from '../../src/accounts/accounts.js'
 import { openAccounts } from '../../src/open.js'
-import type { Service } from '../../src/server/authorized.js'
+import type { Service } from '../../src/server/questions.js'
 import { ask, authorization, type Ground, sendBytes, serve, simulatedGround } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'

@@ -1,31 +1,31 @@
 import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
 import { authenticate, hashOf } from '../accounts/key.js'
-import { InvalidParameter, MethodNotAllowed, NotFound, quoted, Unauthorized } from '../errors.js'
+import { InvalidParameter, Unauthorized } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Tier } from '../model/terms.js'
 import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
 import type { Bands } from '../source.js'
 import { eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
+import type { Metrics } from './log.js'
+import { creditHeaders, limited, listed, Meter, nameTaken, requestName } from './meter.js'
+import type { Settings } from './options.js'
 import {
-  ANSWERED,
   type Caller,
   type Exchange,
+  type Handler,
   type HeaderList,
   headersNamed,
   JSON_TYPE,
   type Outgoing,
   sha256,
-} from './exchange.js'
-import type { Metrics } from './log.js'
-import { creditHeaders, limited, listed, Meter, nameTaken, requestName } from './meter.js'
-import type { Settings } from './options.js'
+} from './requests.js'
 
 /**
  * What is answered to a valid key alone. Checked in this order: the key, the parameters, the tier, whether there is such
  * a ticker, whether the caller has the answer already; then it is charged, and only then does it leave.
  */
-export class Keyed {
+export class Questions {
   readonly meter: Meter
   readonly #settings: Settings
   readonly #metrics: Metrics
@@ -41,43 +41,38 @@ export class Keyed {
   }
 
   /** The answer to the question that a path asks. Throws what is wrong with it. */
-  question(path: string, read: (search: string) => Question): (exchange: Exchange) => Promise<Outgoing> {
-    return exchange =>
-      this.#forCaller(exchange, async caller => {
-        const { search } = exchange
-        const name = requestName(exchange.rawHeaders)
-        if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
-        const { answer, kept } = await this.#answers.find(caller.tier, `${path}?${search}`, () => read(search))
-        if (matches(exchange.headers['if-none-match'], answer.etag)) {
-          this.#metrics.reused('not_modified')
-          return { status: 304, headers: answer.headers, body: '' }
-        }
-        if (kept) this.#metrics.reused('cache')
-        await this.#charge(exchange, caller, path, answer, name)
-        return { status: 200, headers: ['Content-Type', JSON_TYPE, ...answer.headers], body: answer.body }
-      })
-  }
-
-  /** Nothing is there, or not for this method. Throws NotFound, MethodNotAllowed. */
-  nothing(exchange: Exchange): Promise<Outgoing> {
-    const { method, path } = exchange
-    return this.#forCaller(exchange, () => {
-      if (QUESTIONS.has(path)) throw new MethodNotAllowed(method, path, ANSWERED)
-      throw new NotFound(`there is nothing at ${quoted(path)}.`)
+  question(path: string, read: (search: string) => Question): Handler {
+    return this.authorized(async (exchange, caller) => {
+      const { search } = exchange
+      const name = requestName(exchange.rawHeaders)
+      if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
+      const { answer, kept } = await this.#answers.find(caller.tier, `${path}?${search}`, () => read(search))
+      if (matches(exchange.headers['if-none-match'], answer.etag)) {
+        this.#metrics.reused('not_modified')
+        return { status: 304, headers: answer.headers, body: '' }
+      }
+      if (kept) this.#metrics.reused('cache')
+      await this.#charge(exchange, caller, path, answer, name)
+      return { status: 200, headers: ['Content-Type', JSON_TYPE, ...answer.headers], body: answer.body }
     })
   }
 
-  /** Whatever becomes of the request of a known key, the answer tells its credits. Throws Unauthorized. */
-  async #forCaller(exchange: Exchange, answer: (caller: Caller) => Promise<Outgoing> | Outgoing): Promise<Outgoing> {
-    const { now, credits } = this.#settings
-    const caller = await this.#callers.of(exchange.rawHeaders, now())
-    exchange.caller = caller
-    try {
-      return await answer(caller)
-    } finally {
-      // The answer matters more than what it tells of credits.
-      const told = exchange.credits ?? (await this.#creditsOf(caller.account).catch(() => null))
-      if (told !== null) exchange.creditHeaders = listed(creditHeaders(credits[caller.tier], told.used, told.at))
+  /**
+   * Answers callers with a valid key alone; whatever becomes of their request, the answer tells their credits. Throws
+   * Unauthorized.
+   */
+  authorized(answer: (exchange: Exchange, caller: Caller) => Promise<Outgoing> | Outgoing): Handler {
+    return async exchange => {
+      const { now, credits } = this.#settings
+      const caller = await this.#callers.of(exchange.rawHeaders, now())
+      exchange.caller = caller
+      try {
+        return await answer(exchange, caller)
+      } finally {
+        // The answer matters more than what it tells of credits.
+        const spent = exchange.credits ?? (await this.#creditsOf(caller.account).catch(() => null))
+        if (spent !== null) exchange.creditHeaders = listed(creditHeaders(credits[caller.tier], spent.used, spent.at))
+      }
     }
   }
 
@@ -312,16 +307,16 @@ export interface Question {
 
 /** Path → how its query is read. Reading throws InvalidParameter. */
 export const QUESTIONS: ReadonlyMap<string, (search: string) => Question> = new Map([
-  [EVENTS_PATH, events],
-  [OVERSOLD_PATH, oversold],
+  [EVENTS_PATH, readEvents],
+  [OVERSOLD_PATH, readOversold],
 ])
 
-function events(search: string): Question {
+export function readEvents(search: string): Question {
   const query = parseEvents(parametersOf(search))
   return { credits: eventsCost(query), normal: normalOf(EVENTS_PATH, query), ask: bands => bands.events(query) }
 }
 
-function oversold(search: string): Question {
+function readOversold(search: string): Question {
   const query = parseOversold(parametersOf(search))
   return { credits: OVERSOLD_COST, normal: normalOf(OVERSOLD_PATH, query), ask: bands => bands.oversold(query) }
 }

@@ -1,0 +1,390 @@
+import { type BandsError, MethodNotAllowed, NotFound, Unauthorized, Unavailable } from '../errors.js'
+import type { EventsPage } from '../model/event.js'
+import type { OversoldMatch, OversoldPage } from '../model/oversold.js'
+import type { Tier } from '../model/terms.js'
+import { entitle, OVERSOLD_KEYS, PLANS } from '../tiers.js'
+import {
+  AS_OF,
+  type CreditHeaders,
+  type ErrorShape,
+  EVENTS_PATH,
+  errorBody,
+  internalErrorBody,
+  REQUEST_ID,
+} from '../wire/format.js'
+import { type ErrorType, schemaName } from '../wire/schemas.js'
+import { creditHeaders, limited, nameTaken } from './meter.js'
+import { LIMITS } from './options.js'
+import { readEvents } from './questions.js'
+import { ANSWERED, tooLarge, tooLong, tooSlow } from './requests.js'
+
+/** The parts of OpenAPI 3.1 of which answers are made. */
+
+export type Schema = Readonly<Record<string, unknown>>
+
+export interface Reference {
+  $ref: string
+}
+
+interface HeaderObject {
+  description: string
+  schema: Schema
+  example: string | number
+}
+
+interface ExampleObject {
+  summary: string
+  value: unknown
+}
+
+export interface ResponseObject {
+  description: string
+  headers?: Record<string, Reference>
+  content?: Record<string, { schema: Schema; examples?: Record<string, ExampleObject> }>
+}
+
+/** Where the schemas of a document lie. */
+export const SCHEMAS_AT = '#/components/schemas/'
+
+export function schemaRef(name: string): Reference {
+  return { $ref: SCHEMAS_AT + name }
+}
+
+function headers(names: readonly string[]): Record<string, Reference> {
+  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+export const TEXT: Schema = { type: 'string' }
+const COUNT: Schema = { type: 'integer', minimum: 0 }
+const TIME: Schema = { type: 'string', format: 'date-time' }
+
+/** When the examples happen, and of which request. */
+const MOMENT = Date.parse('2026-03-23T14:37:00Z')
+const EXAMPLE_ID = '0f5e6a0e-8d1c-4b0a-9a53-6f2f2c1f7d10'
+
+const CREDIT_HEADERS: Readonly<Record<keyof CreditHeaders, string>> = {
+  'X-Request-Limit': 'Credits of the account in a day of UTC.',
+  'X-Requests-Used': 'Credits of the day that are spent, with those of this answer.',
+  'X-Requests-Remaining': 'Credits of the day that are left.',
+  'X-Request-Reset': 'When the next day begins, at 00:00 UTC.',
+  'X-Hourly-Request-Limit': 'Credits of the account in an hour.',
+  'X-Hourly-Requests-Used': 'Credits of the hour that are spent, with those of this answer.',
+  'X-Hourly-Requests-Remaining': 'Credits of the hour that are left.',
+  'X-Hourly-Request-Reset': 'When the next hour begins, on the hour.',
+}
+
+/** Every header that an answer may have, by name. */
+export const HEADERS: Record<string, HeaderObject> = {
+  ...creditHeaderObjects(),
+  ETag: {
+    description: 'Names this answer; with it in If-None-Match the same answer comes as 304, without body and free.',
+    schema: TEXT,
+    example: '"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"',
+  },
+  [AS_OF]: {
+    description: 'The day that the answer stands on: ranges count back from it.',
+    schema: { type: 'string', format: 'date' },
+    example: '2026-03-23',
+  },
+  'Cache-Control': {
+    description:
+      "How the answer may be kept: only by the caller's own cache, and to be asked for again; an error not at all.",
+    schema: TEXT,
+    example: 'private, no-cache',
+  },
+  Vary: { description: 'What the answer depends on besides the URL.', schema: TEXT, example: 'Authorization' },
+  [REQUEST_ID]: {
+    description: "The server's own number of the request; its log has it too.",
+    schema: TEXT,
+    example: EXAMPLE_ID,
+  },
+  'Retry-After': { description: 'Seconds after which to ask again.', schema: COUNT, example: 1_380 },
+  'WWW-Authenticate': { description: 'How to say who you are.', schema: TEXT, example: 'Bearer' },
+  Allow: { description: 'The methods that the path answers.', schema: TEXT, example: ANSWERED.join(', ') },
+}
+
+function creditHeaderObjects(): Record<string, HeaderObject> {
+  const examples: Readonly<Record<string, string>> = {
+    ...creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, MOMENT),
+  }
+  return Object.fromEntries(
+    Object.entries(CREDIT_HEADERS).map(([name, description]) => {
+      const example = examples[name]!
+      const isTime = name.endsWith('Reset')
+      return [name, { description, schema: isTime ? TIME : COUNT, example: isTime ? example : Number(example) }]
+    }),
+  )
+}
+
+/** What comes with every answer to a known key, and with every one that is not refused. */
+const KNOWN_KEY = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
+const OF_ANSWERS = ['ETag', AS_OF, 'Cache-Control', 'Vary', ...KNOWN_KEY]
+
+export const UNCHANGED: ResponseObject = {
+  description: 'The answer is one that If-None-Match names. Without a body, and not charged.',
+  headers: headers(OF_ANSWERS),
+}
+
+export function found(description: string, schema: string, examples: Record<string, ExampleObject>): ResponseObject {
+  const content = { 'application/json': { schema: { ...schemaRef(schema) }, examples } }
+  return { description, headers: headers(OF_ANSWERS), content }
+}
+
+export function status(description: string, word: string): ResponseObject {
+  const schema = { type: 'object', properties: { status: { type: 'string', const: word } }, required: ['status'] }
+  const examples = { [word]: { summary: description, value: { status: word } } }
+  return { description, headers: headers([REQUEST_ID]), content: { 'application/json': { schema, examples } } }
+}
+
+interface Refusal {
+  name: string
+  /** Of the error in its body. */
+  type: ErrorType
+  description: string
+  headers: readonly string[]
+  /** What each shows, and the error that the server makes then. */
+  examples: Readonly<Record<string, [summary: string, error: BandsError | 'internal']>>
+}
+
+const AAPL = 'ticker=AAPL&field=rsi_zone'
+const GSPC = { ticker: 'GSPC', field: 'rsi_zone' }
+const SPENT = { day: 12_000, hour: PLANS.plus.credits.hour }
+
+/** The answers that are no answer, by status. */
+const REFUSALS = {
+  400: {
+    name: 'BadRequest',
+    type: 'invalid_parameter',
+    description:
+      'A parameter or a header is missing, given twice, unknown, or has a value that cannot be used. Not charged.',
+    headers: KNOWN_KEY,
+    examples: {
+      band: ['A band that the field does not have', thrownBy(() => readEvents(`${AAPL}&band=oversol`))],
+      missing: ['A parameter is missing', thrownBy(() => readEvents('ticker=AAPL'))],
+      limit: ['A number that is out of range', thrownBy(() => readEvents(`${AAPL}&limit=1000`))],
+      unknown: ['A parameter that there is not', thrownBy(() => readEvents(`${AAPL}&befor=2018-01-01`))],
+      repeated: ['A parameter is given twice', thrownBy(() => readEvents(`${AAPL}&ticker=GSPC`))],
+      context: ['A context that is not complete', thrownBy(() => readEvents(`${AAPL}&context_ticker=GSPC`))],
+      idempotency: ['A name that another question has', nameTaken()],
+    },
+  },
+  401: {
+    name: 'Unauthorized',
+    type: 'unauthorized',
+    description: 'No key, more than one, or one that is not known, has expired or was revoked.',
+    headers: ['WWW-Authenticate', REQUEST_ID],
+    examples: { unauthorized: ['No key that counts', new Unauthorized()] },
+  },
+  403: {
+    name: 'Forbidden',
+    type: 'tier_restricted',
+    description: 'A field, a feature or a date that the tier of the key does not have. Not charged.',
+    headers: KNOWN_KEY,
+    examples: {
+      field: ['A field of a higher tier', thrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus'))],
+      feature: ['A feature of a higher tier', thrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free'))],
+    },
+  },
+  404: {
+    name: 'NotFound',
+    type: 'not_found',
+    description: 'A ticker, or a path, that is not there. Not charged.',
+    headers: KNOWN_KEY,
+    examples: {
+      ticker: ['A ticker that is not there', new NotFound('no bars for "APPL". Did you mean "AAPL"?', ['AAPL'])],
+    },
+  },
+  405: {
+    name: 'MethodNotAllowed',
+    type: 'method_not_allowed',
+    description: 'The path does not answer this method. Not charged; where no key is needed, no credits are told.',
+    headers: ['Allow', ...KNOWN_KEY],
+    examples: { post: ['A POST', new MethodNotAllowed('POST', EVENTS_PATH, ANSWERED)] },
+  },
+  408: {
+    name: 'RequestTimeout',
+    type: 'invalid_parameter',
+    description: 'The request did not arrive in time; the connection is closed.',
+    headers: [REQUEST_ID],
+    examples: { slow: ['Too slow', tooSlow(LIMITS)] },
+  },
+  414: {
+    name: 'UriTooLong',
+    type: 'invalid_parameter',
+    description: tooLong(LIMITS).message,
+    headers: [REQUEST_ID],
+    examples: { url: ['Too long', tooLong(LIMITS)] },
+  },
+  429: {
+    name: 'TooManyRequests',
+    type: 'rate_limit_exceeded',
+    description: 'The credits of the day or the hour do not suffice. Not charged.',
+    headers: ['Retry-After', ...KNOWN_KEY],
+    examples: { hour: ['The hour is spent', limited(PLANS.plus.credits, SPENT, 1, MOMENT)] },
+  },
+  431: {
+    name: 'HeadersTooLarge',
+    type: 'invalid_parameter',
+    description: `The URL and the headers have more than ${LIMITS.headBytes} bytes; the connection is closed.`,
+    headers: [REQUEST_ID],
+    examples: { headers: ['Too large', tooLarge(LIMITS)] },
+  },
+  500: {
+    name: 'InternalError',
+    type: 'internal_error',
+    description: "A fault of the server's own. Not charged.",
+    headers: KNOWN_KEY,
+    examples: { fault: ["A fault of the server's own", 'internal'] },
+  },
+  503: {
+    name: 'DataUnavailable',
+    type: 'data_unavailable',
+    description: 'The data cannot be read now, or the server is about to stop. Not charged.',
+    headers: ['Retry-After', ...KNOWN_KEY],
+    examples: { stopping: ['While it stops', new Unavailable('The server is shutting down.')] },
+  },
+} satisfies Record<number, Refusal>
+
+/** References to some of them, by status. */
+export function refused(...statuses: readonly (keyof typeof REFUSALS)[]): Record<string, Reference> {
+  return Object.fromEntries(
+    statuses.map(status => [status, { $ref: `#/components/responses/${REFUSALS[status].name}` }]),
+  )
+}
+
+/** The refusals as components of the document. */
+export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
+  return Object.fromEntries(
+    Object.values<Refusal>(REFUSALS).map(({ name, type, description, headers: own, examples }) => {
+      const shown = Object.entries(examples).map(([example, [summary, error]]) => {
+        const value = error === 'internal' ? internalErrorBody(EXAMPLE_ID, shape) : errorBody(error, shape)
+        return [example, { summary, value }]
+      })
+      const json = { schema: { ...schemaRef(schemaName(type)) }, examples: Object.fromEntries(shown) }
+      return [name, { description, headers: headers(['Cache-Control', ...own]), content: { 'application/json': json } }]
+    }),
+  )
+}
+
+/** What the server itself says to such a request. */
+function thrownBy(ask: () => unknown): BandsError {
+  try {
+    ask()
+  } catch (error) {
+    return error as BandsError
+  }
+  throw new Error(`${ask} is not refused`)
+}
+
+/** Answers as the bundled sample gives them as of 2018-05-11. */
+
+const DAILY: EventsPage = {
+  ticker: 'AAPL',
+  field: 'rsi_zone',
+  timeframe: 'daily',
+  events: [
+    {
+      date: '2018-02-08',
+      band: 'oversold',
+      prev_band: 'neutral_low',
+      stability_at_entry: 'volatile',
+      flips_recent_at_entry: 6,
+      flips_lookback: '30d',
+      duration_days: 1,
+      aftermath: {
+        '5d': { performance: 'sharp_gain' },
+        '10d': { performance: 'sharp_gain' },
+        '20d': { performance: 'sharp_gain' },
+        '50d': { performance: 'flat' },
+        '100d': null,
+      },
+    },
+  ],
+  total_occurrences: 10,
+  query_range: '5y',
+}
+
+const FREE: EventsPage = {
+  ticker: 'AAPL',
+  field: 'rsi_zone',
+  timeframe: 'daily',
+  events: [{ date: '2018-05-09', band: 'overbought', prev_band: 'neutral_high', duration_days: null, aftermath: null }],
+  total_occurrences: 13,
+  query_range: '90d',
+}
+
+const WEEKLY: EventsPage = {
+  ticker: 'AAPL',
+  field: 'trend_direction',
+  timeframe: 'weekly',
+  events: [
+    {
+      date: '2018-05-11',
+      band: 'strong_uptrend',
+      prev_band: 'uptrend',
+      stability_at_entry: 'volatile',
+      flips_recent_at_entry: 6,
+      flips_lookback: '12w',
+      duration_weeks: null,
+      aftermath: { '2w': null, '4w': null, '8w': null, '12w': null, '16w': null },
+    },
+  ],
+  total_occurrences: 14,
+  query_range: '5y',
+}
+
+const CONTEXT: EventsPage = {
+  ...DAILY,
+  total_occurrences: 2,
+  context: { ticker: 'GSPC', field: 'trend_direction', band: 'downtrend' },
+}
+
+const NOTHING: EventsPage = { ...DAILY, events: [], total_occurrences: 0 }
+
+export const EVENTS_EXAMPLES: Record<string, ExampleObject> = {
+  daily: { summary: 'rsi_zone of AAPL, band oversold, limit 1, asked on Pro', value: DAILY },
+  free: { summary: 'The newest event of rsi_zone of AAPL, asked on Free', value: FREE },
+  weekly: { summary: 'A weekly band that is still active', value: WEEKLY },
+  context: { summary: 'While GSPC was in a downtrend', value: CONTEXT },
+  nothing: { summary: 'No event matches', value: NOTHING },
+}
+
+const MATCH: OversoldMatch = {
+  ticker: 'SIM0004',
+  asset_class: 'stock',
+  rsi_zone: 'oversold',
+  condition_rarity: 'extremely_rare',
+  sector: 'Information Technology',
+  market_cap_tier: 'mid',
+  valuation_zone: 'undervalued',
+  stochastic_zone: 'deep_oversold',
+  days_in_oversold: 1,
+  oversold_streaks_count: 8,
+  volume_context: 'normal',
+  volume_ratio_band: 'normal',
+  trend_context: 'strong_downtrend',
+  nearest_support_distance: null,
+  sector_rsi_zone: 'neutral',
+  earnings_proximity: 'not_soon',
+  growth_zone: 'moderate_growth',
+  analyst_consensus: 'hold',
+  rsi_zone_stability: 'volatile',
+  rsi_zone_flips_recent: 4,
+  accumulation_state: 'strong_distribution',
+  historical_median_oversold_days: 2,
+  historical_max_oversold_days: 4,
+  sector_agreement: false,
+  sector_oversold_count: 1,
+  sector_total_count: 8,
+}
+
+export const OVERSOLD_EXAMPLES: Record<string, ExampleObject> = {
+  pro: { summary: 'Asked on Pro', value: scanSeenBy('pro') },
+  plus: { summary: 'Asked on Plus', value: scanSeenBy('plus') },
+  free: { summary: 'Asked on Free', value: scanSeenBy('free') },
+}
+
+function scanSeenBy(tier: Tier): OversoldPage {
+  const seen = Object.fromEntries(OVERSOLD_KEYS[tier].map(key => [key, MATCH[key]])) as unknown as OversoldMatch
+  return { matches: [seen], total_scanned: 10, match_count: 1, data_status: 'eod' }
+}
