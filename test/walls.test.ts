@@ -37,7 +37,6 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   'fast-xml-parser': 'feeds',
   'stream-json': 'feeds',
   'hyparquet-writer': 'cli',
-  fastify: 'server',
   'prom-client': 'server',
   undici: 'remote',
 }
