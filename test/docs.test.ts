@@ -1,31 +1,77 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { CATALOGUE } from '../src/cli/catalogue.js'
 import { main } from '../src/cli/main.js'
 import type { Stream, World } from '../src/cli/world.js'
 import { FIELD_NAMES } from '../src/fields/index.js'
+import { commandsPage, fieldsPage } from './support/pages.js'
 
-/** The README's sessions run as one newcomer's: an empty home, a terminal of 80 columns without colour. */
-const README = readFileSync('README.md', 'utf8')
-const HOME = mkdtempSync(join(tmpdir(), 'bands-readme-'))
-afterAll(() => rmSync(HOME, { recursive: true, force: true }))
+/**
+ * The README and the pages of docs/ are held to the code: what a page says that a command prints, it prints. Each page is
+ * one newcomer's session: an empty home, a terminal of 80 columns without colour. A line of `…` stands for lines that the
+ * page leaves out. `npm run docs` (BANDS_WRITE=1) writes the outputs into the pages.
+ */
+const PAGES = ['README.md', ...readdirSync('docs').map(name => `docs/${name}`)].filter(page => page.endsWith('.md'))
+const WRITE = process.env.BANDS_WRITE === '1'
+const ELIDED = '…'
 
-describe('the README', () => {
-  for (const { command, output } of sessions(README)) {
-    it(`prints what ${command} prints`, async () => {
-      expect(await typed(command)).toBe(output)
+describe.each(PAGES)('%s', page => {
+  const text = readFileSync(page, 'utf8')
+  const home = mkdtempSync(join(tmpdir(), 'bands-docs-'))
+  const written = new Map<Session, string>()
+
+  for (const session of sessions(text)) {
+    it(`shows what ${session.command} prints`, async () => {
+      const printed = await typed(session.command, home)
+      if (WRITE && !session.output.split('\n').includes(ELIDED)) written.set(session, printed)
+      else expect(printed).toMatch(patternOf(session.output))
     })
   }
 
-  it('names every command and every field', () => {
-    for (const { name } of CATALOGUE) expect(README, name).toContain(`bands ${name}`)
-    for (const name of FIELD_NAMES) expect(README, name).toContain(name)
+  it('links to what is there', () => {
+    for (const [, link] of text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g))
+      expect(existsSync(join(dirname(page), link!)), `${page} links to ${link}`).toBe(true)
+  })
+
+  afterAll(() => {
+    rmSync(home, { recursive: true, force: true })
+    let rewritten = text
+    for (const [{ whole, command }, printed] of written)
+      rewritten = rewritten.replace(whole, () => `$ ${command}\n${printed}\n${whole.endsWith('\n\n') ? '\n' : ''}`)
+    if (rewritten !== text) writeFileSync(page, rewritten)
+  })
+})
+
+describe('a page that is made of the tables', () => {
+  it.each([
+    ['docs/fields.md', fieldsPage],
+    ['docs/cli.md', commandsPage],
+  ])('%s is as they are (npm run docs writes it)', async (page, made) => {
+    const text = await made()
+    if (WRITE) writeFileSync(page, text)
+    expect(readFileSync(page, 'utf8')).toBe(text)
+  })
+})
+
+describe('the pages together', () => {
+  const everything = PAGES.map(page => readFileSync(page, 'utf8')).join('\n')
+
+  it('name every command and every field', () => {
+    for (const { name } of CATALOGUE) expect(everything, name).toContain(`bands ${name}`)
+    for (const name of FIELD_NAMES) expect(everything, name).toContain(name)
+  })
+
+  it('keep the README and the plan of the house short', () => {
+    expect(linesOf('README.md')).toBeLessThanOrEqual(150)
+    expect(linesOf('ARCHITECTURE.md')).toBeLessThanOrEqual(120)
   })
 })
 
 interface Session {
+  /** The command and its output as they stand in the page. */
+  whole: string
   command: string
   output: string
 }
@@ -38,13 +84,21 @@ function sessions(text: string): Session[] {
       .slice(1)
       .map(part => {
         const [command = '', ...lines] = part.split('\n')
-        return { command, output: lines.join('\n').trimEnd() }
+        return { whole: `$ ${part}`, command, output: lines.join('\n').trimEnd() }
       }),
   )
 }
 
+/** An output as a page shows it, where `…` stands for any number of lines. */
+function patternOf(output: string): RegExp {
+  const lines = output
+    .split('\n')
+    .map(line => (line === ELIDED ? '(?:.*\n)*?.*' : line.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+  return new RegExp(`^${lines.join('\n')}$`)
+}
+
 /** What a person sees: both streams of one terminal, in order. */
-async function typed(command: string): Promise<string> {
+async function typed(command: string, home: string): Promise<string> {
   let seen = ''
   const terminal: Stream = {
     terminal: true,
@@ -56,14 +110,14 @@ async function typed(command: string): Promise<string> {
   const world: World = {
     out: terminal,
     err: terminal,
-    env: { HOME, PATH: process.env.PATH, NO_COLOR: '1', LANG: 'C.UTF-8' },
+    env: { HOME: home, PATH: process.env.PATH, NO_COLOR: '1', LANG: 'C.UTF-8' },
     stdin: () => process.stdin,
     now: () => new Date(),
     onStop: () => () => {},
   }
   await main(wordsOf(command), world)
   return erased(seen)
-    .replaceAll(HOME, '/home/you')
+    .replaceAll(home, '/home/you')
     .replace(/imported \d{4}-\d\d-\d\d/g, 'imported 2026-11-21')
     .replace(/[^\n\S]+$/gm, '')
     .trimEnd()
@@ -79,4 +133,8 @@ function wordsOf(command: string): string[] {
   const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(match => match[1] ?? match[2]!)
   expect(words[0]).toBe('bands')
   return words.slice(1)
+}
+
+function linesOf(page: string): number {
+  return readFileSync(page, 'utf8').trimEnd().split('\n').length
 }
