@@ -3,12 +3,11 @@ import type { BacktestParams } from './backtest/params.js'
 import type { Backtest } from './backtest/result.js'
 import { InvalidParameter, NotFound } from './errors.js'
 import type { Field } from './fields/field.js'
-import { FIELDS, fieldNamed } from './fields/index.js'
+import { FIELDS } from './fields/index.js'
 import { type Explanation, explain } from './local/explain.js'
 import { type ExportFilter, exportBars, exportEvents, exportSeries } from './local/export.js'
 import { facts, type KnownFacts } from './local/facts.js'
 import type { Local } from './local/local.js'
-import { localMarket } from './local/market.js'
 import { lackingIn } from './local/pulled-listing.js'
 import { type Status, status } from './local/status.js'
 import type { EventHistory, EventsPage, ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/event.js'
@@ -29,7 +28,7 @@ import { parseEvents, parseHistory, parseOversold, parsePool } from './params/pa
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './params/values.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import type { ReportAbout } from './report/page.js'
-import type { Bands, Market, Trials } from './source.js'
+import { eventHistory, type PricedSource, type Source, type Trials } from './source.js'
 import type { TickerEntry } from './store/store.js'
 import type { StudyParams } from './study/params.js'
 import type { EventStudy } from './study/result.js'
@@ -46,9 +45,9 @@ import { grantedFields } from './tiers.js'
  * TierRestricted or NotFound.
  */
 abstract class Questions {
-  readonly #bands: Bands
+  readonly #bands: Source
 
-  constructor(bands: Bands) {
+  constructor(bands: Source) {
     this.#bands = bands
   }
 
@@ -64,27 +63,18 @@ abstract class Questions {
 
   /** All matching transitions, oldest first; of a database with raw returns and percentiles. */
   async history(params: HistoryParams): Promise<EventHistory> {
-    return this.#bands.history(parseHistory(params))
+    return eventHistory(this.#bands, parseHistory(params))
   }
 
   /** How often each performance followed, and what a database knows of returns, beside what usually follows; by band unless one is given. */
   async tally({ by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally> {
     const pool = parsePool(params)
-    const vocabularies = { field: bandsOf(pool.field), context: bandsOf(pool.context?.field) }
-    return tally(
-      this.#bands,
-      by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) },
-      vocabularies,
-    )
+    return tally(this.#bands, by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) })
   }
 
   /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
   async transitions(params: Omit<PoolParams, 'band' | 'context_band'>): Promise<Transitions> {
-    const query = parsePool(params)
-    return transitionsOf(this.#bands, query, {
-      field: bandsOf(query.field),
-      context: bandsOf(query.context?.field),
-    })
+    return transitionsOf(this.#bands, parsePool(params))
   }
 
   /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
@@ -120,11 +110,6 @@ abstract class Questions {
   protected abstract lacking(): Promise<NowQuery['skip']>
 }
 
-/** The vocabulary of a field, in its order; empty for none. */
-function bandsOf(field: string | undefined): readonly string[] {
-  return field === undefined ? [] : (fieldNamed(field)?.bands ?? [])
-}
-
 /** How progress of long work is told: often, the text only made when it is asked for. */
 interface StudyWays {
   step?: (text: () => string) => void
@@ -137,7 +122,7 @@ interface StudyWays {
  * opened; where it cannot be written in the end, the answer's warnings say so.
  */
 abstract class Studies extends Questions {
-  #market: Promise<Market> | null = null
+  #market: Promise<PricedSource> | null = null
   #trials: Promise<Trials | null> | null = null
 
   /** What followed events, against what follows any bar: returns, an average path, intervals and tests. */
@@ -206,7 +191,7 @@ abstract class Studies extends Questions {
   }
 
   /** A refusal is not kept: another time there may be an answer. */
-  #prices(): Promise<Market> {
+  #prices(): Promise<PricedSource> {
     this.#market ??= this.market()
     this.#market.catch(() => {
       this.#market = null
@@ -223,7 +208,7 @@ abstract class Studies extends Questions {
   }
 
   /** Prices, and bands on them. */
-  protected abstract market(): Promise<Market>
+  protected abstract market(): Promise<PricedSource>
 
   /** Where looks are noted; null where they are not. */
   protected abstract trials(): Promise<Trials | null>
@@ -286,7 +271,7 @@ export class RemoteClient extends Studies {
     }
   }
 
-  protected async market(): Promise<Market> {
+  protected async market(): Promise<PricedSource> {
     if (this.#bars === undefined)
       throw new InvalidParameter('bars is missing: a server tells events, not prices, and a study needs both.', {
         param: 'bars',
@@ -295,8 +280,8 @@ export class RemoteClient extends Studies {
     this.#prices ??= await openLocal(this.#bars)
     if (this.#prices.sample)
       throw new NotFound(`there are no prices at ${databasePath(this.#bars)}; bands import FILE loads them.`)
-    const { toldMarket } = await import('./remote/events-on-bars.js')
-    return toldMarket(this.#remote, localMarket(this.#prices.local, { emulate: false }))
+    const { eventsOnBars } = await import('./remote/events-on-bars.js')
+    return eventsOnBars(this.#remote, this.#prices.local)
   }
 
   protected async trials(): Promise<Trials | null> {
@@ -327,7 +312,7 @@ export async function openBands({ db, tier, asOf, ledger = true }: BandsOptions 
   const emulated = tier === undefined ? null : tierValue('tier', tier)
   const opened = await openLocal({
     ...(db === undefined ? {} : { db }),
-    tier: emulated ?? 'pro',
+    tier: emulated ?? undefined,
     asOf: asOf === undefined ? null : dayValue('as_of', asOf),
   })
   return new BandsClient(opened.local, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
@@ -344,7 +329,7 @@ export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
  * InvalidParameter for an address or a number, ConfigError for a key or a proxy that cannot be used.
  */
 export async function openRemote({ url, key, bars, ...options }: RemoteClientOptions): Promise<RemoteClient> {
-  return new RemoteClient(await open({ ...options, url: String(url), key, bandsOf }), bars)
+  return new RemoteClient(await open({ ...options, url: String(url), key, fields: FIELDS }), bars)
 }
 
 /** How a database was opened. */
@@ -381,7 +366,7 @@ export class BandsClient extends Studies {
     timeframe?: string
     date?: string
   }): Promise<Explanation> {
-    return explain(this.#local.cache, {
+    return explain(this.#local, {
       ticker: tickerValue('ticker', ticker),
       field: fieldValue('field', field).name,
       timeframe: timeframeValue('timeframe', timeframe),
@@ -391,46 +376,46 @@ export class BandsClient extends Studies {
 
   /** Every event with returns and percentiles, whatever the age; Pro. Rows come as they are read. */
   exportEvents(filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
-    return exportEvents(this.#local.cache, filter)
+    return exportEvents(this.#local, filter)
   }
 
   /** Every bar with its indicators and the band of every field; Pro. */
   exportSeries(filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
-    return exportSeries(this.#local.cache, filter)
+    return exportSeries(this.#local, filter)
   }
 
   /** Every daily bar; Pro. */
   exportBars(filter: Pick<ExportFilter, 'tickers'> = {}): AsyncGenerator<ExportedBar> {
-    return exportBars(this.#local.cache, filter)
+    return exportBars(this.#local, filter)
   }
 
   /** What is loaded. */
   async tickers(): Promise<TickerEntry[]> {
-    return this.#local.cache.store.tickers()
+    return this.#local.store.tickers()
   }
 
   /** How much is loaded, how fresh, with which definitions. */
   async status(): Promise<Status> {
-    return status(this.#local.cache)
+    return status(this.#local)
   }
 
   /** What is known of a ticker beside its bars, since when, and from which file; all kinds unless one is given. */
   async facts({ ticker, kind }: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
     const name = tickerValue('ticker', ticker)
-    if (kind === undefined) return facts(this.#local.cache, { ticker: name })
-    return facts(this.#local.cache, { ticker: name, kind: wordValue('kind', kind, FACT_KINDS) })
+    if (kind === undefined) return facts(this.#local, { ticker: name })
+    return facts(this.#local, { ticker: name, kind: wordValue('kind', kind, FACT_KINDS) })
   }
 
   protected async grantedFields(): Promise<readonly Field[]> {
-    return grantedFields(this.#local.cache.tier)
+    return grantedFields(this.#local.tier)
   }
 
   protected async lacking(): Promise<NowQuery['skip']> {
-    return lackingIn(this.#local.cache.store)
+    return lackingIn(this.#local.store)
   }
 
-  protected async market(): Promise<Market> {
-    return localMarket(this.#local, { emulate: this.tier !== null })
+  protected async market(): Promise<PricedSource> {
+    return this.#local
   }
 
   protected async trials(): Promise<Trials | null> {

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import type { Accounts } from './accounts/accounts.js'
 import { NotFound } from './errors.js'
 import type { Importer } from './load/import.js'
-import { Cache } from './local/cache.js'
 import { Local } from './local/local.js'
 import type { Puller } from './local/pull/puller.js'
 import type { Day } from './model/day.js'
@@ -25,7 +24,8 @@ export interface DatabaseChoice {
 }
 
 interface OpenOptions extends DatabaseChoice {
-  tier?: Tier
+  /** Answer as this tier, whose range and fields studies then keep to, too; pro unless given, and then they keep to none. */
+  tier?: Tier | undefined
   asOf?: Day | null
 }
 
@@ -40,7 +40,7 @@ export interface Opened {
  * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
  * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
  */
-export async function openLocal({ tier = 'pro', asOf = null, ...choice }: OpenOptions = {}): Promise<Opened> {
+export async function openLocal({ tier, asOf = null, ...choice }: OpenOptions = {}): Promise<Opened> {
   const path = databasePath(choice)
   if (isNamed(choice)) {
     if (existsSync(path)) return opened(path, false, tier, asOf)
@@ -48,7 +48,7 @@ export async function openLocal({ tier = 'pro', asOf = null, ...choice }: OpenOp
   }
   if (!existsSync(path)) return openSample({ tier, asOf })
   const own = opened(path, false, tier, asOf)
-  const { store } = own.local.cache
+  const { store } = own.local
   // A first import whose file was refused leaves a database with nothing in it: the user still has none.
   const filled = [store.newestDay(), store.pulled.newestDay(), store.factTickers().then(([first = null]) => first)]
   if ((await Promise.all<unknown>(filled)).some(found => found !== null)) return own
@@ -57,7 +57,7 @@ export async function openLocal({ tier = 'pro', asOf = null, ...choice }: OpenOp
 }
 
 /** The bundled sample, whatever the user has. */
-export function openSample({ tier = 'pro', asOf = null }: Pick<OpenOptions, 'tier' | 'asOf'> = {}): Opened {
+export function openSample({ tier, asOf = null }: Pick<OpenOptions, 'tier' | 'asOf'> = {}): Opened {
   return opened(samplePath(), true, tier, asOf)
 }
 
@@ -167,8 +167,9 @@ async function trialsPath(choice: DatabaseChoice): Promise<string | null> {
   return sample ? null : `${path.replace(/\.db$/, '')}.trials.db`
 }
 
-function opened(path: string, sample: boolean, tier: Tier, asOf: Day | null): Opened {
-  return { local: new Local(new Cache(openSqlite(path, { readonly: true }), tier, asOf)), path, sample }
+function opened(path: string, sample: boolean, tier: Tier | undefined, asOf: Day | null): Opened {
+  const store = openSqlite(path, { readonly: true })
+  return { local: new Local(store, tier ?? 'pro', asOf, { emulate: tier !== undefined }), path, sample }
 }
 
 export function databasePath({ db, env = process.env }: DatabaseChoice = {}): string {

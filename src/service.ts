@@ -1,6 +1,5 @@
 import { type Stats, statSync } from 'node:fs'
 import { StorageError } from './errors.js'
-import { Cache } from './local/cache.js'
 import { Local } from './local/local.js'
 import type { Day } from './model/day.js'
 import type { Tier } from './model/terms.js'
@@ -26,19 +25,19 @@ export async function openService({
   ...choice
 }: DatabaseChoice & { asOf?: Day | null; clock?: (() => Day) | null } = {}): Promise<OpenedService> {
   const { local, path, sample } = await openLocal({ ...choice, asOf })
-  const { store } = local.cache
+  const { store } = local
   const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {
     await store.close()
     throw error
   })
   const derived = new Derived(store)
   const unmoved = [store.location, accounts.location].map(inItsPlace)
-  const bands = (tier: Tier): Local => new Local(new Cache(derived, tier, asOf, clock))
+  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock })
   const service: Service = {
     bands,
     accounts,
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
-    today: () => bands('pro').cache.today(),
+    today: () => bands('pro').today(),
     async check() {
       for (const check of unmoved) check()
       await readSomething(store)

@@ -1,42 +1,101 @@
 import type { Day } from './model/day.js'
-import type { Baseline, EventHistory, EventsPage, EventsQuery, HistoryQuery } from './model/event.js'
+import type { EventHistory, EventsPage, EventsQuery, HistoryQuery } from './model/event.js'
+import { eventHistoryOf, type History } from './model/history.js'
 import type { OversoldPage, OversoldQuery } from './model/oversold.js'
 import type { Adjustment, AssetClass, Series } from './model/series.js'
-import type { Timeframe } from './model/terms.js'
+import type { Tier, Timeframe } from './model/terms.js'
 
 /**
- * What anyone may ask, whoever answers: the local cache, or a server with a key. Questions that stand on events (tally,
- * transitions, now) are built on this alone, so they work on either.
+ * Whoever answers: the database here, a server with a key, pages of a server that were kept. Questions that stand on
+ * events (tally, transitions, now) are built on this alone, so that they work on each. Of many tickers in one call, a
+ * ticker at a time, so that a database over a network answers as well as a file.
  */
-export interface Bands {
+export interface Source {
   /** The specified search. Throws TierRestricted above the caller's tier, NotFound for a ticker that is not there. */
   events(query: EventsQuery): Promise<EventsPage>
   /** Which tickers are oversold: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range. */
   oversold(query: OversoldQuery): Promise<OversoldPage>
-  /** All matching events of the tier's range. Throws as `events` does. */
-  history(query: HistoryQuery): Promise<EventHistory>
-  /** What followed any bar of the same range; null where the answerer knows no prices. */
-  baseline(query: HistoryQuery): Promise<Baseline | null>
+  /** What can be asked for, in the order of the specification. */
+  fields(): Promise<readonly FieldInfo[]>
+  /** All matching events of the tier's range, by ticker and then by field in the order asked. Throws as `events` does. */
+  histories(query: HistoriesQuery): AsyncIterable<History>
   /** Well-formed tickers that can be asked for, ascending; null where the answerer does not tell. */
   tickers(): Promise<readonly string[] | null>
   close(): Promise<void>
 }
 
 /**
- * Prices and bands by bar, as known on the as-of day: what event studies, backtests and sweeps stand on. Who answers may
- * have the bands from elsewhere (a server) than the prices.
+ * A source that has prices: bars and bands by bar, as known on the as-of day, which event studies, backtests and sweeps
+ * stand on. The bands may be from elsewhere (a server) than the prices.
  */
-export interface Market {
-  /** The bars of a ticker. Throws NotFound with the nearest tickers. */
-  bars(ticker: string, timeframe: Timeframe): Promise<MarketBars>
-  /** One field on those bars. Throws NotFound, TierRestricted, Busy as a question about its events does. */
-  states(ticker: string, field: string, timeframe: Timeframe): Promise<States>
+export interface PricedSource extends Source {
+  /** The bars of tickers, in the order asked. Throws NotFound with the nearest tickers. */
+  bars(query: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncIterable<MarketBars>
+  /** Fields on those bars. Throws NotFound, TierRestricted, Busy as a question about their events does. */
+  states(query: StatesQuery): AsyncIterable<BarStates>
   /** Tickers with bars, ascending. */
-  tickers(): Promise<readonly string[]>
+  withBars(): Promise<readonly string[]>
   /** The day as of which all of it is known; null where there is nothing. */
-  asOf(): Promise<Day | null>
+  asOfDay(): Promise<Day | null>
   /** What must be said of everything that it told so far, in sentences: bars that were lacking, bands of another. */
   remarks(): readonly string[]
+}
+
+/** What is said of a field to whoever may ask for it. */
+export interface FieldInfo {
+  name: string
+  tier: Tier
+  /** What it stands on: the bars alone, dated facts too, or also the other tickers of the sector. */
+  needs: 'bars' | 'facts' | 'sector'
+  /** The vocabulary, in order of severity where there is one. */
+  bands: readonly string[]
+  summary: string
+}
+
+/** Which events of which tickers and fields; bounds exclusive. */
+export interface HistoriesQuery extends Omit<HistoryQuery, 'ticker' | 'field'> {
+  tickers: readonly string[]
+  fields: readonly string[]
+  /** What followed, too: as far as the tier shows it, or needed, so that a tier that does not show it is refused. */
+  outcomes?: 'known' | 'needed'
+  /** What any bar was followed by, too, where there are prices. */
+  base?: boolean
+}
+
+export interface StatesQuery {
+  tickers: readonly string[]
+  fields: readonly string[]
+  timeframe: Timeframe
+}
+
+/** One ticker's bars, and the fields that were asked for on them. */
+export interface BarStates {
+  prices: MarketBars
+  /** In the order asked. */
+  states: readonly States[]
+}
+
+/** What is said of a field; of one that is not among those of the source, nothing. */
+export async function fieldOf(source: Source, name: string | undefined): Promise<FieldInfo | undefined> {
+  return name === undefined ? undefined : (await source.fields()).find(field => field.name === name)
+}
+
+/** The bars of one ticker. */
+export function tickerBars(source: PricedSource, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
+  return first(source.bars({ tickers: [ticker], timeframe }))
+}
+
+/** The events of one field of one ticker as the specification spells them, with all that is known of what followed. */
+export async function eventHistory(source: Source, { ticker, field, ...query }: HistoryQuery): Promise<EventHistory> {
+  return eventHistoryOf(
+    await first(source.histories({ ...query, tickers: [ticker], fields: [field], outcomes: 'known' })),
+  )
+}
+
+/** The first of what is asked for: of a question about one ticker all there is. */
+export async function first<Found>(found: AsyncIterable<Found>): Promise<Found> {
+  for await (const one of found) return one
+  throw new RangeError('nothing was asked for')
 }
 
 export interface MarketBars {

@@ -3,7 +3,7 @@ import { InvalidParameter } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
-import type { Market, MarketBars, Trial, Trials } from '../source.js'
+import { type MarketBars, type PricedSource, type Trial, type Trials, tickerBars } from '../source.js'
 import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, sharpe } from '../statistics/sharpe.js'
 import { contextReach, signalsOf } from '../study/signals.js'
@@ -42,10 +42,10 @@ interface BacktestWays {
 
 /**
  * Trades a strategy over all bars that a market has, and judges what came of it. Throws InvalidParameter for rules that
- * contradict each other; NotFound, TierRestricted and Busy as the market does.
+ * contradict each other; NotFound, TierRestricted and Busy as the source does.
  */
 export async function backtest(
-  market: Market,
+  source: PricedSource,
   strategy: Strategy,
   run: RunOptions,
   { step, trials = null }: BacktestWays = {},
@@ -53,8 +53,9 @@ export async function backtest(
   const candidates = checked(strategy, run)
   checkFamily(run, trials)
   // What is not there is refused before the work, not after it.
-  const benchmark = strategy.benchmark === null ? null : await market.bars(strategy.benchmark, strategy.timeframe)
-  const [members, ...others] = await membersOf(market, [strategy, ...candidates], step)
+  const benchmark =
+    strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
+  const [members, ...others] = await membersOf(source, [strategy, ...candidates], step)
   const own: Ready = { strategy, members: members! }
   const rivals: Ready[] = candidates.map((candidate, i) => ({ strategy: candidate, members: others[i]! }))
   step?.(() => 'trades')
@@ -73,7 +74,7 @@ export async function backtest(
   const interest = { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital }
   const found = { signals, statistics, benchmarks, interest, validation }
   return {
-    ...headOf(strategy, days, await market.asOf()),
+    ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
     ...found,
     trade_statistics: tradeStatistics(strategy.costs, closedOf(strategy, trades)),
@@ -87,8 +88,8 @@ export async function backtest(
     assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry),
     warnings: [
       ...warningsOf(strategy, own.members, simulation, found, run),
-      ...(await contextWarnings(market, strategy, own.members)),
-      ...market.remarks(),
+      ...(await contextWarnings(source, strategy, own.members)),
+      ...source.remarks(),
     ],
   }
 }
@@ -151,25 +152,24 @@ function dateOf(day: number | undefined): string | null {
 
 /** What must be said of a context ticker that has ended, or begins later than the signals. */
 async function contextWarnings(
-  market: Market,
+  source: PricedSource,
   { entry, timeframe }: Pick<Strategy, 'entry' | 'timeframe'>,
   members: readonly Member[],
 ): Promise<string[]> {
   const { context } = entry
   if (context === null) return []
-  const { days } = (await market.bars(context.ticker, timeframe)).series
+  const { days } = (await tickerBars(source, context.ticker, timeframe)).series
   const events = members.flatMap(({ bars, signals }) => datesOf(bars.days, signals.bars))
   const isLate = members.some(({ bars, eligible }) => eligible.length > 0 && bars.days[eligible[0]!]! < (days[0] ?? 0))
   // Without bars of it on the first days, what the context has left out has to be looked for.
-  return contextReach(context.ticker, days, events, isLate ? await unfiltered(market, entry, members) : events)
+  return contextReach(context.ticker, days, events, isLate ? await unfiltered(source, entry, members) : events)
 }
 
-async function unfiltered(market: Market, entry: Strategy['entry'], members: readonly Member[]): Promise<Day[]> {
+async function unfiltered(source: PricedSource, entry: Strategy['entry'], members: readonly Member[]): Promise<Day[]> {
   const all: Day[] = []
-  for (const { ticker, bars } of members) {
-    const { signals } = await signalsOf(market, ticker, { ...entry, context: null })
-    all.push(...datesOf(bars.days, signals.bars))
-  }
+  const tickers = members.map(({ ticker }) => ticker)
+  for await (const { prices, signals } of signalsOf(source, tickers, { ...entry, context: null }))
+    all.push(...datesOf(prices.series.days, signals.bars))
   return all
 }
 

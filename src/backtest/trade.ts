@@ -1,8 +1,8 @@
 import { atr } from '../indicators/oscillators.js'
 import { countUpTo } from '../model/day.js'
 import type { Costs, Distance, Exit, Fill, Side, Strategy } from '../params/strategy.js'
-import type { Market, MarketBars, States } from '../source.js'
-import { eligibleBars, type Signals, signalsOf } from '../study/signals.js'
+import type { BarStates, MarketBars, PricedSource, States } from '../source.js'
+import { type ContextBands, contextBandsOf, eligibleBars, type Signals, signalsIn } from '../study/signals.js'
 
 type ExitKind = 'hold' | 'leave' | 'on' | 'stop' | 'target' | 'trailing' | 'delisted' | 'open'
 
@@ -328,17 +328,28 @@ export interface Member {
  * NotFound, TierRestricted and Busy as the market does.
  */
 export async function membersOf(
-  market: Market,
+  source: PricedSource,
   strategies: readonly Strategy[],
   step: (text: () => string) => void = () => {},
 ): Promise<Member[][]> {
   const members: Member[][] = strategies.map(() => [])
-  const { tickers } = strategies[0]!
-  for (const [i, ticker] of tickers.entries()) {
-    step(() => `${ticker}  ${i + 1}/${tickers.length}`)
-    for (const [n, strategy] of strategies.entries()) members[n]!.push(await memberOf(market, ticker, strategy))
+  const { tickers, timeframe } = strategies[0]!
+  const fields = [...new Set(strategies.flatMap(fieldsOf))]
+  const contexts: (ContextBands | null)[] = []
+  for await (const found of source.states({ tickers, fields, timeframe })) {
+    step(() => `${found.prices.ticker}  ${members[0]!.length + 1}/${tickers.length}`)
+    for (const [n, strategy] of strategies.entries()) {
+      const { context } = strategy.entry
+      // Only now: what is wrong with the ticker itself is told first.
+      contexts[n] ??= context && (await contextBandsOf(source, context, timeframe))
+      members[n]!.push(memberOf(found, strategy, contexts[n]!))
+    }
   }
   return members
+}
+
+function fieldsOf({ entry, exit }: Strategy): string[] {
+  return exit.on === null ? [entry.field] : [entry.field, exit.on.field]
 }
 
 /** The first event after a bar that ends a trade: of leave and on the earlier one, leave where they are the same. */
@@ -353,30 +364,26 @@ export function hasDistances({ bars }: Member, exit: Exit, signal: number): bool
   return !exitNeedsAtr(exit) || !Number.isNaN(bars.atr![signal]!)
 }
 
-async function memberOf(market: Market, ticker: string, strategy: Strategy): Promise<Member> {
+function memberOf({ prices, states: read }: BarStates, strategy: Strategy, context: ContextBands | null): Member {
   const { entry, exit } = strategy
-  const { prices, states, signals } = await signalsOf(market, ticker, entry)
+  const of = (field: string): States => read.find(states => states.field === field)!
+  const states = of(entry.field)
   const { days, open, high, low, close } = prices.series
   const range = needsAtr(strategy) ? atr(high, low, close, ATR_LENGTH) : null
   return {
-    ticker,
+    ticker: prices.ticker,
     prices,
     bars: { days, open, high, low, close, atr: range, delisting: prices.delisting },
     states,
-    signals,
+    signals: signalsIn(prices, states, entry, context),
     eligible: eligibleBars(prices, states, entry),
     leave: exit.leave ? states.bars : null,
-    on: exit.on === null ? null : await entriesInto(market, states, exit.on),
+    on: exit.on === null ? null : entriesInto(of(exit.on.field), exit.on),
   }
 }
 
 /** Bars on which a field of the ticker enters one of some bands. */
-async function entriesInto(
-  market: Market,
-  { ticker, field, timeframe, ...own }: States,
-  on: NonNullable<Exit['on']>,
-): Promise<Int32Array> {
-  const { bars, entered, bands } = on.field === field ? own : await market.states(ticker, on.field, timeframe)
+function entriesInto({ bars, entered, bands }: States, on: NonNullable<Exit['on']>): Int32Array {
   const wanted = Uint8Array.from(bands, band => Number(on.bands.includes(band)))
   return bars.filter((_, i) => wanted[entered[i]!] === 1)
 }

@@ -5,7 +5,7 @@ import type { Local } from '../local/local.js'
 import type { Puller } from '../local/pull/puller.js'
 import type { DatabaseChoice, Opened } from '../open.js'
 import type { Remote } from '../remote/remote.js'
-import type { Bands } from '../source.js'
+import type { Source } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
 import type { Screen } from './draw/table.js'
 import { paintFor, wrap } from './draw/text.js'
@@ -36,7 +36,7 @@ abstract class Sources {
   }
 
   /** What questions are asked of: the server that was chosen, otherwise the database on this machine. */
-  async bands(): Promise<Bands> {
+  async bands(): Promise<Source> {
     return (await this.remote()) ?? this.local()
   }
 
@@ -81,14 +81,14 @@ abstract class Sources {
   async #here(): Promise<Local> {
     if (this.#opened === null) {
       const { openLocal } = await import('../open.js')
-      const { tier, asOf } = this.config
-      this.#opened = await openLocal({ ...this.choice, tier, asOf })
+      const { tier, asOf, from } = this.config
+      this.#opened = await openLocal({ ...this.choice, tier: from.tier === undefined ? undefined : tier, asOf })
     }
     return this.#opened.local
   }
 
   /** The bundled sample, whatever the user has. */
-  async sample(): Promise<Bands> {
+  async sample(): Promise<Source> {
     this.refuseRemote()
     const { openSample } = await import('../open.js')
     const { tier, asOf } = this.config

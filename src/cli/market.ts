@@ -1,21 +1,20 @@
 import { Busy, NotFound, StorageError } from '../errors.js'
-import type { Market, Trial, TrialKind, Trials } from '../source.js'
+import type { PricedSource, Trial, TrialKind, Trials } from '../source.js'
 import type { Context } from './context.js'
 
 /**
  * What studies stand on: all that is loaded here, or the range and the fields of a tier that was asked for; of a server
  * the bands, with the prices that are loaded here. Throws NotFound where a server is asked and no prices are here.
  */
-export async function studyMarket(context: Context): Promise<Market> {
+export async function studyMarket(context: Context): Promise<PricedSource> {
   const { remote, local } = await context.beside()
-  const { localMarket } = await import('../local/market.js')
-  if (remote === null) return localMarket(local, { emulate: context.config.from.tier !== undefined })
-  if (context.opened!.sample || (await local.cache.store.newestDay()) === null)
+  if (remote === null) return local
+  if (context.opened!.sample || (await local.asOfDay()) === null)
     throw new NotFound(
       `${remote.url} tells events, not prices, and a study needs both: bands import FILE loads the prices here.`,
     )
-  const { toldMarket } = await import('../remote/events-on-bars.js')
-  return toldMarket(remote, localMarket(local, { emulate: false }))
+  const { eventsOnBars } = await import('../remote/events-on-bars.js')
+  return eventsOnBars(remote, local)
 }
 
 /**

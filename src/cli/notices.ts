@@ -3,6 +3,7 @@ import { fieldNamed } from '../fields/index.js'
 import { countedFacts, lackOf } from '../local/view.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { EventHistory, HistoryQuery } from '../model/event.js'
+import { eventHistory } from '../source.js'
 import type { TickerEntry } from '../store/store.js'
 import type { Context } from './context.js'
 
@@ -12,10 +13,10 @@ export async function tellNothing(context: Context, query: HistoryQuery): Promis
   const range = (await context.remote())?.range
   if (range != null) return context.notice(`No event: ${whyNone(query, range, [], null)}`)
   const { band: _band, context: _context, ...anything } = query
-  const { cache } = await context.local()
-  const history = await (await context.bands()).history(anything)
+  const local = await context.local()
+  const history = await eventHistory(local, anything)
   const lacking = await withoutFacts(context, query.ticker, query.field)
-  const entry = await cache.store.ticker(query.ticker)
+  const entry = await local.store.ticker(query.ticker)
   await context.notice(`No event: ${lacking === null ? why(query, history, entry) : `${lacking}.`}`)
 }
 
@@ -33,7 +34,7 @@ export function nothingLoaded(context: Context): NotFound {
 /** Why a field that stands on facts has no data for a ticker; null where it may have, and for the other fields. */
 async function withoutFacts(context: Context, ticker: string, field: string): Promise<string | null> {
   if (fieldNamed(field)!.needs === 'bars' || (await context.remote()) !== null) return null
-  const { store } = (await context.local()).cache
+  const { store } = await context.local()
   // Events that were pulled stand on the facts of a server.
   if ((await store.ticker(ticker)) === null) return null
   const sheets = await store.sheets(ticker)

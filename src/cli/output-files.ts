@@ -7,7 +7,7 @@ import { version } from '../open.js'
 import type { Strategy } from '../params/strategy.js'
 import type { ReportAbout } from '../report/page.js'
 import { backtestCharts, inputsOf, studyCharts } from '../report/pictured.js'
-import type { Market } from '../source.js'
+import type { PricedSource } from '../source.js'
 import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
 import { pasted } from './command-line.js'
@@ -135,7 +135,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** The report of an event study. */
-export async function studyPage(context: Context, market: Market, found: EventStudy): Promise<string> {
+export async function studyPage(context: Context, market: PricedSource, found: EventStudy): Promise<string> {
   const { studyReport } = await import('../report/report.js')
   const about = await aboutOf(context, market, found)
   return studyReport(found, await studyCharts(market, found), about)
@@ -143,7 +143,7 @@ export async function studyPage(context: Context, market: Market, found: EventSt
 
 export async function backtestPage(
   context: Context,
-  market: Market,
+  market: PricedSource,
   found: Backtest,
   strategy: Strategy,
 ): Promise<string> {
@@ -152,13 +152,17 @@ export async function backtestPage(
   return backtestReport(found, strategy, await backtestCharts(market, found), about)
 }
 
-export async function sweepPage(context: Context, market: Market, found: Sweep): Promise<string> {
+export async function sweepPage(context: Context, market: PricedSource, found: Sweep): Promise<string> {
   const { sweepReport } = await import('../report/report.js')
   return sweepReport(found, await aboutOf(context, market, found))
 }
 
 /** How a result came about, so that it can be made again and checked. */
-async function aboutOf(context: Context, market: Market, found: EventStudy | Backtest | Sweep): Promise<ReportAbout> {
+async function aboutOf(
+  context: Context,
+  market: PricedSource,
+  found: EventStudy | Backtest | Sweep,
+): Promise<ReportAbout> {
   const { config } = context
   return {
     command: redacted(pasted(context.argv)),

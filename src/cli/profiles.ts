@@ -1,5 +1,5 @@
 import { InvalidParameter, suggest, Unauthorized } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
+import { FIELDS } from '../fields/index.js'
 import { openRemote } from '../open.js'
 import { addressOf } from '../remote/address.js'
 import type { Remote } from '../remote/remote.js'
@@ -149,7 +149,7 @@ export function openServer(url: string, key: string, config: Config, env: NodeJS
     allowPlainHttp: config.allowPlainHttp,
     ...(config.timeout === undefined ? {} : { timeoutMs: config.timeout * 1000 }),
     ...(config.retries === undefined ? {} : { retries: config.retries }),
-    bandsOf: field => fieldNamed(field)?.bands ?? [],
+    fields: FIELDS,
   })
 }
 

@@ -7,7 +7,7 @@ import { STABILITIES } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { OptionSpec } from '../params/row.js'
 import { fieldValue, tickerValue } from '../params/values.js'
-import type { Bands, Market } from '../source.js'
+import type { PricedSource } from '../source.js'
 import type { Context } from './context.js'
 import { count } from './draw/table.js'
 import type { Given } from './given.js'
@@ -38,7 +38,7 @@ export const SIGNALS: readonly OptionSpec[] = [
 export async function tickersAndField(
   context: Context,
   given: Given,
-  market: Market,
+  market: PricedSource,
   command: string,
 ): Promise<{ tickers: string[]; field: string }> {
   const words = given.rest(0)
@@ -56,7 +56,7 @@ export async function tickersAndField(
       `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F=B.`,
       { param: 'field', value: second },
     )
-  return { tickers: await allNamed(context, given, words.slice(0, -1), () => market.tickers()), field: name }
+  return { tickers: await allNamed(context, given, words.slice(0, -1), () => market.withBars()), field: name }
 }
 
 /** Tickers of the line, of --tickers and of --all. Throws NotFound where all are meant and there are none. */
@@ -158,7 +158,7 @@ type Lacking = (key: SeriesKey) => boolean
 export async function lacking(context: Context): Promise<Lacking | null> {
   if ((await context.remote()) !== null) return null
   const { lackingIn } = await import('../local/pulled-listing.js')
-  return lackingIn((await context.local()).cache.store)
+  return lackingIn((await context.local()).store)
 }
 
 /**
@@ -185,23 +185,3 @@ export async function toldTickers(
 
 /** As many as a line names. */
 const MOST = 8
-
-/** The same answers, told on a terminal as progress: a study of many tickers asks thousands of questions. */
-export function watched(bands: Bands, context: Context, what: string): Bands {
-  let asked = 0
-  const seen = <Query extends { ticker: string }, Found>(ask: (query: Query) => Promise<Found>) => {
-    return (query: Query): Promise<Found> => {
-      asked++
-      context.step(() => `${what}  ${query.ticker}  ${asked} questions`)
-      return ask(query)
-    }
-  }
-  return {
-    events: seen(query => bands.events(query)),
-    history: seen(query => bands.history(query)),
-    baseline: seen(query => bands.baseline(query)),
-    oversold: query => bands.oversold(query),
-    tickers: () => bands.tickers(),
-    close: () => bands.close(),
-  }
-}

@@ -60,7 +60,7 @@ function told(allowance: Allowance | null | undefined, when: 'today' | 'this hou
 }
 
 /** What the bundled sample holds, and how to have something else. */
-export async function sampleNotice({ cache: { store } }: Local): Promise<string> {
+export async function sampleNotice({ store }: Local): Promise<string> {
   const [tickers, newest] = [await store.tickers(), await store.newestDay()]
   const range = newest === null ? '' : ` to ${formatDay(newest)}`
   return `sample data, ${count(tickers.length, 'ticker')}${range}; load your own: bands import FILE.csv`

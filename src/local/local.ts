@@ -1,33 +1,38 @@
-import { performanceOf } from '../engine/outcomes.js'
-import { fieldNamed } from '../fields/index.js'
+import { outcomePercentile, performanceOf } from '../engine/outcomes.js'
+import { FIELDS, fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { type Day, formatDay } from '../model/day.js'
-import type {
-  BandEvent,
-  Baseline,
-  EventHistory,
-  EventsPage,
-  EventsQuery,
-  HistoricEvent,
-  HistoryQuery,
-} from '../model/event.js'
+import type { BandEvent, Baseline, EventHistory, EventsPage, EventsQuery, HistoryQuery } from '../model/event.js'
+import { type History, historyOf, type WindowOutcomes } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { SeriesKey } from '../model/pulled.js'
 import { UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Tier, windowNames } from '../model/terms.js'
-import type { Bands } from '../source.js'
+import type { BarStates, FieldInfo, HistoriesQuery, MarketBars, PricedSource, StatesQuery } from '../source.js'
+import type { Store } from '../store/store.js'
 import { entitle, entitleAftermath, PLANS, present } from '../tiers.js'
-import type { Cache } from './cache.js'
+import { Cache } from './cache.js'
+import type { Prices } from './prices.js'
 import type { Pulled, Scope } from './pulled.js'
-import { bandEnteredBy, bandEvent, historicEvent, presentBand, search, type View } from './view.js'
+import { bandEnteredBy, bandEvent, presentBand, search, type View } from './view.js'
 
-/** Answers from the cache, under the rules of the caller's tier: from bars, and where there are none, from what was pulled. */
-export class Local implements Bands {
-  readonly cache: Cache
+/** How a store answers. */
+export interface LocalWays {
+  /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
+  clock?: (() => Day) | null
+  /** Bars and states keep to the range and the fields of the tier, too, which must be one that shows what followed. */
+  emulate?: boolean
+}
+
+/** Answers from the store, under the rules of the caller's tier: from bars, and where there are none, from what was pulled. */
+export class Local extends Cache implements PricedSource {
+  readonly #emulate: boolean
+  #prices: Prices | null = null
   #pulled: Pulled | null = null
 
-  constructor(cache: Cache) {
-    this.cache = cache
+  constructor(store: Store, tier: Tier, asOf: Day | null, { clock = null, emulate = false }: LocalWays = {}) {
+    super(store, tier, asOf, clock)
+    this.#emulate = emulate
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
@@ -47,44 +52,44 @@ export class Local implements Bands {
 
   async oversold(query: OversoldQuery): Promise<OversoldPage> {
     const { oversold } = await import('./oversold.js')
-    return oversold(this.cache, query)
+    return oversold(this, query)
   }
 
-  async history(query: HistoryQuery): Promise<EventHistory> {
-    const { view, found, context, today, tier, rangeStart } = await this.#find(query)
-    const history: EventHistory = {
-      ticker: query.ticker,
-      field: query.field,
-      timeframe: query.timeframe,
-      query_range: PLANS[tier].range,
-      after: today === null ? null : formatDay(rangeStart),
-      as_of: today === null ? null : formatDay(today),
-      events: found.map(i => historic(view, i, tier, context)),
-      present: null,
-    }
-    if (view.pulled === undefined) return { ...history, present: presentBand(view, rangeStart) }
-    const { presentPulled } = await import('./pulled.js')
-    const { url, pulled_at, as_of } = view.pulled.series
-    return { ...history, present: presentPulled(view, rangeStart), source: { url, pulled_at, as_of } }
+  async fields(): Promise<readonly FieldInfo[]> {
+    return FIELDS
   }
 
-  async baseline(query: HistoryQuery): Promise<Baseline | null> {
-    entitle(query, this.cache.tier)
-    entitleAftermath(this.cache.tier)
-    const view = await this.#view(query)
-    if (view.pulled !== undefined) {
-      await this.#pulled!.checkAftermath(view)
-      return null
-    }
-    const panel = await this.cache.panel(query.ticker, query.timeframe, [fieldNamed(query.field)!])
-    return baselineOf(view, panel, query, PLANS[this.cache.tier].rangeStart(await this.cache.today()))
+  async *histories({ tickers, fields, outcomes, base = false, ...filter }: HistoriesQuery): AsyncGenerator<History> {
+    for (const ticker of tickers)
+      for (const field of fields) yield this.#history({ ...filter, ticker, field }, outcomes, base)
+  }
+
+  async *bars({ tickers, timeframe }: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncGenerator<MarketBars> {
+    const prices = await this.#priced()
+    for (const ticker of tickers) yield prices.bars(ticker, timeframe)
+  }
+
+  async *states({ tickers, fields, timeframe }: StatesQuery): AsyncGenerator<BarStates> {
+    const prices = await this.#priced()
+    for (const ticker of tickers) yield prices.states(ticker, fields, timeframe)
   }
 
   /** With bars, or pulled; of the latter only some fields may be there. */
   async tickers(): Promise<readonly string[]> {
-    const { store } = this.cache
-    const entries = [...(await store.tickers()), ...(await store.pulled.entries())]
-    return [...new Set(entries.map(entry => entry.ticker))].sort()
+    const pulled = (await this.store.pulled.entries()).map(({ ticker }) => ticker)
+    return [...new Set([...(await this.withBars()), ...pulled])].sort()
+  }
+
+  async withBars(): Promise<readonly string[]> {
+    return (await this.store.tickers()).map(({ ticker }) => ticker)
+  }
+
+  async asOfDay(): Promise<Day | null> {
+    return (await this.store.newestDay()) === null ? null : this.today()
+  }
+
+  remarks(): readonly string[] {
+    return this.#prices?.remarks ?? []
   }
 
   /** What must be said of the answers so far: which of them were pulled, from where and when. */
@@ -93,11 +98,77 @@ export class Local implements Bands {
   }
 
   async close(): Promise<void> {
-    await this.cache.store.close()
+    await this.store.close()
+  }
+
+  async #priced(): Promise<Prices> {
+    if (this.#prices === null) {
+      // A question about events needs no prices; it is not to load what reads them.
+      const { Prices } = await import('./prices.js')
+      this.#prices ??= new Prices(this, this.#emulate)
+    }
+    return this.#prices
+  }
+
+  async #history(query: HistoryQuery, outcomes: HistoriesQuery['outcomes'], withBase: boolean): Promise<History> {
+    if (outcomes === 'needed') {
+      entitle(query, this.tier)
+      entitleAftermath(this.tier)
+    }
+    const { view, found, context, today, tier, rangeStart } = await this.#find(query)
+    const head = {
+      ticker: query.ticker,
+      field: query.field,
+      timeframe: query.timeframe,
+      query_range: PLANS[tier].range,
+      after: today === null ? null : formatDay(rangeStart),
+      as_of: today === null ? null : formatDay(today),
+    }
+    const contexts = context === null ? null : contextBands(view, found, context)
+    if (view.pulled !== undefined)
+      return this.#pulledHistory(head, view, { found, contexts, tier, rangeStart, outcomes })
+    const shows = PLANS[tier].aftermath
+    return {
+      ...head,
+      ...columns(view, found, shows),
+      contexts,
+      outcomes: outcomes !== undefined && shows ? windowOutcomes(view, found) : null,
+      base: withBase ? await this.#base(view, query, rangeStart) : null,
+      present: presentBand(view, rangeStart),
+    }
+  }
+
+  async #pulledHistory(
+    head: Omit<EventHistory, 'events' | 'present'>,
+    view: View,
+    {
+      found,
+      contexts,
+      tier,
+      rangeStart,
+      outcomes,
+    }: Pick<History, 'contexts'> & {
+      found: readonly number[]
+      tier: Tier
+      rangeStart: Day
+      outcomes: HistoriesQuery['outcomes']
+    },
+  ): Promise<History> {
+    if (outcomes === 'needed') await this.#pulled!.checkAftermath(view)
+    const { presentPulled } = await import('./pulled.js')
+    const { events, url, pulled_at, as_of } = view.pulled!.series
+    const seen = found.map((i): BandEvent => present(events[i]!, tier))
+    const told = { ...head, events: seen, present: presentPulled(view, rangeStart), source: { url, pulled_at, as_of } }
+    return { ...historyOf(told, view.bands), contexts }
+  }
+
+  async #base(view: View, query: HistoryQuery, rangeStart: Day): Promise<Baseline> {
+    const panel = await this.panel(query.ticker, query.timeframe, [fieldNamed(query.field)!])
+    return baselineOf(view, panel, query, rangeStart)
   }
 
   async #find(query: HistoryQuery) {
-    entitle(query, this.cache.tier)
+    entitle(query, this.tier)
     const view = await this.#view(query)
     const other = query.context
     const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })
@@ -108,30 +179,57 @@ export class Local implements Bands {
   }
 
   async #scope(): Promise<Scope> {
-    const { tier } = this.cache
-    const today = await this.cache.today()
-    return { tier, today, rangeStart: PLANS[tier].rangeStart(today) }
+    const today = await this.today()
+    return { tier: this.tier, today, rangeStart: PLANS[this.tier].rangeStart(today) }
   }
 
   async #view({ ticker, timeframe, field }: SeriesKey): Promise<View> {
-    const view = await this.cache.viewOfBars(ticker, timeframe, field)
+    const view = await this.viewOfBars(ticker, timeframe, field)
     if (view !== null) return view
     if (this.#pulled === null) {
       const { Pulled } = await import('./pulled.js')
-      this.#pulled ??= new Pulled(this.cache)
+      this.#pulled ??= new Pulled(this)
     }
     return this.#pulled.view({ ticker, timeframe, field })
   }
 }
 
-function historic(view: View, i: number, tier: Tier, context: View | null): HistoricEvent {
-  const event: BandEvent = view.pulled?.series.events[i] ?? historicEvent(view, i)
-  const seen: HistoricEvent = { ...present(event, tier) }
-  if (context !== null) {
-    const code = bandEnteredBy(context, view.days[view.record!.bars[i]!]!)
-    seen.context_band = code === null ? null : context.bands[code]!
+/** @param told whether the tier shows how settled the band left was */
+function columns({ record, days, bands, events }: View, found: readonly number[], told: boolean) {
+  const bytes = (of: (i: number) => number): Uint8Array => Uint8Array.from(found, of)
+  return {
+    bands,
+    days: Int32Array.from(found, i => days[record!.bars[i]!]!),
+    entered: bytes(i => record!.bands[i]!),
+    left: bytes(i => (i === 0 ? record!.initialBand : record!.bands[i - 1]!)),
+    stability: bytes(i => (told ? record!.stability[i]! : UNDEFINED)),
+    flips: bytes(i => (told ? record!.flips[i]! : UNDEFINED)),
+    lasted: Int32Array.from(found, i => (i + 1 < events ? record!.bars[i + 1]! - record!.bars[i]! : -1)),
   }
-  return seen
+}
+
+function contextBands(view: View, found: readonly number[], context: View): (string | null)[] {
+  return found.map(i => {
+    const code = bandEnteredBy(context, view.days[view.record!.bars[i]!]!)
+    return code === null ? null : context.bands[code]!
+  })
+}
+
+function windowOutcomes(view: View, found: readonly number[]): WindowOutcomes[] {
+  const at = found.map(i => view.record!.bars[i]!)
+  return TIMEFRAMES[view.timeframe].windows.map((window, w) => {
+    const [all, ranked] = [view.outcomes.returns[w]!, view.outcomes.ranks[w]!]
+    const hasEnded = (bar: number): boolean => bar + window < view.bars
+    const rankOf = (bar: number): number => (hasEnded(bar) ? ranked[bar]! : -1)
+    const performances = Uint8Array.from(at, bar =>
+      rankOf(bar) < 0 ? UNDEFINED : performanceOf(rankOf(bar), bar, window),
+    )
+    const returns = Float64Array.from(at, bar => (hasEnded(bar) ? all[bar]! : Number.NaN))
+    const percentiles = Float64Array.from(at, bar =>
+      rankOf(bar) < 0 ? Number.NaN : outcomePercentile(rankOf(bar), bar, window),
+    )
+    return { ended: Uint8Array.from(at, bar => Number(hasEnded(bar))), performances, exact: { returns, percentiles } }
+  })
 }
 
 /**

@@ -10,12 +10,14 @@ import type {
   HistoricEvent,
   HistoryQuery,
 } from '../model/event.js'
+import { type History, historyOf } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { eventsSearch, oversoldSearch } from '../params/parse.js'
-import type { Bands } from '../source.js'
+import type { FieldInfo, HistoriesQuery, Source } from '../source.js'
 import { entitle, entitleAftermath, PLANS, tierOfRange } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
+import { ahead } from './ahead.js'
 import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
 import { checkedEvents, checkedOversold, type Told } from './check.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
@@ -68,8 +70,8 @@ export type { Allowance, Credits } from './answer.js'
 export type { TransportOptions } from './transport.js'
 
 export interface RemoteOptions extends TransportOptions {
-  /** The bands of a field: which of them a context was in is asked one by one. */
-  bandsOf(field: string): readonly string[]
+  /** What can be asked for; which of its bands a context was in is asked one by one. */
+  fields: readonly FieldInfo[]
 }
 
 /**
@@ -77,16 +79,16 @@ export interface RemoteOptions extends TransportOptions {
  * again: whoever wants fresh answers opens another. Every question may throw Unauthorized, RateLimited, Unavailable and
  * Upstream beside what the local engine throws.
  */
-export class Remote implements Bands {
+export class Remote implements Source {
   readonly #transport: Transport
-  readonly #bandsOf: (field: string) => readonly string[]
+  readonly #fields: readonly FieldInfo[]
   readonly #asked = new Map<string, Promise<unknown>>()
   #range: Pick<EventHistory, 'query_range' | 'after' | 'as_of'> | null = null
 
   /** Asks nothing yet. Throws InvalidParameter for an address, ConfigError for a key or a proxy that cannot be used. */
-  constructor({ bandsOf, ...transport }: RemoteOptions) {
+  constructor({ fields, ...transport }: RemoteOptions) {
     this.#transport = new Transport(transport)
-    this.#bandsOf = bandsOf
+    this.#fields = fields
   }
 
   /** The address that questions go to. */
@@ -156,7 +158,20 @@ export class Remote implements Bands {
     )
   }
 
-  async history(query: HistoryQuery): Promise<EventHistory> {
+  async fields(): Promise<readonly FieldInfo[]> {
+    return this.#fields
+  }
+
+  /** Some tickers ahead, because a server answers several questions in the time of one. */
+  histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncIterable<History> {
+    const queries = tickers.flatMap(ticker => fields.map((field): HistoryQuery => ({ ...filter, ticker, field })))
+    return ahead(queries, async query => {
+      if (outcomes === 'needed') await this.#checkAftermath(query)
+      return historyOf(await this.#history(query), this.#bandsOf(query.field))
+    })
+  }
+
+  async #history(query: HistoryQuery): Promise<EventHistory> {
     const { ticker, field, timeframe, context } = query
     const { context: _open, ...plain } = query
     const open = context !== undefined && context.band === undefined
@@ -170,9 +185,9 @@ export class Remote implements Bands {
     return { ticker, field, timeframe, ...range, events: told, present: await this.#present(query, events) }
   }
 
-  /** null: no prices are known here. Throws TierRestricted where the plan of the key shows nothing of what followed. */
-  async baseline(query: HistoryQuery): Promise<null> {
-    // The first page of the whole history, which whoever wants a baseline asks for anyway.
+  /** Throws TierRestricted where the plan of the key shows nothing of what followed. */
+  async #checkAftermath(query: HistoryQuery): Promise<void> {
+    // The first page of the whole history, which whoever counts what followed asks for anyway.
     const asked = this.page({ ...unfiltered(query), ...bounds(query), limit: PAGE })
     const { page } = await asked.catch((error: unknown) => {
       // What a plan does not show is refused before what is not there, as everywhere.
@@ -180,7 +195,6 @@ export class Remote implements Bands {
       throw error
     })
     checkAftermath(query, tierOfRange(page.query_range))
-    return null
   }
 
   async tickers(): Promise<null> {
@@ -193,6 +207,10 @@ export class Remote implements Bands {
 
   [inspect.custom](): string {
     return `Remote(${this.url})`
+  }
+
+  #bandsOf(field: string): readonly string[] {
+    return this.#fields.find(({ name }) => name === field)?.bands ?? []
   }
 
   get #asking(): Asking {

@@ -3,22 +3,22 @@ import type { Backtest } from '../backtest/result.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { type Adjustment, UNDEFINED } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Market, MarketBars, States } from '../source.js'
+import { first, type MarketBars, type PricedSource, type States } from '../source.js'
 import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
 
 /** What a report of a result needs beside it. */
 
 /** The prices around the events. */
-export function studyCharts(market: Market, study: EventStudy): Promise<PriceChart[]> {
-  return priceCharts(market, { ...study, marked: study.occurrences })
+export function studyCharts(source: PricedSource, study: EventStudy): Promise<PriceChart[]> {
+  return priceCharts(source, { ...study, marked: study.occurrences })
 }
 
 /** The prices around the signals that were traded. */
-export function backtestCharts(market: Market, found: Backtest): Promise<PriceChart[]> {
+export function backtestCharts(source: PricedSource, found: Backtest): Promise<PriceChart[]> {
   const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
   const { entry } = found.strategy as unknown as StrategyInputs
-  return priceCharts(market, { ...found, field: entry.field, marked })
+  return priceCharts(source, { ...found, field: entry.field, marked })
 }
 
 /**
@@ -26,14 +26,14 @@ export function backtestCharts(market: Market, found: Backtest): Promise<PriceCh
  * of all of them, contexts and benchmarks included.
  */
 export async function inputsOf(
-  market: Market,
+  source: PricedSource,
   found: EventStudy | Backtest | Sweep,
 ): Promise<{ adjustment: string | null; inputs: string }> {
   const kinds = new Set<Adjustment>()
-  for (const ticker of found.tickers) kinds.add((await market.bars(ticker, found.timeframe)).adjustment)
+  for await (const { adjustment } of source.bars(found)) kinds.add(adjustment)
   const [only, other] = kinds
   const adjustment = only === undefined || other !== undefined ? null : ADJUSTMENTS[only]
-  return { adjustment, inputs: await hashOfInputs(market, inputsNamed(found)) }
+  return { adjustment, inputs: await hashOfInputs(source, inputsNamed(found)) }
 }
 
 function inputsNamed(found: EventStudy | Backtest | Sweep): Inputs {
@@ -92,12 +92,12 @@ interface ChartQuestion {
 export const CHARTED_TICKERS = 6
 
 /** The prices to draw: of the tickers with most marks (by name where as many), in the order of their names. */
-export async function priceCharts(market: Market, question: ChartQuestion): Promise<PriceChart[]> {
+export async function priceCharts(source: PricedSource, question: ChartQuestion): Promise<PriceChart[]> {
   const charts: PriceChart[] = []
-  for (const ticker of chartedTickers(question)) {
-    const prices = await market.bars(ticker, question.timeframe)
-    charts.push(priceChart(prices, await market.states(ticker, question.field, question.timeframe), question))
-  }
+  const { field, timeframe } = question
+  const tickers = chartedTickers(question)
+  for await (const { prices, states } of source.states({ tickers, fields: [field], timeframe }))
+    charts.push(priceChart(prices, states[0]!, question))
   return charts
 }
 
@@ -146,32 +146,33 @@ interface Inputs {
  * as-of day. Two answers with one hash and one command line are the same answer.
  */
 export async function hashOfInputs(
-  market: Market,
+  source: PricedSource,
   { tickers, fields, timeframe, beside = [] }: Inputs,
 ): Promise<string> {
   const hash = createHash('sha256')
-  for (const ticker of [...tickers].sort()) {
-    hash.update(await barsOf(market, ticker, timeframe))
-    for (const field of [...fields].sort()) hash.update(await statesOf(market, ticker, field, timeframe))
+  const ordered = { tickers: [...tickers].sort(), fields: [...fields].sort(), timeframe }
+  for await (const { prices, states } of source.states(ordered)) {
+    hash.update(barBytes(prices))
+    for (const one of states) hash.update(stateBytes(one))
   }
   const named = new Map(beside.map(other => [`${other.ticker} ${other.field}`, other]))
   for (const name of [...named.keys()].sort()) {
     const { ticker, field } = named.get(name)!
-    hash.update(`beside ${name}`).update(await barsOf(market, ticker, timeframe))
-    if (field !== null) hash.update(await statesOf(market, ticker, field, timeframe))
+    const asked = { tickers: [ticker], fields: field === null ? [] : [field], timeframe }
+    const { prices, states } = await first(source.states(asked))
+    hash.update(`beside ${name}`).update(barBytes(prices))
+    for (const one of states) hash.update(stateBytes(one))
   }
   return hash.digest('hex')
 }
 
-async function barsOf(market: Market, ticker: string, timeframe: Timeframe): Promise<Buffer> {
-  const { series, adjustment, delisting } = await market.bars(ticker, timeframe)
-  const head = JSON.stringify([ticker, timeframe, adjustment, delisting, series.days.length])
+function barBytes({ ticker, series, adjustment, delisting }: MarketBars): Buffer {
+  const head = JSON.stringify([ticker, series.timeframe, adjustment, delisting, series.days.length])
   const columns = [series.days, series.open, series.high, series.low, series.close]
   return Buffer.concat([Buffer.from(head), ...columns.map(bytes)])
 }
 
-async function statesOf(market: Market, ticker: string, field: string, timeframe: Timeframe): Promise<Buffer> {
-  const { bands, codes, from, to, stability, flips } = await market.states(ticker, field, timeframe)
+function stateBytes({ field, bands, codes, from, to, stability, flips }: States): Buffer {
   return Buffer.concat([Buffer.from(JSON.stringify([field, bands, from, to])), codes, stability, flips])
 }
 

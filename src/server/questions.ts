@@ -4,7 +4,7 @@ import { InvalidParameter, Unauthorized } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Tier } from '../model/terms.js'
 import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
-import type { Bands } from '../source.js'
+import type { Source } from '../source.js'
 import { eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import type { Metrics } from './log.js'
@@ -302,7 +302,7 @@ export interface Question {
   /** The same for every spelling of the same question. */
   normal: string
   /** The page that answers it. */
-  ask(bands: Bands): Promise<object>
+  ask(bands: Source): Promise<object>
 }
 
 /** Path → how its query is read. Reading throws InvalidParameter. */
@@ -356,7 +356,7 @@ function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
 /** What a server stands on; lent to it, so that it knows neither the store nor the engine. */
 export interface Service {
   /** The questions as a caller of a tier may ask them; closing it is not the server's business. */
-  bands(tier: Tier): Bands
+  bands(tier: Tier): Source
   accounts: Accounts
   /** Changes whenever an answer may: what was kept of earlier answers then counts no more. */
   version(): Promise<string>

@@ -3,7 +3,7 @@ import { fieldNamed } from '../fields/index.js'
 import { type Day, formatDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import type { Market, Trials } from '../source.js'
+import { type PricedSource, type Trials, tickerBars } from '../source.js'
 import { ESTIMATION, modelledEvents, pathOf } from './abnormal.js'
 import { excursions, LEAST_UNITS } from './cell.js'
 import { type EventStudy, type Occurrence, type StudyQuery, type StudyWindow, shiftsUsed } from './result.js'
@@ -25,19 +25,19 @@ export interface StudyWays {
 /**
  * What followed the events, against what follows any bar, random entries and the other bands of the field.
  * The same query of the same data gives the same bytes, in whatever order its tickers are named. Throws NotFound,
- * TierRestricted and Busy as the market does, InvalidParameter for a market model without a benchmark.
+ * TierRestricted and Busy as the source does, InvalidParameter for a market model without a benchmark.
  */
-export async function eventStudy(market: Market, query: StudyQuery, ways: StudyWays = {}): Promise<EventStudy> {
+export async function eventStudy(source: PricedSource, query: StudyQuery, ways: StudyWays = {}): Promise<EventStudy> {
   const { step = () => {}, trials = null } = ways
   const { filter, benchmark } = query
   if (query.abnormal === 'market' && benchmark === null)
     throw new InvalidParameter('abnormal "market" needs a benchmark to measure the market by.', { param: 'benchmark' })
-  const held = benchmark === null ? null : (await market.bars(benchmark, filter.timeframe)).series
-  const subjects = await subjectsOf(market, query, step)
+  const held = benchmark === null ? null : (await tickerBars(source, benchmark, filter.timeframe)).series
+  const subjects = await subjectsOf(source, query, step)
   const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, held)
   const { context } = filter
-  const contextDays = context === null ? null : (await market.bars(context.ticker, filter.timeframe)).series.days
-  const material: Material = { query, subjects, benchmark: held, contextDays, modelled, asOf: await market.asOf() }
+  const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
+  const material: Material = { query, subjects, benchmark: held, contextDays, modelled, asOf: await source.asOfDay() }
   const cells = query.horizons.map((horizon, i) => {
     step(() => `study  ${horizon} bars  ${i + 1}/${query.horizons.length}`)
     return studyWindow(material, horizon)
@@ -56,7 +56,7 @@ export async function eventStudy(market: Market, query: StudyQuery, ways: StudyW
     path: pathOf(subjects, modelled, query),
     occurrences: occurrencesOf(subjects, query.horizons),
     assumptions: assumptionsOf(material, windows),
-    warnings: [...warningsOf(material, windows), ...market.remarks()],
+    warnings: [...warningsOf(material, windows), ...source.remarks()],
     hints: hintsOf(material),
   }
 }

@@ -2,7 +2,7 @@ import { TierRestricted } from '../errors.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
 import type { ContextFilter, EventFilter } from '../params/strategy.js'
-import type { Market, MarketBars, States } from '../source.js'
+import { first, type MarketBars, type PricedSource, type States } from '../source.js'
 
 /** The events of one ticker that pass a filter, in columns; oldest first. */
 export interface Signals {
@@ -18,18 +18,38 @@ export interface Signals {
   contextBands: (string | null)[] | null
 }
 
+/** What of one ticker is a signal, with the prices and bands it is numbered by. */
+export interface TickerSignals {
+  prices: MarketBars
+  states: States
+  signals: Signals
+}
+
 /**
- * What of one ticker is a signal, with the prices and bands it is numbered by. Throws NotFound, TierRestricted and Busy as
- * the market does, TierRestricted too where stability or flips are asked for and whoever has the events does not tell them.
+ * The signals of each ticker, in the order asked. Throws NotFound, TierRestricted and Busy as the source does,
+ * TierRestricted too where stability or flips are asked for and whoever has the events does not tell them.
  */
-export async function signalsOf(
-  market: Market,
-  ticker: string,
+export async function* signalsOf(
+  source: PricedSource,
+  tickers: readonly string[],
   filter: EventFilter,
-): Promise<{ prices: MarketBars; states: States; signals: Signals }> {
-  // What a tier does not have is refused before what is not there.
-  const states = await market.states(ticker, filter.field, filter.timeframe)
-  const prices = await market.bars(ticker, filter.timeframe)
+): AsyncGenerator<TickerSignals> {
+  const { field, timeframe } = filter
+  let context: ContextBands | null = null
+  for await (const { prices, states } of source.states({ tickers, fields: [field], timeframe })) {
+    // Only now: what is wrong with the ticker itself is told first.
+    context ??= filter.context && (await contextBandsOf(source, filter.context, timeframe))
+    yield { prices, states: states[0]!, signals: signalsIn(prices, states[0]!, filter, context) }
+  }
+}
+
+/** The events of one field that pass a filter. @param context told by whoever asks; it must be there where the filter has one */
+export function signalsIn(
+  prices: MarketBars,
+  states: States,
+  filter: EventFilter,
+  context: ContextBands | null = null,
+): Signals {
   const { days } = prices.series
   const passes = passing(states, filter)
   const found: number[] = []
@@ -38,9 +58,31 @@ export async function signalsOf(
     if (states.bars[i]! >= Math.min(last, states.to)) break
     if (passes(i)) found.push(i)
   }
-  if (filter.context === null) return { prices, states, signals: signalsAt(states, found, null) }
-  const { kept, bands } = await inContext(market, filter.context, filter.timeframe, found, i => days[states.bars[i]!]!)
-  return { prices, states, signals: signalsAt(states, kept, bands) }
+  if (filter.context === null || context === null) return signalsAt(states, found, null)
+  const { bands: chosen } = filter.context
+  const bands = context(found.map(i => days[states.bars[i]!]!))
+  const matches = (band: string | null): boolean => chosen === null || (band !== null && chosen.includes(band))
+  return signalsAt(
+    states,
+    found.filter((_, n) => matches(bands[n]!)),
+    bands.filter(matches),
+  )
+}
+
+/** Tells the band of a second ticker on each of some days; null where it was in none yet. */
+export type ContextBands = (days: readonly Day[]) => (string | null)[]
+
+export async function contextBandsOf(
+  source: PricedSource,
+  { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,
+  timeframe: EventFilter['timeframe'],
+): Promise<ContextBands> {
+  const { prices, states: told } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
+  const [states] = told
+  return days =>
+    Array.from(bandsEnteredBy(states!, prices.series.days, days, lag), code =>
+      code === UNDEFINED ? null : states!.bands[code]!,
+    )
 }
 
 /** The bars that events are held against: those within the filter's dates and the range on which the field has a band. */
@@ -99,21 +141,6 @@ function allowed(words: readonly string[], chosen: readonly string[] | null): Ui
 function told(value: number, what: string): number {
   if (value === UNDEFINED) throw new TierRestricted(what, 'free', 'plus')
   return value
-}
-
-async function inContext(
-  market: Market,
-  { ticker, field, bands: chosen, lag }: ContextFilter,
-  timeframe: EventFilter['timeframe'],
-  found: readonly number[],
-  dayOf: (event: number) => Day,
-): Promise<{ kept: number[]; bands: (string | null)[] }> {
-  const states = await market.states(ticker, field, timeframe)
-  const { days } = (await market.bars(ticker, timeframe)).series
-  const codes = bandsEnteredBy(states, days, found.map(dayOf), lag)
-  const bands = Array.from(codes, code => (code === UNDEFINED ? null : states.bands[code]!))
-  const matches = (band: string | null): boolean => chosen === null || (band !== null && chosen.includes(band))
-  return { kept: found.filter((_, n) => matches(bands[n]!)), bands: bands.filter(matches) }
 }
 
 function signalsAt(states: States, found: readonly number[], contextBands: (string | null)[] | null): Signals {

@@ -1,9 +1,7 @@
-import { UNDEFINED } from '../model/series.js'
-import type { EventFilter } from '../params/strategy.js'
-import type { Market, MarketBars, States } from '../source.js'
+import type { MarketBars, PricedSource, States } from '../source.js'
 import { LEAST_UNITS } from './cell.js'
 import type { StudyQuery } from './result.js'
-import { bandsEnteredBy, eligibleBars, type Signals, signalsOf } from './signals.js'
+import { contextBandsOf, eligibleBars, type Signals, signalsOf } from './signals.js'
 
 /** One ticker of a study. */
 export interface Subject {
@@ -24,18 +22,18 @@ export interface Subject {
 
 /** Ascending by ticker, each once, so that the order in which they are named cannot matter. */
 export async function subjectsOf(
-  market: Market,
+  source: PricedSource,
   { tickers, filter }: Pick<StudyQuery, 'tickers' | 'filter'>,
   step: (text: () => string) => void,
 ): Promise<Subject[]> {
   const subjects: Subject[] = []
   const names = [...new Set(tickers)].sort()
   const { context, bands } = filter
-  const contextOf = context?.bands == null ? null : await contextBands(market, { ...filter, context })
+  const contextOf = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
   const wide = { ...filter, bands: null, context: context && { ...context, bands: null } }
-  for (const [i, ticker] of names.entries()) {
-    step(() => `read  ${ticker}  ${i + 1}/${names.length}`)
-    const { prices, states, signals: all } = await signalsOf(market, ticker, wide)
+  for await (const { prices, states, signals: all } of signalsOf(source, names, wide)) {
+    const { ticker } = prices
+    step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
     const eligible = eligibleBars(prices, states, filter)
     const entered = chosen(states.bands, bands)
     const matches = (band: string | null): boolean => context?.bands?.includes(band ?? '') ?? true
@@ -48,7 +46,7 @@ export async function subjectsOf(
       signals: kept(beside, i => entered.has(beside.entered[i]!)),
       byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
       anyContext: kept(all, i => entered.has(all.entered[i]!)),
-      inContext: contextOf && Uint8Array.from(contextOf(prices.series.days), band => Number(matches(band))),
+      inContext: contextOf && Uint8Array.from(contextOf([...prices.series.days]), band => Number(matches(band))),
     })
   }
   return subjects
@@ -57,17 +55,6 @@ export async function subjectsOf(
 /** Codes of some bands; of all of them for null. */
 function chosen(bands: readonly string[], wanted: readonly string[] | null): Set<number> {
   return new Set((wanted ?? bands).map(band => bands.indexOf(band)))
-}
-
-/** Tells the band of the context ticker on each of some days; null where it was in none yet. */
-async function contextBands(
-  market: Market,
-  { context: { ticker, field, lag }, timeframe }: EventFilter & { context: NonNullable<EventFilter['context']> },
-): Promise<(days: Int32Array) => (string | null)[]> {
-  const states = await market.states(ticker, field, timeframe)
-  const { days: own } = (await market.bars(ticker, timeframe)).series
-  return days =>
-    Array.from(bandsEnteredBy(states, own, [...days], lag), code => (code === UNDEFINED ? null : states.bands[code]!))
 }
 
 function kept(signals: Signals, keeps: (i: number) => boolean): Signals {

@@ -4,12 +4,12 @@ import { fieldNamed } from '../fields/index.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { EventFilter } from '../params/strategy.js'
-import type { Market, MarketBars } from '../source.js'
+import { type BarStates, first, type MarketBars, type PricedSource } from '../source.js'
 import { overlap } from '../statistics/counts.js'
 import { type BarRange, cpcv, kFolds, purge, walkForwardFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
 import { type MemberBars, memberBars } from '../study/cell.js'
-import { bandsEnteredBy, eligibleBars, forwardReturns, placesIn, signalsOf, unionCalendar } from '../study/signals.js'
+import { bandsEnteredBy, eligibleBars, forwardReturns, placesIn, signalsIn, unionCalendar } from '../study/signals.js'
 import type { SweepQuery, SweepValidation } from './result.js'
 
 /** One ticker's bars of one field and horizon on which the window has elapsed. */
@@ -252,13 +252,14 @@ interface BookField {
 }
 
 /** Ascending by ticker, each once, so that the order in which they were named cannot matter. */
-export async function booksOf(market: Market, query: SweepQuery, pace: Pace): Promise<Book[]> {
+export async function booksOf(source: PricedSource, query: SweepQuery, pace: Pace): Promise<Book[]> {
   const tickers = [...new Set(query.tickers)].sort()
-  const contexts = await contextsOf(market, query)
+  const { fields, timeframe } = query
+  const contexts = await contextsOf(source, query)
   const books: Book[] = []
-  for (const [i, ticker] of tickers.entries()) {
-    books.push(await bookOf(market, ticker, query, contexts))
-    await pace.turn(() => `reading ${ticker}, ${i + 1} of ${tickers.length}`)
+  for await (const found of source.states({ tickers, fields, timeframe })) {
+    books.push(bookOf(found, query, contexts))
+    await pace.turn(() => `reading ${found.prices.ticker}, ${books.length} of ${tickers.length}`)
   }
   return books
 }
@@ -277,39 +278,32 @@ function signalBars({ fields }: Book, { field, band, prevBand, context }: Condit
 
 type ContextCodes = (dates: Int32Array) => Uint8Array
 
-async function contextsOf(market: Market, { contexts, timeframe }: SweepQuery): Promise<ContextCodes[]> {
+async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQuery): Promise<ContextCodes[]> {
   return Promise.all(
     contexts.map(async ({ ticker, field, lag }): Promise<ContextCodes> => {
-      const states = await market.states(ticker, field, timeframe)
-      const { days } = (await market.bars(ticker, timeframe)).series
-      return dates => bandsEnteredBy(states, days, Array.from(dates), lag)
+      const { prices, states } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
+      return dates => bandsEnteredBy(states[0]!, prices.series.days, Array.from(dates), lag)
     }),
   )
 }
 
-async function bookOf(
-  market: Market,
-  ticker: string,
-  query: SweepQuery,
-  contexts: readonly ContextCodes[],
-): Promise<Book> {
+function bookOf({ prices, states: read }: BarStates, query: SweepQuery, contexts: readonly ContextCodes[]): Book {
   const { timeframe, after, before } = query
-  const any = { bands: null, prevBands: null, stability: null, maxFlips: null, context: null }
-  const read = await Promise.all(
-    query.fields.map(field => signalsOf(market, ticker, { field, timeframe, after, before, ...any })),
-  )
-  const { prices } = read[0]!
+  const any = { timeframe, after, before, bands: null, prevBands: null, stability: null, maxFlips: null, context: null }
   return {
-    ticker,
+    ticker: prices.ticker,
     ...columnsOf(prices),
     forward: query.horizons.map(horizon => forwardReturns(prices, horizon)),
-    fields: read.map(({ states, signals: { bars, entered, left } }) => ({
-      eligible: eligibleBars(prices, states, query),
-      bars,
-      entered,
-      left,
-      contexts: contexts.map(codes => codes(bars.map(bar => prices.series.days[bar]!))),
-    })),
+    fields: read.map(states => {
+      const { bars, entered, left } = signalsIn(prices, states, { field: states.field, ...any })
+      return {
+        eligible: eligibleBars(prices, states, query),
+        bars,
+        entered,
+        left,
+        contexts: contexts.map(codes => codes(bars.map(bar => prices.series.days[bar]!))),
+      }
+    }),
   }
 }
 

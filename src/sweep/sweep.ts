@@ -1,6 +1,6 @@
 import { InvalidParameter } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { Market, Trial, Trials } from '../source.js'
+import type { PricedSource, Trial, Trials } from '../source.js'
 import { LEAST_UNITS } from '../study/cell.js'
 import { whole } from '../study/signals.js'
 import { cellTrial } from '../study/trials.js'
@@ -23,15 +23,15 @@ interface SweepWays {
  * Every band of the fields over every window, for all tickers together or each: what followed, against what follows any
  * bar, with p-values corrected for how many were looked at, and whether the best of them is real. The same query of the
  * same data gives the same bytes, in whatever order tickers are named; a cell has the same p whatever else is looked at.
- * Throws NotFound, TierRestricted and Busy as the market does, InvalidParameter for a question without cells, with too
+ * Throws NotFound, TierRestricted and Busy as the source does, InvalidParameter for a question without cells, with too
  * many, or for parts that the days do not have.
  */
-export async function sweep(market: Market, query: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
+export async function sweep(source: PricedSource, query: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
   const trials = ways.trials ?? null
   checkQuery(query, cellCount(query))
   if (query.family === 'ledger' && trials === null) throw noLedger()
   const pace = new Pace(ways.step)
-  const books = await booksOf(market, query, pace)
+  const books = await booksOf(source, query, pace)
   const timeline = timelineOf(books)
   const plan = planOf(query, timeline)
   const scene: Scene = { books, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
@@ -42,12 +42,12 @@ export async function sweep(market: Market, query: SweepQuery, ways: SweepWays =
   const ledger = await noted(found, query, books, trials)
   const best = await contest.judge(query, familyOf(found, ledger, query), pace)
   const validation = plan === null ? null : await validationOf(scene, plan, pace)
-  const asOf = await market.asOf()
-  return { ...headOf(scene, asOf), ...resultOf(found, query, ledger, market), best, validation }
+  const asOf = await source.asOfDay()
+  return { ...headOf(scene, asOf), ...resultOf(found, query, ledger, source), best, validation }
 }
 
 /** The cells in order of evidence, how many there were, and what must be said of them. */
-function resultOf(found: readonly Found[], query: SweepQuery, ledger: Ledger | null, market: Market) {
+function resultOf(found: readonly Found[], query: SweepQuery, ledger: Ledger | null, source: PricedSource) {
   const corrected = adjusted(
     found.map(({ p }) => p),
     (ledger?.others ?? []).map(({ p }) => p),
@@ -65,7 +65,7 @@ function resultOf(found: readonly Found[], query: SweepQuery, ledger: Ledger | n
     found: cells.filter(({ q }) => q !== null && q < CHOSEN_BELOW).length,
     cells,
     assumptions: assumptionsOf(query, tried),
-    warnings: warningsOf(ranked, query, tried, market),
+    warnings: warningsOf(ranked, query, tried, source),
   }
 }
 
@@ -133,7 +133,7 @@ function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
 }
 
 /** What a reader must know before believing a number. */
-function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tried'], market: Market): string[] {
+function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tried'], source: PricedSource): string[] {
   const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
   const grey = tried.cells - tried.tested
   return [
@@ -145,7 +145,7 @@ function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tr
       ? `p is not corrected for ${whole(tried.cells)} looks: one in twenty is below .05 by luck.`
       : null,
     lost > 0 ? `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.` : null,
-    ...market.remarks(),
+    ...source.remarks(),
   ].filter(sentence => sentence !== null)
 }
 

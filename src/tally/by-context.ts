@@ -1,7 +1,6 @@
-import type { HistoricEvent } from '../model/event.js'
 import { andersonGoodman, type ChiSquare } from '../statistics/counts.js'
 import { logRank } from '../statistics/survival.js'
-import { type Stay, spellsOf } from './dwell.js'
+import { type Change, type Stay, spellsOf } from './dwell.js'
 import { byVocabulary } from './scope.js'
 
 /** Does it matter which band the context is in? */
@@ -31,7 +30,7 @@ interface LogRankRow {
 }
 
 /** The bands that the context was in, in its own order; null (not in any yet) last. */
-export function contextsOf(events: readonly HistoricEvent[], vocabulary: readonly string[]): (string | null)[] {
+export function contextsOf(events: readonly Change[], vocabulary: readonly string[]): (string | null)[] {
   return [...new Set(events.map(event => event.context_band ?? null))].sort(byVocabulary(vocabulary))
 }
 
@@ -42,7 +41,7 @@ export function contextsOf(events: readonly HistoricEvent[], vocabulary: readonl
 export function contextTests(
   bands: readonly string[],
   contexts: readonly (string | null)[],
-  events: readonly HistoricEvent[],
+  events: readonly Change[],
   stays: readonly Stay[],
 ): ContextTests {
   const named = contexts.filter(context => context !== null)
@@ -61,7 +60,7 @@ export function contextTests(
 function equalRows(
   bands: readonly string[],
   contexts: readonly string[],
-  events: readonly HistoricEvent[],
+  events: readonly Change[],
 ): ContextTests['equal_rows'] {
   const tables = bands.map(() => contexts.map(() => bands.map(() => 0)))
   const place = new Map(bands.map((band, i) => [band, i]))

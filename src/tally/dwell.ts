@@ -1,5 +1,5 @@
-import type { EventHistory } from '../model/event.js'
-import { TIMEFRAMES } from '../model/terms.js'
+import { formatDay } from '../model/day.js'
+import type { History } from '../model/history.js'
 import { kaplanMeier, lengthInterval, lengthReached, type Spell, survivalErrors } from '../statistics/survival.js'
 
 /** How long stays in one band last, in bars of the timeframe. stays = completed + censored + unknown. */
@@ -53,18 +53,34 @@ export interface Stay {
   context: string | null
 }
 
+/** One band followed another. */
+export interface Change {
+  band: string
+  prev_band: string
+  /** The band that the context was in; null or absent without one. */
+  context_band?: string | null
+}
+
+export function changesOf({ bands, entered, left, contexts }: History): Change[] {
+  return Array.from(entered, (code, i) => ({
+    band: bands[code]!,
+    prev_band: bands[left[i]!]!,
+    context_band: contexts?.[i] ?? null,
+  }))
+}
+
 /**
  * The stays of a history without filter on bands. The band in force before the first event is no stay: when it began is
  * not known.
  */
-export function staysOf({ events, present, timeframe }: EventHistory): Stay[] {
-  const { duration } = TIMEFRAMES[timeframe]
-  return events.map((event, i) => {
-    const { band, context_band: context = null } = event
-    const lasted = event[duration] ?? null
-    if (lasted !== null) return { band, ended: true, bars: lasted, next: events[i + 1]?.band ?? null, context }
-    const bars = present !== null && !present.initial && present.since === event.date ? present.bars : null
-    return { band, ended: false, bars, next: null, context }
+export function staysOf({ bands, days, entered, lasted, contexts, present }: History): Stay[] {
+  return Array.from(entered, (code, i) => {
+    const [band, context] = [bands[code]!, contexts?.[i] ?? null]
+    const next = entered[i + 1]
+    if (lasted[i] !== -1)
+      return { band, ended: true, bars: lasted[i]!, next: next === undefined ? null : bands[next]!, context }
+    const isPresent = present !== null && !present.initial && present.since === formatDay(days[i]!)
+    return { band, ended: false, bars: isPresent ? present.bars : null, next: null, context }
   })
 }
 

@@ -1,10 +1,10 @@
 import { InvalidParameter } from '../errors.js'
-import type { EventHistory } from '../model/event.js'
+import { parseDay } from '../model/day.js'
+import type { History } from '../model/history.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Bands } from '../source.js'
+import type { Source } from '../source.js'
 import { quantile } from '../statistics/moments.js'
-import { staysOf } from './dwell.js'
-import { concurrently, scopeOf, tickersInOrder } from './scope.js'
+import { type Answered, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
 
 export interface NowQuery {
   /** Each counts once, whatever the order. */
@@ -48,26 +48,35 @@ export interface FieldState {
  * Throws NotFound for a ticker that is not there, TierRestricted for a field above the tier, InvalidParameter for no
  * ticker or field.
  */
-export async function now(bands: Bands, { tickers, fields, timeframe, skip = () => false }: NowQuery): Promise<Now> {
+export async function now(source: Source, query: NowQuery, { step }: TallyWays = {}): Promise<Now> {
+  const { tickers, fields, timeframe } = query
   if (tickers.length === 0) throw new InvalidParameter('now needs a ticker.', { param: 'ticker' })
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
-  const names = [...new Set(fields)]
-  const pairs = tickersInOrder(tickers).flatMap(ticker => {
-    const all = names.map(field => ({ ticker, field }))
-    const left = all.filter(pair => !skip({ ...pair, timeframe }))
-    return left.length > 0 ? left : all
-  })
-  // A history is let go as soon as its state is known: those of a whole market would fill the memory.
-  const answers = await concurrently(pairs, async pair => {
-    const history = await bands.history({ ...pair, timeframe })
-    const { query_range, after, as_of } = history
-    return { query_range, after, as_of, state: stateOf(history) }
-  })
+  const answers: Answered[] = []
+  const states: FieldState[] = []
+  for (const part of partsOf(query)) {
+    // A history is let go as soon as its state is known: those of a whole market would fill the memory.
+    for await (const history of source.histories({ ...part, timeframe })) {
+      step?.(() => `now  ${history.ticker}  ${states.length + 1} questions`)
+      answers.push({ query_range: history.query_range, after: history.after, as_of: history.as_of })
+      states.push(stateOf(history))
+    }
+  }
   const { query_range, as_of } = scopeOf(answers, {})
-  return { schema: 'bands.now/1', timeframe, query_range, as_of, states: answers.map(answer => answer.state) }
+  return { schema: 'bands.now/1', timeframe, query_range, as_of, states }
 }
 
-function stateOf(history: EventHistory): FieldState {
+/** What is asked in one call: everything, or ticker by ticker what is not left out of it. */
+function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
+  const [names, all] = [tickersInOrder(tickers), [...new Set(fields)]]
+  if (skip === undefined) return [{ tickers: names, fields: all }]
+  return names.map(ticker => {
+    const left = all.filter(field => !skip({ ticker, field, timeframe }))
+    return { tickers: [ticker], fields: left.length > 0 ? left : all }
+  })
+}
+
+function stateOf(history: History): FieldState {
   const { ticker, field, present } = history
   const figures = {
     band: present?.band ?? null,
@@ -80,20 +89,19 @@ function stateOf(history: EventHistory): FieldState {
   return { ticker, field, ...figures, completed_stays: completed, reasons: reasonsOf(history, figures, completed.n) }
 }
 
-function prevBandOf({ present, events }: EventHistory): string | null {
-  if (present === null || present.initial) return null
-  return events.findLast(event => event.date === present.since)?.prev_band ?? null
+function prevBandOf({ present, days, left, bands }: History): string | null {
+  if (present === null || present.initial || present.since === null) return null
+  const at = days.lastIndexOf(parseDay(present.since)!)
+  return at === -1 ? null : bands[left[at]!]!
 }
 
-function completedStays(history: EventHistory): FieldState['completed_stays'] {
-  const lengths = staysOf(history)
-    .filter(stay => stay.ended && stay.band === history.present?.band)
-    .map(stay => stay.bars!)
-    .sort((a, b) => a - b)
+function completedStays({ present, bands, entered, lasted }: History): FieldState['completed_stays'] {
+  const code = present === null ? -1 : bands.indexOf(present.band)
+  const lengths = lasted.filter((bars, i) => bars !== -1 && entered[i] === code).sort()
   return { n: lengths.length, median: quantile(lengths, 0.5), p90: quantile(lengths, 0.9) }
 }
 
-function reasonsOf({ present }: EventHistory, figures: object, completed: number): Record<string, string> {
+function reasonsOf({ present }: History, figures: object, completed: number): Record<string, string> {
   const reasons: Record<string, string> = {}
   for (const [name, value] of Object.entries(figures)) {
     if (value !== null) continue

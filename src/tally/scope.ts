@@ -1,5 +1,6 @@
 import { formatDay } from '../model/day.js'
 import type { EventHistory, HistoryQuery } from '../model/event.js'
+import { fieldOf, type Source } from '../source.js'
 
 /** What a study looked at, as every result tells it: events lie after the first date and up to the last. */
 export interface Scope {
@@ -12,6 +13,11 @@ export interface Scope {
 
 /** What every answer says of the range that it was taken from. */
 export type Answered = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
+
+/** Told how far a question of many tickers is, often; the text is made when it is asked for. */
+export interface TallyWays {
+  step?: (text: () => string) => void
+}
 
 /** The scope of a question from what the answers say; null where there was nobody to answer. */
 export function scopeOf(answers: readonly Answered[], query: Pick<HistoryQuery, 'after' | 'before'>): Scope {
@@ -32,6 +38,15 @@ export function tickersInOrder(tickers: readonly string[]): string[] {
   return [...new Set(tickers)].sort()
 }
 
+/** Bands of the field and of the context's field in their own order; none of a field that the source does not know. */
+export async function vocabulariesOf(
+  source: Source,
+  { field, context }: { field: string; context?: { field: string } },
+): Promise<[field: readonly string[], context: readonly string[]]> {
+  const [own, other] = await Promise.all([fieldOf(source, field), fieldOf(source, context?.field)])
+  return [own?.bands ?? [], other?.bands ?? []]
+}
+
 /** Compares by place in the vocabulary; values that are not in it follow, ascending; null last. */
 export function byVocabulary(vocabulary: readonly string[]): (a: string | null, b: string | null) => number {
   const place = (value: string): number => (vocabulary.includes(value) ? vocabulary.indexOf(value) : vocabulary.length)
@@ -39,34 +54,4 @@ export function byVocabulary(vocabulary: readonly string[]): (a: string | null, 
     if (a === null || b === null) return Number(a === null) - Number(b === null)
     return place(a) - place(b) || Number(a > b) - Number(a < b)
   }
-}
-
-/** Questions under way at once: enough to hide a server's latency, few enough not to trip its limits. */
-const WIDTH = 8
-
-/**
- * Asks every item, at most eight at a time; results in the order of the items. When some fail, throws the error of the
- * first of them in that order, whichever failed earliest, so that the same question has the same answer.
- */
-export async function concurrently<Item, Result>(
-  items: readonly Item[],
-  ask: (item: Item) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = new Array(items.length)
-  const failures: { at: number; error: unknown }[] = []
-  let next = 0
-  const worker = async (): Promise<void> => {
-    while (next < items.length && failures.length === 0) {
-      const at = next++
-      try {
-        results[at] = await ask(items[at]!)
-      } catch (error) {
-        failures.push({ at, error })
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(WIDTH, items.length) }, worker))
-  const [first] = failures.sort((a, b) => a.at - b.at)
-  if (first !== undefined) throw first.error
-  return results
 }

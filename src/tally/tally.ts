@@ -1,8 +1,10 @@
 import { InvalidParameter, TierRestricted } from '../errors.js'
-import type { EventHistory, HistoricEvent, HistoryQuery, PoolQuery } from '../model/event.js'
+import { type Day, formatDay } from '../model/day.js'
+import type { PoolQuery } from '../model/event.js'
+import type { History, WindowOutcomes } from '../model/history.js'
 import { PERFORMANCES, type Performance, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
-import type { Bands } from '../source.js'
+import type { HistoriesQuery, Source } from '../source.js'
 import { overlap, wilson } from '../statistics/counts.js'
 import {
   type Base,
@@ -18,7 +20,15 @@ import {
   theoreticalBase,
   tickerBase,
 } from './base.js'
-import { type Answered, byVocabulary, concurrently, type Scope, scopeOf, tickersInOrder } from './scope.js'
+import {
+  type Answered,
+  byVocabulary,
+  type Scope,
+  scopeOf,
+  type TallyWays,
+  tickersInOrder,
+  vocabulariesOf,
+} from './scope.js'
 
 /** Which events of which tickers to count; each ticker counts once, whatever the order. */
 export interface TallyQuery extends PoolQuery {
@@ -56,7 +66,7 @@ export interface TallyGroup {
  * number of events there. Throws TierRestricted where aftermath is above the tier, NotFound for a ticker that is not
  * there, InvalidParameter for no ticker or a grouping by a context that is not given.
  */
-export async function tally(bands: Bands, query: TallyQuery, vocabularies: Vocabularies = {}): Promise<Tally> {
+export async function tally(source: Source, query: TallyQuery, { step }: TallyWays = {}): Promise<Tally> {
   const { tickers, by: asked, ...filter } = query
   const names = tickersInOrder(tickers)
   if (names.length === 0) throw new InvalidParameter('a tally needs a ticker.', { param: 'ticker' })
@@ -66,11 +76,14 @@ export async function tally(bands: Bands, query: TallyQuery, vocabularies: Vocab
     })
   }
   const by = asked ?? (filter.band === undefined ? 'band' : null)
-  const sources = await concurrently(names, ticker =>
-    tickerSource(bands, { ...filter, ticker }, event => groupValue(event, ticker, by)),
-  )
+  const sources: TickerSource[] = []
+  for await (const found of tickerSources(source, { ...filter, tickers: names }, by)) {
+    step?.(() => `tally  ${found.ticker}  ${sources.length + 1} of ${names.length} tickers`)
+    sources.push(found)
+  }
+  const order = await orderOf(source, by, filter)
   const { context, timeframe } = filter
-  const groups = groupsOf(sources, by, vocabularies).map(({ value, members }): TallyGroup => {
+  const groups = groupsOf(sources, by, order).map(({ value, members }): TallyGroup => {
     const windows = TIMEFRAMES[timeframe].windows.map((_, w) => tallyWindow(members, timeframe, w))
     const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
     return { group: value, events, windows, warnings: groupWarnings(events, windows) }
@@ -94,12 +107,6 @@ export async function tally(bands: Bands, query: TallyQuery, vocabularies: Vocab
 export const TALLY_GROUPINGS = ['band', 'prev_band', 'stability', 'year', 'context', 'ticker'] as const
 export type TallyGrouping = (typeof TALLY_GROUPINGS)[number]
 
-/** Bands of the field and of the context field in their own order, which groups then follow. */
-export interface Vocabularies {
-  field?: readonly string[]
-  context?: readonly string[]
-}
-
 /** The events of one value, ticker by ticker. */
 interface Group {
   /** null: not grouped, or the context ticker had no band yet */
@@ -114,10 +121,10 @@ interface Member {
 }
 
 /**
- * Splits events by what they are grouped by; every event lies in exactly one group. Groups stand in the order of the
- * vocabulary where there is one, otherwise ascending; null last.
+ * Splits events by what they are grouped by; every event lies in exactly one group. Groups stand in the order given
+ * where they are in it, otherwise ascending; null last.
  */
-function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, vocabularies: Vocabularies): Group[] {
+function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, order: readonly string[]): Group[] {
   if (by === null) {
     const entered = sources.filter(source => source.values.length > 0)
     const members = entered.length > 0 ? entered : sources
@@ -131,27 +138,28 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, vo
       else members.push({ source, rows })
     }
   }
-  const compare = byVocabulary(vocabulary(by, vocabularies))
+  const compare = byVocabulary(order)
   return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
 }
 
-/** What an event is grouped by. */
-function groupValue(event: HistoricEvent, ticker: string, by: TallyGrouping | null): string | null {
+/** What events are grouped by: a value for each row of a history. */
+function groupValues(history: History, by: TallyGrouping | null): (row: number) => string | null {
+  const { ticker, bands, days, entered, left, stability, contexts } = history
   switch (by) {
     case 'band':
-      return event.band
+      return row => bands[entered[row]!]!
     case 'prev_band':
-      return event.prev_band
+      return row => bands[left[row]!]!
     case 'stability':
-      return event.stability_at_entry ?? null
+      return row => STABILITIES[stability[row]!] ?? null
     case 'year':
-      return event.date.slice(0, 4)
+      return row => formatDay(days[row]!).slice(0, 4)
     case 'context':
-      return event.context_band ?? null
+      return row => contexts?.[row] ?? null
     case 'ticker':
-      return ticker
+      return () => ticker
     case null:
-      return null
+      return () => null
   }
 }
 
@@ -165,9 +173,15 @@ function split({ values }: TickerSource): Map<string | null, number[]> {
   return parts
 }
 
-function vocabulary(by: TallyGrouping, { field = [], context = [] }: Vocabularies): readonly string[] {
-  if (by === 'band' || by === 'prev_band') return field
+/** The order that groups stand in, as far as their values have one. */
+async function orderOf(
+  source: Source,
+  by: TallyGrouping | null,
+  filter: Pick<TallyQuery, 'field' | 'context'>,
+): Promise<readonly string[]> {
   if (by === 'stability') return STABILITIES
+  const [field, context] = await vocabulariesOf(source, filter)
+  if (by === 'band' || by === 'prev_band') return field
   return by === 'context' ? context : []
 }
 
@@ -187,72 +201,70 @@ interface TickerSource extends Answered {
   base: TickerBase[] | null
 }
 
-interface OutcomeColumns {
-  /** 1 where the window is known to have ended. */
-  ended: Uint8Array
-  /** Index into PERFORMANCES; 255 where there is none. */
-  performances: Uint8Array
-  /** NaN where not known. */
-  returns: Float64Array
-}
+type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns: Float64Array | null }
 
-/**
- * Asks for one ticker's events and its base. Throws TierRestricted where the tier shows no aftermath.
- * @param value what an event is grouped by
- */
-async function tickerSource(
-  bands: Bands,
-  query: HistoryQuery,
-  value: (event: HistoricEvent) => string | null,
-): Promise<TickerSource> {
-  // First, because it refuses a tier that may not see what followed.
-  const baseline = await bands.baseline(query)
-  const { ticker, field, timeframe, band, after, before, context } = query
-  const bounds = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
+/** Ticker by ticker. Throws TierRestricted where the tier shows no aftermath. */
+async function* tickerSources(
+  source: Source,
+  { tickers, field, timeframe, band, after, before, context }: PoolQuery,
+  by: TallyGrouping | null,
+): AsyncGenerator<TickerSource> {
+  const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
   // All events of the field, because only their unbroken chain of durations tells how many bars lie between two of them.
-  const all = await bands.history({ ticker, field, timeframe, ...bounds })
-  const places = placesOf(all)
-  const events =
-    context === undefined
-      ? all.events.filter(event => band === undefined || event.band === band)
-      : (await bands.history(query)).events
-  if (events.some(event => event.aftermath === null)) throw new TierRestricted('aftermath', 'free', 'plus')
-  const windows = windowNames(timeframe)
-  return {
-    ticker,
-    query_range: all.query_range,
-    after: all.after,
-    as_of: all.as_of,
-    values: events.map(value),
-    bars: Int32Array.from(events, event => places.get(event.date)!),
-    outcomes: windows.map(window => outcomesOf(events, window)),
-    base: baseline === null ? null : windows.map(window => tickerBase(baseline.windows[window]!)),
+  const all: HistoriesQuery = { tickers, fields: [field], timeframe, ...dated }
+  const counted = { ...all, outcomes: 'needed' as const, base: true }
+  if (context === undefined) {
+    for await (const history of source.histories(counted)) {
+      const code = band === undefined ? null : history.bands.indexOf(band)
+      const rows = [...history.entered.keys()].filter(row => code === null || history.entered[row] === code)
+      yield tickerSource(history, rows, placesOf(history), by)
+    }
+    return
+  }
+  const filtered = { ...counted, context, ...(band === undefined ? {} : { band }) }
+  const whole = source.histories(all)[Symbol.asyncIterator]()
+  try {
+    for await (const history of source.histories(filtered)) {
+      const { value } = await whole.next()
+      yield tickerSource(history, [...history.entered.keys()], placesOf(value), by)
+    }
+  } finally {
+    await whole.return?.()
   }
 }
 
-/** Date of each event → its place in bars, counted from the first event. */
-function placesOf({ events, timeframe }: EventHistory): Map<string, number> {
-  const { duration } = TIMEFRAMES[timeframe]
-  const places = new Map<string, number>()
+/** @param rows those of the history that are counted */
+function tickerSource(
+  history: History,
+  rows: readonly number[],
+  places: ReadonlyMap<Day, number>,
+  by: TallyGrouping | null,
+): TickerSource {
+  const { ticker, query_range, after, as_of, days, outcomes, base, timeframe } = history
+  if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
+  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(rows, row => column[row]!)
+  return {
+    ...{ ticker, query_range, after, as_of },
+    values: rows.map(groupValues(history, by)),
+    bars: Int32Array.from(rows, row => places.get(days[row]!)!),
+    outcomes: outcomes.map(({ ended, performances, exact }) => ({
+      ended: bytes(ended),
+      performances: bytes(performances),
+      returns: exact === null ? null : Float64Array.from(rows, row => exact.returns[row]!),
+    })),
+    base: base === null ? null : windowNames(timeframe).map(window => tickerBase(base.windows[window]!)),
+  }
+}
+
+/** Day of each event → its place in bars, counted from the first event. */
+function placesOf({ days, lasted }: History): Map<Day, number> {
+  const places = new Map<Day, number>()
   let bar = 0
-  for (const event of events) {
-    places.set(event.date, bar)
-    bar += event[duration] ?? 0
+  for (const [row, day] of days.entries()) {
+    places.set(day, bar)
+    bar += Math.max(0, lasted[row]!)
   }
   return places
-}
-
-function outcomesOf(events: readonly HistoricEvent[], window: string): OutcomeColumns {
-  const performances = new Uint8Array(events.length)
-  const ended = new Uint8Array(events.length)
-  const returns = new Float64Array(events.length)
-  events.forEach((event, row) => {
-    const outcome = event.aftermath![window] ?? null
-    performances[row] = outcome === null ? UNDEFINED : PERFORMANCES.indexOf(outcome.performance)
-    ended[row] = outcome !== null || event.missing?.[window] === 'no_history' ? 1 : 0
-    returns[row] = event.returns?.[window] ?? Number.NaN
-  })
-  return { performances, ended, returns }
 }
 
 /** What followed over one window. events = n + pending + no_history. */
@@ -336,7 +348,7 @@ function countMember({ source, rows }: Member, w: number, length: number): Part 
       ranked++
     }
     if (ended[row] === 1) bars.push(source.bars[row]!)
-    if (!Number.isNaN(returns[row]!)) known.push(returns[row]!)
+    if (returns !== null && !Number.isNaN(returns[row]!)) known.push(returns[row]!)
   }
   return { events: rows.length, ended: bars.length, ranked, counts, returns: known, ...overlap(bars, length) }
 }

@@ -1,12 +1,19 @@
 import { InvalidParameter } from '../errors.js'
-import type { Context, EventHistory, HistoricEvent, PoolQuery } from '../model/event.js'
+import type { Context, PoolQuery } from '../model/event.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import type { Bands } from '../source.js'
+import type { Source } from '../source.js'
 import { type CausedSpell, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import type { ContextTests } from './by-context.js'
-import { type Dwell, dwell, type Stay, staysOf } from './dwell.js'
-import { byVocabulary, concurrently, type Scope, scopeOf, tickersInOrder } from './scope.js'
-import type { Vocabularies } from './tally.js'
+import { type Change, changesOf, type Dwell, dwell, type Stay, staysOf } from './dwell.js'
+import {
+  type Answered,
+  byVocabulary,
+  type Scope,
+  scopeOf,
+  type TallyWays,
+  tickersInOrder,
+  vocabulariesOf,
+} from './scope.js'
 
 /** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
 export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {
@@ -40,39 +47,45 @@ interface Figures {
 /**
  * Counts transitions and stays, those of several tickers together. Throws NotFound for a ticker that is not there,
  * TierRestricted for a field or a context above the tier, InvalidParameter for no ticker, or a band to look for.
- * @param vocabularies bands of the field in their own order, all of which then have their row, and of the context
  */
 export async function transitionsOf(
-  bands: Bands,
+  source: Source,
   { tickers, ...query }: TransitionsQuery,
-  vocabularies: Vocabularies = {},
+  { step }: TallyWays = {},
 ): Promise<Transitions> {
   const names = tickersInOrder(tickers)
   if (names.length === 0) throw new InvalidParameter('transitions need a ticker.', { param: 'ticker' })
   refuseBands(query)
-  const histories = await concurrently(names, ticker => bands.history({ ...query, ticker }))
-  const events = histories.flatMap(history => history.events)
-  const stays = histories.flatMap(staysOf)
-  const order = bandsOf(events, vocabularies.field ?? [])
+  const answers: Answered[] = []
+  const events: Change[] = []
+  const stays: Stay[] = []
+  for await (const history of source.histories({ ...query, fields: [query.field], tickers: names })) {
+    step?.(() => `transitions  ${history.ticker}  ${answers.length + 1} questions`)
+    answers.push({ query_range: history.query_range, after: history.after, as_of: history.as_of })
+    for (const change of changesOf(history)) events.push(change)
+    for (const stay of staysOf(history)) stays.push(stay)
+  }
+  const [vocabulary, contexts] = await vocabulariesOf(source, query)
+  const order = bandsOf(events, vocabulary)
   const { field, timeframe, context = null } = query
   const figures = figuresOf(order, timeframe)
   return {
     schema: 'bands.transitions/1',
     ...{ tickers: names, field, timeframe, context },
-    ...scopeOf(histories, query),
+    ...scopeOf(answers, query),
     bands: order,
     ...figures(events, stays),
-    by_context: context === null ? null : await byContext(order, events, stays, figures, vocabularies.context),
-    notes: notesOf(histories, context !== null),
+    by_context: context === null ? null : await byContext(order, events, stays, figures, contexts),
+    notes: notesOf(names, context !== null),
   }
 }
 
 async function byContext(
   bands: readonly string[],
-  events: readonly HistoricEvent[],
+  events: readonly Change[],
   stays: readonly Stay[],
-  figures: (events: readonly HistoricEvent[], stays: readonly Stay[]) => Figures,
-  vocabulary: readonly string[] = [],
+  figures: (events: readonly Change[], stays: readonly Stay[]) => Figures,
+  vocabulary: readonly string[],
 ): Promise<Transitions['by_context']> {
   // Loaded where it is asked for: the distributions take longer to load than the question to answer.
   const { contextsOf, contextTests } = await import('./by-context.js')
@@ -99,7 +112,7 @@ function refuseBands(query: Partial<PoolQuery>): void {
   }
 }
 
-function bandsOf(events: readonly HistoricEvent[], vocabulary: readonly string[]): string[] {
+function bandsOf(events: readonly Change[], vocabulary: readonly string[]): string[] {
   const seen = new Set(vocabulary)
   for (const { band, prev_band } of events) seen.add(prev_band).add(band)
   return [...seen].sort(byVocabulary(vocabulary))
@@ -108,7 +121,7 @@ function bandsOf(events: readonly HistoricEvent[], vocabulary: readonly string[]
 function figuresOf(
   bands: readonly string[],
   timeframe: Timeframe,
-): (events: readonly HistoricEvent[], stays: readonly Stay[]) => Figures {
+): (events: readonly Change[], stays: readonly Stay[]) => Figures {
   return (events, stays) => {
     const own = bands.map(band => ({ band, stays: stays.filter(stay => stay.band === band) }))
     return {
@@ -121,7 +134,7 @@ function figuresOf(
   }
 }
 
-function notesOf(histories: readonly EventHistory[], split: boolean): string[] {
+function notesOf(tickers: readonly string[], split: boolean): string[] {
   const notes = [
     'The stay in force before the first event in range is left out: when it began is not known.',
     'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates.',
@@ -130,7 +143,7 @@ function notesOf(histories: readonly EventHistory[], split: boolean): string[] {
   notes.push(
     'A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck.',
   )
-  if (histories.length > 1) {
+  if (tickers.length > 1) {
     notes.push('They take stays as independent; tickers that move together make p too small.')
   }
   return notes
@@ -149,7 +162,7 @@ export interface TransitionRow {
 }
 
 /** Which band follows which, event by event: a row for every band. */
-export function transitionMatrix(bands: readonly string[], events: readonly HistoricEvent[]): TransitionRow[] {
+export function transitionMatrix(bands: readonly string[], events: readonly Change[]): TransitionRow[] {
   const counted = counter(bands)
   for (const { band, prev_band } of events) counted.add(prev_band, band, 1)
   return bands.map(from => row(from, bands, to => (to === from ? null : counted.of(from, to)), 'never left in range'))

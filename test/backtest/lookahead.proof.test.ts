@@ -8,7 +8,7 @@ import { fieldNamed, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { checkLookahead } from '../../src/local/check-lookahead.js'
 import { type Day, formatDay, weekdayOf } from '../../src/model/day.js'
 import { head, type Series, STABILITIES } from '../../src/model/series.js'
-import type { Market } from '../../src/source.js'
+import type { PricedSource, States } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { type Listing, marketOf } from '../study/support/study-market.js'
 import { draws, FULL } from '../support/full.js'
@@ -251,13 +251,17 @@ function stillUntil(series: Series, t: number): Series {
 }
 
 /** Events a bar before they happen. */
-function peeking(listings: readonly Listing[]): Market {
+function peeking(listings: readonly Listing[]): PricedSource {
   const market = marketOf(listings)
   return {
     ...market,
-    states: async (ticker, field, timeframe) => {
-      const states = await market.states(ticker, field, timeframe)
-      return { ...states, codes: ahead(states.codes), bars: states.bars.map(bar => Math.max(0, bar - 1)) }
+    async *states(query) {
+      const early = (of: States): States => ({
+        ...of,
+        codes: ahead(of.codes),
+        bars: of.bars.map(bar => Math.max(0, bar - 1)),
+      })
+      for await (const { prices, states } of market.states(query)) yield { prices, states: states.map(early) }
     },
   }
 }

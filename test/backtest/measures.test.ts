@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
 import { deviation, mean } from '../../src/statistics/moments.js'
+import { onBars } from '../support/source.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 const near = (value: number) => expect.closeTo(value, 12)
@@ -86,12 +87,10 @@ describe('bars a year', () => {
   it('of weeks that end on different days are those that there are, of gaps in one calendar its own', async () => {
     const market = (step: number, offset: number) => {
       const made = madeMarket({ A: { bars: waves(200), bands: DIP }, B: { bars: waves(200, 1), bands: DIP } })
-      const bars: typeof made.bars = async (ticker, timeframe) => {
-        const found = await made.bars(ticker, timeframe)
-        const days = found.series.days.map((_, t) => 18_001 + step * t + (ticker === 'B' ? offset : 0))
+      return onBars(made, found => {
+        const days = found.series.days.map((_, t) => 18_001 + step * t + (found.ticker === 'B' ? offset : 0))
         return { ...found, barsAYear: 52, series: { ...found.series, days } }
-      }
-      return { ...made, bars }
+      })
     }
     const two = await backtest(market(7, 2), strategyWith({ tickers: ['A', 'B'], timeframe: 'weekly' }), PLAIN)
     expect(two.bars_a_year).toBeCloseTo((two.equity.length - 1) / ((199 * 7 + 2) / 365.25), 9)
@@ -150,15 +149,13 @@ describe('a benchmark', () => {
   })
 
   it('of weeks that end on other days is compared week by week', async () => {
-    const made = madeMarket({ A: own, B: own })
     const days = { A: 18_001, B: 18_003 }
-    const bars: typeof made.bars = async (ticker, timeframe) => {
-      const found = await made.bars(ticker, timeframe)
-      const weeks = found.series.days.map((_, t) => days[ticker as 'A' | 'B'] + 7 * t)
+    const made = onBars(madeMarket({ A: own, B: own }), found => {
+      const weeks = found.series.days.map((_, t) => days[found.ticker as 'A' | 'B'] + 7 * t)
       return { ...found, barsAYear: 52, series: { ...found.series, days: weeks } }
-    }
+    })
     const document = { timeframe: 'weekly', benchmark: 'B', exit: { hold: 90 } }
-    const found = await backtest({ ...made, bars }, strategyWith(document), PLAIN)
+    const found = await backtest(made, strategyWith(document), PLAIN)
     const [hold, other] = found.benchmarks
     // The last week of B ends after that of A, and is not within its dates.
     expect(other!.statistics.bars).toBe(hold!.statistics.bars - 1)

@@ -3,16 +3,15 @@ import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { atr } from '../../src/indicators/oscillators.js'
-import { Local } from '../../src/local/local.js'
-import { localMarket } from '../../src/local/market.js'
 import { formatDay } from '../../src/model/day.js'
 import type { Distance, RunOptions, Strategy } from '../../src/params/strategy.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import type { Market } from '../../src/source.js'
+import type { PricedSource } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
-import { eligibleBars, signalsOf } from '../../src/study/signals.js'
+import { eligibleBars } from '../../src/study/signals.js'
 import { draws } from '../support/full.js'
 import { type OracleRun, type OracleTicker, oracleBacktest } from '../support/oracle/backtest.js'
+import { signalsFor, statesIn } from '../support/source.js'
 import { cacheOf } from '../support/store.js'
 
 const SIMULATED = [...simulatedTickers({ count: 5, bars: 700, seed: 11, end: 17_000 })]
@@ -23,7 +22,7 @@ const RUN: RunOptions = { tier: null, reps: 0, split: null, walkForward: null, m
 describe('a backtest equals a simulation that walks day by day', () => {
   it(`in ${RUNS} random strategies: trades, what was skipped, and equity on every day`, async () => {
     const fixtures = SIMULATED.map(({ ticker, bars }) => ({ ticker, series: bars }))
-    const market = localMarket(new Local(await cacheOf(fixtures)), { emulate: false })
+    const market = await cacheOf(fixtures)
     const random = new Random(20_261_121)
     let trades = 0
     for (let i = 0; i < RUNS; i++) {
@@ -87,15 +86,15 @@ function dated(ticker: string, bar: number): { signal_date: string } {
   return { signal_date: formatDay(bars.days[bar]!) }
 }
 
-async function simulated(market: Market, strategy: Strategy): Promise<OracleRun> {
+async function simulated(market: PricedSource, strategy: Strategy): Promise<OracleRun> {
   const tickers: OracleTicker[] = []
   let start = Number.POSITIVE_INFINITY
   let barsAYear = 252
   for (const ticker of strategy.tickers) {
-    const { prices, states, signals } = await signalsOf(market, ticker, strategy.entry)
+    const { prices, states, signals } = await signalsFor(market, ticker, strategy.entry)
     const { series } = prices
     const on = strategy.exit.on
-    const other = on === null ? null : await market.states(ticker, on.field, strategy.timeframe)
+    const other = on === null ? null : await statesIn(market, ticker, on.field, strategy.timeframe)
     tickers.push({
       ticker,
       days: [...series.days],

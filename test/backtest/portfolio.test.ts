@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
 import { NotFound } from '../../src/errors.js'
+import type { PricedSource } from '../../src/source.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 const near = (value: number) => expect.closeTo(value, 12)
@@ -240,12 +241,12 @@ describe('the reference', () => {
   it('that is not there is refused before the work', async () => {
     const market = madeMarket({ A: { bars: flat(10, 9), bands: DIP } })
     const asked: string[] = []
-    const watched = {
+    const watched: PricedSource = {
       ...market,
-      bars: async (ticker: string, ...rest: ['daily' | 'weekly']) => {
-        asked.push(ticker)
-        if (ticker === 'GONE') throw new NotFound('there is no GONE.')
-        return market.bars(ticker, ...rest)
+      async *bars(query) {
+        asked.push(...query.tickers)
+        if (query.tickers.includes('GONE')) throw new NotFound('there is no GONE.')
+        yield* market.bars(query)
       },
     }
     await expect(backtest(watched, strategyWith({ benchmark: 'GONE' }), PLAIN)).rejects.toThrow('there is no GONE.')

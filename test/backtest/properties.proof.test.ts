@@ -4,6 +4,7 @@ import type { Backtest, Trade } from '../../src/backtest/result.js'
 import { formatDay } from '../../src/model/day.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { forwardReturns } from '../../src/study/signals.js'
+import { barsIn } from '../support/source.js'
 import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 import { seriesMarket } from './support/series-market.js'
 
@@ -43,7 +44,7 @@ describe('B1: a trade from close to close', () => {
       })
       let sum = 0
       for (const trade of found.trades.filter(({ exit }) => exit === 'hold')) {
-        const prices = await MARKET.bars(trade.ticker, 'daily')
+        const prices = await barsIn(MARKET, trade.ticker, 'daily')
         const bar = prices.series.days.findIndex(day => formatDay(day) === trade.signal_date)
         expect(trade.gross).toBe(forwardReturns(prices, hold)[bar])
         expect(trade.net).toBe(trade.gross)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
-import type { Market } from '../../src/source.js'
+import { onBars } from '../support/source.js'
 import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 const TICKERS = {
@@ -51,15 +51,7 @@ describe('a backtest warns', () => {
   })
 
   it('of prices without dividends, but not of what trades at weekends and was not said to be stock', async () => {
-    const market = madeMarket(TICKERS)
-    const raw: Market = {
-      ...market,
-      bars: async (ticker, timeframe) => ({
-        ...(await market.bars(ticker, timeframe)),
-        adjustment: 'raw',
-        assetClass: null,
-      }),
-    }
+    const raw = onBars(madeMarket(TICKERS), found => ({ ...found, adjustment: 'raw', assetClass: null }))
     const { warnings } = await backtest(raw, strategyWith({ tickers: ['A', 'B'] }), PLAIN)
     expect(warnings).toContain('prices of B are not adjusted for dividends')
   })

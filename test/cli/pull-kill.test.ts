@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { FIELD_NAMES } from '../../src/fields/index.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { bundled, started } from '../support/processes.js'
@@ -61,7 +62,9 @@ it('a pull that is killed again and again pays for each page once, and keeps wha
     for (const field of FIELD_NAMES) {
       const key = { ticker: TICKER, timeframe, field }
       const { total_occurrences: total } = await local.events({ ...key, limit: 100 })
-      const events = (await local.history(key)).events.map(({ returns, percentiles, missing, ...resource }) => resource)
+      const events = (await eventHistory(local, key)).events.map(
+        ({ returns, percentiles, missing, ...resource }) => resource,
+      )
       expect(await store.pulled.series(key)).toMatchObject({ state: 'complete', under_way: null })
       expect((await store.pulled.series(key))!.events).toEqual(events)
       pages += Math.max(1, Math.ceil(total / 100))

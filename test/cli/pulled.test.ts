@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
@@ -16,7 +15,7 @@ beforeAll(async () => {
   for (const place of places) mkdirSync(place)
   const tickers = [...simulatedTickers({ count: 3, bars: 1_500, seed: 7, end: parseDay('2024-06-28')! })]
   const market = await loadedStore(tickers, places[0])
-  const server = new Local(new Cache(market, 'pro', null))
+  const server = new Local(market, 'pro', null)
   const series = (ticker: string, field: string) => copied(server, { ticker, field, timeframe: 'daily' })
   const mixed = await emptyImporter(places[1])
   await mixed.put([sourced(tickers[2]!)])

@@ -3,13 +3,14 @@ import { BandsError } from '../../src/errors.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventHistory, EventsPage } from '../../src/model/event.js'
 import { TIER_NAMES, type Tier } from '../../src/model/terms.js'
-import type { Bands } from '../../src/source.js'
+import type { Source } from '../../src/source.js'
+import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { type Ground, randomEventsQuery, randomOversoldQuery } from '../support/random-queries.js'
 
 /** One implementation of the interface, asked as each tier. */
 export interface Answerer {
-  as(tier: Tier): Bands
+  as(tier: Tier): Source
   close(): Promise<void>
 }
 
@@ -26,8 +27,8 @@ export function bandsContract(
     let answerer: Answerer
     let reference: Answerer
     let ground: Ground
-    let bands: Bands
-    let other: Bands
+    let bands: Source
+    let other: Source
 
     beforeAll(async () => {
       ;({ answerer, reference, ground } = await make())
@@ -78,8 +79,8 @@ export function bandsContract(
       for (let draw = 0; draw < draws / 10; draw++) {
         const { limit: _limit, ...query } = randomEventsQuery(random, ground)
         const [found, expected] = await both(
-          async () => specified(await bands.history(query)),
-          async () => specified(await other.history(query)),
+          async () => specified(await eventHistory(bands, query)),
+          async () => specified(await eventHistory(other, query)),
         )
         expect(found, JSON.stringify(query)).toEqual(expected)
       }

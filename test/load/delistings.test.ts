@@ -3,7 +3,6 @@ import type { Importer } from '../../src/load/import.js'
 import { Cache } from '../../src/local/cache.js'
 import { facts } from '../../src/local/facts.js'
 import { Local } from '../../src/local/local.js'
-import { localMarket } from '../../src/local/market.js'
 import { verify } from '../../src/local/verify.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { MarketBars } from '../../src/source.js'
@@ -12,6 +11,7 @@ import { readFacts, refused } from '../feeds/facts-files.js'
 import { series } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { emptyImporter } from '../support/simulated-store.js'
+import { barsIn } from '../support/source.js'
 
 /** Bars of GONE from Monday 2018-01-01 to Friday 2018-02-09, and of STAYS four weeks longer. */
 const GONE = seriesOf(series(Array.from({ length: 30 }, (_, t) => 100 - t)))
@@ -35,10 +35,8 @@ async function give(importer: Importer, securities: string): Promise<void> {
 }
 
 async function barsOf({ store }: Importer, asOf: string | null = null, ticker = 'GONE') {
-  const market = localMarket(new Local(new Cache(store, 'pro', asOf === null ? null : parseDay(asOf))), {
-    emulate: false,
-  })
-  const bars = await market.bars(ticker, 'daily')
+  const market = new Local(store, 'pro', asOf === null ? null : parseDay(asOf))
+  const bars = await barsIn(market, ticker, 'daily')
   return { market, bars, remarks: market.remarks() }
 }
 
@@ -69,7 +67,7 @@ describe('a delisting', () => {
     expect(bars.delisting).toBeNull()
     expect(remarks).toEqual([])
     expect(forwardReturns(bars, 20).filter(Number.isNaN)).toHaveLength(20)
-    expect(lostOf(bars, 20, [...bars.series.days.keys()], await market.asOf())).toMatchObject({ delisted: 20 })
+    expect(lostOf(bars, 20, [...bars.series.days.keys()], await market.asOfDay())).toMatchObject({ delisted: 20 })
   })
 
   it('is known on its day, and not before', async () => {

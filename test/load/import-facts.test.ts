@@ -130,7 +130,7 @@ describe('crypto and funds', () => {
       const importer = await emptyImporter()
       await importer.put(TICKERS.map(sourced))
       await importer.putFacts([...allFacts(), security(TICKERS[0]!, { asset_class })], SOURCE)
-      const local = new Local(new Cache(importer.store, 'pro', null))
+      const local = new Local(importer.store, 'pro', null)
       for (const { name, needs } of FIELDS) {
         const page = await local.events(parseEvents({ ticker: TICKERS[0]!.ticker, field: name }))
         if (needs === 'bars') expect(page.total_occurrences, name).toBeGreaterThan(0)
@@ -160,7 +160,7 @@ describe('crypto and funds', () => {
       TICKERS[0]!.facts.filter(({ kind }) => kind === 'earnings'),
       SOURCE,
     )
-    const local = new Local(new Cache(importer.store, 'pro', null))
+    const local = new Local(importer.store, 'pro', null)
     const page = await local.events(parseEvents({ ticker: TICKERS[0]!.ticker, field: 'earnings_surprise' }))
     expect(page.total_occurrences).toBeGreaterThan(0)
   })
@@ -170,7 +170,7 @@ describe('a run that was stopped before its sectors were compared', () => {
   it('answers no field that compares with them, and every other', async () => {
     const store = await loadedStore(TICKERS)
     await store.write({ unsettled: [`sector ${securityOf(TICKERS[0]!).sector!.toLowerCase()}`] }, DEFINITIONS_VERSION)
-    const local = new Local(new Cache(store, 'pro', null))
+    const local = new Local(store, 'pro', null)
     const { ticker } = TICKERS[0]!
     for (const { name, needs } of FIELDS) {
       const answer = local.events(parseEvents({ ticker, field: name }))
@@ -185,7 +185,7 @@ describe('a run that was stopped before its sectors were compared', () => {
   it('answers no fundamental field of a ticker whose facts are new', async () => {
     const store = await loadedStore(TICKERS)
     await store.write({ unsettled: [`ticker ${TICKERS[0]!.ticker}`] }, DEFINITIONS_VERSION)
-    const local = new Local(new Cache(store, 'pro', null))
+    const local = new Local(store, 'pro', null)
     for (const { name, needs } of FIELDS) {
       const answer = local.events(parseEvents({ ticker: TICKERS[0]!.ticker, field: name }))
       if (needs === 'bars') expect((await answer).total_occurrences, name).toBeGreaterThan(0)

@@ -1,4 +1,3 @@
-import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventsParams } from '../../src/params/parameters.js'
@@ -47,7 +46,7 @@ export async function listedStore(cut?: string): Promise<Store> {
 }
 
 export function callerOf(store: Store, tier: Tier, asOf: string | null): Local {
-  return new Local(new Cache(store, tier, asOf === null ? null : parseDay(asOf)))
+  return new Local(store, tier, asOf === null ? null : parseDay(asOf))
 }
 
 /** A question that the tier may ask, as the engine and as the oracle take it. */

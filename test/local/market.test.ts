@@ -6,12 +6,11 @@ import { FIELDS } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
 import { exportEvents, exportSeries } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
-import { localMarket } from '../../src/local/market.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../src/model/terms.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import type { Market, States } from '../../src/source.js'
+import type { PricedSource, States } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { grantedFields, PLANS } from '../../src/tiers.js'
@@ -21,6 +20,7 @@ import { drained } from '../support/drain.js'
 import { temporaryFolder } from '../support/folder.js'
 import { copied } from '../support/pulled.js'
 import { loadedStore } from '../support/simulated-store.js'
+import { barsIn, statesIn } from '../support/source.js'
 import { cacheOf } from '../support/store.js'
 
 /** Seven years, longer than the widest range; seven tickers of one sector, so that it can be compared with. */
@@ -43,8 +43,8 @@ interface Told {
   emulate?: boolean
 }
 
-function marketOf({ tier = 'pro', asOf = null, emulate = false }: Told = {}, of = store): Market {
-  return localMarket(new Local(new Cache(of, tier, asOf)), { emulate })
+function marketOf({ tier = 'pro', asOf = null, emulate = false }: Told = {}, of = store): PricedSource {
+  return new Local(of, tier, asOf, { emulate })
 }
 
 describe('the market of what is loaded', () => {
@@ -56,12 +56,12 @@ describe('the market of what is loaded', () => {
       const [ticker] = NAMES
       const filter = { tickers: [ticker!], timeframes: [timeframe] }
       const rows = await drained(exportSeries(cache, filter))
-      const { series } = await market.bars(ticker!, timeframe)
+      const { series } = await barsIn(market, ticker!, timeframe)
       expect([...series.days].map(formatDay)).toEqual(rows.map(row => row.date))
       expect([...series.close]).toEqual(rows.map(row => row.close))
       const events = await drained(exportEvents(cache, filter))
       for (const { name } of FIELDS) {
-        const states = await market.states(ticker!, name, timeframe)
+        const states = await statesIn(market, ticker!, name, timeframe)
         expect([states.from, states.to]).toEqual([0, rows.length])
         expect(Array.from(states.codes, code => bandOf(states, code))).toEqual(rows.map(row => row[name]))
         expect(eventsOf(states, series.days)).toEqual(
@@ -86,28 +86,28 @@ describe('the market of what is loaded', () => {
     const whole = marketOf()
     for (const timeframe of TIMEFRAME_NAMES)
       for (const ticker of NAMES.slice(0, 2)) {
-        const { series } = await market.bars(ticker, timeframe)
+        const { series } = await barsIn(market, ticker, timeframe)
         expect(series.known.every(known => known <= day)).toBe(true)
         const bars = series.days.length
-        expect(series.close).toEqual((await whole.bars(ticker, timeframe)).series.close.subarray(0, bars))
+        expect(series.close).toEqual((await barsIn(whole, ticker, timeframe)).series.close.subarray(0, bars))
         for (const { name } of FIELDS) {
           const [then, now] = [
-            await market.states(ticker, name, timeframe),
-            await whole.states(ticker, name, timeframe),
+            await statesIn(market, ticker, name, timeframe),
+            await statesIn(whole, ticker, name, timeframe),
           ]
           expect(then.codes).toEqual(now.codes.subarray(0, bars))
           expect(then.to).toBe(bars)
           expect(eventsOf(then, series.days)).toEqual(
-            eventsOf(now, (await whole.bars(ticker, timeframe)).series.days).slice(0, then.bars.length),
+            eventsOf(now, (await barsIn(whole, ticker, timeframe)).series.days).slice(0, then.bars.length),
           )
         }
       }
-    expect(await market.asOf()).toBe(day)
-    expect(await whole.asOf()).toBe(parseDay('2024-06-28'))
+    expect(await market.asOfDay()).toBe(day)
+    expect(await whole.asOfDay()).toBe(parseDay('2024-06-28'))
   })
 
   it('lists the tickers that have bars, ascending', async () => {
-    expect(await marketOf().tickers()).toEqual(NAMES)
+    expect(await marketOf().withBars()).toEqual(NAMES)
   })
 
   it('says how many bars make a year', async () => {
@@ -117,8 +117,8 @@ describe('the market of what is loaded', () => {
       { ticker: 'SEVEN', series: bars(7) },
       { ticker: 'COIN', series: bars(5), assetClass: 'crypto' },
     ])
-    const market = localMarket(new Local(cache), { emulate: false })
-    const years = async (ticker: string, timeframe: Timeframe) => (await market.bars(ticker, timeframe)).barsAYear
+    const market = cache
+    const years = async (ticker: string, timeframe: Timeframe) => (await barsIn(market, ticker, timeframe)).barsAYear
     expect(await years('FIVE', 'daily')).toBe(252)
     expect(await years('SEVEN', 'daily')).toBe(365)
     expect(await years('COIN', 'daily')).toBe(365)
@@ -127,28 +127,28 @@ describe('the market of what is loaded', () => {
 
   it('answers alike however many tickers were asked for in between', async () => {
     const market = marketOf()
-    const ask = () => market.states(NAMES[0]!, 'pe_vs_sector', 'weekly')
+    const ask = () => statesIn(market, NAMES[0]!, 'pe_vs_sector', 'weekly')
     const before = await ask()
     for (const timeframe of TIMEFRAME_NAMES)
-      for (const ticker of NAMES) await market.states(ticker, 'rsi_zone', timeframe)
+      for (const ticker of NAMES) await statesIn(market, ticker, 'rsi_zone', timeframe)
     expect(await ask()).toEqual(before)
     expect(await Promise.all([ask(), ask()])).toEqual([before, before])
   })
 
   it('refuses a ticker that is not there, and one of which only events are', async () => {
     const market = marketOf()
-    await expect(market.bars('SIM0008X', 'daily')).rejects.toThrow(/no bars for "SIM0008X"\. Did you mean/)
-    await expect(market.states('SIM0008X', 'rsi_zone', 'daily')).rejects.toMatchObject({ code: 'not_found' })
+    await expect(barsIn(market, 'SIM0008X', 'daily')).rejects.toThrow(/no bars for "SIM0008X"\. Did you mean/)
+    await expect(statesIn(market, 'SIM0008X', 'rsi_zone', 'daily')).rejects.toMatchObject({ code: 'not_found' })
     const pulled = openSqlite(join(temporaryFolder(), 'bands.db'), { readonly: false })
     const key = { ticker: NAMES[0]!, timeframe: 'daily', field: 'rsi_zone' } as const
-    await pulled.pulled.put(await copied(new Local(new Cache(store, 'pro', null)), key))
+    await pulled.pulled.put(await copied(new Local(store, 'pro', null), key))
     const only = marketOf({}, pulled)
-    await expect(only.bars(key.ticker, 'daily')).rejects.toThrow(
+    await expect(barsIn(only, key.ticker, 'daily')).rejects.toThrow(
       `there are no bars of ${key.ticker}, and this needs them`,
     )
-    await expect(only.states(key.ticker, key.field, 'daily')).rejects.toThrow('there are no bars of')
-    expect(await only.asOf()).toBeNull()
-    expect(await only.tickers()).toEqual([])
+    await expect(statesIn(only, key.ticker, key.field, 'daily')).rejects.toThrow('there are no bars of')
+    expect(await only.asOfDay()).toBeNull()
+    expect(await only.withBars()).toEqual([])
     await pulled.close()
   })
 })
@@ -161,10 +161,10 @@ describe('the market of a tier', () => {
       const [market, whole] = [marketOf({ tier, emulate: true }), marketOf()]
       for (const ticker of NAMES)
         for (const timeframe of TIMEFRAME_NAMES) {
-          const { days } = (await market.bars(ticker, timeframe)).series
+          const { days } = (await barsIn(market, ticker, timeframe)).series
           const [seen, all] = [
-            await market.states(ticker, 'rsi_zone', timeframe),
-            await whole.states(ticker, 'rsi_zone', timeframe),
+            await statesIn(market, ticker, 'rsi_zone', timeframe),
+            await statesIn(whole, ticker, 'rsi_zone', timeframe),
           ]
           expect(days[seen.from]!).toBeGreaterThan(start)
           expect(days[seen.from - 1]!).toBeLessThanOrEqual(start)
@@ -183,7 +183,7 @@ describe('the market of a tier', () => {
       const market = marketOf({ tier, emulate: true })
       const granted = new Set(grantedFields(tier).map(field => field.name))
       for (const { name } of FIELDS) {
-        const asked = market.states(NAMES[0]!, name, 'daily')
+        const asked = statesIn(market, NAMES[0]!, name, 'daily')
         if (tier !== 'free' && granted.has(name)) expect((await asked).field).toBe(name)
         else await expect(asked).rejects.toMatchObject({ code: 'tier_restricted' })
       }
@@ -192,9 +192,9 @@ describe('the market of a tier', () => {
 
   it('is none for Free, which does not show what followed, before anything else is told', async () => {
     const market = marketOf({ tier: 'free', emulate: true })
-    await expect(market.bars('NONE', 'daily')).rejects.toThrow('aftermath needs the Plus tier; you asked as Free.')
-    await expect(market.states('NONE', 'rsi_zone', 'daily')).rejects.toMatchObject({ feature: 'aftermath' })
-    expect((await marketOf({ tier: 'free' }).states(NAMES[0]!, 'rsi_zone', 'daily')).from).toBe(0)
+    await expect(barsIn(market, 'NONE', 'daily')).rejects.toThrow('aftermath needs the Plus tier; you asked as Free.')
+    await expect(statesIn(market, 'NONE', 'rsi_zone', 'daily')).rejects.toMatchObject({ feature: 'aftermath' })
+    expect((await statesIn(marketOf({ tier: 'free' }), NAMES[0]!, 'rsi_zone', 'daily')).from).toBe(0)
   })
 })
 

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import { NO_FACTS } from '../../src/model/facts.js'
@@ -10,6 +9,7 @@ import type { OversoldMatch, OversoldPage } from '../../src/model/oversold.js'
 import { TIER_NAMES, TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import type { OversoldParams } from '../../src/params/parameters.js'
 import { parseHistory } from '../../src/params/parse.js'
+import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
 import { OVERSOLD_KEYS } from '../../src/tiers.js'
@@ -111,11 +111,11 @@ describe('a scan', () => {
 
   it('tells of every field the band that its history tells', async () => {
     for (const date of SOME) {
-      const local = new Local(new Cache(store, 'pro', parseDay(date)))
+      const local = new Local(store, 'pro', parseDay(date))
       for (const match of (await asked({ date, limit: 100 })).matches) {
         for (const [key, field] of FIELD_OF) {
           if (match[key] === undefined) continue
-          const { present } = await local.history(parseHistory({ ticker: match.ticker, field }))
+          const { present } = await eventHistory(local, parseHistory({ ticker: match.ticker, field }))
           expect(match[key], `${match.ticker} ${field} ${date}`).toBe(present?.band ?? null)
         }
       }

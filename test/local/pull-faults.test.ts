@@ -5,6 +5,7 @@ import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery } from '../../src/model/event.js'
 import type { SeriesKey } from '../../src/model/pulled.js'
 import type { Tier } from '../../src/model/terms.js'
+import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
@@ -36,7 +37,7 @@ function emptyStore(): Store {
 
 /** All events of a series that the server tells, oldest first, as they go over the wire. */
 async function toldBy(source: Source, key: SeriesKey) {
-  const { events } = await source.local.history(key)
+  const { events } = await eventHistory(source.local, key)
   return events.map(({ returns, percentiles, missing, ...resource }) => resource)
 }
 

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
 import type { Asking, PageSource, SourcedPage } from '../../src/local/pull/pages.js'
 import { Puller } from '../../src/local/pull/puller.js'
@@ -35,14 +34,14 @@ export class Source implements PageSource {
 
   /** The engine that answers now. */
   get local(): Local {
-    return new Local(new Cache(this.#store, this.tier, this.asOf === null ? null : parseDay(this.asOf)))
+    return new Local(this.#store, this.tier, this.asOf === null ? null : parseDay(this.asOf))
   }
 
   async page(query: EventsQuery, { name, etag }: Asking): Promise<SourcedPage> {
     if (this.answers-- <= 0) throw new Error('the line is dead')
     this.names.push(name)
     const page = await this.local.events(query)
-    const today = formatDay(await this.local.cache.today())
+    const today = formatDay(await this.local.today())
     const own = this.tagged ? createHash('sha256').update(JSON.stringify(page)).digest('hex') : null
     const unchanged = own !== null && own === etag
     if (!unchanged) this.asked.push(query)

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { FIELD_NAMES } from '../../src/fields/index.js'
-import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
 import { firstOpen } from '../../src/local/pull/pages.js'
 import { parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
 import type { SeriesKey } from '../../src/model/pulled.js'
 import { TIMEFRAMES, type Tier } from '../../src/model/terms.js'
+import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
@@ -15,6 +15,7 @@ import { grantedFields } from '../../src/tiers.js'
 import { temporaryFolder } from '../support/folder.js'
 import { randomEventsQuery } from '../support/random-queries.js'
 import { type Ground, simulatedGround } from '../support/serve.js'
+import { baseIn } from '../support/source.js'
 import { Clock, keys, pull, Source, URL } from './pull-source.js'
 
 const TICKERS = ['SIM0001', 'SIM0002', 'SIM0003']
@@ -40,7 +41,7 @@ function emptyStore(): Store {
 }
 
 function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null): Local {
-  return new Local(new Cache(store, tier, asOf === null ? null : parseDay(asOf)))
+  return new Local(store, tier, asOf === null ? null : parseDay(asOf))
 }
 
 const WHOLE = { ...RSI, limit: 100 } as const
@@ -208,11 +209,11 @@ describe('a pull of what is there', () => {
       const server = source.local
       for (const key of series) {
         const query = { ...key, limit: 100 }
-        const own = await callerOf(store, 'pro', asOf).history(key)
+        const own = await eventHistory(callerOf(store, 'pro', asOf), key)
         const page = await server.events(query)
         expect(own.events.length, JSON.stringify(key)).toBe(page.total_occurrences)
         expect(await callerOf(store, 'pro', asOf).events(query)).toEqual(page)
-        const theirs = (await server.history(key)).events.map(
+        const theirs = (await eventHistory(server, key)).events.map(
           ({ returns, percentiles, missing, ...resource }) => resource,
         )
         expect(own.events).toEqual(theirs)
@@ -233,7 +234,7 @@ describe('a pull of what is there', () => {
     const source = new Source(market)
     const { series } = await pull(store, source, [key], { now: clock.now })
     expect(source.asked.length).toBeGreaterThan(1)
-    const told = (await source.local.history(key)).events.filter(event => event.date >= open)
+    const told = (await eventHistory(source.local, key)).events.filter(event => event.date >= open)
     expect(source.asked).toHaveLength(Math.ceil(told.length / 100))
     expect(series[0]).toMatchObject({ outcome: 'updated' })
   })
@@ -269,8 +270,11 @@ describe('a pull of what is there', () => {
     source.cost()
     await pull(store, source, [RSI])
     expect(source.cost()).toBe(1)
-    expect(await callerOf(store).history(RSI)).toMatchObject({ as_of: '2024-06-10', source: { as_of: '2024-06-10' } })
-    const own = (await callerOf(store).history(RSI)).events
+    expect(await eventHistory(callerOf(store), RSI)).toMatchObject({
+      as_of: '2024-06-10',
+      source: { as_of: '2024-06-10' },
+    })
+    const own = (await eventHistory(callerOf(store), RSI)).events
     expect(own.length).toBe((await source.local.events(WHOLE)).total_occurrences)
   })
 
@@ -369,7 +373,7 @@ describe('a pull of what is there', () => {
   it('fetches all of it again with the key of a higher tier, and leaves it to none of a lower', async () => {
     const store = emptyStore()
     await pull(store, new Source(market, { tier: 'free' }), [RSI])
-    await expect(callerOf(store).baseline(RSI)).rejects.toMatchObject({ code: 'tier_restricted' })
+    await expect(baseIn(callerOf(store), RSI)).rejects.toMatchObject({ code: 'tier_restricted' })
     expect(await callerOf(store).events(WHOLE)).toMatchObject({ query_range: '90d' })
     const pro = new Source(market)
     await pull(store, pro, [RSI])
@@ -394,7 +398,7 @@ describe('a pull of what is there', () => {
       const source = new Source(market)
       const { series } = await pull(store, source, [RSI])
       expect(series[0]!.note).toBe('its past is another one on the server now; all of it is asked for again')
-      expect(await callerOf(store).history(RSI)).toMatchObject({ events: { length: series[0]!.events } })
+      expect(await eventHistory(callerOf(store), RSI)).toMatchObject({ events: { length: series[0]!.events } })
       const theirs = await source.local.events(WHOLE)
       expect(await callerOf(store).events(WHOLE)).toEqual(theirs)
       expect(series[0]!.events).toBe(theirs.total_occurrences)

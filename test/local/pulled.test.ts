@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { BandsClient } from '../../src/client.js'
 import { FIELD_NAMES } from '../../src/fields/index.js'
-import { Cache } from '../../src/local/cache.js'
 import { explain } from '../../src/local/explain.js'
 import { exportBars, exportEvents } from '../../src/local/export.js'
 import { facts } from '../../src/local/facts.js'
@@ -17,6 +16,7 @@ import type { BandEvent, EventsQuery } from '../../src/model/event.js'
 import type { PulledSeries, SeriesKey } from '../../src/model/pulled.js'
 import type { Tier } from '../../src/model/terms.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
+import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
@@ -28,6 +28,7 @@ import { begun, copied, copyAll, isSectorField, URL } from '../support/pulled.js
 import { pick } from '../support/random-facts.js'
 import { type Ground, randomEventsQuery } from '../support/random-queries.js'
 import { loadedStore } from '../support/simulated-store.js'
+import { baseIn } from '../support/source.js'
 
 /** Eight years of bars, longer than any tier's range: no ticker begins within it. */
 const SIMULATED: SimulatedTicker[] = [
@@ -50,11 +51,11 @@ afterAll(async () => {
 })
 
 function serverOf(tier: Tier = 'pro', asOf: string | null = null): Local {
-  return new Local(new Cache(market, tier, asOf === null ? null : parseDay(asOf)))
+  return new Local(market, tier, asOf === null ? null : parseDay(asOf))
 }
 
 function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null): Local {
-  return new Local(new Cache(store, tier, asOf === null ? null : parseDay(asOf)))
+  return new Local(store, tier, asOf === null ? null : parseDay(asOf))
 }
 
 function emptyStore(): Store {
@@ -172,23 +173,23 @@ describe('pulled events', () => {
     })
     expect(equal).toBeGreaterThan(300)
     expect(found).toBeGreaterThan(50)
-    const history = await callerOf(store).history(RSI)
+    const history = await eventHistory(callerOf(store), RSI)
     expect(history).toMatchObject({ after: null, as_of: null, source: { as_of: null, pulled_at: silent.pulled_at } })
     const older = { ...history.events[0]!, date: '2021-01-04' }
     const kept = (await store.pulled.series(RSI))!
     await store.pulled.put({ ...kept, events: [older, ...kept.events] })
-    expect((await callerOf(store).history(RSI)).events).toEqual(history.events)
+    expect((await eventHistory(callerOf(store), RSI)).events).toEqual(history.events)
   })
 
   it('are told in a history with where they are from, without figures that no server tells', async () => {
     const store = emptyStore()
     await copyAll(serverOf(), ['SIM0001'], store)
-    const [own, theirs] = [await callerOf(store).history(RSI), await serverOf().history(RSI)]
+    const [own, theirs] = [await eventHistory(callerOf(store), RSI), await eventHistory(serverOf(), RSI)]
     const resources = theirs.events.map(({ returns, percentiles, missing, ...resource }) => resource)
     const { source, ...rest } = own
     expect(source).toEqual({ url: URL, pulled_at: '2026-11-21T10:00:00.000Z', as_of: '2024-06-28' })
     expect(rest).toEqual({ ...theirs, events: resources, present: { ...theirs.present, bars: null } })
-    expect(await callerOf(store).baseline(RSI)).toBeNull()
+    expect(await baseIn(callerOf(store), RSI)).toBeNull()
     expect(theirs).not.toHaveProperty('source')
   })
 
@@ -198,7 +199,7 @@ describe('pulled events', () => {
     const [first, ...others] = series.events
     const event = { confidence: 0.5, ...first!, x: [{ y: null }], aftermath: { ...first!.aftermath, '3d': null } }
     await store.pulled.put({ ...series, events: [event as BandEvent, ...others] })
-    const found = (await callerOf(store).history(RSI)).events[0]
+    const found = (await eventHistory(callerOf(store), RSI)).events[0]
     expect(JSON.stringify(found)).toBe(JSON.stringify(event))
     const free = (await callerOf(store, 'free').events({ ...WHOLE, limit: 1 })).events
     expect(free[0]).toMatchObject({ aftermath: null })
@@ -232,7 +233,7 @@ describe('what pulled events cannot tell', () => {
       JSON.stringify(await serverOf('pro', '2024-03-01').events(WHOLE)),
     )
     // Later, the range has moved on, and what was pulled has not.
-    const later = await callerOf(store, 'free', '2024-04-01').history(RSI)
+    const later = await eventHistory(callerOf(store, 'free', '2024-04-01'), RSI)
     expect(later).toMatchObject({ after: '2024-01-02', as_of: '2024-04-01' })
     expect(later.events.every(({ date }) => date > '2024-01-02' && date <= '2024-03-01')).toBe(true)
   })
@@ -243,9 +244,9 @@ describe('what pulled events cannot tell', () => {
     await copyAll(serverOf('plus'), ['SIM0002'], store)
     const caller = callerOf(store)
     const context = { ticker: 'SIM0002', field: 'rsi_zone' }
-    const { events } = await caller.history({ ...RSI, context })
+    const { events } = await eventHistory(caller, { ...RSI, context })
     const start = formatDay(PLANS.plus.rangeStart(TODAY))
-    const theirs = await serverOf().history({ ...RSI, context })
+    const theirs = await eventHistory(serverOf(), { ...RSI, context })
     expect(events.map(event => event.context_band)).toEqual(
       theirs.events.map(event => (event.date <= start ? null : event.context_band)),
     )
@@ -261,7 +262,7 @@ describe('what pulled events cannot tell', () => {
     await copyAll(serverOf(), ['SIM0001'], store)
     await copyAll(serverOf('pro', '2024-03-01'), ['SIM0002'], store)
     const caller = callerOf(store)
-    const { events } = await caller.history({ ...RSI, context: { ticker: 'SIM0002', field: 'rsi_zone' } })
+    const { events } = await eventHistory(caller, { ...RSI, context: { ticker: 'SIM0002', field: 'rsi_zone' } })
     const later = events.filter(({ date }) => date > '2024-03-01')
     expect(later.length).toBeGreaterThan(1)
     expect(events.every(({ date, context_band: band }) => (band === null) === date > '2024-03-01')).toBe(true)
@@ -287,7 +288,7 @@ describe('what pulled events cannot tell', () => {
     const caller = callerOf(store)
     expect(caller.marks).toEqual([])
     await caller.events(WHOLE)
-    await caller.history(RSI)
+    await eventHistory(caller, RSI)
     expect(caller.marks).toEqual([`SIM0001 rsi_zone: pulled from ${URL} on 2026-11-21, as of 2024-06-28`])
     await caller.events({ ...WHOLE, context: { ticker: 'SIM0002', field: 'macd_state', band: 'bullish' } })
     expect(caller.marks[0]).toBe(
@@ -336,7 +337,7 @@ describe('a series of which pages are missing', () => {
     if (asked < (await from(query))) return true
     if (query.context === undefined) return false
     const { context, limit: _limit, ...plain } = query
-    const first = (await serverOf().history(plain)).events[0]
+    const first = (await eventHistory(serverOf(), plain)).events[0]
     return first !== undefined && first.date < (await from({ ...context, timeframe: query.timeframe }))
   }
 
@@ -344,7 +345,7 @@ describe('a series of which pages are missing', () => {
     const store = emptyStore()
     const series = await copied(serverOf(), { ...RSI, timeframe: 'weekly' })
     await store.pulled.put(begun(series, 7))
-    await expect(callerOf(store).history({ ...RSI, timeframe: 'weekly' })).rejects.toMatchObject({
+    await expect(eventHistory(callerOf(store), { ...RSI, timeframe: 'weekly' })).rejects.toMatchObject({
       code: 'busy',
       message: `weekly rsi_zone of SIM0001 is pulled in part only, 7 of ${series.events.length} events; bands pull SIM0001 rsi_zone --timeframe weekly goes on with it.`,
     })
@@ -385,7 +386,7 @@ describe('a ticker of which something was pulled', () => {
   it('has no bars to explain, show or export, and no facts', async () => {
     const store = emptyStore()
     await store.pulled.put(await copied(serverOf(), RSI))
-    const { cache } = callerOf(store)
+    const cache = callerOf(store)
     const refusal = {
       code: 'not_found',
       message: `there are no bars of SIM0001, and this needs them: only events are here, pulled from ${URL} on 2026-11-21, as of 2024-06-28.`,
@@ -401,13 +402,13 @@ describe('a ticker of which something was pulled', () => {
   it('stands in for today where there are no bars, and does not where there are', async () => {
     const store = emptyStore()
     await store.pulled.put(await copied(serverOf('pro', '2024-03-01'), RSI))
-    expect(await callerOf(store).cache.today()).toBe(parseDay('2024-03-01'))
+    expect(await callerOf(store).today()).toBe(parseDay('2024-03-01'))
     await store.pulled.put(await copied(serverOf(), { ...RSI, ticker: 'SIM0002' }, { as_of: null }))
-    expect(await callerOf(store).cache.today()).toBe(parseDay('2026-11-21'))
+    expect(await callerOf(store).today()).toBe(parseDay('2026-11-21'))
     const other = await loadedStore(SIMULATED.slice(2))
     onTestFinished(() => other.close())
     await other.pulled.put(await copied(serverOf(), RSI, { as_of: '2025-01-01' }))
-    expect(await callerOf(other).cache.today()).toBe(TODAY)
+    expect(await callerOf(other).today()).toBe(TODAY)
   })
 
   it('does not keep `now` from telling of everything else', async () => {
@@ -447,7 +448,7 @@ describe('a ticker of which something was pulled', () => {
     const store = emptyStore()
     const series: PulledSeries = await copied(serverOf(), RSI)
     await store.pulled.put(series)
-    const found = await status(callerOf(store).cache)
+    const found = await status(callerOf(store))
     expect(found.tickers).toEqual([])
     expect(JSON.stringify(found)).toContain(URL)
   })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { BandEvent, EventsPage } from '../../src/model/event.js'
 import type { EventsParams } from '../../src/params/parameters.js'
 import { parseHistory } from '../../src/params/parse.js'
+import { eventHistory } from '../../src/source.js'
 import { FIELDS, search, type Tier } from '../support/oracle/index.js'
 import {
   AS_OF,
@@ -43,7 +44,7 @@ describe("a search in a real store equals the oracle's linear search", () => {
     for (let i = 0; i < 300; i++) {
       const question = randomQuestion(random)
       const { limit: _, ...params } = question.params
-      const history = await callerOf(store, question.tier, question.asOf).history(parseHistory(params))
+      const history = await eventHistory(callerOf(store, question.tier, question.asOf), parseHistory(params))
       const everything = search(archives.get(question.asOf)!, { ...oracleQuery(question), limit: 1_000_000 })
       const resources = history.events.map(({ returns, percentiles, missing, context_band, ...event }) => event)
       const what = `question ${i} of seed ${SEED + 1}: ${JSON.stringify(question)}`
@@ -103,7 +104,7 @@ describe('A2: context', () => {
       }))
       const inContext = sum(await totals(local, contexts))
       const open = parseHistory({ ...without(params), context_ticker: 'CENTS', context_field: 'macd_state' })
-      const none = (await local.history(open)).events.filter(event => event.context_band === null)
+      const none = (await eventHistory(local, open)).events.filter(event => event.context_band === null)
       expect(inContext + none.length, JSON.stringify(params)).toBe(whole.total_occurrences)
     }
     await store.close()
@@ -151,7 +152,7 @@ describe('A4: the as-of join', () => {
       context_ticker: 'CENTS',
       context_field: 'trend_direction',
     })
-    const { events } = await callerOf(store, 'pro', null).history(open)
+    const { events } = await eventHistory(callerOf(store, 'pro', null), open)
     expect(events.length).toBeGreaterThan(100)
     for (const { date, context_band } of events) {
       let state: string | null = null

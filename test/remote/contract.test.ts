@@ -1,4 +1,4 @@
-import { fieldNamed } from '../../src/fields/index.js'
+import { FIELDS } from '../../src/fields/index.js'
 import { parseDay } from '../../src/model/day.js'
 import { TIER_NAMES, type Tier } from '../../src/model/terms.js'
 import { openLocal, openRemote } from '../../src/open.js'
@@ -31,8 +31,7 @@ async function remoteAnswerer(ground: Ground, errors: 'flat' | 'nested'): Promis
   const remotes = await Promise.all(
     TIER_NAMES.map(async tier => {
       const key = await server.key(tier)
-      const bandsOf = (field: string) => fieldNamed(field)!.bands
-      return [tier, await openRemote({ url: server.url, key, bandsOf })] as const
+      return [tier, await openRemote({ url: server.url, key, fields: FIELDS })] as const
     }),
   )
   const bands = Object.fromEntries(remotes) as Record<Tier, (typeof remotes)[0][1]>

@@ -1,25 +1,23 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { fieldNamed } from '../../src/fields/index.js'
-import { Cache } from '../../src/local/cache.js'
+import { FIELDS } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
-import { localMarket } from '../../src/local/market.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { EventHistory } from '../../src/model/event.js'
+import { historyOf } from '../../src/model/history.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
 import { openLocal, openRemote } from '../../src/open.js'
 import type { EventFilter } from '../../src/params/strategy.js'
-import { toldMarket } from '../../src/remote/events-on-bars.js'
-import type { Bands, Market } from '../../src/source.js'
+import { eventsOnBars } from '../../src/remote/events-on-bars.js'
+import type { PricedSource, Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
-import { signalsOf } from '../../src/study/signals.js'
 import { grantedFields, PLANS } from '../../src/tiers.js'
 import { temporaryFolder } from '../support/folder.js'
 import { copied } from '../support/pulled.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { barsIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
 
-const bandsOf = (field: string): readonly string[] => fieldNamed(field)?.bands ?? []
 const TODAY = parseDay('2024-06-28')!
 
 let ground: Ground
@@ -34,8 +32,8 @@ afterAll(async () => {
   ground.remove()
 })
 
-async function remoteAs(tier: Tier): Promise<Bands> {
-  const remote = await openRemote({ url: server.url, key: await server.key(tier), bandsOf })
+async function remoteAs(tier: Tier): Promise<Source> {
+  const remote = await openRemote({ url: server.url, key: await server.key(tier), fields: FIELDS })
   onTestFinished(() => remote.close())
   return remote
 }
@@ -47,8 +45,8 @@ async function localAs(tier: Tier): Promise<Local> {
 }
 
 /** All of it. */
-async function pricesHere(): Promise<Market> {
-  return localMarket(await localAs('pro'), { emulate: false })
+async function pricesHere(): Promise<PricedSource> {
+  return await localAs('pro')
 }
 
 function filterOf(
@@ -72,8 +70,8 @@ describe('bands and events of a real server, on the same bars here', () => {
   it.each(['plus', 'pro'] as const)(
     'with a %s key give the signals that the local engine gives as that tier',
     async tier => {
-      const told = toldMarket(await remoteAs(tier), await pricesHere())
-      const here = localMarket(await localAs(tier), { emulate: true })
+      const told = eventsOnBars(await remoteAs(tier), await pricesHere())
+      const here = emulating(await localAs(tier))
       let events = 0
       for (const ticker of ['SIM0001', 'SIM0002'])
         for (const timeframe of TIMEFRAME_NAMES)
@@ -81,14 +79,14 @@ describe('bands and events of a real server, on the same bars here', () => {
             // Whose first transition was before the range: of one within, nobody tells that none was before it.
             const context = { ticker: 'SIM0002', field: 'rsi_zone', bands: null, lag: 1 } as const
             for (const filter of [filterOf(name, timeframe), filterOf(name, timeframe, { maxFlips: 3, context })]) {
-              const [theirs, ours] = [await signalsOf(told, ticker, filter), await signalsOf(here, ticker, filter)]
+              const [theirs, ours] = [await signalsFor(told, ticker, filter), await signalsFor(here, ticker, filter)]
               expect(theirs.signals, `${tier} ${ticker} ${timeframe} ${name}`).toEqual(ours.signals)
               expect([theirs.states.from, theirs.states.to]).toEqual([ours.states.from, ours.states.to])
               events += theirs.signals.bars.length
             }
           }
       expect(events).toBeGreaterThan(1_000)
-      expect(await told.asOf()).toBe(TODAY)
+      expect(await told.asOfDay()).toBe(TODAY)
       expect(told.remarks()[0]).toBe(
         `Bands and events are as they were told, of dates after ${formatDay(PLANS[tier].rangeStart(TODAY))} up to 2024-06-28; bars are from here.`,
       )
@@ -97,12 +95,12 @@ describe('bands and events of a real server, on the same bars here', () => {
   )
 
   it('have the band of each bar of the range, but for bars without a band, which nobody tells', async () => {
-    const told = toldMarket(await remoteAs('pro'), await pricesHere())
-    const here = localMarket(await localAs('pro'), { emulate: true })
+    const told = eventsOnBars(await remoteAs('pro'), await pricesHere())
+    const here = emulating(await localAs('pro'))
     for (const field of ['rsi_zone', 'support_status']) {
       const [theirs, ours] = [
-        await told.states('SIM0001', field, 'daily'),
-        await here.states('SIM0001', field, 'daily'),
+        await statesIn(told, 'SIM0001', field, 'daily'),
+        await statesIn(here, 'SIM0001', field, 'daily'),
       ]
       for (let t = 0; t < ours.codes.length; t++) {
         if (t < ours.from) expect(theirs.codes[t]).toBe(UNDEFINED)
@@ -112,26 +110,25 @@ describe('bands and events of a real server, on the same bars here', () => {
   })
 
   it('of a Free key have no stability and no flips, and that is said', async () => {
-    const told = toldMarket(await remoteAs('free'), await pricesHere())
-    const { signals } = await signalsOf(told, 'SIM0001', filterOf('volume_ratio_band'))
+    const told = eventsOnBars(await remoteAs('free'), await pricesHere())
+    const { signals } = await signalsFor(told, 'SIM0001', filterOf('volume_ratio_band'))
     expect(signals.bars.length).toBeGreaterThan(0)
     for (const column of [signals.stability, signals.flips]) expect(new Set(column)).toEqual(new Set([UNDEFINED]))
     expect(told.remarks()).toContain('Stability and flips of events are not told to this key.')
-    const asked = signalsOf(told, 'SIM0001', filterOf('volume_ratio_band', 'daily', { stability: ['fresh'] }))
+    const asked = signalsFor(told, 'SIM0001', filterOf('volume_ratio_band', 'daily', { stability: ['fresh'] }))
     await expect(asked).rejects.toMatchObject({ code: 'tier_restricted' })
-    await expect(told.states('SIM0001', 'valuation_zone', 'daily')).rejects.toMatchObject({ code: 'tier_restricted' })
+    await expect(statesIn(told, 'SIM0001', 'valuation_zone', 'daily')).rejects.toMatchObject({
+      code: 'tier_restricted',
+    })
   })
 
   it('are refused of a ticker that the server has not, and of one without bars here', async () => {
     const bare = openSqlite(join(temporaryFolder(), 'bands.db'), { readonly: false })
     onTestFinished(() => bare.close())
-    const told = toldMarket(
-      await remoteAs('pro'),
-      localMarket(new Local(new Cache(bare, 'pro', null)), { emulate: false }),
-    )
-    await expect(told.states('NONE', 'rsi_zone', 'daily')).rejects.toThrow('NONE')
-    await expect(told.states('SIM0001', 'rsi_zone', 'daily')).rejects.toThrow('no bars for "SIM0001"')
-    expect(await told.tickers()).toEqual([])
+    const told = eventsOnBars(await remoteAs('pro'), new Local(bare, 'pro', null))
+    await expect(statesIn(told, 'NONE', 'rsi_zone', 'daily')).rejects.toThrow('NONE')
+    await expect(statesIn(told, 'SIM0001', 'rsi_zone', 'daily')).rejects.toThrow('no bars for "SIM0001"')
+    expect(await told.withBars()).toEqual([])
   })
 })
 
@@ -145,25 +142,25 @@ describe('bands and events that were pulled', () => {
       ['SIM0002', 'macd_state'],
     ] as const)
       await pulled.pulled.put(await copied(theirs, { ticker, timeframe: 'daily', field }))
-    const told = toldMarket(new Local(new Cache(pulled, 'pro', null)), await pricesHere())
-    const here = localMarket(theirs, { emulate: true })
+    const told = eventsOnBars(new Local(pulled, 'pro', null), await pricesHere())
+    const here = emulating(theirs)
     const context = { ticker: 'SIM0002', field: 'macd_state', bands: ['expanding_positive'], lag: 0 } as const
     for (const filter of [filterOf('rsi_zone'), filterOf('rsi_zone', 'daily', { context })]) {
-      const found = (await signalsOf(told, 'SIM0001', filter)).signals
-      expect(found).toEqual((await signalsOf(here, 'SIM0001', filter)).signals)
+      const found = (await signalsFor(told, 'SIM0001', filter)).signals
+      expect(found).toEqual((await signalsFor(here, 'SIM0001', filter)).signals)
       expect(found.bars.length).toBeGreaterThan(10)
     }
-    expect(await told.tickers()).toEqual(['SIM0001', 'SIM0002'])
+    expect(await told.withBars()).toEqual(['SIM0001', 'SIM0002'])
   })
 })
 
 describe('events on other bars than those they were made of', () => {
   it('lose what has no bar on its date, which is counted and said', async () => {
     const prices = await pricesHere()
-    const { series } = await prices.bars('SIM0001', 'daily')
+    const { series } = await barsIn(prices, 'SIM0001', 'daily')
     const days = [3, 4, 8].map(back => formatDay(series.days.at(-back)!))
     const saturday = formatDay(parseDay('2024-06-22')!)
-    const told = toldMarket(
+    const told = eventsOnBars(
       tells({
         events: [
           ['2010-01-04', 'neutral'],
@@ -174,7 +171,7 @@ describe('events on other bars than those they were made of', () => {
       }),
       prices,
     )
-    const { signals, states } = await signalsOf(told, 'SIM0001', filterOf('rsi_zone'))
+    const { signals, states } = await signalsFor(told, 'SIM0001', filterOf('rsi_zone'))
     expect([...signals.bars]).toEqual([series.days.length - 8])
     expect(told.remarks()).toContain(
       '3 of 4 told events are left out, because there is no bar here on their date (1 before the first bar, 1 after the last, 1 between two): SIM0001.',
@@ -192,10 +189,11 @@ describe('events on other bars than those they were made of', () => {
 
   it('have no band beyond a range that is told, and none before the first event where it is not', async () => {
     const prices = await pricesHere()
-    const { days } = (await prices.bars('SIM0001', 'daily')).series
+    const { days } = (await barsIn(prices, 'SIM0001', 'daily')).series
     const [early, late] = [formatDay(days.at(-100)!), formatDay(days.at(-20)!)]
     const events: Tellable['events'] = [[formatDay(days.at(-50)!), 'oversold']]
-    const bounded = await toldMarket(tells({ events, after: early, as_of: late }), prices).states(
+    const bounded = await statesIn(
+      eventsOnBars(tells({ events, after: early, as_of: late }), prices),
       'SIM0001',
       'rsi_zone',
       'daily',
@@ -206,17 +204,18 @@ describe('events on other bars than those they were made of', () => {
     expect(shown.slice(-51, -49)).toEqual(['prior', 'oversold'])
     expect(shown.slice(-21)).toEqual(['oversold', 'oversold', ...new Array(19).fill(null)])
     expect(bounded.earlier).toEqual({ band: bounded.bands.indexOf('prior'), since: parseDay(early)! + 1 })
-    const open = await toldMarket(tells({ events }), prices).states('SIM0001', 'rsi_zone', 'daily')
+    const open = await statesIn(eventsOnBars(tells({ events }), prices), 'SIM0001', 'rsi_zone', 'daily')
     expect([open.from, open.to]).toEqual([days.length - 50, days.length - 49])
     expect(open.earlier).toBeUndefined()
   })
 
   it('without any event are in the band that is told to be in force, or in none', async () => {
     const prices = await pricesHere()
-    const { days } = (await prices.bars('SIM0001', 'daily')).series
+    const { days } = (await barsIn(prices, 'SIM0001', 'daily')).series
     const range = { events: [], after: formatDay(days.at(-100)!), as_of: formatDay(days.at(-1)!) }
     const bands = async (present: EventHistory['present']) => {
-      const { codes, bands } = await toldMarket(tells({ ...range, present }), prices).states(
+      const { codes, bands } = await statesIn(
+        eventsOnBars(tells({ ...range, present }), prices),
         'SIM0001',
         'rsi_zone',
         'daily',
@@ -233,7 +232,7 @@ describe('events on other bars than those they were made of', () => {
 
   it('match no context on dates of which nothing was told', async () => {
     const prices = await pricesHere()
-    const { days } = (await prices.bars('SIM0001', 'daily')).series
+    const { days } = (await barsIn(prices, 'SIM0001', 'daily')).series
     const on = (back: number): string => formatDay(days.at(-back)!)
     const main = tells({
       events: [
@@ -244,9 +243,16 @@ describe('events on other bars than those they were made of', () => {
       ],
     })
     const other = tells({ events: [[on(40), 'high']], after: on(70), as_of: on(10) })
-    const both: Bands = { ...main, history: query => (query.ticker === 'SIM0001' ? main : other).history(query) }
+    const both: Source = {
+      ...main,
+      histories: query => (query.tickers.includes('SIM0001') ? main : other).histories(query),
+    }
     const context = { ticker: 'SIM0002', field: 'volume_ratio_band', bands: null, lag: 0 } as const
-    const { signals } = await signalsOf(toldMarket(both, prices), 'SIM0001', filterOf('rsi_zone', 'daily', { context }))
+    const { signals } = await signalsFor(
+      eventsOnBars(both, prices),
+      'SIM0001',
+      filterOf('rsi_zone', 'daily', { context }),
+    )
     expect(signals.contextBands).toEqual([null, 'prior', 'high', null])
     expect([...signals.stability].map(code => STABILITIES[code])).toEqual(new Array(4).fill('holding'))
   })
@@ -258,20 +264,19 @@ interface Tellable extends Partial<Pick<EventHistory, 'after' | 'as_of' | 'prese
 }
 
 /** Someone who tells a history, and answers nothing else. */
-function tells({ events, after = null, as_of = null, present = null }: Tellable): Bands {
-  const refuse = (): Promise<never> => Promise.reject(new Error('nobody asks this'))
-  return {
-    history: async ({ ticker, field, timeframe }) => ({
-      ...{ ticker, field, timeframe, query_range: '2y', after, as_of, present },
-      events: events.map(([date, band], i) => ({
-        ...{ date, band, prev_band: events[i - 1]?.[1] ?? 'prior', aftermath: null },
-        ...({ stability_at_entry: 'holding', flips_recent_at_entry: 1 } as const),
-      })),
-    }),
-    events: refuse,
-    oversold: refuse,
-    baseline: refuse,
+function tells({ events, after = null, as_of = null, present = null }: Tellable): Source {
+  const told = events.map(([date, band], i) => ({
+    ...{ date, band, prev_band: events[i - 1]?.[1] ?? 'prior', aftermath: null },
+    ...({ stability_at_entry: 'holding', flips_recent_at_entry: 1 } as const),
+  }))
+  return sourceOf({
+    async *histories({ tickers, fields, timeframe }) {
+      for (const ticker of tickers)
+        for (const field of fields) {
+          const head = { ticker, field, timeframe, query_range: '2y', after, as_of, present }
+          yield historyOf({ ...head, events: told }, FIELDS.find(({ name }) => name === field)!.bands)
+        }
+    },
     tickers: async () => null,
-    close: async () => {},
-  }
+  })
 }

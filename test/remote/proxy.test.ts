@@ -30,7 +30,7 @@ async function proxy(): Promise<{ url: string; asked: string[] }> {
 }
 
 function remoteTo(url: string, env: NodeJS.ProcessEnv, allowPlainHttp = false): Remote {
-  const options = { timeoutMs: 5_000, retries: 0, bandsOf: () => [], allowPlainHttp }
+  const options = { timeoutMs: 5_000, retries: 0, fields: [], allowPlainHttp }
   const remote = new Remote({ url, key: 'bands_canary', env, ...options })
   onTestFinished(() => remote.close())
   return remote
@@ -125,7 +125,7 @@ describe('what is only being connected', () => {
   ])('ends with the deadline, and with the remote: %s', { timeout: 4_000 }, async (_, target) => {
     const { port, sockets } = await mute()
     const [url, env] = target(port)
-    const remote = new Remote({ url, key: 'bands_canary', env, timeoutMs: 500, bandsOf: () => [] })
+    const remote = new Remote({ url, key: 'bands_canary', env, timeoutMs: 500, fields: [] })
     await expect(remote.events(QUESTION)).rejects.toThrow(`${url} did not answer within 0.5 s.`)
     expect(sockets).not.toHaveLength(0)
     const closed = sockets.map(socket => new Promise(resolve => socket.once('close', resolve)))

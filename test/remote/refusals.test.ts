@@ -18,7 +18,7 @@ const KEY = 'bands_canary0123456789/+"\\%'
 
 function remoteTo({ url }: Pick<Scripted, 'url'>, options: Partial<RemoteOptions> = {}): Remote {
   const lent = { random: () => 0.01 }
-  const remote = new Remote({ url, key: KEY, bandsOf: () => [], timeoutMs: 10_000, lent, env: {}, ...options })
+  const remote = new Remote({ url, key: KEY, fields: [], timeoutMs: 10_000, lent, env: {}, ...options })
   onTestFinished(() => remote.close())
   return remote
 }

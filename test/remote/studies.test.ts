@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { fieldNamed } from '../../src/fields/index.js'
+import { FIELDS } from '../../src/fields/index.js'
 import type { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
-import type { HistoryQuery } from '../../src/model/event.js'
+import type { EventHistory, HistoryQuery } from '../../src/model/event.js'
 import { TIER_NAMES, type Tier } from '../../src/model/terms.js'
 import { openLocal, openRemote } from '../../src/open.js'
 import { Remote } from '../../src/remote/remote.js'
+import { eventHistory } from '../../src/source.js'
 import { now } from '../../src/tally/now.js'
 import { type Tally, tally } from '../../src/tally/tally.js'
 import { transitionsOf } from '../../src/tally/transitions.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { eventsBefore, json, pageOf, type Scripted, scripted, type Turn } from './upstream.js'
-
-const bandsOf = (field: string): readonly string[] => fieldNamed(field)?.bands ?? []
 
 describe('before a real server', () => {
   let ground: Ground
@@ -29,7 +28,7 @@ describe('before a real server', () => {
   })
 
   const remoteAs = async (tier: Tier): Promise<Remote> => {
-    const remote = await openRemote({ url: server.url, key: await server.key(tier), bandsOf })
+    const remote = await openRemote({ url: server.url, key: await server.key(tier), fields: FIELDS })
     onTestFinished(() => remote.close())
     return remote
   }
@@ -45,8 +44,8 @@ describe('before a real server', () => {
     for (const filter of [{}, { band: 'high' }, bounds, { band: 'low', ...bounds }] as Partial<HistoryQuery>[])
       for (const timeframe of ['daily', 'weekly'] as const) {
         const query = { ticker: 'SIM0002', field: 'volume_ratio_band', timeframe, ...filter }
-        const found = await remote.history(query)
-        const known = await local.history(query)
+        const found = await eventHistory(remote, query)
+        const known = await eventHistory(local, query)
         const events = known.events.map(({ returns, percentiles, missing, ...event }) => event)
         expect(found.events).toEqual(events)
         expect([found.query_range, found.after, found.as_of]).toEqual([known.query_range, known.after, known.as_of])
@@ -64,9 +63,8 @@ describe('before a real server', () => {
         const context = { ticker: 'SIM0003', field }
         const query = { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'daily', context } as const
         const asked: HistoryQuery = band === undefined ? query : { ...query, band }
-        const bands = ({ events }: Awaited<ReturnType<Local['history']>>) =>
-          events.map(({ date, context_band }) => [date, context_band])
-        expect(bands(await remote.history(asked))).toEqual(bands(await local.history(asked)))
+        const bands = ({ events }: EventHistory) => events.map(({ date, context_band }) => [date, context_band])
+        expect(bands(await eventHistory(remote, asked))).toEqual(bands(await eventHistory(local, asked)))
       }
     const refused: HistoryQuery = {
       ticker: 'SIM0001',
@@ -74,8 +72,8 @@ describe('before a real server', () => {
       timeframe: 'daily',
       context: { ticker: 'NONE', field: 'rsi_zone' },
     }
-    await expect(remote.history(refused)).rejects.toMatchObject({ code: 'not_found' })
-    await expect((await remoteAs('free')).history(refused)).rejects.toMatchObject({ code: 'tier_restricted' })
+    await expect(eventHistory(remote, refused)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(eventHistory(await remoteAs('free'), refused)).rejects.toMatchObject({ code: 'tier_restricted' })
   })
 
   it.each([
@@ -148,17 +146,17 @@ describe('before a real server', () => {
       reset: expect.stringMatching(/T00:00:00Z$/),
     })
     const { key } = { key: `${(await server.key('pro')).slice(0, -1)}!` }
-    const stranger = await openRemote({ url: server.url, key, bandsOf })
+    const stranger = await openRemote({ url: server.url, key, fields: FIELDS })
     onTestFinished(() => stranger.close())
     await expect(stranger.checkKey()).rejects.toMatchObject({ code: 'unauthorized' })
   })
 
   it('asks each question once, and one that was refused again', async () => {
     const key = await server.key('pro')
-    const remote = await openRemote({ url: server.url, key, bandsOf })
+    const remote = await openRemote({ url: server.url, key, fields: FIELDS })
     onTestFinished(() => remote.close())
     const query = { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'weekly', limit: 100 } as const
-    await Promise.all([remote.events(query), remote.events(query), remote.history(query)])
+    await Promise.all([remote.events(query), remote.events(query), eventHistory(remote, query)])
     await now(remote, { tickers: ['SIM0001'], fields: ['rsi_zone'], timeframe: 'weekly' })
     expect(remote.credits?.day?.used).toBe(1)
     for (let i = 0; i < 2; i++)
@@ -168,7 +166,7 @@ describe('before a real server', () => {
 
 describe('pages', () => {
   const remoteTo = ({ url }: Scripted): Remote => {
-    const remote = new Remote({ url, key: 'bands_test', bandsOf, timeoutMs: 10_000, env: {} })
+    const remote = new Remote({ url, key: 'bands_test', fields: FIELDS, timeoutMs: 10_000, env: {} })
     onTestFinished(() => remote.close())
     return remote
   }
@@ -193,7 +191,7 @@ describe('pages', () => {
     'give a history of %i events whole, in as few questions as can be',
     async count => {
       const upstream = await scripted(paging(count))
-      const history = await remoteTo(upstream).history(query)
+      const history = await eventHistory(remoteTo(upstream), query)
       expect(history.events).toEqual(eventsBefore(18_000, count).reverse())
       expect(upstream.arrivals).toHaveLength(Math.max(1, Math.ceil(count / 100)))
       expect([history.after, history.as_of]).toEqual([null, null])
@@ -206,13 +204,15 @@ describe('pages', () => {
 
   it('that begin anew, or tell of ever more, are refused', async () => {
     const again = await scripted(paging(250, (page, before) => (before === null ? page : paging0(250))))
-    await expect(remoteTo(again).history(query)).rejects.toThrow(
+    await expect(eventHistory(remoteTo(again), query)).rejects.toThrow(
       /events\[0\]\.date is 2019-04-13, not before 2019-01-04\.$/,
     )
     const more = await scripted(
       paging(2_000, (page, before) => (before === null ? { ...page, total_occurrences: 300 } : page)),
     )
-    await expect(remoteTo(more).history(query)).rejects.toThrow(/ told of 200 earlier events, and then of 1900\.$/)
+    await expect(eventHistory(remoteTo(more), query)).rejects.toThrow(
+      / told of 200 earlier events, and then of 1900\.$/,
+    )
   })
 
   it('without an end come to one', async () => {
@@ -222,18 +222,18 @@ describe('pages', () => {
       return json(pageOf(eventsBefore(day, 100), { total_occurrences: day * 2 }))(response, request, socket)
     }
     const upstream = await scripted(endless)
-    await expect(remoteTo(upstream).history(query)).rejects.toThrow(/ sends pages without an end\.$/)
+    await expect(eventHistory(remoteTo(upstream), query)).rejects.toThrow(/ sends pages without an end\.$/)
     expect(upstream.arrivals.length).toBeLessThanOrEqual(400)
   })
 
   it('that fail midway leave no half of a history', async () => {
     const upstream = await scripted(paging(150), json({ error: 'not_found', message: 'gone' }, 404))
-    await expect(remoteTo(upstream).history(query)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(eventHistory(remoteTo(upstream), query)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   it('tell the range only where the server tells its day', async () => {
     const told = async (headers: Record<string, string>, range = '2y') =>
-      remoteTo(await scripted(json(pageOf([], { query_range: range }), 200, headers))).history(query)
+      eventHistory(remoteTo(await scripted(json(pageOf([], { query_range: range }), 200, headers))), query)
     expect(await told({ 'x-bands-as-of': '2024-02-29' })).toMatchObject({ as_of: '2024-02-29', after: '2022-02-28' })
     expect(await told({ 'x-bands-as-of': '2024-02-30' })).toMatchObject({ as_of: null, after: null })
     expect(await told({ 'x-bands-as-of': '2024-02-29' }, '10y')).toMatchObject({ as_of: '2024-02-29', after: null })

@@ -6,7 +6,7 @@ import { GOOD_PAGE, good, json, QUESTION, raw, type Scripted, scripted, type Tur
 
 function remoteTo({ url }: Scripted, options: Partial<RemoteOptions> = {}): Remote {
   const lent = { random: () => 0.01 }
-  const remote = new Remote({ url, key: 'bands_test', bandsOf: () => [], timeoutMs: 10_000, lent, env: {}, ...options })
+  const remote = new Remote({ url, key: 'bands_test', fields: [], timeoutMs: 10_000, lent, env: {}, ...options })
   onTestFinished(() => remote.close())
   return remote
 }

@@ -1,20 +1,20 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { localMarket } from '../../src/local/market.js'
 import { formatDay } from '../../src/model/day.js'
 import { UNDEFINED } from '../../src/model/series.js'
 import { openSample } from '../../src/open.js'
 import { CHARTED_TICKERS, chartedTickers, hashOfInputs, priceCharts } from '../../src/report/pictured.js'
+import { barsIn, statesIn } from '../support/source.js'
 
 const { local } = openSample()
-const market = localMarket(local, { emulate: false })
+const market = local
 const asked = { field: 'rsi_zone', timeframe: 'daily', first: null, last: null, tickers: ['AAPL'] } as const
 
 afterAll(() => local.close())
 
 describe('the prices to draw', () => {
   it('are the bars and bands of the market between two dates, with what happened on them', async () => {
-    const { series } = await market.bars('AAPL', 'daily')
-    const states = await market.states('AAPL', 'rsi_zone', 'daily')
+    const { series } = await barsIn(market, 'AAPL', 'daily')
+    const states = await statesIn(market, 'AAPL', 'rsi_zone', 'daily')
     const bar = states.bars[3]!
     const mark = { ticker: 'AAPL', date: formatDay(series.days[bar]!), band: states.bands[states.entered[3]!]! }
     const [first, last] = [formatDay(series.days[bar - 10]!), formatDay(series.days[bar + 10]!)]
@@ -31,7 +31,7 @@ describe('the prices to draw', () => {
 
   it('are all there are without dates, and none beyond them', async () => {
     const [whole] = await priceCharts(market, { ...asked, marked: [] })
-    expect(whole!.dates).toHaveLength((await market.bars('AAPL', 'daily')).series.days.length)
+    expect(whole!.dates).toHaveLength((await barsIn(market, 'AAPL', 'daily')).series.days.length)
     const [none] = await priceCharts(market, { ...asked, first: '2030-01-01', marked: [] })
     expect(none!.dates).toEqual([])
   })
@@ -76,7 +76,7 @@ describe('the hash of the inputs', () => {
       await hash(['AAPL']),
       await hash(['GSPC']),
       await hash(['AAPL'], ['macd_state']),
-      await hash(['AAPL'], ['rsi_zone'], localMarket(earlier.local, { emulate: false })),
+      await hash(['AAPL'], ['rsi_zone'], earlier.local),
     ]
     await earlier.local.close()
     expect(new Set(hashes).size).toBe(4)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { Answers, matches, type Question, type Service } from '../../src/server/questions.js'
-import type { Bands } from '../../src/source.js'
+import type { Source } from '../../src/source.js'
 
 /** Questions that are counted, of data whose version can be changed. */
 function counted() {
@@ -8,7 +8,7 @@ function counted() {
   const service = {
     version: async () => state.version,
     today: async () => 20_000,
-    bands: () => ({}) as Bands,
+    bands: () => ({}) as Source,
   } as unknown as Service
   const question = (page: object): (() => Question) => {
     return () => {

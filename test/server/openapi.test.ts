@@ -20,7 +20,6 @@ import {
   Upstream,
 } from '../../src/errors.js'
 import { FIELD_NAMES, FIELDS } from '../../src/fields/index.js'
-import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventsPage } from '../../src/model/event.js'
@@ -201,7 +200,7 @@ describe('answers of the engine', () => {
     await store.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const local = (tier: Tier): Local => new Local(new Cache(store, tier, null))
+  const local = (tier: Tier): Local => new Local(store, tier, null)
 
   it('have about events just the keys that are documented, on every tier, field and timeframe', async () => {
     const pages: EventsPage[] = []
@@ -236,7 +235,7 @@ const BUILT = existsSync(SAMPLE)
 describe.skipIf(!BUILT)(`examples${BUILT ? '' : ' (nothing is built: no dist/sample.db)'}`, () => {
   it('are what the bundled sample answers', async () => {
     const store = openSqlite(SAMPLE, { readonly: true })
-    const local = (tier: Tier): Local => new Local(new Cache(store, tier, null))
+    const local = (tier: Tier): Local => new Local(store, tier, null)
     const events = async (tier: Tier, params: object): Promise<EventsPage> =>
       local(tier).events(parseEvents({ ticker: 'AAPL', field: 'rsi_zone', limit: 1, ...params }))
     const context = { context_ticker: 'GSPC', context_field: 'trend_direction', context_band: 'downtrend' }

@@ -3,7 +3,7 @@ import { InvalidParameter, NotFound } from '../../src/errors.js'
 import type { EventsParams } from '../../src/params/parameters.js'
 import { EVENTS, OVERSOLD } from '../../src/params/parameters.js'
 import { parametersOf, parseEvents, parseOversold } from '../../src/params/parse.js'
-import type { Bands } from '../../src/source.js'
+import type { Source } from '../../src/source.js'
 import { EVENTS_PATH, errorBody, OVERSOLD_PATH } from '../../src/wire/format.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 
@@ -119,7 +119,7 @@ describe.each(Object.entries(ENDPOINTS))('%s', (path, { table, valid, ask }) => 
 })
 
 /** The library, asked by the tier of the key. */
-function library(): Bands {
+function library(): Source {
   return server.service.bands('pro')
 }
 

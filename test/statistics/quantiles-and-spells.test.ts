@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { recordSeries } from '../../src/engine/record.js'
+import { ahead } from '../../src/remote/ahead.js'
 import { overlap, wilson } from '../../src/statistics/counts.js'
 import { pooledQuantile, quantile } from '../../src/statistics/moments.js'
 import { kaplanMeier, lengthReached } from '../../src/statistics/survival.js'
-import { concurrently } from '../../src/tally/scope.js'
 import { loadPrices, randomNumbers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 
@@ -113,29 +113,48 @@ describe('the overlap of windows', () => {
 describe('asking at once', () => {
   it('keeps the order of the items, whatever is answered first', async () => {
     const items = Array.from({ length: 40 }, (_, i) => i)
-    expect(await concurrently(items, item => later(item % 7, item * 2))).toEqual(items.map(item => item * 2))
-    expect(await concurrently([], () => later(1, 1))).toEqual([])
+    expect(await all(ahead(items, item => later(item % 7, item * 2)))).toEqual(items.map(item => item * 2))
+    expect(await all(ahead([], () => later(1, 1)))).toEqual([])
   })
 
   it('has at most eight under way', async () => {
     let open = 0
     let most = 0
-    await concurrently(Array.from({ length: 30 }), async () => {
+    const asked = ahead(Array.from({ length: 30 }), async () => {
       most = Math.max(most, ++open)
       await later(1, null)
       open--
     })
+    expect(await all(asked)).toHaveLength(30)
     expect(most).toBe(8)
+    expect(open).toBe(0)
   })
 
   it('throws the error of the first item that fails, not of the quickest', async () => {
-    const failing = concurrently([1, 2, 3, 4], async item => {
+    const failing = ahead([1, 2, 3, 4], async item => {
       await later(5 - item, null)
       if (item > 1) throw new Error(`item ${item}`)
     })
-    await expect(failing).rejects.toThrow('item 2')
+    await expect(all(failing)).rejects.toThrow('item 2')
+  })
+
+  it('asks no more once nobody listens, and waits for what is under way', async () => {
+    let [asked, answered] = [0, 0]
+    for await (const _ of ahead(Array.from({ length: 30 }), async () => {
+      asked++
+      await later(1, null)
+      answered++
+    }))
+      break
+    expect([asked, answered]).toEqual([8, 8])
   })
 })
+
+async function all<Found>(found: AsyncIterable<Found>): Promise<Found[]> {
+  const every: Found[] = []
+  for await (const one of found) every.push(one)
+  return every
+}
 
 function sample(n: number, seed: number): Float64Array {
   const random = randomNumbers(seed)

@@ -1,6 +1,4 @@
 import { expect, it } from 'vitest'
-import { Local } from '../../src/local/local.js'
-import { localMarket } from '../../src/local/market.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import { seriesOf } from '../support/convert.js'
 import { loadPrices } from '../support/shared-bars.js'
@@ -11,8 +9,8 @@ const SPY = loadPrices('SPY')
 
 /** From the specification of studies: SPY 1999-11 to 2020-08, unadjusted, rsi_zone oversold, 20 bars, close to close. */
 it.skipIf(SPY === null)('finds the published figures of SPY oversold (needs ../shared)', async () => {
-  const local = new Local(await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }]))
-  const market = localMarket(local, { emulate: false })
+  const local = await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }])
+  const market = local
   const asked = queryOf({ tickers: ['SPY'], bands: ['oversold'], horizons: [20], reps: 'all' })
   const [window] = (await eventStudy(market, asked)).windows
   expect(window).toMatchObject({ window: '20d', events: 52, n: 52, n_indep: 29, base: { n: 5207 } })

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Market } from '../../src/source.js'
+import type { PricedSource } from '../../src/source.js'
 import { eventStudy, type StudyQuery } from '../../src/study/event-study.js'
 import type { EventStudy } from '../../src/study/result.js'
 import { draws, NIGHT, provenInFull } from '../support/full.js'
@@ -134,7 +134,7 @@ describe.each(['mean', 'market'] as const)('abnormal returns of the %s model,', 
   })
 })
 
-function studied(market: Market, query: Partial<StudyQuery>): Promise<EventStudy> {
+function studied(market: PricedSource, query: Partial<StudyQuery>): Promise<EventStudy> {
   return eventStudy(market, queryOf(query))
 }
 

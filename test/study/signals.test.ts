@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIELDS, fieldNamed } from '../../src/fields/index.js'
-import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
-import { localMarket } from '../../src/local/market.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import type { ContextFilter, EventFilter } from '../../src/params/strategy.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import type { Market } from '../../src/source.js'
+import type { PricedSource } from '../../src/source.js'
+import { eventHistory, type States } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
-import { eligibleBars, forwardReturns, signalsOf } from '../../src/study/signals.js'
+import { eligibleBars, forwardReturns } from '../../src/study/signals.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { pick } from '../support/random-facts.js'
 import { loadedStore } from '../support/simulated-store.js'
+import { barsIn, baseIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
 import { cacheOf } from '../support/store.js'
 
 const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 5, end: parseDay('2024-06-28')! })]
@@ -38,11 +38,11 @@ const ANY: EventFilter = {
 const folder = mkdtempSync(join(tmpdir(), 'bands-signals-'))
 let store: Store
 let local: Local
-let market: Market
+let market: PricedSource
 beforeAll(async () => {
   store = await loadedStore(SIMULATED, folder)
-  local = new Local(new Cache(store, 'plus', null))
-  market = localMarket(local, { emulate: true })
+  local = new Local(store, 'plus', null)
+  market = emulating(local)
 })
 afterAll(async () => {
   await store.close()
@@ -60,7 +60,7 @@ interface Seen {
 
 /** Signals as people read them. */
 async function seen(ticker: string, filter: EventFilter, from = market): Promise<Seen[]> {
-  const { prices, states, signals } = await signalsOf(from, ticker, filter)
+  const { prices, states, signals } = await signalsFor(from, ticker, filter)
   return Array.from(signals.bars, (bar, i) => ({
     date: formatDay(prices.series.days[bar]!),
     band: states.bands[signals.entered[i]!]!,
@@ -79,7 +79,7 @@ describe('signals', () => {
       const filter = randomFilter(random)
       const { field, timeframe, context, after, before } = filter
       const ticker = pick(random, NAMES)
-      const history = await local.history({
+      const history = await eventHistory(local, {
         ...{ ticker, field, timeframe },
         ...(after === null ? {} : { after }),
         ...(before === null ? {} : { before }),
@@ -133,7 +133,7 @@ describe('signals', () => {
   })
 
   it('with a lag see the context as it was on the day before, which is not its bar before where it does not trade', async () => {
-    const whole = localMarket(local, { emulate: false })
+    const whole = local
     const context: ContextFilter = { ticker: NAMES[2]!, field: 'macd_state', bands: null, lag: 1 }
     const other = await seen(NAMES[2]!, { ...ANY, field: 'macd_state' }, whole)
     for (const event of await seen(NAMES[0]!, { ...ANY, context }, whole)) {
@@ -143,7 +143,7 @@ describe('signals', () => {
   })
 
   it('have no context before the first transition of the other ticker, though it has a band', async () => {
-    const whole = localMarket(local, { emulate: false })
+    const whole = local
     const context: ContextFilter = { ticker: NAMES[1]!, field: 'ma_alignment', bands: null, lag: 0 }
     const [first] = await seen(NAMES[1]!, { ...ANY, field: 'ma_alignment' }, whole)
     const early = (await seen(NAMES[0]!, { ...ANY, context }, whole)).filter(({ date }) => date < first!.date)
@@ -152,15 +152,14 @@ describe('signals', () => {
   })
 
   it('know nothing of stability that nobody tells', async () => {
-    const free: Market = {
-      ...{ bars: (...of) => market.bars(...of), tickers: () => market.tickers(), asOf: () => market.asOf() },
-      remarks: () => [],
-      states: async (...of) => {
-        const states = await market.states(...of)
-        const none = new Uint8Array(states.bars.length).fill(UNDEFINED)
-        return { ...states, stability: none, flips: none }
+    const free = sourceOf({
+      async *states(query) {
+        for await (const { prices, states } of market.states(query)) {
+          const none = (of: States): Uint8Array => new Uint8Array(of.bars.length).fill(UNDEFINED)
+          yield { prices, states: states.map(of => ({ ...of, stability: none(of), flips: none(of) })) }
+        }
       },
-    }
+    })
     expect(await seen(NAMES[0]!, ANY, free)).toHaveLength((await seen(NAMES[0]!, ANY)).length)
     await expect(seen(NAMES[0]!, { ...ANY, stability: ['fresh'] }, free)).rejects.toThrow(
       'stability_at_entry needs the Plus tier; you asked as Free.',
@@ -170,10 +169,10 @@ describe('signals', () => {
 
   it('of a tier that has not the field are refused before a ticker that is not there', async () => {
     const filter = { ...ANY, field: 'insider_activity_zone' }
-    await expect(signalsOf(market, 'NONE', filter)).rejects.toMatchObject({ code: 'tier_restricted' })
-    await expect(signalsOf(market, 'NONE', ANY)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(signalsFor(market, 'NONE', filter)).rejects.toMatchObject({ code: 'tier_restricted' })
+    await expect(signalsFor(market, 'NONE', ANY)).rejects.toMatchObject({ code: 'not_found' })
     const context: ContextFilter = { ticker: 'NONE', field: 'rsi_zone', bands: null, lag: 0 }
-    await expect(signalsOf(market, NAMES[0]!, { ...ANY, context })).rejects.toMatchObject({ code: 'not_found' })
+    await expect(signalsFor(market, NAMES[0]!, { ...ANY, context })).rejects.toMatchObject({ code: 'not_found' })
   })
 })
 
@@ -184,15 +183,15 @@ describe('the bars that events are held against', () => {
       const { field, timeframe, after, before } = randomFilter(random)
       const ticker = pick(random, NAMES)
       const bounds = { ...(after === null ? {} : { after }), ...(before === null ? {} : { before }) }
-      const baseline = await local.baseline({ ticker, field, timeframe, ...bounds })
-      const states = await market.states(ticker, field, timeframe)
-      const prices = await market.bars(ticker, timeframe)
+      const baseline = await baseIn(local, { ticker, field, timeframe, ...bounds })
+      const states = await statesIn(market, ticker, field, timeframe)
+      const prices = await barsIn(market, ticker, timeframe)
       expect(eligibleBars(prices, states, { after, before })).toHaveLength(baseline!.bars)
     }
   })
 
   it('hold every event', async () => {
-    const { prices, states, signals } = await signalsOf(market, NAMES[0]!, ANY)
+    const { prices, states, signals } = await signalsFor(market, NAMES[0]!, ANY)
     const eligible = new Set(eligibleBars(prices, states, ANY))
     for (const bar of signals.bars) expect(eligible.has(bar)).toBe(true)
   })
@@ -203,11 +202,9 @@ describe('the numbers of the specification', () => {
   it.skipIf(SPY === null)(
     `of SPY come of signals, eligible bars and forward returns${SPY === null ? ' (../shared is not there)' : ''}`,
     async () => {
-      const spy = localMarket(new Local(await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }])), {
-        emulate: false,
-      })
+      const spy = await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }])
       const filter = { ...ANY, bands: ['oversold'] }
-      const { prices, states, signals } = await signalsOf(spy, 'SPY', filter)
+      const { prices, states, signals } = await signalsFor(spy, 'SPY', filter)
       const returns = forwardReturns(prices, 20)
       const mean = (bars: Int32Array): number => {
         const known = [...bars].map(bar => returns[bar]!).filter(value => !Number.isNaN(value))

@@ -28,7 +28,7 @@ export async function copied(server: Local, key: SeriesKey, given: Given = {}): 
   const { query_range, total_occurrences } = first
   return {
     ...{ ticker, timeframe, field, url: URL, pulled_at: '2026-11-21T10:00:00.000Z' },
-    as_of: formatDay(await server.cache.today()),
+    as_of: formatDay(await server.today()),
     ...{ state: 'complete', etag: null, query_range, total_occurrences, events, under_way: null },
     ...given,
   }
@@ -43,7 +43,7 @@ export async function copyAll(
 ): Promise<void> {
   for (const ticker of tickers)
     for (const timeframe of TIMEFRAME_NAMES)
-      for (const { name: field } of grantedFields(server.cache.tier))
+      for (const { name: field } of grantedFields(server.tier))
         await into.pulled.put(await copied(server, { ticker, timeframe, field }, given))
 }
 

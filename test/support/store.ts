@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { record } from '../../src/engine/record.js'
-import { Cache } from '../../src/local/cache.js'
+import { Local } from '../../src/local/local.js'
 import type { Day } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { Series } from '../../src/model/series.js'
@@ -28,8 +28,8 @@ export async function storeOf(fixtures: readonly TickerFixture[], folder = tempo
 export async function cacheOf(
   fixtures: readonly TickerFixture[],
   { tier = 'pro', asOf = null }: { tier?: Tier; asOf?: Day | null } = {},
-): Promise<Cache> {
-  return new Cache(await storeOf(fixtures), tier, asOf)
+): Promise<Local> {
+  return new Local(await storeOf(fixtures), tier, asOf)
 }
 
 /** A ticker with all that is derived from its bars. */

@@ -14,7 +14,7 @@ async function falseAlarms(form: Omit<MadeMarket, 'seed'>, over = {}) {
   const alarms = { q: 0, realityCheck: 0, spa: 0 }
   for (let seed = 1; seed <= RUNS; seed++) {
     const market = madeMarket({ ...form, seed })
-    const { found, best } = await sweep(market, asked({ tickers: await market.tickers(), seed, ...over }))
+    const { found, best } = await sweep(market, asked({ tickers: await market.withBars(), seed, ...over }))
     if (found > 0) alarms.q++
     if (best.reality_check! < 0.05) alarms.realityCheck++
     if (best.spa!.consistent < 0.05) alarms.spa++
@@ -39,7 +39,7 @@ describe('an edge that was planted', () => {
   const market = madeMarket({ seed: 11, tickers: 8, bars: 1200, common: 0.3, chained: ['rsi_zone'], planted })
 
   it('is found where it is, with its size within the interval, and the best is real', async () => {
-    const query = asked({ tickers: await market.tickers(), horizons: [5, 10, 20], resamples: 199 })
+    const query = asked({ tickers: await market.withBars(), horizons: [5, 10, 20], resamples: 199 })
     const { cells, found, best } = await sweep(market, query)
     const [first] = cells
     expect({ band: first!.band, found: found > 0 }).toEqual({ band: 'neutral_low', found: true })
@@ -58,7 +58,7 @@ describe('an edge that was planted', () => {
 
   it('is chosen on the past alone, and holds where it was not looked for', async () => {
     const walkForward = { train: 500, test: 200, step: 200, anchored: true, embargo: 5 }
-    const query = asked({ tickers: await market.tickers(), horizons: [5], walkForward })
+    const query = asked({ tickers: await market.withBars(), horizons: [5], walkForward })
     const { folds, test } = (await sweep(market, query)).validation!
     expect(folds.length).toBe(4)
     for (const { chosen } of folds) expect(chosen).toContain('rsi_zone = neutral_low; 5d')

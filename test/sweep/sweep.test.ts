@@ -5,16 +5,17 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { InvalidParameter } from '../../src/errors.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { UNDEFINED } from '../../src/model/series.js'
-import type { Market } from '../../src/source.js'
+import type { PricedSource } from '../../src/source.js'
 import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import type { SweepCell } from '../../src/sweep/result.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
+import { barsIn, statesIn } from '../support/source.js'
 import { madeMarket } from './support/market.js'
 import { asked } from './support/query.js'
 
 const MARKET = madeMarket({ seed: 3, tickers: 6, bars: 620, common: 0.5, staggered: 40, chained: ['macd_state'] })
-const TICKERS = await MARKET.tickers()
+const TICKERS = await MARKET.withBars()
 const folder = mkdtempSync(join(tmpdir(), 'bands-sweep-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -24,11 +25,11 @@ const nameOf = ({ ticker, field, band, prev_band, context, window }: SweepCell):
 const byName = (cells: readonly SweepCell[]): Map<string, SweepCell> => new Map(cells.map(cell => [nameOf(cell), cell]))
 
 /** What a band was followed by, written anew from the definition: bar by bar, ticker by ticker. */
-async function plainly(market: Market, tickers: readonly string[], field: string, band: string, horizon: number) {
+async function plainly(market: PricedSource, tickers: readonly string[], field: string, band: string, horizon: number) {
   const sum = { n: 0, returns: 0, base: 0, hits: 0, events: 0 }
   for (const ticker of tickers) {
-    const { close } = (await market.bars(ticker, 'daily')).series
-    const { codes, bands } = await market.states(ticker, field, 'daily')
+    const { close } = (await barsIn(market, ticker, 'daily')).series
+    const { codes, bands } = await statesIn(market, ticker, field, 'daily')
     const ahead = (t: number): number => close[t + horizon]! / close[t]! - 1
     const any: number[] = []
     for (let t = 0; t + horizon < close.length; t++) if (codes[t] !== UNDEFINED) any.push(ahead(t))
@@ -153,7 +154,7 @@ describe('a sweep', () => {
 
   it('gives a cell the same p and interval whatever else is looked at, in whatever order', async () => {
     const long = madeMarket({ seed: 5, tickers: 1, bars: 2300, chained: ['macd_state', 'rsi_zone'] })
-    const tickers = await long.tickers()
+    const tickers = await long.withBars()
     const fields = ['macd_state', 'rsi_zone']
     const all = byName((await sweep(long, asked({ tickers, fields, horizons: [5, 20], reps: 199 }))).cells)
     const some = await sweep(long, asked({ tickers, fields: ['rsi_zone'], horizons: [20], reps: 199 }))
@@ -223,7 +224,7 @@ describe('a sweep', () => {
 
   it('says that no cell can be tested where there is too little, and has no best', async () => {
     const short = madeMarket({ seed: 1, tickers: 2, bars: 60 })
-    const found = await sweep(short, asked({ tickers: await short.tickers() }))
+    const found = await sweep(short, asked({ tickers: await short.withBars() }))
     expect(found.cells.every(({ p, grey }) => p === null && grey)).toBe(true)
     expect([found.best.spa, found.best.pbo, found.best.deflated_sharpe, found.found]).toEqual([null, null, null, 0])
     expect(Object.keys(found.best.reasons).sort()).toEqual([

@@ -6,7 +6,7 @@ import { madeMarket } from './support/market.js'
 import { asked } from './support/query.js'
 
 const MARKET = madeMarket({ seed: 8, tickers: 3, bars: 420, staggered: 35, chained: ['macd_state'], leaving: 0.2 })
-const TICKERS = await MARKET.tickers()
+const TICKERS = await MARKET.withBars()
 const BOOKS = await booksOf(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'] }), new Pace(undefined))
 const TIMELINE = timelineOf(BOOKS)
 

@@ -22,7 +22,7 @@ for (const [timeframe, tier] of [
     const found = oracleFinds('rsi_zone', timeframe, tier)
     for (const tickers of [[NAMES[0]!], NAMES]) {
       const pool = found.filter(({ ticker }) => tickers.includes(ticker))
-      const result = await tally(bands, { tickers, field: 'rsi_zone', timeframe }, { field: RSI })
+      const result = await tally(bands, { tickers, field: 'rsi_zone', timeframe })
       const entered = RSI.filter(band => pool.some(({ events }) => events.some(event => event.band === band)))
       expect(result.groups.map(group => group.group)).toEqual(entered)
       for (const { group, windows } of result.groups) {

@@ -1,4 +1,4 @@
-import { Local } from '../../src/local/local.js'
+import type { Local } from '../../src/local/local.js'
 import type { Tier, Timeframe } from '../../src/model/terms.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { barsOf } from '../support/convert.js'
@@ -19,11 +19,9 @@ export const NAMES = TICKERS.map(({ ticker }) => ticker)
 
 /** Three simulated tickers in a store of their own, as a caller of a tier sees them. */
 export async function local(tier: Tier = 'pro'): Promise<Local> {
-  return new Local(
-    await cacheOf(
-      TICKERS.map(({ ticker, bars }) => ({ ticker, series: bars })),
-      { tier },
-    ),
+  return await cacheOf(
+    TICKERS.map(({ ticker, bars }) => ({ ticker, series: bars })),
+    { tier },
   )
 }
 

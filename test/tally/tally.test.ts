@@ -2,10 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
 import { FIELDS } from '../../src/fields/index.js'
 import type { Local } from '../../src/local/local.js'
+import { eventHistoryOf, historyOf } from '../../src/model/history.js'
 import { PERFORMANCES, STABILITIES } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, windowNames } from '../../src/model/terms.js'
-import type { Bands } from '../../src/source.js'
+import type { Source } from '../../src/source.js'
+import { eventHistory } from '../../src/source.js'
 import { TALLY_GROUPINGS, type Tally, type TallyQuery, type TallyWindow, tally } from '../../src/tally/tally.js'
+import { sourceOf } from '../support/source.js'
 import { local, NAMES } from './pool.js'
 
 const RSI = FIELDS.find(field => field.name === 'rsi_zone')!.bands
@@ -31,10 +34,10 @@ describe('a tally', () => {
   it('splits the whole into groups that add up to it, in a sensible order', async () => {
     const bands = await local()
     const context = { ticker: NAMES[1]!, field: 'trend_direction' }
-    const vocabularies = { field: RSI, context: FIELDS.find(field => field.name === 'trend_direction')!.bands }
+    const contexts = FIELDS.find(field => field.name === 'trend_direction')!.bands
     const all = await everyEvent(bands)
     for (const by of TALLY_GROUPINGS) {
-      const { groups, events } = await tally(bands, { ...DAILY, by, context }, vocabularies)
+      const { groups, events } = await tally(bands, { ...DAILY, by, context })
       expect(events).toBe(all.length)
       for (const [w, window] of windowNames('daily').entries()) {
         for (const name of PERFORMANCES) {
@@ -48,7 +51,7 @@ describe('a tally', () => {
         band: RSI,
         prev_band: RSI,
         stability: STABILITIES,
-        context: [...vocabularies.context, null],
+        context: [...contexts, null],
         year: [...values].sort(),
         ticker: NAMES,
       }[by]
@@ -77,7 +80,7 @@ describe('a tally', () => {
     const query = { ...DAILY, tickers: [NAMES[0]!], band: 'oversold', context, after, before }
     const { tickers: _, ...filter } = query
     const result = await tally(bands, query)
-    const { events } = await bands.history({ ...filter, ticker: NAMES[0]! })
+    const { events } = await eventHistory(bands, { ...filter, ticker: NAMES[0]! })
     expect(result.events).toBe(events.length)
     expect(result).toMatchObject({
       context,
@@ -87,7 +90,7 @@ describe('a tally', () => {
       band: 'oversold',
     })
     const wide = await tally(bands, { ...DAILY, band: 'oversold' })
-    const { after: rangeStart, as_of } = await bands.history({
+    const { after: rangeStart, as_of } = await eventHistory(bands, {
       ticker: NAMES[0]!,
       field: 'rsi_zone',
       timeframe: 'daily',
@@ -186,22 +189,20 @@ function rowsOf(result: Tally): TallyWindow[] {
 }
 
 async function everyEvent(bands: Local) {
-  const histories = NAMES.map(ticker => bands.history({ ticker, field: 'rsi_zone', timeframe: 'daily' }))
+  const histories = NAMES.map(ticker => eventHistory(bands, { ticker, field: 'rsi_zone', timeframe: 'daily' }))
   return (await Promise.all(histories)).flatMap(history => history.events)
 }
 
 /** The same cache as a server tells of it: the resources of the specification and nothing else. */
-function withoutPrices(bands: Local): Bands {
-  return {
-    events: query => bands.events(query),
-    oversold: query => bands.oversold(query),
-    history: async query => {
-      const history = await bands.history(query)
-      const events = history.events.map(({ returns, percentiles, missing, ...event }) => event)
-      return { ...history, events }
+function withoutPrices(bands: Local): Source {
+  return sourceOf({
+    fields: () => bands.fields(),
+    async *histories(query) {
+      for await (const history of bands.histories(query)) {
+        const { events, ...head } = eventHistoryOf(history)
+        const told = events.map(({ returns, percentiles, missing, ...event }) => event)
+        yield historyOf({ ...head, events: told }, history.bands)
+      }
     },
-    baseline: async () => null,
-    tickers: () => bands.tickers(),
-    close: () => bands.close(),
-  }
+  })
 }

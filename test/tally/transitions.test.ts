@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
 import { fieldNamed } from '../../src/fields/index.js'
 import { parseDay } from '../../src/model/day.js'
+import { historyOf } from '../../src/model/history.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import { eventHistory } from '../../src/source.js'
 import { homogeneity } from '../../src/statistics/counts.js'
 import { Random } from '../../src/statistics/random.js'
 import { contextTests } from '../../src/tally/by-context.js'
@@ -18,7 +20,6 @@ import { local, NAMES, oracleBands, oracleFinds } from './pool.js'
 
 const RSI = fieldNamed('rsi_zone')!.bands
 const TREND = fieldNamed('trend_direction')!.bands
-const WORDS = { field: RSI, context: TREND }
 const CONTEXT = { ticker: NAMES[0]!, field: 'trend_direction' }
 const DAILY: TransitionsQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
 
@@ -30,7 +31,7 @@ describe('transitions', () => {
       for (const tickers of [[NAMES[0]!], NAMES]) {
         const pool = found.filter(({ ticker }) => tickers.includes(ticker))
         const events = pool.flatMap(part => part.events)
-        const result = await transitionsOf(bands, { tickers, field: 'rsi_zone', timeframe }, { field: RSI })
+        const result = await transitionsOf(bands, { tickers, field: 'rsi_zone', timeframe })
         expect(result).toMatchObject({
           schema: 'bands.transitions/1',
           events: events.length,
@@ -62,13 +63,13 @@ describe('transitions', () => {
 
   it('count every event once, and every active stay as censored with the bars it has lasted', async () => {
     const bands = await local()
-    const result = await transitionsOf(bands, DAILY, { field: RSI })
+    const result = await transitionsOf(bands, DAILY)
     expect(result.matrix.reduce((total, row) => total + row.n, 0)).toBe(result.events)
     expect(result.dwell.reduce((total, row) => total + row.stays, 0)).toBe(result.events)
     expect(result.dwell.reduce((total, row) => total + row.censored, 0)).toBe(NAMES.length)
     for (const ticker of NAMES) {
       const alone = await transitionsOf(bands, { ...DAILY, tickers: [ticker] })
-      const { present } = await bands.history({ ticker, field: 'rsi_zone', timeframe: 'daily' })
+      const { present } = await eventHistory(bands, { ticker, field: 'rsi_zone', timeframe: 'daily' })
       const row = alone.dwell.find(({ band }) => band === present!.band)!
       expect(row.censored).toBe(1)
       expect(row.longest).toBeGreaterThanOrEqual(present!.bars!)
@@ -115,7 +116,7 @@ describe('what follows a bar', () => {
   for (const timeframe of TIMEFRAME_NAMES) {
     it(`is counted bar by bar from the first event on, ${timeframe}`, async () => {
       const bands = await local()
-      const { per_bar } = await transitionsOf(bands, { ...DAILY, timeframe }, { field: RSI })
+      const { per_bar } = await transitionsOf(bands, { ...DAILY, timeframe })
       const events = oracleFinds('rsi_zone', timeframe)
       const pairs = oracleBands('rsi_zone', timeframe).flatMap((bars, i) => {
         const known = bars.slice(bars.findIndex(bar => bar.date === events[i]!.events[0]!.date))
@@ -138,9 +139,9 @@ describe('where stays go', () => {
   it('adds up, with those that still last, to all of them, and is a plain share where none is active', async () => {
     const bands = await local()
     for (const query of [DAILY, { ...DAILY, before: parseDay('2016-01-05')! }]) {
-      const { incidence, dwell } = await transitionsOf(bands, query, { field: RSI })
-      const histories = await Promise.all(NAMES.map(ticker => bands.history({ ...query, ticker })))
-      const all = histories.flatMap(staysOf)
+      const { incidence, dwell } = await transitionsOf(bands, query)
+      const histories = await Promise.all(NAMES.map(ticker => eventHistory(bands, { ...query, ticker })))
+      const all = histories.flatMap(history => staysOf(historyOf(history, RSI)))
       expect(incidence).toHaveLength(RSI.length * 5)
       for (const { band, bars, staying, to, unknown, reason } of incidence) {
         const own = all.filter(stay => stay.band === band)
@@ -201,7 +202,7 @@ describe('a closed cycle', () => {
         after: null,
         as_of: null,
       } as const
-      const stays = staysOf({ ...common, events, present: null })
+      const stays = staysOf(historyOf({ ...common, events, present: null }, names))
       const share = stationary(transitionMatrix(names, events))
       const weights = names.map(
         (band, i) =>
@@ -225,13 +226,13 @@ describe('transitions by context', () => {
   it('split events and stays by the band of the context on their day', async () => {
     const bands = await local()
     const query = { ...DAILY, context: CONTEXT }
-    const [found, whole] = [await transitionsOf(bands, query, WORDS), await transitionsOf(bands, DAILY, { field: RSI })]
+    const [found, whole] = [await transitionsOf(bands, query), await transitionsOf(bands, DAILY)]
     const { groups } = found.by_context!
     expect(whole.by_context).toBeNull()
     expect(found).toMatchObject({ context: CONTEXT, matrix: whole.matrix, dwell: whole.dwell, per_bar: whole.per_bar })
     const contexts = groups.map(group => group.context)
     expect(contexts).toEqual([...TREND, null].filter(band => contexts.includes(band)))
-    const histories = await Promise.all(NAMES.map(ticker => bands.history({ ...query, ticker })))
+    const histories = await Promise.all(NAMES.map(ticker => eventHistory(bands, { ...query, ticker })))
     for (const { context, events, matrix, dwell } of groups) {
       const own = histories.flatMap(history => history.events.filter(event => event.context_band === context))
       expect(events).toBe(own.length)
@@ -247,7 +248,7 @@ describe('transitions by context', () => {
 
   it('are tested as the counts and spells of their groups', async () => {
     const bands = await local()
-    const { by_context } = await transitionsOf(bands, { ...DAILY, context: CONTEXT }, WORDS)
+    const { by_context } = await transitionsOf(bands, { ...DAILY, context: CONTEXT })
     const groups = by_context!.groups.filter(group => group.context !== null)
     const { tests } = by_context!
     for (const [i, row] of tests.equal_rows.rows.entries()) {

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TierRestricted } from '../../src/errors.js'
 import { FIELD_NAMES, FIELDS } from '../../src/fields/index.js'
-import { Cache } from '../../src/local/cache.js'
 import { Local } from '../../src/local/local.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
 import { parseEvents } from '../../src/params/parse.js'
@@ -54,7 +53,7 @@ describe.skipIf(!existsSync(PAGE))(`21 fields × 3 tiers × 2 timeframes × any 
 it('every field has events to show, daily and weekly', async () => {
   for (const timeframe of TIMEFRAME_NAMES) {
     for (const field of FIELD_NAMES) {
-      const local = new Local(new Cache(store, 'pro', null))
+      const local = new Local(store, 'pro', null)
       const tickers = (await local.tickers()).map(async ticker => {
         const page = await local.events(parseEvents({ ticker, field, timeframe }))
         expect(page.query_range).toBe(PLANS.pro.range)
@@ -68,7 +67,7 @@ it('every field has events to show, daily and weekly', async () => {
 
 /** What the server would answer with. */
 async function outcome(tier: Tier, params: Record<string, string>): Promise<number> {
-  const local = new Local(new Cache(store, tier, null))
+  const local = new Local(store, tier, null)
   try {
     const page = await local.events(parseEvents(params as { ticker: string; field: string }))
     expect(page.events.length).toBe(Math.min(10, page.total_occurrences))

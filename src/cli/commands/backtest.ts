@@ -6,7 +6,7 @@ import { besideStrategy } from '../../backtest/words.js'
 import { InvalidParameter } from '../../errors.js'
 import { fieldNamed } from '../../fields/index.js'
 import type { RunOptions, Strategy } from '../../params/strategy.js'
-import type { Market } from '../../source.js'
+import type { PricedSource } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { type BacktestStyle, backtestBlocks } from '../draw/backtest.js'
@@ -147,7 +147,7 @@ const EQUITY = ['date', 'equity', 'gross', 'positions', 'drawdown']
 async function strategyAsked(
   context: Context,
   given: Given,
-  market: Market,
+  market: PricedSource,
   names: readonly BacktestName[],
 ): Promise<{ strategy: Strategy; run: RunOptions }> {
   const { tier, from } = context.config
@@ -165,7 +165,7 @@ async function strategyAsked(
   }
   if (more.length > 0) throw notAlone(more)
   const strategy = await textOf(first)
-  const tickers = isPooled(given) ? { tickers: await allNamed(context, given, [], () => market.tickers()) } : {}
+  const tickers = isPooled(given) ? { tickers: await allNamed(context, given, [], () => market.withBars()) } : {}
   return parseBacktest({ ...options, ...tickers, strategy }, { tier: emulated, file: first })
 }
 

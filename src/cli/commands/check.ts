@@ -1,6 +1,5 @@
 import { InvalidParameter } from '../../errors.js'
 import { FIELDS } from '../../fields/index.js'
-import type { Cache } from '../../local/cache.js'
 import {
   type CheckLookahead,
   type CheckRecursion,
@@ -11,6 +10,7 @@ import {
   type Skipped,
 } from '../../local/check-lookahead.js'
 import { checkRecursion, DROPPED } from '../../local/check-recursion.js'
+import type { Local } from '../../local/local.js'
 import type { Timeframe } from '../../model/terms.js'
 import type { OptionSpec } from '../../params/row.js'
 import { fieldValue, integerValue, timeframeValue } from '../../params/values.js'
@@ -35,7 +35,7 @@ const CHECK_OPTIONS: readonly OptionSpec[] = [
 ]
 
 interface Checked {
-  cache: Cache
+  local: Local
   tickers: string[]
   fields: string[]
   timeframe: Timeframe
@@ -50,11 +50,10 @@ async function checkedOf(context: Context, given: Given, name: string): Promise<
   }
   const fields = given.list('fields').map(field => fieldValue('field', field).name)
   const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
-  const { cache } = await context.local()
-  const loaded = async (): Promise<string[]> => (await cache.store.tickers()).map(({ ticker }) => ticker)
+  const local = await context.local()
   return {
-    cache,
-    tickers: await allNamed(context, given, words, loaded),
+    local,
+    tickers: await allNamed(context, given, words, () => local.withBars()),
     fields: fields.length > 0 ? fields : FIELDS.map(field => field.name),
     timeframe,
   }
@@ -74,8 +73,8 @@ export const checkLookaheadCommand: Command = {
   async run(context, given) {
     const cuts = integerValue('cuts', given.text('cuts') ?? '5', 1, 10_000)
     const seed = integerOf('seed', given.text('seed') ?? '1', 0, LARGEST_SEED)
-    const { cache, ...asked } = await checkedOf(context, given, 'lookahead')
-    const found = await checkLookahead(cache, { ...asked, cuts, seed }, { step: text => context.step(text) })
+    const { local, ...asked } = await checkedOf(context, given, 'lookahead')
+    const found = await checkLookahead(local, { ...asked, cuts, seed }, { step: text => context.step(text) })
     await context.show(lookaheadAnswer(found))
     if (!found.passed) context.outcome = 5
   },
@@ -93,9 +92,9 @@ export const checkRecursionCommand: Command = {
   ],
   async run(context, given) {
     const drops = given.list('drop').map(text => integerValue('drop', text, 1, 1_000_000))
-    const { cache, ...asked } = await checkedOf(context, given, 'recursion')
+    const { local, ...asked } = await checkedOf(context, given, 'recursion')
     const dropped = drops.length > 0 ? drops : DROPPED
-    const found = await checkRecursion(cache, { ...asked, dropped }, { step: text => context.step(text) })
+    const found = await checkRecursion(local, { ...asked, dropped }, { step: text => context.step(text) })
     await context.show(recursionAnswer(found))
   },
 }

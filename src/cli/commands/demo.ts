@@ -1,5 +1,5 @@
-import { fieldNamed } from '../../fields/index.js'
 import { parseEvents } from '../../params/parse.js'
+import { eventHistory } from '../../source.js'
 import { now } from '../../tally/now.js'
 import { tally } from '../../tally/tally.js'
 import { grantedFields } from '../../tiers.js'
@@ -20,11 +20,11 @@ export const command: Command = {
   async run(context) {
     const bands = await context.sample()
     const query = parseEvents(SEARCH)
-    const history = await bands.history(query)
+    const history = await eventHistory(bands, query)
     const style = { wide: false, returns: false }
     const events = eventsAnswer(newest(history, query), query, style)
     const { ticker, limit: _limit, ...filter } = query
-    const counted = await tally(bands, { ...filter, tickers: [ticker] }, { field: fieldNamed(query.field)!.bands })
+    const counted = await tally(bands, { ...filter, tickers: [ticker] })
     const fields = grantedFields(context.config.tier).map(({ name }) => name)
     const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
     await context.show(demoAnswer(events, tallyAnswer(counted), nowAnswer(states, { unknown: false })))

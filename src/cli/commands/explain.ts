@@ -18,7 +18,7 @@ export const command: Command = {
     }
     if (date !== undefined) query.date = dayValue('date', date)
     const { explain } = await import('../../local/explain.js')
-    await context.show(explainAnswer(await explain((await context.local()).cache, query)))
+    await context.show(explainAnswer(await explain(await context.local(), query)))
   },
 }
 

@@ -72,7 +72,7 @@ async function runExport(
   format: Format,
   out: string | undefined,
 ): Promise<void> {
-  const { cache } = await context.local()
+  const cache = await context.local()
   const send = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Promise<void> =>
     out === undefined
       ? sendRows(context, rows, columns, format, context.out)

@@ -22,7 +22,7 @@ export const command: Command = {
     const limit = integerValue('limit', given.text('limit') ?? '20', 1, 100_000)
     const chosen: FactKind | undefined = kind === undefined ? undefined : wordValue('kind', kind, FACT_KINDS)
     const { facts } = await import('../../local/facts.js')
-    const { cache } = await context.local()
+    const cache = await context.local()
     const found = await facts(cache, chosen === undefined ? { ticker } : { ticker, kind: chosen })
     await context.show(factsAnswer(found, chosen, limit))
     if (found.records.length === 0 && !context.config.quiet) {

@@ -9,7 +9,7 @@ import { type Block, type Cell, count, type Screen, whole } from '../draw/table.
 import { allWithoutFacts, nothingLoaded, unlisted } from '../notices.js'
 import { TIMEFRAME } from '../options.js'
 import type { Answer } from '../output.js'
-import { lacking, namedTickers, toldTickers, watched } from '../questions.js'
+import { lacking, namedTickers, toldTickers } from '../questions.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
@@ -33,12 +33,11 @@ export const command: Command = {
     const chosen = fields.length > 0 ? fields : await allFields(context, listed[0]!, timeframe)
     const tickers = named.length > 0 ? listed : await toldTickers(context, listed, { fields: chosen, timeframe })
     const skip = named.length > 0 && fields.length > 0 ? null : await lacking(context)
-    const found = await now(watched(bands, context, 'now'), {
-      tickers,
-      fields: chosen,
-      timeframe,
-      skip: skip ?? undefined,
-    })
+    const found = await now(
+      bands,
+      { tickers, fields: chosen, timeframe, skip: skip ?? undefined },
+      { step: text => context.step(text) },
+    )
     // Nobody asked for a line about each field that, say, a fund cannot have.
     await context.show(nowAnswer(found, { unknown: fields.length > 0 }))
     await tellLacks(context, fields, found)
@@ -54,7 +53,7 @@ async function allFields(context: Context, ticker: string, timeframe: Timeframe)
   const remote = await context.remote()
   if (remote !== null) return grantedFields(await remote.tierFor(ticker, timeframe)).map(field => field.name)
   const granted = grantedFields(context.config.tier)
-  const waiting = (await (await context.local()).cache.store.unsettled()).length > 0
+  const waiting = (await (await context.local()).store.unsettled()).length > 0
   const ready = granted.filter(field => !waiting || field.needs === 'bars')
   if (ready.length < granted.length && !context.config.quiet)
     await context.notice('fundamental fields are left out: an import of facts is not finished (bands status).')
@@ -78,7 +77,7 @@ async function tellOld(context: Context, { states, as_of }: Now): Promise<void> 
   if (context.config.quiet || as_of === null || context.asked !== null) return
   const asked = new Set(states.map(state => state.ticker))
   const limit = parseDay(as_of)! - STALE
-  const old = (await (await context.local()).cache.store.tickers()).filter(
+  const old = (await (await context.local()).store.tickers()).filter(
     ({ ticker, last }) => asked.has(ticker) && last < limit,
   )
   if (old.length === 0) return

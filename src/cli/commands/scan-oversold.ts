@@ -31,7 +31,7 @@ export const command: Command = {
 
 /** null of a server, which does not tell. */
 async function today(context: Context): Promise<number | null> {
-  return context.opened === null ? null : context.opened.local.cache.today()
+  return context.opened === null ? null : context.opened.local.today()
 }
 
 /** A scan and its answer. */

@@ -25,7 +25,7 @@ export const command: Command = {
   async run(context, given) {
     const height = integerValue('height', given.text('height') ?? '12', 3, 60)
     const query = historyQuery(given)
-    const found = await timeline((await context.local()).cache, query)
+    const found = await timeline(await context.local(), query)
     await context.show(timelineAnswer(found, { height, ascii: given.flag('ascii') }))
     if (found.bars.every(bar => bar.band === null)) await tellNothing(context, query)
   },

@@ -7,7 +7,7 @@ import { pulledBlocks, pulledRow } from '../source-notices.js'
 export const command: Command = {
   examples: ['bands status', 'bands status --json'],
   async run(context) {
-    await context.show(statusAnswer(await status((await context.local()).cache)))
+    await context.show(statusAnswer(await status(await context.local())))
   },
 }
 

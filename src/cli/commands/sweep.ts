@@ -67,7 +67,7 @@ export const command: Command = {
       throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed })
     }
     const market = await studyMarket(context)
-    const tickers = await allNamed(context, given, given.rest(0), () => market.tickers())
+    const tickers = await allNamed(context, given, given.rest(0), () => market.withBars())
     const query = parseSweep({ ...given.params(SWEEP_NAMES), tickers } as SweepParams)
     const found = await withTrials(context, trials =>
       sweep(market, query, { trials, step: text => context.step(text) }),

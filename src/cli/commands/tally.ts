@@ -1,4 +1,3 @@
-import { fieldNamed } from '../../fields/index.js'
 import { PERFORMANCES } from '../../model/series.js'
 import { FILTERS } from '../../params/parameters.js'
 import { optionsOf } from '../../params/row.js'
@@ -12,7 +11,7 @@ import type { Given } from '../given.js'
 import { allWithoutFacts, tellNothing } from '../notices.js'
 import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
-import { POOL_ARGUMENTS, pooledQuery, watched } from '../questions.js'
+import { POOL_ARGUMENTS, pooledQuery } from '../questions.js'
 
 export const command: Command = {
   arguments: POOL_ARGUMENTS,
@@ -29,12 +28,8 @@ export const command: Command = {
     'bands tally AAPL macd_state --context GSPC:trend_direction --by context',
   ],
   async run(context, given) {
-    const { query, context: other } = await tallyQuery(context, given)
-    const bandsOf = (field: string | undefined): readonly string[] => fieldNamed(field ?? '')?.bands ?? []
-    const found = await tally(watched(await context.bands(), context, 'tally'), query, {
-      field: bandsOf(query.field),
-      context: bandsOf(other),
-    })
+    const query = await tallyQuery(context, given)
+    const found = await tally(await context.bands(), query, { step: text => context.step(text) })
     await context.show(tallyAnswer(found))
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
@@ -97,10 +92,10 @@ const COLUMNS = [
   ...RETURNS.map(name => `base_returns_${name}`),
 ]
 
-/** What a tally is asked for; `context` is the second ticker's field. Throws InvalidParameter. */
-async function tallyQuery(context: Context, given: Given): Promise<{ query: TallyQuery; context: string | undefined }> {
+/** What a tally is asked for. Throws InvalidParameter. */
+async function tallyQuery(context: Context, given: Given): Promise<TallyQuery> {
   const query: TallyQuery = await pooledQuery(context, given, 'tally')
   const by = given.text('by')
   if (by !== undefined) query.by = wordValue('by', by, TALLY_GROUPINGS)
-  return { query, context: query.context?.field }
+  return query
 }

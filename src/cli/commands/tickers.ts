@@ -9,7 +9,7 @@ import { pulledBlocks, pulledRow } from '../source-notices.js'
 export const command: Command = {
   examples: ['bands tickers', 'bands tickers --csv'],
   async run(context) {
-    const { store } = (await context.local()).cache
+    const { store } = await context.local()
     const [securities, known] = [await store.securities(), new Set(await store.factTickers())]
     const rows = (await store.tickers()).map(entry => {
       const sector = securities.get(entry.ticker)?.sector ?? null

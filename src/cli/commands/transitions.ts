@@ -1,5 +1,4 @@
 import { InvalidParameter, quoted } from '../../errors.js'
-import { fieldNamed } from '../../fields/index.js'
 import { windowNames } from '../../model/terms.js'
 import { FILTERS } from '../../params/parameters.js'
 import { optionsOf } from '../../params/row.js'
@@ -11,7 +10,7 @@ import type { Given } from '../given.js'
 import { tellNothing } from '../notices.js'
 import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
-import { POOL_ARGUMENTS, pooledQuery, watched } from '../questions.js'
+import { POOL_ARGUMENTS, pooledQuery } from '../questions.js'
 
 export const command: Command = {
   arguments: POOL_ARGUMENTS,
@@ -33,11 +32,7 @@ export const command: Command = {
   async run(context, given) {
     checkContext(given)
     const query = await pooledQuery(context, given, 'transitions')
-    const bandsOf = (field: string | undefined): readonly string[] => fieldNamed(field ?? '')?.bands ?? []
-    const found = await transitionsOf(watched(await context.bands(), context, 'transitions'), query, {
-      field: bandsOf(query.field),
-      context: bandsOf(query.context?.field),
-    })
+    const found = await transitionsOf(await context.bands(), query, { step: text => context.step(text) })
     await context.show(transitionsAnswer(found))
     const [only, second] = found.tickers
     if (found.events === 0 && second === undefined) await tellNothing(context, { ...query, ticker: only! })

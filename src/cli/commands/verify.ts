@@ -32,7 +32,7 @@ export const command: Command = {
 
 async function checkedIn(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   const local = await context.local()
-  const damages = await verify(local.cache.store, { deep })
+  const damages = await verify(local.store, { deep })
   return { tickers: (await local.tickers()).length, damages }
 }
 

@@ -2,6 +2,7 @@ import { UPGRADE_URL } from '../../errors.js'
 import type { EventHistory, EventsQuery, HistoricEvent } from '../../model/event.js'
 import { TIMEFRAMES, windowNames } from '../../model/terms.js'
 import type { Remote } from '../../remote/remote.js'
+import { eventHistory } from '../../source.js'
 import type { Context } from '../context.js'
 import type { Answer } from '../output.js'
 import { type Block, type Cell, type Column, performanceCell, type Row, type Screen, signed } from './table.js'
@@ -15,7 +16,7 @@ interface EventsStyle {
 export async function showEvents(context: Context, query: EventsQuery, style: EventsStyle): Promise<number> {
   const remote = await context.remote()
   const found =
-    remote === null ? newest(await (await context.local()).history(query), query) : await page(remote, query)
+    remote === null ? newest(await eventHistory(await context.local(), query), query) : await page(remote, query)
   await context.show(eventsAnswer(found, query, style))
   if (remote !== null && style.returns && !context.config.quiet)
     await context.notice(`exact returns are known of the database here alone, not of ${remote.url}.`)

@@ -1,10 +1,11 @@
 import { strategyOf } from '../../../src/backtest/schema.js'
 import { transitions } from '../../../src/engine/record.js'
-import { fieldNamed } from '../../../src/fields/index.js'
+import { FIELDS, fieldNamed } from '../../../src/fields/index.js'
 import { type Day, parseDay } from '../../../src/model/day.js'
 import { UNDEFINED } from '../../../src/model/series.js'
 import type { RunOptions, Strategy } from '../../../src/params/strategy.js'
-import type { Market, MarketBars, States } from '../../../src/source.js'
+import type { MarketBars, PricedSource, States } from '../../../src/source.js'
+import { statesOf as madeOf, sourceOf } from '../../support/source.js'
 
 /** Open, high, low, close. */
 export type MadeBar = readonly [number, number, number, number]
@@ -20,14 +21,16 @@ export interface MadeTicker {
 }
 
 /** A market of a few bars written by hand. */
-export function madeMarket(tickers: Record<string, MadeTicker>): Market {
-  return {
-    bars: async ticker => barsOf(ticker, tickers[ticker]!),
-    states: async (ticker, field) => statesOf(ticker, field, tickers[ticker]!),
-    tickers: async () => Object.keys(tickers).sort(),
-    asOf: async () => null,
-    remarks: () => [],
-  }
+export function madeMarket(tickers: Record<string, MadeTicker>): PricedSource {
+  return sourceOf({
+    ...madeOf(
+      ticker => barsOf(ticker, tickers[ticker]!),
+      (ticker, field) => statesOf(ticker, field, tickers[ticker]!),
+    ),
+    fields: async () => FIELDS,
+    withBars: async () => Object.keys(tickers).sort(),
+    asOfDay: async () => null,
+  })
 }
 
 /** A run without draws or parts. */

@@ -1,34 +1,37 @@
 import { transitions } from '../../../src/engine/record.js'
-import { fieldNamed } from '../../../src/fields/index.js'
+import { FIELDS, fieldNamed } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
 import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
-import type { Market, States } from '../../../src/source.js'
+import type { PricedSource, States } from '../../../src/source.js'
+import { statesOf as madeOf, sourceOf } from '../../support/source.js'
 
 /** The first bars of some daily series as a market: bands as the engine computes them, nothing about stability. */
-export function seriesMarket(all: Record<string, Series>, bars = Number.MAX_SAFE_INTEGER): Market {
+export function seriesMarket(all: Record<string, Series>, bars = Number.MAX_SAFE_INTEGER): PricedSource {
   const known = new Map(
     Object.entries(all).map(([name, series]) => [name, head(series, Math.min(bars, series.days.length))]),
   )
   const computed = new Map<string, States>()
-  return {
-    bars: async ticker => ({
-      ticker,
-      assetClass: 'stock',
-      adjustment: 'adjusted',
-      series: known.get(ticker)!,
-      barsAYear: 252,
-      delisting: null,
-    }),
-    states: async (ticker, field) => {
-      const name = `${ticker} ${field}`
-      const states = computed.get(name) ?? statesOf(ticker, field, known.get(ticker)!)
-      computed.set(name, states)
-      return states
-    },
-    tickers: async () => [...known.keys()].sort(),
-    asOf: async () => Math.max(...[...known.values()].map(({ days }) => days.at(-1)!)),
-    remarks: () => [],
-  }
+  return sourceOf({
+    ...madeOf(
+      ticker => ({
+        ticker,
+        assetClass: 'stock',
+        adjustment: 'adjusted',
+        series: known.get(ticker)!,
+        barsAYear: 252,
+        delisting: null,
+      }),
+      (ticker, field) => {
+        const name = `${ticker} ${field}`
+        const states = computed.get(name) ?? statesOf(ticker, field, known.get(ticker)!)
+        computed.set(name, states)
+        return states
+      },
+    ),
+    fields: async () => FIELDS,
+    withBars: async () => [...known.keys()].sort(),
+    asOfDay: async () => Math.max(...[...known.values()].map(({ days }) => days.at(-1)!)),
+  })
 }
 
 function statesOf(ticker: string, name: string, series: Series): States {

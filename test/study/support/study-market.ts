@@ -1,9 +1,10 @@
 import { entries, transitions, weekly } from '../../../src/engine/record.js'
-import { fieldNamed } from '../../../src/fields/index.js'
+import { FIELDS, fieldNamed } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
 import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../../src/model/terms.js'
-import type { Market, MarketBars, States } from '../../../src/source.js'
+import type { MarketBars, PricedSource, States } from '../../../src/source.js'
+import { statesOf as madeOf, sourceOf } from '../../support/source.js'
 
 /** A ticker of a market that lies in memory. */
 export interface Listing extends Partial<Omit<MarketBars, 'ticker' | 'series'>> {
@@ -18,15 +19,17 @@ export interface Listing extends Partial<Omit<MarketBars, 'ticker' | 'series'>> 
 export const MADE_BANDS = ['low', 'middle', 'high']
 
 /** The market of these tickers; as of the newest bar. Made by the engine from bars, without a store. */
-export function marketOf(listings: readonly Listing[]): Market {
+export function marketOf(listings: readonly Listing[]): PricedSource {
   const found = (ticker: string): Listing => listings.find(listing => listing.ticker === ticker)!
-  return {
-    bars: async (ticker, timeframe) => barsOf(found(ticker), timeframe),
-    states: async (ticker, field, timeframe) => statesOf(found(ticker), field, timeframe),
-    tickers: async () => listings.map(({ ticker }) => ticker).sort(),
-    asOf: async () => Math.max(...listings.map(({ series }) => series.days.at(-1)!)),
-    remarks: () => [],
-  }
+  return sourceOf({
+    ...madeOf(
+      (ticker, timeframe) => barsOf(found(ticker), timeframe),
+      (ticker, field, timeframe) => statesOf(found(ticker), field, timeframe),
+    ),
+    fields: async () => [{ name: 'made', tier: 'free', needs: 'bars', bands: MADE_BANDS, summary: '' }, ...FIELDS],
+    withBars: async () => listings.map(({ ticker }) => ticker).sort(),
+    asOfDay: async () => Math.max(...listings.map(({ series }) => series.days.at(-1)!)),
+  })
 }
 
 /** The same ticker with its first bars alone. */

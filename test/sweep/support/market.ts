@@ -3,8 +3,9 @@ import { FIELDS } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
 import { weekdaysAfter } from '../../../src/model/day.js'
 import { type Series, UNDEFINED } from '../../../src/model/series.js'
-import type { Market, MarketBars, States } from '../../../src/source.js'
+import type { MarketBars, PricedSource, States } from '../../../src/source.js'
 import { Random } from '../../../src/statistics/random.js'
+import { statesOf as madeOf, sourceOf } from '../../support/source.js'
 
 export interface MadeMarket {
   seed: number
@@ -23,7 +24,7 @@ export interface MadeMarket {
 }
 
 /** Random walks with daily bars, and bands that are computed of them or drawn beside them. */
-export function madeMarket(form: MadeMarket): Market {
+export function madeMarket(form: MadeMarket): PricedSource {
   const { seed, tickers, bars, common = 0, chained = [], staggered = 0 } = form
   const names = Array.from({ length: tickers }, (_, i) => `T${String(i + 1).padStart(2, '0')}`)
   const shared = normals(new Random(seed), bars)
@@ -44,18 +45,20 @@ export function madeMarket(form: MadeMarket): Market {
     if (found === undefined) throw new NotFound(`there is no ${ticker}`)
     return found
   }
-  return {
-    bars: async ticker => pricesOf(ticker, of(ticker).series),
-    states: async (ticker, field, timeframe) => {
-      const { series, codes } = of(ticker)
-      const declared = FIELDS.find(({ name }) => name === field)!
-      const own = codes.get(field) ?? declared.classify(new Panel(series, null, null))
-      return statesOf({ ticker, field, timeframe, bands: declared.bands }, own)
-    },
-    tickers: async () => names,
-    asOf: async () => made.get(names[0]!)!.series.days.at(-1)!,
-    remarks: () => [],
-  }
+  return sourceOf({
+    ...madeOf(
+      ticker => pricesOf(ticker, of(ticker).series),
+      (ticker, field, timeframe) => {
+        const { series, codes } = of(ticker)
+        const declared = FIELDS.find(({ name }) => name === field)!
+        const own = codes.get(field) ?? declared.classify(new Panel(series, null, null))
+        return statesOf({ ticker, field, timeframe, bands: declared.bands }, own)
+      },
+    ),
+    fields: async () => FIELDS,
+    withBars: async () => names,
+    asOfDay: async () => made.get(names[0]!)!.series.days.at(-1)!,
+  })
 }
 
 function normals(random: Random, count: number): Float64Array {

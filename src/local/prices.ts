@@ -6,20 +6,11 @@ import { countBelow, countUpTo, type Day, formatDay, weekdayOf } from '../model/
 import type { Security } from '../model/facts.js'
 import { type AssetClass, barsKnownBy, head, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Market, MarketBars, States } from '../source.js'
+import type { BarStates, MarketBars, States } from '../source.js'
 import { entitle, entitleAftermath, PLANS } from '../tiers.js'
 import type { Cache } from './cache.js'
-import type { Local } from './local.js'
 import { Sectors } from './sectors.js'
 import type { View } from './view.js'
-
-/**
- * What is loaded, for studies: whole and with every field, or (`emulate`) the range and the fields of the cache's tier,
- * which must be one that shows what followed.
- */
-export function localMarket({ cache }: Local, { emulate }: { emulate: boolean }): Market {
-  return new LocalMarket(cache, emulate)
-}
 
 /** What is kept of one ticker at one timeframe while it is asked about. */
 interface Kept {
@@ -31,7 +22,11 @@ interface Kept {
 /** Whoever goes through a universe asks for one ticker after the other, and for a few again and again. */
 const MOST_KEPT = 32
 
-class LocalMarket implements Market {
+/**
+ * Bars, and bands on them, for studies: whole and with every field, or (`emulate`) the range and the fields of the
+ * tier, which must be one that shows what followed.
+ */
+export class Prices {
   readonly #cache: Cache
   readonly #emulate: boolean
   readonly #kept = new Map<string, Kept>()
@@ -50,24 +45,19 @@ class LocalMarket implements Market {
     return this.#of(ticker, timeframe).prices
   }
 
-  async states(ticker: string, field: string, timeframe: Timeframe): Promise<States> {
+  async states(ticker: string, fields: readonly string[], timeframe: Timeframe): Promise<BarStates> {
     if (this.#emulate) {
-      entitle({ field }, this.#cache.tier)
+      for (const field of fields) entitle({ field }, this.#cache.tier)
       entitleAftermath(this.#cache.tier)
     }
     const kept = this.#of(ticker, timeframe)
-    return keptIn(kept.states, field, () => this.#readStates(kept, ticker, fieldNamed(field)!, timeframe))
+    const states: States[] = []
+    for (const field of fields)
+      states.push(await keptIn(kept.states, field, () => this.#readStates(kept, ticker, fieldNamed(field)!, timeframe)))
+    return { prices: await kept.prices, states }
   }
 
-  async tickers(): Promise<readonly string[]> {
-    return (await this.#cache.store.tickers()).map(({ ticker }) => ticker)
-  }
-
-  async asOf(): Promise<Day | null> {
-    return (await this.#cache.store.newestDay()) === null ? null : this.#cache.today()
-  }
-
-  remarks(): readonly string[] {
+  get remarks(): readonly string[] {
     return this.#delistings.remarks
   }
 

@@ -1,0 +1,85 @@
+import { Local } from '../../src/local/local.js'
+import type { Baseline, HistoryQuery } from '../../src/model/event.js'
+import type { Timeframe } from '../../src/model/terms.js'
+import type { EventFilter } from '../../src/params/strategy.js'
+import { first, type MarketBars, type PricedSource, type Source, type States } from '../../src/source.js'
+import { signalsOf, type TickerSignals } from '../../src/study/signals.js'
+
+/** A source that answers some questions and refuses the others. */
+export function sourceOf(part: Partial<PricedSource>): PricedSource {
+  const refuse = (): never => {
+    throw new Error('this source does not answer such a question')
+  }
+  return {
+    events: refuse,
+    oversold: refuse,
+    fields: refuse,
+    histories: refuse,
+    tickers: refuse,
+    bars: refuse,
+    states: refuse,
+    withBars: refuse,
+    asOfDay: refuse,
+    remarks: () => [],
+    close: async () => {},
+    ...part,
+  }
+}
+
+/** Bars and states of a source, made ticker by ticker and field by field. */
+export function statesOf(
+  bars: (ticker: string, timeframe: Timeframe) => MarketBars,
+  states: (ticker: string, field: string, timeframe: Timeframe) => States,
+): Pick<PricedSource, 'bars' | 'states'> {
+  return {
+    async *bars({ tickers, timeframe }) {
+      for (const ticker of tickers) yield bars(ticker, timeframe)
+    },
+    async *states({ tickers, fields, timeframe }) {
+      for (const ticker of tickers)
+        yield { prices: bars(ticker, timeframe), states: fields.map(field => states(ticker, field, timeframe)) }
+    },
+  }
+}
+
+/** The same with other bars. */
+export function onBars(source: PricedSource, change: (prices: MarketBars) => MarketBars): PricedSource {
+  return {
+    ...source,
+    async *bars(query) {
+      for await (const prices of source.bars(query)) yield change(prices)
+    },
+    async *states(query) {
+      for await (const { prices, states } of source.states(query)) yield { prices: change(prices), states }
+    },
+  }
+}
+
+export async function signalsFor(source: PricedSource, ticker: string, filter: EventFilter): Promise<TickerSignals> {
+  return first(signalsOf(source, [ticker], filter))
+}
+
+export async function barsIn(source: PricedSource, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
+  return first(source.bars({ tickers: [ticker], timeframe }))
+}
+
+export async function statesIn(
+  source: PricedSource,
+  ticker: string,
+  field: string,
+  timeframe: Timeframe,
+): Promise<States> {
+  const { states } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
+  return states[0]!
+}
+
+/** What any bar of the range was followed by. */
+export async function baseIn(source: Source, { ticker, field, ...query }: HistoryQuery): Promise<Baseline | null> {
+  const asked = { ...query, tickers: [ticker], fields: [field], outcomes: 'needed', base: true } as const
+  return (await first(source.histories(asked))).base
+}
+
+/** The same store, kept to the range and the fields of its tier in studies, too. */
+export function emulating({ store, tier, asOf }: Local): Local {
+  return new Local(store, tier, asOf, { emulate: true })
+}
