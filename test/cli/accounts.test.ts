@@ -159,8 +159,8 @@ describe('bands accounts', () => {
     expect(await refused('accounts list', 6)).toContain('cannot read')
     made += 1
     writeFileSync(folder.file('text.accounts.db'), 'no database at all')
-    expect(await refused(`accounts create a --tier free --db ${folder.file('text.db')}`, 6)).toContain(
-      'text.accounts.db is not a SQLite database',
+    expect(await refused(`accounts create a --tier free --db ${folder.file('text.db')}`, 6)).toMatch(
+      /text\.accounts\.db\s+is not a SQLite database/,
     )
   })
 })

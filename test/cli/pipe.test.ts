@@ -55,24 +55,6 @@ describe('the built program in a shell', () => {
     expect((await sh(`bands verify --deep --db "${db}"`)).code).toBe(0)
   })
 
-  test('finishes with the next import what a killed import of facts has left', async () => {
-    const [bars, facts] = [folder.file('many.csv'), folder.file('many-facts')]
-    const [whole, killed] = [folder.file('whole.db'), folder.file('killed.db')]
-    await sh(`bands simulate 40 --bars 500 --facts "${facts}" > "${bars}"; bands import "${bars}" --db "${whole}" -q`)
-    const events = (db: string) => sh(`bands export events --csv --db "${db}"`)
-    const load = (db: string): string => `import-facts "${facts}" --db "${db}" -q`
-    await sh(`cp "${whole}" "${folder.file('before.db')}"; bands ${load(whole)}`)
-    const expected = (await events(whole)).out
-    expect(expected).toContain('valuation_zone')
-    for (const seconds of [0.3, 0.5, 0.7, 0.9]) {
-      await sh(`rm -f "${killed}"*; cp "${folder.file('before.db')}" "${killed}"`)
-      await sh(`"$NODE" "$BIN" ${load(killed)} > /dev/null & sleep ${seconds}; kill -9 $!; wait $!`)
-      expect((await sh(`bands verify --db "${killed}"`)).code).toBe(0)
-      expect((await sh(`bands ${load(killed)}`)).code).toBe(0)
-      expect((await events(killed)).out === expected, `killed after ${seconds} s`).toBe(true)
-    }
-  }, 60_000)
-
   test('writes into a device or through a link without taking its place', async () => {
     const link = folder.file('link.csv')
     const bars = 'bands export bars --ticker AAPL --csv --out'
@@ -121,19 +103,11 @@ describe('the built program in a shell', () => {
     expect((await sh(line)).out).toContain(`${code}\n`)
   })
 
-  test.each([
-    ['INT', 130],
-    ['TERM', 143],
-  ])('an import is ended by SIG%s with %d, and the database can be written again', async (signal, code) => {
-    const db = folder.file(`killed-${signal}.db`)
-    const line = `"$NODE" "$BIN" simulate 3000 --load --db "${db}"`
-    expect((await sh(`set -m; ${line} & sleep 1.5; kill -${signal} $!; wait $!; echo $?`)).out).toContain(`${code}\n`)
-    expect((await sh(`bands simulate 1 --load --db "${db}"`)).code).toBe(0)
-  })
-
   test('is ended by a signal while it waits for standard input', async () => {
-    const line = 'set -m; "$NODE" "$BIN" import - < <(exec sleep 2) & sleep 0.7; kill -TERM $!; wait $!; echo $?'
-    expect((await sh(line)).out).toContain('143\n')
+    // A pipe that is open at both ends here: nothing comes, and it does not end, however slow this machine is.
+    const pipe = `mkfifo "${folder.file('silent')}"; exec 3<> "${folder.file('silent')}"`
+    const line = 'set -m; "$NODE" "$BIN" import - <&3 & sleep 0.7; kill -TERM $!; wait $!; echo $?'
+    expect((await sh(`${pipe}; ${line}`)).out).toContain('143\n')
   })
 
   test('writes nothing when asked', async () => {

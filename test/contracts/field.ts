@@ -8,6 +8,7 @@ import { head, type Series, UNDEFINED } from '../../src/model/series.js'
 import { Random } from '../../src/statistics/random.js'
 import { assortedBars, randomBars, randomNumbers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
+import { FULL } from '../support/full.js'
 import { randomFacts } from '../support/random-facts.js'
 
 /** What every field keeps to; to be called once for each. */
@@ -49,7 +50,7 @@ export function fieldContract(field: Field): void {
       timeframe => {
         let earliest = Number.POSITIVE_INFINITY
         let warmUp = 0
-        for (let seed = 1; seed <= 60; seed++) {
+        for (let seed = 1; seed <= (FULL ? 60 : 12); seed++) {
           const { panel } = kept(`${seed}, ${timeframe}`, () => {
             return sampleOf({ ...seriesOf(randomBars(seed, { length: 420, volatility: 0.02 })), timeframe }, seed)
           })
@@ -57,7 +58,8 @@ export function fieldContract(field: Field): void {
           const first = field.classify(panel).findIndex(code => code !== UNDEFINED)
           if (first >= 0) earliest = Math.min(earliest, first)
         }
-        expect(earliest).toBe(warmUp)
+        if (FULL) expect(earliest).toBe(warmUp)
+        else expect(earliest).toBeGreaterThanOrEqual(warmUp)
       },
     )
 
@@ -144,7 +146,7 @@ interface Sample {
 const SAMPLES = new Map<string, Sample>()
 
 function samples(count: number, longest: number): Sample[] {
-  return Array.from({ length: count }, (_, i) =>
+  return Array.from({ length: FULL ? count : 4 }, (_, i) =>
     kept(`${i + 1}, up to ${longest}`, () => sampleOf(seriesOf(assortedBars(i + 1, longest)), i + 1)),
   )
 }

@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 describe('a scan', () => {
-  it('of a date is that of a store that ends on that day, and of one as of it', { timeout: 60_000 }, async () => {
+  it('of a date is that of a store that ends on that day, and of one as of it', async () => {
     let matches = 0
     for (const date of SOME) {
       const cut = await marketStore(cutAt(MARKET, date))
@@ -49,7 +49,7 @@ describe('a scan', () => {
     expect(matches).toBeGreaterThan(20)
   })
 
-  it('is the same whatever prices and volumes are counted in', { timeout: 60_000 }, async () => {
+  it('is the same whatever prices and volumes are counted in', async () => {
     const plain = MARKET.map(one => ({ ...one, facts: { ...one.facts, reports: [] } }))
     const as = (price: number, volume: number): Promise<Store> =>
       marketStore(plain.map(one => scaled(one, price, volume)))
@@ -63,7 +63,7 @@ describe('a scan', () => {
     }
   })
 
-  it('tells of a ticker the same whoever else is loaded, but for what compares it', { timeout: 60_000 }, async () => {
+  it('tells of a ticker the same whoever else is loaded, but for what compares it', async () => {
     const some = await marketStore(MARKET.filter((_, i) => i % 2 === 0))
     for (const date of SOME) {
       for (const timeframe of TIMEFRAME_NAMES) {

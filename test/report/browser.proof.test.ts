@@ -1,12 +1,25 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sweepReport } from '../../src/report/report.js'
+import { FULL, provenInFull } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madeSweep } from '../support/results/sweep.js'
 import { CHROMIUM, LACKING, type Opened, Pages, paintedOf, REQUIRED } from './support/browser.js'
 import { EXTREMES, madeBacktestReport, madeStudyReport, REPORTS } from './support/reports.js'
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
+
+/** Of reports, sizes and schemes each pair comes once. */
+const SCREENS: readonly (readonly [keyof typeof SIZES, 'light' | 'dark'])[][] = [
+  [
+    ['phone', 'light'],
+    ['desktop', 'dark'],
+  ],
+  [
+    ['phone', 'dark'],
+    ['desktop', 'light'],
+  ],
+]
 
 describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}`, () => {
   let pages: Pages
@@ -17,71 +30,74 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
 
   afterAll(() => pages?.end())
 
-  describe.each(Object.entries(REPORTS))('%s', (_, made) => {
-    it.each([
-      ['phone', 'light'],
-      ['phone', 'dark'],
-      ['desktop', 'light'],
-      ['desktop', 'dark'],
-    ] as const)('draws every chart on a %s in %s, says nothing, asks for nothing', async (size, colorScheme) => {
-      const opened = await pages.open(made(), { viewport: SIZES[size], colorScheme })
-      const charts = await opened.page.locator('script[data-chart]').count()
-      const painted = await paintedOf(opened.page)
-      expect(charts).toBeGreaterThan(0)
-      expect(painted).toHaveLength(charts)
-      for (const { figure, painted: pixels, colours } of painted) {
-        expect(pixels, figure).toBeGreaterThan(2000)
-        expect(colours, figure).toBeGreaterThan(4)
-      }
-      expect(await sideways(opened.page)).toBe(0)
-      expect(await contrasts(opened.page)).toEqual([])
-      await saysNothing(opened)
-    })
+  describe.each(Object.entries(REPORTS).map(([kind, made], i) => ({ kind, made, screens: SCREENS[i % 2]! })))(
+    '$kind',
+    one => {
+      const { kind, made, screens } = one
 
-    it('is read without scripts: every chart is a drawing, every table is there', async () => {
-      const opened = await pages.open(made(), { viewport: SIZES.phone, javaScriptEnabled: false })
-      const { page } = opened
-      const figures = await page.locator('figure.chart:not(:has(.forest))').count()
-      expect(await page.locator('figure.chart svg.drawing').count()).toBe(figures)
-      for (const drawing of await page.locator('figure.chart svg.drawing').all()) {
-        expect(await drawing.locator('path, rect').count()).toBeGreaterThan(1)
-        expect(await drawing.isVisible()).toBe(true)
-      }
-      expect(await page.locator('tbody tr').count()).toBeGreaterThan(20)
-      expect(await page.locator('button:visible, form:visible').count()).toBe(0)
-      await saysNothing(opened)
-    })
-
-    it('is printed with the drawings, light, and within the width of the paper', async () => {
-      const paper = { width: 703, height: 1000 }
-      const opened = await pages.open(made(), { viewport: paper, colorScheme: 'dark' })
-      const { page } = opened
-      await page.emulateMedia({ media: 'print' })
-      expect(await page.locator('.tools:visible, nav:visible, form:visible').count()).toBe(0)
-      for (const figure of await page.locator('figure.chart').all()) {
-        expect(await figure.locator('svg.drawing, svg.strip').first().isVisible()).toBe(true)
-      }
-      expect(await sideways(page)).toBe(0)
-      const wide = await page.evaluate(
-        '[...document.querySelectorAll("table")].filter(table => table.scrollWidth > innerWidth).length',
+      it.each(FULL || kind === 'study' ? screens : [])(
+        'draws every chart on a %s in %s, says nothing, asks for nothing',
+        async (size, colorScheme) => {
+          const opened = await pages.open(made(), { viewport: SIZES[size], colorScheme })
+          const charts = await opened.page.locator('script[data-chart]').count()
+          const painted = await paintedOf(opened.page)
+          expect(charts).toBeGreaterThan(0)
+          expect(painted).toHaveLength(charts)
+          for (const { figure, painted: pixels, colours } of painted) {
+            expect(pixels, figure).toBeGreaterThan(2000)
+            expect(colours, figure).toBeGreaterThan(4)
+          }
+          expect(await sideways(opened.page)).toBe(0)
+          expect(await contrasts(opened.page)).toEqual([])
+          await saysNothing(opened)
+        },
       )
-      expect(wide).toBe(0)
-      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
-      const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true })
-      expect(pdf.subarray(0, 5).toString()).toBe('%PDF-')
-      expect(pdf.length).toBeGreaterThan(20_000)
-      await saysNothing(opened)
-    })
-  })
 
-  it.each(Object.entries(EXTREMES))('holds up where there is little to tell: %s', async (_, made) => {
+      provenInFull('is read without scripts: every chart is a drawing, every table is there', async () => {
+        const opened = await pages.open(made(), { viewport: SIZES.phone, javaScriptEnabled: false })
+        const { page } = opened
+        const figures = await page.locator('figure.chart:not(:has(.forest))').count()
+        expect(await page.locator('figure.chart svg.drawing').count()).toBe(figures)
+        for (const drawing of await page.locator('figure.chart svg.drawing').all()) {
+          expect(await drawing.locator('path, rect').count()).toBeGreaterThan(1)
+          expect(await drawing.isVisible()).toBe(true)
+        }
+        expect(await page.locator('tbody tr').count()).toBeGreaterThan(20)
+        expect(await page.locator('button:visible, form:visible').count()).toBe(0)
+        await saysNothing(opened)
+      })
+
+      provenInFull('is printed with the drawings, light, and within the width of the paper', async () => {
+        const paper = { width: 703, height: 1000 }
+        const opened = await pages.open(made(), { viewport: paper, colorScheme: 'dark' })
+        const { page } = opened
+        await page.emulateMedia({ media: 'print' })
+        expect(await page.locator('.tools:visible, nav:visible, form:visible').count()).toBe(0)
+        for (const figure of await page.locator('figure.chart').all()) {
+          expect(await figure.locator('svg.drawing, svg.strip').first().isVisible()).toBe(true)
+        }
+        expect(await sideways(page)).toBe(0)
+        const wide = await page.evaluate(
+          '[...document.querySelectorAll("table")].filter(table => table.scrollWidth > innerWidth).length',
+        )
+        expect(wide).toBe(0)
+        expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
+        const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true })
+        expect(pdf.subarray(0, 5).toString()).toBe('%PDF-')
+        expect(pdf.length).toBeGreaterThan(20_000)
+        await saysNothing(opened)
+      })
+    },
+  )
+
+  provenInFull.each(Object.entries(EXTREMES))('holds up where there is little to tell: %s', async (_, made) => {
     const opened = await pages.open(made(), { viewport: SIZES.phone })
     expect(await opened.page.locator('h1').isVisible()).toBe(true)
     expect(await sideways(opened.page)).toBe(0)
     await saysNothing(opened)
   })
 
-  it('shows both sides of an interval chart on a phone, without scrolling', async () => {
+  provenInFull('shows both sides of an interval chart on a phone, without scrolling', async () => {
     const { page, close } = await pages.open(madeStudyReport(), { viewport: SIZES.phone })
     const strips = await page.locator('#forest svg.strip').all()
     expect(strips.length).toBeGreaterThan(5)
@@ -94,7 +110,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('says where a table is wider than the page, and no more where it is not', async () => {
+  provenInFull('says where a table is wider than the page, and no more where it is not', async () => {
     const { page, close } = await pages.open(madeBacktestReport(), { viewport: SIZES.phone })
     const told = page.locator('.more:visible')
     expect(await told.count()).toBeGreaterThan(0)
@@ -103,7 +119,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('tells the values under the pointer, and stops when it leaves', async () => {
+  provenInFull('tells the values under the pointer, and stops when it leaves', async () => {
     const { page, close } = await pages.open(madeStudyReport())
     const plot = page.locator('#price-0 .plot')
     await plot.scrollIntoViewIfNeeded()
@@ -116,29 +132,32 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('zooms to what is dragged over, the charts of its group with it, and shows all again at the button', async () => {
-    const { page, close } = await pages.open(madeBacktestReport())
-    const whole = await shown(page, 'equity-curve')
-    await drag(page, '#equity-curve .plot', 300, 500)
-    const part = await shown(page, 'equity-curve')
-    expect(part.from! > whole.from!).toBe(true)
-    expect(part.to! < whole.to!).toBe(true)
-    expect(await shown(page, 'drawdown')).toEqual(part)
-    const reset = page.locator('#equity-curve .tools button')
-    expect(await reset.textContent()).toContain(part.from)
-    await reset.focus()
-    await page.keyboard.press('Enter')
-    expect(await shown(page, 'equity-curve')).toEqual(whole)
-    expect(await shown(page, 'drawdown')).toEqual(whole)
-    expect(await reset.isVisible()).toBe(false)
-    await drag(page, '#drawdown .plot', 200, 400)
-    expect(await shown(page, 'equity-curve')).not.toEqual(whole)
-    await page.locator('#drawdown .plot').dblclick({ position: { x: 300, y: 50 } })
-    expect(await shown(page, 'drawdown')).toEqual(whole)
-    await close()
-  })
+  provenInFull(
+    'zooms to what is dragged over, the charts of its group with it, and shows all again at the button',
+    async () => {
+      const { page, close } = await pages.open(madeBacktestReport())
+      const whole = await shown(page, 'equity-curve')
+      await drag(page, '#equity-curve .plot', 300, 500)
+      const part = await shown(page, 'equity-curve')
+      expect(part.from! > whole.from!).toBe(true)
+      expect(part.to! < whole.to!).toBe(true)
+      expect(await shown(page, 'drawdown')).toEqual(part)
+      const reset = page.locator('#equity-curve .tools button')
+      expect(await reset.textContent()).toContain(part.from)
+      await reset.focus()
+      await page.keyboard.press('Enter')
+      expect(await shown(page, 'equity-curve')).toEqual(whole)
+      expect(await shown(page, 'drawdown')).toEqual(whole)
+      expect(await reset.isVisible()).toBe(false)
+      await drag(page, '#drawdown .plot', 200, 400)
+      expect(await shown(page, 'equity-curve')).not.toEqual(whole)
+      await page.locator('#drawdown .plot').dblclick({ position: { x: 300, y: 50 } })
+      expect(await shown(page, 'drawdown')).toEqual(whole)
+      await close()
+    },
+  )
 
-  it('does the same with keys', async () => {
+  provenInFull('does the same with keys', async () => {
     const { page, close } = await pages.open(madeStudyReport())
     const plot = page.locator('#path-mean .plot')
     await plot.focus()
@@ -154,7 +173,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('hides and shows what the legend names', async () => {
+  provenInFull('hides and shows what the legend names', async () => {
     const { page, close } = await pages.open(madeStudyReport())
     const before = await paintedOf(page)
     const toggle = page.locator('#path-mean .toggle', { hasText: 'middle half' })
@@ -166,7 +185,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('draws its charts anew when the screen turns dark, and to the width when it gets narrow', async () => {
+  provenInFull('draws its charts anew when the screen turns dark, and to the width when it gets narrow', async () => {
     const { page, close } = await pages.open(madeStudyReport())
     const drawing = page.locator('#price-0 svg.drawing')
     const light = await drawing.screenshot()
@@ -181,7 +200,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('sorts the trades by a heading, either way', async () => {
+  provenInFull('sorts the trades by a heading, either way', async () => {
     const { page, close } = await pages.open(madeBacktestReport())
     const heading = page.locator('[data-table] th', { hasText: /^Net/ })
     const net = async (): Promise<number[]> => {
@@ -200,7 +219,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('filters all the cells of a sweep, also those that no row shows', async () => {
+  provenInFull('filters all the cells of a sweep, also those that no row shows', async () => {
     const tickers = Array.from({ length: 30 }, (_, i) => `T${i}`)
     const sweep = madeSweep({ by: 'ticker' }, ['rsi_zone', 'trend'], tickers)
     const { page, close } = await pages.open(sweepReport(sweep, ABOUT))
@@ -217,7 +236,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     await close()
   })
 
-  it('saves the result as the command line prints it', async () => {
+  provenInFull('saves the result as the command line prints it', async () => {
     const opened = await pages.open(madeStudyReport({ bars: 300 }))
     const saving = opened.page.waitForEvent('download')
     await opened.page.locator('[data-save]').click()

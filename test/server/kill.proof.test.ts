@@ -5,9 +5,10 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BIN, scratch, shell } from '../cli/support/run.js'
+import { draws } from '../support/full.js'
 
 const CLIENTS = 16
-const KILLS = 60
+const KILLS = draws(60)
 
 const folder = scratch()
 const env = { BANDS_DB: folder.file('bands.db') }

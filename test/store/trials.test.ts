@@ -73,7 +73,7 @@ describe('the trial ledger', () => {
     const found = await ledgerIn(folder).of('cell')
     expect(found).toHaveLength(3 * 200 + 200)
     expect(new Set(found.map(({ hash }) => hash)).size).toBe(800)
-  }, 30_000)
+  })
 
   it('takes a hundred thousand trials of one run', async () => {
     const trials = ledgerIn(temporaryFolder())

@@ -20,7 +20,7 @@ let store: Store
 
 beforeAll(async () => {
   store = await loadedStore([...simulatedTickers({ count: 8, bars: 1260, seed: 4, end: 20_000 })], folder)
-}, 60_000)
+})
 
 afterAll(async () => {
   await store.close()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { seriesOf } from '../support/convert.js'
+import { draws } from '../support/full.js'
 import { storeOf } from '../support/store.js'
 import { asked, callerOf, LISTED, listedStore, randomQuestion, seeded, TIERS, TODAY } from './archive.js'
 
@@ -9,7 +10,7 @@ describe('P16: other tickers in the store change nothing', () => {
     const { bars, assetClass } = LISTED[ticker]!
     const alone = await storeOf([{ ticker, series: seriesOf(bars), assetClass: assetClass ?? null }])
     const random = seeded(16)
-    for (let i = 0; i < 150; i++) {
+    for (let i = 0; i < draws(150); i++) {
       const { params, asOf } = randomQuestion(random)
       const { context_ticker, context_field, context_band, ...own } = { ...params, ticker }
       for (const tier of TIERS) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scratch, typed } from '../cli/support/run.js'
+import { provenInFull } from '../support/full.js'
 import { CHROMIUM, LACKING, Pages, paintedOf, REQUIRED } from './support/browser.js'
 
 /** A line for each kind of report, on the sample. */
@@ -45,14 +46,17 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report of real data in a brow
 
   afterAll(() => pages?.end())
 
-  it.each(Object.entries(LINES))('draws every chart of a %s, says nothing, asks for nothing', async (kind, line) => {
-    const opened = await pages.open(await page(line, kind))
-    const painted = await paintedOf(opened.page)
-    expect(painted).toHaveLength(await opened.page.locator('script[data-chart]').count())
-    expect(painted.length).toBeGreaterThan(0)
-    for (const { figure, painted: pixels } of painted) expect(pixels, figure).toBeGreaterThan(2000)
-    expect(opened.said).toEqual([])
-    expect(opened.asked).toEqual([])
-    await opened.close()
-  })
+  provenInFull.each(Object.entries(LINES))(
+    'draws every chart of a %s, says nothing, asks for nothing',
+    async (kind, line) => {
+      const opened = await pages.open(await page(line, kind))
+      const painted = await paintedOf(opened.page)
+      expect(painted).toHaveLength(await opened.page.locator('script[data-chart]').count())
+      expect(painted.length).toBeGreaterThan(0)
+      for (const { figure, painted: pixels } of painted) expect(pixels, figure).toBeGreaterThan(2000)
+      expect(opened.said).toEqual([])
+      expect(opened.asked).toEqual([])
+      await opened.close()
+    },
+  )
 })

@@ -4,6 +4,7 @@ import { TIER_NAMES, type Tier } from '../../src/model/terms.js'
 import { openLocal, openRemote } from '../../src/open.js'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
 import { type Answerer, bandsContract } from '../contracts/bands.js'
+import { draws } from '../support/full.js'
 import { type Ground, serve, simulatedGround } from '../support/serve.js'
 
 const PLENTY = { day: 1_000_000, hour: 1_000_000 }
@@ -23,7 +24,7 @@ for (const errors of ERROR_SHAPES)
         ground: { tickers, sectors: ['Tech'], first, last },
       }
     },
-    { draws: errors === 'flat' ? 1_000 : 200, seed: 41 },
+    { draws: draws(errors === 'flat' ? 1_000 : 200), seed: 41 },
   )
 
 async function remoteAnswerer(ground: Ground, errors: 'flat' | 'nested'): Promise<Answerer> {
