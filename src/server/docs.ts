@@ -35,161 +35,135 @@ ${sections.map(([id, title, body]) => html`<section id="${id}">\n<h2><a href="#$
   return { html: page.text, csp }
 }
 
-function sectionsOf(document: OpenApiDocument): [id: string, title: string, body: Html][] {
+function sectionsOf(document: OpenApiDocument): [id: string, title: string, body: Part][] {
   const { components, paths, servers, 'x-tiers': tiers, 'x-fields': fields } = document
-  const where = servers.map(({ url }) => (url === '/' ? html`the server of this page` : code(url)))
+  const where = servers.map(({ url }) => (url === '/' ? 'the server of this page' : code(url)))
+  const keys = html`<p>All paths are those of ${listed(where)}.</p>\n${prose(components.securitySchemes.bearer.description)}`
+  const granted = tiers.map(({ tier, range, aftermath, context, credits: { day, hour } }) => {
+    return [tier, range, yesOrNo(aftermath), yesOrNo(context), number(day), number(hour)]
+  })
+  const headers = Object.entries(components.headers).map(([name, { description, schema, example }]) => {
+    return [html`<code id="header-${name}">${name}</code>`, inline(description), typeOf(schema), code(String(example))]
+  })
+  const bands = fields.map(({ field, tier, summary, bands }) => {
+    return [html`<code id="field-${field}">${field}</code>`, tier, summary, listed(bands.map(code))]
+  })
   return [
-    [
-      'authentication',
-      'Authentication',
-      html`<p>All paths are those of ${listed(where)}.</p>\n${prose(components.securitySchemes.bearer.description)}`,
-    ],
+    ['authentication', 'Authentication', keys],
     [
       'tiers',
       'Tiers and limits',
-      table(
-        ['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'],
-        tiers.map(({ tier, range, aftermath, context, credits }) =>
-          [tier, range, yesOrNo(aftermath), yesOrNo(context), number(credits.day), number(credits.hour)].map(plain),
-        ),
-      ),
+      table(['Tier', 'Range', 'Aftermath', 'Context', 'Credits a day', 'Credits an hour'], granted),
     ],
-    ...Object.entries(paths).map(([path, { get }]): [string, string, Html] => [
-      get.operationId,
-      `GET ${path}`,
-      operationOf(document, get),
-    ]),
+    ...Object.entries(paths).map(([path, { get }]): [string, string, Part] => {
+      return [get.operationId, `GET ${path}`, operationOf(document, get)]
+    }),
     ['errors', 'Errors', errorsOf(document)],
-    [
-      'headers',
-      'Headers of answers',
-      table(
-        ['Header', 'Meaning', 'Values', 'Example'],
-        Object.entries(components.headers).map(([name, { description, schema, example }]) => [
-          html`<code id="header-${name}">${name}</code>`,
-          inline(description),
-          typeOf(schema),
-          code(String(example)),
-        ]),
-      ),
-    ],
-    [
-      'fields',
-      'Fields and their bands',
-      table(
-        ['Field', 'From tier', 'Tells', 'Bands'],
-        fields.map(({ field, tier, summary, bands }) => [
-          html`<code id="field-${field}">${field}</code>`,
-          plain(tier),
-          plain(summary),
-          listed(bands.map(code)),
-        ]),
-      ),
-    ],
-    ['schemas', 'Schemas', all(Object.entries(components.schemas).map(([name, schema]) => schemaOf(name, schema)))],
+    ['headers', 'Headers of answers', table(['Header', 'Meaning', 'Values', 'Example'], headers)],
+    ['fields', 'Fields and their bands', table(['Field', 'From tier', 'Tells', 'Bands'], bands)],
+    ['schemas', 'Schemas', Object.entries(components.schemas).map(([name, schema]) => schemaOf(name, schema))],
   ]
 }
 
 /** What one operation takes and answers. */
-function operationOf(document: OpenApiDocument, operation: Operation): Html {
+function operationOf(document: OpenApiDocument, operation: Operation): Part {
   const { summary, description, security, parameters = [], responses, 'x-codeSamples': samples = [] } = operation
-  const rows = parameters.map(found => {
+  const taken = parameters.map(found => {
     const { name, in: place, required, schema, description } = resolve(document, found)
-    const more = [place === 'header' ? 'header' : '', required ? 'required' : ''].filter(word => word !== '').join(', ')
-    return [html`${code(name)} ${faint(more)}`, valuesOf(document, schema), inline(description)]
+    const more = [place === 'header' ? ' header' : '', required ? ' required' : ''].join('')
+    return [[code(name), faint(more)], valuesOf(document, schema), inline(description)]
   })
   const answers = Object.entries(responses).map(([status, found]) => {
     const { description, content = {}, headers = {} } = resolve(document, found)
-    const own = isReference(found) ? [] : examplesIn(content)
     const bodies = Object.values(content).map(({ schema }) => typeOf(schema))
-    const row = [statusLink(status), inline(description), bodies.length === 0 ? plain('none') : all(bodies)]
-    return { status, row, headers: Object.keys(headers), own }
+    const row = [statusLink(status), inline(description), bodies.length === 0 ? 'none' : bodies]
+    // Examples of errors stand with the errors.
+    return { status, row, headers: Object.keys(headers), own: isReference(found) ? [] : examplesIn(content) }
   })
   return html`<p><strong>${summary}.</strong> ${security.length === 0 ? 'Needs no key.' : 'Needs a key.'}</p>
 ${prose(description)}
 ${samples.map(({ label, source }) => codeBlock(label, source))}
-${rows.length === 0 ? plain('') : html`<h3>Parameters</h3>\n${table(['Name', 'Values', 'Meaning'], rows)}`}
+${taken.length === 0 ? '' : html`<h3>Parameters</h3>\n${table(['Name', 'Values', 'Meaning'], taken)}`}
 <h3>Answers</h3>
 ${table(
   ['Status', 'Meaning', 'Body'],
   answers.map(({ row }) => row),
-)}${headersOf(answers)}${answers.flatMap(({ own }) => own)}`
+)}${headersOf(answers)}${answers.map(({ own }) => own)}`
 }
 
 /** Headers that come with the same answers share a row. */
-function headersOf(answers: readonly { status: string; headers: readonly string[] }[]): Html {
-  const names = [...new Set(answers.flatMap(({ headers }) => headers))]
+function headersOf(answers: readonly { status: string; headers: readonly string[] }[]): Part {
   const together = new Map<string, string[]>()
-  for (const name of names) {
-    const statuses = answers.filter(({ headers }) => headers.includes(name)).map(({ status }) => status)
-    together.set(statuses.join(' '), [...(together.get(statuses.join(' ')) ?? []), name])
+  for (const name of new Set(answers.flatMap(({ headers }) => headers))) {
+    const statuses = answers.flatMap(({ status, headers }) => (headers.includes(name) ? [status] : [])).join(' ')
+    together.set(statuses, [...(together.get(statuses) ?? []), name])
   }
-  const rows = [...together].map(([statuses, members]) => [
+  const rows = [...together].map(([statuses, names]) => [
     listed(statuses.split(' ').map(statusLink)),
-    listed(members.map(name => html`<a href="#header-${name}">${name}</a>`)),
+    listed(names.map(name => html`<a href="#header-${name}">${name}</a>`)),
   ])
   return table(['Status', 'Headers'], rows)
 }
 
-function statusLink(status: string): Html {
-  return Number(status) < 400 ? plain(status) : html`<a href="#error-${status}">${status}</a>`
+function statusLink(status: string): Part {
+  return Number(status) < 400 ? status : html`<a href="#error-${status}">${status}</a>`
 }
 
 /** Status by status: when it comes, the type its body tells, and examples. */
-function errorsOf(document: OpenApiDocument): Html {
+function errorsOf(document: OpenApiDocument): Part {
   const responses = Object.values(document.paths).flatMap(({ get }) => Object.entries(get.responses))
   const errors = [...new Map(responses.filter(([status]) => Number(status) >= 400))]
     .sort(([a], [b]) => Number(a) - Number(b))
     .map(([status, found]) => ({ status, ...resolve(document, found) }))
-  const rows = errors.map(({ status, description, content = {} }) => [
-    statusLink(status),
-    all(Object.values(content).map(({ schema }) => typeOf(schema))),
-    inline(description),
-  ])
-  const examples = errors.map(
-    ({ status, content = {} }) => html`<h3 id="error-${status}">${status}</h3>\n${examplesIn(content)}`,
-  )
-  return html`${table(['Status', 'Body', 'When'], rows)}${examples}`
+  const rows = errors.map(({ status, description, content = {} }) => {
+    return [statusLink(status), Object.values(content).map(({ schema }) => typeOf(schema)), inline(description)]
+  })
+  const examples = errors.map(({ status, content = {} }) => {
+    return html`<h3 id="error-${status}">${status}</h3>\n${examplesIn(content)}`
+  })
+  return [table(['Status', 'Body', 'When'], rows), examples]
 }
 
-function examplesIn(content: NonNullable<ResponseObject['content']>): Html[] {
+function examplesIn(content: NonNullable<ResponseObject['content']>): Part {
   const examples = Object.values(content).flatMap(({ examples: given = {} }) => Object.values(given))
   return examples.map(({ summary, value }) => codeBlock(summary, JSON.stringify(value, null, 2)))
 }
 
-function schemaOf(name: string, schema: Schema): Html {
-  const description = typeof schema.description === 'string' ? prose(schema.description) : plain('')
+function schemaOf(name: string, schema: Schema): Part {
   const keys = keyRows(schema, '')
   const body = keys.length === 0 ? html`<p>${typeOf(schema)}</p>` : table(['Key', 'Type', 'Meaning'], keys)
-  return html`<h3 id="schema-${name}"><a href="#schema-${name}">${name}</a></h3>\n${description}${body}\n`
+  return html`<h3 id="schema-${name}"><a href="#schema-${name}">${name}</a></h3>\n${prose(aboutOf(schema))}${body}\n`
 }
 
 /** The keys of an object, and those of objects in it that have no name, each with its path. */
-function keyRows(schema: Schema, path: string): Html[][] {
+function keyRows(schema: Schema, path: string): Part[][] {
   const required = (schema.required ?? []) as string[]
   const keys = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
   const rest = (schema.additionalProperties ?? {}) as Schema
   if (Object.keys(rest).length > 0) keys.push(['*', rest])
   return keys.flatMap(([key, part]) => {
-    const about = typeof part.description === 'string' ? part.description : ''
-    const name = html`${code(path + key)}${faint(required.includes(key) ? '' : ' may be absent')}`
+    const name = [code(path + key), faint(required.includes(key) ? '' : ' may be absent')]
     const inside = [part, ...((part.anyOf ?? []) as Schema[])]
-    return [[name, typeOf(part), inline(about)], ...inside.flatMap(deeper => keyRows(deeper, `${path}${key}.`))]
+    return [[name, typeOf(part), inline(aboutOf(part))], ...inside.flatMap(deeper => keyRows(deeper, `${path}${key}.`))]
   })
 }
 
+function aboutOf({ description }: Schema): string {
+  return typeof description === 'string' ? description : ''
+}
+
 /** A few words stand there themselves; more than a few are looked up. */
-function valuesOf(document: OpenApiDocument, schema: Schema): Html {
+function valuesOf(document: OpenApiDocument, schema: Schema): Part {
   const { enum: words, ...rest } = resolve<Schema>(document, schema)
   const few = !Array.isArray(words) || words.length <= FEW
   const values = few ? typeOf(words === undefined ? rest : { enum: words }) : typeOf(schema)
-  return schema.default === undefined ? values : html`${values}; ${code(String(schema.default))} unless given`
+  return schema.default === undefined ? values : [values, '; ', code(String(schema.default)), ' unless given']
 }
 
 const FEW = 8
 
 /** What a schema lets through, in words; what has a name is linked. */
-function typeOf(schema: Schema): Html {
+function typeOf(schema: Schema): Part {
   const { const: word, enum: words, anyOf, type = 'anything', items } = schema
   if (isReference(schema)) {
     const name = schema.$ref.replace(SCHEMAS_AT, '')
@@ -198,9 +172,9 @@ function typeOf(schema: Schema): Html {
   if (word !== undefined) return code(String(word))
   if (Array.isArray(words)) return listed(words.map(code))
   if (Array.isArray(anyOf)) return listed(anyOf.map(typeOf), ' or ')
-  if (Array.isArray(type)) return plain(type.join(' or '))
-  if (type === 'array') return html`array of ${typeOf(items as Schema)}`
-  return plain([String(type), ...limitsOf(schema)].join(', '))
+  if (Array.isArray(type)) return type.join(' or ')
+  if (type === 'array') return ['array of ', typeOf(items as Schema)]
+  return [String(type), ...limitsOf(schema)].join(', ')
 }
 
 function limitsOf({ format, pattern, minimum, maximum, minLength, maxLength }: Schema): string[] {
@@ -213,41 +187,37 @@ function limitsOf({ format, pattern, minimum, maximum, minLength, maxLength }: S
 }
 
 /** A table with a heading row; the first cell of each row names it. Cells carry their column's name for narrow screens. */
-function table(columns: readonly string[], rows: readonly (readonly Html[])[]): Html {
+function table(columns: readonly string[], rows: readonly (readonly Part[])[]): Part {
   const head = columns.map(column => html`<th scope="col">${column}</th>`)
-  const body = rows.map(cells => {
-    const shown = cells.map((cell, i) =>
-      i === 0 ? html`<th scope="row">${cell}</th>` : html`<td data-label="${columns[i]!}">${cell}</td>`,
-    )
-    return html`<tr>${shown}</tr>\n`
+  const body = rows.map(([name = '', ...cells]) => {
+    const rest = cells.map((cell, i) => html`<td data-label="${columns[i + 1]!}">${cell}</td>`)
+    return html`<tr><th scope="row">${name}</th>${rest}</tr>\n`
   })
   return html`<table>\n<thead><tr>${head}</tr></thead>\n<tbody>\n${body}</tbody>\n</table>\n`
 }
 
-function codeBlock(caption: string, text: string): Html {
+function codeBlock(caption: string, text: string): Part {
   return html`<figure><figcaption>${caption}</figcaption><pre tabindex="0"><code>${text}</code></pre></figure>\n`
 }
 
 /** Descriptions: paragraphs with an empty line between, code in backticks. */
-function prose(description: string): Html {
-  return all(description.split(/\n{2,}/).map(text => html`<p>${inline(text)}</p>`))
+function prose(description: string): Part {
+  return description === '' ? '' : description.split(/\n{2,}/).map(text => html`<p>${inline(text)}</p>`)
 }
 
 /** One line of a description. */
-function inline(text: string): Html {
-  return all(text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? code(part) : plain(part))))
+function inline(text: string): Part {
+  return text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? code(part) : part))
 }
 
-const code = (text: string): Html => html`<code>${text}</code>`
-const plain = (text: string): Html => html`${text}`
-const faint = (text: string): Html => (text === '' ? plain('') : html`<span class="faint">${text}</span>`)
-const all = (parts: readonly Html[]): Html => html`${parts}`
+function listed(parts: readonly Part[], between = ', '): Part {
+  return parts.map((part, i) => (i === 0 ? part : [between, part]))
+}
+
+const code = (text: string): Part => html`<code>${text}</code>`
+const faint = (text: string): Part => (text === '' ? '' : html`<span class="faint">${text}</span>`)
 const yesOrNo = (granted: boolean): string => (granted ? 'yes' : 'no')
 const number = (count: number): string => count.toLocaleString('en-US')
-
-function listed(parts: readonly Html[], between = ', '): Html {
-  return all(parts.map((part, i) => (i === 0 ? part : html`${between}${part}`)))
-}
 
 /** Text that is HTML already; any other text is escaped where it is put in. */
 class Html {
@@ -258,55 +228,37 @@ class Html {
   }
 }
 
+type Part = string | Html | readonly Part[]
+
 /** Writes HTML: whatever is put in stands there as it is read, never as markup. */
-function html(strings: TemplateStringsArray, ...parts: readonly (string | Html | readonly Html[])[]): Html {
-  const texts = parts.map(part => {
-    if (typeof part === 'string') return part.replace(/[&<>"']/g, sign => `&#${sign.charCodeAt(0)};`)
-    return part instanceof Html ? part.text : part.map(({ text }) => text).join('')
-  })
-  return new Html(strings.reduce((before, text, i) => before + texts[i - 1] + text))
+function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(strings.reduce((before, text, i) => before + textOf(parts[i - 1]!) + text))
+}
+
+function textOf(part: Part): string {
+  if (part instanceof Html) return part.text
+  if (typeof part !== 'string') return part.map(textOf).join('')
+  return part.replace(/[&<>"']/g, sign => `&#${sign.charCodeAt(0)};`)
 }
 
 /** The look of the page: light or dark as the reader likes it, rows as cards where it is narrow, plain on paper. */
 const STYLE = `
-:root {
-  color-scheme: light dark;
-  --paper: #ffffff; --ink: #1c2127; --faint: #5b6570; --line: #d5dae0; --shade: #f4f6f8; --accent: #0b5cad;
-}
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #14171b; --ink: #e4e8ec; --faint: #9ba6b1; --line: #343b43; --shade: #1d2227; --accent: #7db7f5; }
-}
-* { box-sizing: border-box; }
-html { scroll-padding-top: 1rem; }
-body {
-  margin: 0 auto; padding: 1.5rem; max-width: 78rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: break-word;
-}
-a { color: var(--accent); }
+:root { color-scheme: light dark; --line: #d5dae0; --faint: #5b6570; }
+@media (prefers-color-scheme: dark) { :root { --line: #343b43; --faint: #9ba6b1; } }
+body { margin: 0 auto; padding: 1.5rem; max-width: 78rem; font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: break-word; }
 h1, h2, h3 { line-height: 1.25; margin: 2rem 0 .5rem; }
-h1 { margin-top: 0; font-size: 1.9rem; }
-h2 { font-size: 1.4rem; padding-top: 1.5rem; border-top: 1px solid var(--line); margin-top: 2.5rem; }
-h3 { font-size: 1.1rem; }
+h2 { padding-top: 1.5rem; border-top: 1px solid var(--line); }
 h2 a, h3 a { color: inherit; text-decoration: none; }
-h2 a:hover, h3 a:hover { text-decoration: underline; }
-p { max-width: 46rem; margin: .6rem 0; }
+p { max-width: 46rem; }
 code, pre { font: .875em/1.5 ui-monospace, monospace; }
-pre {
-  background: var(--shade); border: 1px solid var(--line); border-radius: 4px; padding: .75rem; margin: .4rem 0 1rem;
-  overflow-x: auto;
-}
+pre { border: 1px solid var(--line); border-radius: 4px; padding: .75rem; overflow-x: auto; }
 figure { margin: 1rem 0; }
-figcaption { color: var(--faint); }
-nav ul { list-style: none; padding: 0; margin: 1rem 0; columns: 16rem; }
-nav li { padding: .15rem 0; }
+nav ul { list-style: none; padding: 0; columns: 16rem; }
 table { border-collapse: collapse; width: 100%; margin: .75rem 0 1.25rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); }
-thead th { color: var(--faint); font-weight: 600; }
-tbody th { font-weight: 600; }
 td { overflow-wrap: anywhere; }
-.faint { color: var(--faint); font-weight: 400; }
+thead th, figcaption, .faint { color: var(--faint); font-weight: 400; }
 @media screen and (max-width: 44rem) {
-  body { padding: 1rem; }
   table, tbody, tr, th, td { display: block; }
   thead { display: none; }
   tr { border-bottom: 1px solid var(--line); padding: .5rem 0; }
@@ -314,11 +266,9 @@ td { overflow-wrap: anywhere; }
   td[data-label]::before { content: attr(data-label) ": "; color: var(--faint); }
 }
 @media print {
-  :root { --paper: #fff; --ink: #000; --faint: #444; --line: #999; --shade: #fff; --accent: #000; }
-  body { padding: 0; max-width: none; font-size: 10pt; }
+  :root { color-scheme: light; --line: #999; --faint: #444; }
   nav { display: none; }
   pre { white-space: pre-wrap; }
-  h2, h3, figcaption { break-after: avoid; }
   tr, figure { break-inside: avoid; }
 }
 `

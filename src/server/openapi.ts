@@ -26,7 +26,20 @@ import {
  * The service as an OpenAPI 3.1 document. What other tables know is filled in from them: parameters and their limits, the
  * schemas of answers, the tiers, the fields, and the errors, which are thrown here as the server throws them.
  */
-export function openApi({ version, errors }: { version: string; errors: ErrorShape }): OpenApiDocument {
+export function openApi({ version, errors }: { version: string; errors: ErrorShape }) {
+  const paths: Record<string, { get: Operation }> = {
+    [EVENTS_PATH]: { get: events() },
+    [OVERSOLD_PATH]: { get: oversold() },
+    '/healthz': { get: health() },
+    '/readyz': { get: readiness() },
+  }
+  const components = {
+    schemas: { ...wireSchemas(errors, SCHEMAS_AT), ...parameterSchemas() },
+    parameters: REQUEST_HEADERS,
+    headers: HEADERS,
+    responses: refusals(errors),
+    securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: ABOUT_KEYS } },
+  }
   return {
     openapi: '3.1.0',
     info: { title: 'bands', version, description: `${ABOUT}\n\n${ABOUT_ERRORS[errors]}` },
@@ -35,19 +48,8 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
       { name: 'events', description: 'Questions about band events; each needs a key and costs credits.' },
       { name: 'service', description: 'Whether the server runs, and can answer; free, and without a key.' },
     ],
-    paths: {
-      [EVENTS_PATH]: { get: events() },
-      [OVERSOLD_PATH]: { get: oversold() },
-      '/healthz': { get: health() },
-      '/readyz': { get: readiness() },
-    },
-    components: {
-      schemas: { ...wireSchemas(errors, SCHEMAS_AT), ...parameterSchemas() },
-      parameters: REQUEST_HEADERS,
-      headers: HEADERS,
-      responses: refusals(errors),
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: ABOUT_KEYS } },
-    },
+    paths,
+    components,
     'x-tiers': TIER_NAMES.map(tier => {
       const { range, aftermath, context, credits } = PLANS[tier]
       return { tier, range, aftermath, context, credits: { ...credits } }
@@ -273,31 +275,7 @@ export interface Operation {
   'x-codeSamples'?: CodeSample[]
 }
 
-/** The part of OpenAPI 3.1 that this service uses, so that what writes a document and what reads it agree. */
-export interface OpenApiDocument {
-  openapi: string
-  info: { title: string; version: string; description: string }
-  servers: { url: string }[]
-  tags: { name: string; description: string }[]
-  paths: Record<string, { get: Operation }>
-  components: {
-    schemas: Record<string, Schema>
-    parameters: Record<string, ParameterObject>
-    headers: typeof HEADERS
-    responses: Record<string, ResponseObject>
-    securitySchemes: { bearer: { type: string; scheme: string; description: string } }
-  }
-  /** What each tier grants, for programs; the descriptions say it to people. `range` is as `query_range` says it. */
-  'x-tiers': {
-    tier: Tier
-    range: string
-    aftermath: boolean
-    context: boolean
-    credits: { day: number; hour: number }
-  }[]
-  /** Each field with the lowest tier that may ask for it. */
-  'x-fields': { field: string; tier: Tier; summary: string; bands: readonly string[] }[]
-}
+export type OpenApiDocument = ReturnType<typeof openApi>
 
 /** What a reference within the document points to. */
 export function resolve<Found>(document: OpenApiDocument, found: Found | Reference): Found {
