@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { applyEdits, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
@@ -10,7 +9,6 @@ import { configPath, credentialsPath } from './config.js'
 
 /** What config.json says. */
 export interface ConfigFile {
-  path: string
   /** The profile that answers where nothing else is said, and the place that says so. */
   profile: { name: string; place: string } | null
   profiles: ReadonlyMap<string, Profile>
@@ -30,7 +28,7 @@ export interface Profile {
 export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
   const path = configPath(env)
   const text = await textOf(path)
-  if (text === null || text.trim() === '') return { path, profile: null, profiles: new Map() }
+  if (text === null || text.trim() === '') return { profile: null, profiles: new Map() }
   const file = new Source(path, text)
   const members = file.members(file.tree(), ['profile', 'profiles'], 'setting')
   const profiles = new Map<string, Profile>()
@@ -38,10 +36,10 @@ export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile
   if (listed !== undefined)
     for (const [name, node] of file.members(listed, null, 'profile')) profiles.set(name, profileOf(file, name, node))
   const chosen = members.get('profile')
-  if (chosen === undefined) return { path, profile: null, profiles }
+  if (chosen === undefined) return { profile: null, profiles }
   const name = file.text(chosen, 'profile')
   if (!profiles.has(name)) throw file.fault(chosen, noProfile(name, [...profiles.keys()]))
-  return { path, profile: { name, place: file.line(chosen) }, profiles }
+  return { profile: { name, place: file.line(chosen) }, profiles }
 }
 
 export function noProfile(name: string, names: readonly string[]): string {
@@ -110,11 +108,13 @@ class Source {
   tree(): Node {
     const errors: ParseError[] = []
     const root = parseTree(this.#text, errors, { allowTrailingComma: true })
-    const [first] = errors
-    if (first === undefined && root !== undefined) return root
-    const sign = this.#text.slice(first?.offset, (first?.offset ?? 0) + 20).split('\n')[0] ?? ''
-    const what = sign === '' ? 'the JSON ends here, unfinished.' : `JSON does not allow ${quoted(sign)} here.`
-    throw this.#at(first?.offset ?? 0, what)
+    const [first = { offset: 0 }] = errors
+    if (errors.length === 0 && root !== undefined) return root
+    const [sign = ''] = this.#text.slice(first.offset, first.offset + 20).split('\n')
+    throw this.fault(
+      first,
+      sign === '' ? 'the JSON ends here, unfinished.' : `JSON does not allow ${quoted(sign)} here.`,
+    )
   }
 
   /** The members of an object; of known names only, where those are given. */
@@ -139,17 +139,13 @@ class Source {
     throw this.fault(node, `${what} should be a text in quotes.`)
   }
 
-  fault({ offset }: Node, what: string): ConfigError {
-    return this.#at(offset, what)
+  fault({ offset }: { offset: number }, what: string): ConfigError {
+    const column = offset - this.#text.lastIndexOf('\n', offset - 1)
+    return new ConfigError(`${this.line({ offset })}:${column}: ${what}`)
   }
 
-  line({ offset }: Node): string {
+  line({ offset }: { offset: number }): string {
     return `${this.#path}:${this.#text.slice(0, offset).split('\n').length}`
-  }
-
-  #at(offset: number, what: string): ConfigError {
-    const lines = this.#text.slice(0, offset).split('\n')
-    return new ConfigError(`${this.#path}:${lines.length}:${lines.at(-1)!.length + 1}: ${what}`)
   }
 }
 
@@ -171,12 +167,12 @@ export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
 
 /** Keeps a key in place of one that its profile had. Throws ConfigError. */
 export async function storeKey(env: NodeJS.ProcessEnv, key: StoredKey): Promise<void> {
-  await change(env, keys => [...keys.filter(({ profile }) => profile !== key.profile), key])
+  await changeKeys(env, keys => [...keys.filter(({ profile }) => profile !== key.profile), key])
 }
 
 /** Forgets the key of a profile. Throws ConfigError. */
 export async function forgetKey(env: NodeJS.ProcessEnv, profile: string): Promise<void> {
-  await change(env, keys => keys.filter(stored => stored.profile !== profile))
+  await changeKeys(env, keys => keys.filter(stored => stored.profile !== profile))
 }
 
 /** As much of a key as is shown: enough to tell two apart. */
@@ -184,19 +180,27 @@ export function keyEnd(key: string): string {
   return `****${key.length < 12 ? '' : key.slice(-4)}`
 }
 
-async function change(env: NodeJS.ProcessEnv, work: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
+async function changeKeys(env: NodeJS.ProcessEnv, change: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
   const path = credentialsPath(env)
   await changeFile(path, text => {
-    const keys = work(text === null ? [] : keysIn(text, path))
+    const keys = change(text === null ? [] : keysIn(text, path))
     const document = Object.fromEntries(keys.map(({ profile, origin, key }) => [profile, { origin, key }]))
     return `${JSON.stringify({ keys: document }, null, 2)}\n`
   })
 }
 
+/** Nothing of a file that is not ours is ever told, because what is wrong with it may stand beside a key. */
 function keysIn(text: string, path: string): StoredKey[] {
-  const keys = keysOf(text)
-  if (keys === null) throw new ConfigError(`${path} is not as bands login writes it; remove it, and log in again.`)
-  return keys
+  try {
+    const { keys } = JSON.parse(text) as { keys: Record<string, { origin: unknown; key: unknown }> }
+    if (typeof keys !== 'object') throw new TypeError('no keys')
+    return Object.entries(keys).map(([profile, { origin, key }]) => {
+      if (typeof origin !== 'string' || typeof key !== 'string') throw new TypeError('no key')
+      return { profile, origin, key }
+    })
+  } catch {
+    throw new ConfigError(`${path} is not as bands login writes it; remove it, and log in again.`)
+  }
 }
 
 async function checkPrivate(path: string): Promise<void> {
@@ -205,32 +209,6 @@ async function checkPrivate(path: string): Promise<void> {
   const mode = (await stat(path)).mode & 0o777
   if ((mode & 0o077) === 0) return
   throw new ConfigError(`${path} can be read by others (mode 0${mode.toString(8)}); chmod 600 ${path}`)
-}
-
-/** null: not a file of ours. Nothing of it is ever told, because what is wrong with it may stand beside a key. */
-function keysOf(text: string): StoredKey[] | null {
-  const keys = membersOf(membersOf(parsed(text))?.keys)
-  if (keys === null) return null
-  const stored = Object.entries(keys).map(([profile, value]) => ({ profile, ...membersOf(value) }))
-  return stored.every(isStoredKey) ? stored : null
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function membersOf(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null
-}
-
-function isStoredKey(value: { profile: string; origin?: unknown; key?: unknown }): value is StoredKey {
-  return typeof value.origin === 'string' && typeof value.key === 'string'
 }
 
 /** The text of a file of the configuration; null when there is none. Throws ConfigError. */
@@ -246,28 +224,30 @@ export async function textOf(path: string): Promise<string | null> {
 
 /**
  * Puts a file in place of what was there, whole or not at all, readable by its owner alone. Where a link stands, what it
- * points to is replaced. Two that change it at once do so one after the other, so that neither undoes the other.
+ * points to is replaced. The new text is written into a lock beside it and renamed, so that of two that change a file at
+ * once neither undoes the other.
  *
  * @param change what is there, or null → what is to be there
  */
 async function changeFile(path: string, change: (text: string | null) => string): Promise<void> {
-  const target = await placeOf(path)
-  const lock = `${target}.lock`
-  await take(lock, path)
-  try {
-    await replace(target, change(await textOf(target)))
-  } finally {
-    await rm(lock, { force: true })
-  }
-}
-
-/** Where a file lies, or will; its folder is made. */
-async function placeOf(path: string): Promise<string> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    return await realpath(path).catch(() => path)
+    const target = await realpath(path).catch(() => path)
+    const lock = `${target}.lock`
+    const file = await locked(lock, path)
+    try {
+      await file.writeFile(change(await textOf(target)))
+      await file.sync()
+      await file.close()
+      await rename(lock, target)
+    } catch (error) {
+      await file.close()
+      await rm(lock, { force: true })
+      throw error
+    }
   } catch (cause) {
-    throw cannotWrite(path, cause)
+    if (cause instanceof ConfigError) throw cause
+    throw new ConfigError(`cannot write ${path}: ${(cause as Error).message}.`, { cause })
   }
 }
 
@@ -275,32 +255,17 @@ async function placeOf(path: string): Promise<string> {
 const PATIENCE = 5_000
 const AGAIN = 20
 
-async function take(lock: string, path: string): Promise<void> {
+/** A file that nobody else has made. */
+async function locked(lock: string, path: string): Promise<FileHandle> {
   const deadline = performance.now() + PATIENCE
   for (;;) {
     try {
-      return await writeFile(lock, '', { mode: 0o600, flag: 'wx' })
+      return await open(lock, 'wx', 0o600)
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cannotWrite(path, cause)
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
     }
     if (performance.now() > deadline)
       throw new ConfigError(`${path} is being changed by another bands; if there is none, remove ${lock}.`)
     await pause(AGAIN)
   }
-}
-
-async function replace(path: string, text: string): Promise<void> {
-  const beside = `${path}.${randomUUID()}`
-  try {
-    await writeFile(beside, text, { mode: 0o600, flag: 'wx', flush: true })
-    await rename(beside, path)
-  } catch (cause) {
-    throw cannotWrite(path, cause)
-  } finally {
-    await rm(beside, { force: true })
-  }
-}
-
-function cannotWrite(path: string, cause: unknown): ConfigError {
-  return new ConfigError(`cannot write ${path}: ${(cause as Error).message}.`, { cause })
 }

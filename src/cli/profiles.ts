@@ -4,7 +4,7 @@ import { openRemote } from '../open.js'
 import { addressOf } from '../remote/address.js'
 import type { Remote } from '../remote/remote.js'
 import { type Config, HERE, isRemoteTyped } from './config.js'
-import { type ConfigFile, noProfile, type Profile, readConfigFile, storedKeys, textOf } from './config-files.js'
+import { noProfile, type Profile, readConfigFile, storedKeys, textOf } from './config-files.js'
 
 /** The server that a run asks. */
 export interface Chosen {
@@ -21,51 +21,36 @@ export interface Chosen {
  * answers before what only the environment or a file says. Throws InvalidParameter, ConfigError.
  */
 export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Promise<Chosen | null> {
-  const { remote, from } = config
-  if (from.remote === '--remote' && remote === HERE && from.profile === '--profile')
-    throw new InvalidParameter(
-      '--remote local asks the database here, and --profile a server; leave one of them out.',
-      {
-        param: 'profile',
-      },
-    )
+  const { remote, profile: name, from } = config
+  const [typedRemote, typedProfile] = [from.remote === '--remote', from.profile === '--profile']
+  if (typedRemote && remote === HERE && typedProfile) {
+    const message = '--remote local asks the database here, and --profile a server; leave one of them out.'
+    throw new InvalidParameter(message, { param: 'profile' })
+  }
   if (!isRemoteTyped(config) && from.db === '--db') return null
-  if (from.profile === '--profile' && from.remote !== '--remote') return profileChosen(config, env)
-  if (remote === HERE) return null
-  if (remote !== undefined) {
-    const profile = config.profile === undefined ? null : await namedProfile(config, env)
-    return { url: remote, from: from.remote!, profile }
+  const url = typedProfile && !typedRemote ? undefined : remote
+  if (url === HERE) return null
+  if (url !== undefined) {
+    return { url, from: from.remote!, profile: name === undefined ? null : await namedProfile(name, from.profile, env) }
   }
-  return profileChosen(config, env)
+  if (name !== undefined) {
+    const profile = await namedProfile(name, from.profile, env)
+    return { url: profile.url, from: from.profile!, profile }
+  }
+  const { profile: chosen, profiles } = await readConfigFile(env)
+  if (chosen === null) return null
+  const profile = profiles.get(chosen.name)!
+  return { url: profile.url, from: chosen.place, profile }
 }
 
-async function profileChosen(config: Config, env: NodeJS.ProcessEnv): Promise<Chosen | null> {
-  if (config.profile !== undefined) {
-    const profile = await namedProfile(config, env)
-    return { url: profile.url, from: config.from.profile!, profile }
-  }
-  const { profile, profiles } = await readConfigFile(env)
-  if (profile === null) return null
-  const found = profiles.get(profile.name)!
-  return { url: found.url, from: profile.place, profile: found }
-}
-
-async function namedProfile({ profile: name = '', from }: Config, env: NodeJS.ProcessEnv): Promise<Profile> {
+async function namedProfile(name: string, from: string | undefined, env: NodeJS.ProcessEnv): Promise<Profile> {
   const { profiles } = await readConfigFile(env)
   const found = profiles.get(name)
   if (found !== undefined) return found
-  throw unknownProfile(name, from.profile, { profiles })
-}
-
-function unknownProfile(
-  name: string,
-  from: string | undefined,
-  { profiles }: Pick<ConfigFile, 'profiles'>,
-): InvalidParameter {
   const names = [...profiles.keys()]
   const param = from === 'BANDS_PROFILE' ? from : 'profile'
   const offence = { param, value: name, allowed: names, suggestions: suggest(name, names) }
-  return new InvalidParameter(noProfile(name, names), offence)
+  throw new InvalidParameter(noProfile(name, names), offence)
 }
 
 /** Where a key is from, and the key itself, which nobody is to print. */

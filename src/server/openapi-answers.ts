@@ -26,7 +26,7 @@ export interface Reference {
   $ref: string
 }
 
-interface HeaderObject {
+export interface HeaderObject {
   description: string
   schema: Schema
   example: string | number

@@ -49,32 +49,32 @@ interface ShownSetting {
 async function settingsOf({ config, world: { env } }: Context): Promise<ShownSetting[]> {
   const chosen = await chosenServer(config, env)
   const { profiles } = await readConfigFile(env)
-  const of = (setting: Setting): string => config.from[setting] ?? 'default'
-  const shown = (setting: Setting, value: ShownSetting['value']): ShownSetting => ({
-    setting,
+  const folder = configFolder(env).origin
+  const { profile } = chosen ?? {}
+  const of = (name: Setting, value: ShownSetting['value'], origin = config.from[name] ?? 'default'): ShownSetting => ({
+    setting: name,
     value,
-    origin: of(setting),
+    origin,
   })
   return [
-    { setting: 'remote', value: chosen && shownAddress(chosen.url), origin: chosen?.from ?? of('remote') },
-    {
-      setting: 'profile',
-      value: chosen?.profile?.name ?? null,
-      origin: chosen?.profile ? (config.from.profile ?? chosen.from) : 'default',
-    },
+    of('remote', chosen && shownAddress(chosen.url), chosen?.from),
+    of('profile', profile?.name ?? null, profile ? (config.from.profile ?? chosen!.from) : 'default'),
     await keyShown(chosen, config, env),
-    { setting: 'db', value: databasePath({ db: config.db, env }), origin: of('db') },
-    tierShown(chosen, shown('tier', config.tier)),
-    shown('as_of', config.asOf === null ? null : formatDay(config.asOf)),
-    shown('timeout', config.timeout ?? DEFAULT_TIMEOUT_MS / 1000),
-    shown('retries', config.retries ?? DEFAULT_RETRIES),
-    shown('allow_plain_http', config.allowPlainHttp),
-    shown('color', config.colour),
-    shown('progress', config.progress),
-    shown('quiet', config.quiet),
-    shown('debug', config.debug),
-    { setting: 'config_file', value: configPath(env), origin: configFolder(env).origin },
-    { setting: 'credentials_file', value: credentialsPath(env), origin: configFolder(env).origin },
+    of('db', databasePath({ db: config.db, env })),
+    // At a server the key decides; what is known of that stands in its profile.
+    chosen === null
+      ? of('tier', config.tier)
+      : of('tier', profile?.tier ?? null, profile?.tier ? profile.place : 'the key decides'),
+    of('as_of', config.asOf === null ? null : formatDay(config.asOf)),
+    of('timeout', config.timeout ?? DEFAULT_TIMEOUT_MS / 1000),
+    of('retries', config.retries ?? DEFAULT_RETRIES),
+    of('allow_plain_http', config.allowPlainHttp),
+    of('color', config.colour),
+    of('progress', config.progress),
+    of('quiet', config.quiet),
+    of('debug', config.debug),
+    { setting: 'config_file', value: configPath(env), origin: folder },
+    { setting: 'credentials_file', value: credentialsPath(env), origin: folder },
     ...[...profiles.values()].map(({ name, url, place }) => ({
       setting: `profiles.${name}`,
       value: url,
@@ -97,13 +97,6 @@ async function keyShown(
     if (!(error instanceof BandsError)) throw error
     return { setting, value: null, origin: error.message }
   }
-}
-
-/** At a server the key decides; what is known of that stands in its profile. */
-function tierShown(chosen: Chosen | null, local: ShownSetting): ShownSetting {
-  if (chosen === null) return local
-  const tier = chosen.profile?.tier ?? null
-  return { setting: 'tier', value: tier, origin: tier === null ? 'the key decides' : chosen.profile!.place }
 }
 
 /** Throws InvalidParameter for what is none: it may hold a password, and is not to be repeated. */

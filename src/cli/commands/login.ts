@@ -1,18 +1,15 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { InvalidParameter, NotFound, suggest, Unauthorized } from '../../errors.js'
-import type { Tier } from '../../model/terms.js'
 import { addressOf } from '../../remote/address.js'
-import type { Credits } from '../../remote/remote.js'
 import type { Command } from '../command.js'
-import { configPath, HERE } from '../config.js'
+import { type Config, configPath, HERE } from '../config.js'
 import {
   type ConfigFile,
   forgetKey,
   keyEnd,
   profileName,
   readConfigFile,
-  type StoredKey,
   storedKeys,
   storeKey,
   writeProfile,
@@ -58,16 +55,14 @@ export const logoutCommand: Command = {
   },
 }
 
-/** What is kept, and whether it counts; of the key only its end. */
+/** A login that went well: what is kept, and whether it counts; of the key only its end, `****wxyz`. */
+type Login = Awaited<ReturnType<typeof login>>
+
 function loginAnswer({ credits, ...kept }: Login): Answer {
-  const row = {
-    ...kept,
-    credits_limit: credits?.day?.limit ?? null,
-    credits_remaining: credits?.day?.remaining ?? null,
-  }
   const { profile, url, tier, key } = kept
-  const plan = tier === null ? '' : `, tier ${tier}`
   const day = credits?.day
+  const row = { ...kept, credits_limit: day?.limit ?? null, credits_remaining: day?.remaining ?? null }
+  const plan = tier === null ? '' : `, tier ${tier}`
   const left = day == null ? '' : `, ${whole(day.remaining)} of ${whole(day.limit)} credits left today`
   return {
     document: () => ({ schema: 'bands.login/1', ...kept, credits }),
@@ -77,36 +72,19 @@ function loginAnswer({ credits, ...kept }: Login): Answer {
   }
 }
 
-/** A login that went well. */
-interface Login {
-  profile: string
-  url: string
-  /** null where the server does not tell its plans */
-  tier: Tier | null
-  /** `****wxyz` */
-  key: string
-  credits: Credits | null
-}
-
-/** A profile that nobody has named. */
-const DEFAULT_PROFILE = 'default'
-
 /**
  * Reads a key, asks the server whether it counts, and keeps both. Nothing is kept of a key that is refused. Throws
  * Unauthorized for that, InvalidParameter, ConfigError, and what a server throws that cannot be asked.
  */
-export async function login(context: Context): Promise<Login> {
-  const { config, world } = context
+async function login({ config, world }: Context) {
   const { env } = world
   const file = await readConfigFile(env)
   // Looked at now, so that a file that cannot be used is told before anyone types a key.
   await storedKeys(env)
-  const { name, url } = target(context, file)
+  const { name, url } = serverOf(config, file)
   const { base, origin } = addressOf(url, { allowPlainHttp: config.allowPlainHttp })
-  const key =
-    config.keyFile === undefined
-      ? await readSecret(world, `API key for ${base}: `, 'API key')
-      : (await givenKey(config, env))!.key
+  const typed = config.keyFile === undefined ? null : await givenKey(config, env)
+  const key = typed?.key ?? (await readSecret(world, `API key for ${base}: `, 'API key'))
   const server = await openServer(base, key, config, env)
   try {
     await server.checkKey().catch(error => {
@@ -122,44 +100,42 @@ export async function login(context: Context): Promise<Login> {
 }
 
 /** Which profile is meant, and the address of its server: the one that is said, otherwise the one it has. */
-function target({ config: { remote, profile } }: Context, { profile: chosen, profiles }: ConfigFile) {
-  const name = profile === undefined ? (chosen?.name ?? DEFAULT_PROFILE) : profileName(profile)
+function serverOf({ remote, profile }: Config, { profile: chosen, profiles }: ConfigFile) {
+  const name = profile === undefined ? (chosen?.name ?? 'default') : profileName(profile)
   const known = profiles.get(name)
   const url = remote === HERE ? undefined : (remote ?? known?.url)
   if (url === undefined)
     throw new InvalidParameter(`which server is the key for? bands login --remote URL.`, { param: 'remote' })
-  if (profile === undefined && known !== undefined && addressOf(known.url, ANY).origin !== addressOf(url, ANY).origin)
-    throw new InvalidParameter(
-      `profile "${name}" is of ${known.url}; give this server a name of its own: --profile NAME.`,
-      {
-        param: 'profile',
-        value: name,
-      },
-    )
+  if (profile === undefined && known !== undefined && originOf(known.url) !== originOf(url)) {
+    const message = `profile "${name}" is of ${known.url}; give this server a name of its own: --profile NAME.`
+    throw new InvalidParameter(message, { param: 'profile', value: name })
+  }
   return { name, url }
 }
 
-const ANY = { allowPlainHttp: true }
+function originOf(url: string): string {
+  return addressOf(url, { allowPlainHttp: true }).origin
+}
 
 /** Forgets a key: of the profile or the server that is said, otherwise the only one. Throws NotFound where there is none. */
-export async function logout({ config, world: { env } }: Context): Promise<Pick<StoredKey, 'profile' | 'origin'>> {
+async function logout({ config, world: { env } }: Context): Promise<{ profile: string; origin: string }> {
   const kept = await storedKeys(env)
   const { remote } = config
   const name = config.profile ?? (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
   const meant = kept.filter(({ profile, origin }) => {
     if (name !== undefined) return profile === name
-    return remote === undefined || remote === HERE || origin === addressOf(remote, { allowPlainHttp: true }).origin
+    return remote === undefined || remote === HERE || origin === originOf(remote)
   })
-  const [only, other] = meant
-  if (other !== undefined) {
-    const names = meant.map(({ profile }) => profile)
-    const message = `several keys are kept; choose the one to forget with --profile: ${names.join(', ')}.`
-    throw new InvalidParameter(message, { param: 'profile', allowed: names })
-  }
+  const [only] = meant
   if (only === undefined) {
     const whose = name === undefined ? '' : ` of profile "${name}"`
     const names = kept.map(({ profile }) => profile)
     throw new NotFound(`no key${whose} is kept.`, name === undefined ? [] : suggest(name, names))
+  }
+  if (meant.length > 1) {
+    const names = meant.map(({ profile }) => profile)
+    const message = `several keys are kept; choose the one to forget with --profile: ${names.join(', ')}.`
+    throw new InvalidParameter(message, { param: 'profile', allowed: names })
   }
   await forgetKey(env, only.profile)
   return { profile: only.profile, origin: only.origin }
