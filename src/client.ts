@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { BacktestParams } from './backtest/params.js'
 import type { Backtest } from './backtest/result.js'
-import { InvalidParameter, NotFound } from './errors.js'
+import { InvalidParameter, NotFound, remedy } from './errors.js'
 import type { Field } from './fields/field.js'
 import { FIELDS } from './fields/index.js'
 import { type Explanation, explain } from './local/explain.js'
@@ -279,7 +279,9 @@ export class RemoteClient extends Studies {
       })
     this.#prices ??= await openLocal(this.#bars)
     if (this.#prices.sample)
-      throw new NotFound(`there are no prices at ${databasePath(this.#bars)}; bands import FILE loads them.`)
+      throw new NotFound(`there are no prices at ${databasePath(this.#bars)}; import some first.`, [], {
+        remedy: remedy('import', ['FILE']),
+      })
     const { eventsOnBars } = await import('./remote/events-on-bars.js')
     return eventsOnBars(this.#remote, this.#prices.local)
   }

@@ -228,19 +228,19 @@ export class TierRestricted extends BandsError {
   readonly requiredTier: string
   readonly upgradeUrl: string
 
-  /** @param server what a server that refused says itself: its message, and where it sends the caller */
+  /** `message`, `upgradeUrl`: what a server that refused says itself, and where it sends the caller. */
   constructor(
     feature: string,
     tier: string,
     requiredTier: string,
-    server: { message?: string; upgradeUrl?: string } = {},
+    { message, upgradeUrl, ...about }: ErrorAbout & { message?: Words; upgradeUrl?: string } = {},
   ) {
-    const message = server.message ?? `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`
-    super('tier_restricted', message)
+    const needs = `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`
+    super('tier_restricted', message ?? needs, about)
     this.feature = feature
     this.tier = tier
     this.requiredTier = requiredTier
-    this.upgradeUrl = server.upgradeUrl ?? UPGRADE_URL
+    this.upgradeUrl = upgradeUrl ?? UPGRADE_URL
   }
 
   override payload(): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Accounts } from './accounts/accounts.js'
-import { NotFound } from './errors.js'
+import { NotFound, remedy } from './errors.js'
 import type { Importer } from './load/import.js'
 import { Local } from './local/local.js'
 import type { Puller } from './local/pull/puller.js'
@@ -44,7 +44,9 @@ export async function openLocal({ tier, asOf = null, ...choice }: OpenOptions = 
   const path = databasePath(choice)
   if (isNamed(choice)) {
     if (existsSync(path)) return opened(path, false, tier, asOf)
-    throw new NotFound(`there is no database at ${path}; bands import FILE --db ${path} makes one.`)
+    throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
+      remedy: remedy('import', ['FILE'], { db: path }),
+    })
   }
   if (!existsSync(path)) return openSample({ tier, asOf })
   const own = opened(path, false, tier, asOf)
@@ -124,7 +126,9 @@ export async function openAccounts({
 }: DatabaseChoice & { make?: boolean } = {}): Promise<Accounts> {
   const path = accountsPath(choice)
   if (!make && !existsSync(path))
-    throw new NotFound(`there are no accounts at ${path}; bands accounts create NAME --tier free makes the first.`)
+    throw new NotFound(`there are no accounts at ${path}.`, [], {
+      remedy: remedy('accounts create', ['NAME'], { tier: 'free' }),
+    })
   const { openSqliteAccounts } = await import('./store/sqlite/accounts.js')
   return openSqliteAccounts(path, choice.notice)
 }
@@ -191,7 +195,10 @@ function samplePath(): string {
     fileURLToPath(new URL(at, import.meta.url)),
   )
   const found = places.find(existsSync)
-  if (found === undefined) throw new NotFound('the bundled sample is missing; import a file first: bands import FILE.')
+  if (found === undefined)
+    throw new NotFound('the bundled sample is missing; import a file first.', [], {
+      remedy: remedy('import', ['FILE']),
+    })
   return found
 }
 

@@ -81,6 +81,19 @@ it('has files that are chapters: none too long to be read at one sitting', () =>
   for (const file of FILES) expect(linesOf(file), name(file)).toBeLessThanOrEqual(500)
 })
 
+/** Rooms that may speak of options: the terminal, what it shows, and the table that its options are made of. */
+const KNOW_OPTIONS = ['cli', 'present', 'params']
+/** `--option`; custom properties of a style sheet, `--ink: …` and `var(--ink)`, are none. */
+const OPTION = /(?<!var\()--[a-z][\w-]*(?![\w-]*:)/
+const COMMAND_LINE = /\bbands [a-z-]+ (?:[a-z]+ )?(?:--|[A-Z]{2})/
+
+it('names no option and no command line where the terminal is not known', () => {
+  for (const file of FILES.filter(file => !KNOW_OPTIONS.includes(roomOf(file)))) {
+    const code = withoutComments(file)
+    for (const form of [OPTION, COMMAND_LINE]) expect(form.exec(code)?.[0], name(file)).toBeUndefined()
+  }
+})
+
 function floorOf(room: string): number {
   const floor = FLOORS.findIndex(rooms => rooms.includes(room))
   expect(floor, `the floor of ${room}`).toBeGreaterThanOrEqual(0)
@@ -100,9 +113,12 @@ function filesBelow(folder: string): string[] {
 }
 
 function importsOf(file: string): string[] {
-  const text = readFileSync(file, 'utf8').replace(/^\s*(\*|\/\/|\/\*).*$/gm, '')
-  const found = text.matchAll(/(?:from\s+|import\s+|import\(|load\(|require\()\s*'([^']+)'/g)
+  const found = withoutComments(file).matchAll(/(?:from\s+|import\s+|import\(|load\(|require\()\s*'([^']+)'/g)
   return [...found].map(match => match[1]!)
+}
+
+function withoutComments(file: string): string {
+  return readFileSync(file, 'utf8').replace(/^\s*(\*|\/\/|\/\*).*$/gm, '')
 }
 
 function relativeImports(file: string): string[] {

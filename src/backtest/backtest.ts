@@ -225,7 +225,7 @@ async function deflated(
 function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' | 'ledger'>): string {
   const one = n === 1 ? 'one strategy alone has no variance' : `the ${n} strategies show fewer than two ratios`
   if (family === 'ledger' || ledger === null || ledger < 2) return `${one}, by which a Sharpe ratio is deflated`
-  return `${one}; the ledger knows ${ledger}, by which --family ledger deflates`
+  return `${one}; the ledger knows ${ledger}, and family "ledger" deflates by them`
 }
 
 /** A strategy as the ledger keeps it: those that cannot trade differently on the same data have the same hash. */

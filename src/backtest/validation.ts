@@ -212,7 +212,7 @@ function ofPlaces(
   const without = signals.skipped.no_place ?? 0
   const lots = shuffle
     ? `drawn by seed ${seed}: another seed takes others, see how far results differ`
-    : `taken in order of ticker: ${firstOf(trades, members)}; --shuffle draws them by seed: see how far results differ`
+    : `taken in order of ticker: ${firstOf(trades, members)}; shuffle draws them by seed: see how far results differ`
   return [
     [
       overlap !== 'allow' && sizing.method === 'equal' && members.length < maxPositions,
@@ -256,7 +256,7 @@ function ofMoney(
     [
       portfolio.cashRate > riskFree && interest.money > 0,
       `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash, and the Sharpe ratio asks for ` +
-        `no more than ${percent(riskFree)} a year: --rf ${percent(portfolio.cashRate).replace(' ', '')} counts what is above it`,
+        `no more than ${percent(riskFree)} a year: an rf of ${percent(portfolio.cashRate).replace(' ', '')} counts what is above it`,
     ],
     [!equity.every(value => value > 0), 'the equity fell to 0 or below: the strategy was ruined'],
   ]

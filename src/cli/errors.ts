@@ -155,7 +155,7 @@ function parameterHelp(error: InvalidParameter, argv: readonly string[]): [strin
   return [
     [LABELS[param] ?? 'allowed', isTold ? '' : allowed.join(' ')],
     ['usage', usage],
-    ['try', retry ?? helpLine(argv)],
+    ['try', retry ?? (error.remedy === null ? helpLine(argv) : remedyLine(error.remedy))],
   ]
 }
 

@@ -1,4 +1,4 @@
-import { BadData } from '../errors.js'
+import { BadData, parameter, sentence } from '../errors.js'
 import { isFactName } from './facts/records.js'
 import { columnOf, splitLine } from './judge.js'
 import { type Cut, spells } from './layout.js'
@@ -194,8 +194,11 @@ export async function dateFormatOf(
     for (const index of [column.index, ...beside]) balance += orderProof(row.field(index) ?? '')
   })
   if (balance !== 0) return balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
-  const forms = 'give --date-format MM/DD/YYYY or DD/MM/YYYY'
-  throw new BadData(place, `no date of the file tells whether ${first} has the month or the day first; ${forms}`)
+  const forms = sentence`give ${parameter('date_format', 'MM/DD/YYYY')} or DD/MM/YYYY`
+  throw new BadData(
+    place,
+    sentence`no date of the file tells whether ${first} has the month or the day first; ${forms}`,
+  )
 }
 
 /**
@@ -213,7 +216,8 @@ export function decimalIn(
   const sign = decimalOf(texts, textsIn(dialect, whole))
   if (sign !== null) return sign
   const example = texts.find(text => text.includes(','))!
-  throw new BadData({ file }, `${shown(example)} can be a decimal or thousands; give --decimal , or --decimal .`)
+  const signs = sentence`${parameter('decimal', ',')} or ${parameter('decimal', '.')}`
+  throw new BadData({ file }, sentence`${shown(example)} can be a decimal or thousands; give ${signs}`)
 }
 
 function textsIn(dialect: Dialect, columns: readonly number[]): string[] {

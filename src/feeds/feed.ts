@@ -1,3 +1,4 @@
+import type { Words } from '../errors.js'
 import type { Day } from '../model/day.js'
 import type { FactKind, FactRecords } from '../model/facts.js'
 import type { Adjustment, Series } from '../model/series.js'
@@ -77,7 +78,7 @@ export interface TickerBars {
 export interface Rejected {
   line: number
   column: number
-  reason: string
+  reason: Words
   text: string
 }
 
@@ -125,7 +126,7 @@ export interface TickerFacts<Kind extends FactKind = FactKind> {
 
 /** Something about a file of facts that its user ought to know: what was left out or assumed, how often, where first. */
 export interface Remark {
-  what: string
+  what: Words
   count: number
   /** At most three places, `file:line` or a value. */
   first: string[]

@@ -1,4 +1,4 @@
-import { BadData } from '../errors.js'
+import { BadData, parameter, sentence } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import { Collector, type Places } from './bars.js'
 import type { ReadOptions, ReadResult, Rejected } from './feed.js'
@@ -77,8 +77,8 @@ function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): st
   const symbols = new Set(Array.from({ length: table.rows }, (_, row) => text(table.value(row, 'ticker'))))
   if (symbols.size < 2) return given
   const some = [...symbols].slice(0, 2).map(shown).join(', ')
-  const say = `leave --ticker ${given} away to import each under its own name`
-  throw new BadData({ file: source.file }, `the file has several tickers (${some}); ${say}`)
+  const say = sentence`leave ${parameter('ticker', given)} away to import each under its own name`
+  throw new BadData({ file: source.file }, sentence`the file has several tickers (${some}); ${say}`)
 }
 
 /** JSON itself lets a later key of the same name replace an earlier one without a word. */
@@ -130,8 +130,11 @@ function dateFormat(file: string, cells: readonly DateCell[]): DateFormat {
   const first = shown(dates[0] ?? '')
   if ('unknown' in guess)
     throw new BadData({ file }, `date ${first} is in no known form; dates may be ${DATE_FORMATS.join(', ')}`)
-  const forms = 'give --date-format MM/DD/YYYY or DD/MM/YYYY'
-  throw new BadData({ file }, `no date of the file tells whether ${first} has the month or the day first; ${forms}`)
+  const forms = sentence`give ${parameter('date_format', 'MM/DD/YYYY')} or DD/MM/YYYY`
+  throw new BadData(
+    { file },
+    sentence`no date of the file tells whether ${first} has the month or the day first; ${forms}`,
+  )
 }
 
 function cellsOf(table: JsonTable, row: number, date: DateCell): Cells {

@@ -1,3 +1,4 @@
+import { parameter, sentence, type Words } from '../errors.js'
 import type { Day } from '../model/day.js'
 import { TICKER_SHAPE } from '../model/terms.js'
 import type { Role } from './layout.js'
@@ -30,7 +31,7 @@ export interface Bar {
 /** Why a row is no bar, and which of its fields is at fault. */
 export interface Fault {
   role: Role
-  reason: string
+  reason: Words
 }
 
 const PRICES = ['open', 'high', 'low', 'close'] as const
@@ -99,7 +100,7 @@ function adjusted(bar: Bar, text: string, reading: Reading): Bar | Fault {
   const value = readNumber(text, reading.decimal)
   if (isPrice(value) && adjustBy(bar, value)) return bar
   const reason = priceReason('adj_close', text, value)
-  return { role: 'adj_close', reason: `${reason}; --prices raw loads the prices without it` }
+  return { role: 'adj_close', reason: sentence`${reason}; ${parameter('prices', 'raw')} loads the prices without it` }
 }
 
 function priceReason(role: Role, text: string, value: number): string {

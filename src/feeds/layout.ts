@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BadData, InvalidParameter } from '../errors.js'
+import { BadData, InvalidParameter, parameter, sentence } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
 import type { Source } from './source.js'
@@ -140,14 +140,18 @@ export function tickerOfFile(source: Source, own: string | null): string {
   if (own !== null) {
     const ticker = parseTicker(own)
     if (ticker !== null) return ticker
-    throw new BadData({ file }, `its symbol ${shown(own)} is not ${TICKER_SHAPE}; give one with --ticker`)
+    throw new BadData(
+      { file },
+      sentence`its symbol ${shown(own)} is not ${TICKER_SHAPE}; give one with ${parameter('ticker')}`,
+    )
   }
-  if (file === '-') throw new BadData({ file }, 'standard input has no name to tell the ticker; give it with --ticker')
+  const give = sentence`give it with ${parameter('ticker')}`
+  if (file === '-') throw new BadData({ file }, sentence`standard input has no name to tell the ticker; ${give}`)
   const names = [source.entry, basename(file)].filter(name => name !== null).map(stem)
   const ticker = names.map(parseTicker).find(found => found !== null)
   if (ticker !== undefined) return ticker
   const what = `no column names the ticker, and the file's name (${names.at(-1)}) is no ticker`
-  throw new BadData({ file }, `${what}; give it with --ticker`)
+  throw new BadData({ file }, sentence`${what}; ${give}`)
 }
 
 function stem(name: string): string {

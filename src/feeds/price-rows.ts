@@ -1,4 +1,4 @@
-import { BadData, type Place } from '../errors.js'
+import { BadData, type Place, parameter, sentence } from '../errors.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker } from '../model/terms.js'
 import type { Bars, Collector, Places } from './bars.js'
@@ -134,8 +134,9 @@ export class TableRows {
 
 /** The refusal of a ticker that was given for a file whose rows name more than one. */
 export function severalTickers(place: Place, given: string, first: string, second: string): BadData {
-  const say = `leave --ticker ${given} away to import each under its own name`
-  return new BadData(place, `the file has several tickers (${shown(first)}, ${shown(second)}); ${say}`)
+  const some = `${shown(first)}, ${shown(second)}`
+  const say = sentence`leave ${parameter('ticker', given)} away to import each under its own name`
+  return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)
 }
 
 /** A fault of a field that has no role. */

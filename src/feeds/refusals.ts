@@ -1,4 +1,4 @@
-import { BadData } from '../errors.js'
+import { BadData, parameter, remedy, sentence, type Words } from '../errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import { type Layout, missingFrom } from './layout.js'
 import { shown } from './values.js'
@@ -16,7 +16,7 @@ export function refuseLayout(file: string, line: number, layout: Layout): BadDat
   const missing = missingFrom(layout.columns).join(', ')
   if (layout.names.some(isDated)) {
     const what = `the first line (${shownNames(layout.names)}) is a row, and no header stands above it`
-    return new BadData({ file, line }, `${what}; give the names of the columns with --header`)
+    return new BadData({ file, line }, sentence`${what}; give the names of the columns with ${parameter('header')}`)
   }
   const fact = layout.names.find(name => FACT_NAMES.test(name.replace(/[^a-z]/gi, '')))
   if (fact !== undefined) {
@@ -26,9 +26,10 @@ export function refuseLayout(file: string, line: number, layout: Layout): BadDat
       `these look like facts in no layout that is known (${found}); known are ${kinds}`,
     )
   }
-  const say =
-    'daily bars need date, open, high, low and close, facts the columns of one kind (bands import-facts --help)'
-  return new BadData({ file, line }, `the header has no ${missing}; ${say}, and ${found}`)
+  const say = 'daily bars need date, open, high, low and close, facts the columns of one kind'
+  return new BadData({ file, line }, `the header has no ${missing}; ${say}, and ${found}`, {
+    remedy: remedy('import-facts', [], { help: true }),
+  })
 }
 
 /** Whether a field is a date, as no name of a column is. */
@@ -38,7 +39,7 @@ export function isDated(field: string): boolean {
 
 /** The refusal of rows without a header that are not in the project's own order. */
 export function refuseHeaderless(file: string, fields: readonly string[]): BadData {
-  const refuse = (what: string) => new BadData({ file, line: 1 }, what)
+  const refuse = (what: Words) => new BadData({ file, line: 1 }, what)
   const text = fields.join(',')
   if (/^[A-Z0-9.]+ [A-Z0-9]{8,},[^,]+,[\d.]+,\d+,/.test(text))
     return refuse(
@@ -52,7 +53,7 @@ export function refuseHeaderless(file: string, fields: readonly string[]): BadDa
     )
   const own = 'date,open,high,low,close,volume'
   const found = `the first line (${shownNames(fields)}) is neither a header nor a row of ${own}`
-  return refuse(`${found}; give the names of the columns with --header`)
+  return refuse(sentence`${found}; give the names of the columns with ${parameter('header')}`)
 }
 
 /** The refusal of text that is no table and no JSON, or null when it may be a table. */

@@ -1,4 +1,4 @@
-import { BadData, InvalidParameter } from '../errors.js'
+import { BadData, InvalidParameter, parameter, sentence } from '../errors.js'
 import { FORMATS, type Format, type Hints, type Rejected } from './feed.js'
 import { counted, DATE_FORMATS, type DateFormat, type Decimal, shown } from './values.js'
 
@@ -28,11 +28,11 @@ export class Rejections {
     const place = { file: this.#file, line: first.line, column: first.column }
     if (this.#bad === rows) {
       const all = rows === 1 ? 'the only row is bad' : `all ${counted(rows, 'row')} are bad`
-      throw new BadData(place, `${first.reason}; ${all}, so nothing can be loaded`)
+      throw new BadData(place, sentence`${first.reason}; ${all}, so nothing can be loaded`)
     }
     if (this.#skip) return
     const more = this.#bad === 1 ? '' : `; ${counted(this.#bad - 1, 'more bad row')} in this file`
-    throw new BadData(place, `${first.reason}${more}; --skip-bad-rows loads the rest`)
+    throw new BadData(place, sentence`${first.reason}${more}; ${parameter('skip_bad_rows')} loads the rest`)
   }
 }
 

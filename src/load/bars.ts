@@ -1,4 +1,4 @@
-import { BadData } from '../errors.js'
+import { BadData, parameter, sentence } from '../errors.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { formatDay } from '../model/day.js'
@@ -53,8 +53,8 @@ async function checkPulled(store: Store, { ticker, source }: SourcedBars, replac
   const events = entries.reduce((sum, entry) => sum + entry.events, 0)
   const what = `${events} events of it that were pulled from ${first.url}`
   if (replace) return `${what} are taken out`
-  const remedy = '--replace takes them out, --db FILE keeps both apart'
-  throw new BadData({ file: source }, `${ticker} has bars in it, and there are ${what} here; ${remedy}`)
+  const keep = sentence`${parameter('replace')} takes them out, ${parameter('db', 'FILE')} keeps both apart`
+  throw new BadData({ file: source }, sentence`${ticker} has bars in it, and there are ${what} here; ${keep}`)
 }
 
 async function mergeOne(
@@ -98,8 +98,11 @@ function entryFor(
 function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adjustment): BadData {
   const what = `${ticker} is kept with ${kept} prices and this file gives ${given} ones; a series is one or the other`
   // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
-  const raw = kept === 'raw' ? '--prices raw, or ' : ''
-  return new BadData({ file }, `${what}: use ${raw}--replace to start ${ticker} again from this file`)
+  const raw = kept === 'raw' ? sentence`${parameter('prices', 'raw')}, or ` : ''
+  return new BadData(
+    { file },
+    sentence`${what}: use ${raw}${parameter('replace')} to start ${ticker} again from this file`,
+  )
 }
 
 function rescaledNote(ticker: string, factor: number, older: number): string {

@@ -1,4 +1,4 @@
-import { InvalidParameter } from '../errors.js'
+import { InvalidParameter, parameter, sentence, type Words } from '../errors.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
@@ -25,7 +25,7 @@ export interface TakenFacts {
   /** Tickers that have no bars yet. */
   barless: number
   /** Records that are hardly meant so, in words for people. */
-  doubts: string[]
+  doubts: Words[]
   sheets: TickerSheet[]
   /** Tickers whose weeks are other ones now, because they trade at weekends or do no more. */
   changed: Kept[]
@@ -81,9 +81,9 @@ function changes({ added, replaced, sheet }: MergedSheet, before: FactSheet | un
 /** Vendors date a split by different days; two of one ratio that close are hardly two. */
 const SAME_SPLIT_DAYS = 10
 
-function doubtsOf(ticker: string, { splits }: FactSheets): string[] {
+function doubtsOf(ticker: string, { splits }: FactSheets): Words[] {
   const all = (splits?.rows ?? []).map(row => row.record)
-  return all.flatMap(({ ex_date, ratio }, i) => {
+  return all.flatMap(({ ex_date, ratio }, i): Words[] => {
     const day = formatDay(ex_date)
     const next = all[i + 1]
     if (next?.ex_date === ex_date && next.ratio !== ratio)
@@ -91,7 +91,8 @@ function doubtsOf(ticker: string, { splits }: FactSheets): string[] {
     const other = all.slice(i + 1).find(later => later.ratio === ratio && isNear(later.ex_date, ex_date))
     if (other === undefined) return []
     const dates = `${day} and ${formatDay(other.ex_date)}`
-    return [`${ticker} has two splits of ratio ${ratio} on ${dates}, and both count; --replace starts its splits again`]
+    const both = `${ticker} has two splits of ratio ${ratio} on ${dates}, and both count`
+    return [sentence`${both}; ${parameter('replace')} starts its splits again`]
   })
 }
 

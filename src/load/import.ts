@@ -1,4 +1,4 @@
-import { BadData } from '../errors.js'
+import { BadData, remedy } from '../errors.js'
 import type { Input, TickerFacts } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
@@ -173,7 +173,9 @@ export class Importer {
         onProgress?.({ file: input.name, stage: 'reading', done: bytes, of: total, rows }),
     })
     if (result.holds === 'bars' && only === 'facts')
-      throw new BadData({ file: result.file }, 'these are daily bars, not facts; bands import loads them')
+      throw new BadData({ file: result.file }, 'these are daily bars, not facts; import loads them', {
+        remedy: remedy('import', [result.file]),
+      })
     if (result.holds === 'facts') {
       const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
       return { ...result, facts: reports, without_bars: barless, doubts }

@@ -1,5 +1,5 @@
 import { record } from '../engine/record.js'
-import type { BadData } from '../errors.js'
+import type { BadData, Words } from '../errors.js'
 import type { FactsResult, Input, ReadOptions, ReadResult, TickerBars } from '../feeds/feed.js'
 import type { FactKind, Facts } from '../model/facts.js'
 import type { Adjustment, Series } from '../model/series.js'
@@ -61,7 +61,7 @@ export interface FactsReport extends Omit<FactsResult, 'facts'> {
   /** Tickers that have no bars yet: no field stands on their facts. */
   without_bars: number
   /** Records that are hardly meant so, in words for people. */
-  doubts: string[]
+  doubts: Words[]
 }
 
 /** What became of one file. */

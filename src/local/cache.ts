@@ -1,4 +1,4 @@
-import { Busy, didYouMean, NotFound, StorageError, suggest } from '../errors.js'
+import { Busy, didYouMean, NotFound, remedy, StorageError, suggest } from '../errors.js'
 import type { Field } from '../fields/field.js'
 import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
@@ -89,7 +89,7 @@ export class Cache {
   /** Throws Busy when some of the fields wait anywhere for an import to be finished: before anything is handed out. */
   async checkFinished(fields: readonly Field[]): Promise<void> {
     if (fields.every(field => field.needs === 'bars') || (await Behind.in(this.store)).none) return
-    throw new Busy(`some fields wait for an import to be finished; ${WHEN}`)
+    throw new Busy(`some fields wait for an import to be finished; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
   async #whole(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
@@ -130,7 +130,7 @@ export class Cache {
     const sector = fieldNamed(field)!.needs === 'sector' ? await this.#sectorOf(ticker) : null
     const waits = behind.tickers.has(ticker) || (sector !== null && behind.sectors.has(sector))
     if (!waits) return
-    throw new Busy(`${field} of ${ticker} waits for an import to be finished; ${WHEN}`)
+    throw new Busy(`${field} of ${ticker} waits for an import to be finished; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
   /** What other definitions derived is never shown as if these had. */
@@ -139,14 +139,15 @@ export class Cache {
     const made = await this.store.definitions()
     if (made !== DEFINITIONS_VERSION && made !== '') {
       throw new StorageError(
-        `${this.store.location} was derived with definitions ${made}, this bands uses ${DEFINITIONS_VERSION}; run bands rebuild`,
+        `${this.store.location} was derived with definitions ${made}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`,
+        { remedy: remedy('rebuild') },
       )
     }
     this.#sound = true
   }
 }
 
-const WHEN = 'try again when it is through; if none is running, bands rebuild finishes it'
+const WHEN = 'try again when it is through; if none is running, a rebuild finishes it'
 
 /**
  * What a run of imports has yet to record anew: tickers whose facts are new, sectors whose tickers are. Kept in the

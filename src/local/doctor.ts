@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { parameter, remedy, sentence, type Words } from '../errors.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { DRIVER_MAJOR, type Inspection, inspect, installedDriver, sqliteVersion } from '../store/sqlite/inspect.js'
 
@@ -8,18 +9,18 @@ export interface Check {
   outcome: 'ok' | 'warn' | 'fail'
   detail: string
   /** What to do; null when there is nothing to do. */
-  remedy: string | null
+  remedy: Words | null
 }
 
 export function ok(name: string, detail: string): Check {
   return { name, outcome: 'ok', detail, remedy: null }
 }
 
-export function warn(name: string, detail: string, remedy: string): Check {
+export function warn(name: string, detail: string, remedy: Words): Check {
   return { name, outcome: 'warn', detail, remedy }
 }
 
-export function fail(name: string, detail: string, remedy: string): Check {
+export function fail(name: string, detail: string, remedy: Words): Check {
   return { name, outcome: 'fail', detail, remedy }
 }
 
@@ -110,7 +111,10 @@ export function databaseChecks(path: string): Check[] {
   const size = existsSync(path) ? statSync(path).size : 0
   const place = [permissionsCheck(path, folder), spaceCheck(folder, size), fileSystemCheck(folder)]
   if (!existsSync(path))
-    return [warn('database', `there is none at ${path}; the bundled sample answers`, 'bands import FILE'), ...place]
+    return [
+      warn('database', `there is none at ${path}; the bundled sample answers`, [remedy('import', ['FILE'])]),
+      ...place,
+    ]
   try {
     const found = inspect(path)
     return [
@@ -119,7 +123,8 @@ export function databaseChecks(path: string): Check[] {
       ...contentChecks(found, path),
     ]
   } catch (thrown) {
-    return [fail('database', said(thrown), `move ${path} away and import again, or choose another with --db`), ...place]
+    const mend = sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
+    return [fail('database', said(thrown), mend), ...place]
   }
 }
 
@@ -135,7 +140,7 @@ function contentChecks(found: Inspection, path: string): Check[] {
 }
 
 function structureCheck({ faults }: Inspection): Check {
-  if (faults.length === 0) return ok('structure', 'quick_check finds nothing; bands verify looks at the content')
+  if (faults.length === 0) return ok('structure', 'quick_check finds nothing; verify looks at the content')
   return fail('structure', faults.join('; '), 'import the files again into a new database')
 }
 
@@ -147,7 +152,7 @@ function schemaCheck({ schema, newestSchema }: Inspection): Check {
 function definitionsCheck({ definitions }: Inspection): Check {
   if (definitions === DEFINITIONS_VERSION) return ok('definitions', definitions)
   if (definitions === '') return ok('definitions', 'nothing derived yet')
-  return fail('definitions', `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`, 'bands rebuild')
+  return fail('definitions', `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`, [remedy('rebuild')])
 }
 
 /** A copy in memory, which answers where the folder is read-only, has no WAL. */
@@ -163,7 +168,11 @@ function journalCheck({ journal }: Inspection, path: string): Check {
 /** What stands on facts is not answered while a step is left. */
 function importCheck({ unfinished }: Inspection): Check {
   if (unfinished === 0) return ok('imports', 'finished')
-  return warn('imports', `one is not finished (${unfinished} steps)`, 'wait for it; if none is running: bands rebuild')
+  return warn(
+    'imports',
+    `one is not finished (${unfinished} steps)`,
+    sentence`wait for it; if none is running: ${remedy('rebuild')}`,
+  )
 }
 
 function writerCheck({ writer }: Inspection, path: string): Check {
@@ -184,7 +193,12 @@ function permissionsCheck(path: string, folder: string): Check {
   if (there && process.platform !== 'win32' && (statSync(path).mode & 0o022) !== 0)
     return warn(name, `others may write ${path}`, `chmod go-w ${path}`)
   const writable = may(folder, constants.W_OK) && (!there || may(path, constants.W_OK))
-  if (!writable) return warn(name, `${folder} is read-only: questions work, imports do not`, 'choose another with --db')
+  if (!writable)
+    return warn(
+      name,
+      `${folder} is read-only: questions work, imports do not`,
+      sentence`choose another with ${parameter('db')}`,
+    )
   return ok(name, 'can be read and written')
 }
 
@@ -193,7 +207,11 @@ function spaceCheck(folder: string, size: number): Check {
   const free = bavail * bsize
   const detail = `${inUnits(free)} free in ${folder}`
   if (free >= Math.max(ENOUGH_BYTES, 2 * size)) return ok('space', detail)
-  return warn('space', `${detail}, little for an import`, 'make room, or choose another disk with --db')
+  return warn(
+    'space',
+    `${detail}, little for an import`,
+    sentence`make room, or choose another disk with ${parameter('db')}`,
+  )
 }
 
 function fileSystemCheck(folder: string): Check {

@@ -1,3 +1,4 @@
+import { type Remedy, remedy } from '../errors.js'
 import type { PulledSeries, SeriesKey } from '../model/pulled.js'
 
 type Mark = Pick<PulledSeries, 'ticker' | 'timeframe' | 'field' | 'url' | 'pulled_at' | 'as_of'>
@@ -50,9 +51,9 @@ export function named({ ticker, timeframe, field }: SeriesKey): string {
   return `${timeframe} ${field} of ${ticker}`
 }
 
-/** The command line that pulls a series. */
-export function pullLine({ ticker, timeframe, field }: SeriesKey): string {
-  return `bands pull ${ticker} ${field}${timeframe === 'daily' ? '' : ` --timeframe ${timeframe}`}`
+/** What pulls a series. */
+export function pullOf({ ticker, timeframe, field }: SeriesKey): Remedy {
+  return remedy('pull', [ticker, field], timeframe === 'daily' ? {} : { timeframe })
 }
 
 /** `A, B, C and 4 more`. */

@@ -7,7 +7,7 @@ import { UNDEFINED } from '../model/series.js'
 import { reaches, type Tier } from '../model/terms.js'
 import { PLANS, tierOfRange } from '../tiers.js'
 import type { Cache } from './cache.js'
-import { listed, Marks, named, pullLine } from './pulled-marks.js'
+import { listed, Marks, named, pullOf } from './pulled-marks.js'
 import { search, type View } from './view.js'
 
 /** Under which tier a series answers, as of which day, and after which day its events lie. */
@@ -57,8 +57,8 @@ export class Pulled {
     const { tier } = await this.scope(view)
     if (PLANS[tier].aftermath) return
     const key = view.pulled!.series
-    const message = `${named(key)} was pulled with a ${tier} key, which is not told what followed; with a plus key, ${pullLine(key)} fetches it.`
-    throw new TierRestricted('aftermath', tier, 'plus', { message })
+    const message = `${named(key)} was pulled with a ${tier} key, which is not told what followed; pull it again with a plus key.`
+    throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullOf(key) })
   }
 
   /** Throws Busy where a question goes back beyond the pages that have come. */
@@ -112,7 +112,7 @@ export class Pulled {
     const entries = await this.#cache.store.pulled.entries(key.ticker)
     if (entries.length === 0) return this.#cache.unknown(key.ticker)
     const what = `${named(key)} was not pulled; of ${key.ticker} there is ${listed(entries.map(short))}`
-    return new NotFound(`${what}. ${pullLine(key)} fetches it.`)
+    return new NotFound(`${what}.`, [], { remedy: pullOf(key) })
   }
 }
 
@@ -121,7 +121,7 @@ function unfinished({ state, events, total_occurrences, ...key }: PulledSeries):
     state === 'partial'
       ? `is pulled in part only, ${events.length} of ${total_occurrences} events`
       : 'was told as of different days, and events between them may be missing'
-  return new Busy(`${named(key)} ${why}; ${pullLine(key)} goes on with it.`)
+  return new Busy(`${named(key)} ${why}; pull it to the end.`, { remedy: pullOf(key) })
 }
 
 function short({ timeframe, field }: PulledEntry): string {

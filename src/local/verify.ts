@@ -15,7 +15,7 @@ export async function verify(store: Store, { deep = false } = {}): Promise<Damag
   if (!deep || damages.length > 0) return damages
   const unfinished = (await store.unsettled()).length
   if (unfinished > 0) {
-    const what = `an import is not finished (${unfinished} steps), so nothing can be compared; bands rebuild finishes it`
+    const what = `an import is not finished (${unfinished} steps), so nothing can be compared; a rebuild finishes it`
     return [{ ticker: '', what }]
   }
   const sectors = new Sectors(store)
@@ -55,7 +55,7 @@ async function differences(store: Store, ticker: string, fresh: SeriesRecord): P
     if (!same)
       damages.push({
         ticker,
-        what: `its ${timeframe} ${field} events are not what its bars and facts give; run bands rebuild`,
+        what: `its ${timeframe} ${field} events are not what its bars and facts give; a rebuild derives them again`,
       })
   }
   return damages

@@ -202,7 +202,7 @@ export function countedFacts(sheets: FactSheets): Facts | null {
 export function lackOf(field: string, ticker: string, sheets: FactSheets): string {
   const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
   if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
-  return `${field} stands on dated facts, and none are loaded for ${ticker}; bands import-facts FILE loads them`
+  return `${field} stands on dated facts, and none are loaded for ${ticker}; import-facts loads them`
 }
 
 function isStock(security: Security | null): boolean {

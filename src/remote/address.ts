@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted } from '../errors.js'
+import { InvalidParameter, parameter, quoted, sentence, type Words } from '../errors.js'
 
 /** Where a server lies, checked: what its paths are relative to, without a slash at its end. */
 export interface Address {
@@ -30,7 +30,10 @@ export function addressOf(text: string, { allowPlainHttp = false }: { allowPlain
     throw refused(`${base} ends with /v1, with which every path begins; leave it out.`, text, [base.slice(0, -3)])
   const loopback = isLoopback(url.hostname)
   if (url.protocol === 'http:' && !loopback && !allowPlainHttp)
-    throw refused(`${base} would be sent the key unencrypted; use https, or say --allow-plain-http.`, text)
+    throw refused(
+      sentence`${base} would be sent the key unencrypted; use https, or say ${parameter('allow_plain_http')}.`,
+      text,
+    )
   return { base, origin: url.origin, loopback }
 }
 
@@ -45,7 +48,7 @@ function completed(text: string): string[] {
   return /^[\w.[\]:-]+(\/[\w./-]*)?$/.test(text) && URL.canParse(`${scheme}://${text}`) ? [`${scheme}://${text}`] : []
 }
 
-function refused(message: string, value: string, suggestions: string[] = []): InvalidParameter {
+function refused(message: Words, value: string, suggestions: string[] = []): InvalidParameter {
   return new InvalidParameter(message, {
     param: 'url',
     ...(value.includes('@') ? {} : { value }),

@@ -8,7 +8,16 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { ConfigError, MethodNotAllowed, NotFound, quoted, Unavailable } from '../errors.js'
+import {
+  ConfigError,
+  MethodNotAllowed,
+  NotFound,
+  parameter,
+  quoted,
+  sentence,
+  Unavailable,
+  type Words,
+} from '../errors.js'
 import { REQUEST_ID } from '../wire/format.js'
 import { Log, Metrics } from './log.js'
 import { type ServerOptions, type Settings, settingsOf } from './options.js'
@@ -89,16 +98,16 @@ async function listen(server: Server, { host, port, limits }: Settings): Promise
   }
 }
 
-function whyNot({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+function whyNot({ code, message }: NodeJS.ErrnoException, host: string, port: number): Words {
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} of ${host} is in use; choose another port, or 0 for any that is free.`
+      return sentence`port ${port} of ${host} is in use; choose another ${parameter('port')}, or 0 for any that is free.`
     case 'EACCES':
-      return `port ${port} of ${host} may not be used by this user; choose a port from 1024 on.`
+      return sentence`port ${port} of ${host} may not be used by this user; choose a ${parameter('port')} from 1024 on.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${host} is no address of this machine; choose another host.`
+      return sentence`${host} is no address of this machine; choose another ${parameter('host')}.`
     default:
       return `cannot listen on port ${port} of ${host}: ${message}.`
   }

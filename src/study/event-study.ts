@@ -224,7 +224,7 @@ function assumptionsOf({ query, subjects }: Material, windows: readonly StudyWin
   const { filter, benchmark, abnormal, resamples, seed, minEvents } = query
   const pooled = subjects.length > 1
   return [
-    'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (bands backtest).',
+    'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).',
     pricesLine(subjects),
     `Base: every bar of the same ${pooled ? 'tickers' : 'ticker'} and dates on which ${filter.field} has a band and whose window has elapsed${pooled ? '; each ticker counts in it as its events count' : ''}.`,
     `p (${shiftsLine(query, windows)}): the events stay where they are and the returns are rotated against them${pooled ? ', by the same number of days in all tickers, and an event that lands where its ticker has no bar drops out of that rotation' : ''}; the share of rotations with as great a difference, two-sided. It takes the days of the events for days like others: where they fall in volatile times it is too small.`,
@@ -237,7 +237,7 @@ function assumptionsOf({ query, subjects }: Material, windows: readonly StudyWin
     `Calendar time: the mean return of all open positions by day, ${benchmark === null ? 'less what their tickers earn on any bar' : `its alpha against ${benchmark}`}.`,
     ...modelLines(abnormal, benchmark),
     'Path: its ribbon is the 95 % interval of the mean over units of events whose windows share no day.',
-    `Nothing here allows for the ${query.horizons.length > 1 ? 'several windows' : 'other questions'} that were looked at; bands sweep corrects for it.`,
+    `Nothing here allows for the ${query.horizons.length > 1 ? 'several windows' : 'other questions'} that were looked at; a sweep corrects for it.`,
     'The tickers are those that were asked for: ones that no longer trade may be missing among them (survivorship).',
     `Seed ${seed}: the same question of the same data gives the same bytes.`,
   ]

@@ -64,7 +64,7 @@ function reach({ query: { filter, benchmark }, subjects, contextDays, benchmark:
 function anyContext({ context }: EventFilter): string | null {
   if (context === null || context.bands !== null) return null
   const { ticker, field } = context
-  return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only tells its band beside each. ${ticker}:${field}=BAND narrows to a band, and bands sweep splits by all of them.`
+  return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only tells its band beside each. ${ticker}:${field}=BAND narrows to a band, and a sweep splits by all of them.`
 }
 
 function fewEvents(windows: readonly StudyWindow[]): string | null {

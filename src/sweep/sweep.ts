@@ -118,7 +118,7 @@ const METHODS: Readonly<Record<SweepQuery['adjust'], string>> = {
 function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
   const { minEvents, resamples, pboBlocks, seed } = query
   return [
-    'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (bands backtest).',
+    'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).',
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
     `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; the share of rotations with as great a difference, two-sided.`,
     `q: p corrected ${corrected(query, tried)}.`,

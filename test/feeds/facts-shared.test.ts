@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { worded } from '../../src/errors.js'
 import type { FactsResult } from '../../src/feeds/feed.js'
 import { parseDay, weekdayOf } from '../../src/model/day.js'
 import { type FactKind, opinionOf } from '../../src/model/facts.js'
@@ -151,7 +152,7 @@ shared('a trap of the shared facts', () => {
 
   it('is a quarter first seen beside a later one, or derived: it counts from its filing, and is remarked', () => {
     const { remarks } = files['quarterly.csv']!
-    expect(remarks.map(({ what, count }) => [what.split(' ').slice(0, 4).join(' '), count])).toEqual([
+    expect(remarks.map(({ what, count }) => [worded(what).split(' ').slice(0, 4).join(' '), count])).toEqual([
       ['figures a share are', 226],
       ['quarters were filed more', 19],
       ['EPS of fourth quarters', 28],

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { worded } from '../../src/errors.js'
 import { loadUniverse, SHARED } from '../support/shared-bars.js'
 import { messageOf, read, readBars, rowsOf, sharedFile } from './files.js'
 
@@ -33,7 +34,9 @@ describe.skipIf(SHARED === null)('the universe (needs the shared data beside the
     expect(rows).toBe(619_040)
     expect(tickers).toHaveLength(505)
     expect(tickers.reduce((sum, { bars }) => sum + bars.days.length, 0)).toBe(619_040 - BAD.length)
-    const named = rejected.map(({ text, reason }) => [...text.split(',').slice(0, 2), reason.split(' ')[0]].join(' '))
+    const named = rejected.map(({ text, reason }) =>
+      [...text.split(',').slice(0, 2), worded(reason).split(' ')[0]].join(' '),
+    )
     expect(named).toEqual(BAD)
     const lines = gunzipSync(readFileSync(sharedFile(FILE).path!))
       .toString('utf8')

@@ -4,6 +4,7 @@ import { databasePath } from '../../open.js'
 import { addressOf } from '../../remote/address.js'
 import type { Remote } from '../../remote/remote.js'
 import type { Command } from '../command.js'
+import { withOptions } from '../command-line.js'
 import { type Config, configPath, credentialsPath } from '../config.js'
 import { readConfigFile, storedKeys } from '../config-files.js'
 import { type Block, type Cell, printable, type Screen, textOf } from '../draw/table.js'
@@ -36,14 +37,10 @@ export const command: Command = {
 
 /** One line a check; what is not well has its remedy beneath it. */
 function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
-  const rows = checks.map(({ name, outcome: found, detail, remedy }) => ({
-    check: name,
-    outcome: found,
-    detail,
-    remedy,
-  }))
+  const told = checks.map(check => ({ ...check, remedy: check.remedy === null ? null : withOptions(check.remedy) }))
+  const rows = told.map(({ name, ...check }) => ({ check: name, ...check }))
   return {
-    document: () => ({ schema, outcome, checks }),
+    document: () => ({ schema, outcome, checks: told }),
     columns: ['check', 'outcome', 'detail', 'remedy'],
     rows: () => rows,
     blocks: screen => (screen.words ? [plain(rows)] : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),

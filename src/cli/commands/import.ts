@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { type BadData, BandsError, InvalidParameter, StorageError } from '../../errors.js'
-import type { Input } from '../../feeds/feed.js'
+import type { Input, Rejected } from '../../feeds/feed.js'
 import type { BarsReport, FactsReport, FileReport, ImportOptions, SheetReport } from '../../load/report.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
 import type { OptionSpec } from '../../params/row.js'
 import { dayValue, wordValue } from '../../params/values.js'
 import type { Command } from '../command.js'
+import { withOptions } from '../command-line.js'
 import type { Context } from '../context.js'
 import { type Block, bytes, type Cell, count, type Row, type Table, whole } from '../draw/table.js'
 import type { Given } from '../given.js'
@@ -83,7 +84,7 @@ async function runImport(context: Context, given: Given, only?: 'facts'): Promis
   if (inputs.length > 1)
     options.onRefused = async error => {
       answer.refuse(error)
-      if (context.format !== 'json') await context.notice(`error: ${error.message}`)
+      if (context.format !== 'json') await context.notice(`error: ${withOptions(error.words)}`)
     }
   for await (const report of importer.import(inputs, options)) {
     answer.add(report, await rejects.keep(report))
@@ -194,10 +195,14 @@ function document({ report, rejects }: Imported): Row {
     rows,
     adjustment: adjustmentNote,
     tickers,
-    rejected,
+    rejected: rejected.map(rejectedRow),
     rejects,
     warnings,
   }
+}
+
+function rejectedRow({ line, column, reason, text }: Rejected): Row {
+  return { line, column, reason: withOptions(reason), text }
 }
 
 function rows({ report }: Imported): Row[] {
@@ -269,14 +274,21 @@ function warningLines({ warnings }: BarsReport): string[] {
 
 function rejectLines({ file, rejected }: FileReport, rejects: string | null): string[] {
   if (rejected.length === 0) return []
-  const first = rejected.slice(0, 3).map(({ line, column, reason }) => `  ${file}:${line}:${column}: ${reason}`)
+  const first = rejected
+    .slice(0, 3)
+    .map(({ line, column, reason }) => `  ${file}:${line}:${column}: ${withOptions(reason)}`)
   const verb = rejected.length === 1 ? 'is' : 'are'
   return [`${count(rejected.length, 'bad row')} ${verb} not loaded, and kept in ${rejects}; the first:`, ...first]
 }
 
 function factsDocument(report: FactsReport): Row {
   const { holds, file, format, dialect, header, rows, facts, without_bars, doubts, rejected, remarks } = report
-  return { holds, file, format, dialect, header, rows, facts, without_bars, doubts, rejected, remarks }
+  return {
+    ...{ holds, file, format, dialect, header, rows, facts, without_bars },
+    doubts: doubts.map(withOptions),
+    rejected: rejected.map(rejectedRow),
+    remarks: remarks.map(({ what, ...more }) => ({ what: withOptions(what), ...more })),
+  }
 }
 
 function factsRows({ file, format, facts }: FactsReport): Row[] {
@@ -308,10 +320,10 @@ function remarkLines({ file, remarks, without_bars, doubts }: FactsReport): stri
   const lines = remarks.map(({ what, count, first }) => {
     const often = count === 1 ? '' : ` (${whole(count)} times)`
     const places = first.map(place => (place.startsWith(`${file}:`) ? `line ${place.slice(file.length + 1)}` : place))
-    return `${what}${often}${places.length === 0 ? '' : `; first: ${places.join(', ')}${count > places.length ? ' …' : ''}`}`
+    return `${withOptions(what)}${often}${places.length === 0 ? '' : `; first: ${places.join(', ')}${count > places.length ? ' …' : ''}`}`
   })
   if (without_bars > 0) lines.push(`${count(without_bars, 'ticker')} without bars yet: no field stands on their facts`)
-  return [...lines, ...doubts.map(doubt => `warning: ${doubt}`)]
+  return [...lines, ...doubts.map(doubt => `warning: ${withOptions(doubt)}`)]
 }
 
 function kindLine(kind: string, sheets: readonly SheetReport[]): Cell[] {

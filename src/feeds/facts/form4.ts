@@ -1,5 +1,5 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
-import { BadData, type Place } from '../../errors.js'
+import { BadData, type Place, parameter, sentence } from '../../errors.js'
 import { type Day, formatDay, parseDay } from '../../model/day.js'
 import { assumedFiling, type InsiderTrade } from '../../model/facts.js'
 import { parseTicker, TICKER_SHAPE } from '../../model/terms.js'
@@ -32,7 +32,10 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
   const ticker = tickerOf(file, root, options)
   const issuer = textAt(root, 'issuer', 'issuerTradingSymbol')
   if (issuer !== null && parseTicker(issuer) !== ticker)
-    sink.remark(`the form is of ${shown(issuer)}, and is taken for ${ticker} because --ticker says so`, file)
+    sink.remark(
+      sentence`the form is of ${shown(issuer)}, and is taken for ${ticker} because ${parameter('ticker')} says so`,
+      file,
+    )
   const trades = childrenOf(root, 'nonDerivativeTable', 'nonDerivativeTransaction')
   const derivatives = childrenOf(root, 'derivativeTable', 'derivativeTransaction')
   const filed = options.known ?? form.filed
@@ -100,7 +103,7 @@ function tickerOf(file: string, root: Element, options: ReadOptions): string {
   const what = isNullWord(symbol)
     ? 'the issuer has no trading symbol'
     : `its symbol ${shown(symbol)} is not ${TICKER_SHAPE}`
-  throw new BadData({ file }, `${what}; give one with --ticker`)
+  throw new BadData({ file }, sentence`${what}; give one with ${parameter('ticker')}`)
 }
 
 /** One trade may be reported by several owners together; it is one trade all the same. */

@@ -1,4 +1,4 @@
-import { BadData, suggest } from '../../errors.js'
+import { BadData, parameter, sentence, suggest, type Words } from '../../errors.js'
 import type { Day } from '../../model/day.js'
 import {
   type EarningsResult,
@@ -92,13 +92,16 @@ class Header {
   }
 }
 
-function lack(header: Header, kind: FactKind, known: Day | undefined): string {
+function lack(header: Header, kind: FactKind, known: Day | undefined): Words {
   const missing = neededColumns(kind, known).filter(column => !header.has(column))
   const slips = missing.flatMap(column => header.slips(column).map(shown))
   const meant = slips.length === 0 ? '' : `; did you mean ${slips.join(' and ')}?`
   const told = missing.length === 0 ? 'no columns of its own' : `no ${columns(missing)}`
-  const help = meant === '' && missing.join() === 'known' ? ' (give one day for all rows with --known DATE)' : ''
-  return `${told}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
+  const help =
+    meant === '' && missing.join() === 'known'
+      ? sentence` (give one day for all rows with ${parameter('known', 'DATE')})`
+      : ''
+  return sentence`${told}${help}${meant === '' ? ';' : meant} ${needsOf(kind, known)}`
 }
 
 function ambiguity(kind: FactKind, other: FactKind, known: Day | undefined): string {

@@ -1,4 +1,4 @@
-import { BadData } from '../../errors.js'
+import { BadData, parameter, sentence } from '../../errors.js'
 import type { FactValue } from '../../model/facts.js'
 import { type Dialect, dateFormatOf, decimalIn, describeText } from '../dialect.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
@@ -62,7 +62,7 @@ async function planFacts(
   const tickerColumn = tickerColumnOf(dialect.names)
   const ticker = givenTicker(options.ticker)
   if (tickerColumn === undefined && ticker === null) {
-    const what = 'no column names the ticker; give it with --ticker'
+    const what = sentence`no column names the ticker; give it with ${parameter('ticker')}`
     throw new BadData({ file, line: dialect.headerLine }, what)
   }
   const columns = Object.entries(format.reads).flatMap(([name, holds]) => {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type * as z from 'zod'
-import { BadData } from '../../errors.js'
+import { BadData, parameter, sentence, type Words, worded } from '../../errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind, type FactRecord, type FactRecords } from '../../model/facts.js'
 import { parseTicker, TICKER_SHAPE } from '../../model/terms.js'
 import type { Remark, TickerFacts } from '../feed.js'
@@ -22,9 +22,10 @@ export class FactsSink {
   }
 
   /** Counts something to be said, with the place (`file:line`) or value where it is met. */
-  remark(what: string, first: string): void {
-    const remark = this.#remarks.get(what) ?? { what, count: 0, first: [] }
-    this.#remarks.set(what, remark)
+  remark(what: Words, first: string): void {
+    const text = worded(what)
+    const remark = this.#remarks.get(text) ?? { what, count: 0, first: [] }
+    this.#remarks.set(text, remark)
     remark.count++
     if (remark.first.length < SHOWN && !remark.first.includes(first)) remark.first.push(first)
   }
@@ -64,9 +65,12 @@ export function documentTicker(file: string, own: string | null, given: string |
   const ticker = givenTicker(given) ?? (own === null ? tickerOfName(file) : parseTicker(own))
   if (ticker !== null) return ticker
   if (own !== null)
-    throw new BadData({ file }, `its symbol ${shown(own)} is not ${TICKER_SHAPE}; give one with --ticker`)
+    throw new BadData(
+      { file },
+      sentence`its symbol ${shown(own)} is not ${TICKER_SHAPE}; give one with ${parameter('ticker')}`,
+    )
   const name = file === '-' ? 'standard input has no name' : `the file's name (${stem(file)}) is none`
-  throw new BadData({ file }, `the document names no ticker, and ${name}; give it with --ticker`)
+  throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)
 }
 
 function tickerOfName(file: string): string | null {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BadData, InvalidParameter } from '../../errors.js'
+import { BadData, InvalidParameter, parameter, sentence, type Words } from '../../errors.js'
 import { type Day, formatDay, parseDay } from '../../model/day.js'
 import { assumedFiling, type Grade } from '../../model/facts.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
@@ -53,7 +53,7 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   const symbols = NAMING.map(name => Named.safeParse(modules[name]).data?.symbol)
   const own = symbols.find(symbol => symbol !== undefined) ?? null
   const taking = { file, sink, known: options.known, ticker: () => documentTicker(file, own, options.ticker) }
-  const refused: string[] = []
+  const refused: Words[] = []
   let rows: number | null = null
   for (const [name, module] of Object.entries(modules)) {
     const outcome = MODULES.get(name)?.(module, taking)
@@ -68,7 +68,7 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   const read = [...MODULES.keys()].join(', ')
   const why =
     refused.length > 0
-      ? refused.join('; ')
+      ? refused.flatMap((words, i) => [...(i === 0 ? [] : ['; ']), ...[words].flat()])
       : `none of its modules (${Object.keys(modules).join(', ')}) is read; those are ${read}`
   throw new BadData({ file }, why)
 }
@@ -103,7 +103,7 @@ interface Taking {
 }
 
 /** What a module is to the reader: how many rows it has, or why it is refused. */
-type Outcome = { rows: number } | { refused: string }
+type Outcome = { rows: number } | { refused: Words }
 
 /** The modules of a quote summary that are read, or refused for a reason. */
 const MODULES: ReadonlyMap<string, (module: unknown, taking: Taking) => Outcome> = new Map([
@@ -238,8 +238,8 @@ function refusal(refused: string): () => Outcome {
   return () => ({ refused })
 }
 
-function undated(name: string): string {
-  return `${name} does not tell when it was fetched; give the day of the download with --known DATE`
+function undated(name: string): Words {
+  return sentence`${name} does not tell when it was fetched; give the day of the download with ${parameter('known', 'DATE')}`
 }
 
 const TYPES = {
@@ -275,7 +275,7 @@ function readTimeseries(file: string, root: unknown, options: ReadOptions, sink:
   const { known } = options
   if (known === undefined) {
     const what = 'the statements do not tell when they became known'
-    throw new BadData({ file }, `${what}; give the day of the download with --known DATE`)
+    throw new BadData({ file }, sentence`${what}; give the day of the download with ${parameter('known', 'DATE')}`)
   }
   const symbols = [...new Set((result ?? []).flatMap(({ meta }) => meta.symbol))]
   if (symbols.length > 1) throw new BadData({ file }, `it has statements of several tickers (${symbols.join(', ')})`)

@@ -1,4 +1,4 @@
-import { TierRestricted } from '../../errors.js'
+import { parameter, sentence, TierRestricted } from '../../errors.js'
 import { type Day, parseDay } from '../../model/day.js'
 import type { BandEvent, EventsPage, EventsQuery } from '../../model/event.js'
 import type { PulledSeries, SeriesKey, UnderWay } from '../../model/pulled.js'
@@ -175,7 +175,8 @@ function startOf({ as_of, query_range }: Pick<UnderWay, 'as_of' | 'query_range'>
 export function checkTier(key: SeriesKey, before: string | undefined, now: string): void {
   const [had, has] = [before === undefined ? null : tierOfRange(before), tierOfRange(now)]
   if (had === null || has === null || rank(has) >= rank(had)) return
-  const message = `${named(key)} was pulled with a ${had} key (${before}), and this one is ${has} (${now}): it is left as it was; --replace pulls it again with less.`
+  const keys = `with a ${had} key (${before}), and this one is ${has} (${now})`
+  const message = sentence`${named(key)} was pulled ${keys}: it is left as it was; ${parameter('replace')} pulls it again with less.`
   throw new TierRestricted(named(key), has, had, { message })
 }
 

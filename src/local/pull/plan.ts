@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { InvalidParameter, type NotFound, type TierRestricted } from '../../errors.js'
+import { InvalidParameter, type NotFound, parameter, remedy, sentence, type TierRestricted } from '../../errors.js'
 import type { BandEvent } from '../../model/event.js'
 import type { PulledEntry, PulledSeries, PullRun, SeriesKey } from '../../model/pulled.js'
 import type { Store } from '../../store/store.js'
@@ -125,8 +125,8 @@ async function checkBars(store: Store, tickers: readonly string[]): Promise<void
   const [first] = barred
   if (first === undefined) return
   const has = barred.length === 1 ? `${first} has bars` : `${listed(barred)} have bars`
-  const message = `${has} here, and what is told of one ticker comes from one source: pull into another database with --db FILE, or take its bars out with bands remove ${first}.`
-  throw new InvalidParameter(message, { param: 'ticker', value: first })
+  const message = sentence`${has} here, and the events of one ticker come from one source: pull into another database (${parameter('db', 'FILE')}), or remove its bars first.`
+  throw new InvalidParameter(message, { param: 'ticker', value: first }, { remedy: remedy('remove', [first]) })
 }
 
 async function checkSource(store: Store, tickers: readonly string[], url: string): Promise<void> {
@@ -139,7 +139,8 @@ async function checkSource(store: Store, tickers: readonly string[], url: string
   if (first === undefined) return
   const from = [...new Set(other.map(entry => entry.url))].join(', ')
   const was = other.length === 1 ? `${first.ticker} was` : `${listed(other.map(({ ticker }) => ticker))} were`
-  const message = `${was} pulled from ${from} before, not from ${url}: --replace begins again and drops what was there, --db FILE keeps both apart.`
+  const keep = sentence`${parameter('replace')} begins again and drops what was there, ${parameter('db', 'FILE')} keeps both apart`
+  const message = sentence`${was} pulled from ${from} before, not from ${url}: ${keep}.`
   throw new InvalidParameter(message, { param: 'ticker', value: first.ticker })
 }
 

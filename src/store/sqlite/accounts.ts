@@ -12,7 +12,7 @@ import {
   stateOf,
   type Used,
 } from '../../accounts/accounts.js'
-import { Busy, didYouMean, InvalidParameter, NotFound, quoted, suggest } from '../../errors.js'
+import { Busy, didYouMean, InvalidParameter, NotFound, quoted, remedy, suggest } from '../../errors.js'
 import type { Tier } from '../../model/terms.js'
 import { chargeAll, reconciled, usedIn } from './charging.js'
 import { type Notice, openForWriting, Session } from './connection.js'
@@ -214,9 +214,9 @@ class SqliteAccounts implements Accounts {
  */
 export const ACCOUNTS: DatabaseKind = {
   table: 'ledger',
-  made: 'bands accounts create NAME --tier free',
+  made: remedy('accounts create', ['NAME'], { tier: 'free' }),
   // What was charged stands nowhere else.
-  remedy: 'put a copy from before in its place',
+  mend: 'put a copy from before in its place',
   mode: 0o600,
   migrations: [
     `

@@ -18,7 +18,7 @@ import { type Connection, copyNotice, type DatabaseKind, migrate, schemaOf } fro
 
 /** Opens an existing database for questions. Nothing in it is written. Throws StorageError. */
 export function openForReading(path: string, kind: DatabaseKind): Connection {
-  if (!existsSync(path)) throw new StorageError(`there is no database at ${path}; ${kind.made} makes one`)
+  if (!existsSync(path)) throw new StorageError(`there is no database at ${path}`, { remedy: kind.made })
   try {
     return checked(connect(path, { readonly: true }), path, kind)
   } catch (cause) {
@@ -45,7 +45,7 @@ export function openForWriting(path: string, kind: DatabaseKind, notice: Notice 
     })
   } catch (cause) {
     if (!(cause instanceof StorageError)) checkIsSqlite(path)
-    throw translated(path, cause, kind.remedy)
+    throw translated(path, cause, kind.mend)
   }
 }
 
@@ -134,14 +134,14 @@ type Value = string | number | Buffer | null
 export class Session {
   readonly location: string
   readonly #db: Connection
-  readonly #remedy: string
+  readonly #mend: string
   readonly #prepared = new Map<string, Statement<Value[]>>()
 
   /** @param kind says what to do when the file turns out to be damaged */
-  constructor(location: string, db: Connection, { remedy }: Pick<DatabaseKind, 'remedy'>) {
+  constructor(location: string, db: Connection, { mend }: Pick<DatabaseKind, 'mend'>) {
     this.location = location
     this.#db = db
-    this.#remedy = remedy
+    this.#mend = mend
   }
 
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
@@ -197,7 +197,7 @@ export class Session {
     try {
       return work()
     } catch (cause) {
-      throw translated(this.location, cause, this.#remedy)
+      throw translated(this.location, cause, this.#mend)
     }
   }
 }
@@ -277,9 +277,9 @@ function nativeFailure(what: string, cause?: unknown): StorageError {
 /**
  * What SQLite says went wrong, as an error that names the file and what to do; anything else as it is.
  *
- * @param remedy what to do when the file is damaged
+ * @param mend what to do when the file is damaged
  */
-function translated(location: string, cause: unknown, remedy: string): unknown {
+function translated(location: string, cause: unknown, mend: string): unknown {
   const code = (cause as { code?: unknown }).code
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return cause
   const message = (cause as Error).message
@@ -288,7 +288,7 @@ function translated(location: string, cause: unknown, remedy: string): unknown {
   if (code.startsWith('SQLITE_FULL'))
     return new StorageError(`${location}: the disk is full; nothing was changed`, { cause })
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
-    return new StorageError(`${location} is damaged (${message}); ${remedy}`, { cause })
+    return new StorageError(`${location} is damaged (${message}); ${mend}`, { cause })
   if (code.startsWith('SQLITE_READONLY'))
     return new StorageError(`${location} cannot be written: ${message}`, { cause })
   return new StorageError(`${location}: ${message} (${code})`, { cause })

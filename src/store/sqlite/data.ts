@@ -1,4 +1,4 @@
-import { Busy, StorageError } from '../../errors.js'
+import { Busy, parameter, remedy, StorageError, sentence } from '../../errors.js'
 import { type Day, parseDay } from '../../model/day.js'
 import { type FactKind, type FactSheets, type Security, securityOf } from '../../model/facts.js'
 import type { Series } from '../../model/series.js'
@@ -27,9 +27,13 @@ export function openSqlite(path: string, { readonly, notice }: SqliteOptions): S
   db.close()
   if (schema > 0) {
     const steps = `(schema ${schema}, this one needs ${MIGRATIONS.length})`
-    throw new StorageError(`${path} was made by an older bands ${steps}; bands rebuild brings it up to date`)
+    throw new StorageError(`${path} was made by an older bands ${steps}; a rebuild brings it up to date`, {
+      remedy: remedy('rebuild'),
+    })
   }
-  throw new StorageError(`${path} is an empty file; bands import FILE --db ${path} makes a database of it`)
+  throw new StorageError(`${path} is an empty file; an import makes a database of it`, {
+    remedy: remedy('import', ['FILE'], { db: path }),
+  })
 }
 
 class SqliteStore implements Store {
@@ -106,7 +110,7 @@ class SqliteStore implements Store {
       timeframe,
     )
     if (series === undefined)
-      throw new StorageError(`${this.location}: ${ticker} has no ${timeframe} series; run bands verify`)
+      throw new StorageError(`${this.location}: ${ticker} has no ${timeframe} series`, { remedy: remedy('verify') })
     const events = this.#db.get<{ columns: Buffer }>(
       'SELECT columns FROM events WHERE ticker_id = ? AND timeframe = ? AND field = ?',
       row.id,
@@ -163,7 +167,9 @@ class SqliteStore implements Store {
       const holder = this.#db.get<Writer>('SELECT pid, host, started FROM writer')
       if (holder !== undefined && mayBeAlive(holder)) {
         const since = `process ${holder.pid} on ${holder.host} since ${holder.started}`
-        throw new Busy(`${this.location} is being written by ${since}; wait for it (--wait) or try again later`)
+        throw new Busy(
+          sentence`${this.location} is being written by ${since}; try again later, or wait (${parameter('wait')})`,
+        )
       }
       const values = [pid, host, started]
       this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', ...values)

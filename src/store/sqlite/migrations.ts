@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import type Database from 'better-sqlite3'
-import { StorageError } from '../../errors.js'
+import { type Remedy, StorageError } from '../../errors.js'
 
 /**
  * How files take the steps of their schema, whatever they hold. A step that removes or repacks a table may lose what stands
@@ -32,10 +32,10 @@ export interface DatabaseKind {
   readonly migrations: readonly Step[]
   /** A table that each of this kind has from the first step on. */
   readonly table: string
-  /** The command that makes one. */
-  readonly made: string
+  /** What makes one. */
+  readonly made: Remedy
   /** What to do when one is damaged. */
-  readonly remedy: string
+  readonly mend: string
   /** Who may read and write a file that is made. */
   readonly mode: number
 }

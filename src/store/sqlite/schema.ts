@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { remedy } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
 import type { Adjustment, AssetClass } from '../../model/series.js'
 import type { TickerEntry, Writer } from '../store.js'
@@ -118,8 +119,8 @@ export const MIGRATIONS: readonly Step[] = [
 export const DATA: DatabaseKind = {
   migrations: MIGRATIONS,
   table: 'tickers',
-  made: 'bands import FILE',
-  remedy: 'import the files again into a new database',
+  made: remedy('import', ['FILE']),
+  mend: 'import the files again into a new database',
   mode: 0o644,
 }
 

@@ -1,4 +1,4 @@
-import { Busy } from '../../errors.js'
+import { Busy, remedy } from '../../errors.js'
 import type { Trial, TrialKind, Trials } from '../../source.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
@@ -9,8 +9,8 @@ import type { DatabaseKind } from './migrations.js'
  */
 const TRIALS: DatabaseKind = {
   table: 'trials',
-  made: 'bands study, backtest or sweep',
-  remedy: 'put a copy from before in its place, or take it away: trials are then counted from there',
+  made: remedy('study', ['TICKER', 'FIELD']),
+  mend: 'put a copy from before in its place, or take it away: trials are then counted from there',
   mode: 0o644,
   migrations: [
     `
