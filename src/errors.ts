@@ -47,11 +47,11 @@ export type Words = string | Sentence
 
 /** A sentence of text and mentions; another sentence may stand in it. */
 export function sentence(texts: TemplateStringsArray, ...values: (string | number | Mention | Sentence)[]): Sentence {
-  return texts.flatMap((text, i) => {
-    const value = values[i]
-    if (value === undefined) return [text]
+  const parts = texts.flatMap((text, i) => {
+    const value = values[i] ?? ''
     return [text, ...(isSentence(value) ? value : [typeof value === 'number' ? String(value) : value])]
   })
+  return parts.filter(part => part !== '')
 }
 
 export const parameter = (name: string, value?: string): ParamMention =>
@@ -115,10 +115,13 @@ export interface Offence {
   suggestions?: readonly string[]
 }
 
+/** What the value of a parameter names. */
+export type Thing = { kind: 'field' } | { kind: 'band'; field: string }
+
 /** What else a door may word a fault by; machines are not told. */
 interface About {
-  /** Whose value it would be: the field that has no such band. */
-  of?: string
+  /** What the value should have named. */
+  thing?: Thing
   /** The refusal of a part of the value. */
   part?: InvalidParameter
   remedy?: Remedy

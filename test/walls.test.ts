@@ -81,8 +81,8 @@ it('has files that are chapters: none too long to be read at one sitting', () =>
   for (const file of FILES) expect(linesOf(file), name(file)).toBeLessThanOrEqual(500)
 })
 
-/** Rooms that may speak of options: the terminal, what it shows, and the table that its options are made of. */
-const KNOW_OPTIONS = ['cli', 'present', 'params']
+/** Rooms that may: the terminal, what it shows, the page that tells how it was made, the table that options come from. */
+const KNOW_OPTIONS = ['cli', 'present', 'report', 'params']
 /** `--option`; custom properties of a style sheet, `--ink: …` and `var(--ink)`, are none. */
 const OPTION = /(?<!var\()--[a-z][\w-]*(?![\w-]*:)/
 const COMMAND_LINE = /\bbands [a-z-]+ (?:[a-z]+ )?(?:--|[A-Z]{2})/

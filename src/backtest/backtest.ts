@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { InvalidParameter } from '../errors.js'
+import { InvalidParameter, listed, sentence } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
@@ -99,9 +99,10 @@ function checked(strategy: Strategy, run: RunOptions): readonly Strategy[] {
   const { candidates = [], split, walkForward } = run
   for (const one of [strategy, ...candidates]) checkRules(one)
   if (candidates.length > 0 && split === null && walkForward === null)
-    throw new InvalidParameter('candidates need split or walk_forward: one of them is chosen on a training part.', {
-      param: 'candidates',
-    })
+    throw new InvalidParameter(
+      sentence`candidates need ${listed(['split', 'walk_forward'], ' or ')}: one of them is chosen on a training part.`,
+      { param: 'candidates' },
+    )
   const isOther = ({ tickers, timeframe }: Strategy): boolean =>
     timeframe !== strategy.timeframe || tickers.join() !== strategy.tickers.join()
   if (candidates.some(isOther))

@@ -107,10 +107,9 @@ function wordsOfParameter(error: InvalidParameter): Words {
   if (fault === 'unknown') return `there is no parameter ${quoted(param)}.${meant}`
   if (fault === 'in_part' && about.part !== undefined)
     return sentence`${{ param }} ${shown(value)}: ${[wordsOfParameter(about.part)].flat()}`
-  if (fault !== 'not_allowed' || LABELS[param] === undefined) return error.words
-  return about.of === undefined
-    ? sentence`there is no ${{ param }} ${shown(value)}.${meant}`
-    : `${about.of} has no band ${shown(value)}.${meant}`
+  if (fault !== 'not_allowed' || labelOf(error) === undefined) return error.words
+  if (about.thing?.kind === 'band') return `${about.thing.field} has no band ${shown(value)}.${meant}`
+  return sentence`there is no ${about.thing?.kind ?? { param }} ${shown(value)}.${meant}`
 }
 
 /** What is allowed, and a line that can be pasted. */
@@ -153,12 +152,18 @@ function parameterHelp(error: InvalidParameter, argv: readonly string[]): [strin
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
   const isTold = typeof allowed === 'string' || worded(wordsOfParameter(error)).includes(allowed.join(', '))
   return [
-    [LABELS[param] ?? 'allowed', isTold ? '' : allowed.join(' ')],
+    [labelOf(error) ?? 'allowed', isTold ? '' : allowed.join(' ')],
     ['usage', usage],
     ['try', retry ?? (error.remedy === null ? helpLine(argv) : remedyLine(error.remedy))],
   ]
 }
 
+/** What the values that are allowed are called, where they are listed apart. */
+function labelOf({ about, param }: InvalidParameter): string | undefined {
+  return about.thing === undefined ? LABELS[param] : `${about.thing.kind}s`
+}
+
+/** The same where a server refused, or a word of the command line was not understood. */
 const LABELS: Readonly<Record<string, string>> = {
   band: 'bands',
   context_band: 'bands',

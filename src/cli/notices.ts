@@ -5,6 +5,7 @@ import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { EventHistory, HistoryQuery } from '../model/event.js'
 import { eventHistory } from '../source.js'
 import type { TickerEntry } from '../store/store.js'
+import { withOptions } from './command-line.js'
 import type { Context } from './context.js'
 
 /** Says on stderr why a question about one ticker has no event to show. */
@@ -38,7 +39,7 @@ async function withoutFacts(context: Context, ticker: string, field: string): Pr
   // Events that were pulled stand on the facts of a server.
   if ((await store.ticker(ticker)) === null) return null
   const sheets = await store.sheets(ticker)
-  return countedFacts(sheets) === null ? lackOf(field, ticker, sheets) : null
+  return countedFacts(sheets) === null ? withOptions(lackOf(field, ticker, sheets)) : null
 }
 
 /** The same of several tickers: null as soon as one of them may have data. */

@@ -1,5 +1,5 @@
 import { referenceSize } from '../engine/outcomes.js'
-import { InvalidParameter, NotFound, TierRestricted } from '../errors.js'
+import { InvalidParameter, NotFound, TierRestricted, worded } from '../errors.js'
 import type { Field, Reading } from '../fields/field.js'
 import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
@@ -77,7 +77,7 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
   const field = fieldNamed(query.field)!
   const panel = await cache.panel(ticker, timeframe, [field])
   const factless = field.needs !== 'bars' && panel.fundamentals === null
-  const lack = factless ? lackOf(field.name, ticker, await cache.store.sheets(ticker)) : null
+  const lack = factless ? worded(lackOf(field.name, ticker, await cache.store.sheets(ticker))) : null
   return {
     schema: 'bands.explain/1',
     ticker,

@@ -1,4 +1,5 @@
 import { outcomePercentile, performanceOf } from '../engine/outcomes.js'
+import { remedy, sentence, type Words } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
 import type { Aftermath, BandEvent, EventHistory, HistoricEvent, HistoryQuery } from '../model/event.js'
@@ -199,10 +200,11 @@ export function countedFacts(sheets: FactSheets): Facts | null {
 }
 
 /** Why no fundamental field can have data for a ticker. */
-export function lackOf(field: string, ticker: string, sheets: FactSheets): string {
+export function lackOf(field: string, ticker: string, sheets: FactSheets): Words {
   const assetClass = securityOf(sheets)?.asset_class ?? 'stock'
   if (assetClass !== 'stock') return `${field} is a field of stocks, and ${ticker} is of class ${assetClass}`
-  return `${field} stands on dated facts, and none are loaded for ${ticker}; import-facts loads them`
+  const none = `${field} stands on dated facts, and none are loaded for ${ticker}`
+  return sentence`${none}; ${remedy('import-facts', ['FILE'])} loads them`
 }
 
 function isStock(security: Security | null): boolean {

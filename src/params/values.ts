@@ -1,4 +1,4 @@
-import { InvalidParameter, invalid, suggest } from '../errors.js'
+import { InvalidParameter, invalid, suggest, type Thing } from '../errors.js'
 import { FIELD_NAMES, type Field, fieldNamed } from '../fields/index.js'
 import { type Day, parseDay } from '../model/day.js'
 import { parseTicker, TICKER_SHAPE, TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../model/terms.js'
@@ -10,11 +10,11 @@ export function tickerValue(param: string, text: string): string {
 }
 
 export function fieldValue(param: string, text: string): Field {
-  return fieldNamed(text) ?? refuseWord(param, text, FIELD_NAMES)
+  return fieldNamed(text) ?? refuseWord(param, text, FIELD_NAMES, { kind: 'field' })
 }
 
 export function bandValue(param: string, text: string, field: Field): string {
-  return field.bands.includes(text) ? text : refuseWord(param, text, field.bands, field.name)
+  return field.bands.includes(text) ? text : refuseWord(param, text, field.bands, { kind: 'band', field: field.name })
 }
 
 export function timeframeValue(param: string, text: string): Timeframe {
@@ -70,8 +70,7 @@ export function refuse(param: string, value: unknown, allowed: string): never {
   throw invalid('not_allowed', { param, value, allowed })
 }
 
-/** @param of the field whose bands are meant */
-function refuseWord(param: string, value: string, allowed: readonly string[], of?: string): never {
+function refuseWord(param: string, value: string, allowed: readonly string[], thing?: Thing): never {
   const suggestions = suggest(value, allowed)
-  throw invalid('not_allowed', { param, value, allowed, suggestions }, of === undefined ? {} : { of })
+  throw invalid('not_allowed', { param, value, allowed, suggestions }, thing === undefined ? {} : { thing })
 }

@@ -1,4 +1,4 @@
-import { InvalidParameter, TierRestricted } from '../errors.js'
+import { InvalidParameter, listed, sentence, TierRestricted } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { PoolQuery } from '../model/event.js'
 import type { History, WindowOutcomes } from '../model/history.js'
@@ -71,9 +71,8 @@ export async function tally(source: Source, query: TallyQuery, { step }: TallyWa
   const names = tickersInOrder(tickers)
   if (names.length === 0) throw new InvalidParameter('a tally needs a ticker.', { param: 'ticker' })
   if (asked === 'context' && filter.context === undefined) {
-    throw new InvalidParameter('to group by context, give context_ticker and context_field.', {
-      param: 'context_ticker',
-    })
+    const context = listed(['context_ticker', 'context_field'])
+    throw new InvalidParameter(sentence`to group by context, give ${context}.`, { param: 'context_ticker' })
   }
   const by = asked ?? (filter.band === undefined ? 'band' : null)
   const sources: TickerSource[] = []

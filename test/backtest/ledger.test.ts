@@ -139,7 +139,7 @@ describe('the trial ledger', () => {
     const { trials: third } = await look(trials, { side: 'short' })
     expect(third).toMatchObject({ run: 1, ledger: 3, n: 1, deflated_sharpe: null })
     expect(third.reason).toBe(
-      'one strategy alone has no variance; the ledger knows 3, by which --family ledger deflates',
+      'one strategy alone has no variance; the ledger knows 3, and family "ledger" deflates by them',
     )
   })
 

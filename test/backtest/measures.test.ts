@@ -63,7 +63,7 @@ describe('interest', () => {
     expect(found.interest).toEqual({ money: near(money), of_capital: near(money / 200) })
     expect(found.warnings.join('\n')).toContain(
       'the total return of +0.8 % contains +0.8 % of the capital that is interest on cash, and the Sharpe ratio asks for no ' +
-        'more than 0 % a year: --rf 3% counts what is above it',
+        'more than 0 % a year: an rf of 3% counts what is above it',
     )
     const fair = await run(tickers, { portfolio, risk_free: 0.03 })
     expect(fair.warnings.join()).not.toContain('interest')
@@ -182,7 +182,7 @@ describe('signals that find no place', () => {
   it('are told, with how many trades the first by name have', async () => {
     const found = await run(tickers, { tickers: names, portfolio: { max_positions: 12 } })
     expect(found.warnings).toContain(
-      '18 of 30 signals found no place, taken in order of ticker: of 12 trades 10 begin with A; --shuffle draws them by seed: ' +
+      '18 of 30 signals found no place, taken in order of ticker: of 12 trades 10 begin with A; shuffle draws them by seed: ' +
         'see how far results differ',
     )
     const few = await run(tickers, { tickers: names.slice(0, 3), portfolio: { max_positions: 2 } })

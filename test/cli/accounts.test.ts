@@ -99,7 +99,7 @@ describe('bands accounts', () => {
       'keys roll 12345678',
     ])
       expect(unbroken(await refused(line, 3))).toContain(
-        `there are no accounts at ${db.replace('.db', '.accounts.db')}; bands accounts create NAME --tier free makes the first`,
+        `there are no accounts at ${db.replace('.db', '.accounts.db')}. try: bands accounts create NAME --tier free`,
       )
     expect(existsSync(db.replace('.db', '.accounts.db'))).toBe(false)
   })

@@ -92,7 +92,7 @@ describe('the family of the deflated Sharpe ratio', () => {
     const { trials } = await json(HOLDING)
     expect(trials).toMatchObject({ run: 1, family: 'run', n: 1, deflated_sharpe: null })
     expect(flowing(await shown(HOLDING))).toContain(
-      `the ledger knows ${trials.ledger}, by which --family ledger deflates.`,
+      `the ledger knows ${trials.ledger}, and family "ledger" deflates by them.`,
     )
     const { trials: all } = await json(`${HOLDING} --family ledger`)
     expect(all).toMatchObject({ run: 1, ledger: trials.ledger, family: 'ledger', n: trials.ledger })

@@ -167,7 +167,9 @@ describe('bands import-facts', () => {
   test('refuses bars and says what loads them', async () => {
     const { code, err } = await ask(`import-facts ${BARS}/AAPL.csv`)
     expect(code).toBe(5)
-    expect(err.replaceAll(/\s+/g, ' ')).toContain('these are daily bars, not facts; bands import loads them')
+    expect(err.replaceAll(/\s+/g, ' ')).toMatch(
+      /these are daily bars, not facts; import loads them try: bands import \S+AAPL\.csv/,
+    )
     expect((await ask('tickers --csv')).out.trimEnd().split('\n')).toHaveLength(1)
   })
 

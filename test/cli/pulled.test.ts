@@ -80,9 +80,9 @@ describe('a database with pulled events', () => {
   it('refuses what was named and is not there, with what to do', async () => {
     expect(await mixed('now SIM0001 --field macd_state')).toMatchObject({ code: 3 })
     expect(await mixed('now SIM0002 --field rsi_zone')).toMatchObject({ code: 8 })
-    const weekly = await mixed('now SIM0001 --timeframe weekly --json')
+    const weekly = await mixed('now SIM0001 --timeframe weekly')
     expect(weekly.code).toBe(3)
-    expect(weekly.err).toContain('bands pull SIM0001 rsi_zone --timeframe weekly fetches it.')
+    expect(weekly.err).toContain('try:   bands pull SIM0001 rsi_zone --timeframe weekly\n')
     const tally = await mixed('tally growth_zone --tickers SIM0001 --all')
     expect(tally.code).toBe(3)
     expect(await mixed('events SIM0001 rsi_zone --as-of 2024-01-01')).toMatchObject({ code: 2 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { BadData } from '../../src/errors.js'
+import { BadData, worded } from '../../src/errors.js'
 import { only, read, readBars, refusal, rowsOf, written } from './files.js'
 
 const HEADER = 'date,open,high,low,close,volume'
 const GOOD = '2024-01-02,10,12,9,11,100'
 const NEEDS = 'a bar needs open, high, low and close'
-const LOADS = '--skip-bad-rows loads the rest'
+const LOADS = 'skip_bad_rows loads the rest'
 
 /** A file with one good row and, on line 3, one that is not. */
 const withRow = (row: string) => `${HEADER}\n${GOOD}\n${row}\n`
@@ -66,7 +66,7 @@ describe('a bad row', () => {
     const reading = readBars(written('X.csv', text))
     await expect(reading).rejects.toBeInstanceOf(BadData)
     await expect(reading).rejects.toMatchObject({ place: { file: 'X.csv', line: 3, column: 18 } })
-    expect(await refusal('X.csv', text)).toMatch(/; 2 more bad rows in this file; --skip-bad-rows loads the rest$/)
+    expect(await refusal('X.csv', text)).toMatch(/; 2 more bad rows in this file; skip_bad_rows loads the rest$/)
   })
 
   it('cannot be skipped when no good one is left', async () => {
@@ -102,8 +102,8 @@ describe('a bad row', () => {
   it('lacks an adjusted close above 0, unless raw prices are wanted', async () => {
     const text = `${HEADER},adj_close\n${GOOD},5.5\n2024-01-03,10,12,9,11,100,\n2024-01-04,10,12,9,11,100,-1\n`
     const { rejected } = await read('X.csv', text, { skipBadRows: true })
-    const raw = '--prices raw loads the prices without it'
-    expect(rejected.map(({ column, reason }) => [column, reason])).toEqual([
+    const raw = 'prices raw loads the prices without it'
+    expect(rejected.map(({ column, reason }) => [column, worded(reason)])).toEqual([
       [27, `adj_close is empty; adjusted prices need it; ${raw}`],
       [27, `adj_close "-1" is not above 0, as a price must be; ${raw}`],
     ])

@@ -110,7 +110,7 @@ describe('the dialect', () => {
     const row = (date: readonly number[]) => `${date.join('/')},1,1,1,1,1\n`
     const text = `${NAMES.join(',')}\n${early.map(row).join('')}`
     expect(await refusal('X.csv', text)).toBe(
-      'X.csv:2:1: no date of the file tells whether "1/1/2000" has the month or the day first; give --date-format MM/DD/YYYY or DD/MM/YYYY',
+      'X.csv:2:1: no date of the file tells whether "1/1/2000" has the month or the day first; give date_format MM/DD/YYYY or DD/MM/YYYY',
     )
     const last = only(await read('X.csv', text + row([31, 12, 2020])))
     expect(rowsOf(last).at(-1)![0]).toBe('2020-12-31')
@@ -121,7 +121,7 @@ describe('the dialect', () => {
   it('refuses numbers that can be read two ways, and takes the decimal sign that is given', async () => {
     const text = 'Date;Open;High;Low;Close;Volume\n2024-01-02;1,845;1,855;1,831;1,847;10\n'
     expect(await refusal('X.csv', text)).toBe(
-      'X.csv: "1,845" can be a decimal or thousands; give --decimal , or --decimal .',
+      'X.csv: "1,845" can be a decimal or thousands; give decimal , or decimal .',
     )
     expect(only(await read('X.csv', text, { hints: { decimal: ',' } })).bars.open[0]).toBe(1.845)
     expect(only(await read('X.csv', text, { hints: { decimal: '.' } })).bars.open[0]).toBe(1845)
@@ -165,7 +165,7 @@ describe('a table is refused', () => {
     [
       'no prices but a close',
       'date,close\n2024-01-02,1\n',
-      'X.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, facts the columns of one kind (bands import-facts --help), and its columns are date, close',
+      'X.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, facts the columns of one kind, and its columns are date, close',
     ],
     ['a header alone', `${NAMES.join(',')}\n`, 'X.csv: the file has a header and no rows'],
     ['nothing', '', 'X.csv: the file is empty'],
@@ -189,7 +189,7 @@ describe('a table is refused', () => {
     [
       'rows of another order',
       '1,2,3,4,5\n',
-      'X.csv:1: the first line (1, 2, 3, 4, 5) is neither a header nor a row of date,open,high,low,close,volume; give the names of the columns with --header',
+      'X.csv:1: the first line (1, 2, 3, 4, 5) is neither a header nor a row of date,open,high,low,close,volume; give the names of the columns with header',
     ],
     [
       'tickers side by side',
@@ -227,14 +227,14 @@ describe('the ticker', () => {
 
   it('must be given when the name of the file is none', async () => {
     expect(await refusal('my_prices.csv', PLAIN)).toBe(
-      "my_prices.csv: no column names the ticker, and the file's name (my_prices) is no ticker; give it with --ticker",
+      "my_prices.csv: no column names the ticker, and the file's name (my_prices) is no ticker; give it with ticker",
     )
   })
 
   it('cannot be given for a file of several', async () => {
     const text = 'symbol,date,open,high,low,close\nA,2024-01-02,1,1,1,1\nB,2024-01-02,1,1,1,1\n'
     expect(await refusal('X.csv', text, { ticker: 'C' })).toBe(
-      'X.csv:3:1: the file has several tickers ("A", "B"); leave --ticker C away to import each under its own name',
+      'X.csv:3:1: the file has several tickers ("A", "B"); leave ticker C away to import each under its own name',
     )
   })
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { worded } from '../../src/errors.js'
 import { readYahooFacts } from '../../src/feeds/facts/yahoo.js'
 import type { FactsResult, ReadOptions } from '../../src/feeds/feed.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
@@ -19,7 +20,7 @@ const refusal = (root: unknown, options: ReadOptions = {}) => {
 }
 const raw = (value: number) => ({ raw: value, fmt: String(value) })
 const remarks = (result: FactsResult) =>
-  result.remarks.map(({ what, count, first }) => `${count} ${what}: ${first.join(' | ')}`)
+  result.remarks.map(({ what, count, first }) => `${count} ${worded(what)}: ${first.join(' | ')}`)
 
 /** Seconds from 1970 to a time of a day, UTC. */
 const at = (date: string, time = '00:00:00') => Date.parse(`${date}T${time}Z`) / 1000
@@ -134,7 +135,7 @@ describe('modules of Yahoo without a date', () => {
     ['calendarEvents', { calendarEvents: { earnings: next } }],
   ])('are refused without the day of the download: %s', (name, modules) => {
     expect(refusal(summary(modules), { ticker: 'X' })).toBe(
-      `BadData x.json: ${name} does not tell when it was fetched; give the day of the download with --known DATE`,
+      `BadData x.json: ${name} does not tell when it was fetched; give the day of the download with known DATE`,
     )
   })
 
@@ -186,7 +187,7 @@ describe('a quote summary of Yahoo', () => {
     expect(remarks(result).slice(0, 3)).toEqual([
       '1 earningsTrend holds estimates of quarters to come, which no field uses: earningsTrend',
       '1 modules of no field are not loaded: assetProfile',
-      '1 recommendationTrend does not tell when it was fetched; give the day of the download with --known DATE: recommendationTrend',
+      '1 recommendationTrend does not tell when it was fetched; give the day of the download with known DATE: recommendationTrend',
     ])
   })
 
@@ -197,10 +198,10 @@ describe('a quote summary of Yahoo', () => {
     expect(tickers(readYahooFacts('def.json', named, {}))).toEqual(['ABC'])
     expect(tickers(readYahooFacts('folder/def.json.gz', summary(grades), {}))).toEqual(['DEF'])
     expect(() => readYahooFacts('yahoo_def.json', summary(grades), {})).toThrow(
-      "yahoo_def.json: the document names no ticker, and the file's name (yahoo_def) is none; give it with --ticker",
+      "yahoo_def.json: the document names no ticker, and the file's name (yahoo_def) is none; give it with ticker",
     )
     expect(() => readYahooFacts('-', summary(grades), {})).toThrow(
-      '-: the document names no ticker, and standard input has no name; give it with --ticker',
+      '-: the document names no ticker, and standard input has no name; give it with ticker',
     )
   })
 
@@ -255,7 +256,7 @@ describe('statements of Yahoo', () => {
 
   it('need the day of the download, which is not before the quarters', () => {
     expect(refusal(series(revenue))).toBe(
-      'BadData x.json: the statements do not tell when they became known; give the day of the download with --known DATE',
+      'BadData x.json: the statements do not tell when they became known; give the day of the download with known DATE',
     )
     expect(refusal(series(revenue), { known: parseDay('2024-12-30')! })).toBe(
       'InvalidParameter known 2024-12-30 is before the end of a quarter in the document (2024-12-31).',

@@ -114,7 +114,7 @@ describe('company facts of the SEC', () => {
     ['CIK0001640147.json', "the file's name (CIK0001640147) is none"],
   ])('need a ticker when the file is called %s', async (name, why) => {
     expect(await refusal(JSON.stringify(PLAIN), name)).toBe(
-      `BadData ${name}: the document names no ticker, and ${why}; give it with --ticker`,
+      `BadData ${name}: the document names no ticker, and ${why}; give it with ticker`,
     )
     const given = await read(written(name, JSON.stringify(PLAIN)), { ticker: 'snow' })
     expect(new Set(given.facts.map(({ ticker }) => ticker))).toEqual(new Set(['SNOW']))
@@ -163,7 +163,7 @@ describe.skipIf(SHARED === null)('company facts of Snowflake (needs ../shared)',
 
   it('name no ticker', async () => {
     await expect(read(sharedFile(file))).rejects.toThrow(
-      "sec-companyfacts_snow.json.gz: the document names no ticker, and the file's name (sec-companyfacts_snow) is none; give it with --ticker",
+      "sec-companyfacts_snow.json.gz: the document names no ticker, and the file's name (sec-companyfacts_snow) is none; give it with ticker",
     )
   })
 

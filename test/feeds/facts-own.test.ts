@@ -81,7 +81,7 @@ describe.each(FACT_KINDS)('%s', kind => {
     expect(read).toMatchObject({ ticker: 'MSFT', ...given })
     const others = Object.entries(read!).filter(([name]) => name !== 'ticker' && !(name in given))
     for (const [name, value] of others) expect(value, name).toBe(name === 'basis' ? 'bars' : null)
-    expect(await refused(text)).toBe('facts.csv:1: no column names the ticker; give it with --ticker')
+    expect(await refused(text)).toBe('facts.csv:1: no column names the ticker; give it with ticker')
   })
 })
 
@@ -102,7 +102,7 @@ describe('a column', () => {
       'facts.csv:1: no column period_end; did you mean "perod_end"? reports need ticker, period_end, known, and may have session, eps, revenue, book_value_ps, basis',
     )
     expect(await refused('ticker,date,firm,grade\nAAPL,2024-03-31,UBS,Buy\n')).toBe(
-      'facts.csv:1: no column known (give one day for all rows with --known DATE); grades need ticker, known, firm, grade, and may have session',
+      'facts.csv:1: no column known (give one day for all rows with known DATE); grades need ticker, known, firm, grade, and may have session',
     )
     expect(await refused('ticker,known,strong_buy,buy,hold\nAAPL,2024-03-31,1,2,3\n')).toBe(
       'facts.csv:1: no columns sell, strong_sell; ratings need ticker, known, strong_buy, buy, hold, sell, strong_sell, and may have session',
@@ -132,7 +132,7 @@ describe('a column', () => {
   it('known may be lacking when the day is given for the whole file', async () => {
     const text = 'ticker,strong_buy,buy,hold,sell,strong_sell\nAAPL,7,21,14,2,0\n'
     expect(await refused(text)).toMatch(
-      /^facts\.csv:1: no column known \(give one day for all rows with --known DATE\); ratings need/,
+      /^facts\.csv:1: no column known \(give one day for all rows with known DATE\); ratings need/,
     )
     const result = await readFacts(text, { known: parseDay('2025-02-24')! })
     expect(records(result, 'ratings')[0]).toMatchObject({ known: '2025-02-24', buy: 21 })
@@ -146,15 +146,15 @@ describe('tables that are neither', () => {
   it.each([
     [
       'date,close,name\n2024-01-02,1,Apple\n',
-      'facts.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, facts the columns of one kind (bands import-facts --help), and its columns are date, close, name',
+      'facts.csv:1: the header has no open, high, low; daily bars need date, open, high, low and close, facts the columns of one kind, and its columns are date, close, name',
     ],
     [
       'AAPL,2024-05-02,UBS,Buy\nAAPL,2024-05-03,UBS,Hold\n',
-      'facts.csv:1: the first line (AAPL, 2024-05-02, UBS, Buy) is a row, and no header stands above it; give the names of the columns with --header',
+      'facts.csv:1: the first line (AAPL, 2024-05-02, UBS, Buy) is a row, and no header stands above it; give the names of the columns with header',
     ],
     [
       'AAPL,2024-03-31,2024-05-02,post,1.53,90753000000,4.8\n',
-      'facts.csv:1: the first line (AAPL, 2024-03-31, 2024-05-02, post, 1.53, 90753000000, 4.8) is neither a header nor a row of date,open,high,low,close,volume; give the names of the columns with --header',
+      'facts.csv:1: the first line (AAPL, 2024-03-31, 2024-05-02, post, 1.53, 90753000000, 4.8) is neither a header nor a row of date,open,high,low,close,volume; give the names of the columns with header',
     ],
     ['ticker,period_end,known,eps\n', 'facts.csv: the file has a header and no rows'],
   ])('are refused: %j', async (text, message) => {
@@ -170,7 +170,7 @@ describe('tables that are neither', () => {
 })
 
 describe('a row', () => {
-  const LOADS = '--skip-bad-rows loads the rest'
+  const LOADS = 'skip_bad_rows loads the rest'
   const DATE = 'is no calendar date as YYYY-MM-DD, which the dates of this file are'
   const SESSION = 'is not pre or post (or bmo, before, amc, after), or empty where it is unknown'
   const NUMBER = 'is no number; it may be written as 1234.5 or 1.2345e3'
@@ -332,7 +332,7 @@ describe('a table of facts', () => {
     expect(records(result, 'reports').map(({ known }) => known)).toEqual(['2024-05-02', '2024-08-01'])
     const doubtful = 'ticker,report_date\nAAPL,05/02/2024\n'
     expect(await refused(doubtful)).toBe(
-      'facts.csv:2:6: no date of the file tells whether "05/02/2024" has the month or the day first; give --date-format MM/DD/YYYY or DD/MM/YYYY',
+      'facts.csv:2:6: no date of the file tells whether "05/02/2024" has the month or the day first; give date_format MM/DD/YYYY or DD/MM/YYYY',
     )
     const told = await readFacts(doubtful, { hints: { dateFormat: 'DD/MM/YYYY' } })
     expect(records(told, 'earnings')[0]).toMatchObject({ report_date: '2024-02-05' })
@@ -349,7 +349,7 @@ describe('a table of facts', () => {
     expect(records(await readFacts(odd, { hints: { delimiter: ':' } }), 'reports')).toEqual(wanted)
     const doubtful = 'ticker;report_date;eps_actual\nAAPL;2024-05-02;1,530\n'
     expect(await refused(doubtful)).toBe(
-      'facts.csv: "1,530" can be a decimal or thousands; give --decimal , or --decimal .',
+      'facts.csv: "1,530" can be a decimal or thousands; give decimal , or decimal .',
     )
     const decimal = await readFacts(doubtful, { hints: { decimal: ',' } })
     expect(records(decimal, 'earnings')[0]).toMatchObject({ eps_actual: 1.53 })
@@ -362,7 +362,7 @@ describe('a table of facts', () => {
     const two = 'symbol,ex_date,ratio\nA,2020-08-31,4\nB,2020-08-31,4\n'
     expect((await readFacts(two)).facts.map(({ ticker }) => ticker)).toEqual(['A', 'B'])
     expect(await refused(two, { ticker: 'C' })).toBe(
-      'facts.csv:3:1: the file has several tickers ("A", "B"); leave --ticker C away to import each under its own name',
+      'facts.csv:3:1: the file has several tickers ("A", "B"); leave ticker C away to import each under its own name',
     )
     const one = await readFacts('symbol,ex_date,ratio\nMOG/A,2020-08-31,4\n', { ticker: 'mog-a' })
     expect(one.facts.map(({ ticker }) => ticker)).toEqual(['MOG-A'])

@@ -84,7 +84,7 @@ shared('the files of facts (needs the shared data beside the project)', () => {
     ['snapshot_2024-11-22.csv:16:1: ticker "JPM/PL"', '390 more bad rows'],
   ])('are refused for a ticker that is none, unless such rows are skipped: %s', async (start, others) => {
     expect(await refusedInput(sharedFile(FOLDER + start.split(':')[0]!))).toBe(
-      `${start} is not 1 to 16 characters of A-Z 0-9 . - ^ =; ${others} in this file; --skip-bad-rows loads the rest`,
+      `${start} is not 1 to 16 characters of A-Z 0-9 . - ^ =; ${others} in this file; skip_bad_rows loads the rest`,
     )
   })
 

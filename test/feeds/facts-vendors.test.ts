@@ -270,7 +270,7 @@ describe('splits of Polygon', () => {
     expect(remarked(paged)).toEqual({ 'the answer has more pages, which are not in this file': 1 })
     expect(paged.facts.map(({ ticker }) => ticker)).toEqual(['Y'])
     expect(await refused(document(split, { ...split, ticker: 'C' }), { ticker: 'y' })).toBe(
-      'facts.csv: the file has several tickers ("brw", "C"); leave --ticker Y away to import each under its own name',
+      'facts.csv: the file has several tickers ("brw", "C"); leave ticker Y away to import each under its own name',
     )
   })
 })

@@ -140,10 +140,10 @@ describe('a Form 4', () => {
     expect(await ticker('brk.b')).toBe('BRK.B')
     expect(await ticker('N/A', { ticker: 'xyz' })).toBe('XYZ')
     expect(await refusal(form(trade(), { symbol: 'None' }))).toBe(
-      'BadData f.xml: the issuer has no trading symbol; give one with --ticker',
+      'BadData f.xml: the issuer has no trading symbol; give one with ticker',
     )
     expect(await refusal(form(trade(), { symbol: 'GOOG, GOOGL' }))).toBe(
-      'BadData f.xml: its symbol "GOOG, GOOGL" is not 1 to 16 characters of A-Z 0-9 . - ^ =; give one with --ticker',
+      'BadData f.xml: its symbol "GOOG, GOOGL" is not 1 to 16 characters of A-Z 0-9 . - ^ =; give one with ticker',
     )
   })
 

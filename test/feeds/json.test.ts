@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { only, read, refusal, rowsOf } from './files.js'
 
-const LOADS = '--skip-bad-rows loads the rest'
+const LOADS = 'skip_bad_rows loads the rest'
 const BAR = { date: '2024-01-02', open: 10, high: 12, low: 9, close: 11, volume: 100 }
 const ROW = ['2024-01-02', 10, 12, 9, 11, 100]
 const NEXT = { ...BAR, date: '2024-01-03' }
@@ -84,7 +84,7 @@ describe('JSON', () => {
     expect(rowsOf(only(await read('f.json', JSON.stringify(stock)))).flat()).toEqual(ROW)
     expect(rowsOf(only(await read('f.json', JSON.stringify(crypto), { ticker: 'BTCUSD' }))).flat()).toEqual(ROW)
     expect(await refusal('f.json', JSON.stringify(crypto))).toMatch(
-      /its symbol "X:BTCUSD" is not .*; give one with --ticker$/,
+      /its symbol "X:BTCUSD" is not .*; give one with ticker$/,
     )
   })
 

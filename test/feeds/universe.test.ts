@@ -25,7 +25,7 @@ const BAD = [
 describe.skipIf(SHARED === null)('the universe (needs the shared data beside the project)', () => {
   it('is refused at its first bad row', async () => {
     expect(await messageOf(readBars(sharedFile(FILE)))).toBe(
-      'universe.csv.gz:54263:22: high 23.595 is below low 23.85; 11 more bad rows in this file; --skip-bad-rows loads the rest',
+      'universe.csv.gz:54263:22: high 23.595 is below low 23.85; 11 more bad rows in this file; skip_bad_rows loads the rest',
     )
   })
 

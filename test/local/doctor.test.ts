@@ -41,7 +41,10 @@ describe('the doctor', () => {
   it('works without a database, and says how to make one', async () => {
     const folder = temporaryFolder()
     const database = join(folder, 'not', 'yet', 'bands.db')
-    expect(await check('database', { database })).toMatchObject({ outcome: 'warn', remedy: 'bands import FILE' })
+    expect(await check('database', { database })).toMatchObject({
+      outcome: 'warn',
+      remedy: [{ command: 'import', words: ['FILE'] }],
+    })
     expect(await check('space', { database })).toMatchObject({ outcome: 'ok' })
     expect((await doctor(facts({ database }))).outcome).toBe('warn')
   })
@@ -85,7 +88,10 @@ describe('the doctor', () => {
 
   it('fails other definitions, and says how to mend them', async () => {
     const database = await changed("UPDATE meta SET value = 'older' WHERE key = 'definitions'")
-    expect(await check('definitions', { database })).toMatchObject({ outcome: 'fail', remedy: 'bands rebuild' })
+    expect(await check('definitions', { database })).toMatchObject({
+      outcome: 'fail',
+      remedy: [{ command: 'rebuild' }],
+    })
   })
 
   it('warns of a database that has left WAL', async () => {

@@ -149,7 +149,7 @@ describe('a first pull', () => {
     const total = (await source.local.events(WHOLE)).total_occurrences
     await expect(callerOf(store).events(WHOLE)).rejects.toMatchObject({
       code: 'busy',
-      message: `daily rsi_zone of SIM0001 is pulled in part only, 100 of ${total} events; bands pull SIM0001 rsi_zone goes on with it.`,
+      message: `daily rsi_zone of SIM0001 is pulled in part only, 100 of ${total} events; pull it to the end.`,
     })
     source.answers = Number.POSITIVE_INFINITY
     await pull(store, source, [RSI])
@@ -466,7 +466,7 @@ describe('one ticker, one source', () => {
     await expect(pull(store, source, keys(TICKERS, ['rsi_zone']))).rejects.toMatchObject({
       code: 'invalid_parameter',
       message:
-        'SIM0001 has bars here, and what is told of one ticker comes from one source: pull into another database with --db FILE, or take its bars out with bands remove SIM0001.',
+        'SIM0001 has bars here, and the events of one ticker come from one source: pull into another database (db FILE), or remove its bars first.',
     })
     expect(source.names).toEqual([])
   })
@@ -478,7 +478,7 @@ describe('one ticker, one source', () => {
     other.url = 'https://other.example'
     await expect(pull(store, other, [RSI])).rejects.toMatchObject({
       code: 'invalid_parameter',
-      message: `SIM0001 was pulled from ${URL} before, not from https://other.example: --replace begins again and drops what was there, --db FILE keeps both apart.`,
+      message: `SIM0001 was pulled from ${URL} before, not from https://other.example: replace begins again and drops what was there, db FILE keeps both apart.`,
     })
     expect(other.names).toEqual([])
     await pull(store, other, [RSI], { replace: true })

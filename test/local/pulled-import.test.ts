@@ -46,7 +46,7 @@ describe('importing bars of a ticker of which events were pulled', () => {
     const file = fileOf(folder, 'AAPL.csv', csv(simulatedRows(1, 60)))
     const { reports, refused } = await run([file, fileOf(folder, 'MSFT.csv', csv(simulatedRows(2, 60)))])
     expect(refused).toEqual([
-      `${file}: AAPL has bars in it, and there are 4 events of it that were pulled from https://bands.example here; --replace takes them out, --db FILE keeps both apart`,
+      `${file}: AAPL has bars in it, and there are 4 events of it that were pulled from https://bands.example here; replace takes them out, db FILE keeps both apart`,
     ])
     expect(reports).toMatchObject([{ ticker: 'MSFT', added: 60 }])
     expect((await store.tickers()).map(({ ticker }) => ticker)).toEqual(['MSFT'])

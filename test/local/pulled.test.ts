@@ -347,7 +347,7 @@ describe('a series of which pages are missing', () => {
     await store.pulled.put(begun(series, 7))
     await expect(eventHistory(callerOf(store), { ...RSI, timeframe: 'weekly' })).rejects.toMatchObject({
       code: 'busy',
-      message: `weekly rsi_zone of SIM0001 is pulled in part only, 7 of ${series.events.length} events; bands pull SIM0001 rsi_zone --timeframe weekly goes on with it.`,
+      message: `weekly rsi_zone of SIM0001 is pulled in part only, 7 of ${series.events.length} events; pull it to the end.`,
     })
     await store.pulled.put({ ...series, state: 'mixed' })
     await expect(callerOf(store).events({ ...WHOLE, timeframe: 'weekly', after: TODAY })).rejects.toMatchObject({
@@ -374,8 +374,7 @@ describe('a ticker of which something was pulled', () => {
     expect(scan.total_scanned).toBe(1)
     await expect(caller.events({ ...WHOLE, field: 'macd_state' })).rejects.toMatchObject({
       code: 'not_found',
-      message:
-        'daily macd_state of SIM0001 was not pulled; of SIM0001 there is daily rsi_zone, weekly rsi_zone. bands pull SIM0001 macd_state fetches it.',
+      message: 'daily macd_state of SIM0001 was not pulled; of SIM0001 there is daily rsi_zone, weekly rsi_zone.',
     })
     await expect(caller.events({ ...WHOLE, ticker: 'SIM0004' })).rejects.toMatchObject({
       code: 'not_found',

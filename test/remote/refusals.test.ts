@@ -251,7 +251,7 @@ describe('an address', () => {
       'http://localhost.example.com',
       'http://0.0.0.0',
     ])
-      expect(() => open(url)).toThrow(/would be sent the key unencrypted; use https, or say --allow-plain-http\.$/)
+      expect(() => open(url)).toThrow(/would be sent the key unencrypted; use https, or say allow_plain_http\.$/)
     expect(open('http://10.0.0.1', { allowPlainHttp: true })).toBe('http://10.0.0.1')
   })
 

@@ -29,7 +29,7 @@ describe('the file of the accounts', () => {
     const db = join(temporaryFolder(), 'bands.db')
     const missing = openAccounts({ db, env: {} })
     await expect(missing).rejects.toThrow(NotFound)
-    await expect(missing).rejects.toThrow(`there are no accounts at ${accountsPath({ db })}; bands accounts create`)
+    await expect(missing).rejects.toThrow(`there are no accounts at ${accountsPath({ db })}`)
     expect(readdirSync(dirname(db))).toEqual([])
     await (await openAccounts({ db, env: {}, make: true })).close()
     expect(readdirSync(dirname(db))).toEqual(['bands.accounts.db'])

@@ -7,8 +7,8 @@ export const NOTES: DatabaseKind = slowNotes(0)
 export function slowNotes(milliseconds: number): DatabaseKind {
   return {
     table: 'notes',
-    made: 'bands note',
-    remedy: 'write them again',
+    made: { command: 'note' },
+    mend: 'write them again',
     mode: 0o640,
     migrations: [
       'CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL, body BLOB, weight REAL) STRICT',

@@ -55,7 +55,9 @@ describe('a SQLite file', () => {
   it('is made of an empty file by an import, and a question says that it has to be', async () => {
     const path = join(temporaryFolder(), 'empty.db')
     writeFileSync(path, '')
-    expect(() => openSqlite(path, { readonly: true })).toThrow(/empty\.db is an empty file; bands import FILE --db/)
+    expect(() => openSqlite(path, { readonly: true })).toThrow(
+      /empty\.db is an empty file; an import makes a database of it/,
+    )
     const store = openSqlite(path, { readonly: false })
     expect(await store.tickers()).toEqual([])
     await store.close()
@@ -148,7 +150,7 @@ describe('a SQLite file', () => {
       db.exec(`INSERT INTO main.${table} SELECT * FROM current.${table}`)
     db.close()
     expect(() => openSqlite(old, { readonly: true })).toThrow(
-      'was made by an older bands (schema 2, this one needs 3); bands rebuild brings it up to date',
+      'was made by an older bands (schema 2, this one needs 3); a rebuild brings it up to date',
     )
     const store = openSqlite(old, { readonly: false })
     expect(await everything(store)).toEqual(expected)
