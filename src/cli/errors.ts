@@ -147,7 +147,7 @@ async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
 }
 
 function parameterHelp(error: InvalidParameter, argv: readonly string[]): [string, string][] {
-  const { param, value, allowed = [], suggestions = [] } = error.offence
+  const { value, allowed = [], suggestions = [] } = error.offence
   const retry = suggestions[0] === undefined ? null : corrected(argv, String(value), suggestions[0])
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
   const isTold = typeof allowed === 'string' || worded(wordsOfParameter(error)).includes(allowed.join(', '))

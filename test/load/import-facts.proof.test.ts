@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Busy } from '../../src/errors.js'
+import { Busy, worded } from '../../src/errors.js'
 import type { TickerFacts } from '../../src/feeds/feed.js'
 import { FIELDS } from '../../src/fields/index.js'
 import type { Importer } from '../../src/load/import.js'
