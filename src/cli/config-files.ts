@@ -193,7 +193,7 @@ async function changeKeys(env: NodeJS.ProcessEnv, change: (keys: StoredKey[]) =>
 function keysIn(text: string, path: string): StoredKey[] {
   try {
     const { keys } = JSON.parse(text) as { keys: Record<string, { origin: unknown; key: unknown }> }
-    if (typeof keys !== 'object') throw new TypeError('no keys')
+    if (typeof keys !== 'object' || Array.isArray(keys)) throw new TypeError('no keys')
     return Object.entries(keys).map(([profile, { origin, key }]) => {
       if (typeof origin !== 'string' || typeof key !== 'string') throw new TypeError('no key')
       return { profile, origin, key }

@@ -5,7 +5,7 @@ import { redacted } from '../accounts/key.js'
 import { TIER_NAMES, type Tier } from '../model/terms.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 
-/** What the log tells of a request. */
+/** What the log says of a request. */
 interface LoggedRequest {
   id: string
   method: string
@@ -17,7 +17,7 @@ interface LoggedRequest {
   charged: number
 }
 
-/** JSON lines: a level, a time, and what is told. Whoever writes them, no key gets into one. */
+/** JSON lines: a level, a time, and more. Whoever writes them, no key gets into one. */
 export class Log {
   readonly #write: (line: string) => void
   readonly #least: number
@@ -27,9 +27,9 @@ export class Log {
     this.#least = LOG_LEVELS.indexOf(level)
   }
 
-  add(level: Exclude<LogLevel, 'silent'>, told: Readonly<Record<string, unknown>>): void {
+  add(level: Exclude<LogLevel, 'silent'>, entry: Readonly<Record<string, unknown>>): void {
     if (LOG_LEVELS.indexOf(level) < this.#least) return
-    const line = JSON.stringify({ level, time: new Date().toISOString(), ...told })
+    const line = JSON.stringify({ level, time: new Date().toISOString(), ...entry })
     this.#write(`${redacted(line)}\n`)
   }
 
@@ -40,11 +40,11 @@ export class Log {
   answered({ id, method, url, caller, charged, headers }: LoggedRequest, status: number, milliseconds: number): void {
     if (this.#least > LOG_LEVELS.indexOf('info')) return
     const called = headers['x-request-id']
-    const asked = `"id":"${id}","method":"${method}","url":${legible(url)}`
-    const told = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
+    const request = `"id":"${id}","method":"${method}","url":${legible(url)}`
+    const answer = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
     const who = caller === null ? '' : `,"account":${caller.account},"key":"${caller.key}"`
     const name = called === undefined ? '' : `,"called":${legible(String(called))}`
-    this.#write(`{"level":"info","time":"${new Date().toISOString()}",${asked},${told}${who}${name}}\n`)
+    this.#write(`{"level":"info","time":"${new Date().toISOString()}",${request},${answer}${who}${name}}\n`)
   }
 }
 
@@ -90,7 +90,7 @@ type Reused = (typeof REUSED)[number]
 const REUSED = ['cache', 'not_modified'] as const
 
 /**
- * What one server counts, for Prometheus. Labels are closed sets and never tell who asked: no key, no account, no
+ * What one server counts, for Prometheus. Labels are closed sets and never say who asked: no key, no account, no
  * ticker.
  */
 export class Metrics {
@@ -184,7 +184,7 @@ export class Metrics {
 }
 
 /**
- * Memory, garbage collection, event loop: told of the process, so kept once however many servers live in it. Each
+ * Memory, garbage collection, event loop: measured of the process, so kept once however many servers live in it. Each
  * collection would leave observers behind that nothing ends.
  */
 let ofProcess: Registry | undefined

@@ -11,7 +11,7 @@ import {
 import { InvalidParameter, RateLimited } from '../errors.js'
 import { type CreditHeaders, IDEMPOTENCY_KEY } from '../wire/format.js'
 import type { CreditLimits } from './options.js'
-import { type HeaderList, headersNamed, sha256 } from './requests.js'
+import { headersNamed, sha256 } from './requests.js'
 
 interface Waiting {
   charge: Charge
@@ -25,14 +25,14 @@ interface Waiting {
  */
 export class Meter {
   readonly #accounts: Accounts
-  readonly #told: (charges: number, seconds: number) => void
+  readonly #committed: (charges: number, seconds: number) => void
   #waiting: Waiting[] = []
   #running: Promise<void> | null = null
 
-  /** @param told hears of every commit */
-  constructor(accounts: Accounts, told: (charges: number, seconds: number) => void) {
+  /** @param committed is called after every commit */
+  constructor(accounts: Accounts, committed: (charges: number, seconds: number) => void) {
     this.#accounts = accounts
-    this.#told = told
+    this.#committed = committed
   }
 
   /** Settles when the charge is on the disk, or is not to be. Throws Busy, StorageError. */
@@ -64,7 +64,7 @@ export class Meter {
     const start = performance.now()
     try {
       const charged = await this.#accounts.charge(batch.map(({ charge }) => charge))
-      this.#told(batch.length, (performance.now() - start) / 1000)
+      this.#committed(batch.length, (performance.now() - start) / 1000)
       for (const [i, { resolve }] of batch.entries()) resolve(charged[i]!)
     } catch (error) {
       for (const { reject } of batch) reject(error)
@@ -76,7 +76,7 @@ function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** What an answer tells of the caller's credits. `used` may be above a limit that was lowered since. */
+/** The caller's credits as headers, in the order in which they are sent. `used` may be above a limit that was lowered since. */
 export function creditHeaders(limits: CreditLimits, used: Used, at: number): CreditHeaders {
   return {
     'X-Request-Limit': String(limits.day),
@@ -90,25 +90,7 @@ export function creditHeaders(limits: CreditLimits, used: Used, at: number): Cre
   }
 }
 
-/** The same as it is sent. */
-export function listed(told: CreditHeaders): HeaderList {
-  const list: string[] = []
-  for (const name of NAMES) list.push(name, told[name])
-  return list
-}
-
-const NAMES = [
-  'X-Request-Limit',
-  'X-Requests-Used',
-  'X-Requests-Remaining',
-  'X-Request-Reset',
-  'X-Hourly-Request-Limit',
-  'X-Hourly-Requests-Used',
-  'X-Hourly-Requests-Remaining',
-  'X-Hourly-Request-Reset',
-] as const satisfies readonly (keyof CreditHeaders)[]
-
-/** Why an answer was not given; the limit that is told is the one that lasts longer. */
+/** Why an answer was not given; the limit that is named is the one that lasts longer. */
 export function limited(limits: CreditLimits, used: Used, credits: number, at: number): RateLimited {
   const ofDay = used.day + credits > limits.day
   const [period, limit, spent] = ofDay ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]

@@ -82,7 +82,7 @@ export const HEADERS: Record<string, HeaderObject> = {
     example: '"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"',
   },
   [AS_OF]: {
-    description: 'The day that the answer stands on: ranges count back from it.',
+    description: 'The day of the answer: ranges count back from it.',
     schema: { type: 'string', format: 'date' },
     example: '2026-03-23',
   },
@@ -99,7 +99,7 @@ export const HEADERS: Record<string, HeaderObject> = {
     example: EXAMPLE_ID,
   },
   'Retry-After': { description: 'Seconds after which to ask again.', schema: COUNT, example: 1_380 },
-  'WWW-Authenticate': { description: 'How to say who you are.', schema: TEXT, example: 'Bearer' },
+  'WWW-Authenticate': { description: 'How to send the key.', schema: TEXT, example: 'Bearer' },
   Allow: { description: 'The methods that the path answers.', schema: TEXT, example: ANSWERED.join(', ') },
 }
 
@@ -197,7 +197,7 @@ const REFUSALS = {
   405: {
     name: 'MethodNotAllowed',
     type: 'method_not_allowed',
-    description: 'The path does not answer this method. Not charged; where no key is needed, no credits are told.',
+    description: 'The path does not answer this method. Not charged; where no key is needed, no credits are shown.',
     headers: ['Allow', ...KNOWN_KEY],
     examples: { post: ['A POST', new MethodNotAllowed('POST', EVENTS_PATH, ANSWERED)] },
   },

@@ -60,10 +60,10 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
 
 const ABOUT = `When did a ticker change band, and what followed?
 
-A band is a category such as oversold, made of a ticker's bars and facts. Every change of a band is an event; the service tells events, what followed them, and which tickers are oversold.`
+A band is a category such as oversold, made of a ticker's bars and facts. Every change of a band is an event; the service answers with events, what followed them, and which tickers are oversold.`
 
 const ORDER_OF_ERRORS =
-  'Of several things that are wrong, the first is told: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).'
+  'Of several things that are wrong, the first is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).'
 
 const ABOUT_ERRORS: Readonly<Record<ErrorShape, string>> = {
   flat: `Every path answers GET and HEAD. An error's body has its type in \`error\`, one sentence in \`message\`, and more beside them. ${ORDER_OF_ERRORS}`,
@@ -72,7 +72,7 @@ const ABOUT_ERRORS: Readonly<Record<ErrorShape, string>> = {
 
 const ABOUT_KEYS = `A key is sent with every question as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`, and \`BANDS_URL\` is where the service is reached. An account may have any number of keys; tier and credits are the account's.
 
-Only answers 200 are charged. Credits are counted in days and hours of UTC; what is left is told with every answer to a known key.`
+Only answers 200 are charged. Credits are counted in days and hours of UTC; every answer to a known key says what is left.`
 
 function events(): Operation {
   const context = { ticker: '', field: '', band: '' }
@@ -83,7 +83,7 @@ function events(): Operation {
     summary: 'Historical band events of one ticker and one field',
     description: `An event is recorded whenever the band of a field changes. Costs ${credits(eventsCost({}))}, with a context ${credits(eventsCost({ context }))}.
 
-Events lie within the range of the tier, counted back from the day that \`${AS_OF}\` tells: ${rangesInWords()}. ${tiersWith('aftermath')} see \`stability_at_entry\`, \`flips_recent_at_entry\`, \`flips_lookback\` and what followed; for others \`aftermath\` is null.
+Events lie within the range of the tier, counted back from the day in \`${AS_OF}\`: ${rangesInWords()}. ${tiersWith('aftermath')} see \`stability_at_entry\`, \`flips_recent_at_entry\`, \`flips_lookback\` and what followed; for others \`aftermath\` is null.
 
 \`aftermath\` has a key for each window of bars after the event: ${windowsInWords()}. A window that has not elapsed, or had too little history to be ranked against, is null.
 
@@ -117,7 +117,7 @@ function oversold(): Operation {
     summary: 'Which tickers are oversold',
     description: `The tickers whose \`rsi_zone\` is oversold or deep_oversold on a date. Costs ${credits(OVERSOLD_COST)}, however many tickers are looked at.
 
-What a match tells depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
+What a match says depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
     security: [{ bearer: [] }],
     parameters: [...query(OVERSOLD), ...requestHeaders()],
     responses: {

@@ -79,11 +79,7 @@ export function settingsOf({ limits, credits, now, tls, ...options }: ServerOpti
     ...options,
     tls,
     limits: { ...LIMITS, ...limits },
-    credits: credits ?? {
-      free: PLANS.free.credits,
-      plus: PLANS.plus.credits,
-      pro: PLANS.pro.credits,
-    },
+    credits: credits ?? { free: PLANS.free.credits, plus: PLANS.plus.credits, pro: PLANS.pro.credits },
     now: now ?? Date.now,
   }
 }

@@ -8,7 +8,7 @@ import type { Source } from '../source.js'
 import { eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import type { Metrics } from './log.js'
-import { creditHeaders, limited, listed, Meter, nameTaken, requestName } from './meter.js'
+import { creditHeaders, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
 import {
   type Caller,
@@ -71,7 +71,8 @@ export class Questions {
       } finally {
         // The answer matters more than what it tells of credits.
         const spent = exchange.credits ?? (await this.#creditsOf(caller.account).catch(() => null))
-        if (spent !== null) exchange.creditHeaders = listed(creditHeaders(credits[caller.tier], spent.used, spent.at))
+        if (spent !== null)
+          exchange.creditHeaders = Object.entries(creditHeaders(credits[caller.tier], spent.used, spent.at)).flat()
       }
     }
   }
@@ -112,7 +113,7 @@ export class Questions {
 
 /**
  * Who asks, and what they have used. Both are looked up once, and again when anything in the accounts was changed from
- * elsewhere; what this server charges is told to it. Limits are not checked here, but where charges are written.
+ * elsewhere; what this server charges it hears of. Limits are not checked here, but where charges are written.
  */
 class Callers {
   readonly #accounts: Accounts
@@ -180,8 +181,8 @@ const MOST_KNOWN = 10_000
  * is refused, as two readers could take different ones. Throws Unauthorized.
  */
 function bearerToken(rawHeaders: readonly string[]): string {
-  const [given = '', another] = headersNamed('authorization', rawHeaders)
-  const token = /^bearer +([!-~]+)$/i.exec(given)?.[1]
+  const [header = '', another] = headersNamed('authorization', rawHeaders)
+  const token = /^bearer +([!-~]+)$/i.exec(header)?.[1]
   if (token === undefined || another !== undefined) throw new Unauthorized()
   return token
 }
@@ -341,15 +342,15 @@ export function matches(ifNoneMatch: string | undefined, etag: string): boolean 
  * may have changed since.
  */
 function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asked: Promise<T> | null = null
+  let pending: Promise<T> | null = null
   return () => {
-    if (asked === null) {
-      asked = ask()
+    if (pending === null) {
+      pending = ask()
       setImmediate(() => {
-        asked = null
+        pending = null
       })
     }
-    return asked
+    return pending
   }
 }
 

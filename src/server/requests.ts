@@ -37,7 +37,7 @@ export class Requests {
     this.#log = log
   }
 
-  /** What comes from now on is told that the server ends, but for those who ask whether it lives. */
+  /** From now on every request is refused, as the server ends, but those that ask whether it lives. */
   close(): void {
     this.#closing = true
   }
@@ -213,7 +213,7 @@ export class Exchange {
 
   /**
    * The caller has hung up: no answer can reach it. One that waits behind the answer to an earlier request of the same
-   * connection is not told by node, so that its connection is asked as well.
+   * connection is not noticed by node, so its connection is looked at as well.
    */
   get isGone(): boolean {
     return this.response.destroyed || this.request.socket.destroyed
@@ -261,14 +261,14 @@ export function json(status: number, body: unknown): Outgoing {
 }
 
 /**
- * What a caller is told of an error, in the shape that this server speaks. Of a fault of the server's own, nothing but
+ * What a caller learns of an error, in the shape that this server speaks. Of a fault of the server's own, nothing but
  * the request's number; of a fault of its disk, no path.
  */
 export function refusal(
   thrown: unknown,
   { id, errors, now }: { id: string; errors: ErrorShape; now: number },
 ): Outgoing {
-  const error = told(thrown)
+  const error = reported(thrown)
   const status = error instanceof Malformed ? error.status : STATUSES[error?.code ?? 'upstream']
   const { headers, body } =
     error === null || status === undefined
@@ -306,7 +306,7 @@ export function tooLarge({ headBytes }: Limits): Malformed {
 }
 
 /** null: nothing that a caller could make something of */
-function told(thrown: unknown): BandsError | null {
+function reported(thrown: unknown): BandsError | null {
   if (thrown instanceof Busy) return new Unavailable('The data is being changed; try again in a moment.')
   if (thrown instanceof StorageError) return new Unavailable('The data cannot be read at the moment; try again later.')
   return thrown instanceof BandsError ? thrown : null

@@ -137,7 +137,7 @@ interface Route {
   needsKey?: boolean
 }
 
-/** A path that is not there, and a method that it does not have, are told as such to whoever would be answered. */
+/** A path that is not there, and a method that it does not have, are refused as such to whoever would be answered. */
 function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
   const { method, path } = exchange
   const route = routes.get(decoded(path))
@@ -248,7 +248,7 @@ function serverOf(settings: Settings, log: Log, answer: RequestListener): Server
   return server
 }
 
-/** Bytes that are no request, or one that does not end: there is nothing to route, only to tell and to hang up. */
+/** Bytes that are no request, or one that does not end: there is nothing to route, only to answer and to hang up. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket, settings: Settings): Refused | null {
   const malformed = malformedBy(error.code ?? '', settings)
   if (malformed === null || !socket.writable) {

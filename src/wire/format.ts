@@ -9,7 +9,7 @@ export function errorBody(error: BandsError, shape: ErrorShape): Record<string, 
   return bodyOf(error.code, error.message, error.payload(), shape)
 }
 
-/** A fault of the server's own: nothing of it is told but the number under which its log has it. */
+/** A fault of the server's own: the caller learns nothing but the number under which its log has it. */
 export function internalErrorBody(requestId: string, shape: ErrorShape): Record<string, unknown> {
   return bodyOf('internal_error', 'The server failed; its log has the request id.', { request_id: requestId }, shape)
 }

@@ -48,9 +48,9 @@ const BAND_EVENT = z.looseObject({
 })
 
 export const EVENTS_PAGE = z.looseObject({
-  ticker: z.string().describe('The ticker that was asked for, in upper case.'),
-  field: z.string().describe('The field that was asked for.'),
-  timeframe: TIMEFRAME.describe('The bars on which bands are told.'),
+  ticker: z.string().describe('The ticker, in upper case.'),
+  field: z.string().describe('The field.'),
+  timeframe: TIMEFRAME.describe('The bars that bands are made of.'),
   events: z.array(BAND_EVENT).describe('Newest first.'),
   total_occurrences: COUNT.describe("Matching events within the tier's range, whatever the limit."),
   query_range: z.string().describe("The tier's range: 90d, 2y or 5y."),
@@ -62,14 +62,14 @@ export const EVENTS_PAGE = z.looseObject({
 
 const OVERSOLD_MATCH = z.looseObject({
   ticker: z.string().describe('The ticker.'),
-  asset_class: z.enum(['stock', 'crypto', 'etf']).nullable().describe('What it is; null where nothing tells.'),
+  asset_class: z.enum(['stock', 'crypto', 'etf']).nullable().describe('What it is; null where it is not known.'),
   rsi_zone: SEVERITY.describe('How oversold it is.'),
   condition_rarity: z
     .enum(RARITIES)
     .nullable()
     .describe('How rarely its RSI is as low as this; null where its history is too short.'),
-  sector: z.string().nullable().describe('Its sector; null where nobody told.'),
-  market_cap_tier: MARKET_CAP_TIER.nullable().describe('Its size; null where nobody told.'),
+  sector: z.string().nullable().describe('Its sector; null where it is not known.'),
+  market_cap_tier: MARKET_CAP_TIER.nullable().describe('Its size; null where it is not known.'),
   valuation_zone: BAND.describe('Band of the field. Not for crypto and funds.').optional(),
   stochastic_zone: BAND.describe(
     'Where the close lies in the range of the last bars, in the words of `rsi_zone`. Plus and Pro.',
@@ -125,7 +125,7 @@ const OVERSOLD_MATCH = z.looseObject({
 export const OVERSOLD_PAGE = z.looseObject({
   matches: z.array(OVERSOLD_MATCH).describe('In the order asked for, cut at `limit`.'),
   total_scanned: COUNT.describe(
-    'Tickers of the filters that were looked at: those with a bar of late, and old enough to have a band.',
+    'Tickers of the filters that were looked at: those with a recent bar, and old enough to have a band.',
   ),
   match_count: COUNT.describe('All matches, whatever `limit`.'),
   data_status: z.string().describe('Always `eod`: the data is of the end of a day.'),

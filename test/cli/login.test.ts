@@ -270,6 +270,7 @@ describe('a kept key', () => {
     '{',
     '[]',
     '{"keys": 1}',
+    '{"keys": []}',
     '{"keys": {"a": "bands_canary"}}',
     '{"keys": {"a": {"origin": 1, "key": "bands_canary"}}}',
   ])('in a file that nobody here wrote is not told: %s', async content => {
