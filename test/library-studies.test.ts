@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type BandsClient, type BandsOptions, openBands, openRemote } from '../src/index.js'
 import { scratch, typed } from './cli/support/run.js'
-import { temporaryFolder } from './support/folder.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
 import { type Ground, type Served, serve, simulatedGround } from './support/serve.js'
+import { temporaryFolder } from './support/store.js'
 
 const FEW = { reps: 99, resamples: 99 }
 let db: string

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openBands } from '../src/client.js'
 import { InvalidParameter, NotFound, TierRestricted } from '../src/errors.js'
-import { temporaryFolder } from './support/folder.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
+import { temporaryFolder } from './support/store.js'
 
 describe('the library', () => {
   it('asks the questions of the command line and gets its answers', async () => {

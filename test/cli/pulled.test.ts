@@ -4,7 +4,7 @@ import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { begun, copied, URL } from '../support/pulled.js'
-import { emptyImporter, loadedStore, sourced } from '../support/simulated-store.js'
+import { emptyImporter, loadedStore, sourced } from '../support/store.js'
 import { type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()

@@ -6,9 +6,7 @@ import type { Timeframe } from '../../src/model/terms.js'
 import { randomNumbers } from '../support/bars.js'
 import { dayAfter, weekday } from '../support/oracle/bars.js'
 import type { Bar, Event } from '../support/oracle/index.js'
-import { everywhere, forRandomBars } from './drawn.js'
-import { expectSame } from './same.js'
-import { type Recording, recording, type Shown, shown, viewIn } from './shown.js'
+import { everywhere, expectSame, forRandomBars, type Recording, recording, type Shown, shown, viewIn } from './drawn.js'
 
 const TIMEFRAMES = ['daily', 'weekly'] as const
 

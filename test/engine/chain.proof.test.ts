@@ -8,8 +8,7 @@ import { DEFINITIONS } from '../../src/model/definitions.js'
 import { barsKnownBy } from '../../src/model/series.js'
 import { TIMEFRAMES, windowNames } from '../../src/model/terms.js'
 import { randomNumbers } from '../support/bars.js'
-import { everywhere, onRealBars } from './drawn.js'
-import { recording, shown } from './shown.js'
+import { everywhere, onRealBars, recording, shown } from './drawn.js'
 
 const NAMES = ['daily', 'weekly'] as const
 

@@ -4,9 +4,7 @@ import { PERFORMANCES } from '../../src/model/series.js'
 import { dateOf, day, series } from '../support/bars.js'
 import { dayAfter } from '../support/oracle/bars.js'
 import type { Bar } from '../support/oracle/index.js'
-import { onRealBars } from './drawn.js'
-import { expectSame } from './same.js'
-import { recording, shown, viewIn } from './shown.js'
+import { expectSame, onRealBars, recording, shown, viewIn } from './drawn.js'
 
 const NAMES = ['daily', 'weekly'] as const
 

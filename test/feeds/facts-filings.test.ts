@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type FiledFact, reportsOfFilings } from '../../src/feeds/facts/sec.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import { SHARED } from '../support/shared-bars.js'
+import { SHARED } from '../support/bars.js'
 
 const EPS = 'EarningsPerShareDiluted'
 const REVENUE = 'Revenues'

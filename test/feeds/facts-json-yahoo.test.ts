@@ -4,7 +4,7 @@ import { worded } from '../../src/errors.js'
 import { readYahooFacts } from '../../src/feeds/facts/yahoo.js'
 import type { FactsResult, ReadOptions } from '../../src/feeds/feed.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import { SHARED } from '../support/shared-bars.js'
+import { SHARED } from '../support/bars.js'
 import { sharedFile } from './files.js'
 
 const KNOWN = parseDay('2025-02-01')!

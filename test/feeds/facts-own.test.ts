@@ -3,7 +3,7 @@ import { zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
-import { readFacts, records, refused, remarked } from './facts-files.js'
+import { readFacts, records, refused, remarked } from './files.js'
 
 /** A full row of each kind, in the order of its columns, and the record that it is. */
 const FULL: Record<FactKind, [row: string, record: Record<string, unknown>]> = {

@@ -4,9 +4,8 @@ import { worded } from '../../src/errors.js'
 import type { FactsResult } from '../../src/feeds/feed.js'
 import { parseDay, weekdayOf } from '../../src/model/day.js'
 import { type FactKind, opinionOf } from '../../src/model/facts.js'
-import { SHARED } from '../support/shared-bars.js'
-import { counts, factsIn, records, refusedInput, remarked } from './facts-files.js'
-import { sharedFile } from './files.js'
+import { SHARED } from '../support/bars.js'
+import { counts, factsIn, records, refusedInput, remarked, sharedFile } from './files.js'
 
 const FOLDER = 'fundamentals/'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { worded } from '../../src/errors.js'
-import { readFacts, records, refused, remarked } from './facts-files.js'
+import { readFacts, records, refused, remarked } from './files.js'
 
 describe('earnings events', () => {
   const header = 'ticker,report_date,fiscal_period_end_month,eps_estimate,eps_actual,release_time'

@@ -1,11 +1,12 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Input, ReadOptions, ReadResult, TickerBars } from '../../src/feeds/feed.js'
+import type { FactsResult, Input, ReadOptions, ReadResult, TickerBars } from '../../src/feeds/feed.js'
 import { readFile } from '../../src/feeds/read.js'
 import { formatDay } from '../../src/model/day.js'
-import { temporaryFolder } from '../support/folder.js'
-import { SHARED } from '../support/shared-bars.js'
+import type { FactKind, FactRecord } from '../../src/model/facts.js'
+import { SHARED } from '../support/bars.js'
+import { temporaryFolder } from '../support/store.js'
 
 /** A file of its own folder, gone when the test is over; people see its bare name. */
 export function written(name: string, content: string | Uint8Array): Input {
@@ -54,4 +55,63 @@ export function rowsOf({ bars }: TickerBars): (string | number)[][] {
 export function only({ tickers }: ReadResult): TickerBars {
   if (tickers.length !== 1) throw new Error(`${tickers.length} tickers instead of one`)
   return tickers[0]!
+}
+
+/** The facts of a file of its own folder. */
+export async function readFacts(
+  content: string | Uint8Array,
+  options: ReadOptions = {},
+  name = 'facts.csv',
+): Promise<FactsResult> {
+  return factsOf(await readFile(written(name, content), options))
+}
+
+export async function factsIn(input: Input, options: ReadOptions = {}): Promise<FactsResult> {
+  return factsOf(await readFile(input, options))
+}
+
+/** The message of the error with which reading ends. */
+export async function refused(content: string, options: ReadOptions = {}): Promise<string> {
+  return refusedInput(written('facts.csv', content), options)
+}
+
+export async function refusedInput(input: Input, options: ReadOptions = {}): Promise<string> {
+  let result: unknown
+  try {
+    result = await readFile(input, options)
+  } catch (error) {
+    return (error as Error).message
+  }
+  throw new Error(`nothing was refused: ${JSON.stringify(result).slice(0, 500)}`)
+}
+
+const DATES = new Set(['period_end', 'known', 'report_date', 'expected_date', 'ex_date', 'delisted'])
+
+/** Every record with its ticker, dates as people write them, in the order of the file within a ticker. */
+export function records(result: FactsResult, kind: FactKind): Record<string, unknown>[] {
+  return result.facts.flatMap(sheet =>
+    sheet.kind === kind ? sheet.records.map(record => ({ ticker: sheet.ticker, ...dated(record) })) : [],
+  )
+}
+
+function dated(record: FactRecord): Record<string, unknown> {
+  const entries = Object.entries(record).map(([name, value]) => [name, DATES.has(name) ? formatDay(value) : value])
+  return Object.fromEntries(entries)
+}
+
+/** How many records of each kind there are. */
+export function counts(result: FactsResult): Partial<Record<FactKind, number>> {
+  const found: Partial<Record<FactKind, number>> = {}
+  for (const { kind, records } of result.facts) found[kind] = (found[kind] ?? 0) + records.length
+  return found
+}
+
+/** What is remarked and how often, without the places. */
+export function remarked(result: FactsResult): Record<string, number> {
+  return Object.fromEntries(result.remarks.map(({ what, count }) => [what, count]))
+}
+
+function factsOf(result: Awaited<ReturnType<typeof readFile>>): FactsResult {
+  if (result.holds === 'facts') return result
+  throw new Error(`${result.file} holds bars`)
 }

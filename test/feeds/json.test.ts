@@ -1,5 +1,19 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { strToU8, zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
-import { only, read, refusal, rowsOf } from './files.js'
+import { NotFound } from '../../src/errors.js'
+import type { Progress } from '../../src/feeds/feed.js'
+import { columnOf, splitLine } from '../../src/feeds/judge.js'
+import { expandInputs } from '../../src/feeds/read.js'
+import { DateReader, decimalOf, guessDateFormat, numberAt, readNumber } from '../../src/feeds/values.js'
+import { formatDay } from '../../src/model/day.js'
+import { parseTicker } from '../../src/model/terms.js'
+import { temporaryFolder } from '../support/store.js'
+import { messageOf, only, read, readBars, refusal, rowsOf, written } from './files.js'
 
 const LOADS = 'skip_bad_rows loads the rest'
 const BAR = { date: '2024-01-02', open: 10, high: 12, low: 9, close: 11, volume: 100 }
@@ -156,5 +170,300 @@ describe('JSON', () => {
     ],
   ])('%s is refused in a sentence', async (text, message) => {
     expect(await refusal('X.json', text)).toBe(message)
+  })
+})
+
+const TEXT = 'date,open,high,low,close,volume\n2024-01-02,10,12,9,11,100\n2024-01-03,10,12,9,11,\n'
+const STDIN = { name: '-', path: null, bytes: null }
+
+describe('a file', () => {
+  it('is read through gzip and zip, whatever its name says', async () => {
+    const plain = rowsOf(only(await read('X.csv', TEXT)))
+    for (const [name, bytes, compression] of [
+      ['X.csv.gz', gzipSync(TEXT), 'gzip'],
+      ['X.csv', gzipSync(TEXT), 'gzip'],
+      ['X.zip', zipSync({ 'daily/x.csv': strToU8(TEXT) }), 'zip'],
+      ['X.zip', zipSync({ 'x.csv': [strToU8(TEXT), { level: 0 }] }), 'zip'],
+    ] as const) {
+      const result = await read(name, bytes)
+      expect(rowsOf(only(result))).toEqual(plain)
+      expect(only(result).ticker).toBe('X')
+      expect(result.dialect.compression).toBe(compression)
+    }
+  })
+
+  it('is read from standard input, plain or compressed, with a ticker', async () => {
+    for (const bytes of [Buffer.from(TEXT), gzipSync(TEXT)]) {
+      const result = await readBars(STDIN, { stdin: Readable.from([bytes]), ticker: 'x' })
+      expect(only(result)).toMatchObject({ ticker: 'X' })
+      expect(rowsOf(only(result))).toHaveLength(2)
+    }
+    expect(await messageOf(readBars(STDIN, { stdin: Readable.from([TEXT]) }))).toBe(
+      '-: standard input has no name to tell the ticker; give it with ticker',
+    )
+  })
+
+  it('tells how far it is', async () => {
+    const seen: Progress[] = []
+    const input = written('X.csv', TEXT)
+    await readBars(input, { onProgress: progress => seen.push(progress) })
+    expect(seen.at(-1)).toEqual({ bytes: TEXT.length, total: TEXT.length, rows: 2 })
+  })
+
+  it.each<[string, string | Uint8Array, string]>([
+    [
+      'UTF-16 with its mark',
+      Buffer.from(`\ufeff${TEXT}`, 'utf16le'),
+      'this is UTF-16 text; save it as UTF-8 and import that',
+    ],
+    ['UTF-16 without', Buffer.from(TEXT, 'utf16le'), 'this is UTF-16 text; save it as UTF-8 and import that'],
+    ['a NUL byte', TEXT.replace('9', '\0'), 'byte 50 is NUL, which no text has: a binary or damaged file'],
+    [
+      'a program',
+      Buffer.from('7f454c4602010100000000000000000003003e00', 'hex'),
+      'byte 8 is NUL, which no text has: a binary or damaged file',
+    ],
+    ['Parquet', 'PAR1\0\0', 'this is a Parquet file, which is not read; export it as CSV and import that'],
+    ['cut gzip', gzipSync(TEXT).subarray(0, 40), 'the gzip data is cut off (unexpected end of file)'],
+    ['a cut zip', zipSync({ 'x.csv': strToU8(TEXT) }).subarray(0, 90), 'the zip archive is damaged or cut off'],
+    [
+      'a zip of two',
+      zipSync({ a: strToU8('1'), b: strToU8('2') }),
+      'the zip archive holds 2 files; unpack it and import the folder',
+    ],
+    [
+      'Excel',
+      zipSync({ '[Content_Types].xml': strToU8('<x/>') }),
+      'this is an Office document (Excel?); save the sheet as CSV and import that',
+    ],
+  ])('is refused in a sentence when it is %s', async (_, bytes, sentence) => {
+    expect(await refusal('X.csv', bytes)).toBe(`X.csv: ${sentence}`)
+  })
+
+  it('is refused when a bit of its zip is wrong', async () => {
+    const archive = zipSync({ 'x.csv': [strToU8(TEXT), { level: 0 }] })
+    archive[60]! ^= 1
+    expect(await refusal('X.zip', archive)).toBe('X.zip: the zip archive is damaged')
+  })
+
+  it('that is gone is not found', async () => {
+    await expect(readBars({ name: 'X.csv', path: '/nowhere/X.csv', bytes: 1 })).rejects.toBeInstanceOf(NotFound)
+  })
+})
+
+describe('arguments', () => {
+  /** a.csv, sub/b.csv.gz, sub/c.json, sub/deep/d.zip and others that are no files of bars. */
+  function tree(): string {
+    const folder = temporaryFolder()
+    mkdirSync(join(folder, 'sub', 'deep'), { recursive: true })
+    mkdirSync(join(folder, '.git'))
+    for (const name of [
+      'a.csv',
+      'sub/b.csv.gz',
+      'sub/c.json',
+      'sub/deep/d.zip',
+      'README.md',
+      '.git/e.csv',
+      'sub/.f.csv',
+      '[1].csv',
+    ])
+      writeFileSync(join(folder, name), TEXT)
+    symlinkSync(join(folder, 'a.csv'), join(folder, 'sub', 'link.csv'))
+    return folder
+  }
+  const names = async (folder: string, ...args: string[]) =>
+    (await expandInputs(args.map(arg => (arg === '-' ? arg : join(folder, arg))))).map(({ name }) =>
+      name.replace(`${folder}/`, ''),
+    )
+
+  it('name files, folders all the way down, globs and standard input, each file once and in order', async () => {
+    const folder = tree()
+    expect(await names(folder, '.')).toEqual([
+      '[1].csv',
+      'a.csv',
+      'sub/b.csv.gz',
+      'sub/c.json',
+      'sub/deep/d.zip',
+      'sub/link.csv',
+    ])
+    expect(await names(folder, 'sub/c.json', 'sub', 'a.csv', 'sub')).toEqual([
+      'sub/c.json',
+      'sub/b.csv.gz',
+      'sub/deep/d.zip',
+      'sub/link.csv',
+      'a.csv',
+    ])
+    expect(await names(folder, '**/*.{json,zip}', '-')).toEqual(['sub/c.json', 'sub/deep/d.zip', '-'])
+    expect(await names(folder, '*')).toEqual(['[1].csv', 'a.csv'])
+    expect(await names(folder, 'README.md', '[1].csv')).toEqual(['README.md', '[1].csv'])
+  })
+
+  it('carry the size of the file', async () => {
+    const folder = tree()
+    expect(await expandInputs([join(folder, 'a.csv')])).toEqual([
+      { name: join(folder, 'a.csv'), path: join(folder, 'a.csv'), bytes: TEXT.length },
+    ])
+    expect(await expandInputs(['-'])).toEqual([STDIN])
+  })
+
+  it('that name nothing are not found, with the nearest name that exists', async () => {
+    const folder = tree()
+    const refused = (arg: string) => expandInputs([join(folder, arg)])
+    await expect(refused('sub/c.jsn')).rejects.toThrow(
+      `${join(folder, 'sub/c.jsn')}: no such file. Did you mean ${join(folder, 'sub/c.json')}?`,
+    )
+    await expect(refused('A')).rejects.toMatchObject({ suggestions: [join(folder, 'a.csv')] })
+    await expect(refused('quite-another-name.csv')).rejects.toThrow(/no such file$/)
+    await expect(refused('no/where.csv')).rejects.toThrow(/no such file, and no such folder/)
+    await expect(refused('*.tsv')).rejects.toThrow(/no files match/)
+    mkdirSync(join(folder, 'empty'))
+    await expect(refused('empty')).rejects.toThrow(/no files in this folder/)
+    await expect(refused('*.tsv')).rejects.toBeInstanceOf(NotFound)
+  })
+})
+
+const at = (text: string) => numberAt(Buffer.from(`,${text},`), 1, text.length + 1, '.')
+
+describe('a number', () => {
+  it('is the nearest double to its decimals, read from bytes or from text', () => {
+    const decimal = fc
+      .tuple(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.integer({ min: 0, max: 20 }))
+      .map(([digits, point]) => {
+        const text = digits.toString().padStart(point + 1, '0')
+        return point === 0 ? text : `${text.slice(0, -point)}.${text.slice(-point)}`
+      })
+    fc.assert(
+      fc.property(decimal, text => {
+        expect(at(text)).toBe(Number(text))
+        expect(readNumber(text)).toBe(Number(text))
+      }),
+      { numRuns: 2000 },
+    )
+    fc.assert(
+      fc.property(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), x => {
+        expect(at(String(x))).toBe(x)
+      }),
+    )
+  })
+
+  it.each([
+    '',
+    '.',
+    '-',
+    '$',
+    'e5',
+    '1e',
+    '1e1.5',
+    '+5',
+    '0x10',
+    '1_000',
+    '12abc',
+    '1,23',
+    '1,2345',
+    ',123',
+    '1.2.3',
+    'Infinity',
+    'NaN',
+    '١٢',
+  ])('is not spelled by "%s"', text => {
+    expect(readNumber(text)).toBeNaN()
+    expect(at(text)).toBeNaN()
+  })
+
+  it('may have a comma for a point', () => {
+    expect(readNumber('1.234.567,5', ',')).toBe(1234567.5)
+    expect(readNumber('1,5', ',')).toBe(1.5)
+    expect(readNumber('1.5', ',')).toBeNaN()
+  })
+
+  it('proves the decimal sign of its file or leaves it open', () => {
+    expect(decimalOf(['1.5', '10'], [])).toBe('.')
+    expect(decimalOf(['1,5', '10'], [])).toBe(',')
+    expect(decimalOf(['1.234,5'], [])).toBe(',')
+    expect(decimalOf(['$1,234.5'], [])).toBe('.')
+    expect(decimalOf(['1,234'], ['1.234.567'])).toBe(',')
+    expect(decimalOf(['1,234'], [])).toBe(null)
+    expect(decimalOf(['10'], ['1,234'])).toBe('.')
+  })
+})
+
+describe('a date', () => {
+  it.each([
+    ['YYYY-MM-DD', '2024-02-29', '2024-02-29'],
+    ['YYYY-MM-DD', '2024-02-29 00:00:00+01:00', '2024-02-29'],
+    ['YYYY-MM-DD', '2024-02-29T23:59:59.999Z', '2024-02-29'],
+    ['YYYY-MM-DD', '2023-02-29', null],
+    ['YYYY-MM-DD', '2024-02-29 25:00', null],
+    ['YYYY-MM-DD', '2024/02/29', null],
+    ['YYYYMMDD', '20240229 00:00', '2024-02-29'],
+    ['YYYYMMDD', '20230229', null],
+    ['YYYY/MM/DD', '2024/2/9', '2024-02-09'],
+    ['MM/DD/YYYY', '2/29/2024', '2024-02-29'],
+    ['MM/DD/YYYY', '02-29-2024', '2024-02-29'],
+    ['MM/DD/YYYY', '02-29/2024', null],
+    ['MM/DD/YYYY', '1/3/2024 12:00:00 AM', '2024-01-03'],
+    ['DD/MM/YYYY', '29.02.2024', '2024-02-29'],
+    ['DD/MM/YYYY', '2/29/2024', null],
+    ['DD-Mon-YYYY', '29-Feb-2024', '2024-02-29'],
+    ['DD-Mon-YYYY', '3 December 99', '1999-12-03'],
+    ['DD-Mon-YYYY', '29-Foo-2024', null],
+    ['Mon DD, YYYY', 'Feb 29, 2024', '2024-02-29'],
+    ['epoch seconds', '1704205800', '2024-01-02'],
+    ['epoch seconds', '-1', '1969-12-31'],
+    ['epoch milliseconds', '1704205800000', '2024-01-02'],
+  ] as const)('as %s: %s is %s', (format, text, wanted) => {
+    const day = new DateReader(format).read(text)
+    expect(day === null ? null : formatDay(day)).toBe(wanted)
+  })
+
+  it('reads the same from bytes', () => {
+    const reader = new DateReader('YYYY-MM-DD')
+    for (const text of ['2024-02-29', '0001-01-01', '9999-12-31']) {
+      expect(reader.at(Buffer.from(`x${text}x`), 1, 11)).toBe(reader.read(text))
+    }
+    for (const text of ['2023-02-29', '2024-0a-01', '2024-01-1x', 'x024-01-01', '2024x01-01', '2024-01'])
+      expect(reader.at(Buffer.from(text), 0, text.length)).toBeNaN()
+  })
+
+  it('is guessed by what most are, month or day first by parts above 12', () => {
+    expect(guessDateFormat(['2024-01-02', 'x'])).toEqual({ format: 'YYYY-MM-DD' })
+    expect(guessDateFormat(['1/2/2024', '1/13/2024'])).toEqual({ format: 'MM/DD/YYYY' })
+    expect(guessDateFormat(['1/2/2024', '13/1/2024'])).toEqual({ format: 'DD/MM/YYYY' })
+    expect(guessDateFormat(['1/13/2024', '13/1/2024', '1/14/2024'])).toEqual({ format: 'MM/DD/YYYY' })
+    expect(guessDateFormat(['1/2/2024'])).toEqual({ ambiguous: true })
+    expect(guessDateFormat(['1.2.2024'])).toEqual({ format: 'DD/MM/YYYY' })
+    expect(guessDateFormat(['', 'x'])).toEqual({ unknown: true })
+  })
+})
+
+describe('a line', () => {
+  it('is cut at its delimiters, not inside quotes', () => {
+    expect(splitLine('a, "b, ""c""" ,,d', ',')).toEqual(['a', 'b, "c"', '', 'd'])
+    expect(splitLine('5" pipe|x', '|')).toEqual(['5" pipe', 'x'])
+  })
+
+  it('tells the column of each field, one past its end for one that is missing', () => {
+    const columns = [0, 1, 2, 3, 4].map(field => columnOf('a, "b, c" ,,d', ',', field))
+    expect(columns).toEqual([1, 4, 12, 13, 14])
+  })
+})
+
+describe('a ticker', () => {
+  it.each([
+    ['aapl', 'AAPL'],
+    ['BRK.B', 'BRK.B'],
+    ['^gspc', '^GSPC'],
+    ['EURUSD=X', 'EURUSD=X'],
+    ['399006.sz', '399006.SZ'],
+    ['ABCDEFGHIJKLMNOP', 'ABCDEFGHIJKLMNOP'],
+    ['ABCDEFGHIJKLMNOPQ', null],
+    ['', null],
+    ['A B', null],
+    ['BTC/USD', null],
+    ['X:BTCUSD', null],
+    ['ſ', null],
+    ['A\n', null],
+  ])('%s is %s', (text, ticker) => {
+    expect(parseTicker(text)).toBe(ticker)
   })
 })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { worded } from '../../src/errors.js'
-import { loadUniverse, SHARED } from '../support/shared-bars.js'
+import { loadUniverse, SHARED } from '../support/bars.js'
 import { messageOf, read, readBars, rowsOf, sharedFile } from './files.js'
 
 const FILE = 'prices/universe.csv.gz'

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readFile } from '../../src/feeds/read.js'
 import { parseDay } from '../../src/model/day.js'
-import { SHARED } from '../support/shared-bars.js'
+import { SHARED } from '../support/bars.js'
 import { messageOf, only, readBars, rowsOf, sharedFile } from './files.js'
 
 const FOLDER = 'vendor-formats/'

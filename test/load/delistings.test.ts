@@ -7,11 +7,11 @@ import { verify } from '../../src/local/verify.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { MarketBars } from '../../src/source.js'
 import { forwardReturns, lostOf } from '../../src/study/signals.js'
-import { readFacts, refused } from '../feeds/facts-files.js'
+import { readFacts, refused } from '../feeds/files.js'
 import { series } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
-import { emptyImporter } from '../support/simulated-store.js'
 import { barsIn } from '../support/source.js'
+import { emptyImporter } from '../support/store.js'
 
 /** Bars of GONE from Monday 2018-01-01 to Friday 2018-02-09, and of STAYS four weeks longer. */
 const GONE = seriesOf(series(Array.from({ length: 30 }, (_, t) => 100 - t)))

@@ -19,9 +19,8 @@ import { parseEvents } from '../../src/params/parse.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
-import { temporaryFolder } from '../support/folder.js'
 import { draws } from '../support/full.js'
-import { emptyImporter, loadedStore, sourced } from '../support/simulated-store.js'
+import { emptyImporter, loadedStore, sourced, temporaryFolder } from '../support/store.js'
 
 const TICKERS = [...simulatedTickers({ count: 7, bars: 700, seed: 11, end: 20_000 })]
 const SOURCE = { file: 'facts.csv', format: 'simulated' }

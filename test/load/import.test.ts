@@ -8,9 +8,8 @@ import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { simulatedRecord } from '../contracts/store.js'
-import { temporaryFolder } from '../support/folder.js'
 import { contentAt, csv, fileOf, HEADER, imported, simulatedRows, stored, WHO } from '../support/imports.js'
-import { emptyImporter, sourced } from '../support/simulated-store.js'
+import { emptyImporter, sourced, temporaryFolder } from '../support/store.js'
 
 describe('importing', () => {
   it('P14: chunks, single bars, any order, CRLF, BOM and other columns give the store of one whole file', async () => {

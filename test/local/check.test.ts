@@ -17,8 +17,7 @@ import type { Store } from '../../src/store/store.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { pick } from '../support/random-facts.js'
-import { emptyImporter, loadedStore, sourced } from '../support/simulated-store.js'
-import { cacheOf, recordOf } from '../support/store.js'
+import { cacheOf, emptyImporter, loadedStore, recordOf, sourced } from '../support/store.js'
 
 /** Seven tickers of one sector, so that each has peers. */
 const SIMULATED = [...simulatedTickers({ count: 7, bars: 1_000, seed: 11, end: parseDay('2024-06-28')! })]

@@ -9,8 +9,7 @@ import { parseDay } from '../../src/model/day.js'
 import { simulatedTicker } from '../../src/simulate/simulate.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { DRIVER_MAJOR, installedDriver } from '../../src/store/sqlite/inspect.js'
-import { temporaryFolder } from '../support/folder.js'
-import { storeOf } from '../support/store.js'
+import { storeOf, temporaryFolder } from '../support/store.js'
 
 describe('the doctor', () => {
   it('finds nothing on a sound machine with a sound database, and changes nothing', async () => {

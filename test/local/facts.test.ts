@@ -10,7 +10,7 @@ import { formatDay, parseDay } from '../../src/model/day.js'
 import { FACT_KINDS, type FactKind } from '../../src/model/facts.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import type { Store } from '../../src/store/store.js'
-import { emptyImporter, loadedStore, sourced } from '../support/simulated-store.js'
+import { emptyImporter, loadedStore, sourced } from '../support/store.js'
 
 const TICKERS = [...simulatedTickers({ count: 2, bars: 600, seed: 5, end: parseDay('2018-05-11')! })]
 const [FIRST] = TICKERS as [SimulatedTicker]

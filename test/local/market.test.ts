@@ -17,11 +17,9 @@ import { grantedFields, PLANS } from '../../src/tiers.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
-import { temporaryFolder } from '../support/folder.js'
 import { copied } from '../support/pulled.js'
-import { loadedStore } from '../support/simulated-store.js'
 import { barsIn, statesIn } from '../support/source.js'
-import { cacheOf } from '../support/store.js'
+import { cacheOf, loadedStore, temporaryFolder } from '../support/store.js'
 
 /** Seven years, longer than the widest range; seven tickers of one sector, so that it can be compared with. */
 const SIMULATED = [...simulatedTickers({ count: 7, bars: 1_800, seed: 11, end: parseDay('2024-06-28')! })]

@@ -23,7 +23,7 @@ import { seriesOf } from '../support/convert.js'
 import { dayAfter } from '../support/oracle/bars.js'
 import { OracleMarket } from '../support/oracle/oversold.js'
 import { chance, pick, randomFacts } from '../support/random-facts.js'
-import { emptyImporter } from '../support/simulated-store.js'
+import { emptyImporter } from '../support/store.js'
 
 /** A ticker as it is given to the store. */
 export interface Given {

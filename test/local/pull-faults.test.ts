@@ -9,8 +9,8 @@ import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
-import { temporaryFolder } from '../support/folder.js'
 import { type Ground, simulatedGround } from '../support/serve.js'
+import { temporaryFolder } from '../support/store.js'
 import { Clock, keys, pull, Source } from './pull-source.js'
 
 const RSI: SeriesKey = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone' }

@@ -12,10 +12,10 @@ import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { grantedFields } from '../../src/tiers.js'
-import { temporaryFolder } from '../support/folder.js'
 import { randomEventsQuery } from '../support/random-queries.js'
 import { type Ground, simulatedGround } from '../support/serve.js'
 import { baseIn } from '../support/source.js'
+import { temporaryFolder } from '../support/store.js'
 import { Clock, keys, pull, Source, URL } from './pull-source.js'
 
 const TICKERS = ['SIM0001', 'SIM0002', 'SIM0003']

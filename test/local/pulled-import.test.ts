@@ -7,9 +7,8 @@ import { simulatedTicker } from '../../src/simulate/simulate.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { pulledSeries } from '../contracts/store.js'
-import { temporaryFolder } from '../support/folder.js'
 import { csv, fileOf, simulatedRows, WHO } from '../support/imports.js'
-import { sourced } from '../support/simulated-store.js'
+import { sourced, temporaryFolder } from '../support/store.js'
 
 /** A store in which events of AAPL and KO were pulled, and how it is imported into. */
 async function pulledStore(): Promise<{

@@ -23,12 +23,11 @@ import type { Store } from '../../src/store/store.js'
 import { now } from '../../src/tally/now.js'
 import { tally } from '../../src/tally/tally.js'
 import { PLANS } from '../../src/tiers.js'
-import { temporaryFolder } from '../support/folder.js'
 import { begun, copied, copyAll, isSectorField, URL } from '../support/pulled.js'
 import { pick } from '../support/random-facts.js'
 import { type Ground, randomEventsQuery } from '../support/random-queries.js'
-import { loadedStore } from '../support/simulated-store.js'
 import { baseIn } from '../support/source.js'
+import { loadedStore, temporaryFolder } from '../support/store.js'
 
 /** Eight years of bars, longer than any tier's range: no ticker begins within it. */
 const SIMULATED: SimulatedTicker[] = [

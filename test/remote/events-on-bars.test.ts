@@ -13,10 +13,10 @@ import { eventsOnBars } from '../../src/remote/events-on-bars.js'
 import type { PricedSource, Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { grantedFields, PLANS } from '../../src/tiers.js'
-import { temporaryFolder } from '../support/folder.js'
 import { copied } from '../support/pulled.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { barsIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
+import { temporaryFolder } from '../support/store.js'
 
 const TODAY = parseDay('2024-06-28')!
 

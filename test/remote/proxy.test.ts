@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Remote } from '../../src/remote/remote.js'
-import { temporaryFolder } from '../support/folder.js'
+import { temporaryFolder } from '../support/store.js'
 import { GOOD_PAGE, good, nobody, QUESTION, raw, scripted } from './upstream.js'
 
 /** A proxy that keeps what it was asked, and refuses. */

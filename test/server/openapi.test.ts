@@ -47,7 +47,7 @@ import {
   serve,
   simulatedGround,
 } from '../support/serve.js'
-import { loadedStore } from '../support/simulated-store.js'
+import { loadedStore } from '../support/store.js'
 
 const FLAT = openApi({ version: '1.2.3', errors: 'flat' })
 const NESTED = openApi({ version: '1.2.3', errors: 'nested' })

@@ -17,8 +17,8 @@ import {
   ranksOf,
 } from '../../src/statistics/event-tests.js'
 import { Random } from '../../src/statistics/random.js'
-import { golden } from './support/golden.js'
 import { madeEvents } from './support/made-events.js'
+import { golden } from './support/numpy.js'
 
 const TESTS: Record<string, (events: readonly DatedEvent[]) => EventTest> = {
   aggregate,

@@ -11,8 +11,8 @@ import {
   shiftsOf,
   studentisedShift,
 } from '../../src/statistics/shift.js'
+import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
-import { loadPrices } from '../support/shared-bars.js'
 
 describe('the joint circular shift', () => {
   it('is what its definition says, ticker by ticker and shift by shift', () => {

@@ -6,9 +6,9 @@ import type { Accounts } from '../../src/accounts/accounts.js'
 import { openAccounts } from '../../src/open.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { chargeOf, iso, NOON, sha256 } from '../contracts/accounts.js'
-import { temporaryFolder } from '../support/folder.js'
 import { draws } from '../support/full.js'
 import { bundled, type Started, started } from '../support/processes.js'
+import { temporaryFolder } from '../support/store.js'
 
 describe('several processes with one file of accounts', () => {
   it('is made once, however many processes begin with it at the same time', async () => {

@@ -10,7 +10,7 @@ import { ACCOUNTS, openSqliteAccounts } from '../../src/store/sqlite/accounts.js
 import { openForWriting } from '../../src/store/sqlite/connection.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../contracts/accounts.js'
-import { temporaryFolder } from '../support/folder.js'
+import { temporaryFolder } from '../support/store.js'
 
 accountsContract('sqlite', async () => {
   const path = join(temporaryFolder(), 'bands.accounts.db')

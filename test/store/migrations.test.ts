@@ -7,8 +7,8 @@ import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openForReading, openForWriting } from '../../src/store/sqlite/connection.js'
 import { schemaOf } from '../../src/store/sqlite/migrations.js'
-import { temporaryFolder } from '../support/folder.js'
 import { bundled, started } from '../support/processes.js'
+import { temporaryFolder } from '../support/store.js'
 import { NOTES, oldNotes } from './notes.js'
 
 describe('a step that repacks a table', () => {

@@ -6,7 +6,7 @@ import { Remembered } from '../../src/store/remembered.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { simulatedRecord } from '../contracts/store.js'
-import { temporaryFolder } from '../support/folder.js'
+import { temporaryFolder } from '../support/store.js'
 
 /** A store on disk with tickers SIM0001 and on, who writes to it, and who reads it. */
 async function opened(tickers = 2): Promise<{ writer: Store; reader: Store }> {

@@ -9,7 +9,7 @@ import { openSqlite } from '../../src/store/sqlite/data.js'
 import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import type { Store, TickerSheet } from '../../src/store/store.js'
 import { pulledSeries, simulatedRecord, storeContract } from '../contracts/store.js'
-import { temporaryFolder } from '../support/folder.js'
+import { temporaryFolder } from '../support/store.js'
 
 storeContract('sqlite', async () => {
   const path = join(temporaryFolder(), 'bands.db')

@@ -5,9 +5,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openTrials, openTrialsForReading } from '../../src/open.js'
 import type { Trial, Trials } from '../../src/source.js'
 import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
-import { temporaryFolder } from '../support/folder.js'
 import { bundled, started } from '../support/processes.js'
 import { simulatedGround } from '../support/serve.js'
+import { temporaryFolder } from '../support/store.js'
 
 const asRoot = process.getuid?.() === 0
 

@@ -4,9 +4,7 @@ import { eventStudy } from '../../src/study/event-study.js'
 import { parseStudy } from '../../src/study/params.js'
 import { type EventStudy, spreadOf } from '../../src/study/result.js'
 import { average } from './support/plain-study.js'
-import { queryOf } from './support/query.js'
-import { randomWalks } from './support/random-walks.js'
-import { codesWith, cut, type Listing, marketOf } from './support/study-market.js'
+import { codesWith, cut, type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
 
 const QUICK = { field: 'made', bands: ['high'], reps: 199, resamples: 99, path: { before: 0, after: 1 }, horizons: [5] }
 const WALKS = randomWalks(21, { tickers: 3, bars: 900, common: 0.5, chance: 0.03 })

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Trial, Trials } from '../../src/source.js'
 import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
 import { counted } from '../../src/study/counted.js'
-import { temporaryFolder } from '../support/folder.js'
+import { temporaryFolder } from '../support/store.js'
 
 const [one, two, three] = [1, 2, 3].map(
   (n): Trial => ({ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: n / 10, sharpe: null }),

@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest'
 import { eventStudy } from '../../src/study/event-study.js'
 import { draws, FULL, NIGHT } from '../support/full.js'
-import { queryOf } from './support/query.js'
-import { randomWalks, type WalkForm } from './support/random-walks.js'
-import { marketOf } from './support/study-market.js'
+import { marketOf, queryOf, randomWalks, type WalkForm } from './support/study-market.js'
 
 /** On tickers that go nowhere every p-value below .05 is a false alarm (property B6). */
 const RUNS = draws(60)

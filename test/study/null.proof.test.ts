@@ -4,9 +4,8 @@ import { eventStudy, type StudyQuery } from '../../src/study/event-study.js'
 import type { EventStudy } from '../../src/study/result.js'
 import { draws, NIGHT, provenInFull } from '../support/full.js'
 import { fairRejections, nullMarket, WALKS } from '../support/null-markets.js'
-import { queryOf } from './support/query.js'
 import { print, Rejections } from './support/rejections.js'
-import { marketOf } from './support/study-market.js'
+import { marketOf, queryOf } from './support/study-market.js'
 
 /*
  * Property B6 through the study itself: on prices that nothing foretells, every p-value below .05 is a false alarm, and of

@@ -3,6 +3,9 @@ import { normalCdf, tQuantile } from '../../src/statistics/distributions.js'
 import { streamOf } from '../../src/study/cell.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
+import { loadPrices } from '../support/bars.js'
+import { seriesOf } from '../support/convert.js'
+import { cacheOf } from '../support/store.js'
 import {
   average,
   type PlainTicker,
@@ -14,9 +17,7 @@ import {
   plainShift,
   plainTickers,
 } from './support/plain-study.js'
-import { queryOf } from './support/query.js'
-import { randomWalks } from './support/random-walks.js'
-import { type Listing, marketOf } from './support/study-market.js'
+import { type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
 
 /** Two tickers that lack days of each other, and one without events. */
 const POOL: Listing[] = randomWalks(3, { tickers: 3, bars: 420, common: 0.4, holidays: 0.05 }).map((listing, i) =>
@@ -246,4 +247,20 @@ it('pools on a calendar that no ticker has whole', () => {
   const tickers = plainTickers(POOL, 1)
   const calendar = plainCalendar(tickers)
   for (const { base } of tickers) expect(base.length).toBeLessThan(calendar.length)
+})
+
+const SPY = loadPrices('SPY')
+
+/** From the specification of studies: SPY 1999-11 to 2020-08, unadjusted, rsi_zone oversold, 20 bars, close to close. */
+it.skipIf(SPY === null)('finds the published figures of SPY oversold (needs ../shared)', async () => {
+  const local = await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }])
+  const market = local
+  const asked = queryOf({ tickers: ['SPY'], bands: ['oversold'], horizons: [20], reps: 'all' })
+  const [window] = (await eventStudy(market, asked)).windows
+  expect(window).toMatchObject({ window: '20d', events: 52, n: 52, n_indep: 29, base: { n: 5207 } })
+  expect(100 * window!.mean!).toBeCloseTo(3.5574, 4)
+  expect(100 * window!.base.mean!).toBeCloseTo(0.4506, 4)
+  const [shift] = window!.tests
+  expect(shift).toMatchObject({ test: 'shift', name: 'joint circular shift, 5168 shifts' })
+  expect(shift!.p!).toBeCloseTo(0.001935, 6)
 })

@@ -6,9 +6,8 @@ import { eventStudy } from '../../src/study/event-study.js'
 import type { StudyWindow } from '../../src/study/result.js'
 import { draws, NIGHT, provenInFull } from '../support/full.js'
 import { fairRejections, type NullTicker, nullMarket, VOLATILITY } from '../support/null-markets.js'
-import { queryOf } from './support/query.js'
 import { print } from './support/rejections.js'
-import { marketOf } from './support/study-market.js'
+import { marketOf, queryOf } from './support/study-market.js'
 
 /*
  * Property B7: after the close enters RSI below 30 each of the 20 following bars earns more by a known part, and the study

@@ -8,9 +8,7 @@ import { eventStudy } from '../../src/study/event-study.js'
 import type { EventStudy } from '../../src/study/result.js'
 import { eligibleBars, forwardReturns } from '../../src/study/signals.js'
 import { randomEntry, shiftTest } from '../../src/study/tests.js'
-import { queryOf } from './support/query.js'
-import { randomWalks } from './support/random-walks.js'
-import { codesWith, cut, type Listing, marketOf } from './support/study-market.js'
+import { codesWith, cut, type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
 
 const QUICK = { reps: 199, resamples: 99, minEvents: 5, path: { before: 3, after: 12 } }
 const POOL = randomWalks(11, { tickers: 4, bars: 700, common: 0.5, holidays: 0.02, chance: 0.02 })

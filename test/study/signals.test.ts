@@ -2,23 +2,22 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { outcomes } from '../../src/engine/outcomes.js'
 import { FIELDS, fieldNamed } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import type { ContextFilter, EventFilter } from '../../src/params/strategy.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import type { PricedSource } from '../../src/source.js'
-import { eventHistory, type States } from '../../src/source.js'
+import { eventHistory, type MarketBars, type PricedSource, type States } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
-import { eligibleBars, forwardReturns } from '../../src/study/signals.js'
-import { loadPrices } from '../support/bars.js'
+import { eligibleBars, forwardReturns, lostOf, placesIn, unionCalendar } from '../../src/study/signals.js'
+import { loadPrices, randomBars } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { pick } from '../support/random-facts.js'
-import { loadedStore } from '../support/simulated-store.js'
 import { barsIn, baseIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
-import { cacheOf } from '../support/store.js'
+import { cacheOf, loadedStore } from '../support/store.js'
 
 const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 5, end: parseDay('2024-06-28')! })]
 const SPY = loadPrices('SPY')
@@ -238,4 +237,94 @@ function randomFilter(random: Random): EventFilter {
     ...{ stability: some(STABILITIES), maxFlips: random.below(3) > 0 ? null : random.below(6) },
     ...{ context: random.below(2) === 0 ? null : context, after: day(), before: day() },
   }
+}
+
+describe('the calendar of several tickers', () => {
+  it('has every day of each once, ascending, and says where each lies', () => {
+    const random = new Random(1)
+    for (let run = 0; run < 200; run++) {
+      const columns = Array.from({ length: random.below(5) }, () => someDays(random))
+      const calendar = unionCalendar(columns)
+      const expected = [...new Set(columns.flatMap(column => [...column]))].sort((a, b) => a - b)
+      expect([...calendar]).toEqual(expected)
+      for (const column of columns)
+        expect([...placesIn(calendar, column)]).toEqual([...column].map(day => expected.indexOf(day)))
+    }
+  })
+
+  it('has no place for a day on which none of them trades', () => {
+    expect([...placesIn(Int32Array.of(1, 3, 5), Int32Array.of(0, 3, 4, 5, 6))]).toEqual([-1, 1, -1, 2, -1])
+  })
+
+  it('is empty without tickers, and without bars', () => {
+    expect(unionCalendar([])).toHaveLength(0)
+    expect(unionCalendar([new Int32Array(), new Int32Array()])).toHaveLength(0)
+  })
+})
+
+/** Ascending days, before 1970 too. */
+function someDays(random: Random): Int32Array {
+  const days = new Set(Array.from({ length: random.below(40) }, () => random.below(60) - 30))
+  return Int32Array.from(days).sort()
+}
+
+function pricesOf(closes: readonly number[], delisting: MarketBars['delisting'] = null): MarketBars {
+  const bars = randomBars(3, { length: closes.length }).map((bar, t) => ({ ...bar, close: closes[t]! }))
+  const series = seriesOf(bars)
+  return { ticker: 'A', assetClass: null, adjustment: 'raw', series, barsAYear: 252, delisting }
+}
+
+describe('a forward return', () => {
+  it('is the one that the engine records, for each of its windows', () => {
+    const series = seriesOf(randomBars(4))
+    const kept = outcomes(series).returns
+    for (const [w, horizon] of [5, 10, 20, 50, 100].entries())
+      expect(forwardReturns({ ...pricesOf([]), series }, horizon)).toEqual(kept[w])
+  })
+
+  it('is unknown while the window has not elapsed, and everywhere when there are fewer bars', () => {
+    expect([...forwardReturns(pricesOf([100, 110, 121]), 2)]).toEqual([0.21, Number.NaN, Number.NaN].map(close))
+    expect([...forwardReturns(pricesOf([100, 110]), 5)]).toEqual([Number.NaN, Number.NaN])
+    expect(forwardReturns(pricesOf([]), 5)).toHaveLength(0)
+  })
+
+  it('over a delisting is the return to the final price, then 0: (1 + return) (1 + delisting return) - 1', () => {
+    const delisting = { day: 20_000, price: 55 }
+    const returns = forwardReturns(pricesOf([100, 120, 110], delisting), 2)
+    expect(returns[0]).toBeCloseTo(0.1, 12)
+    expect(returns[1]).toBeCloseTo((110 / 120) * (1 - 0.5) - 1, 12)
+    expect(returns[2]).toBeCloseTo(-0.5, 12)
+    // However far the window reaches: nothing is earned after the end.
+    expect(forwardReturns(pricesOf([100, 120, 110], delisting), 100)[1]).toBe(returns[1])
+  })
+
+  it('over a total loss is -1', () => {
+    expect([...forwardReturns(pricesOf([100, 50], { day: 20_000, price: 0 }), 5)]).toEqual([-1, -1])
+  })
+})
+
+describe('a window without a return', () => {
+  const bars = pricesOf([1, 2, 3, 4, 5, 6])
+  const last = bars.series.days.at(-1)!
+  const all = [0, 1, 2, 3, 4, 5]
+
+  it('has not elapsed while the ticker is traded', () => {
+    expect(lostOf(bars, 2, all, last)).toEqual({ notElapsed: 2, delisted: 0, settled: 0 })
+    expect(lostOf(bars, 9, all, last + 14)).toEqual({ notElapsed: 6, delisted: 0, settled: 0 })
+    expect(lostOf(bars, 2, [0, 4], null)).toEqual({ notElapsed: 1, delisted: 0, settled: 0 })
+  })
+
+  it('is lost where the bars of the ticker end and the market goes on', () => {
+    expect(lostOf(bars, 2, all, last + 15)).toEqual({ notElapsed: 0, delisted: 2, settled: 0 })
+  })
+
+  it('is none where a delisting tells what became of it', () => {
+    const settled = pricesOf([1, 2, 3, 4, 5, 6], { day: last + 1, price: 2 })
+    expect(lostOf(settled, 2, all, last + 400)).toEqual({ notElapsed: 0, delisted: 0, settled: 2 })
+    expect(forwardReturns(settled, 2).every(Number.isFinite)).toBe(true)
+  })
+})
+
+function close(value: number): unknown {
+  return Number.isNaN(value) ? Number.NaN : expect.closeTo(value, 12)
 }

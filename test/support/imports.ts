@@ -9,7 +9,7 @@ import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { barsToCsv, simulatedTicker } from '../../src/simulate/simulate.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
-import { temporaryFolder } from './folder.js'
+import { temporaryFolder } from './store.js'
 
 export const HEADER = 'date,open,high,low,close,volume'
 export const WHO = { pid: process.pid, host: 'a test', started: '2026-01-01T00:00:00Z' }

@@ -7,8 +7,8 @@ import type { Facts, Split } from '../../src/model/facts.js'
 import { type Series, UNDEFINED } from '../../src/model/series.js'
 import type { Timeframe } from '../../src/model/terms.js'
 import { Random } from '../../src/statistics/random.js'
+import { randomBars, SHAPES } from './bars.js'
 import { seriesOf } from './convert.js'
-import { randomBars, SHAPES } from './random-bars.js'
 import { chance, type FactsForm, pick, randomFacts } from './random-facts.js'
 
 /** A ticker as a sector lists it. */

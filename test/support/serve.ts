@@ -15,7 +15,7 @@ import { type Running, startServer } from '../../src/server/server.js'
 import { openService } from '../../src/service.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
-import { sourced } from './simulated-store.js'
+import { sourced } from './store.js'
 
 /** A store of simulated tickers on disk: SIM0001 and on, with facts, to 2024-06-28. */
 export interface Ground {

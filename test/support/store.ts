@@ -1,14 +1,18 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { record } from '../../src/engine/record.js'
+import { readFile } from '../../src/feeds/read.js'
+import { Importer } from '../../src/load/import.js'
 import { Local } from '../../src/local/local.js'
 import type { Day } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { Series } from '../../src/model/series.js'
 import type { Tier } from '../../src/model/terms.js'
+import type { SimulatedTicker } from '../../src/simulate/simulate.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store, TickerEntry, TickerRecord } from '../../src/store/store.js'
-import { temporaryFolder } from './folder.js'
 
 /** What a test says of a ticker; what it leaves out is filled in. */
 export interface TickerFixture extends Partial<TickerEntry> {
@@ -46,4 +50,34 @@ export function recordOf({ series, ...given }: TickerFixture): TickerRecord {
     ...given,
   }
   return { entry, ...record(series, entry.assetClass ?? undefined) }
+}
+
+/** A real store with these tickers, their bars and their facts, loaded as the command line loads them. */
+export async function loadedStore(tickers: readonly SimulatedTicker[], folder = temporaryFolder()): Promise<Store> {
+  const importer = await emptyImporter(folder)
+  await importer.put(tickers.map(sourced))
+  await importer.putFacts(
+    tickers.flatMap(({ facts }) => facts),
+    SOURCE,
+  )
+  return importer.store
+}
+
+const SOURCE = { file: 'simulate', format: 'simulated' }
+
+/** An importer into an empty store. */
+export async function emptyImporter(folder = temporaryFolder()): Promise<Importer> {
+  const store = openSqlite(join(folder, 'bands.db'), { readonly: false })
+  return Importer.begin(store, readFile, { pid: process.pid, host: 'here', started: new Date().toISOString() })
+}
+
+export function sourced({ ticker, bars }: SimulatedTicker) {
+  return { ticker, bars, prices: 'raw' as const, source: 'simulate', format: 'simulated' }
+}
+
+/** A new empty folder that goes when the test is over. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bands-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { sweep } from '../../src/sweep/sweep.js'
 import { draws } from '../support/full.js'
 import { fairRejections } from '../support/null-markets.js'
-import { type MadeMarket, madeMarket } from './support/market.js'
-import { asked } from './support/query.js'
+import { asked, type MadeMarket, madeMarket } from './support/market.js'
 
 const RUNS = draws(30)
 /** So many of the runs, each with a chance of 5 %, are exceeded once in 1,000 times (binomial quantile). */

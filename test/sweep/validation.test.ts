@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { booksOf, Pace, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../src/sweep/ground.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
-import { madeMarket } from './support/market.js'
-import { asked } from './support/query.js'
+import { asked, madeMarket } from './support/market.js'
 
 const MARKET = madeMarket({ seed: 8, tickers: 3, bars: 420, staggered: 35, chained: ['macd_state'], leaving: 0.2 })
 const TICKERS = await MARKET.withBars()

@@ -10,7 +10,7 @@ import { parseEvents } from '../../src/params/parse.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { Store } from '../../src/store/store.js'
 import { PLANS } from '../../src/tiers.js'
-import { loadedStore } from '../support/simulated-store.js'
+import { loadedStore } from '../support/store.js'
 
 const PAGE = new URL('../../../shared/spec/events-api.md', import.meta.url)
 const TIERS = ['free', 'plus', 'pro'] as const

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /**
  * The numbers of `numpy.random.RandomState(seed)`, so that results published for its draws can be checked without them:
  * the Mersenne Twister MT19937 (Matsumoto & Nishimura 1998) and numpy's legacy polar method.
@@ -57,3 +59,16 @@ export class RandomState {
 
 const N = 624
 const M = 397
+
+/** The lines of a file of golden/ that are no remarks: name, two blanks or more, numbers. */
+export function golden(file: string): Record<string, number[]> {
+  const lines = readFileSync(new URL(`../golden/${file}`, import.meta.url), 'utf8').split('\n')
+  return Object.fromEntries(
+    lines
+      .filter(line => line.trim() !== '' && !line.startsWith('#'))
+      .map(line => {
+        const [name, numbers] = line.split(/ {2,}/)
+        return [name!, numbers!.split(' ').map(Number)]
+      }),
+  )
+}

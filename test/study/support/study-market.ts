@@ -1,9 +1,13 @@
 import { entries, transitions, weekly } from '../../../src/engine/record.js'
 import { FIELDS, fieldNamed } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
+import { type Day, weekdayOf } from '../../../src/model/day.js'
 import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../../src/model/terms.js'
+import type { EventFilter } from '../../../src/params/strategy.js'
 import type { MarketBars, PricedSource, States } from '../../../src/source.js'
+import { Random } from '../../../src/statistics/random.js'
+import type { StudyQuery } from '../../../src/study/result.js'
 import { statesOf as madeOf, sourceOf } from '../../support/source.js'
 
 /** A ticker of a market that lies in memory. */
@@ -76,5 +80,101 @@ export function codesWith(bars: number, events: readonly number[], from = 0): Ui
   const codes = new Uint8Array(bars).fill(1)
   codes.fill(UNDEFINED, 0, from)
   for (const bar of events) codes[bar] = 2
+  return codes
+}
+
+/** A complete query with the defaults of the command line; filter and the rest may be named side by side. */
+export function queryOf(given: Partial<StudyQuery> & Partial<EventFilter> = {}): StudyQuery {
+  const { field, timeframe, bands, prevBands, stability, maxFlips, context, after, before, ...rest } = given
+  return {
+    tickers: ['SIM'],
+    filter: {
+      field: field ?? 'rsi_zone',
+      timeframe: timeframe ?? 'daily',
+      bands: bands ?? null,
+      prevBands: prevBands ?? null,
+      stability: stability ?? null,
+      maxFlips: maxFlips ?? null,
+      context: context ?? null,
+      after: after ?? null,
+      before: before ?? null,
+    },
+    horizons: [5, 10, 20, 50, 100],
+    path: { before: 20, after: 100 },
+    benchmark: null,
+    abnormal: 'none',
+    minEvents: 20,
+    reps: 999,
+    resamples: 1999,
+    seed: 1,
+    naive: false,
+    hansenHodrick: false,
+    ...rest,
+  }
+}
+
+export interface WalkForm {
+  tickers: number
+  bars: number
+  /** Share of a day's move that all tickers have in common, 0..1. */
+  common?: number
+  /** Volatility that comes in spells (GARCH(1,1), .1 and .85). */
+  garch?: boolean
+  /** Chance a bar of an event of the field `made`, and that another follows two bars later. */
+  chance?: number
+  again?: number
+  /** 5: weekdays only, 7: every day. */
+  daysAWeek?: 5 | 7
+  /** Days of each ticker that are missing. */
+  holidays?: number
+}
+
+const FIRST: Day = 14_000
+const VOLATILITY = 0.012
+
+/** Tickers that go nowhere, with bands of `made` that know nothing: no edge by construction. */
+export function randomWalks(seed: number, form: WalkForm): Listing[] {
+  const random = Random.stream(new Random(seed).word(), 7)
+  const { tickers, bars, daysAWeek = 5, common = 0 } = form
+  const days = calendarOf(bars, daysAWeek)
+  const shared = Float64Array.from(days, () => random.normal())
+  return Array.from({ length: tickers }, (_, i) => {
+    const kept = days.filter(() => random.uniform() >= (form.holidays ?? 0))
+    const moves = kept.map((_, t) => Math.sqrt(common) * shared[t]! + Math.sqrt(1 - common) * random.normal())
+    const series = seriesOf(kept, common === 0 ? moves.map(() => random.normal()) : moves, random, form.garch === true)
+    return { ticker: `W${String(i).padStart(2, '0')}`, series, codes: codesOf(random, kept.length, form) }
+  })
+}
+
+function calendarOf(bars: number, daysAWeek: 5 | 7): Float64Array {
+  const days: Day[] = []
+  for (let day = FIRST; days.length < bars; day++) if (weekdayOf(day) < daysAWeek) days.push(day)
+  return Float64Array.from(days)
+}
+
+function seriesOf(days: Float64Array, moves: Float64Array, random: Random, garch: boolean): Series {
+  const close = new Float64Array(days.length)
+  let price = 100
+  let variance = 1
+  for (let t = 0; t < close.length; t++) {
+    const move = moves[t]!
+    price *= Math.exp(VOLATILITY * (garch ? Math.sqrt(variance) : 1) * move)
+    variance = 0.05 + 0.1 * variance * move * move + 0.85 * variance
+    close[t] = price
+  }
+  const open = close.map(value => value * (1 + 0.003 * random.normal()))
+  const high = close.map((value, t) => Math.max(value, open[t]!) * (1 + 0.004 * random.uniform()))
+  const low = close.map((value, t) => Math.min(value, open[t]!) * (1 - 0.004 * random.uniform()))
+  const column = Int32Array.from(days)
+  return { timeframe: 'daily', days: column, known: column, open, high, low, close, volume: close.map(() => 1e6) }
+}
+
+/** Undefined at first, as fields are. */
+function codesOf(random: Random, bars: number, { chance = 0.03, again = 0.3 }: WalkForm): Uint8Array {
+  const codes = new Uint8Array(bars).fill(UNDEFINED, 0, Math.min(20, bars)).fill(1, 20)
+  for (let t = 21; t < bars; t++) {
+    const follows = t > 22 && codes[t - 2] === 2 && random.uniform() < again
+    if (follows || random.uniform() < chance) codes[t] = random.uniform() < 0.8 ? 2 : 0
+  }
   return codes
 }

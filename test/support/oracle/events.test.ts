@@ -1,14 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { assortedBars, dateOf, series } from '../bars.js'
+import { assortedBars, dateOf, day, series } from '../bars.js'
 import {
   type Archive,
+  type Bar,
+  bands,
+  barsAsOf,
   type Event,
+  events,
   eventsOfEveryField,
   type FieldName,
+  indicators,
+  percentile,
   rangeStart,
+  rank,
   recorded,
+  rollingRanks,
   search,
   type Timeframe,
+  weeklyBars,
+  zone,
+  zoneOfRank,
 } from './index.js'
 
 describe('events', () => {
@@ -140,4 +151,181 @@ function event(date: string, band: string): Event {
 function archiveOf(rsiZone: Event[]): Archive[string] {
   const fields = { rsi_zone: rsiZone } as Archive[string][Timeframe]
   return { daily: fields, weekly: fields }
+}
+
+describe('ground rules', () => {
+  it('puts a value equal to a cut, within the tolerance of its scale, in the zone above', () => {
+    // Scale 100: equal up to 1e-8.
+    expect(zone(30 - 0.9e-8, [30], ['oversold', 'neutral_low'], 100)).toBe('neutral_low')
+    expect(zone(30 - 1.1e-8, [30], ['oversold', 'neutral_low'], 100)).toBe('oversold')
+  })
+
+  it('counts half of the ties in a percentile', () => {
+    // 1 in [1, 1, 2, 3]: none below, two equal: 100 · (0 + 2/2) / 4. A near tie is a tie.
+    expect(percentile(rank(1, [1, 1, 2, 3]))).toBe(25)
+    expect(percentile(rank(1, [1 - 0.9e-10, 1 + 0.9e-10, 2, 3]))).toBe(25)
+    // 2: two below, one equal. 4, which is not in the set: all below.
+    expect(percentile(rank(2, [1, 1, 2, 3]))).toBe(62.5)
+    expect(percentile(rank(4, [1, 1, 2, 3]))).toBe(100)
+  })
+
+  it('compares a percentile with a cut in integers', () => {
+    // 50 · 1 < 5 · 10 fails: exactly the fifth percentile lies above the cut. 50 · 1 < 5 · 11 holds.
+    expect(zoneOfRank({ less: 0, equal: 1, n: 10 }, [5], ['below', 'at'])).toBe('at')
+    expect(zoneOfRank({ less: 0, equal: 1, n: 11 }, [5], ['below', 'at'])).toBe('below')
+  })
+
+  it('takes a rolling percentile among the defined values of the last bars', () => {
+    // Weekly: 260 bars, at least 52 of them defined. Rising values, the first ten and bars 300 to 309 undefined.
+    const x = Array.from({ length: 400 }, (_, t) => (t < 10 || (t >= 300 && t <= 309) ? null : t))
+    const ranks = rollingRanks(x, 'weekly')
+    expect(ranks[10 + 50]).toBeNull()
+    expect(ranks[10 + 51]).toEqual({ less: 51, equal: 1, n: 52 })
+    expect(ranks[305]).toBeNull()
+    expect(ranks[399]).toEqual({ less: 249, equal: 1, n: 250 })
+  })
+})
+
+describe('weekly bars', () => {
+  // 2024-03-25 is a Monday; 2024-03-29 is Good Friday.
+  const goodFridayWeek = ['2024-03-25', '2024-03-26', '2024-03-27', '2024-03-28'].map((date, i) => day(date, 10 + i))
+
+  it('holds open, extremes, close and date of the sessions, and unknown volume if one is unknown', () => {
+    const week = [...goodFridayWeek, day('2024-04-01', 99)]
+    expect(weeklyBars(week)).toEqual([{ date: '2024-03-28', open: 10, high: 14, low: 9, close: 13, volume: 400 }])
+    expect(weeklyBars(week.with(1, { ...week[1]!, volume: null }))[0]!.volume).toBeNull()
+  })
+
+  it('counts the last week from its Friday session, a later week, or an as-of date after its Friday', () => {
+    expect(weeklyBars(goodFridayWeek)).toHaveLength(0)
+    expect(weeklyBars([...goodFridayWeek, day('2024-03-29', 14)])).toHaveLength(1)
+    expect(weeklyBars([...goodFridayWeek, day('2024-04-01', 14)])).toHaveLength(1)
+    expect(weeklyBars(goodFridayWeek, { asOf: '2024-03-29' })).toHaveLength(0)
+    expect(weeklyBars(goodFridayWeek, { asOf: '2024-03-30' })).toHaveLength(1)
+    expect(weeklyBars(goodFridayWeek, { asOf: '2024-03-30', assetClass: 'crypto' })).toHaveLength(0)
+    expect(weeklyBars(goodFridayWeek, { asOf: '2024-04-01', assetClass: 'crypto' })).toHaveLength(1)
+  })
+
+  it('waits for Sunday where a bar up to that week lies on a weekend', () => {
+    const saturdayBefore = day('2024-03-23', 9)
+    const friday = [...goodFridayWeek, day('2024-03-29', 14)]
+    expect(weeklyBars([saturdayBefore, ...friday]).map(bar => bar.date)).toEqual(['2024-03-23'])
+    expect(weeklyBars([...friday, day('2024-03-30', 14)])).toHaveLength(0)
+    expect(weeklyBars([...friday, day('2024-03-31', 14)]).map(bar => bar.date)).toEqual(['2024-03-31'])
+    expect(weeklyBars(friday, { assetClass: 'crypto' })).toHaveLength(0)
+  })
+
+  it('cuts at the as-of date before anything else', () => {
+    // On Thursday the week to come is unknown, whatever the file holds.
+    const bars = [...goodFridayWeek, day('2024-03-29', 14), day('2024-04-01', 15)]
+    expect(weeklyBars(bars, { asOf: '2024-03-28' })).toHaveLength(0)
+    expect(barsAsOf(bars, '2024-03-29')).toHaveLength(5)
+  })
+})
+
+describe('fields', () => {
+  it('reads a flat series as the laws say and one step up as an RSI of 100', () => {
+    const flat = series(Array(300).fill(50))
+    const last = (field: FieldName) => bands(flat, 'daily', field).at(-1)
+    expect(last('rsi_zone')).toBe('neutral')
+    expect(last('trend_direction')).toBe('neutral')
+    expect(last('ma_alignment')).toBe('mixed')
+    expect(last('volume_ratio_band')).toBe('normal')
+    expect(last('accumulation_state')).toBe('neutral')
+    expect(last('volatility_regime')).toBe('normal')
+    expect(last('macd_state')).toBeNull()
+    expect(last('support_status')).toBeNull()
+    expect(last('resistance_status')).toBeNull()
+    expect(events(series([...Array(100).fill(50), ...Array(100).fill(51)]), 'daily', 'rsi_zone')).toMatchObject([
+      { band: 'deep_overbought', prev_band: 'neutral', duration: null },
+    ])
+  })
+
+  it('joins the sides of the averages and the slope into a trend', () => {
+    const flatThen = (...closes: number[]) => series([...Array(200).fill(100), ...closes])
+    // 101: above all averages (100.05, 100.02, 100.005), slope up.
+    expect(bands(flatThen(101), 'daily', 'trend_direction').slice(198)).toEqual([null, 'neutral', 'strong_uptrend'])
+    expect(bands(flatThen(101), 'daily', 'ma_alignment').at(-1)).toBe('aligned_bullish')
+    // 101, 99: below averages of 100 each; slope ~ 8.5 · ln 1.01 + 9.5 · ln 0.99 = 0.0846 − 0.0955 < 0.
+    expect(bands(flatThen(101, 99), 'daily', 'trend_direction').at(-1)).toBe('strong_downtrend')
+    expect(bands(flatThen(101, 99), 'daily', 'ma_alignment').at(-1)).toBe('mixed')
+    // 102, 99: below averages of 100.05, 100.02, 100.005, but 8.5 · ln 1.02 − 0.0955 = 0.1683 − 0.0955 > 0.
+    expect(bands(flatThen(102, 99), 'daily', 'trend_direction').at(-1)).toBe('downtrend')
+  })
+
+  it('leaves the volume ratio undefined where a volume is unknown or fewer than 25 of 50 are positive', () => {
+    const ratio = (before: (number | null)[], today: number | null) =>
+      bands(withVolumes([...before, today]), 'daily', 'volume_ratio_band').at(-1)
+    const half = [...Array(25).fill(0), ...Array(25).fill(2)]
+    expect(ratio(half, 4)).toBe('extremely_high')
+    expect(ratio(half, 3.9999)).toBe('high')
+    expect(ratio(half, 0)).toBe('extremely_low')
+    expect(ratio(half.with(49, 0), 4)).toBeNull()
+    expect(ratio(half.with(0, null), 4)).toBeNull()
+    expect(ratio(half, null)).toBeNull()
+    expect(ratio(half.slice(1), 4)).toBeNull()
+  })
+
+  it('starts the money flow at 0 on the first of 20 bars', () => {
+    // Closes at the high: m = V = 100 a bar, y = 0, 100, …, 1900, slope 100, mean volume 100. The first m is left out.
+    const atHigh = series(Array(20).fill(50)).map(bar => ({ ...bar, high: bar.close }))
+    expect(indicators(atHigh, 'daily').adl_slope[19]).toBeCloseTo(1, 12)
+    const fall = { ...atHigh[0]!, high: 52, low: 50 }
+    expect(indicators(atHigh.with(0, fall), 'daily').adl_slope[19]).toBeCloseTo(1, 12)
+    // High equal to low: no flow.
+    const oneprice = atHigh.map(bar => ({ ...bar, low: bar.high }))
+    expect(indicators(oneprice, 'daily').adl_slope).toEqual([...Array(19).fill(null), 0])
+  })
+
+  it('gives macd_state no band before the first sign, and expands to the peak of MACD after a step', () => {
+    // j bars after the step MACD is (25/27)^j − (11/13)^j, which rises up to j = 9 (0.2779) and falls at 10 (0.2750).
+    const state = bands(series([...Array(40).fill(100), ...Array(10).fill(101)]), 'daily', 'macd_state')
+    expect(state.slice(0, 40)).toEqual(Array(40).fill(null))
+    expect(state.slice(40)).toEqual([...Array(9).fill('expanding_positive'), 'contracting_positive'])
+  })
+})
+
+describe('support and resistance, weekly: K 4, lookback 104', () => {
+  // Lows are closes − 1, highs closes + 1 and steps at most 1, so every true range and the ATR (from bar 14) are 2.
+  const down = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, i) => from - i)
+  const up = (from: number, to: number) => down(to, from).reverse()
+  // Bars 0–5: 20..15 (pivot low 14 at 5, known at 9); 6–11: 16..21; 12–21: 20..11; 22–27: 12..17; 28–31: 16..13; 14; 15.
+  const closes = [...down(20, 15), ...up(16, 21), ...down(20, 11), ...up(12, 17), ...down(16, 13), 14, 15]
+  const judged = [
+    ['intact', 'intact'], // 14, 15: closes 18, 17, more than 2 above the level
+    ['approaching', 'approaching', 'approaching'], // 16–18: 16 is exactly one ATR above, 14 is on the level
+    ['breached', 'breached', 'breached'], // 19–21: 13, 12, 11; the third gives the level up
+    [null, null, null], // 22–24: the only pivot is above the close before
+    ['approaching', 'approaching', 'intact'], // 25–27: after the close of 14 the level is back, above the new pivot 10
+    ['approaching', 'approaching', 'approaching'], // 28–30: 16, 15, 14
+    ['breached', 'approaching', 'approaching'], // 31–33: one close at 13, and back: the level outlives the breach
+  ].flat()
+
+  it('goes through its states by hand', () => {
+    expect(bands(series(closes), 'weekly', 'support_status')).toEqual([...Array(14).fill(null), ...judged])
+    const level = judged.map(band => (band === null ? null : 14))
+    expect(indicators(series(closes), 'weekly').support_level).toEqual([...Array(14).fill(null), ...level])
+  })
+
+  it('mirrors resistance', () => {
+    const mirrored = series(closes.map(close => 40 - close))
+    expect(bands(mirrored, 'weekly', 'resistance_status')).toEqual([...Array(14).fill(null), ...judged])
+    expect(indicators(mirrored, 'weekly').resistance_level[20]).toBe(26)
+  })
+
+  it('forgets a pivot after the lookback, allows a tie after it and none before it', () => {
+    const lastLevel = (start: number[]) =>
+      indicators(series([...start, ...Array(130).fill(20)]), 'weekly').support_level.findLastIndex(x => x !== null)
+    // Pivot at 5: in force while 5 > t − 104.
+    expect(lastLevel([...down(20, 15), ...up(16, 20)])).toBe(108)
+    // A double bottom at 5 and 7: the second has an equal low before it, the first may have one after it.
+    expect(lastLevel([...down(20, 15), 16, 15, ...up(16, 20)])).toBe(108)
+    // Bar 3 has three bars before it, bar 4 has four.
+    expect(lastLevel([...down(18, 15), ...up(16, 20)])).toBe(-1)
+    expect(lastLevel([...down(19, 15), ...up(16, 20)])).toBe(107)
+  })
+})
+
+function withVolumes(volumes: (number | null)[]): Bar[] {
+  return volumes.map((volume, t) => ({ ...day(dateOf(t), 50), volume }))
 }

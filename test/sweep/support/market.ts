@@ -5,6 +5,7 @@ import { weekdaysAfter } from '../../../src/model/day.js'
 import { type Series, UNDEFINED } from '../../../src/model/series.js'
 import type { MarketBars, PricedSource, States } from '../../../src/source.js'
 import { Random } from '../../../src/statistics/random.js'
+import type { SweepQuery } from '../../../src/sweep/sweep.js'
 import { statesOf as madeOf, sourceOf } from '../../support/source.js'
 
 export interface MadeMarket {
@@ -124,5 +125,31 @@ function statesOf(head: Pick<States, 'ticker' | 'field' | 'timeframe' | 'bands'>
     left: Uint8Array.from(bars, t => codes[t - 1]!),
     stability: none,
     flips: none,
+  }
+}
+
+/** A complete question of made tickers; what a test is about is named by the test. */
+export function asked(query: Partial<SweepQuery> & Pick<SweepQuery, 'tickers'>): SweepQuery {
+  return {
+    timeframe: 'daily',
+    fields: ['rsi_zone'],
+    horizons: [5, 20],
+    contexts: [],
+    by: 'pool',
+    prevBand: false,
+    after: null,
+    before: null,
+    minEvents: 20,
+    reps: 999,
+    resamples: 99,
+    adjust: 'bh',
+    family: 'run',
+    split: null,
+    walkForward: null,
+    cv: null,
+    cpcv: null,
+    pboBlocks: 8,
+    seed: 1,
+    ...query,
   }
 }

@@ -1,9 +1,142 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { stationaryIndices } from '../../src/statistics/bootstrap.js'
 import { Random } from '../../src/statistics/random.js'
-import { type Column, type SuperiorAbility, spa } from '../../src/statistics/selection.js'
-import { RandomState } from './support/numpy.js'
-import { goldenRows } from './support/rows.js'
+import {
+  benjaminiHochberg,
+  benjaminiYekutieli,
+  type Column,
+  holm,
+  type Overfitting,
+  pbo,
+  type SuperiorAbility,
+  spa,
+} from '../../src/statistics/selection.js'
+import { distance, goldenRows, madeStrategies } from './support/made-events.js'
+import { golden, RandomState } from './support/numpy.js'
+
+const METHODS = { bh: benjaminiHochberg, by: benjaminiYekutieli, holm }
+const family = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 40 })
+
+describe('corrected p-values', () => {
+  it('are those of statsmodels', () => {
+    let p: number[] = []
+    for (const [name, ...words] of goldenRows('multiple.txt')) {
+      const numbers = words.map(Number)
+      if (name === 'p') p = numbers
+      else expect(greatestDistance(METHODS[name as keyof typeof METHODS](p), numbers)).toBeLessThan(1e-9)
+    }
+  })
+
+  it('reject four of the fifteen of Benjamini and Hochberg 1995, and three by the stricter rule', () => {
+    const p = goldenRows('multiple.txt')[0]!.slice(1).map(Number)
+    expect(benjaminiHochberg(p).filter(q => q <= 0.05)).toHaveLength(4)
+    expect(p.filter(one => one * p.length <= 0.05)).toHaveLength(3)
+    expect(holm(p).filter(q => q <= 0.05)).toHaveLength(3)
+  })
+
+  it.each(Object.entries(METHODS))(
+    '%s: never below p, in the order of p, whatever order the cells come in',
+    (_, method) => {
+      fc.assert(
+        fc.property(family, p => {
+          const q = method(p)
+          const order = p.map((_, i) => i).sort((a, b) => p[a]! - p[b]!)
+          order.forEach((place, rank) => {
+            expect(q[place]).toBeGreaterThanOrEqual(p[place]!)
+            expect(q[place]).toBeLessThanOrEqual(1)
+            if (rank > 0) expect(q[place]).toBeGreaterThanOrEqual(q[order[rank - 1]!]!)
+          })
+          expect(method(p.toReversed())).toEqual(q.toReversed())
+        }),
+      )
+    },
+  )
+
+  it('grow more cautious from Benjamini and Hochberg to Holm', () => {
+    fc.assert(
+      fc.property(family, p => {
+        const strict = holm(p)
+        for (const [i, q] of benjaminiHochberg(p).entries()) expect(q).toBeLessThanOrEqual(strict[i]! * (1 + 1e-12))
+      }),
+    )
+  })
+
+  it('leave a single cell as it is', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), p => {
+        for (const method of Object.values(METHODS)) expect(method([p])).toEqual([p])
+      }),
+    )
+  })
+
+  it('never fall when a cell without any evidence is added', () => {
+    fc.assert(
+      fc.property(family, p => {
+        const more = benjaminiHochberg([...p, 1])
+        for (const [i, q] of benjaminiHochberg(p).entries()) expect(more[i]).toBeGreaterThanOrEqual(q)
+      }),
+    )
+  })
+
+  it('are none of none', () => expect(Object.values(METHODS).map(method => method([]))).toEqual([[], [], []]))
+})
+
+function greatestDistance(values: readonly number[], expected: readonly number[]): number {
+  expect(values).toHaveLength(expected.length)
+  return Math.max(...values.map((value, i) => distance(value, expected[i]!)))
+}
+
+describe('the probability of backtest overfitting', () => {
+  it('is that of an independent implementation, logit by logit', () => {
+    const known = golden('event-tests.txt')
+    const found = overfitting(madeStrategies(), 6)
+    expect([found.probability, found.splits]).toEqual(known.pbo)
+    for (const [i, logit] of found.logits.toSorted().entries()) expect(logit).toBeCloseTo(known['pbo logits']![i]!, 10)
+  })
+
+  it('is 0 where one is the best throughout', () => {
+    const columns = noise(9, 20, 240)
+    columns[7] = columns[7]!.map(value => value + 0.05)
+    expect(overfitting(columns, 8).probability).toBe(0)
+  })
+
+  it('is about a half where all are noise', () => {
+    const probabilities = Array.from({ length: 60 }, (_, run) => overfitting(noise(100 + run, 10, 160), 8).probability)
+    const mean = probabilities.reduce((sum, value) => sum + value, 0) / probabilities.length
+    expect(mean).toBeGreaterThan(0.4)
+    expect(mean).toBeLessThan(0.6)
+  })
+
+  it('depends neither on the order of columns nor on their scale, ties included', () => {
+    const columns = [...noise(4, 6, 130), ...noise(4, 6, 130).slice(0, 3), new Float64Array(130), new Float64Array(130)]
+    const straight = overfitting(columns, 10)
+    expect(straight.splits).toBe(252)
+    for (const other of [columns.toReversed(), columns.map((column, i) => column.map(value => value * 2 ** i))]) {
+      expect(overfitting(other, 10)).toEqual(straight)
+    }
+  })
+
+  it('is not told of fewer than two, of odd blocks or of too few bars', () => {
+    expect(pbo([], 8)).toEqual({ reason: 'fewer than two to choose from' })
+    expect(pbo(noise(1, 1, 100), 8)).toEqual({ reason: 'fewer than two to choose from' })
+    expect(pbo(noise(1, 3, 100), 7)).toEqual({ reason: '7 blocks, but it takes an even number from 2 to 20' })
+    expect(pbo(noise(1, 3, 15), 8)).toEqual({ reason: '15 bars are fewer than two for each of 8 blocks' })
+  })
+})
+
+function overfitting(columns: readonly Float64Array[], blocks: number): Overfitting {
+  const found = pbo(columns, blocks)
+  if ('reason' in found) throw new Error(found.reason)
+  return found
+}
+
+function noise(seed: number, n: number, bars: number): Float64Array[] {
+  return Array.from({ length: n }, (_, i) => {
+    const random = new Random(1000 * seed + i)
+    return Float64Array.from({ length: bars }, () => 0.01 * random.normal())
+  })
+}
 
 describe('superior predictive ability', () => {
   it('has the p-values of the package arch, within Monte Carlo error', () => {
