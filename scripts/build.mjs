@@ -4,11 +4,12 @@
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
 // compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
 // code as ES modules makes a question a third slower. esbuild splits ES modules only, hence two steps.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
 import { licencesOf } from './licences.mjs'
+import { writeManPages } from './man.mjs'
 import { packQuestion } from './pack.mjs'
 import { buildReport } from './report.mjs'
 
@@ -43,6 +44,7 @@ await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
 const { makeSample } = await import('./make-sample.mjs')
 await makeSample(`${DIST}/sample.db`)
+await writeManPages(DIST, JSON.parse(readFileSync('package.json', 'utf8')).version)
 packQuestion(DIST)
 
 async function commonJs(text) {

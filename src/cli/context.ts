@@ -10,7 +10,7 @@ import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
 import type { Screen } from './draw/table.js'
 import { paintFor, wrap } from './draw/text.js'
 import { type Answer, type Format, write } from './output.js'
-import { isColoured, isUnicode, type Signal, type Stream, type World, widthOf } from './world.js'
+import { isColoured, isUnicode, paged, type Signal, type Stream, type World, widthOf } from './world.js'
 
 /** Who answers a run: the database on this machine, or a server. Opened when first asked for. */
 abstract class Sources {
@@ -214,7 +214,8 @@ export class Context extends Sources {
     this.#progress?.erase()
     if (this.#shown && (this.format === null || this.format === 'table')) await this.out.write('\n')
     this.#shown = true
-    await write(answer, this.format, this.out, () => this.screen())
+    const rowByRow = this.format === 'csv' || this.format === 'ndjson'
+    await write(answer, this.format, rowByRow ? this.out : paged(this.world), () => this.screen())
   }
 
   /** What people see the answer on. Asked for as a table, it is drawn even into a pipe. */

@@ -1,6 +1,6 @@
 import { version } from '../open.js'
 import type { OptionSpec } from '../params/row.js'
-import { type Entry, GROUPS, groupOf } from './catalogue.js'
+import { CATALOGUE, type Entry, GROUPS, groupOf } from './catalogue.js'
 import type { Command } from './command.js'
 import { wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
@@ -21,56 +21,89 @@ Data      import  import-facts  pull  simulate  verify  rebuild  remove
 Find out  fields  tickers  status  doctor  demo
 Servers   serve  accounts  keys  login  logout  config
 
-Options of every command
-  --json | --ndjson | --csv     machine output    --tier free|plus|pro
-  --output FORMAT               the same by name  --as-of DATE
-  --color auto|always|never     -q quiet          --db FILE
-  --progress auto|plain|none    --debug           --version
-  --remote URL                  ask a server      --profile NAME
-
-bands COMMAND --help: examples and every option.
+--json, --csv, --as-of DATE, --tier TIER, --db FILE, --remote URL and more go
+with every command: bands help options. bands COMMAND --help has the others.
 `
 
-/** Examples, arguments and what is good to know, then every option. */
-function helpOf(entry: Entry, command: Command, width: number): string {
+/** The help of a command as data: drawn here for a terminal, by the build as a man page. */
+export interface Help {
+  name: string
+  summary: string
+  /** Whole command lines. */
+  examples: readonly string[]
+  usage: string
+  arguments: readonly Item[]
+  notes: readonly string[]
+  sections: readonly Section[]
+}
+
+/** A word that can be typed, and what it is. */
+type Item = readonly [word: string, about: string]
+
+interface Section {
+  title: string
+  items: readonly Item[]
+}
+
+function helpOf(entry: Entry, command: Command): Help {
+  return {
+    name: entry.name,
+    summary: entry.summary,
+    examples: command.examples,
+    usage: `${usage(entry, command)} [options]`,
+    arguments: (command.arguments ?? []).map(([name, about]) => [name.replace(/[<>[\].]/g, ''), about]),
+    notes: command.notes ?? [],
+    sections: sectionsOf(command),
+  }
+}
+
+/** The help of every command, and the options that all of them take: what the build makes man pages of. */
+export async function manual(): Promise<{ commands: Help[]; options: readonly Item[]; notes: readonly string[] }> {
+  const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
+  return { commands, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXITS, PROMISE] }
+}
+
+/** Options by their headings, in the order of these; one without a heading stands under that of the one before it. */
+function sectionsOf({ options = [], headings = {} }: Command): Section[] {
+  const blocks = new Map<string, Item[]>()
+  let heading = 'Options'
+  for (const spec of options) {
+    heading = headings[spec[0].split(' ')[0]!] ?? spec[3] ?? heading
+    blocks.set(heading, [...(blocks.get(heading) ?? []), itemOf(spec)])
+  }
+  return [...blocks].map(([title, items]) => ({ title, items }))
+}
+
+function itemOf([flags, about, times]: OptionSpec): Item {
+  return [plainName(flags), times === 'repeatable' ? `${about} (several: A,B)` : about]
+}
+
+/** Examples, arguments and what is good to know, then every option of its own. */
+function helpText({ name, summary, examples, usage, arguments: words, notes, sections }: Help, width: number): string {
+  const term = longest(sections.flatMap(({ items }) => items))
   const blocks = [
-    ...paragraphs([`bands ${entry.name}: ${entry.summary}`], width),
-    command.examples.map(line => `  ${line}\n`).join(''),
-    `Usage: ${usage(entry, command)} [options]\n${list(
-      (command.arguments ?? []).map(([name, about]) => [name.replace(/[<>[\].]/g, ''), about]),
-      width,
-    )}`,
-    ...paragraphs(command.notes ?? [], width),
-    ...optionBlocks(command, width),
-    section('Options of every command', GLOBAL_OPTIONS, width),
-    ...paragraphs([EXITS, PROMISE], width),
+    paragraph(`bands ${name}: ${summary}`, width),
+    examples.map(line => `  ${line}\n`).join(''),
+    `Usage: ${usage}\n${list(words, width)}`,
+    ...notes.map(text => paragraph(text, width)),
+    ...sections.map(({ title, items }) => `${title}\n${list(items, width, term)}`),
+    paragraph('Options of every command, and exit codes: bands help options', width),
   ]
   return blocks.filter(block => block !== '').join('\n')
 }
 
-function paragraphs(texts: readonly string[], width: number): string[] {
-  return texts.map(text =>
-    wrap(text, width)
-      .map(line => `${line}\n`)
-      .join(''),
-  )
-}
-
-/** Options by their headings, in the order of these; one without a heading stands under that of the one before it. */
-function optionBlocks({ options = [], headings = {} }: Command, width: number): string[] {
-  const blocks = new Map<string, OptionSpec[]>()
-  let heading = 'Options'
-  for (const spec of options) {
-    heading = headings[spec[0].split(' ')[0]!] ?? spec[3] ?? heading
-    blocks.set(heading, [...(blocks.get(heading) ?? []), spec])
-  }
-  const term = Math.max(0, ...options.map(([flags]) => plainName(flags).length))
-  return [...blocks].map(([title, specs]) => section(title, specs, width, term))
+/** What goes with every command: its options, the exit codes, what may change. */
+function commonHelp(width: number): string {
+  const items = GLOBAL_OPTIONS.map(itemOf)
+  return [
+    `Options of every command\n${list(items, width)}`,
+    ...[EXITS, PROMISE].map(text => paragraph(text, width)),
+  ].join('\n')
 }
 
 /** The commands of a group. */
 function groupHelp(group: string, width: number): string {
-  const commands = groupOf(group).map(({ name, summary }): [string, string] => [`bands ${name}`, summary])
+  const commands = groupOf(group).map(({ name, summary }): Item => [`bands ${name}`, summary])
   return `bands ${group}: ${GROUPS[group]}\n\n${list(commands, width)}\nbands ${group} COMMAND --help: examples and every option.\n`
 }
 
@@ -79,33 +112,33 @@ const EXITS =
 
 const PROMISE = 'Columns and words of tables may change between versions; those of json, ndjson and csv only grow.'
 
-/** @param term columns that the names take, where sections share them */
-function section(title: string, specs: readonly OptionSpec[], width: number, term?: number): string {
-  if (specs.length === 0) return ''
-  const items = specs.map(([flags, about, times]): [string, string] => [
-    plainName(flags),
-    times === 'repeatable' ? `${about} (several: A,B)` : about,
-  ])
-  return `${title}\n${list(items, width, term)}`
+function paragraph(text: string, width: number): string {
+  return wrap(text, width)
+    .map(line => `${line}\n`)
+    .join('')
 }
 
-function list(
-  items: readonly (readonly [string, string])[],
-  width: number,
-  term = Math.max(0, ...items.map(([name]) => name.length)),
-): string {
+/** @param term columns that the words take, where lists share them */
+function list(items: readonly Item[], width: number, term = longest(items)): string {
   return items
-    .map(([name, about]) => {
+    .map(([word, about]) => {
       const [first = '', ...rest] = wrap(about, Math.max(20, width - term - 4))
-      const lines = [`  ${name.padEnd(term)}  ${first}`, ...rest.map(line => `${' '.repeat(term + 4)}${line}`)]
+      const lines = [`  ${word.padEnd(term)}  ${first}`, ...rest.map(line => `${' '.repeat(term + 4)}${line}`)]
       return lines.map(line => `${line.trimEnd()}\n`).join('')
     })
     .join('')
+}
+
+function longest(items: readonly Item[]): number {
+  return Math.max(0, ...items.map(([word]) => word.length))
 }
 
 /** The text of `--help` and `--version`. */
 export function textFor(request: Exclude<Request, { given: unknown }>, width: number): string {
   if (request === 'version') return `bands ${version()}\n`
   if (request === 'help') return TOP_HELP
-  return 'command' in request ? helpOf(request.helpFor, request.command, width) : groupHelp(request.helpFor, width)
+  if (request === 'options') return commonHelp(width)
+  return 'command' in request
+    ? helpText(helpOf(request.helpFor, request.command), width)
+    : groupHelp(request.helpFor, width)
 }

@@ -2,7 +2,7 @@ import { readConfig } from './config.js'
 import { Context, Stopped } from './context.js'
 import { formatOf, QUESTION_OUTPUTS } from './output.js'
 import { parseWords } from './program.js'
-import { ClosedPipe, processWorld, type World } from './world.js'
+import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
 
 /** argv without node and script → exit code. The only place where an error ends, and where a code is decided. */
 export async function main(argv: readonly string[], world: World = processWorld()): Promise<number> {
@@ -19,9 +19,9 @@ export async function main(argv: readonly string[], world: World = processWorld(
 
 async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
   const request = await parseWords(argv)
-  if (request === 'version' || request === 'help' || 'helpFor' in request) {
-    const [{ textFor }, { widthOf }] = await Promise.all([import('./help.js'), import('./world.js')])
-    await world.out.write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
+  if (typeof request === 'string' || 'helpFor' in request) {
+    const { textFor } = await import('./help.js')
+    await paged(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
     return 0
   }
   const { command, given, globals } = request
@@ -36,4 +36,9 @@ async function failed(error: unknown, argv: readonly string[], world: World, con
   if (error instanceof Stopped) return error.signal === 'SIGINT' ? 130 : 143
   const { report } = await import('./errors.js')
   return report(error, argv, world, context)
+}
+
+/** The help of every command, for the man pages that the build makes. */
+export async function manual(): Promise<unknown> {
+  return (await import('./help.js')).manual()
 }

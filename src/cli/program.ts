@@ -18,7 +18,8 @@ interface Call {
 /** Help for a command, or for the group of commands that a first word such as `accounts` names. */
 type HelpRequest = { helpFor: Entry; command: Command } | { helpFor: string }
 
-export type Request = Call | 'version' | 'help' | HelpRequest
+/** `options` asks for what goes with every command. */
+export type Request = Call | 'version' | 'help' | 'options' | HelpRequest
 
 type Hearing = Heard & { call?: Call }
 
@@ -28,6 +29,7 @@ type Hearing = Heard & { call?: Call }
  */
 export async function parseWords(words: readonly string[]): Promise<Request> {
   const [first, ...others] = words
+  if (first === 'help' && others[0] === 'options') return 'options'
   // `bands help events` is `bands events --help`.
   const argv = first === 'help' ? [...others, '--help'] : [...words]
   const tree = silentTree()

@@ -77,6 +77,8 @@ export interface World {
    * the run is ended whether or not it is through.
    */
   onStop(stop: (signal: Signal) => void, grace?: number): () => void
+  /** Shows a text that a terminal is too short for in the user's pager. False where it fits, or there is no pager. */
+  page?(text: string): Promise<boolean>
 }
 
 export function processWorld(): World {
@@ -87,7 +89,19 @@ export function processWorld(): World {
     stdin: () => process.stdin,
     now: () => new Date(),
     onStop,
+    page: async text => (await import('./pager.js')).page(text, process.env, process.stdout.rows),
   }
+}
+
+/** Standard output for a text that people read: on a terminal, one that is too long for it goes through the pager. */
+export function paged(world: World): Stream {
+  const { out, page } = world
+  if (!out.terminal || page === undefined) return out
+  const write = async (chunk: string | Uint8Array): Promise<void> => {
+    if (typeof chunk === 'string' && (await page(chunk))) return
+    await out.write(chunk)
+  }
+  return { terminal: true, columns: () => out.columns(), write }
 }
 
 /** What runs is asked to end and tidy up; if it does not within the grace, or at a second signal, the signal ends it. */

@@ -87,9 +87,9 @@ export const command: Command = {
   },
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
-    'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --benchmark GSPC --explain',
-    'bands backtest AAPL rsi_zone --band oversold --hold 5,20 --walk-forward train=504,test=252',
-    'bands backtest AAPL rsi_zone --band oversold --hold 20 --print-config > strategy.yaml',
+    'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
+    'bands backtest AAPL rsi_zone --band oversold --hold 5,20 --split 2017-01-01',
+    'bands backtest AAPL rsi_zone --band oversold --print-config > dip.yaml',
     'bands backtest strategy.yaml --tickers AAPL,GSPC --report strategy.html',
   ],
   notes: [

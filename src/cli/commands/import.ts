@@ -106,7 +106,7 @@ export const importCommand: Command = {
   examples: [
     'bands import AAPL.csv',
     'bands import prices/ --prices raw',
-    'bands import quotes.csv --ticker MSFT --date-format DD/MM/YYYY --delimiter semicolon',
+    'bands import a.csv --ticker A --date-format DD/MM/YYYY --delimiter semicolon',
     'zcat all.csv.gz | bands import - --skip-bad-rows --rejects bad.csv',
   ],
   notes: ['Files of facts are told apart from prices and loaded too, as bands import-facts does.'],

@@ -13,10 +13,7 @@ export const keysCreateCommand: Command = {
     ['--name <TEXT>', 'what its owner calls it; key-1, key-2 and so on unless given'],
     EXPIRES,
   ],
-  examples: [
-    'bands keys create --account alice',
-    'bands keys create --account alice --name laptop --expires 90 --json | jq -r .key',
-  ],
+  examples: ['bands keys create --account alice', 'bands keys create --account alice --expires 90 --json | jq -r .key'],
   notes: [
     'The key is written to standard output, this once: only its SHA-256 is kept. Put it where others cannot read it; bands takes it from BANDS_API_KEY, a file or standard input, never from the command line.',
   ],

@@ -41,8 +41,8 @@ export const command: Command = {
   },
   examples: [
     'bands study AAPL rsi_zone --band oversold',
-    'bands study AAPL rsi_zone --band oversold --context GSPC:trend_direction=downtrend,strong_downtrend',
-    'bands study rsi_zone --all --band oversold,deep_oversold --horizon 5,20 --min-events 10',
+    'bands study AAPL rsi_zone --context GSPC:trend_direction=downtrend',
+    'bands study rsi_zone --all --band oversold --horizon 5,20 --min-events 10',
     'bands study AAPL rsi_zone --band oversold --benchmark GSPC --report aapl.html',
   ],
   notes: [

@@ -1,0 +1,103 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, test } from 'vitest'
+import { CATALOGUE } from '../../src/cli/catalogue.js'
+import { manual, textFor } from '../../src/cli/help.js'
+import { page } from '../../src/cli/pager.js'
+import { paged, type World } from '../../src/cli/world.js'
+import { ROOT } from './support/run.js'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'bands-help-'))
+afterAll(() => rmSync(FOLDER, { recursive: true, force: true }))
+
+describe('help', () => {
+  it('has no example that is wider than 80 columns', async () => {
+    for (const { examples } of (await manual()).commands)
+      for (const line of examples) expect(`  ${line}`.length, line).toBeLessThanOrEqual(80)
+  })
+
+  it('tells the options of every command once, for all of them', async () => {
+    const common = textFor('options', 80)
+    for (const [word] of (await manual()).options) expect(common).toContain(word)
+    const entry = CATALOGUE.find(({ name }) => name === 'fields')!
+    const own = textFor({ helpFor: entry, command: await entry.load() }, 80)
+    expect(own).toMatch(/Options of every command, and exit codes: bands help options\n$/)
+    expect(own).not.toContain('--output')
+    expect(own.split('\n').length, 'lines of a terminal').toBeLessThan(24)
+  })
+
+  it('of bands alone fits a terminal of 24 lines', () => {
+    expect(textFor('help', 80).split('\n').length).toBeLessThan(24)
+  })
+})
+
+describe('man pages', () => {
+  const folder = join(ROOT, 'dist/man')
+
+  it('are there for bands and for each command', () => {
+    const names = CATALOGUE.map(({ name }) => `bands-${name.replaceAll(' ', '-')}.1`)
+    expect(readdirSync(folder).sort()).toEqual(['bands.1', ...names].sort())
+  })
+
+  const groff = existsSync('/usr/bin/groff')
+  test.skipIf(!groff)('are set by groff without a warning, with options that can be copied', () => {
+    const files = readdirSync(folder).map(name => join(folder, name))
+    const set = (file: string): string =>
+      execFileSync('groff', ['-man', '-Tascii', '-ww', '-P-cbou', file], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }).toString()
+    for (const file of files) expect(set(file)).toContain('NAME')
+    const events = set(join(folder, 'bands-events.1'))
+    expect(events).toContain('bands events AAPL rsi_zone --band oversold')
+    expect(events).toContain('--fail-empty')
+  })
+})
+
+describe('a text that is longer than the terminal', () => {
+  const text = `${Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n')}\n`
+  const into = (name: string): { file: string; env: NodeJS.ProcessEnv } => {
+    const file = join(FOLDER, name)
+    return { file, env: { PATH: process.env.PATH, BANDS_PAGER: `cat > '${file}'` } }
+  }
+
+  it('goes through the pager, whole', async () => {
+    const { file, env } = into('shown')
+    expect(await page(text, env, 24)).toBe(true)
+    expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
+  it('goes through PAGER where BANDS_PAGER is not set', async () => {
+    const { file, env } = into('general')
+    expect(await page(text, { PATH: env.PATH, PAGER: env.BANDS_PAGER }, 24)).toBe(true)
+    expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
+  it.each([
+    ['that fits', 24 * 2, {}],
+    ['of a terminal that tells no rows', undefined, {}],
+    ['of a user who wants none', 24, { BANDS_PAGER: '' }],
+    ['of a user whose pager is cat', 24, { BANDS_PAGER: 'cat' }],
+    ['where the pager is not there', 24, { BANDS_PAGER: 'no-such-pager 2>/dev/null' }],
+  ])('is left to be written as it is: one %s', async (_, rows, env) => {
+    expect(await page(text, { ...into('not').env, ...env }, rows)).toBe(false)
+    expect(existsSync(join(FOLDER, 'not'))).toBe(false)
+  })
+
+  it('is written once: by the pager or to the terminal, and to a pipe always', async () => {
+    const written: string[] = []
+    const lent = (terminal: boolean, shows: boolean): World =>
+      ({
+        out: { terminal, columns: () => 80, write: async (chunk: string) => void written.push(chunk) },
+        page: async (shown: string) => {
+          if (shows) written.push(`paged ${shown}`)
+          return shows
+        },
+      }) as unknown as World
+    await paged(lent(true, true)).write('a')
+    await paged(lent(true, false)).write('b')
+    await paged(lent(false, true)).write('c')
+    expect(written).toEqual(['paged a', 'b', 'c'])
+  })
+})
