@@ -80,6 +80,11 @@ export async function fieldOf(source: Source, name: string | undefined): Promise
   return name === undefined ? undefined : (await source.fields()).find(field => field.name === name)
 }
 
+/** The vocabulary of each field, by its name. */
+export async function vocabulariesOf(source: Source): Promise<ReadonlyMap<string, readonly string[]>> {
+  return new Map((await source.fields()).map(({ name, bands }) => [name, bands]))
+}
+
 /** The bars of one ticker. */
 export function tickerBars(source: PricedSource, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
   return first(source.bars({ tickers: [ticker], timeframe }))

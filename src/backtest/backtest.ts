@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { InvalidParameter, listed, sentence } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
-import { type MarketBars, type PricedSource, type Trial, type Trials, tickerBars } from '../source.js'
+import { type MarketBars, type PricedSource, type Trial, type Trials, tickerBars, vocabulariesOf } from '../source.js'
 import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, sharpe } from '../statistics/sharpe.js'
 import { contextReach, signalsOf } from '../study/signals.js'
@@ -84,7 +83,10 @@ export async function backtest(
     months: monthlyReturns(simulation, strategy.portfolio.capital),
     drawdowns: deepestFalls(simulation),
     random_entry,
-    trials: await deflated(looks, sample, trials, run.family ?? 'run'),
+    trials: await deflated(looks, sample, trials, {
+      family: run.family ?? 'run',
+      vocabularies: await vocabulariesOf(source),
+    }),
     assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry),
     warnings: [
       ...warningsOf(strategy, own.members, simulation, found, run),
@@ -178,6 +180,9 @@ function datesOf(days: Int32Array, bars: Int32Array): Day[] {
   return Array.from(bars, bar => days[bar]!)
 }
 
+/** The bands of each field, by its name. */
+type Vocabularies = ReadonlyMap<string, readonly string[]>
+
 /** One strategy that was looked at, with the Sharpe ratio a bar that it showed at a risk-free rate of 0. */
 interface Look {
   strategy: Strategy
@@ -206,9 +211,10 @@ async function deflated(
   looks: readonly Look[],
   sample: Sample,
   trials: Trials | null,
-  family: NonNullable<RunOptions['family']>,
+  { family, vocabularies }: { family: NonNullable<RunOptions['family']>; vocabularies: Vocabularies },
 ): Promise<Backtest['trials']> {
-  const noted = [...new Map(looks.map(trialOf).map(trial => [trial.hash, trial])).values()]
+  const own = looks.map(look => trialOf(look, vocabularies))
+  const noted = [...new Map(own.map(trial => [trial.hash, trial])).values()]
   const ledger = trials === null ? null : (await trials.note('strategy', noted)).ofKind
   const known = family === 'ledger' && trials !== null ? await trials.of('strategy') : noted
   const ratios = known.flatMap(({ sharpe }) => (sharpe === null ? [] : [sharpe]))
@@ -230,22 +236,23 @@ function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' |
 }
 
 /** A strategy as the ledger keeps it: those that cannot trade differently on the same data have the same hash. */
-export function trialOf({ strategy, days, sharpe }: Look): Trial {
+export function trialOf({ strategy, days, sharpe }: Look, vocabularies: Vocabularies = new Map()): Trial {
   const [first, last] = [days[0], days.at(-1)]
   const range = first === undefined || last === undefined ? null : [formatDay(first), formatDay(last)]
   const hash = createHash('sha256')
-    .update(canonical({ kind: 'strategy', ...tradingRules(strategy), range }))
+    .update(canonical({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range }))
     .digest('hex')
   return { hash, spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`, p: null, sharpe }
 }
 
 /** What the returns of a strategy stand on, written in one way. */
-function tradingRules(strategy: Strategy): Record<string, unknown> {
+function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<string, unknown> {
   const { entry, side, exit, overlap, costs, portfolio, seed } = strategy
   const { bps, slippageBps, perShare, fixed, borrow } = costs
+  const all = vocabularies.get(entry.field)
   const plain: Strategy = {
     ...strategy,
-    entry: { ...entry, bands: chosen(entry.field, entry.bands), prevBands: chosen(entry.field, entry.prevBands) },
+    entry: { ...entry, bands: chosen(entry.bands, all), prevBands: chosen(entry.prevBands, all) },
     // Without a hold there is nothing to extend.
     overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
     costs: { bps: bps + slippageBps, slippageBps: 0, perShare, fixed, borrow: side === 'long' ? 0 : borrow },
@@ -257,8 +264,8 @@ function tradingRules(strategy: Strategy): Record<string, unknown> {
 }
 
 /** null: any band. */
-function chosen(field: string, bands: readonly string[] | null): readonly string[] | null {
-  return bands?.length === fieldNamed(field)?.bands.length ? null : bands
+function chosen(bands: readonly string[] | null, all: readonly string[] | undefined): readonly string[] | null {
+  return bands?.length === all?.length ? null : bands
 }
 
 /** Trades as they are told, in the order of their entries, those of one day by ticker. */

@@ -1,9 +1,8 @@
 import { InvalidParameter } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
 import { type Day, formatDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import { type PricedSource, type Trials, tickerBars } from '../source.js'
+import { fieldOf, type PricedSource, type Trials, tickerBars } from '../source.js'
 import { ESTIMATION, modelledEvents, pathOf } from './abnormal.js'
 import { excursions, LEAST_UNITS } from './cell.js'
 import { type EventStudy, type Occurrence, type StudyQuery, type StudyWindow, shiftsUsed } from './result.js'
@@ -37,7 +36,16 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
   const modelled = query.abnormal === 'none' ? [] : modelledEvents(subjects, query.abnormal, held)
   const { context } = filter
   const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
-  const material: Material = { query, subjects, benchmark: held, contextDays, modelled, asOf: await source.asOfDay() }
+  const fromPrices = (await fieldOf(source, filter.field))?.needs === 'bars'
+  const material: Material = {
+    query,
+    subjects,
+    benchmark: held,
+    contextDays,
+    modelled,
+    fromPrices,
+    asOf: await source.asOfDay(),
+  }
   const cells = query.horizons.map((horizon, i) => {
     step(() => `study  ${horizon} bars  ${i + 1}/${query.horizons.length}`)
     return studyWindow(material, horizon)
@@ -220,7 +228,7 @@ function total(subjects: readonly Subject[], of: (subject: Subject) => number): 
 }
 
 /** What was assumed, line by line, for whoever reads the numbers. */
-function assumptionsOf({ query, subjects }: Material, windows: readonly StudyWindow[]): string[] {
+function assumptionsOf({ query, subjects, fromPrices }: Material, windows: readonly StudyWindow[]): string[] {
   const { filter, benchmark, abnormal, resamples, seed, minEvents } = query
   const pooled = subjects.length > 1
   return [
@@ -230,7 +238,7 @@ function assumptionsOf({ query, subjects }: Material, windows: readonly StudyWin
     `p (${shiftsLine(query, windows)}): the events stay where they are and the returns are rotated against them${pooled ? ', by the same number of days in all tickers, and an event that lands where its ticker has no bar drops out of that rotation' : ''}; the share of rotations with as great a difference, two-sided. It takes the days of the events for days like others: where they fall in volatile times it is too small.`,
     'Studentised: the same rotations, each difference divided by its own Newey-West error, so that volatile times are compared with their own spread (Janssen 1997, Chung & Romano 2013).',
     ...contextLine(filter.context),
-    ...leaningLine(filter.field),
+    ...(fromPrices ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
     'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. The mean of entries of the same calendar years is told beside it, but no p against it: the year holds the very fall or rise that led to an event.',
     `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers, which are not independent of each other; n_stretches counts dates of events of any ticker whose windows share no day' : ''}; with n_indep below ${LEAST_UNITS}, or fewer than ${minEvents} events, there is neither p-value nor interval.`,
@@ -259,11 +267,8 @@ function contextLine(context: Material['query']['filter']['context']): string[] 
   ]
 }
 
-function leaningLine(field: string): string[] {
-  if (fieldNamed(field)?.needs !== 'bars') return []
-  return [
-    `${field} is made from prices, and the base holds the fall or rise that led to an event: in short ranges the difference leans the other way by a part of its spread (of pools of random walks of 1,250 bars 6 in 100 have a p below .05).`,
-  ]
+function leaningLine(field: string): string {
+  return `${field} is made from prices, and the base holds the fall or rise that led to an event: in short ranges the difference leans the other way by a part of its spread (of pools of random walks of 1,250 bars 6 in 100 have a p below .05).`
 }
 
 function pricesLine(subjects: Material['subjects']): string {

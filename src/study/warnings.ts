@@ -1,4 +1,3 @@
-import { fieldNamed } from '../fields/index.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/strategy.js'
 import { LEAST_UNITS } from './cell.js'
@@ -22,7 +21,7 @@ export function warningsOf(material: Material, windows: readonly StudyWindow[]):
     anyContext(query.filter),
     overlapping(windows),
     narrow(windows),
-    leaning(query),
+    leaning(material),
     severalLooks(windows),
     open(windows),
     delisted(subjects, query.horizons, asOf),
@@ -102,8 +101,9 @@ function narrow(windows: readonly StudyWindow[]): string | null {
 }
 
 /** Of bands that are made from prices: the abnormal return is measured against the very fall or rise that led to the event. */
-function leaning({ filter: { field }, abnormal }: Material['query']): string | null {
-  if (abnormal === 'none' || fieldNamed(field)?.needs !== 'bars') return null
+function leaning({ query: { filter, abnormal }, fromPrices }: Material): string | null {
+  const { field } = filter
+  if (abnormal === 'none' || !fromPrices) return null
   return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find an edge in random walks more often than one time in twenty, the more events the more often. Trust the p of the shifts.`
 }
 

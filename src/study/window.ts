@@ -32,6 +32,8 @@ export interface Material {
   contextDays: Int32Array | null
   /** Empty without a model. */
   modelled: readonly ModelledEvent[]
+  /** The field stands on bars alone. */
+  fromPrices: boolean
   asOf: Day | null
 }
 

@@ -4,7 +4,7 @@ import { deflatedSharpe } from '../statistics/sharpe.js'
 import { whole } from '../study/signals.js'
 import { type Key, namedStream, type Pace, type Sums, told, windowName } from './ground.js'
 import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
-import type { BestOfMany, SweepCell, SweepQuery } from './result.js'
+import type { BestOfMany, KnownSweep, SweepCell, SweepQuery } from './result.js'
 
 /** Returns of so many cells times days are held at once: 16 MB, and a few seconds of work. */
 const MOST_VALUES = 2_000_000
@@ -181,7 +181,7 @@ export function foundOf(look: Look, scene: Scene, resamples: Resamples, contest:
   return { ...kept, low, high, t, sharpe }
 }
 
-export function sweepCell(found: Found & { q: number | null }, query: SweepQuery): SweepCell {
+export function sweepCell(found: Found & { q: number | null }, query: KnownSweep): SweepCell {
   const { key, events, sums, independent, p, q, low, high, t, sharpe, reason } = found
   return {
     ticker: key.ticker,

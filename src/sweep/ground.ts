@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { EventFilter } from '../params/strategy.js'
@@ -10,7 +9,7 @@ import { type BarRange, cpcv, kFolds, purge, walkForwardFolds } from '../statist
 import { Random } from '../statistics/random.js'
 import { type MemberBars, memberBars } from '../study/cell.js'
 import { bandsEnteredBy, eligibleBars, forwardReturns, placesIn, signalsIn, unionCalendar } from '../study/signals.js'
-import type { SweepQuery, SweepValidation } from './result.js'
+import type { KnownSweep, SweepQuery, SweepValidation } from './result.js'
 
 /** One ticker's bars of one field and horizon on which the window has elapsed. */
 export interface Ground extends MemberBars {
@@ -328,13 +327,13 @@ export interface Key {
   ticker: string | null
 }
 
-type Asked = Pick<SweepQuery, 'fields' | 'contexts' | 'prevBand' | 'timeframe'>
+type Asked = Pick<KnownSweep, 'fields' | 'contexts' | 'prevBand' | 'timeframe' | 'vocabularies'>
 
 /** Every combination of one field's bands, with those left and those of a context where they are told apart. */
 export function conditionsOf(query: Asked, field: number): Condition[] {
-  const bands = vocabulary(query.fields[field]!).map((_, band) => band)
+  const bands = vocabulary(query, query.fields[field]!).map((_, band) => band)
   const contexts: Condition['context'][] = query.contexts.flatMap((context, which) =>
-    vocabulary(context.field).map((_, band) => ({ which, band })),
+    vocabulary(query, context.field).map((_, band) => ({ which, band })),
   )
   return bands.flatMap(band =>
     (query.prevBand ? bands.filter(left => left !== band) : [null]).flatMap(prevBand =>
@@ -353,13 +352,17 @@ interface Told {
 
 export function told({ field, band, prevBand, context }: Condition, query: Asked): Told {
   const name = query.fields[field]!
-  const bands = vocabulary(name)
+  const bands = vocabulary(query, name)
   const where = context === null ? null : query.contexts[context.which]!
   return {
     field: name,
     band: bands[band]!,
     prev_band: prevBand === null ? null : bands[prevBand]!,
-    context: where && { ticker: where.ticker, field: where.field, band: vocabulary(where.field)[context!.band]! },
+    context: where && {
+      ticker: where.ticker,
+      field: where.field,
+      band: vocabulary(query, where.field)[context!.band]!,
+    },
   }
 }
 
@@ -382,7 +385,7 @@ export function windowName(horizon: number, { timeframe }: Pick<SweepQuery, 'tim
 }
 
 /** The same as an event study asks for it. */
-export function filterOf(condition: Condition, query: SweepQuery): EventFilter {
+export function filterOf(condition: Condition, query: KnownSweep): EventFilter {
   const { field, band, prev_band, context } = told(condition, query)
   const { timeframe, after, before } = query
   return {
@@ -403,8 +406,8 @@ export function filterOf(condition: Condition, query: SweepQuery): EventFilter {
   }
 }
 
-function vocabulary(field: string): readonly string[] {
-  return fieldNamed(field)!.bands
+function vocabulary({ vocabularies }: Asked, field: string): readonly string[] {
+  return vocabularies.get(field) ?? []
 }
 
 /** Milliseconds of work after which others get their turn. */

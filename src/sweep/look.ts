@@ -24,7 +24,7 @@ import {
   sumsOf,
   type Timeline,
 } from './ground.js'
-import type { Adjustment, SweepQuery } from './result.js'
+import type { Adjustment, KnownSweep } from './result.js'
 
 /** A cell that was looked at, and its p-value. */
 export interface Look {
@@ -49,7 +49,7 @@ export interface Look {
 export interface Scene {
   books: readonly Book[]
   timeline: Timeline
-  query: SweepQuery
+  query: KnownSweep
   /** The bars that count, by horizon of the query. */
   masks: readonly Mask[]
   /** What the run is called; it is part of the seed. */
@@ -57,7 +57,7 @@ export interface Scene {
 }
 
 /** How many cells a sweep has. */
-export function cellCount(query: SweepQuery): number {
+export function cellCount(query: KnownSweep): number {
   const conditions = query.fields.reduce((sum, _, field) => sum + conditionsOf(query, field).length, 0)
   return conditions * query.horizons.length * (query.by === 'pool' ? 1 : query.tickers.length)
 }

@@ -141,6 +141,12 @@ export interface SweepQuery {
   seed: number
 }
 
+/** A query with what the source says of its fields. */
+export interface KnownSweep extends SweepQuery {
+  /** The vocabulary of each field that is asked about, by its name. */
+  vocabularies: ReadonlyMap<string, readonly string[]>
+}
+
 export interface SweepContext {
   ticker: string
   field: string

@@ -1,13 +1,13 @@
 import { InvalidParameter } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { PricedSource, Trial, Trials } from '../source.js'
+import { type PricedSource, type Trial, type Trials, vocabulariesOf } from '../source.js'
 import { LEAST_UNITS } from '../study/cell.js'
 import { whole } from '../study/signals.js'
 import { cellTrial } from '../study/trials.js'
 import { Contest, type Found, foundOf, sweepCell } from './best.js'
 import { type Book, booksOf, filterOf, type Key, Pace, planOf, timelineOf, windowName } from './ground.js'
 import { adjusted, byEvidence, cellCount, lookAtAll, Resamples, type Scene } from './look.js'
-import { checkQuery, type Sweep, type SweepQuery } from './result.js'
+import { checkQuery, type KnownSweep, type Sweep, type SweepQuery } from './result.js'
 import { CHOSEN_BELOW, validationOf } from './validation.js'
 
 export type { SweepContext, SweepQuery } from './result.js'
@@ -26,7 +26,8 @@ interface SweepWays {
  * Throws NotFound, TierRestricted and Busy as the source does, InvalidParameter for a question without cells, with too
  * many, or for parts that the days do not have.
  */
-export async function sweep(source: PricedSource, query: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
+export async function sweep(source: PricedSource, asked: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
+  const query: KnownSweep = { ...asked, vocabularies: await vocabulariesOf(source) }
   const trials = ways.trials ?? null
   checkQuery(query, cellCount(query))
   if (query.family === 'ledger' && trials === null) throw noLedger()
@@ -47,7 +48,7 @@ export async function sweep(source: PricedSource, query: SweepQuery, ways: Sweep
 }
 
 /** The cells in order of evidence, how many there were, and what must be said of them. */
-function resultOf(found: readonly Found[], query: SweepQuery, ledger: Ledger | null, source: PricedSource) {
+function resultOf(found: readonly Found[], query: KnownSweep, ledger: Ledger | null, source: PricedSource) {
   const corrected = adjusted(
     found.map(({ p }) => p),
     (ledger?.others ?? []).map(({ p }) => p),
@@ -207,7 +208,7 @@ interface Ledger {
 /** Notes every cell; null without a ledger. */
 export async function noted(
   tried: readonly Tried[],
-  query: SweepQuery,
+  query: KnownSweep,
   books: readonly Book[],
   trials: Trials | null,
 ): Promise<Ledger | null> {

@@ -39,7 +39,7 @@ export function tickersInOrder(tickers: readonly string[]): string[] {
 }
 
 /** Bands of the field and of the context's field in their own order; none of a field that the source does not know. */
-export async function vocabulariesOf(
+export async function ordersOf(
   source: Source,
   { field, context }: { field: string; context?: { field: string } },
 ): Promise<[field: readonly string[], context: readonly string[]]> {

@@ -20,15 +20,7 @@ import {
   theoreticalBase,
   tickerBase,
 } from './base.js'
-import {
-  type Answered,
-  byVocabulary,
-  type Scope,
-  scopeOf,
-  type TallyWays,
-  tickersInOrder,
-  vocabulariesOf,
-} from './scope.js'
+import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
 
 /** Which events of which tickers to count; each ticker counts once, whatever the order. */
 export interface TallyQuery extends PoolQuery {
@@ -179,7 +171,7 @@ async function orderOf(
   filter: Pick<TallyQuery, 'field' | 'context'>,
 ): Promise<readonly string[]> {
   if (by === 'stability') return STABILITIES
-  const [field, context] = await vocabulariesOf(source, filter)
+  const [field, context] = await ordersOf(source, filter)
   if (by === 'band' || by === 'prev_band') return field
   return by === 'context' ? context : []
 }

@@ -5,15 +5,7 @@ import type { Source } from '../source.js'
 import { type CausedSpell, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import type { ContextTests } from './by-context.js'
 import { type Change, changesOf, type Dwell, dwell, type Stay, staysOf } from './dwell.js'
-import {
-  type Answered,
-  byVocabulary,
-  type Scope,
-  scopeOf,
-  type TallyWays,
-  tickersInOrder,
-  vocabulariesOf,
-} from './scope.js'
+import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
 
 /** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
 export type TransitionsQuery = Pick<PoolQuery, 'tickers' | 'field' | 'timeframe' | 'after' | 'before'> & {
@@ -65,7 +57,7 @@ export async function transitionsOf(
     for (const change of changesOf(history)) events.push(change)
     for (const stay of staysOf(history)) stays.push(stay)
   }
-  const [vocabulary, contexts] = await vocabulariesOf(source, query)
+  const [vocabulary, contexts] = await ordersOf(source, query)
   const order = bandsOf(events, vocabulary)
   const { field, timeframe, context = null } = query
   const figures = figuresOf(order, timeframe)

@@ -30,7 +30,7 @@ export function marketOf(listings: readonly Listing[]): PricedSource {
       (ticker, timeframe) => barsOf(found(ticker), timeframe),
       (ticker, field, timeframe) => statesOf(found(ticker), field, timeframe),
     ),
-    fields: async () => [{ name: 'made', tier: 'free', needs: 'bars', bands: MADE_BANDS, summary: '' }, ...FIELDS],
+    fields: async () => [{ name: 'made', tier: 'free', needs: 'facts', bands: MADE_BANDS, summary: '' }, ...FIELDS],
     withBars: async () => listings.map(({ ticker }) => ticker).sort(),
     asOfDay: async () => Math.max(...listings.map(({ series }) => series.days.at(-1)!)),
   })
