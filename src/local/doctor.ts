@@ -7,12 +7,12 @@ import { DRIVER_MAJOR, type Inspection, inspect, installedDriver, sqliteVersion 
 export interface Check {
   name: string
   outcome: 'ok' | 'warn' | 'fail'
-  detail: string
+  detail: Words
   /** What to do; null when there is nothing to do. */
   remedy: Words | null
 }
 
-export function ok(name: string, detail: string): Check {
+export function ok(name: string, detail: Words): Check {
   return { name, outcome: 'ok', detail, remedy: null }
 }
 
@@ -140,7 +140,8 @@ function contentChecks(found: Inspection, path: string): Check[] {
 }
 
 function structureCheck({ faults }: Inspection): Check {
-  if (faults.length === 0) return ok('structure', 'quick_check finds nothing; verify looks at the content')
+  if (faults.length === 0)
+    return ok('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
   return fail('structure', faults.join('; '), 'import the files again into a new database')
 }
 

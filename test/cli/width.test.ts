@@ -104,5 +104,5 @@ test('COLUMNS counts more than the terminal, and less than 40 is 40', async () =
 })
 
 test('what is left out is said in words', async () => {
-  expect((await typed('events AAPL rsi_zone', { env, terminal: 60 })).out).toMatch(/no room for FLIPS, STABILITY/)
+  expect((await typed('events AAPL rsi_zone', { env, terminal: 60 })).out).toMatch(/FLIPS, STABILITY.* hidden/)
 })

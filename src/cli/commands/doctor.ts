@@ -37,7 +37,11 @@ export const command: Command = {
 
 /** One line a check; what is not well has its remedy beneath it. */
 function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
-  const told = checks.map(check => ({ ...check, remedy: check.remedy === null ? null : withOptions(check.remedy) }))
+  const told = checks.map(({ detail, remedy, ...check }) => ({
+    ...check,
+    detail: withOptions(detail),
+    remedy: remedy === null ? null : withOptions(remedy),
+  }))
   const rows = told.map(({ name, ...check }) => ({ check: name, ...check }))
   return {
     document: () => ({ schema, outcome, checks: told }),

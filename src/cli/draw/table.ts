@@ -150,8 +150,8 @@ async function tableText(whole: Table, screen: Screen): Promise<string> {
   const { table, left } = fitted(wrapped(whole, screen), screen.width)
   const narrow = narrowed(wrapped(table, screen), screen)
   const lines = await terminalTable(narrow, screen.paint)
-  if (left.length > 0)
-    lines.push(...wrap(`no room for ${left.join(', ')}: --output ${whole.whole ?? 'csv'} has all`, screen.width))
+  const hidden = `${left.join(', ')} hidden (terminal too narrow); --${whole.whole ?? 'csv'} has every column`
+  if (left.length > 0) lines.push(...wrap(hidden, screen.width))
   return text(lines)
 }
 
