@@ -100,3 +100,36 @@ describe('validation', () => {
     expect(validation!.test.base).toBeCloseTo(sum.base / sum.n, 12)
   })
 })
+
+describe('an edge that was planted', () => {
+  const planted = { field: 'rsi_zone', band: 2, bars: 5, drift: 0.004 }
+  const market = madeMarket({ seed: 11, tickers: 8, bars: 1200, common: 0.3, chained: ['rsi_zone'], planted })
+
+  it('is found where it is, with its size within the interval, and the best is real', async () => {
+    const query = asked({ tickers: await market.withBars(), horizons: [5, 10, 20], resamples: 199 })
+    const { cells, found, best } = await sweep(market, query)
+    const [first] = cells
+    expect({ band: first!.band, found: found > 0 }).toEqual({ band: 'neutral_low', found: true })
+    const cell = cells.find(({ band, horizon }) => band === 'neutral_low' && horizon === 5)!
+    expect(cell.q!).toBeLessThan(0.05)
+    expect(cell.diff!).toBeGreaterThan(0)
+    expect(cell.t!).toBeGreaterThan(3)
+    // What the base has of the drift itself, a sixth of the bars or so, is no part of the difference.
+    const truth = Math.expm1(5 * planted.drift)
+    expect(cell.low!).toBeLessThan(truth)
+    expect(cell.high!).toBeGreaterThan(0.6 * truth)
+    expect(best.reality_check!).toBeLessThan(0.05)
+    expect(best.spa!.consistent).toBeLessThan(0.05)
+    expect(best.best_cell).toMatch(/^rsi_zone = neutral_low/)
+  })
+
+  it('is chosen on the past alone, and holds where it was not looked for', async () => {
+    const walkForward = { train: 500, test: 200, step: 200, anchored: true, embargo: 5 }
+    const query = asked({ tickers: await market.withBars(), horizons: [5], walkForward })
+    const { folds, test } = (await sweep(market, query)).validation!
+    expect(folds.length).toBe(4)
+    for (const { chosen } of folds) expect(chosen).toContain('rsi_zone = neutral_low; 5d')
+    expect(test.diff!).toBeGreaterThan(0.005)
+    expect(test.n).toBeGreaterThan(50)
+  })
+})
