@@ -1,17 +1,19 @@
 // Builds dist/: the library (index.js) and the command line (cli/main.js), shared code in chunks, so that a command loads
-// only what it needs; what report pages carry; the licences of the packages in it; then the sample database.
+// only what it needs; what report pages carry; the licences of the packages in it; the sample database; the
+// library's types.
 //
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
 // compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
 // code as ES modules makes a question a third slower. esbuild splits ES modules only, hence two steps.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
 import { licencesOf } from './licences.mjs'
 import { writeManPages } from './man.mjs'
-import { packQuestion } from './pack.mjs'
+import { pack } from './pack.mjs'
 import { buildReport } from './report.mjs'
+import { declare, rollUp } from './types.mjs'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 
@@ -21,6 +23,7 @@ const PLAIN_EXPORTS =
   "module.exports=Object.defineProperty(Object.assign({},module.exports),'__esModule',{value:true});\n"
 
 rmSync(DIST, { recursive: true, force: true })
+const declared = declare(join(DIST, 'types'))
 const { outputFiles, metafile } = await build({
   entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts' },
   outdir: 'dist',
@@ -45,7 +48,11 @@ await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 const { makeSample } = await import('./make-sample.mjs')
 await makeSample(`${DIST}/sample.db`)
 await writeManPages(DIST, JSON.parse(readFileSync('package.json', 'utf8')).version)
-packQuestion(DIST)
+await declared
+const { default: library } = await import('../dist/index.js')
+rollUp(join(DIST, 'types'), library)
+const chunks = outputFiles.map(({ path }) => relative(DIST, path).split(sep).join('/'))
+await pack(DIST, chunks, ['index.js', 'cli/main.js'])
 
 async function commonJs(text) {
   const { code } = await transform(text, {

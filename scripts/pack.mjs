@@ -1,47 +1,106 @@
-// What a cold question loads, in one file: finding and opening thirty small chunks costs more than reading them. Which
-// chunks those are is asked of a real question. Each packed chunk's own file becomes a door into the pack, so that code
-// outside it meets the same modules.
-import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+// Two hundred chunks become few files: finding and opening thirty small ones costs a cold command more than reading them.
+// What belongs together is asked of the commands themselves. Large chunks stay files of their own, read only by what
+// needs them. Chunks are then known by name to one loader, which lies with what every command loads.
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
+import { promisify } from 'node:util'
 
-const QUESTION = ['events', 'AAPL', 'rsi_zone', '--band', 'oversold', '--json']
-const PACK = 'question.js'
+const FIRST = 'question.js'
+const LARGE = 40_960
+const FULL = 65_536
+const EVENTS = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
-export function packQuestion(dist) {
-  const names = loadedBy(dist, QUESTION)
-  const modules = names.map(name => {
-    const text = readFileSync(join(dist, name), 'utf8')
-    return `${JSON.stringify(name)}(module,exports,require,__filename){${text}\n}`
-  })
-  writeFileSync(join(dist, PACK), `${LOADER}({${modules.join(',\n')}});\n`)
-  for (const name of names) {
-    const up = '../'.repeat(name.split('/').length - 1) || './'
-    writeFileSync(join(dist, name), `module.exports=require('${up}${PACK}')(${JSON.stringify(name)});\n`)
+/** The first is what must be quickest. */
+const WAYS = [
+  ['events', ...EVENTS, '--json'],
+  ['--help'],
+  ['events', ...EVENTS],
+  // Nobody listens there: what asks a server is loaded all the same.
+  ['events', ...EVENTS, '--remote', 'http://127.0.0.1:9', '--retries', '0'],
+  ['now', 'AAPL'],
+  ['tally', ...EVENTS],
+  ['study', ...EVENTS],
+  ['backtest', ...EVENTS, '--hold', '20'],
+  ['sweep', 'AAPL', '--fields', 'rsi_zone'],
+  ['import', 'missing.csv'],
+  ['export', 'events', '--out', 'events.csv'],
+  // No words: a program that imports the library.
+  null,
+]
+
+/** Packs the chunks `names` in `dist`, where they lie as files; `doors` are those that others may require. */
+export async function pack(dist, names, doors) {
+  const packs = await packsOf(realpathSync(dist), names)
+  const packOf = Object.fromEntries([...packs].flatMap(([file, chunks]) => chunks.map(name => [name, file])))
+  const texts = new Map(names.map(name => [name, readFileSync(join(dist, name), 'utf8')]))
+  for (const name of names) rmSync(join(dist, name))
+  for (const [file, chunks] of packs) {
+    const modules = `{${chunks.map(name => moduleOf(name, texts.get(name))).join(',\n')}}`
+    const text = file === FIRST ? `${LOADER}(${modules},\n${JSON.stringify(packOf)})` : `module.exports=${modules}`
+    writeFileSync(join(dist, file), `${text};\n`)
   }
+  for (const door of doors) writeFileSync(join(dist, door), doorTo(door, texts.get(door)))
 }
 
-/** Modules below `dist` that a command line loads, named with slashes. */
-function loadedBy(dist, words) {
-  const list = join(dist, 'loaded.json')
+function moduleOf(name, text) {
+  return `${JSON.stringify(name)}(module,exports,require,__filename){${text}\n}`
+}
+
+/** File → its chunks. A file of small ones is full at some size: whoever needs one of them reads little else. */
+async function packsOf(dist, names) {
+  const loaded = await Promise.all(WAYS.map(words => loadedBy(dist, words)))
+  // Chunks that the same ways load are neighbours.
+  const waysOf = name => loaded.map(list => (list.includes(name) ? 0 : 1)).join('')
+  const ordered = names.map(name => ({ name, ways: waysOf(name), bytes: statSync(join(dist, name)).size }))
+  ordered.sort((a, b) => (a.ways < b.ways ? -1 : a.ways > b.ways ? 1 : 0))
+  const packs = new Map([[FIRST, []]])
+  let [parts, room] = [0, 0]
+  for (const { name, ways, bytes } of ordered) {
+    if (ways.startsWith('0')) packs.get(FIRST).push(name)
+    else if (bytes >= LARGE) packs.set(name, [name])
+    else {
+      if (bytes > room) [parts, room] = [parts + 1, FULL]
+      room -= bytes
+      const part = `part-${parts}.js`
+      packs.set(part, [...(packs.get(part) ?? []), name])
+    }
+  }
+  return packs
+}
+
+/** Chunks that a command line or a program loads, named with slashes. It looks at a copy of the sample, from an empty home. */
+async function loadedBy(dist, words) {
+  const home = mkdtempSync(join(tmpdir(), 'bands-pack-'))
+  const [db, list] = [join(home, 'sample.db'), join(home, 'loaded.json')]
+  copyFileSync(join(dist, 'sample.db'), db)
+  const required = name => `require(${JSON.stringify(join(dist, name))})`
+  const work = words === null ? `${required('index.js')}.openBands()` : `${required('cli/main.js')}.main(words)`
   const program = `
-    const { main } = require('./cli/main.js')
-    main(${JSON.stringify([...words, '--db', join(dist, 'sample.db')])}).then(code => {
-      if (code !== 0) throw new Error('the question ended with ' + code)
-      require('node:fs').writeFileSync('loaded.json', JSON.stringify(Object.keys(require.cache)))
+    const words = ${JSON.stringify(words)}
+    ${work}.then(() => {
+      require('node:fs').writeFileSync(${JSON.stringify(list)}, JSON.stringify(Object.keys(require.cache)))
     })`
-  execFileSync(process.execPath, ['-e', program], { cwd: dist, stdio: ['ignore', 'ignore', 'inherit'] })
+  const env = { PATH: process.env.PATH, HOME: home, BANDS_DB: db, BANDS_API_KEY: 'none' }
+  await promisify(execFile)(process.execPath, ['-e', program], { cwd: home, env })
   const files = JSON.parse(readFileSync(list, 'utf8'))
-  rmSync(list)
-  return files
-    .filter(file => file.startsWith(dist) && file.endsWith('.js'))
-    .map(file => relative(dist, file).split(sep).join('/'))
+  rmSync(home, { recursive: true })
+  return files.filter(file => file.startsWith(dist)).map(file => relative(dist, file).split(sep).join('/'))
 }
 
-// A small CommonJS loader: a module is made once; what is not in the pack is asked of node.
+/** A file that requires one chunk. Its exports are named too, where node looks for what an ES module may import by name. */
+function doorTo(name, text) {
+  const up = '../'.repeat(name.split('/').length - 1) || './'
+  const named = text.match(/0&&\(module\.exports=\{[^}]*\}\);/)?.[0] ?? ''
+  return `module.exports=require('${up}${FIRST}')(${JSON.stringify(name)});\n${named}\n`
+}
+
+// A small CommonJS loader: a chunk is made once, its pack is read when the first of it is asked for; what is no chunk is
+// asked of node.
 const LOADER = `'use strict';
 const { join, posix } = require('node:path');
-module.exports = (modules => {
+module.exports = ((modules, packOf) => {
   const made = new Map();
   const load = name => {
     const known = made.get(name);
@@ -52,10 +111,11 @@ module.exports = (modules => {
       if (!request.startsWith('.')) return require(request);
       // Chunks lie at the top and have names of their own: joining paths would take longer than making most of them.
       const chunk = request.slice(request.lastIndexOf('/') + 1);
-      if (chunk in modules) return load(chunk);
+      if (chunk in packOf) return load(chunk);
       const other = posix.join(posix.dirname(name), request);
-      return other in modules ? load(other) : require(join(__dirname, other));
+      return other in packOf ? load(other) : require(join(__dirname, other));
     };
+    if (!(name in modules)) Object.assign(modules, require(join(__dirname, packOf[name])));
     modules[name](module, module.exports, find, join(__dirname, name));
     return module.exports;
   };

@@ -18,7 +18,7 @@ import type { Store, Writer } from './store/store.js'
 export interface DatabaseChoice {
   /** The database file; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
   db?: string | undefined
-  env?: NodeJS.ProcessEnv
+  env?: Readonly<Record<string, string | undefined>>
   /** Told, in a sentence, where a file was copied to before its schema changed. */
   notice?: ((sentence: string) => void) | undefined
 }

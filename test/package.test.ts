@@ -1,21 +1,54 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FIELDS } from '../src/fields/index.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const home = mkdtempSync(join(tmpdir(), 'bands-package-'))
+const installed = join(home, 'node_modules', 'bands')
 
-/** Paths in the package that npm would publish. */
-function packed(): string[] {
-  const answer = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: ROOT, stdio: 'pipe' })
-  const [{ files }] = JSON.parse(answer.toString()) as [{ files: { path: string }[] }]
-  return files.map(file => file.path)
+/** Paths in the package, below its folder. */
+let files: string[] = []
+
+/**
+ * What npm would publish, unpacked where an install puts it. The one dependency is compiled and cannot be had offline: it
+ * is that of this project.
+ */
+beforeAll(() => {
+  const answer = run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], ROOT)
+  const [{ filename, files: packed }] = JSON.parse(answer) as [{ filename: string; files: { path: string }[] }]
+  files = packed.map(file => file.path)
+  mkdirSync(installed, { recursive: true })
+  write('package.json', '{ "name": "consumer" }')
+  run('tar', ['-xzf', join(home, filename), '--strip-components=1', '-C', installed], home)
+  symlinkSync(join(ROOT, 'node_modules', 'better-sqlite3'), join(home, 'node_modules', 'better-sqlite3'))
+})
+
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+function run(program: string, words: string[], cwd = home): string {
+  return execFileSync(program, words, { cwd, encoding: 'utf8', stdio: 'pipe', env: { ...process.env, HOME: home } })
+}
+
+function write(name: string, text: string): string {
+  writeFileSync(join(home, name), text)
+  return join(home, name)
 }
 
 describe('the published package', () => {
   it('has the program, the library with its types, the sample, the data, and what the licences ask for', () => {
-    const files = packed()
     for (const path of [
       'LICENSE',
       'README.md',
@@ -27,31 +60,150 @@ describe('the published package', () => {
       'dist/cli/main.js',
       'dist/index.js',
       'dist/sample.db',
-      'dist/types/index.d.ts',
+      'dist/index.d.ts',
     ])
       expect(files).toContain(path)
   })
 
-  it('has nothing that only its makers need', () => {
-    const folders = new Set(packed().map(path => path.split('/')[0]))
-    expect([...folders].sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'data', 'dist', 'package.json'])
+  it('has the pages that its README links to, and nothing else that only its makers need', () => {
+    const pages = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md', 'docs']
+    const folders = new Set(files.map(path => path.split('/')[0]))
+    expect([...folders].sort()).toEqual([...pages, 'bin', 'data', 'dist', 'package.json'].sort())
+  })
+
+  it('has at most 120 files', () => {
+    expect(files.length).toBeLessThanOrEqual(120)
+  })
+
+  it('has no page with a link that leads nowhere', () => {
+    for (const page of files.filter(path => path.endsWith('.md'))) {
+      const text = readFileSync(join(installed, page), 'utf8')
+      for (const [, link] of text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g))
+        expect(existsSync(join(installed, dirname(page), link!)), `${page} links to ${link}`).toBe(true)
+    }
+  })
+
+  it('says where it comes from', () => {
+    const about = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    expect(about).toMatchObject({ repository: { type: 'git' }, homepage: /^https:/, bugs: { url: /^https:/ } })
+    expect(about.keywords.length).toBeGreaterThan(3)
   })
 
   it('carries the licence of every package that the sources import', () => {
-    const licences = readFileSync(join(ROOT, 'dist', 'LICENSES.txt'), 'utf8')
+    const licences = readFileSync(join(installed, 'dist', 'LICENSES.txt'), 'utf8')
     const names = importedPackages()
     expect(names).toContain('better-sqlite3')
     for (const name of names) expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'))
   })
+
+  it('answers from the command line', () => {
+    const answer = JSON.parse(run(process.execPath, [join(installed, 'bin/bands.js'), ...QUESTION]))
+    expect(answer.events).toHaveLength(2)
+  })
 })
+
+describe('a program that has installed it', () => {
+  it('imports it by name as an ES module', () => {
+    expect(run(process.execPath, [write('esm.mjs', `import { FIELDS, openBands } from 'bands'\n${PROGRAM}`)])).toBe(
+      SAID,
+    )
+  })
+
+  it('requires it as CommonJS', () => {
+    const lines = `const { FIELDS, openBands } = require('bands')\nasync function main() {\n${PROGRAM}}\nmain()\n`
+    expect(run(process.execPath, [write('cjs.cjs', lines)])).toBe(SAID)
+  })
+
+  it('compiles against it, strictly, without the types of any other package', () => {
+    const options = { strict: true, module: 'nodenext', target: 'es2022', lib: ['es2022'], types: [], noEmit: true }
+    write('consumer.mts', CONSUMER)
+    write(
+      'consumer.cts',
+      "import bands = require('bands')\nexport const names: readonly string[] = bands.PERFORMANCES\n",
+    )
+    write('tsconfig.json', JSON.stringify({ compilerOptions: options, files: ['consumer.mts', 'consumer.cts'] }))
+    expect(compiled()).toBe('')
+  })
+
+  it('gets the names of all fields and bands proposed', () => {
+    const bands = FIELDS.flatMap(field => field.bands)
+    const all = (names: readonly string[]) => JSON.stringify([...new Set(names)])
+    // What is left of a type without the room for others.
+    write(
+      'consumer.mts',
+      `import type { EventsParams } from 'bands'
+type Literal<Text> = Text extends string ? ({} extends Record<Text, 1> ? never : Text) : never
+export const fields: Literal<EventsParams['field']>[] = ${all(FIELDS.map(field => field.name))}
+export const bands: Literal<EventsParams['band']>[] = ${all(bands)}
+`,
+    )
+    expect(compiled()).toBe('')
+  })
+
+  it('is bundled by esbuild with the words of the page of the library', () => {
+    const page = readFileSync(join(installed, 'docs', 'library.md'), 'utf8')
+    const words = page.match(/`esbuild (app\.ts .*)`/)?.[1]?.split(' ') ?? []
+    write('app.ts', `import { FIELDS, openBands } from 'bands'\n${PROGRAM}`)
+    run(join(ROOT, 'node_modules', '.bin', 'esbuild'), [...words, '--outfile=app.out.mjs'])
+    expect(run(process.execPath, ['app.out.mjs'])).toBe(SAID)
+  })
+})
+
+const QUESTION = ['events', 'AAPL', 'rsi_zone', '--band', 'oversold', '--limit', '2', '--json']
+
+const PROGRAM = `
+const bands = await openBands({ ledger: false })
+const { events } = await bands.events({ ticker: 'AAPL', field: 'rsi_zone', band: 'oversold', limit: 2 })
+const { schema } = await bands.study({ tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold', resamples: 99, reps: 99 })
+await bands.close()
+console.log(FIELDS.length, events.length, schema)
+`
+const SAID = '21 2 bands.study/1\n'
+
+const CONSUMER = `
+import * as bandsItself from 'bands'
+import { type BandsClient, BandsError, type EventsPage, FIELDS, InvalidParameter, openBands, openImporter, openRemote } from 'bands'
+import type { Backtest, BacktestParams, Importer, RemoteClient, StudyParams, Sweep, SweepParams, Tally, Timeframe } from 'bands'
+
+const bands: BandsClient = await openBands({ tier: 'plus' })
+const page: EventsPage = await bands.events({ ticker: 'AAPL', field: 'rsi_zone', band: 'oversold', limit: 2 })
+const own: EventsPage = await bands.events({ ticker: 'AAPL', field: 'a_field_of_its_own', band: page.field })
+const timeframe: Timeframe = own.timeframe
+const study: StudyParams = { tickers: ['AAPL'], field: 'rsi_zone', timeframe }
+const strategy: BacktestParams = { ...study, hold: 20 }
+const sweep: SweepParams = { tickers: ['AAPL'] }
+const found: [Backtest, Sweep, Tally] = await Promise.all([
+  bands.backtest(strategy),
+  bands.sweep(sweep),
+  bands.tally({ tickers: ['AAPL'], field: FIELDS[0]!.name }),
+])
+const remote: RemoteClient = await openRemote({ url: 'https://api.example.com', key: 'key' })
+const importer: Importer = await openImporter()
+// @ts-expect-error: clients are opened, not made
+new bandsItself.BandsClient()
+// @ts-expect-error: a question has a ticker
+await remote.events({ field: 'rsi_zone' })
+export const refused = (error: unknown) => error instanceof BandsError || error instanceof InvalidParameter
+export { found, importer }
+`
+
+/** What the compiler has to say; nothing when all is well. */
+function compiled(): string {
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+  try {
+    return run(process.execPath, [tsc, '-p', home])
+  } catch (error) {
+    return String((error as { stdout: string }).stdout)
+  }
+}
 
 function importedPackages(): string[] {
   const src = join(ROOT, 'src')
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
-  const names = files.flatMap(name =>
+  const names = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
+  const imported = names.flatMap(name =>
     [...readFileSync(join(src, name), 'utf8').matchAll(/(?:^(?:import .*|\} )from |import\()'([^'.:]+)'/gm)].map(
       match => match[1]!,
     ),
   )
-  return [...new Set(names)]
+  return [...new Set(imported)]
 }

@@ -62,7 +62,7 @@ export interface ReadOptions {
   hints?: Hints
   /** The day on which facts without a date of their own became known, such as that of a download. */
   known?: Day
-  stdin?: NodeJS.ReadableStream
+  stdin?: AsyncIterable<string | Uint8Array>
   /** Called after every chunk of the file; the caller throttles. */
   onProgress?(progress: Progress): void
 }

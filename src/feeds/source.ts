@@ -2,7 +2,7 @@ import { createReadStream, type ReadStream } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { BadData, NotFound, StorageError } from '../errors.js'
-import type { Input } from './feed.js'
+import type { Input, ReadOptions } from './feed.js'
 
 /** The uncompressed bytes of one input; `chunks` may be asked for again and starts from the first byte each time. */
 export interface Source {
@@ -19,7 +19,7 @@ export interface Source {
 const CHUNK = 1 << 18
 
 /** Opens a file or standard input and looks through gzip and zip, which are told by their first bytes. */
-export async function openSource(input: Input, stdin: NodeJS.ReadableStream | undefined): Promise<Source> {
+export async function openSource(input: Input, stdin: ReadOptions['stdin']): Promise<Source> {
   const whole = input.path === null ? await gather(stdin ?? process.stdin) : null
   const start = whole ?? (await firstBytes(input))
   refuseBinary(input.name, start.subarray(0, 16).toString('latin1'))
@@ -57,8 +57,8 @@ export async function allOf(source: Source): Promise<Buffer> {
   return (await headOf(source, Number.POSITIVE_INFINITY)).bytes
 }
 
-async function gather(stream: NodeJS.ReadableStream): Promise<Buffer> {
-  const parts: Buffer[] = []
+async function gather(stream: AsyncIterable<string | Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = []
   for await (const chunk of stream) parts.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
   return Buffer.concat(parts)
 }

@@ -1,6 +1,6 @@
 import { compare, percentile, type Ranks, zoneOfRank } from '../indicators/rank.js'
 import { UNDEFINED } from '../model/series.js'
-import type { Tier } from '../model/terms.js'
+import type { BandName, FieldName, Tier } from '../model/terms.js'
 import type { Fundamentals } from './fundamentals.js'
 import type { Panel } from './panel.js'
 
@@ -13,9 +13,9 @@ export interface Reading {
 }
 
 /** What turns a ticker's bars and facts into one category per bar. */
-export interface Field<Band extends string = string> {
+export interface Field<Band extends string = BandName> {
   /** As in the specification. */
-  name: string
+  name: FieldName
   tier: Tier
   /** What it stands on: the bars alone, dated facts too, or also the other tickers of the sector. */
   needs: 'bars' | 'facts' | 'sector'
@@ -25,11 +25,11 @@ export interface Field<Band extends string = string> {
   summary: string
   /** The rule in words: formula, seed, cuts. */
   rule: string
-  /** First bar on which the bars allow a band, from 0. */
+  /** First bar on which the bars allow a band, from 0. @internal */
   warmUp(panel: Panel): number
-  /** One code per bar, decided by that bar, earlier ones, and facts usable on its date. */
+  /** One code per bar, decided by that bar, earlier ones, and facts usable on its date. @internal */
   classify(panel: Panel): Uint8Array
-  /** The figures that decided bar t. */
+  /** The figures that decided bar t. @internal */
   readings(panel: Panel, t: number): Reading[]
 }
 

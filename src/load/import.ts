@@ -55,6 +55,7 @@ class Run {
  * run of files is through; until then the store knows what is behind, and nobody is answered from it.
  */
 export class Importer {
+  /** @internal */
   readonly store: Store
   readonly #read: ReadFile
   readonly #writer: Writer
@@ -66,7 +67,7 @@ export class Importer {
     this.#writer = writer
   }
 
-  /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
+  /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. @internal */
   static async begin(store: Store, read: ReadFile, writer: Writer, { wait = false } = {}): Promise<Importer> {
     await takePlace(store, writer, { wait })
     return new Importer(store, read, writer)

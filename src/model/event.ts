@@ -1,6 +1,6 @@
 import type { Day } from './day.js'
 import type { Performance, Stability } from './series.js'
-import type { Timeframe } from './terms.js'
+import type { BandName, FieldName, Timeframe } from './terms.js'
 
 /** Window name (`5d`) → how the return over it ranked; null while it has not elapsed or cannot be ranked. */
 export type Aftermath = Record<string, { performance: Performance } | null>
@@ -8,8 +8,8 @@ export type Aftermath = Record<string, { performance: Performance } | null>
 /** One transition as a caller sees it: the resource of `GET /v1/events`. */
 export interface BandEvent {
   date: string
-  band: string
-  prev_band: string
+  band: BandName
+  prev_band: BandName
   /** Plus and Pro, like the two keys after it. */
   stability_at_entry?: Stability
   flips_recent_at_entry?: number
@@ -24,14 +24,14 @@ export interface BandEvent {
 /** The body of `GET /v1/events`. */
 export interface EventsPage {
   ticker: string
-  field: string
+  field: FieldName
   timeframe: Timeframe
   events: BandEvent[]
   /** All matching events in the tier's range, whatever the limit. */
   total_occurrences: number
   /** `90d`, `2y` or `5y` */
   query_range: string
-  context?: { ticker: string; field: string; band: string }
+  context?: { ticker: string; field: FieldName; band: BandName }
 }
 
 /** Why a window of an event has no performance band: it has not ended, or too little had ended before it. */
@@ -46,7 +46,7 @@ export interface HistoricEvent extends BandEvent {
   /** Window → why its aftermath is null; only the windows that lack one. */
   missing?: Record<string, Missing>
   /** The band of the context ticker on the date, when one was asked for; null before its first event. */
-  context_band?: string | null
+  context_band?: BandName | null
 }
 
 /** Where events are from that a server told. */
@@ -62,7 +62,7 @@ export interface PulledSource {
 /** All matching events of one ticker and field in the tier's range. */
 export interface EventHistory {
   ticker: string
-  field: string
+  field: FieldName
   timeframe: Timeframe
   query_range: string
   /** The range in dates: events lie after the first and up to the second; null where the answerer does not tell. */
@@ -74,7 +74,7 @@ export interface EventHistory {
    * The band in force at the end, whatever was filtered: the date it was entered (of an initial band, its first defined
    * bar) and the bars since, both null when that was before the range. null when the field has no band that can be seen.
    */
-  present: { band: string; since: string | null; bars: number | null; initial: boolean } | null
+  present: { band: BandName; since: string | null; bars: number | null; initial: boolean } | null
   /** Where the events are from, when a server told them and they were kept. */
   source?: PulledSource
 }
@@ -89,16 +89,16 @@ export interface Baseline {
 /** The state a second ticker was in; without a band: whichever it was, told with each event. */
 export interface Context {
   ticker: string
-  field: string
-  band?: string
+  field: FieldName
+  band?: BandName
 }
 
 /** Which events of one ticker and one field; both bounds exclusive. A query is made by params/parse.ts alone. */
 export interface HistoryQuery {
   ticker: string
-  field: string
+  field: FieldName
   timeframe: Timeframe
-  band?: string
+  band?: BandName
   before?: Day
   after?: Day
   context?: Context
@@ -118,7 +118,7 @@ export interface EventsQuery extends HistoryQuery {
 /** One event as `bands export events` writes it: the resource of the specification, placed, with its exact figures. */
 export interface ExportedEvent extends BandEvent {
   ticker: string
-  field: string
+  field: FieldName
   timeframe: Timeframe
   /** Window → close-to-close return, a fraction; null until it exists. */
   returns: Record<string, number | null>

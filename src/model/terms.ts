@@ -2,6 +2,15 @@ import { DEFINITIONS } from './definitions.js'
 
 export type Timeframe = 'daily' | 'weekly'
 
+/** A timeframe as a caller spells it. */
+export type TimeframeName = Timeframe | (string & {})
+
+/** A field as the specification spells it. Here stands one; the published types list all that are in the table. */
+export type FieldName = 'rsi_zone' | (string & {})
+
+/** A band of some field. Here stands one; the published types list all that are in the table. */
+export type BandName = 'oversold' | (string & {})
+
 /** Everything that differs between daily and weekly. */
 interface TimeframeFacts {
   /** Suffix of lookbacks and windows in names: `30d`, `4w`. */

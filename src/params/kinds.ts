@@ -1,6 +1,6 @@
 import { FIELD_NAMES, FIELDS, type Field, fieldNamed } from '../fields/index.js'
 import { type Day, formatDay } from '../model/day.js'
-import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
+import { type BandName, type FieldName, TIMEFRAME_NAMES, type Timeframe, type TimeframeName } from '../model/terms.js'
 import type { Earlier, Kind, Text } from './row.js'
 import {
   bandValue,
@@ -22,14 +22,14 @@ export const TICKER: Kind<string, string> = {
   parse: (param, written) => tickerValue(param, textOf(param, written)),
 }
 
-export const FIELD: Kind<string, string> = {
+export const FIELD: Kind<string, FieldName> = {
   schema: { type: 'string', enum: FIELD_NAMES },
   takes: 'FIELD',
   parse: (param, written) => fieldValue(param, textOf(param, written)).name,
 }
 
 /** A band of the field that was read before: of `context_field` for one of the context. */
-export const BAND: Kind<string, string> = {
+export const BAND: Kind<string, BandName> = {
   schema: { type: 'string', enum: [...new Set(FIELDS.flatMap(field => field.bands))] },
   takes: 'BAND',
   parse: (param, written, earlier) => {
@@ -44,7 +44,7 @@ export function fieldOf(param: string, earlier: Earlier = {}): Field | undefined
   return fieldNamed(String(earlier[name]))
 }
 
-export const TIMEFRAME: Kind<Timeframe, string> = wordOf(TIMEFRAME_NAMES, 'NAME')
+export const TIMEFRAME: Kind<Timeframe, TimeframeName> = wordOf(TIMEFRAME_NAMES, 'NAME')
 
 export const DAY: Kind<Day, string> = {
   schema: { type: 'string', format: 'date' },

@@ -14,7 +14,11 @@ export interface Connections {
  */
 export function connectionsTo(
   { loopback }: Address,
-  { env, connections, connectMs }: { env: NodeJS.ProcessEnv; connections: number; connectMs: number },
+  {
+    env,
+    connections,
+    connectMs,
+  }: { env: Readonly<Record<string, string | undefined>>; connections: number; connectMs: number },
 ): Connections {
   const sockets = new Sockets(connectMs)
   const options = { connections, connect: sockets.connect, maxResponseSize: TOO_LARGE_MIB * 2 ** 20 }
@@ -53,7 +57,7 @@ class Sockets {
 }
 
 function proxied(
-  env: NodeJS.ProcessEnv,
+  env: Readonly<Record<string, string | undefined>>,
   options: Agent.Options & { connect: buildConnector.connector },
   connectMs: number,
 ): Dispatcher {

@@ -205,6 +205,7 @@ export class Remote implements Source {
     await this.#transport.close()
   }
 
+  /** @internal */
   [inspect.custom](): string {
     return `Remote(${this.url})`
   }

@@ -81,8 +81,8 @@ export interface TransportOptions {
   /** Sends the key over plain http to another machine, where everyone on the way can read it. */
   allowPlainHttp?: boolean
   /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up; that of the process unless given. */
-  env?: NodeJS.ProcessEnv
-  /** Chance, waiting and time, for tests. */
+  env?: Readonly<Record<string, string | undefined>>
+  /** Chance, waiting and time, for tests. @internal */
   lent?: Partial<Lent>
 }
 
