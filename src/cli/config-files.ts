@@ -3,7 +3,8 @@ import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { applyEdits, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { ConfigError, didYouMean, InvalidParameter, quoted, suggest } from '../errors.js'
-import { TIER_NAMES, type Tier } from '../model/terms.js'
+import type { Tier } from '../model/terms.js'
+import { tierValue } from '../params/values.js'
 import { addressOf } from '../remote/address.js'
 import { configPath, credentialsPath } from './config.js'
 
@@ -67,14 +68,10 @@ function profileOf(file: Source, name: string, node: Node): Profile {
   const address = members.get('url')
   if (address === undefined) throw file.fault(node, `profile ${quoted(name)} has no url.`)
   const url = file.text(address, 'url')
-  try {
-    addressOf(url, { allowPlainHttp: true })
-  } catch (error) {
-    if (!(error instanceof InvalidParameter)) throw error
-    throw file.fault(address, error.message)
-  }
-  const told = members.get('tier')
-  return { name, url, tier: told === undefined ? null : tierOf(file, told), place: file.line(address) }
+  file.check(address, () => addressOf(url, { allowPlainHttp: true }))
+  const plan = members.get('tier')
+  const tier = plan === undefined ? null : file.check(plan, () => tierValue('tier', file.text(plan, 'tier')))
+  return { name, url, tier, place: file.line(address) }
 }
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
@@ -85,14 +82,6 @@ export function profileName(text: string): string {
   if (NAME.test(text)) return text
   const offence = { param: 'profile', value: text, allowed: NAME_SHAPE }
   throw new InvalidParameter(`profile ${quoted(text)} is not ${NAME_SHAPE}.`, offence)
-}
-
-function tierOf(file: Source, node: Node): Tier {
-  const text = file.text(node, 'tier')
-  const tier = TIER_NAMES.find(name => name === text)
-  if (tier !== undefined) return tier
-  const meant = didYouMean(suggest(text, TIER_NAMES))
-  throw file.fault(node, `tier ${quoted(text)} is not one of ${TIER_NAMES.join(', ')}.${meant}`)
 }
 
 /** A text of JSON with comments that can say where in it something stands. */
@@ -137,6 +126,15 @@ class Source {
   text(node: Node, what: string): string {
     if (node.type === 'string') return String(node.value)
     throw this.fault(node, `${what} should be a text in quotes.`)
+  }
+
+  /** What is wrong with a value by the rules of parameters, with its place. */
+  check<Value>(node: Node, read: () => Value): Value {
+    try {
+      return read()
+    } catch (error) {
+      throw error instanceof InvalidParameter ? this.fault(node, error.message) : error
+    }
   }
 
   fault({ offset }: { offset: number }, what: string): ConfigError {
