@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted, TierRestricted } from './errors.js'
+import { type InvalidParameter, invalid, TierRestricted } from './errors.js'
 import type { Field } from './fields/field.js'
 import { FIELDS, fieldNamed } from './fields/index.js'
 import { type Day, formatDay, yearsBefore } from './model/day.js'
@@ -44,7 +44,7 @@ function outOfRange(date: Day, today: Day): InvalidParameter {
   const first = PLANS[TIER_NAMES.at(-1)!].rangeStart(today) + 1
   const allowed = `a date from ${formatDay(first)} to ${formatDay(today)}`
   const value = formatDay(date)
-  return new InvalidParameter(`date ${quoted(value)} is not ${allowed}.`, { param: 'date', value, allowed })
+  return invalid('not_allowed', { param: 'date', value, allowed })
 }
 
 /** The fields that a tier may ask for, in the order of the specification. */

@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted } from '../errors.js'
+import { invalid } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 
 /** Who pays: credits and tier belong to the account, whatever the number of its keys. */
@@ -147,7 +147,7 @@ export function nameValue(param: string, text: string): string {
   // Signs that are not seen, or that turn the text around them, would let two names look alike.
   if (length >= 1 && length <= LONGEST && name.trim() === name && !/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) return name
   const allowed = `a name of 1 to ${LONGEST} printable characters, without blanks at its ends`
-  throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}.`, { param, value: text, allowed })
+  throw invalid('not_allowed', { param, value: text, allowed })
 }
 
 const LONGEST = 64

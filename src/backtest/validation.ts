@@ -1,4 +1,4 @@
-import { InvalidParameter, quoted } from '../errors.js'
+import { InvalidParameter, invalid } from '../errors.js'
 import { countBelow, formatDay, parseDay } from '../model/day.js'
 import type { RunOptions, Strategy, WalkForward } from '../params/strategy.js'
 import { walkForwardFolds } from '../statistics/folds.js'
@@ -118,7 +118,7 @@ function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
     first === undefined || last === undefined
       ? 'a date with bars on both of its sides, and there are too few bars'
       : `a date after ${formatDay(first)}, up to ${formatDay(last)}`
-  throw new InvalidParameter(`split ${quoted(date)} is not ${allowed}.`, { param: 'split', value: date, allowed })
+  throw invalid('not_allowed', { param: 'split', value: date, allowed })
 }
 
 /** The first of equals; one without a t statistic is chosen only where none has one. */

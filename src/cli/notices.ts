@@ -9,16 +9,16 @@ import { withOptions } from './command-line.js'
 import type { Context } from './context.js'
 
 /** Says on stderr why a question about one ticker has no event to show. */
-export async function tellNothing(context: Context, query: HistoryQuery): Promise<void> {
+export async function noticeNoEvent(context: Context, query: HistoryQuery): Promise<void> {
   if (context.config.quiet) return
   const range = (await context.remote())?.range
   if (range != null) return context.notice(`No event: ${whyNone(query, range, [], null)}`)
   const { band: _band, context: _context, ...anything } = query
   const local = await context.local()
   const history = await eventHistory(local, anything)
-  const lacking = await withoutFacts(context, query.ticker, query.field)
+  const factless = await whyNoFacts(context, query.ticker, query.field)
   const entry = await local.store.ticker(query.ticker)
-  await context.notice(`No event: ${lacking === null ? why(query, history, entry) : `${lacking}.`}`)
+  await context.notice(`No event: ${factless === null ? why(query, history, entry) : `${factless}.`}`)
 }
 
 /** For a question about all tickers, of someone who does not tell which there are. */
@@ -28,12 +28,12 @@ export function unlisted(context: Context, usage: string): InvalidParameter {
 }
 
 /** For a question about all tickers of a database that has none. */
-export function nothingLoaded(context: Context): NotFound {
+export function noTickerLoaded(context: Context): NotFound {
   return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
 }
 
 /** Why a field that stands on facts has no data for a ticker; null where it may have, and for the other fields. */
-async function withoutFacts(context: Context, ticker: string, field: string): Promise<string | null> {
+async function whyNoFacts(context: Context, ticker: string, field: string): Promise<string | null> {
   if (fieldNamed(field)!.needs === 'bars' || (await context.remote()) !== null) return null
   const { store } = await context.local()
   // Events that were pulled stand on the facts of a server.
@@ -43,15 +43,15 @@ async function withoutFacts(context: Context, ticker: string, field: string): Pr
 }
 
 /** The same of several tickers: null as soon as one of them may have data. */
-export async function allWithoutFacts(
+export async function whyNoFactsOfAny(
   context: Context,
   tickers: readonly string[],
   field: string,
 ): Promise<string | null> {
   const [only = '', second] = tickers
-  if (second === undefined) return withoutFacts(context, only, field)
+  if (second === undefined) return whyNoFacts(context, only, field)
   if ((await context.remote()) !== null) return null
-  for (const ticker of tickers) if ((await withoutFacts(context, ticker, field)) === null) return null
+  for (const ticker of tickers) if ((await whyNoFacts(context, ticker, field)) === null) return null
   return `${field} stands on dated facts, and none that count are loaded for any of the ${tickers.length} tickers`
 }
 

@@ -48,8 +48,8 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
     if (!(error instanceof CommanderError)) throw error
     if (new Given([], tree.opts()).flag('version')) return 'version'
     if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(heard)
-    const { slip } = await import('./usage-errors.js')
-    throw slip(error, argv, heard)
+    const { usageError } = await import('./usage-errors.js')
+    throw usageError(error, argv, heard)
   }
   return heard.call!.globals.flag('version') ? 'version' : heard.call!
 }
@@ -89,7 +89,7 @@ async function prepare(branch: Tree, name: string, tree: Tree, heard: Hearing): 
   })
 }
 
-/** A value given twice is a slip more often than a change of mind, so only lists may be repeated. */
+/** A value given twice is a mistake more often than a change of mind, so only lists may be repeated. */
 function option([flags, , times]: OptionSpec): Option {
   const made = new Option(flags)
   if (!made.required) return made

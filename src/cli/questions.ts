@@ -11,7 +11,7 @@ import type { PricedSource } from '../source.js'
 import type { Context } from './context.js'
 import { count } from './draw/table.js'
 import type { Given } from './given.js'
-import { nothingLoaded, unlisted } from './notices.js'
+import { noTickerLoaded, unlisted } from './notices.js'
 import { poolQuery, TIMEFRAME } from './options.js'
 import type { World } from './world.js'
 
@@ -70,7 +70,7 @@ export async function allNamed(
   const tickers = await namedTickers([...named, ...given.list('tickers')], context.world)
   if (!given.flag('all')) return tickers
   const all = await loaded()
-  if (all.length === 0) throw nothingLoaded(context)
+  if (all.length === 0) throw noTickerLoaded(context)
   return [...new Set([...tickers, ...all])]
 }
 
@@ -99,7 +99,7 @@ export async function pooledQuery(context: Context, given: Given, command: strin
   }
   const tickers = await namedTickers([...(ticker?.split(',') ?? []), ...given.list('tickers')], context.world)
   const all = given.flag('all') ? (await allTickers(context, command)).filter(name => !tickers.includes(name)) : []
-  if (tickers.length + all.length === 0 && given.flag('all')) throw nothingLoaded(context)
+  if (tickers.length + all.length === 0 && given.flag('all')) throw noTickerLoaded(context)
   const query = poolQuery(given, [...tickers, ...all], field)
   if (all.length === 0) return query
   const told = await toldTickers(context, all, { fields: [query.field], timeframe: query.timeframe })

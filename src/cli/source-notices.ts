@@ -50,10 +50,12 @@ export function remoteHint({ url, credits }: Remote, { profile }: Config): strin
 
 /** `9,998 of 100,000 credits left today, 998 of 10,000 left this hour`; empty where nothing is told. */
 export function creditsLeft(credits: Credits | null): string {
-  return [told(credits?.day, 'today'), told(credits?.hour, 'this hour')].filter(text => text !== '').join(', ')
+  return [allowanceWords(credits?.day, 'today'), allowanceWords(credits?.hour, 'this hour')]
+    .filter(text => text !== '')
+    .join(', ')
 }
 
-function told(allowance: Allowance | null | undefined, when: 'today' | 'this hour'): string {
+function allowanceWords(allowance: Allowance | null | undefined, when: 'today' | 'this hour'): string {
   if (allowance == null) return ''
   const credits = when === 'today' ? ' credits' : ''
   return `${whole(allowance.remaining)} of ${whole(allowance.limit)}${credits} left ${when}`

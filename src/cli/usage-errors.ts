@@ -13,7 +13,7 @@ export interface Heard {
 }
 
 /** What commander could not understand, as an error that names the word and the nearest one that exists. */
-export function slip(
+export function usageError(
   error: CommanderError,
   argv: readonly string[],
   { group, entry, command }: Heard,

@@ -3,7 +3,7 @@ import { type Day, formatDay, weekdayOf } from '../model/day.js'
 import type { Adjustment, Series } from '../model/series.js'
 import type { Oddity, Rejected, TickerBars, Warning, WarningKind } from './feed.js'
 import type { Bar, Fault } from './judge.js'
-import { Rejections } from './rejections.js'
+import { Rejections } from './refusals.js'
 
 /** Where in the file a row stands; a row is known by its line, or by its ordinal where rows have no lines. */
 export interface Places {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { BadData, InvalidParameter, parameter, sentence } from '../errors.js'
+import { BadData, invalid, parameter, sentence } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
 import type { Source } from './source.js'
@@ -130,8 +130,7 @@ export function givenTicker(text: string | undefined): string | null {
   if (text === undefined) return null
   const ticker = parseTicker(text)
   if (ticker !== null) return ticker
-  const offence = { param: 'ticker', value: text, allowed: TICKER_SHAPE }
-  throw new InvalidParameter(`ticker ${shown(text)} is not ${TICKER_SHAPE}.`, offence)
+  throw invalid('not_allowed', { param: 'ticker', value: text, allowed: TICKER_SHAPE })
 }
 
 /** The ticker of a file whose rows name none: its own word for itself, or the file's name without extensions. */

@@ -1,11 +1,18 @@
 import { BadData } from '../errors.js'
 import { parseTicker } from '../model/terms.js'
 import { Collector } from './bars.js'
-import { type Dialect, dateFormatOf, decimalIn, describeText, detectDialect } from './dialect.js'
+import {
+  checkHints,
+  type Dialect,
+  dateFormatOf,
+  decimalIn,
+  describeText,
+  detectDialect,
+  type Given,
+} from './dialect.js'
 import type { FactsResult, Format, ReadOptions, ReadResult } from './feed.js'
 import { givenTicker, type Layout, layoutOf, missingFrom, type Role, tickerOfFile } from './layout.js'
 import { adjustmentOf, TablePlaces, type TablePlan, TableRows } from './price-rows.js'
-import { checkHints, type Given } from './rejections.js'
 import { eachRow } from './rows.js'
 import type { Source } from './source.js'
 import { DateReader } from './values.js'

@@ -27,8 +27,8 @@ export const command: Command = {
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const found = isPlainPage(context, given) ? await page(context, query) : await shown(context, query, given)
     if (found > 0) return
-    const { tellNothing } = await import('../notices.js')
-    await tellNothing(context, query)
+    const { noticeNoEvent } = await import('../notices.js')
+    await noticeNoEvent(context, query)
     if (given.flag('fail-empty')) context.outcome = 3
   },
 }

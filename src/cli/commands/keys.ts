@@ -1,6 +1,6 @@
 import { type Accounts, DAY_MS, HOUR_MS, type KeyEntry, nameValue, stateOf } from '../../accounts/accounts.js'
 import { makeKey } from '../../accounts/key.js'
-import { InvalidParameter, quoted } from '../../errors.js'
+import { InvalidParameter, invalid, quoted } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
 import { EXPIRES, IDENTITY, identityValue, withAccounts } from '../accounts-file.js'
 import type { Command } from '../command.js'
@@ -199,7 +199,7 @@ function expiryValue(text: string, now: Date): Date {
   const day = parseDay(text)
   const allowed = `a number of days from 1 to ${LONGEST_DAYS}, or a date to come as YYYY-MM-DD`
   if (day !== null && (day + 1) * DAY_MS > now.getTime()) return new Date((day + 1) * DAY_MS)
-  throw new InvalidParameter(`expires ${quoted(text)} is not ${allowed}.`, { param: 'expires', value: text, allowed })
+  throw invalid('not_allowed', { param: 'expires', value: text, allowed })
 }
 
 const LONGEST_DAYS = 3_650

@@ -6,7 +6,7 @@ import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { type Block, type Cell, count, type Screen, whole } from '../draw/table.js'
-import { allWithoutFacts, nothingLoaded, unlisted } from '../notices.js'
+import { noTickerLoaded, unlisted, whyNoFactsOfAny } from '../notices.js'
 import { TIMEFRAME } from '../options.js'
 import type { Answer } from '../output.js'
 import { lacking, namedTickers, toldTickers } from '../questions.js'
@@ -29,7 +29,7 @@ export const command: Command = {
     const bands = await context.bands()
     const listed = named.length > 0 ? await namedTickers(named, context.world) : await bands.tickers()
     if (listed === null) throw unlisted(context, 'bands now A B')
-    if (listed.length === 0) throw nothingLoaded(context)
+    if (listed.length === 0) throw noTickerLoaded(context)
     const chosen = fields.length > 0 ? fields : await allFields(context, listed[0]!, timeframe)
     const tickers = named.length > 0 ? listed : await toldTickers(context, listed, { fields: chosen, timeframe })
     const skip = named.length > 0 && fields.length > 0 ? null : await lacking(context)
@@ -67,7 +67,7 @@ async function tellLacks(context: Context, fields: readonly string[], { states }
     const own = states.filter(state => state.field === field)
     if (own.some(state => state.band !== null)) continue
     const tickers = own.map(state => state.ticker)
-    const lack = await allWithoutFacts(context, tickers, field)
+    const lack = await whyNoFactsOfAny(context, tickers, field)
     if (lack !== null) await context.notice(`${lack}.`)
   }
 }

@@ -221,7 +221,7 @@ async function pullRequest(given: Given, world: World): Promise<PullRequest> {
   return { series, replace: given.flag('replace') }
 }
 
-/** A slip in a field's name would be asked for as a ticker, and paid for. */
+/** A mistyped field's name would be asked for as a ticker, and paid for. */
 function checkNoField(word: string): void {
   const suggestions = suggest(word, FIELD_NAMES)
   if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return

@@ -5,7 +5,7 @@ import { integerValue } from '../../params/values.js'
 import type { Command } from '../command.js'
 import { drawingWidth } from '../draw/chart.js'
 import { drawTimeline } from '../draw/timeline.js'
-import { tellNothing } from '../notices.js'
+import { noticeNoEvent } from '../notices.js'
 import { FIELD, historyQuery, TICKER } from '../options.js'
 import type { Answer } from '../output.js'
 
@@ -27,7 +27,7 @@ export const command: Command = {
     const query = historyQuery(given)
     const found = await timeline(await context.local(), query)
     await context.show(timelineAnswer(found, { height, ascii: given.flag('ascii') }))
-    if (found.bars.every(bar => bar.band === null)) await tellNothing(context, query)
+    if (found.bars.every(bar => bar.band === null)) await noticeNoEvent(context, query)
   },
 }
 

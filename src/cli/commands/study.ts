@@ -6,7 +6,7 @@ import type { Context } from '../context.js'
 import { studyBlocks } from '../draw/study.js'
 import type { Row } from '../draw/table.js'
 import { studyMarket, withTrials } from '../market.js'
-import { allWithoutFacts } from '../notices.js'
+import { whyNoFactsOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
 import { filesOf, studyPage, writePage, writeTable } from '../output-files.js'
@@ -74,7 +74,7 @@ async function tellNone(context: Context, found: EventStudy): Promise<void> {
   const one = tickers.length === 1
   const who = one ? tickers[0]! : `none of ${tickers.length} tickers`
   const what = bands === null ? `changed its ${field}` : `became ${bands.join(' or ')}`
-  const lack = await allWithoutFacts(context, tickers, field)
+  const lack = await whyNoFactsOfAny(context, tickers, field)
   const why =
     first === null
       ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`

@@ -7,7 +7,7 @@ import type { Command } from '../command.js'
 import type { Row } from '../draw/table.js'
 import { transitionsBlocks } from '../draw/transitions.js'
 import type { Given } from '../given.js'
-import { tellNothing } from '../notices.js'
+import { noticeNoEvent } from '../notices.js'
 import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
 import { POOL_ARGUMENTS, pooledQuery } from '../questions.js'
@@ -35,7 +35,7 @@ export const command: Command = {
     const found = await transitionsOf(await context.bands(), query, { step: text => context.step(text) })
     await context.show(transitionsAnswer(found))
     const [only, second] = found.tickers
-    if (found.events === 0 && second === undefined) await tellNothing(context, { ...query, ticker: only! })
+    if (found.events === 0 && second === undefined) await noticeNoEvent(context, { ...query, ticker: only! })
   },
 }
 
