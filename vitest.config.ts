@@ -20,8 +20,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // The quick run leaves types to `npm run typecheck`, which reads the same file.
     typecheck: { enabled: TIMES >= 1, include: ['test/types/*.test-d.ts'] },
-    // By itself vitest leaves one core idle, which is half of a machine with two.
-    maxWorkers: availableParallelism(),
+    // By itself vitest leaves one core idle, which is half of a machine with two; one more than there are cores, because
+    // tests of processes and of waits leave theirs idle, too.
+    maxWorkers: availableParallelism() + 1,
     // The sources are read once a worker and not once a file; no test replaces a module or a global for others.
     isolate: false,
     sequence: { sequencer: ProofsFirst },

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { BIN, scratch, shell } from './cli/support/run.js'
+import { provenInFull } from './support/full.js'
 
 /**
  * A real key goes the whole way, as its owner would use it and misuse it: made, logged in with, asked with, pulled with,
@@ -42,7 +43,7 @@ afterAll(() => {
 })
 
 describe('a key', () => {
-  it('is nowhere after a day of use and misuse, but in the one file that keeps it', async () => {
+  provenInFull('is nowhere after a day of use and misuse, but in the one file that keeps it', async () => {
     writeFileSync(folder.file('key'), key, { mode: 0o600 })
     const wrong = `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`
     const login = `bands login --remote ${url} < "${folder.file('key')}"`

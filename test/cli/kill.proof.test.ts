@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { draws } from '../support/full.js'
+import { draws, provenInFull } from '../support/full.js'
 import { type Ran, scratch, shell } from './support/run.js'
 
 const folder = scratch()
@@ -24,7 +24,7 @@ test('finishes with the next import what a killed import of facts has left', asy
   }
 })
 
-test.each([
+provenInFull.each([
   ['INT', 130],
   ['TERM', 143],
 ])('an import is ended by SIG%s with %d, and the database can be written again', async (signal, code) => {

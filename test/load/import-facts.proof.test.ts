@@ -19,7 +19,7 @@ import { parseEvents } from '../../src/params/parse.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
-import { draws } from '../support/full.js'
+import { draws, provenInFull } from '../support/full.js'
 import { emptyImporter, loadedStore, sourced, temporaryFolder } from '../support/store.js'
 
 const TICKERS = [...simulatedTickers({ count: 7, bars: 700, seed: 11, end: 20_000 })]
@@ -27,7 +27,7 @@ const SOURCE = { file: 'facts.csv', format: 'simulated' }
 const SECTOR_FIELDS = FIELDS.filter(field => field.needs === 'sector').map(field => field.name)
 
 describe('the same store comes of', () => {
-  it('facts before bars, bars before facts, and both a ticker at a time in any order', async () => {
+  provenInFull('facts before bars, bars before facts, and both a ticker at a time in any order', async () => {
     const whole = await eventsOf(await loadedStore(TICKERS))
     expect(new Set(whole.map(event => event.field)).size).toBe(21)
     const before = await emptyImporter()
@@ -68,7 +68,7 @@ describe('the same store comes of', () => {
     expect(await eventsOf(importer.store)).toEqual(six)
   })
 
-  it('a rebuild', async () => {
+  provenInFull('a rebuild', async () => {
     const importer = await emptyImporter()
     await importer.put(TICKERS.map(sourced))
     await importer.putFacts(allFacts(), SOURCE)
@@ -88,7 +88,7 @@ describe('other tickers', () => {
     expect(together).not.toEqual(alone)
   })
 
-  it('of another sector, or of no sector, change nothing at all', async () => {
+  provenInFull('of another sector, or of no sector, change nothing at all', async () => {
     const importer = await emptyImporter()
     await importer.putFacts(allFacts(), SOURCE)
     await importer.put(TICKERS.slice(0, 6).map(sourced))

@@ -3,6 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { worded } from '../../src/errors.js'
 import { loadUniverse, SHARED } from '../support/bars.js'
+import { provenInFull } from '../support/full.js'
 import { messageOf, read, readBars, rowsOf, sharedFile } from './files.js'
 
 const FILE = 'prices/universe.csv.gz'
@@ -29,7 +30,7 @@ describe.skipIf(SHARED === null)('the universe (needs the shared data beside the
     )
   })
 
-  it('loads without its bad rows, each handed back with its place', async () => {
+  provenInFull('loads without its bad rows, each handed back with its place', async () => {
     const { rows, tickers, rejected, warnings } = await readBars(sharedFile(FILE), { skipBadRows: true })
     expect(rows).toBe(619_040)
     expect(tickers).toHaveLength(505)
@@ -45,7 +46,7 @@ describe.skipIf(SHARED === null)('the universe (needs the shared data beside the
     expect(warnings.find(({ kind }) => kind === 'outside_range')?.count).toBe(11)
   })
 
-  it('comes out the same in any order of rows', async () => {
+  provenInFull('comes out the same in any order of rows', async () => {
     const [header, ...lines] = gunzipSync(readFileSync(sharedFile(FILE).path!))
       .toString('utf8')
       .trim()
