@@ -27,7 +27,7 @@ import type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './
 import { parseEvents, parseHistory, parseOversold, parsePool } from './params/parse.js'
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './params/values.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
-import type { ReportAbout } from './report/page.js'
+import type { ReportAbout } from './report/report.js'
 import { eventHistory, type PricedSource, type Source, type Trials } from './source.js'
 import type { TickerEntry } from './store/store.js'
 import type { StudyParams } from './study/params.js'
@@ -157,10 +157,9 @@ abstract class Studies extends Questions {
 
   /** The page of an answer, as `--report` writes it: one HTML document that needs nothing else. */
   async report(found: EventStudy | Backtest | Sweep, { command = '' }: { command?: string } = {}): Promise<string> {
-    const [{ studyReport, backtestReport, sweepReport }, { strategyOf }, pictured] = await Promise.all([
+    const [{ report }, { describeWithPrices, inputsOf }] = await Promise.all([
       import('./report/report.js'),
-      import('./backtest/schema.js'),
-      import('./report/pictured.js'),
+      import('./present/prices.js'),
     ])
     const market = await this.#prices()
     const about: ReportAbout = {
@@ -169,12 +168,9 @@ abstract class Studies extends Questions {
       source: this.source,
       as_of: found.as_of,
       tier: this.tier,
-      ...(await pictured.inputsOf(market, found)),
+      ...(await inputsOf(market, found)),
     }
-    if (found.schema === 'bands.sweep/1') return sweepReport(found, about)
-    if (found.schema === 'bands.study/1') return studyReport(found, await pictured.studyCharts(market, found), about)
-    const charts = await pictured.backtestCharts(market, found)
-    return backtestReport(found, strategyOf(found.strategy), charts, about)
+    return report(await describeWithPrices(market, found), about)
   }
 
   override async close(): Promise<void> {

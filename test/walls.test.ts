@@ -15,6 +15,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['local', 'remote', 'tally', 'study'],
   ['load', 'sweep'],
   ['backtest'],
+  ['present'],
   ['report', 'server'],
   ['open'],
   ['client', 'service'],

@@ -4,15 +4,14 @@ import { redacted } from '../accounts/key.js'
 import type { Backtest } from '../backtest/result.js'
 import { InvalidParameter, quoted, StorageError } from '../errors.js'
 import { version } from '../open.js'
-import type { Strategy } from '../params/strategy.js'
-import type { ReportAbout } from '../report/page.js'
-import { backtestCharts, inputsOf, studyCharts } from '../report/pictured.js'
+import { count } from '../present/numbers.js'
+import type { ReportAbout } from '../report/report.js'
 import type { PricedSource } from '../source.js'
 import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
-import { count, csv, ndjson, type Row } from './draw/table.js'
+import { csv, ndjson, type Row } from './draw/table.js'
 import type { Sink } from './formats.js'
 import type { Given } from './given.js'
 
@@ -74,11 +73,6 @@ export async function writeTable(
   if (!context.config.quiet) await context.notice(`wrote ${count(rows.length, thing)} to ${file}`)
 }
 
-export async function writePage(context: Context, file: string, html: string): Promise<void> {
-  await intoFile(file, sink => sink.write(html))
-  if (!context.config.quiet) await context.notice(`wrote the report to ${file}`)
-}
-
 /**
  * A file that is there is whole: it is written under another name and renamed. A link stays one. A device or a pipe is
  * written to, because renaming would put a file in its place.
@@ -134,35 +128,25 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'its folder takes no files.',
 }
 
-/** The report of an event study. */
-export async function studyPage(context: Context, market: PricedSource, found: EventStudy): Promise<string> {
-  const { studyReport } = await import('../report/report.js')
-  const about = await aboutOf(context, market, found)
-  return studyReport(found, await studyCharts(market, found), about)
-}
-
-export async function backtestPage(
+/** The report of a result, as one page. */
+export async function writeReport(
   context: Context,
+  file: string,
   market: PricedSource,
-  found: Backtest,
-  strategy: Strategy,
-): Promise<string> {
-  const { backtestReport } = await import('../report/report.js')
-  const about = await aboutOf(context, market, found)
-  return backtestReport(found, strategy, await backtestCharts(market, found), about)
-}
-
-export async function sweepPage(context: Context, market: PricedSource, found: Sweep): Promise<string> {
-  const { sweepReport } = await import('../report/report.js')
-  return sweepReport(found, await aboutOf(context, market, found))
+  found: EventStudy | Backtest | Sweep,
+): Promise<void> {
+  const [{ report }, { describeWithPrices, inputsOf }] = await Promise.all([
+    import('../report/report.js'),
+    import('../present/prices.js'),
+  ])
+  const about = { ...aboutOf(context, found), ...(await inputsOf(market, found)) }
+  const page = report(await describeWithPrices(market, found), about)
+  await intoFile(file, sink => sink.write(page))
+  if (!context.config.quiet) await context.notice(`wrote the report to ${file}`)
 }
 
 /** How a result came about, so that it can be made again and checked. */
-async function aboutOf(
-  context: Context,
-  market: PricedSource,
-  found: EventStudy | Backtest | Sweep,
-): Promise<ReportAbout> {
+function aboutOf(context: Context, found: EventStudy | Backtest | Sweep): Omit<ReportAbout, 'adjustment' | 'inputs'> {
   const { config } = context
   return {
     command: redacted(pasted(context.argv)),
@@ -170,7 +154,6 @@ async function aboutOf(
     source: sourceOf(context),
     as_of: found.as_of,
     tier: context.asked === null && config.from.tier !== undefined ? config.tier : null,
-    ...(await inputsOf(market, found)),
   }
 }
 

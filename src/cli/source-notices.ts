@@ -1,9 +1,10 @@
 import type { Local } from '../local/local.js'
 import type { PulledTicker } from '../local/pulled-listing.js'
 import { formatDay } from '../model/day.js'
+import { count, whole } from '../present/numbers.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
 import type { Config } from './config.js'
-import { type Block, count, type Row, whole } from './draw/table.js'
+import type { Block, Row } from './draw/table.js'
 
 /** A ticker without bars among those that have some: what it lacks is unknown. */
 export function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Row {

@@ -1,215 +1,176 @@
-import type { Backtest } from '../backtest/result.js'
-import { costsInWords, FILLS_IN_WORDS, sizingInWords } from '../backtest/words.js'
-import type { ContextFilter, Distance, EventFilter, Exit, Strategy } from '../params/strategy.js'
-import type { EventStudy } from '../study/result.js'
-import type { Sweep } from '../sweep/result.js'
-import { count, counted, either, listed, share } from './html.js'
-import { page, type ReportAbout } from './page.js'
-import type { PriceChart } from './pictured.js'
-import {
-  besideStrategy,
-  equity,
-  months,
-  ofCandidates,
-  performance,
-  signals,
-  trades,
-  validation,
-} from './sections/backtest.js'
-import { foot, opening, originFacts, reading, settings } from './sections/opening.js'
-import { aftermath, distribution, occurrences, otherBands, path, prices, windows } from './sections/study.js'
-import { best, cells, chance, leading, pValues, sweepValidation, tests } from './sections/sweep.js'
-import { backtestTiles, studyTiles, sweepTiles } from './sections/tiles.js'
-
-export type { ReportAbout } from './page.js'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { NotFound } from '../errors.js'
+import type { Description, Fact, Part, Section, Tile, Tone, Where } from '../present/description.js'
+import { figure } from './chart.js'
+import { dataScript, Html, html } from './html.js'
+import { forest, monthsTable, stacked } from './strips.js'
+import { CLASSES, table } from './table.js'
 
 /**
- * The page of an event study: one HTML document that needs nothing else.
- *
- * @param charts prices of some of its tickers, as `priceCharts` gives them
+ * One HTML document that needs nothing else: style, script and data are in it, and its content policy lets it run and
+ * load nothing but these.
  */
-export function studyReport(study: EventStudy, charts: readonly PriceChart[], about: ReportAbout): string {
-  return page({
-    kind: 'Event study',
-    title: studyQuestion(study),
-    opening: opening(study.warnings, studyTiles(study), [
-      ['Looks', looks(study)],
-      ...originFacts(about, study),
-      ...lastBar(study),
-    ]),
-    sections: [
-      windows(study),
-      path(study),
-      prices(charts, study.tickers),
-      distribution(study),
-      tests(study),
-      aftermath(study),
-      otherBands(study),
-      occurrences(study),
-      settings(
-        study.assumptions,
-        [
-          ['Fewest events', `${study.min_events}: below that a cell is told, not trusted`],
-          ...study.hints.map((hint): [string, string] => ['Left out', hint]),
-        ],
-        null,
-      ),
-      reading('study'),
-    ],
-    result: study,
-    foot: foot(about),
-  })
+export function report(found: Description, about: ReportAbout): string {
+  const [style, script] = [pageStyle(), pageScript()]
+  const shown = found.sections.filter(({ on }) => isShown(on))
+  const policy = `default-src 'none'; style-src '${digest(style)}'; script-src '${digest(script)}'; img-src data:; base-uri 'none'; form-action 'none'`
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${found.question}</title>
+<link rel="icon" href="data:,">
+<style>${new Html(style)}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the report</a>
+<header>
+<p class="kind">${found.kind}</p>
+<h1>${found.question}</h1>
+</header>
+<nav aria-label="Sections"><ul>${shown.map(section => html`<li><a href="#${section.id}">${section.short ?? section.title}</a></li>`)}</ul></nav>
+<main id="main">
+${opening(found, about)}
+${shown.map(sectionOf)}
+<section id="json"><h2>The whole result</h2>
+<p>Every number of this page, as the command line prints it with <code>--json</code>, lies in this file in the element <code>#result</code>.</p>
+<p class="actions" hidden><button type="button" class="control" data-save>Save as JSON</button></p>
+</section>
+</main>
+<footer>${foot(about)}</footer>
+${dataScript('id="result"', found.document)}
+<script>${new Html(script)}</script>
+</body>
+</html>
+`.text
 }
 
-/** Where the tickers end before what is known ends. */
-function lastBar({ last_bar, as_of }: EventStudy): [string, string][] {
-  return last_bar === null || as_of === null || last_bar >= as_of ? [] : [['Last bar of the tickers', last_bar]]
+function isShown(on: Where | undefined): boolean {
+  return on !== 'terminal' && on !== 'short'
 }
 
-/** The page of a backtest. `strategy` is the one it was run with: the result keeps its document only. */
-export function backtestReport(
-  backtest: Backtest,
-  strategy: Strategy,
-  charts: readonly PriceChart[],
-  about: ReportAbout,
-): string {
-  const question = strategyQuestion(strategy)
-  return page({
-    kind: 'Backtest',
-    title: `${strategy.name ?? question}${ofCandidates(backtest)}`,
-    opening: opening(backtest.warnings, backtestTiles(backtest), [
-      ['Rules', `${question}.`, 'wide'],
-      ['Fills', FILLS_IN_WORDS[strategy.fill]],
-      ['Costs', costsInWords(strategy.costs, strategy.side)],
-      ['A position is', sizingInWords(strategy.portfolio.sizing, strategy.portfolio.maxPositions)],
-      ...originFacts(about, backtest),
-    ]),
-    sections: [
-      validation(backtest),
-      equity(backtest),
-      performance(backtest),
-      months(backtest),
-      prices(charts, backtest.tickers, backtest.trades),
-      trades(backtest),
-      signals(backtest),
-      chance(backtest),
-      settings(backtest.assumptions, [], backtest.strategy, besideStrategy(backtest)),
-      reading('backtest'),
-    ],
-    result: backtest,
-    foot: foot(about),
-  })
+function sectionOf({ id, title, phrases = [], parts }: Section): Html {
+  return html`<section id="${id}"><h2>${title}</h2>
+${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
+${parts.filter(({ on }) => isShown(on)).map(partOf)}
+</section>
+`
 }
 
-/** The page of a sweep. */
-export function sweepReport(sweep: Sweep, about: ReportAbout): string {
-  return page({
-    kind: 'Sweep',
-    title: sweepQuestion(sweep),
-    opening: opening(sweep.warnings, sweepTiles(sweep), [
-      ['Fields', sweep.fields.join(', '), 'wide'],
-      ['Windows', `${sweep.horizons.join(', ')} bars`],
-      ...originFacts(about, sweep),
-    ]),
-    sections: [
-      best(sweep),
-      leading(sweep),
-      pValues(sweep),
-      cells(sweep),
-      sweepValidation(sweep),
-      settings(
-        sweep.assumptions,
-        [
-          ['Fewest events', `${sweep.min_events}: below that a cell is told, not trusted`],
-          [
-            'Correction',
-            `${ADJUSTMENTS[sweep.adjust]}, over ${sweep.family === 'run' ? 'this run' : 'all cells ever tried on this database'}`,
-          ],
-          [
-            'Shifts',
-            sweep.reps === null
-              ? 'every possible one'
-              : `every possible one up to ${count(2000)}, else ${count(sweep.reps)} drawn`,
-          ],
-        ],
-        null,
-      ),
-      reading('sweep'),
-    ],
-    result: sweep,
-    foot: foot(about),
-  })
+function partOf(part: Part): Html {
+  if ('notes' in part) return html`${part.notes.map(note => html`<p>${note}</p>`)}\n`
+  if ('list' in part) return html`<ul class="list">${part.list.map(line => html`<li>${line}</li>`)}</ul>\n`
+  if ('facts' in part) return factList(part.facts)
+  if ('table' in part) return table(part.table)
+  if ('chart' in part) return figure(part.chart, part.note)
+  if ('charts' in part) return html`<div class="pair">${part.charts.map(chart => figure(chart))}</div>`
+  if ('estimates' in part) return captioned(part.estimates.title, part.estimates.note, forest(part.estimates))
+  if ('stacks' in part)
+    return captioned(part.stacks.title, 'after the events, and paler after any bar', stacked(part.stacks))
+  if ('months' in part) return monthsTable(part.months)
+  if ('code' in part) return html`<pre tabindex="0"><code>${part.code}</code></pre>`
+  return html``
 }
 
-function looks({ trials: { run, ledger } }: EventStudy): string {
-  return `${counted(run, 'cell')} in this run${ledger === null ? '' : `, ${counted(ledger, 'cell')} ever tried on this database`}`
+function captioned(title: string, note: string, drawing: Html): Html {
+  return html`<figure class="chart"><figcaption><strong>${title}</strong> ${note}</figcaption>
+${drawing}</figure>
+`
 }
 
-const ADJUSTMENTS: Readonly<Record<Sweep['adjust'], string>> = {
-  bh: 'Benjamini and Hochberg 1995',
-  by: 'Benjamini and Yekutieli 2001',
-  holm: 'Holm 1979',
-  none: 'none: the p-values stand as they are',
+/** What is said before everything else: what to be wary of, the main numbers, and where all of it is from. */
+function opening({ warnings, tiles, facts }: Description, about: ReportAbout): Html {
+  return html`${warningBox(warnings)}
+<div class="tiles${tiles.length % 3 === 0 && ' three'}">${tiles.map(tileOf)}</div>
+<section id="about"><h2>What was asked, and of what</h2>
+${factList([...facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])}
+</section>`
 }
 
-/** The question of a study as a sentence. */
-function studyQuestion(study: EventStudy): string {
-  const { tickers, field, bands, prev_bands, context } = study
-  const more = [
-    prev_bands === null ? '' : ` from ${either(prev_bands)}`,
-    ` (${field}${study.timeframe === 'weekly' ? ', weekly' : ''})`,
-    context === null ? '' : ` while ${context.ticker} ${contextWords(context)}`,
-    settled(study.stability, study.max_flips),
+function warningBox(warnings: readonly string[]): Html {
+  if (warnings.length === 0) return html``
+  return html`<aside class="warnings" aria-label="Warnings"><p><strong>${warnings.length === 1 ? 'A warning' : `${warnings.length} warnings`}</strong></p>
+<ul>${warnings.map(warning => html`<li>${warning}</li>`)}</ul></aside>`
+}
+
+function tileOf({ label, value, note, tone }: Tile): Html {
+  const kind: Tone | undefined = tone
+  return html`<div class="tile"><p class="label">${label}</p><p class="value${kind !== undefined && ` ${CLASSES[kind]}`}">${value}</p><p class="note">${note}</p></div>`
+}
+
+/** From so many letters on a fact has a line of its own. */
+const LONG_FACT = 90
+
+function factList(facts: readonly Fact[], verbatim: readonly string[] = []): Html {
+  return html`<dl class="facts">${facts.map(([term, text]) => {
+    const isVerbatim = verbatim.includes(term)
+    const isLong = isVerbatim || text.length > LONG_FACT
+    return html`<div${isLong && html` class="wide"`}><dt>${term}</dt><dd>${isVerbatim ? html`<code>${text}</code>` : text}</dd></div>`
+  })}</dl>
+`
+}
+
+/** What every report says of where it comes from. */
+function originFacts(about: ReportAbout): Fact[] {
+  return [
+    ['Command line', about.command],
+    ['As of', about.as_of ?? 'nothing is loaded'],
+    ['Prices', about.adjustment ?? 'adjustment differs between the tickers, or is not known'],
+    ['Source', about.source],
+    ['Tier', about.tier ?? 'all that is loaded'],
+    ['Program', `bands ${about.version}`],
+    ['Hash of inputs', about.inputs ?? 'not made'],
   ]
-  return `What followed when ${listed(tickers)} ${bands === null ? 'changed band' : `entered ${either(bands)}`}${more.join('')}?`
 }
 
-/** The rules of a strategy as a sentence. */
-function strategyQuestion({ tickers, side, entry, exit, timeframe }: Strategy): string {
-  const verb = side === 'long' ? 'buying' : 'selling short'
-  return `${verb[0]!.toUpperCase()}${verb.slice(1)} ${listed(tickers)} when ${entryWords(entry)}, leaving ${exitWords(exit)}${
-    timeframe === 'weekly' ? ', on weekly bars' : ''
-  }`
+function foot(about: ReportAbout): Html {
+  return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the ledger of trials are the same. What happened before need not happen again; nothing here is advice.</p>`
 }
 
-/** The question of a sweep as a sentence. */
-function sweepQuestion({ tickers, fields, tried }: Sweep): string {
-  const combinations = counted(tried.cells, 'combination')
-  return `Which of ${combinations} of ${listed(fields, 2, 'fields')} was followed by unusual returns of ${listed(tickers, 3)}?`
+/** As a content policy names an inline style or script that may run. */
+function digest(text: string): string {
+  return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }
 
-function entryWords({ field, bands, prevBands, context, stability, maxFlips }: EventFilter): string {
-  const from = prevBands === null ? '' : ` from ${either(prevBands)}`
-  const entered = bands === null ? `${field} changes band` : `${field} becomes ${either(bands)}`
-  const beside = context === null ? '' : ` while ${context.ticker} ${contextWords(context)}`
-  return `${entered}${from}${beside}${settled(stability, maxFlips)}`
+/** The script of every page: zoom, hover, sorting. */
+function pageScript(): string {
+  // A script element ends at this text wherever it stands, also within a string.
+  return asset('report.js').replaceAll('</script', '<\\/script')
 }
 
-function contextWords({ field, bands, lag }: Pick<ContextFilter, 'field' | 'bands' | 'lag'>): string {
-  const before = lag === 1 ? ', as of its bar before' : ''
-  return bands === null ? `is in any ${field}${before}` : `is ${either(bands)} (${field}${before})`
+function pageStyle(): string {
+  return asset('report.css')
 }
 
-function settled(stability: readonly string[] | null, maxFlips: number | null): string {
-  const parts = [
-    stability !== null && `the band left was ${either(stability)}`,
-    maxFlips !== null && `there were at most ${counted(maxFlips, 'flip')} before`,
-  ].filter(part => part !== false)
-  return parts.length === 0 ? '' : `, where ${parts.join(' and ')}`
+/** The build makes both, beside the bundle; this code may run from a chunk of it or from the sources. */
+function asset(name: string): string {
+  const places = [`./${name}`, `../${name}`, `../../dist/${name}`].map(at =>
+    fileURLToPath(new URL(at, import.meta.url)),
+  )
+  const found = places.find(existsSync)
+  if (found === undefined) throw new NotFound(`${name} is missing beside the program; build or install bands again.`)
+  return readFileSync(found, 'utf8').trim()
 }
 
-function exitWords({ hold, leave, on, stop, target, trailing }: Exit): string {
-  const ways = [
-    hold !== null && `after ${counted(hold, 'bar')}`,
-    leave && 'when the band ends',
-    on !== null && `when ${on.field} becomes ${either(on.bands)}`,
-    stop !== null && `at a stop of ${distanceWords(stop)}`,
-    target !== null && `at a target of ${distanceWords(target)}`,
-    trailing !== null && `at a trailing stop of ${distanceWords(trailing)}`,
-  ].filter(way => way !== false)
-  return ways.length === 0 ? 'at the last bar' : either(ways)
-}
-
-function distanceWords(distance: Distance): string {
-  return 'fraction' in distance ? share(distance.fraction) : `${distance.atr} ATR`
+/** What a report says of itself; not part of the result. No time is in it: the same question has the same page. */
+export interface ReportAbout {
+  /** The command line that made it. */
+  command: string
+  /** Of the program. */
+  version: string
+  /** Where prices and bands are from, in words. */
+  source: string
+  as_of: string | null
+  /** The tier that was emulated; null: all that is loaded. */
+  tier: string | null
+  /** In words: `adjusted for splits and dividends`; null where the tickers differ or nobody knows. */
+  adjustment: string | null
+  /** SHA-256 of prices and bands, as `hashOfInputs` gives it; null where it was not made. */
+  inputs: string | null
 }

@@ -1,11 +1,10 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sweepReport } from '../../src/report/report.js'
 import { FULL, provenInFull } from '../support/full.js'
 import { ABOUT } from '../support/results/about.js'
 import { madeSweep } from '../support/results/sweep.js'
 import { CHROMIUM, LACKING, type Opened, Pages, paintedOf, REQUIRED } from './support/browser.js'
-import { EXTREMES, madeBacktestReport, madeStudyReport, REPORTS } from './support/reports.js'
+import { EXTREMES, madeBacktestReport, madeStudyReport, REPORTS, sweepReport } from './support/reports.js'
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
 
@@ -226,7 +225,7 @@ describe.skipIf(CHROMIUM === null && !REQUIRED)(`a report in a browser${LACKING}
     const rows = page.locator('[data-table] tbody tr')
     const told = page.locator('form.filters output')
     expect(await rows.count()).toBe(500)
-    expect(await told.textContent()).toContain('2\u202f100 rows')
+    expect(await told.textContent()).toContain('2,100 rows')
     await page.locator('[name=text]').fill('t29 trend')
     expect(await told.textContent()).toBe('35 rows')
     expect(await rows.count()).toBe(35)

@@ -3,22 +3,26 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/model/day.js'
 import { UNDEFINED } from '../../src/model/series.js'
 import { openSample } from '../../src/open.js'
-import { eventPrice, tradedPrice } from '../../src/report/charts/charts.js'
+import { cellsTable } from '../../src/present/cells.js'
+import { roundSteps } from '../../src/present/chart.js'
+import { eventPrice, tradedPrice } from '../../src/present/charts.js'
+import { tableOf } from '../../src/present/description.js'
+import { listed } from '../../src/present/numbers.js'
+import { CHARTED_TICKERS, chartedTickers, hashOfInputs, priceCharts } from '../../src/present/prices.js'
 import {
   airy,
   dateLabel,
   dateTicks,
   heights,
+  lightened,
   logSteps,
   partOf,
-  roundSteps,
   scale,
   thinned,
   widthOf,
-} from '../../src/report/charts/spec.js'
-import { count, gain, listed, price, probability } from '../../src/report/html.js'
-import { CHARTED_TICKERS, chartedTickers, hashOfInputs, priceCharts } from '../../src/report/pictured.js'
-import { MOST_ROWS, sorted, sortedTable } from '../../src/report/tables.js'
+} from '../../src/report/scale.js'
+import { filtered, ordered } from '../../src/report/table.js'
+import { count, gain, price, probability } from '../../src/report/values.js'
 import { madeBacktest } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeSweep } from '../support/results/sweep.js'
@@ -46,7 +50,7 @@ describe('thinning', () => {
 
   it('draws at most 2,000 points of a price, each of them a real one, its marks and bands whole', () => {
     const prices = madePrices({ bars: 12_000 })
-    const { x, lines, marks, stripes } = eventPrice(prices, 'price')
+    const { x, lines, marks, stripes } = lightened(eventPrice(prices, 'price'))
     expect(x.values.length).toBeLessThanOrEqual(2000)
     expect(x.values.length).toBe(lines[0]!.values.length)
     const highest = Math.max(...prices.close)
@@ -153,8 +157,8 @@ describe('numbers in words', () => {
 
   it('keep thousands apart', () => {
     expect([count(1234567), price(1234.56), price(0.00123), price(12.345)]).toEqual([
-      '1\u202f234\u202f567',
-      '1\u202f234.6',
+      '1,234,567',
+      '1,234.6',
       '0.0012',
       '12.35',
     ])
@@ -167,7 +171,8 @@ describe('tables', () => {
     const rows = fc.array(fc.option(fc.integer({ min: -5, max: 5 })))
     fc.assert(
       fc.property(rows, fc.boolean(), (values, descending) => {
-        const told = sorted(values, { title: 'n', text: value => value, order: value => value }, descending)
+        const table = tableOf('n', [{ title: 'n', kind: 'count', of: (value: number | null) => value }], values)
+        const told = ordered(table, [...values.keys()], 0, descending).map(row => values[row])
         const known = values.filter(value => value !== null).sort((a, b) => (descending ? b - a : a - b))
         expect(told).toEqual([...known, ...values.filter(value => value === null)])
       }),
@@ -176,9 +181,9 @@ describe('tables', () => {
 
   it('find the cells of a sweep by words, field, window and what was found', () => {
     const result = madeSweep()
-    const table = sortedTable(result)
+    const table = cellsTable(result)
     const found = (filter: object): number =>
-      table.rows(null, { text: '', field: '', window: '', only: '', ...filter }, MOST_ROWS).found
+      filtered(table, { text: '', field: '', window: '', only: '', ...filter }).length
     expect(found({})).toBe(result.cells.length)
     expect(found({ only: 'found' })).toBe(result.found)
     expect(found({ only: 'tested' })).toBe(result.tried.tested)

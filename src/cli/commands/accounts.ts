@@ -10,11 +10,12 @@ import {
 import { InvalidParameter } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
 import { integerValue, tierValue } from '../../params/values.js'
+import { count, whole } from '../../present/numbers.js'
 import { PLANS } from '../../tiers.js'
 import { ACCOUNT, withAccounts } from '../accounts-file.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { count, type Row, whole } from '../draw/table.js'
+import type { Row } from '../draw/table.js'
 import type { Answer } from '../output.js'
 
 export const accountsCreateCommand: Command = {

@@ -1,21 +1,20 @@
 import { backtest } from '../../backtest/backtest.js'
 import { BACKTEST_NAMES, type BacktestName, type BacktestParams, parseBacktest } from '../../backtest/params.js'
-import type { Backtest } from '../../backtest/result.js'
 import { documentOf, printStrategy } from '../../backtest/schema.js'
 import { besideStrategy } from '../../backtest/words.js'
 import { InvalidParameter } from '../../errors.js'
 import { fieldNamed } from '../../fields/index.js'
 import type { RunOptions, Strategy } from '../../params/strategy.js'
+import { describeBacktest } from '../../present/backtest.js'
+import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { PricedSource } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { type BacktestStyle, backtestBlocks } from '../draw/backtest.js'
-import type { Row } from '../draw/table.js'
+import { describedAnswer } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { studyMarket, withTrials } from '../market.js'
 import { POOLED } from '../options.js'
-import type { Answer } from '../output.js'
-import { backtestPage, filesOf, writePage, writeTable } from '../output-files.js'
+import { filesOf, writeReport, writeTable } from '../output-files.js'
 import { allNamed, isPooled, SIGNALS, textOf, tickersAndField } from '../questions.js'
 
 export const command: Command = {
@@ -104,41 +103,17 @@ export const command: Command = {
     const found = await withTrials(context, trials =>
       backtest(market, strategy, run, { trials, step: text => context.step(text) }),
     )
-    await context.show(backtestAnswer(found, { wide: given.flag('wide'), explain: given.flag('explain') }))
-    if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRows(found))
-    if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRows(found))
-    if (files.report !== undefined)
-      await writePage(context, files.report, await backtestPage(context, market, found, strategy))
+    await context.show(
+      describedAnswer(describeBacktest(found), tradeRecords(found), {
+        wide: given.flag('wide'),
+        explain: given.flag('explain'),
+      }),
+    )
+    if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(found))
+    if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(found))
+    if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },
 }
-
-/** A backtest: for machines a row a trade. */
-function backtestAnswer(found: Backtest, style: BacktestStyle): Answer {
-  return {
-    document: () => found,
-    columns: TRADE,
-    rows: () => tradeRows(found).rows,
-    blocks: screen => backtestBlocks(found, screen, style),
-  }
-}
-
-/** Trades, for a file too. */
-function tradeRows({ trades }: Backtest): { columns: readonly string[]; rows: Row[] } {
-  return { columns: TRADE, rows: trades.map((trade): Row => ({ ...trade })) }
-}
-
-/** The equity curve, a row a bar. */
-function equityRows({ equity }: Backtest): { columns: readonly string[]; rows: Row[] } {
-  return { columns: EQUITY, rows: equity.map((point): Row => ({ ...point })) }
-}
-
-const TRADE = [
-  ...['ticker', 'side', 'signal_date', 'band', 'prev_band', 'context_band'],
-  ...['entry_date', 'entry_price', 'exit_date', 'exit_price', 'exit', 'bars'],
-  ...['shares', 'invested', 'gross', 'net', 'pnl', 'mfe', 'mae'],
-]
-
-const EQUITY = ['date', 'equity', 'gross', 'positions', 'drawdown']
 
 /**
  * A strategy file, or tickers and a field, with the options that override it. Throws InvalidParameter, BadData at the

@@ -1,7 +1,8 @@
 import type { ExplainedEvent, ExplainQuery, Explanation } from '../../local/explain.js'
 import { dayValue, fieldValue, tickerValue, timeframeValue } from '../../params/values.js'
+import { figure, signed, whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
-import { type Block, type Cell, figure, performanceCell, type Row, type Screen, signed, whole } from '../draw/table.js'
+import { type Block, type Cell, performanceCell, type Row, type Screen } from '../draw/table.js'
 import { FIELD, TICKER, TIMEFRAME } from '../options.js'
 import type { Answer } from '../output.js'
 

@@ -1,8 +1,9 @@
 import type { KnownFact, KnownFacts } from '../../local/facts.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
 import { integerValue, tickerValue, wordValue } from '../../params/values.js'
+import { count, figure, whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
-import { type Block, type Cell, count, figure, whole } from '../draw/table.js'
+import type { Block, Cell } from '../draw/table.js'
 import { TICKER } from '../options.js'
 import type { Answer } from '../output.js'
 

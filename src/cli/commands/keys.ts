@@ -2,9 +2,9 @@ import { type Accounts, DAY_MS, HOUR_MS, type KeyEntry, nameValue, stateOf } fro
 import { makeKey } from '../../accounts/key.js'
 import { InvalidParameter, invalid, quoted } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
+import { count } from '../../present/numbers.js'
 import { EXPIRES, IDENTITY, identityValue, withAccounts } from '../accounts-file.js'
 import type { Command } from '../command.js'
-import { count } from '../draw/table.js'
 import type { Answer } from '../output.js'
 
 export const keysCreateCommand: Command = {

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { InvalidParameter, NotFound, suggest, Unauthorized } from '../../errors.js'
+import { whole } from '../../present/numbers.js'
 import { addressOf } from '../../remote/address.js'
 import type { Command } from '../command.js'
 import { type Config, configPath, HERE } from '../config.js'
@@ -15,7 +16,6 @@ import {
   writeProfile,
 } from '../config-files.js'
 import { type Context, Stopped } from '../context.js'
-import { whole } from '../draw/table.js'
 import type { Answer } from '../output.js'
 import { givenKey, openServer } from '../profiles.js'
 import type { World } from '../world.js'

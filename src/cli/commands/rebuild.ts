@@ -1,5 +1,5 @@
+import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
-import { count } from '../draw/table.js'
 
 export const command: Command = {
   options: [['--wait', 'wait while another process is writing']],

@@ -4,10 +4,11 @@ import type { OversoldMatch, OversoldPage, OversoldQuery } from '../../model/ove
 import { MAX_LIMIT, OVERSOLD } from '../../params/parameters.js'
 import { parseOversold } from '../../params/parse.js'
 import { optionsOf } from '../../params/row.js'
+import { whole } from '../../present/numbers.js'
 import { OVERSOLD_KEYS } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { type Block, type Column, type Row, type Screen, whole } from '../draw/table.js'
+import type { Block, Column, Row, Screen } from '../draw/table.js'
 import type { Answer } from '../output.js'
 
 export const command: Command = {

@@ -6,6 +6,7 @@ import type { ImportOptions, SourcedBars } from '../../load/report.js'
 import { dayOf, formatDay } from '../../model/day.js'
 import type { FactKind } from '../../model/facts.js'
 import { dayValue, integerValue } from '../../params/values.js'
+import { count } from '../../present/numbers.js'
 import {
   barsToCsv,
   factHeader,
@@ -16,7 +17,7 @@ import {
 } from '../../simulate/simulate.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { count, type Row } from '../draw/table.js'
+import type { Row } from '../draw/table.js'
 import type { Given } from '../given.js'
 
 export const command: Command = {

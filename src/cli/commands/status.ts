@@ -1,6 +1,7 @@
 import { type Status, status, type TickerStatus } from '../../local/status.js'
+import { count, whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
-import { type Cell, count, type Row, type Table, whole } from '../draw/table.js'
+import type { Cell, Row, Table } from '../draw/table.js'
 import type { Answer } from '../output.js'
 import { pulledBlocks, pulledRow } from '../source-notices.js'
 

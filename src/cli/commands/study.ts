@@ -1,15 +1,15 @@
+import { occurrenceRecords, windowRecords } from '../../present/records.js'
+import { describeStudy } from '../../present/study.js'
 import { eventStudy } from '../../study/event-study.js'
 import { ABNORMALS, parseStudy, STUDY_NAMES, type StudyParams } from '../../study/params.js'
-import type { EventStudy, Occurrence, StudyWindow } from '../../study/result.js'
+import type { EventStudy } from '../../study/result.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { studyBlocks } from '../draw/study.js'
-import type { Row } from '../draw/table.js'
+import { describedAnswer } from '../draw/described.js'
 import { studyMarket, withTrials } from '../market.js'
 import { whyNoFactsOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
-import type { Answer } from '../output.js'
-import { filesOf, studyPage, writePage, writeTable } from '../output-files.js'
+import { filesOf, writeReport, writeTable } from '../output-files.js'
 import { SIGNALS, tickersAndField } from '../questions.js'
 
 export const command: Command = {
@@ -58,10 +58,10 @@ export const command: Command = {
     const found = await withTrials(context, trials =>
       eventStudy(market, query, { trials, step: text => context.step(text) }),
     )
-    await context.show(studyAnswer(found, { wide: given.flag('wide') }))
+    await context.show(describedAnswer(describeStudy(found), windowRecords(found), { wide: given.flag('wide') }))
     if (found.hints.length > 0) await context.hint(...found.hints)
-    if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRows(found))
-    if (files.report !== undefined) await writePage(context, files.report, await studyPage(context, market, found))
+    if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))
+    if (files.report !== undefined) await writeReport(context, files.report, market, found)
     if (found.events > 0) return
     await tellNone(context, found)
     if (given.flag('fail-empty')) context.outcome = 3
@@ -81,61 +81,3 @@ async function tellNone(context: Context, found: EventStudy): Promise<void> {
       : `${who} ${one ? 'never ' : ''}${what} as it was asked for, from ${first} to ${last}`
   await context.notice(`No event: ${lack ?? why}.`)
 }
-
-/** What followed the events, against what follows anyway: for machines a row a window. */
-function studyAnswer(found: EventStudy, style: { wide: boolean }): Answer {
-  return {
-    document: () => found,
-    columns: COLUMNS,
-    rows: () => found.windows.map(window => windowRow(found, window)),
-    blocks: screen => studyBlocks(found, screen, style),
-  }
-}
-
-/** The events one by one, for a file. */
-function occurrenceRows({ windows, occurrences }: EventStudy): { columns: string[]; rows: Row[] } {
-  const names = windows.map(({ window }) => window)
-  const by = (what: string): string[] => names.map(window => `${what}_${window}`)
-  return {
-    columns: [...OCCURRENCE, ...by('returns'), ...by('mfe'), ...by('mae')],
-    rows: occurrences.map((occurrence: Occurrence): Row => ({ ...occurrence })),
-  }
-}
-
-const OCCURRENCE = ['ticker', 'date', 'band', 'prev_band', 'stability', 'flips', 'context_band', 'close']
-
-/** Tests and intervals by their names, so that each has a column of its own. */
-function windowRow({ tickers, field, bands, timeframe }: EventStudy, window: StudyWindow): Row {
-  const { tests, intervals, abnormal, histogram: _histogram, ...rest } = window
-  return {
-    ticker: tickers.length === 1 ? tickers[0]! : null,
-    tickers: tickers.length,
-    field,
-    timeframe,
-    band: bands?.join(' ') ?? null,
-    ...rest,
-    test: Object.fromEntries(tests.map(({ test, statistic, df, p }) => [test, { statistic, df, p }])),
-    interval: Object.fromEntries(
-      intervals.map(({ method, low, high }) => [method.replaceAll(' ', '_'), { low, high }]),
-    ),
-    abnormal:
-      abnormal === null
-        ? null
-        : { model: abnormal.model, n: abnormal.n, car: abnormal.car, p: abnormal.tests[0]?.p ?? null },
-  }
-}
-
-const TESTS = ['shift', 'shift_studentised', 'newey_west', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
-
-const COLUMNS = [
-  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'window', 'horizon', 'events', 'n', 'n_indep', 'n_stretches'],
-  ...['lost_not_elapsed', 'lost_too_early', 'lost_delisted'],
-  ...['mean', 'median', 'deviation', 'p10', 'p25', 'p75', 'p90', 'best', 'worst'],
-  ...['hit_share', 'hit_low', 'hit_high', 'mfe', 'mae'],
-  ...['base_n', 'base_mean', 'base_median', 'base_hit', 'base_deviation', 'diff', 'lift'],
-  ...['context_base_n', 'context_base_mean', 'context_base_hit', 'context_base_diff'],
-  ...['stationary_bootstrap', 'bca'].flatMap(method => [`interval_${method}_low`, `interval_${method}_high`]),
-  ...TESTS.flatMap(test => [`test_${test}_statistic`, `test_${test}_p`]),
-  ...['random_entry_draws', 'random_entry_mean', 'random_entry_p'],
-  ...['abnormal_model', 'abnormal_n', 'abnormal_car', 'abnormal_p', 'aftermath_g', 'aftermath_p', 'grey'],
-]

@@ -1,15 +1,14 @@
 import { InvalidParameter } from '../../errors.js'
 import { integerValue } from '../../params/values.js'
+import { cellRecords } from '../../present/records.js'
+import { describeSweep } from '../../present/sweep.js'
 import { parseSweep, SWEEP_NAMES, type SweepParams } from '../../sweep/params.js'
-import type { Sweep } from '../../sweep/result.js'
 import { sweep } from '../../sweep/sweep.js'
 import type { Command } from '../command.js'
-import { type SweepStyle, sweepBlocks } from '../draw/sweep.js'
-import type { Row } from '../draw/table.js'
+import { describedAnswer } from '../draw/described.js'
 import { studyMarket, withTrials } from '../market.js'
 import { POOLED, TIMEFRAME } from '../options.js'
-import type { Answer } from '../output.js'
-import { filesOf, sweepPage, writePage, writeTable } from '../output-files.js'
+import { filesOf, writeReport, writeTable } from '../output-files.js'
 import { allNamed, isPooled } from '../questions.js'
 
 export const command: Command = {
@@ -72,29 +71,10 @@ export const command: Command = {
     const found = await withTrials(context, trials =>
       sweep(market, query, { trials, step: text => context.step(text) }),
     )
-    await context.show(sweepAnswer(found, { limit, wide: given.flag('wide') }))
-    if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRows(found))
-    if (files.report !== undefined) await writePage(context, files.report, await sweepPage(context, market, found))
+    await context.show(
+      describedAnswer(describeSweep(found, { limit }), cellRecords(found), { wide: given.flag('wide') }),
+    )
+    if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRecords(found))
+    if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },
 }
-
-/** All cells that were looked at; only people see a part of them. */
-function sweepAnswer(found: Sweep, style: SweepStyle): Answer {
-  return {
-    document: () => found,
-    columns: CELL,
-    rows: () => cellRows(found).rows,
-    blocks: () => sweepBlocks(found, style),
-  }
-}
-
-/** The cells, for a file too. */
-function cellRows({ cells, timeframe }: Sweep): { columns: readonly string[]; rows: Row[] } {
-  return { columns: CELL, rows: cells.map((cell): Row => ({ timeframe, ...cell })) }
-}
-
-const CELL = [
-  ...['ticker', 'field', 'timeframe', 'band', 'prev_band', 'context_ticker', 'context_field', 'context_band'],
-  ...['window', 'horizon', 'events', 'n', 'n_indep', 'lost', 'mean', 'base', 'diff', 'hit', 'base_hit'],
-  ...['low', 'high', 'p', 'q', 't', 'sharpe', 'grey', 'reason'],
-]

@@ -1,8 +1,9 @@
 import { type PulledTicker, pulledTickers } from '../../local/pulled-listing.js'
 import { formatDay } from '../../model/day.js'
+import { whole } from '../../present/numbers.js'
 import type { TickerEntry } from '../../store/store.js'
 import type { Command } from '../command.js'
-import { type Block, whole } from '../draw/table.js'
+import type { Block } from '../draw/table.js'
 import type { Answer } from '../output.js'
 import { pulledBlocks, pulledRow } from '../source-notices.js'
 

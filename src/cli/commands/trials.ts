@@ -1,8 +1,8 @@
 import { integerValue, wordValue } from '../../params/values.js'
+import { count, probability, ratio, whole } from '../../present/numbers.js'
 import type { TrialKind } from '../../source.js'
 import type { Command } from '../command.js'
-import { probability, ratio, right } from '../draw/statistics.js'
-import { type Block, count, whole } from '../draw/table.js'
+import { type Block, right } from '../draw/table.js'
 import { ledger, type NotedTrial } from '../market.js'
 import type { Answer } from '../output.js'
 

@@ -1,10 +1,10 @@
 import { BadData, StorageError } from '../../errors.js'
 import { verify } from '../../local/verify.js'
 import { databasePath } from '../../open.js'
+import { count } from '../../present/numbers.js'
 import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { count } from '../draw/table.js'
 
 export const command: Command = {
   options: [['--deep', 'derive every event again from the bars, and compare']],

@@ -1,11 +1,12 @@
 import { UPGRADE_URL } from '../../errors.js'
 import type { EventHistory, EventsQuery, HistoricEvent } from '../../model/event.js'
 import { TIMEFRAMES, windowNames } from '../../model/terms.js'
+import { signed } from '../../present/numbers.js'
 import type { Remote } from '../../remote/remote.js'
 import { eventHistory } from '../../source.js'
 import type { Context } from '../context.js'
 import type { Answer } from '../output.js'
-import { type Block, type Cell, type Column, performanceCell, type Row, type Screen, signed } from './table.js'
+import { type Block, type Cell, type Column, performanceCell, type Row, type Screen } from './table.js'
 
 interface EventsStyle {
   wide: boolean

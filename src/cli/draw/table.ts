@@ -1,5 +1,6 @@
 import type { Missing } from '../../model/event.js'
 import { PERFORMANCES, type Performance } from '../../model/series.js'
+import { SIGNS } from '../../present/words.js'
 import { cell } from '../formats.js'
 import { flow, type Paint, wrap } from './text.js'
 
@@ -247,27 +248,10 @@ function* chunks<T>(rows: Iterable<T>, write: (row: T) => string): Generator<str
   if (text !== '') yield text
 }
 
-/** `1,259 rows`, `1 row`. */
-export function count(number: number, thing: string): string {
-  return `${whole(number)} ${thing}${number === 1 ? '' : 's'}`
-}
-
-/** With separators between thousands, the same in every locale. */
-export function whole(number: number): string {
-  return number.toLocaleString('en-US')
-}
-
 /** `3.1 of 12.4 MB`. */
 export function bytes(done: number, of: number | null): string {
   const mega = (size: number): string => (size / 1e6).toFixed(1)
   return of === null ? `${mega(done)} MB` : `${mega(done)} of ${mega(of)} MB`
-}
-
-/** A price or an indicator in at most six significant digits, never in powers of ten unless it is tiny. */
-export function figure(value: number): string {
-  if (value === 0) return '0'
-  if (Math.abs(value) >= 1e5) return whole(Math.round(value))
-  return String(Number(value.toPrecision(6)))
 }
 
 /**
@@ -287,8 +271,6 @@ function ascii(text: string): string {
 
 const PLAIN: Readonly<Record<string, string>> = { '≤': '<=', '·': '*', '’': "'", '…': '...' }
 
-/** ASCII signs that carry the order by themselves, in the order of PERFORMANCES. */
-export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
 const OPEN_SIGN = '..'
 const UNRANKED_SIGN = '?'
 
@@ -309,18 +291,7 @@ export function toned(text: string, sign: number): Cell {
   return { text, tone }
 }
 
-/** A fraction as a percentage with its sign: `+3.4%`. */
-export function signed(fraction: number): string {
-  const text = grouped((fraction * 100).toFixed(1))
-  return `${fraction < 0 || text.startsWith('-') ? '' : '+'}${text === '-0.0' ? '0.0' : text}%`
-}
-
-/** `12345.6` → `12,345.6` */
-function grouped(digits: string): string {
-  return digits.replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')
-}
-
-/** A share of 1 as whole percent. */
-export function share(fraction: number): string {
-  return `${Math.round(fraction * 100)}%`
+/** A column of numbers. */
+export function right(title: string, spare?: number): Column {
+  return { title, align: 'right', ...(spare === undefined ? {} : { spare }) }
 }

@@ -1,7 +1,9 @@
 import { PERFORMANCES } from '../../model/series.js'
+import { count, share, signed, whole } from '../../present/numbers.js'
+import { SIGNS } from '../../present/words.js'
 import type { ReturnFigures } from '../../tally/base.js'
 import type { Tally, TallyGroup, TallyWindow } from '../../tally/tally.js'
-import { type Block, type Cell, type Column, count, type Screen, SIGNS, share, signed, toned, whole } from './table.js'
+import { type Block, type Cell, type Column, type Screen, toned } from './table.js'
 
 /** Two tables: how often each performance band followed, and, where prices are known, the returns beside those after any bar. */
 export function tallyBlocks(found: Tally, screen: Screen): Block[] {

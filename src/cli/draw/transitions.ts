@@ -1,9 +1,10 @@
 import { TIMEFRAMES } from '../../model/terms.js'
+import { count, probability, share, whole } from '../../present/numbers.js'
+import { whoText } from '../../present/words.js'
 import type { ContextTests } from '../../tally/by-context.js'
 import type { Dwell } from '../../tally/dwell.js'
 import type { TransitionRow, Transitions } from '../../tally/transitions.js'
-import { probability, right, whoText } from './statistics.js'
-import { type Block, type Cell, type Column, count, type Screen, share, type Table, whole } from './table.js'
+import { type Block, type Cell, type Column, right, type Screen, type Table } from './table.js'
 
 /** Tables of which band follows which, how long each lasts, and where its stays go; with a context whether that matters. */
 export function transitionsBlocks(found: Transitions, { words }: Screen): Block[] {

@@ -1,7 +1,6 @@
-import type { Chart } from '../charts/spec.js'
-import type { Result } from '../tables.js'
+import type { Chart } from '../../present/chart.js'
 import { Plot } from './plot.js'
-import { enliven } from './tables.js'
+import { enliven, type Result } from './tables.js'
 
 const text = document.getElementById('result')?.textContent ?? 'null'
 for (const data of document.querySelectorAll<HTMLElement>('[data-chart]')) {

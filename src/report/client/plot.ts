@@ -1,5 +1,6 @@
-import { type Chart, type Extent, partOf, type Scale, type Stripes, valueText, widthOf } from '../charts/spec.js'
-import { drawing, scalesOf } from '../charts/svg.js'
+import type { Chart, Stripes } from '../../present/chart.js'
+import { drawing, scalesOf } from '../chart.js'
+import { type Extent, partOf, type Scale, valueText, widthOf } from '../scale.js'
 
 /** Charts that are zoomed and pointed at together. */
 const groups = new Map<string, Plot[]>()

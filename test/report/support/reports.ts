@@ -1,10 +1,28 @@
-import type { ReportAbout } from '../../../src/report/page.js'
-import { backtestReport, studyReport, sweepReport } from '../../../src/report/report.js'
+import type { Backtest } from '../../../src/backtest/result.js'
+import { describeBacktest } from '../../../src/present/backtest.js'
+import type { PriceChart } from '../../../src/present/chart.js'
+import { describeStudy } from '../../../src/present/study.js'
+import { describeSweep } from '../../../src/present/sweep.js'
+import { type ReportAbout, report } from '../../../src/report/report.js'
+import type { EventStudy } from '../../../src/study/result.js'
+import type { Sweep } from '../../../src/sweep/result.js'
 import { ABOUT } from '../../support/results/about.js'
-import { madeBacktest, madeStrategy } from '../../support/results/backtest.js'
+import { madeBacktest } from '../../support/results/backtest.js'
 import { type MadeOptions, madePrices } from '../../support/results/prices.js'
 import { madeStudy } from '../../support/results/study.js'
 import { madeSweep } from '../../support/results/sweep.js'
+
+export function studyReport(study: EventStudy, charts: readonly PriceChart[], about: ReportAbout): string {
+  return report(describeStudy(study, charts), about)
+}
+
+export function backtestReport(found: Backtest, charts: readonly PriceChart[], about: ReportAbout): string {
+  return report(describeBacktest(found, charts), about)
+}
+
+export function sweepReport(sweep: Sweep, about: ReportAbout): string {
+  return report(describeSweep(sweep), about)
+}
 
 /** A page of each kind, ten years of daily bars. */
 export const REPORTS: Readonly<Record<string, () => string>> = {
@@ -31,7 +49,7 @@ export const EXTREMES: Readonly<Record<string, () => string>> = {
     return studyReport(madeStudy([prices]), [prices], ABOUT)
   },
   'a backtest without a trade': () => madeBacktestReport({ bars: 10 }),
-  'a backtest without a bar': () => backtestReport(madeBacktest([]), madeStrategy([]), [], ABOUT),
+  'a backtest without a bar': () => backtestReport(madeBacktest([]), [], ABOUT),
   'a sweep without a cell': () => sweepReport(madeSweep({ tickers: [] }, []), ABOUT),
 }
 
@@ -48,5 +66,5 @@ export function madeStudyReport(options: MadeOptions = {}, about: Partial<Report
 
 export function madeBacktestReport(options: MadeOptions = {}): string {
   const charts = [1, 2, 3].map(seed => madePrices({ ...options, seed, ticker: ['AAPL', 'MSFT', 'XOM'][seed - 1]! }))
-  return backtestReport(madeBacktest(charts), madeStrategy(charts.map(({ ticker }) => ticker)), charts, ABOUT)
+  return backtestReport(madeBacktest(charts), charts, ABOUT)
 }

@@ -1,6 +1,7 @@
 import type { Backtest, EquityPoint, EquityStatistics, Trade, TradeStatistics } from '../../../src/backtest/result.js'
+import { documentOf } from '../../../src/backtest/words.js'
 import type { Strategy } from '../../../src/params/strategy.js'
-import type { PriceChart } from '../../../src/report/pictured.js'
+import type { PriceChart } from '../../../src/present/chart.js'
 import { wilson } from '../../../src/statistics/counts.js'
 
 export function madeStrategy(tickers: readonly string[], more: Partial<Strategy> = {}): Strategy {
@@ -51,11 +52,6 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
   const events = charts.reduce((all, chart) => all + chart.events.length, 0)
   return {
     schema: 'bands.backtest/1',
-    strategy: {
-      tickers: charts.map(({ ticker }) => ticker),
-      enter: { field: 'rsi_zone', band: ['oversold'] },
-      exit: { hold: 20 },
-    },
     tickers: charts.map(({ ticker }) => ticker),
     timeframe: 'daily',
     bars_a_year: 252,
@@ -97,7 +93,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
     equity,
     months: monthsOf(equity),
     drawdowns:
-      equity.length === 0
+      equity.length <= 60
         ? []
         : [{ from: dates[10]!, low: dates[60]!, to: dates[120] ?? null, depth: -0.11, bars: 110 }],
     random_entry:
@@ -117,6 +113,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
     assumptions: ['Filled at the next open, 5 bp a side.', 'Tickers are those in the database.'],
     warnings: closed.length < 20 ? [`${closed.length} trades is few; do not read the second decimal.`] : [],
     ...more,
+    strategy: { ...documentOf(madeStrategy(charts.map(({ ticker }) => ticker))), ...more.strategy },
   }
 }
 

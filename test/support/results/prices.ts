@@ -1,5 +1,5 @@
 import { formatDay, parseDay, weekdayOf } from '../../../src/model/day.js'
-import type { PriceChart } from '../../../src/report/pictured.js'
+import type { PriceChart } from '../../../src/present/chart.js'
 import { Random } from '../../../src/statistics/random.js'
 
 export const BANDS = [

@@ -1,4 +1,4 @@
-import type { PriceChart } from '../../../src/report/pictured.js'
+import type { PriceChart } from '../../../src/present/chart.js'
 import { wilson } from '../../../src/statistics/counts.js'
 import { quantile } from '../../../src/statistics/moments.js'
 import type { EventStudy, Occurrence, PathPoint, Share, StudyWindow } from '../../../src/study/result.js'

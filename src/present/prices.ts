@@ -6,19 +6,24 @@ import type { Timeframe } from '../model/terms.js'
 import { first, type MarketBars, type PricedSource, type States } from '../source.js'
 import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
+import { describeBacktest } from './backtest.js'
+import type { PriceChart } from './chart.js'
+import type { Description } from './description.js'
+import { rulesOf } from './strategy.js'
+import { describeStudy } from './study.js'
+import { describeSweep } from './sweep.js'
 
-/** What a report of a result needs beside it. */
-
-/** The prices around the events. */
-export function studyCharts(source: PricedSource, study: EventStudy): Promise<PriceChart[]> {
-  return priceCharts(source, { ...study, marked: study.occurrences })
-}
-
-/** The prices around the signals that were traded. */
-export function backtestCharts(source: PricedSource, found: Backtest): Promise<PriceChart[]> {
+/** A result with the prices around what happened: around the events, or the signals that were traded. */
+export async function describeWithPrices(
+  market: PricedSource,
+  found: EventStudy | Backtest | Sweep,
+): Promise<Description> {
+  if (found.schema === 'bands.sweep/1') return describeSweep(found)
+  if (found.schema === 'bands.study/1')
+    return describeStudy(found, await priceCharts(market, { ...found, marked: found.occurrences }))
   const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
-  const { entry } = found.strategy as unknown as StrategyInputs
-  return priceCharts(source, { ...found, field: entry.field, marked })
+  const { field } = rulesOf(found).entry
+  return describeBacktest(found, await priceCharts(market, { ...found, field, marked }))
 }
 
 /**
@@ -41,16 +46,9 @@ function inputsNamed(found: EventStudy | Backtest | Sweep): Inputs {
   if (found.schema === 'bands.sweep/1') return { tickers, timeframe, fields: found.fields, beside: found.contexts }
   if (found.schema === 'bands.study/1')
     return { tickers, timeframe, fields: [found.field], beside: besides(found.context, found.benchmark) }
-  const { entry, exit, benchmark } = found.strategy as unknown as StrategyInputs
+  const { entry, exit, benchmark } = rulesOf(found)
   const fields = [...new Set([entry.field, ...(exit.on === null ? [] : [exit.on.field])])]
   return { tickers, timeframe, fields, beside: besides(entry.context, benchmark) }
-}
-
-/** What is read of the document of a strategy. */
-interface StrategyInputs {
-  entry: { field: string; context: { ticker: string; field: string } | null }
-  exit: { on: { field: string } | null }
-  benchmark: string | null
 }
 
 function besides(context: { ticker: string; field: string } | null, benchmark: string | null): Inputs['beside'] & {} {
@@ -60,20 +58,6 @@ function besides(context: { ticker: string; field: string } | null, benchmark: s
 const ADJUSTMENTS: Readonly<Record<Adjustment, string>> = {
   adjusted: 'adjusted for splits and dividends',
   raw: 'as the files have them, not adjusted for dividends',
-}
-
-/** What the chart of one ticker's price needs. */
-export interface PriceChart {
-  ticker: string
-  field: string
-  dates: string[]
-  close: number[]
-  /** The field's vocabulary, in its order. */
-  bands: string[]
-  /** Of each bar, its place in `bands`; -1: none. */
-  codes: number[]
-  /** Bars at which something happened that the report is about, ascending. */
-  events: { at: number; band: string }[]
 }
 
 interface ChartQuestion {

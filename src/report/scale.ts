@@ -1,88 +1,5 @@
-import { count, decimal, gain, price, probability, share } from '../html.js'
-
-/** A chart as data. It stands in the page beside its drawing, for the script that zooms it and tells its values. */
-export interface Chart {
-  /** Unique in the page. */
-  id: string
-  title: string
-  /** For whoever cannot see it: what it shows, in a sentence or two. */
-  description: string
-  /** CSS pixels, of the drawing its units. */
-  height: number
-  /** Units of the drawing, which the page scales to its width: the fewer, the larger its letters. */
-  width: number
-  /** Charts of one group are zoomed together. */
-  group: string | null
-  x: { unit: XUnit; values: number[] }
-  y: { unit: YUnit; log: boolean; zero: boolean }
-  lines: Line[]
-  ribbons: Ribbon[]
-  bars: Bars[]
-  stripes: Stripes | null
-  marks: Marks[]
-  /** Where a thin line crosses the whole chart. */
-  rules: { x: number[]; y: number[] }
-  /** Said in place of a chart that has nothing to draw. */
-  empty: string
-}
-
-/** `date`: days since 1970-01-01; `bars`: from an event. */
-export type XUnit = 'date' | 'bars' | 'return' | 'p'
-export type YUnit = 'price' | 'return' | 'multiple' | 'share' | 'count'
-
-/** A colour by what it says; light and dark have their own. */
-export type Tone = 'accent' | 'second' | 'third' | 'quiet' | 'gain' | 'loss'
-
-export interface Line {
-  label: string
-  tone: Tone
-  values: (number | null)[]
-  width: number
-  dashed: boolean
-  /** Filled down to 0. */
-  area: boolean
-}
-
-/** Between two lines. */
-interface Ribbon {
-  label: string
-  tone: Tone
-  /** 0 to 1 */
-  strength: number
-  low: (number | null)[]
-  high: (number | null)[]
-}
-
-/** A histogram: one value for each x, as wide as the edges around it. */
-export interface Bars {
-  label: string
-  tone: Tone
-  /** Edges of the bins, one more than values. */
-  edges: number[]
-  values: number[]
-  /** Drawn as a stepped line rather than filled. */
-  outline: boolean
-}
-
-/** Which band held when: runs, each from its x to the next one's. */
-export interface Stripes {
-  label: string
-  bands: string[]
-  starts: number[]
-  /** Place in `bands`; -1: none. */
-  codes: number[]
-  end: number
-}
-
-export interface Marks {
-  label: string
-  tone: Tone
-  shape: 'dot' | 'up' | 'down'
-  /** x of each, ascending, with the height and what is said of it. */
-  at: number[]
-  values: number[]
-  notes: string[]
-}
+import { type Bars, type Chart, roundSteps, type XUnit, type YUnit } from '../present/chart.js'
+import { count, decimal, gain, price, probability, share } from './values.js'
 
 /** Whether there is anything to draw. */
 export function isEmpty({ lines, bars, ribbons }: Chart): boolean {
@@ -111,31 +28,7 @@ function hasBars({ values }: Bars): boolean {
 }
 
 /** At most so many points of a series are drawn. */
-export const MOST_POINTS = 2000
-
-export function newChart(id: string, title: string, x: XUnit, y: YUnit): Chart {
-  return {
-    id,
-    title,
-    description: '',
-    height: 240,
-    width: 760,
-    group: null,
-    x: { unit: x, values: [] },
-    y: { unit: y, log: false, zero: false },
-    lines: [],
-    ribbons: [],
-    bars: [],
-    stripes: null,
-    marks: [],
-    rules: { x: [], y: [] },
-    empty: 'There is nothing to draw.',
-  }
-}
-
-export function line(label: string, tone: Line['tone'], values: Line['values'], more: Partial<Line> = {}): Line {
-  return { label, tone, values, width: 1.6, dashed: false, area: false, ...more }
-}
+const MOST_POINTS = 2000
 
 export interface Extent {
   from: number
@@ -216,18 +109,6 @@ export function stepsUp(height: number): number {
   return height < 160 ? 3 : 5
 }
 
-/** About `wanted` round numbers from `least` to `greatest`: steps of 1, 2 or 5 times a power of ten. */
-export function roundSteps(least: number, greatest: number, wanted: number): number[] {
-  const span = greatest - least
-  if (!(span > 0)) return [least]
-  const rough = span / wanted
-  const power = 10 ** Math.floor(Math.log10(rough))
-  const step = [1, 2, 5, 10].map(times => times * power).find(size => size >= rough * 0.72)!
-  const first = Math.ceil(least / step - 1e-9)
-  const last = Math.floor(greatest / step + 1e-9)
-  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)))
-}
-
 /** Round numbers on a logarithmic scale: 1, 2 and 5 times the powers of ten, or evenly where those are too few. */
 export function logSteps(least: number, greatest: number, wanted: number): number[] {
   const found: number[] = []
@@ -274,7 +155,7 @@ export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string
   if (unit === 'return') return gain(at, step < 0.01 ? (step < 0.001 ? 2 : 1) : 0)
   if (unit === 'share') return share(at, step < 0.01 ? 1 : 0)
   if (unit === 'p') return decimal(at, 2)
-  if (unit === 'multiple') return decimal(at, step < 0.1 ? 2 : step < 1 ? 1 : 0)
+  if (unit === 'money') return at < 1000 ? decimal(at, step < 0.1 ? 2 : step < 1 ? 1 : 0) : count(at)
   return unit === 'count' ? count(at) : price(at).replace(/\.0+$/, '')
 }
 
@@ -286,7 +167,7 @@ export function valueText(unit: XUnit | YUnit, value: number | null | undefined)
   if (unit === 'return') return gain(value)
   if (unit === 'share') return share(value)
   if (unit === 'p') return probability(value)
-  if (unit === 'multiple') return decimal(value, 3)
+  if (unit === 'money') return value < 1000 ? decimal(value, 3) : count(value)
   return unit === 'count' ? count(value) : price(value)
 }
 
@@ -326,7 +207,23 @@ function addExtremes(column: ArrayLike<number | null>, from: number, to: number,
   if (least >= 0) kept.add(least).add(greatest)
 }
 
+/**
+ * The chart as it stands in a page: no more points than a screen can show, nothing lost that stands out, and numbers of
+ * six significant digits.
+ */
+export function lightened(chart: Chart): Chart {
+  const columns = [...chart.lines.map(({ values }) => values), ...chart.ribbons.flatMap(({ low, high }) => [low, high])]
+  const kept = thinned(columns, chart.x.values.length, MOST_POINTS)
+  const cut = (values: readonly (number | null)[]): (number | null)[] => kept.map(i => shortened(values[i]))
+  return {
+    ...chart,
+    x: { ...chart.x, values: kept.map(i => chart.x.values[i]!) },
+    lines: chart.lines.map(line => ({ ...line, values: cut(line.values) })),
+    ribbons: chart.ribbons.map(ribbon => ({ ...ribbon, low: cut(ribbon.low), high: cut(ribbon.high) })),
+  }
+}
+
 /** Rounded to six significant digits: more than any screen shows, and half the page. */
-export function shortened(value: number | null | undefined): number | null {
+function shortened(value: number | null | undefined): number | null {
   return value === null || value === undefined || !Number.isFinite(value) ? null : Number(value.toPrecision(6))
 }

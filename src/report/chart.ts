@@ -1,21 +1,18 @@
-import { dataScript, type Html, html, type Piece } from '../html.js'
+import { type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
+import { dataScript, type Html, html, type Piece } from './html.js'
 import {
   axisLabel,
-  type Chart,
   dateTicks,
   heightOf,
   isEmpty,
-  type Line,
+  lightened,
   logSteps,
-  type Marks,
-  roundSteps,
   type Scale,
-  type Stripes,
   scale,
   stepsUp,
   type Tick,
   widthOf,
-} from './spec.js'
+} from './scale.js'
 
 /** Room around what is drawn, for the words of the axes; the strip of bands lies along the foot. */
 const MARGINS = { left: 54, right: 18, top: 10, bottom: 24, stripe: 9 }
@@ -217,7 +214,8 @@ function tenth(value: number): number {
 }
 
 /** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
-export function figure(chart: Chart, caption: Piece = ''): Html {
+export function figure(whole: Chart, caption: Piece = ''): Html {
+  const chart = lightened(whole)
   const isDrawn = !isEmpty(chart)
   return html`<figure class="chart" id="${chart.id}">
 <figcaption><strong>${chart.title}</strong> ${caption}</figcaption>

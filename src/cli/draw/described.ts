@@ -1,0 +1,238 @@
+import { formatDay } from '../../model/day.js'
+import type { Chart } from '../../present/chart.js'
+import {
+  type Cell as Described,
+  type Table as DescribedTable,
+  type Description,
+  type Heading,
+  isNumber,
+  type Kind,
+  type Part,
+  type Section,
+  type Trend,
+  type Value,
+  type Where,
+} from '../../present/description.js'
+import {
+  classLabel,
+  figure,
+  money,
+  probability,
+  ratio,
+  returnText,
+  share,
+  shareText,
+  UNKNOWN,
+  whole,
+} from '../../present/numbers.js'
+import type { Records } from '../../present/records.js'
+import type { Answer } from '../output.js'
+import { drawBars, drawChart, drawingWidth, sparkline } from './chart.js'
+import type { Block, Cell, Column, Screen, Table } from './table.js'
+
+interface Style {
+  /** Every statistic there is, and every warning. */
+  wide?: boolean
+  /** What became of each signal. */
+  explain?: boolean
+}
+
+/** A result in every form: described for people, as records and as a document for machines. */
+export function describedAnswer(found: Description, { columns, rows }: Records, style: Style): Answer {
+  return {
+    document: () => found.document,
+    columns,
+    rows: () => rows,
+    blocks: screen => describedBlocks(found, screen, style),
+  }
+}
+
+/** A description for people at a terminal: what was asked and assumed, what came of it, what to be wary of. */
+function describedBlocks(found: Description, screen: Screen, style: Style = {}): Block[] {
+  return [
+    { title: found.heading, notes: found.assumed },
+    ...found.sections.flatMap(section => sectionBlocks(section, screen, style)),
+    ...warningBlocks(found.warnings, screen, style),
+  ]
+}
+
+/** As many warnings are read under a table. */
+const MOST_WARNINGS = 2
+
+/** The gravest on a terminal; all of them where they were asked for, and in a pipe. */
+function warningBlocks(warnings: readonly string[], { width }: Screen, { wide = false }: Style): Block[] {
+  if (warnings.length === 0) return []
+  const isCut = !wide && width !== Number.POSITIVE_INFINITY && warnings.length > MOST_WARNINGS
+  if (!isCut) return [{ notes: warnings }]
+  const left = warnings.length - MOST_WARNINGS
+  return [
+    {
+      notes: [
+        ...warnings.slice(0, MOST_WARNINGS),
+        `${left} more ${left === 1 ? 'warning' : 'warnings'}: --wide shows all`,
+      ],
+    },
+  ]
+}
+
+function isShown(on: Where | undefined, { wide = false, explain = false }: Style): boolean {
+  if (on === undefined || on === 'terminal') return true
+  if (on === 'page') return false
+  return on === 'explain' ? explain : wide === (on === 'wide')
+}
+
+/** The heading stands over the first part that shows anything. */
+function sectionBlocks({ title, phrases = [], untitled, on, parts }: Section, screen: Screen, style: Style): Block[] {
+  if (!isShown(on, style)) return []
+  const shown = parts.filter(part => isShown(part.on, style))
+  const blocks = shown.flatMap(part => partBlocks(part, screen, style))
+  const [first, ...more] = blocks
+  if (first === undefined) return []
+  return untitled ? blocks : [{ title: [title, ...phrases, ...shown.flatMap(legend)], ...first }, ...more]
+}
+
+/** What of a chart its lines do not say. */
+function legend(part: Part): string[] {
+  if (!('chart' in part)) return []
+  const { lines, y } = part.chart
+  const dotted = lines.filter(({ terminal }) => terminal === 'dotted').map(({ label }) => `dots: ${label}`)
+  return [...dotted, ...(y.log ? ['logarithmic scale'] : [])]
+}
+
+function partBlocks(part: Part, screen: Screen, style: Style): Block[] {
+  if ('notes' in part) return part.notes.length === 0 ? [] : [{ notes: part.notes }]
+  if ('list' in part) return part.list.length === 0 ? [] : [{ notes: part.list }]
+  if ('table' in part) return part.table.rows.length === 0 ? [] : [{ table: drawn(part.table, style) }]
+  const drawing = 'chart' in part ? drawnChart(part.chart, screen) : 'trend' in part ? trends(part.trend, screen) : []
+  return drawing.length === 0 ? [] : [{ drawing }]
+}
+
+function drawn({ columns, rows, grey, grouped, limit, whole: output }: DescribedTable, style: Style): Table {
+  const places = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
+  const shown = rows.slice(0, limit)
+  return {
+    columns: places.map(i => columnOf(columns[i]!)),
+    rows: shown.map((row, r) =>
+      places.map((i, place): Cell => {
+        const cell = cellOf(row[i]!)
+        const text = typeof cell === 'string' ? cell : cell.text
+        if (grouped && place === 0 && r > 0 && shown[r - 1]![i]!.content === row[i]!.content) return ''
+        return grey?.[r] ? { text, tone: 'faint' } : cell
+      }),
+    ),
+    ...(output === undefined ? {} : { whole: output }),
+  }
+}
+
+function columnOf({ title, sign, kind, spare, wraps }: Heading): Column {
+  return {
+    title: sign ?? title.toUpperCase(),
+    ...(isNumber(kind) ? { align: 'right' } : {}),
+    ...(spare === undefined ? {} : { spare }),
+    ...(wraps === undefined ? {} : { wraps }),
+  }
+}
+
+function cellOf({ kind, content, tone, mark = '' }: Described): Cell {
+  const text =
+    (typeof content === 'object' && content !== null ? pairText(kind, content) : valueText(kind, content)) + mark
+  return tone === undefined ? text : { text, tone }
+}
+
+function valueText(kind: Kind, value: Value): string {
+  if (value === null) return UNKNOWN
+  return typeof value === 'string' ? value : NUMBERS[kind](value)
+}
+
+const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
+  text: String,
+  date: String,
+  window: String,
+  count: value => whole(Math.round(value)),
+  return: returnText,
+  deviation: value => returnText(value).replace('+', ''),
+  share: shareText,
+  probability,
+  ratio: value => ratio(value),
+  tenth: value => ratio(value, 1),
+  degrees: value => ratio(value, 0),
+  // A difference of returns is far below 1, a t value is not.
+  statistic: value => ratio(value, Math.abs(value) < 0.1 ? 4 : 2),
+  price: figure,
+  money,
+  lifted: whole,
+}
+
+/** `-1.2 to +4.5%`, `27-65%`, `12 (1.4)`. */
+function pairText(kind: Kind, [first, second]: readonly [Value, Value]): string {
+  if (kind === 'lifted') return `${valueText(kind, first)}${second === null ? '' : ` (${valueText('tenth', second)})`}`
+  if (first === null || second === null) return UNKNOWN
+  return `${valueText(kind, first).replace(/%$/, '')}${kind === 'share' ? '-' : ' to '}${valueText(kind, second)}`
+}
+
+/** Lines beside words: of equity and drawdown. */
+function trends(lines: readonly Trend[], { width, unicode }: Screen): string[] {
+  const name = lines.reduce((most, { name }) => Math.max(most, name.length), 0) + 2
+  const words = lines.reduce((most, { text }) => Math.max(most, text.length), 0)
+  const room = Math.max(4, Math.min(60, drawingWidth(width) - name - 2 - words))
+  return lines.map(
+    line => `${line.name.padEnd(name)}${sparkline(line.values, { width: room, ascii: !unicode })}  ${line.text}`,
+  )
+}
+
+const CHART_HEIGHT = 10
+
+/** The lines of a chart that a terminal has room for; of a histogram its bars. */
+function drawnChart(chart: Chart, screen: Screen): string[] {
+  if (chart.bars.length > 0) return drawnBars(chart, screen)
+  const { log } = chart.y
+  const lines = chart.lines
+    .filter(({ terminal }) => terminal !== undefined)
+    .map(({ values, terminal }) => ({
+      values: log ? values.map(value => (value === null ? null : Math.log(value))) : values,
+      dotted: terminal === 'dotted',
+    }))
+  return drawChart(lines, {
+    width: drawingWidth(screen.width),
+    height: chart.x.unit === 'bars' ? CHART_HEIGHT - 1 : CHART_HEIGHT,
+    ascii: !screen.unicode,
+    label: value => (chart.y.unit === 'money' ? money(log ? Math.exp(value) : value) : returnText(value)),
+    beneath: chart.x.unit === 'bars' ? barsBeneath(chart) : datesBeneath(chart),
+  })
+}
+
+function barsBeneath({ x: { values } }: Chart): { at: number; text: string }[] {
+  const [first, last] = [values[0]!, values.at(-1)!]
+  const bars = [...new Set([first, 0, Math.round(last / 2), last])].filter(bar => bar >= first)
+  return bars.map(bar => ({ at: (bar - first) / (last - first), text: bar > 0 ? `+${bar}` : String(bar) }))
+}
+
+function datesBeneath({ x: { values } }: Chart): { at: number; text: string }[] {
+  return [values[0]!, values[Math.round((values.length - 1) / 2)]!, values.at(-1)!].map((day, i) => ({
+    at: i / 2,
+    text: formatDay(day),
+  }))
+}
+
+const MOST_CLASSES = 12
+
+/** Classes of the first bars, neighbours put together until there are few enough to be seen at once. */
+function drawnBars({ bars }: Chart, { width, unicode }: Screen): string[] {
+  const [{ edges, counts }, ...others] = bars as [Chart['bars'][number], ...Chart['bars']]
+  const each = Math.ceil(counts.length / MOST_CLASSES)
+  const classes = Array.from({ length: Math.ceil(counts.length / each) }, (_, i) => {
+    const [first, end] = [i * each, Math.min((i + 1) * each, counts.length)]
+    const n = sum(counts.slice(first, end))
+    const shares = [counts, ...others.map(other => other.counts)].map(all => {
+      const total = sum(all)
+      return total === 0 ? UNKNOWN : share(sum(all.slice(first, end)) / total)
+    })
+    const text = others.length === 0 ? whole(n) : `${whole(n)}  ${shares.join(' / ')}`
+    return { label: classLabel(edges[first]!, edges[end]!), value: n, text }
+  })
+  return drawBars(classes, { width: Math.min(80, drawingWidth(width)), ascii: !unicode })
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, n) => total + n, 0)
+}

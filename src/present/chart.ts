@@ -1,0 +1,137 @@
+/** A chart as data. It stands in the page beside its drawing, for the script that zooms it and tells its values. */
+export interface Chart {
+  /** Unique in the page. */
+  id: string
+  title: string
+  /** For whoever cannot see it: what it shows, in a sentence or two. */
+  description: string
+  /** CSS pixels, of the drawing its units. */
+  height: number
+  /** Units of the drawing, which the page scales to its width: the fewer, the larger its letters. */
+  width: number
+  /** Charts of one group are zoomed together. */
+  group: string | null
+  x: { unit: XUnit; values: number[] }
+  y: { unit: YUnit; log: boolean; zero: boolean }
+  lines: Line[]
+  ribbons: Ribbon[]
+  bars: Bars[]
+  stripes: Stripes | null
+  marks: Marks[]
+  /** Where a thin line crosses the whole chart. */
+  rules: { x: number[]; y: number[] }
+  /** Said in place of a chart that has nothing to draw. */
+  empty: string
+}
+
+/** `date`: days since 1970-01-01; `bars`: from an event. */
+export type XUnit = 'date' | 'bars' | 'return' | 'p'
+export type YUnit = 'price' | 'return' | 'money' | 'share' | 'count'
+
+/** A colour by what it says; light and dark have their own. */
+export type Tone = 'accent' | 'second' | 'third' | 'quiet' | 'gain' | 'loss'
+
+export interface Line {
+  label: string
+  tone: Tone
+  values: (number | null)[]
+  width: number
+  dashed: boolean
+  /** Filled down to 0. */
+  area: boolean
+  /** How a terminal draws it, which has room for two; not at all unless given. */
+  terminal?: 'whole' | 'dotted'
+}
+
+/** Between two lines. */
+interface Ribbon {
+  label: string
+  tone: Tone
+  /** 0 to 1 */
+  strength: number
+  low: (number | null)[]
+  high: (number | null)[]
+}
+
+/** A histogram: one value for each x, as wide as the edges around it. */
+export interface Bars {
+  label: string
+  tone: Tone
+  /** Edges of the bins, one more than values. */
+  edges: number[]
+  /** How high each is drawn: how many, or what share of all. */
+  values: number[]
+  counts: number[]
+  /** Drawn as a stepped line rather than filled. */
+  outline: boolean
+}
+
+/** Which band held when: runs, each from its x to the next one's. */
+export interface Stripes {
+  label: string
+  bands: string[]
+  starts: number[]
+  /** Place in `bands`; -1: none. */
+  codes: number[]
+  end: number
+}
+
+export interface Marks {
+  label: string
+  tone: Tone
+  shape: 'dot' | 'up' | 'down'
+  /** x of each, ascending, with the height and what is said of it. */
+  at: number[]
+  values: number[]
+  notes: string[]
+}
+
+export function newChart(id: string, title: string, x: XUnit, y: YUnit): Chart {
+  return {
+    id,
+    title,
+    description: '',
+    height: 240,
+    width: 760,
+    group: null,
+    x: { unit: x, values: [] },
+    y: { unit: y, log: false, zero: false },
+    lines: [],
+    ribbons: [],
+    bars: [],
+    stripes: null,
+    marks: [],
+    rules: { x: [], y: [] },
+    empty: 'There is nothing to draw.',
+  }
+}
+
+export function line(label: string, tone: Line['tone'], values: Line['values'], more: Partial<Line> = {}): Line {
+  return { label, tone, values, width: 1.6, dashed: false, area: false, ...more }
+}
+
+/** About `wanted` round numbers from `least` to `greatest`: steps of 1, 2 or 5 times a power of ten. */
+export function roundSteps(least: number, greatest: number, wanted: number): number[] {
+  const span = greatest - least
+  if (!(span > 0)) return [least]
+  const rough = span / wanted
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = [1, 2, 5, 10].map(times => times * power).find(size => size >= rough * 0.72)!
+  const first = Math.ceil(least / step - 1e-9)
+  const last = Math.floor(greatest / step + 1e-9)
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)))
+}
+
+/** What the chart of one ticker's price needs. */
+export interface PriceChart {
+  ticker: string
+  field: string
+  dates: string[]
+  close: number[]
+  /** The field's vocabulary, in its order. */
+  bands: string[]
+  /** Of each bar, its place in `bands`; -1: none. */
+  codes: number[]
+  /** Bars at which something happened that the report is about, ascending. */
+  events: { at: number; band: string }[]
+}

@@ -1,0 +1,370 @@
+import type { Backtest, Trade } from '../backtest/result.js'
+import { parseDay } from '../model/day.js'
+import type { EventStudy, PathPoint, StudyWindow } from '../study/result.js'
+import type { SweepCell } from '../sweep/result.js'
+import type { PriceChart } from './chart.js'
+import {
+  type Bars,
+  type Chart,
+  type Line,
+  line,
+  type Marks,
+  newChart,
+  roundSteps,
+  type Stripes,
+  type Tone,
+} from './chart.js'
+import type { Section } from './description.js'
+import { count, returnText, share } from './numbers.js'
+
+/** The prices with what happened on them. */
+export function pricesSection(
+  prices: readonly PriceChart[],
+  tickers: readonly string[],
+  chartOf: (prices: PriceChart, id: string) => Chart,
+): Section {
+  const left = tickers.length - prices.length
+  const drawn =
+    left > 0 ? ` Drawn are the tickers in which most happened; ${count(left, 'other')} are in the numbers alone.` : ''
+  const one = prices.length === 1
+  return {
+    id: 'prices',
+    title: one ? 'The price' : 'The prices',
+    short: one ? 'Price' : 'Prices',
+    on: 'page',
+    parts: [
+      {
+        notes: [
+          prices.length === 0
+            ? 'There are no prices to draw.'
+            : `The strip under the line shows the band on each bar.${drawn}`,
+        ],
+      },
+      ...prices.map((chart, i) => ({ chart: chartOf(chart, `price-${i}`) })),
+    ],
+  }
+}
+
+/** The price of one ticker with the band on each bar and the events that the study is about. */
+export function eventPrice(prices: PriceChart, id: string): Chart {
+  const chart = closes(prices, id)
+  const { events, dates, close, ticker } = prices
+  const at = events.map(event => event.at)
+  chart.marks = [
+    {
+      label: 'event',
+      tone: 'second',
+      shape: 'dot',
+      at: at.map(bar => dayOf(dates[bar]!)),
+      values: at.map(bar => close[bar]!),
+      notes: events.map(({ at, band }) => `${dates[at]} enters ${band}`),
+    },
+  ]
+  chart.description = `Close of ${ticker} with ${count(events.length, 'event')} marked, and the band on each bar.`
+  return chart
+}
+
+/** The price of one ticker with the entries and exits of its trades. */
+export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: string): Chart {
+  const chart = closes(prices, id)
+  const own = trades.filter(({ ticker }) => ticker === prices.ticker)
+  const closed = own.filter(trade => trade.exit !== 'open')
+  const long = own[0]?.side !== 'short'
+  chart.marks = [
+    trademarks(
+      long ? 'buy' : 'sell short',
+      'accent',
+      long ? 'up' : 'down',
+      own,
+      ({ entry_date, entry_price, band }) => ({
+        date: entry_date,
+        price: entry_price,
+        note: `in at ${entry_price} after ${band}`,
+      }),
+    ),
+    ...(['gain', 'loss'] as const).map(tone =>
+      trademarks(
+        `leave with a ${tone}`,
+        tone,
+        long ? 'down' : 'up',
+        closed.filter(({ net }) => net > 0 === (tone === 'gain')),
+        ({ exit_date, exit_price, exit, net }) => ({
+          date: exit_date,
+          price: exit_price,
+          note: `out at ${exit_price}, ${exit}, ${returnText(net)} net`,
+        }),
+      ),
+    ),
+  ]
+  chart.description = `Close of ${prices.ticker} with ${count(own.length, 'trade')} marked, and the band on each bar.`
+  return chart
+}
+
+function closes(prices: PriceChart, id: string): Chart {
+  const days = prices.dates.map(dayOf)
+  return {
+    ...newChart(id, `${prices.ticker}, close and ${prices.field}`, 'date', 'price'),
+    height: 300,
+    group: 'dates',
+    x: { unit: 'date', values: days },
+    y: { unit: 'price', log: isWide(prices.close), zero: false },
+    lines: [line('close', 'accent', prices.close, { width: 1.4 })],
+    stripes: stripesOf(prices, days),
+    empty: `There are no bars of ${prices.ticker} to draw.`,
+  }
+}
+
+/** Fivefold: on a linear scale the early years would lie on the floor. */
+function isWide(values: readonly (number | null)[]): boolean {
+  const known = values.filter(value => value !== null)
+  const least = known.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+  return least > 0 && known.reduce((a, b) => Math.max(a, b), 0) >= 5 * least
+}
+
+function stripesOf({ codes, bands, field }: PriceChart, days: readonly number[]): Stripes | null {
+  if (codes.every(code => code < 0)) return null
+  const starts = codes.flatMap((code, i) => (i === 0 || code !== codes[i - 1] ? [i] : []))
+  return {
+    label: field,
+    bands,
+    starts: starts.map(i => days[i]!),
+    codes: starts.map(i => codes[i]!),
+    end: (days.at(-1) ?? 0) + 1,
+  }
+}
+
+function trademarks(
+  label: string,
+  tone: Marks['tone'],
+  shape: Marks['shape'],
+  trades: readonly Trade[],
+  told: (trade: Trade) => { date: string; price: number; note: string },
+): Marks {
+  const marks = trades.map(told).sort((a, b) => (a.date < b.date ? -1 : Number(a.date > b.date)))
+  return {
+    label,
+    tone,
+    shape,
+    at: marks.map(({ date }) => dayOf(date)),
+    values: marks.map(mark => mark.price),
+    notes: marks.map(({ date, note }) => `${date} ${note}`),
+  }
+}
+
+function dayOf(date: string): number {
+  return parseDay(date) ?? 0
+}
+
+const TONES: readonly Tone[] = ['quiet', 'third', 'second']
+
+/** The equity beside what holding would have made of the same money. */
+export function equityChart({ equity, benchmarks }: Backtest): Chart {
+  const start = equity[0]?.equity ?? 1
+  const own = equity.map(point => point.equity)
+  // A benchmark starts at 1 on its own first bar.
+  const others = benchmarks.map(({ name, equity }) => ({ name, values: equity.map(value => value && value * start) }))
+  const total = (name: string, values: readonly (number | null)[]): string =>
+    `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
+  return over(equity, 'equity-curve', 'Equity', 300, {
+    description: `What became of the capital over ${count(equity.length, 'bar')}: ${total('strategy', own)}${others
+      .map(({ name, values }) => `, ${total(name, values)}`)
+      .join('')}.`,
+    y: { unit: 'money', log: isWide([own, ...others.map(({ values }) => values)].flat()), zero: false },
+    lines: [
+      ...others.map(({ name, values }, i) => holding(name, values, i)),
+      line('strategy', 'accent', own, { width: 2, terminal: 'whole' }),
+    ],
+    rules: { x: [], y: [start] },
+  })
+}
+
+/** How far the equity lay below its high, and how much of it was in positions: read with one pointer beside the equity. */
+export function besideEquity({ equity, statistics }: Backtest): Chart[] {
+  return [
+    over(equity, 'drawdown', 'Drawdown', 150, {
+      description: `How far the equity lay below its highest value so far; at worst ${returnText(statistics.max_drawdown)}.`,
+      y: { unit: 'return', log: false, zero: true },
+      lines: [
+        line(
+          'below the high',
+          'loss',
+          equity.map(point => point.drawdown),
+          { width: 1.2, area: true },
+        ),
+      ],
+    }),
+    over(equity, 'exposure', 'In positions', 120, {
+      description: 'The value of all positions as a share of the equity.',
+      y: { unit: 'share', log: false, zero: true },
+      lines: [
+        line(
+          'share of the equity',
+          'third',
+          equity.map(point => point.gross),
+          { width: 1, area: true },
+        ),
+      ],
+    }),
+  ]
+}
+
+function over(equity: Backtest['equity'], id: string, title: string, height: number, more: Partial<Chart>): Chart {
+  return {
+    ...newChart(id, title, 'date', 'money'),
+    height,
+    group: 'dates',
+    x: { unit: 'date', values: equity.map(({ date }) => dayOf(date)) },
+    empty: 'There is no equity curve: the strategy had no bar to trade on.',
+    ...more,
+  }
+}
+
+function holding(name: string, values: Line['values'], place: number): Line {
+  const first: Partial<Line> = place === 0 ? { terminal: 'dotted' } : {}
+  return line(name, TONES[place % TONES.length]!, values, { width: 1.2, dashed: place > 0, ...first })
+}
+
+/** The average price around the events, with how sure that average is and how far single events lie from it. */
+export function pathChart({ path, benchmark }: EventStudy): Chart {
+  const column = (key: Exclude<keyof PathPoint, 'bar' | 'n'>): (number | null)[] => path.map(point => point[key])
+  const abnormal = column('abnormal')
+  const most = path.reduce((n, point) => Math.max(n, point.n), 0)
+  return {
+    ...newChart('path-mean', 'The price around the event', 'bars', 'return'),
+    description: `The average change of the price from the close of the event, over ${count(most, 'event')}, with its 95% interval and the middle half of the events.`,
+    height: 320,
+    x: { unit: 'bars', values: path.map(point => point.bar) },
+    ribbons: [
+      { label: 'middle half of the events', tone: 'quiet', strength: 0.16, low: column('p25'), high: column('p75') },
+      { label: '95% interval of the mean', tone: 'accent', strength: 0.24, low: column('low'), high: column('high') },
+    ],
+    lines: [
+      line('mean', 'accent', column('mean'), { width: 2.2, terminal: 'whole' }),
+      line('median', 'second', column('median'), { width: 1.3 }),
+      line('from any bar', 'quiet', column('base'), { width: 1.4, dashed: true, terminal: 'dotted' }),
+      ...(abnormal.some(value => value !== null)
+        ? [line(`abnormal${benchmark === null ? '' : `, against ${benchmark}`}`, 'third', abnormal, { dashed: true })]
+        : []),
+    ],
+    rules: { x: [0], y: [0] },
+    empty: 'No event has bars around it to be averaged.',
+  }
+}
+
+/** How many events stand behind each bar of the average. */
+export function pathCountChart({ path }: EventStudy): Chart {
+  const bars = path.map(point => point.bar)
+  const most = path.reduce((n, point) => Math.max(n, point.n), 0)
+  return {
+    ...newChart('path-n', 'Events behind each bar', 'bars', 'count'),
+    description: 'How many events had a price that many bars before or after.',
+    height: 120,
+    group: null,
+    x: { unit: 'bars', values: bars },
+    y: { unit: 'count', log: false, zero: true },
+    lines:
+      most === 0
+        ? []
+        : [
+            line(
+              'n',
+              'quiet',
+              path.map(point => point.n),
+              { area: true, width: 1.2 },
+            ),
+          ],
+    rules: { x: [0], y: [] },
+    empty: 'No event has bars around it to be counted.',
+  }
+}
+
+/** Returns over one window after the events, with those after any bar behind them; both as shares of their own number. */
+export function windowHistogram({ window, histogram, n, mean, base }: StudyWindow): Chart {
+  const chart = newChart(`histogram-${window}`, `Returns over ${window}`, 'return', 'share')
+  const none = { ...chart, height: 190, width: 430, empty: `No window of ${window} has elapsed.` }
+  if (histogram === null || n === 0) return none
+  const { edges, events, base: any } = histogram
+  return {
+    ...none,
+    description: `${count(n, 'return')} after events, mean ${returnText(mean)}, and ${count(base.n, 'return')} after any bar, mean ${returnText(base.mean)}.`,
+    x: { unit: 'return', values: middles(edges) },
+    y: { unit: 'share', log: false, zero: true },
+    bars: [
+      { label: `after events, n ${n}`, tone: 'accent', edges, values: shares(events), counts: events, outline: false },
+      { label: `after any bar, n ${base.n}`, tone: 'quiet', edges, values: shares(any), counts: any, outline: true },
+    ],
+    rules: { x: [0], y: [] },
+  }
+}
+
+/** Net returns of closed trades. */
+export function tradeHistogram(trades: readonly Trade[]): Chart {
+  const net = trades.filter(({ exit }) => exit !== 'open').map(trade => trade.net)
+  const chart = newChart('trade-returns', 'Net returns of the trades', 'return', 'count')
+  const none = { ...chart, height: 200, empty: 'No trade is closed.' }
+  if (net.length === 0) return none
+  const edges = roundEdges(net, Math.min(30, Math.max(6, Math.ceil(Math.sqrt(net.length) * 1.5))))
+  const values = counts(net, edges)
+  return {
+    ...none,
+    description: `Net returns of ${count(net.length, 'closed trade')}, from ${returnText(Math.min(...net))} to ${returnText(Math.max(...net))}.`,
+    x: { unit: 'return', values: middles(edges) },
+    y: { unit: 'count', log: false, zero: true },
+    bars: [{ label: 'trades', tone: 'accent', edges, values, counts: values, outline: false }],
+    rules: { x: [0], y: [] },
+  }
+}
+
+/** p-values of all tested cells; were there nothing to find, each of the twenty bins would hold as many. */
+export function pValueHistogram(cells: readonly SweepCell[]): Chart {
+  const p = cells.flatMap(cell => (cell.p === null ? [] : [cell.p]))
+  const edges = Array.from({ length: 21 }, (_, i) => i / 20)
+  const values = counts(p, edges)
+  const byChance = values.map(() => p.length / 20)
+  const bars: Bars[] = [{ label: 'cells', tone: 'accent', edges, values, counts: values, outline: false }]
+  return {
+    ...newChart('p-values', 'p-values of all tested cells', 'p', 'count'),
+    height: 230,
+    description: `p-values of ${count(p.length, 'tested cell')}: ${share((values[0] ?? 0) / (p.length || 1))} lie below 0.05, where chance alone puts 5%.`,
+    x: { unit: 'p', values: middles(edges) },
+    y: { unit: 'count', log: false, zero: true },
+    bars:
+      p.length === 0
+        ? []
+        : [
+            ...bars,
+            { label: 'by chance alone', tone: 'quiet', edges, values: byChance, counts: byChance, outline: true },
+          ],
+    empty: 'No cell has a p-value.',
+  }
+}
+
+function shares(counts: readonly number[]): number[] {
+  const all = counts.reduce((sum, n) => sum + n, 0)
+  return counts.map(n => (all === 0 ? 0 : Number((n / all).toPrecision(5))))
+}
+
+function middles(edges: readonly number[]): number[] {
+  return edges.slice(1).map((edge, i) => Number(((edge + edges[i]!) / 2).toPrecision(6)))
+}
+
+function roundEdges(values: readonly number[], bins: number): number[] {
+  const least = values.reduce((a, b) => Math.min(a, b))
+  const greatest = values.reduce((a, b) => Math.max(a, b))
+  if (least === greatest) return [least - 0.005, least + 0.005]
+  const [first = 0, second = 0.01] = roundSteps(least, greatest, bins)
+  const step = second - first
+  const from = Math.floor(least / step)
+  const to = Math.max(Math.ceil(greatest / step), Math.floor(greatest / step) + 1)
+  return Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(12)))
+}
+
+/** How many lie in each bin; what lies on an edge belongs to the bin above, the last bin has both its edges. */
+function counts(values: readonly number[], edges: readonly number[]): number[] {
+  const found = edges.slice(1).map(() => 0)
+  for (const value of values) {
+    const above = edges.findIndex(edge => edge > value)
+    found[above < 0 ? found.length - 1 : Math.max(0, above - 1)]!++
+  }
+  return found
+}

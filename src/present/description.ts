@@ -1,0 +1,259 @@
+import type { Chart } from './chart.js'
+
+/**
+ * A result, described once: what is said of it, its tables and its charts, in the order in which they are read. The
+ * terminal and the page draw the same description; neither knows of what.
+ */
+export interface Description {
+  /** The result itself, as `--json` prints it. */
+  document: unknown
+  /** `Event study` */
+  kind: string
+  /** What was asked, as a sentence. */
+  question: string
+  /** The same in phrases, with of what: the first line of a terminal. */
+  heading: readonly string[]
+  /** What was assumed, in short. */
+  assumed: readonly string[]
+  /** The gravest first. */
+  warnings: readonly string[]
+  /** The numbers that are looked at first. */
+  tiles: readonly Tile[]
+  /** What was asked, of what, and how, term by term. */
+  facts: readonly Fact[]
+  sections: readonly Section[]
+}
+
+/** One number that is worth a large type. */
+export interface Tile {
+  label: string
+  value: string
+  note: string
+  tone?: Tone
+}
+
+/** A term and what is said of it. */
+export type Fact = readonly [term: string, text: string]
+
+export type Tone = 'good' | 'bad' | 'faint' | 'strong'
+
+/**
+ * Who shows a part: the page alone, the terminal alone, the terminal in short; the page and a terminal that was asked for
+ * everything, or for what became of each signal.
+ */
+export type Where = 'page' | 'terminal' | 'short' | 'wide' | 'explain'
+
+export interface Section {
+  /** Names it in the page. */
+  id: string
+  title: string
+  /** What else stands in its heading. */
+  phrases?: readonly string[]
+  /** A terminal shows it without a heading: it is clear what it is. */
+  untitled?: true
+  /** The title where many stand in a row. */
+  short?: string
+  on?: Where
+  parts: readonly Part[]
+}
+
+/** A piece of a section. */
+export type Part = { on?: Where } & (
+  | { notes: readonly string[] }
+  | { table: Table }
+  | { chart: Chart; note?: string }
+  | { charts: readonly Chart[] }
+  | { estimates: Estimates }
+  | { stacks: Stacks }
+  | { trend: readonly Trend[] }
+  | { months: readonly Month[] }
+  | { facts: readonly Fact[] }
+  | { list: readonly string[] }
+  | { code: string }
+)
+
+/** What a value is. Each door writes it in its own way, the page with more decimals than the terminal. */
+export type Kind =
+  | 'text'
+  | 'date'
+  | 'count'
+  | 'window'
+  | 'return'
+  | 'deviation'
+  | 'share'
+  | 'probability'
+  | 'ratio'
+  | 'tenth'
+  | 'degrees'
+  | 'statistic'
+  | 'price'
+  | 'money'
+  | 'lifted'
+
+export type Value = string | number | null
+
+/** One value, or two: the ends of a range, or a count and its lift. */
+export type Content = Value | readonly [Value, Value]
+
+export interface Cell {
+  kind: Kind
+  content: Content
+  tone?: Tone | undefined
+  /** Stands behind the value. */
+  mark?: string | undefined
+}
+
+/** The head of a column. */
+export interface Heading {
+  title: string
+  /** What stands for the title where there is little room. */
+  sign?: string
+  kind: Kind
+  /** What the term means, for whoever rests on it. */
+  hint?: string
+  /** May be left out on a narrow terminal: the highest first. */
+  spare?: number
+  /** Of a last column: text that does not fit goes on in lines below. */
+  wraps?: true
+  on?: Where
+}
+
+/** A column: its head, and what stands in it. */
+export interface Column<Row> extends Heading {
+  of(row: Row): Content
+  /** Of the value; returns have that of their sign unless it says otherwise. */
+  tone?(row: Row): Tone | undefined
+  mark?(row: Row): string | undefined
+  /** Left out where no row has anything in it. */
+  optional?: true
+}
+
+export interface Table {
+  caption: string
+  columns: readonly Heading[]
+  rows: readonly (readonly Cell[])[]
+  /** Rows of too little to be read as a finding. */
+  grey?: readonly boolean[]
+  /** What the first column says is said once for all rows that have it. */
+  grouped?: true
+  /** The one table of a page that people sort, and what its rows are when there are more than fit. */
+  sorted?: { cut: string }
+  /** What words name each row, for whoever looks for some. */
+  filter?: readonly CellNames[]
+  /** Rows that a terminal shows. */
+  limit?: number
+  /** Said in place of a table without rows. */
+  empty?: string
+  /** The output that has what finds no room on a terminal; CSV unless given. */
+  whole?: 'json'
+}
+
+/** What a row can be found by. */
+export interface CellNames {
+  text: string
+  field: string
+  window: string
+  isTested: boolean
+  isFound: boolean
+}
+
+/** Whether values of a kind are numbers, which are set right. */
+export function isNumber(kind: Kind): boolean {
+  return kind !== 'text' && kind !== 'date' && kind !== 'window'
+}
+
+/** A table of rows as its columns tell them. */
+export function tableOf<Row>(
+  caption: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  more: Partial<Table> = {},
+): Table {
+  const told = columns.filter(({ optional, of }) => optional === undefined || rows.some(row => isKnown(of(row))))
+  return {
+    caption,
+    columns: told.map(({ of: _of, tone: _tone, mark: _mark, optional: _optional, ...heading }) => heading),
+    rows: rows.map(row => told.map(column => cellOf(column, row))),
+    ...more,
+  }
+}
+
+function cellOf<Row>({ kind, of, tone, mark }: Column<Row>, row: Row): Cell {
+  const content = of(row)
+  const found = tone === undefined ? signTone(kind, content) : tone(row)
+  const behind = mark?.(row)
+  return {
+    kind,
+    content,
+    ...(found === undefined ? {} : { tone: found }),
+    ...(behind === undefined ? {} : { mark: behind }),
+  }
+}
+
+function signTone(kind: Kind, content: Content): Tone | undefined {
+  if (kind !== 'return' || typeof content !== 'number' || content === 0) return undefined
+  return content > 0 ? 'good' : 'bad'
+}
+
+function isKnown(content: Content): boolean {
+  return content !== null && content !== '' && content !== 0
+}
+
+/** A return that is not painted by its sign. */
+export const plain = (): undefined => undefined
+
+/** An estimate and its interval. */
+export interface Estimate {
+  label: string
+  /** Beside the label, such as n. */
+  note: string
+  value: number | null
+  low: number | null
+  high: number | null
+  grey: boolean
+  /** Stands in place of an estimate that is null. */
+  reason: string
+}
+
+/** Estimates under each other, and a line where there is no difference. */
+export interface Estimates {
+  id: string
+  title: string
+  note: string
+  /** Room that the labels take: `short` for a window, `long` for a cell. */
+  names: 'short' | 'long'
+  of: readonly Estimate[]
+}
+
+/** Shares of the seven aftermath bands, a bar a row. */
+export interface Stacks {
+  id: string
+  title: string
+  of: readonly { label: string; note: string; counts: readonly number[]; isBase: boolean }[]
+}
+
+/** A line so small that it stands beside words. */
+export interface Trend {
+  name: string
+  values: readonly number[]
+  text: string
+}
+
+export interface Month {
+  year: number
+  month: number
+  return: number | null
+}
+
+/** Each reason for a missing number once, with what it is about. */
+export function reasonsPart(told: readonly { where: string; reasons: Readonly<Record<string, string>> }[]): Part[] {
+  const about = new Map<string, string[]>()
+  for (const { where, reasons } of told)
+    for (const [statistic, reason] of Object.entries(reasons))
+      about.set(reason, [
+        ...(about.get(reason) ?? []),
+        [where, statistic.replace(/[_.]/g, ' ')].filter(Boolean).join(' '),
+      ])
+  const lines = [...about].map(([reason, what]) => `${reason}: ${what.join(', ')}`)
+  return lines.length === 0 ? [] : [{ list: lines }]
+}

@@ -1,0 +1,119 @@
+import type { Backtest } from '../backtest/result.js'
+import { count, either, listed, percentage } from './numbers.js'
+import { type Conditions, conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
+
+/** A strategy, as its document spells it. */
+interface Rules {
+  name: string | null
+  side: 'long' | 'short'
+  entry: Conditions & { field: string; bands: string[] | null }
+  fill: string
+  exit: {
+    hold: number | null
+    leave: boolean
+    on: { field: string; bands: string[] } | null
+    stop: Distance | null
+    target: Distance | null
+    trailing: Distance | null
+  }
+  overlap: string
+  costs: { bps: number; slippage_bps: number; per_share: number; fixed: number; borrow: number }
+  portfolio: {
+    max_positions: number
+    sizing: { method: string; fraction?: number; target?: number; cap?: number }
+    whole_shares: boolean
+    cash_rate: number
+  }
+  benchmark: string | null
+  risk_free: number
+}
+
+type Distance = number | { atr: number }
+
+export function rulesOf({ strategy }: Pick<Backtest, 'strategy'>): Rules {
+  return strategy as unknown as Rules
+}
+
+/** The rules of a strategy as a sentence. */
+export function questionOf(found: Backtest): string {
+  const { side, entry, exit } = rulesOf(found)
+  const verb = side === 'long' ? 'Buying' : 'Selling short'
+  const weekly = found.timeframe === 'weekly' ? ', on weekly bars' : ''
+  const entered = entry.bands === null ? `${entry.field} changes band` : `${entry.field} becomes ${either(entry.bands)}`
+  const ends = exitTexts(exit)
+  const left = ends.length === 0 ? 'at the last bar' : either(ends)
+  return `${verb} ${listed(found.tickers)} when ${entered}${narrowed(entry)}; out ${left}${weekly}`
+}
+
+/** The same in phrases. */
+export function headingOf(found: Backtest): string[] {
+  const { name, side, entry } = rulesOf(found)
+  const { field, bands } = entry
+  const event = bands === null ? `${field} changes` : `${field} becomes ${bands.join(' or ')}`
+  return [
+    ...(typeof name === 'string' ? [name] : []),
+    `${whoText(found.tickers)}  ${side} when ${event}${fromText(entry)}  ${found.timeframe}`,
+    ...conditionTexts(entry),
+    ...rangeTexts(found),
+  ]
+}
+
+/** The long form stands in the document, in the report, and at the end with all details. */
+export function assumedText(found: Backtest): string {
+  const { side, fill, exit, costs, portfolio, overlap } = rulesOf(found)
+  // What the tests below chose may be another one.
+  const of = (found.validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
+  const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
+  return [
+    `${FILLS[fill] ?? fill}, ${costsText(costs, side)}; out ${exitTexts(exit).join(', or ')}${of}.`,
+    `At most ${count(portfolio.max_positions, 'position')}, ${sizeText(portfolio)}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
+    `${Number(found.bars_a_year.toFixed(1))} bars a year, seed ${found.seed}. Buy and hold: the same tickers, without costs.`,
+    'The tickers are those that were asked for (survivorship).',
+  ].join(' ')
+}
+
+const FILLS: Readonly<Record<string, string>> = {
+  'next-open': 'Fills at the next open',
+  'next-close': 'Fills at the next close',
+  close: 'Fills at the close of the signal (not tradable on end-of-day data)',
+}
+
+/** What a side costs; borrow is of what is short alone. */
+function costsText({ bps, slippage_bps, per_share, fixed, borrow }: Rules['costs'], side: string): string {
+  return [
+    `${Number((bps + slippage_bps).toFixed(6))} bp a side${slippage_bps > 0 ? ` (${slippage_bps} of it slippage)` : ''}`,
+    ...(per_share > 0 ? [`${per_share} a share`] : []),
+    ...(fixed > 0 ? [`${fixed} a fill`] : []),
+    ...(side === 'short' && borrow > 0 ? [`${percentage(borrow)} a year for borrowed shares`] : []),
+  ].join(' and ')
+}
+
+function sizeText({ sizing, max_positions, whole_shares }: Rules['portfolio']): string {
+  const { method, fraction = 0, target = 0, cap = 0 } = sizing
+  const inWhole = whole_shares ? ', whole shares' : ''
+  if (method === 'fixed-fraction') return `each ${percentage(fraction)} of equity${inWhole}`
+  if (method === 'vol-target')
+    return `each sized to ${percentage(target)} volatility a year, at most ${percentage(cap)}${inWhole}`
+  return `${max_positions === 1 ? 'all of equity' : `each 1/${max_positions} of equity`}${inWhole}`
+}
+
+const OVERLAPS: Readonly<Record<string, string>> = {
+  skip: 'one a ticker, signals while it is on are skipped',
+  allow: 'several a ticker',
+  extend: 'one a ticker, held on by further signals',
+}
+
+function exitTexts({ hold, leave, on, stop, target, trailing }: Rules['exit']): string[] {
+  return [
+    ...(hold === null ? [] : [`after ${count(hold, 'bar')}`]),
+    ...(leave ? ['when the band is left'] : []),
+    ...(on === null ? [] : [`when ${on.field} becomes ${on.bands.join(' or ')}`]),
+    ...(stop === null ? [] : [`at a stop of ${distanceText(stop)}`]),
+    ...(target === null ? [] : [`at a target of ${distanceText(target)}`]),
+    ...(trailing === null ? [] : [`at a trailing stop of ${distanceText(trailing)}`]),
+  ]
+}
+
+function distanceText(distance: Distance): string {
+  return typeof distance === 'number' ? percentage(distance) : `${distance.atr} ATR`
+}

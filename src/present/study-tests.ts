@@ -1,0 +1,201 @@
+import { PERFORMANCES } from '../model/series.js'
+import { type EventStudy, type StudyWindow, shiftsUsed } from '../study/result.js'
+import { type Column, type Part, reasonsPart, type Section, tableOf } from './description.js'
+import { whole, words } from './numbers.js'
+import { SIGNS } from './words.js'
+
+/** The window that a row is of. */
+export const WINDOW: Column<StudyWindow> = { title: 'Window', kind: 'window', of: ({ window }) => window }
+
+export function shiftsText({ least, most }: { least: number; most: number }): string {
+  return least === most ? whole(least) : `${whole(least)} to ${whole(most)}`
+}
+
+type Of<Key extends 'tests' | 'intervals'> = StudyWindow[Key][number] & { window: string; n: number }
+
+/** Every test and interval, so that nobody has to trust the one that was chosen. */
+export function testSections({ windows, resamples }: EventStudy): Section[] {
+  const tests = windows.flatMap(({ window, n, tests }) => tests.map((test): Of<'tests'> => ({ ...test, window, n })))
+  const intervals = windows.flatMap(({ window, n, intervals }) =>
+    intervals.map((interval): Of<'intervals'> => ({ ...interval, window, n })),
+  )
+  const used = shiftsUsed(windows)
+  const draws = `${used === null ? '' : `${shiftsText(used)} shifts; `}${whole(resamples)} resamples.`
+  return [
+    {
+      id: 'tests',
+      title: 'Tests of the difference against any bar',
+      short: 'Tests',
+      on: 'wide',
+      parts: [
+        {
+          on: 'page',
+          notes: [
+            `All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap and for tickers that move together. It takes the days of the events for days like others; the studentised one also allows for events in volatile times, and goes before where a warning says so. ${draws}`,
+          ],
+        },
+        { table: tableOf('Tests of the difference', TESTS, tests, { grouped: true, whole: 'json' }) },
+      ],
+    },
+    {
+      id: 'intervals',
+      title: 'Intervals of the difference, 95%',
+      short: 'Intervals',
+      on: 'wide',
+      parts: [
+        {
+          table: tableOf('95% intervals of the difference', INTERVALS, intervals, {
+            grouped: true,
+            whole: 'json',
+            empty: 'No interval was asked for.',
+          }),
+        },
+      ],
+    },
+  ]
+}
+
+const TESTS: readonly Column<Of<'tests'>>[] = [
+  { title: 'Window', kind: 'window', of: ({ window }) => window },
+  { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
+  { title: 'df', kind: 'degrees', spare: 1, hint: 'Degrees of freedom', of: ({ df }) => df },
+  { title: 'p', kind: 'probability', of: ({ p }) => p },
+  { title: 'Test', kind: 'text', of: ({ name }) => name },
+  { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
+  { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
+]
+
+const INTERVALS: readonly Column<Of<'intervals'>>[] = [
+  { title: 'Window', kind: 'window', of: ({ window }) => window },
+  { title: 'Diff 95%', kind: 'return', of: ({ low, high }) => [low, high] },
+  { title: 'Block', kind: 'tenth', spare: 1, hint: 'Mean block in bars', of: ({ block }) => block },
+  { title: 'Method', kind: 'text', of: ({ method }) => method },
+  { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
+  { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
+]
+
+/** What else the events can be held against. */
+export function otherSections({ windows, field, bands }: EventStudy): Section[] {
+  const others = windows.flatMap(({ window, other_bands }) => other_bands.map(other => ({ ...other, window })))
+  const columns: Column<(typeof others)[number]>[] = [
+    { title: 'Window', kind: 'window', of: ({ window }) => window },
+    { title: 'Band', kind: 'text', of: ({ band }) => band },
+    { title: 'n', kind: 'count', of: ({ n }) => n },
+    { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
+    { title: 'Hit', kind: 'share', spare: 0, hint: 'Share above 0', of: ({ hit }) => hit },
+    {
+      title: '',
+      kind: 'text',
+      on: 'page',
+      optional: true,
+      of: ({ band }) => (bands?.includes(band) ? 'asked about' : ''),
+    },
+  ]
+  return [
+    {
+      id: 'random',
+      title: 'Random entry: other dates of the same tickers',
+      short: 'Random entry',
+      on: 'wide' as const,
+      parts: [
+        {
+          table: tableOf(
+            'Entries at random dates in the same tickers; events whose windows overlap move together',
+            RANDOM,
+            windows,
+          ),
+        },
+      ],
+    },
+    ...(others.length === 0
+      ? []
+      : [
+          {
+            id: 'bands',
+            title: `Other bands of ${field}`,
+            short: 'Other bands',
+            on: 'wide' as const,
+            parts: [
+              {
+                on: 'page' as const,
+                notes: ['If every band is followed by much the same, the band that was asked about says little.'],
+              },
+              {
+                table: tableOf('Returns after the bands of the field', columns, others, {
+                  grouped: true,
+                  whole: 'json',
+                }),
+              },
+            ],
+          },
+        ]),
+    ...aftermathSections(windows),
+    {
+      id: 'why',
+      title: 'Why there is nothing',
+      short: 'Missing',
+      on: 'wide' as const,
+      parts: reasonsPart(windows.map(({ window, reasons }) => ({ where: window, reasons }))),
+    },
+  ].filter(({ parts }) => parts.length > 0)
+}
+
+const RANDOM: readonly Column<StudyWindow>[] = [
+  WINDOW,
+  { title: 'Draws', kind: 'count', spare: 1, of: ({ random_entry: random }) => random.draws },
+  { title: 'Mean', kind: 'return', of: ({ random_entry: random }) => random.mean },
+  { title: '95%', kind: 'return', spare: 0, of: ({ random_entry: random }) => [random.low, random.high] },
+  {
+    title: 'p',
+    kind: 'probability',
+    hint: 'Share of draws that lie as far out',
+    of: ({ random_entry: random }) => random.p,
+  },
+  {
+    title: 'Same years',
+    kind: 'return',
+    spare: 2,
+    hint: 'Mean of any bar in the calendar years of the events',
+    of: ({ random_entry: random }) => random.year_matched,
+  },
+]
+
+type Told = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
+
+/** The aftermath bands after the events beside those after any bar. */
+function aftermathSections(windows: readonly StudyWindow[]): Section[] {
+  const told = windows.filter((window): window is Told => window.aftermath !== null)
+  if (told.length === 0) return []
+  const sum = (counts: readonly number[]): number => counts.reduce((all, n) => all + n, 0)
+  const stacks = told.flatMap(({ window, aftermath: { counts, base } }) => [
+    { label: window, note: `events, n ${sum(counts)}`, counts, isBase: false },
+    { label: '', note: 'any bar', counts: base, isBase: true },
+  ])
+  const columns: Column<Told>[] = [
+    WINDOW,
+    ...PERFORMANCES.map(
+      (name, i): Column<Told> => ({
+        title: words(name),
+        sign: SIGNS[i]!,
+        kind: 'lifted',
+        spare: 9 - Math.abs(i - 3),
+        of: ({ aftermath: { counts, lift } }) => [counts[i]!, lift[i] ?? null],
+      }),
+    ),
+    { title: 'G', kind: 'tenth', spare: 10, hint: 'G-test against any bar', of: ({ aftermath }) => aftermath.g },
+    { title: 'p', kind: 'probability', hint: 'By circular shifts', of: ({ aftermath }) => aftermath.p },
+  ]
+  const parts: Part[] = [
+    {
+      on: 'page',
+      notes: ["Each return ranked against the ticker's own past: sharp is the worst or best 5%, flat the middle 20%."],
+    },
+    { on: 'page', stacks: { id: 'stacked', title: 'Shares of the aftermath bands', of: stacks } },
+    {
+      table: tableOf('Counts after the events, with the share over that of any bar (lift)', columns, told, {
+        whole: 'json',
+      }),
+    },
+  ]
+  return [{ id: 'aftermath', title: 'Aftermath, events against any bar (lift)', short: 'Aftermath', on: 'wide', parts }]
+}

@@ -1,0 +1,430 @@
+import { type EventStudy, type StudyWindow, shiftsUsed, spreadOf, type TestResult } from '../study/result.js'
+import type { PriceChart } from './chart.js'
+import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
+import { type Column, type Description, type Estimate, plain, type Section, type Tile, tableOf } from './description.js'
+import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
+import { occurrencesTable } from './occurrences.js'
+import { otherSections, shiftsText, testSections, WINDOW } from './study-tests.js'
+import { conditionTexts, fromText, narrowed, originFacts, rangeTexts, readingOf, whoText } from './words.js'
+
+/** What followed the events, against what follows anyway. */
+export function describeStudy(study: EventStudy, prices: readonly PriceChart[] = []): Description {
+  const sections = [
+    ...windowSections(study),
+    ...pathSections(study),
+    pricesSection(prices, study.tickers, eventPrice),
+    ...distributionSections(study),
+    ...testSections(study),
+    ...otherSections(study),
+    occurrencesSection(study),
+    settingsSection(study),
+    {
+      id: 'reading',
+      title: 'How to read this, and when not to',
+      short: 'How to read this',
+      on: 'page',
+      parts: [{ facts: readingOf('study') }],
+    },
+  ] satisfies Section[]
+  return {
+    document: study,
+    kind: 'Event study',
+    question: questionOf(study),
+    heading: headingOf(study),
+    assumed: [assumedText(study)],
+    warnings: study.warnings,
+    tiles: tilesOf(study),
+    facts: [['Looks', looksText(study)], ...lastBar(study), ...originFacts(study)],
+    // Without an event a terminal has nothing to show.
+    sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
+  }
+}
+
+function questionOf(study: EventStudy): string {
+  const { tickers, field, bands, timeframe } = study
+  const entered = bands === null ? 'changed band' : `entered ${either(bands)}`
+  const weekly = timeframe === 'weekly' ? ', weekly' : ''
+  return `What followed when ${listed(tickers)} ${entered}${narrowed(study)} (${field}${weekly})?`
+}
+
+function headingOf(study: EventStudy): string[] {
+  const { tickers, field, bands, timeframe, events, as_of, last_bar } = study
+  const entered = bands === null ? field : `${field} = ${bands.join(' or ')}`
+  const behind = as_of === null || last_bar === null || last_bar >= as_of ? '' : `, last bar ${last_bar}`
+  const ranges = rangeTexts(study)
+  return [
+    `${whoText(tickers)}  ${entered}${fromText(study)}  ${timeframe}`,
+    ...conditionTexts(study),
+    count(events, 'event'),
+    ...ranges.slice(0, -1),
+    ...ranges.slice(-1).map(text => text + behind),
+  ]
+}
+
+/** The long form stands in the document, in the report, and at the end with all details. */
+function assumedText({ tickers, windows, resamples, seed, trials }: EventStudy): string {
+  const same = tickers.length === 1 ? 'ticker' : 'tickers'
+  const used = shiftsUsed(windows)
+  const ever = trials.ledger === null ? '' : `, ${count(trials.ledger, 'cell')} so far in the ledger of trials`
+  return [
+    `Close to close, without costs, against any bar of the same ${same} and dates.`,
+    `P: joint circular shift${used === null ? '' : ` (${shiftsText(used)} shifts)`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `Looked at: ${count(trials.run, 'cell')}${ever}. The tickers are those that were asked for (survivorship).`,
+  ].join(' ')
+}
+
+function looksText({ trials: { run, ledger } }: EventStudy): string {
+  return `${count(run, 'cell')} in this run${ledger === null ? '' : `, ${count(ledger, 'cell')} ever tried on this database`}`
+}
+
+/** Where the tickers end before what is known ends. */
+function lastBar({ last_bar, as_of }: EventStudy): [string, string][] {
+  return last_bar === null || as_of === null || last_bar >= as_of ? [] : [['Last bar of the tickers', last_bar]]
+}
+
+/** Every window, so that nobody has chosen one. */
+function tilesOf({ events, tickers, windows }: EventStudy): Tile[] {
+  return [
+    { label: 'Events', value: whole(events), note: `of ${count(tickers.length, 'ticker')}` },
+    ...windows.map((window): Tile => {
+      const { n, n_indep, n_stretches, diff, grey } = window
+      const apart =
+        tickers.length > 1 ? `${count(n_stretches, 'stretch', 'stretches')} of dates` : `${n_indep} independent`
+      return {
+        label: `After ${window.window}, against any bar`,
+        value: returnText(diff),
+        note: `${testedText(window)}, n ${whole(n)} (${apart})`,
+        ...(grey || diff === null ? { tone: 'faint' } : {}),
+      }
+    }),
+  ]
+}
+
+/** By the shift, or by the studentised one where it misleads. */
+function testedText(window: StudyWindow): string {
+  const test = spreadOf(window) === null ? window.tests[0] : (studentised(window) ?? window.tests[0])
+  const { low = null, high = null } = window.intervals[0] ?? {}
+  if (low === null && (test?.p ?? null) === null) return 'too few to test'
+  const name = test?.test === 'shift_studentised' ? 'p(t)' : 'p'
+  const p = test?.p === null || test === undefined ? 'no p' : `${name} ${probability(test.p)}`
+  return `${low === null ? 'no interval' : returnRange({ low, high })}, ${p}`
+}
+
+function studentised({ tests }: StudyWindow): TestResult | undefined {
+  return tests.find(({ test }) => test === 'shift_studentised')
+}
+
+/** The windows; the columns of what is asked of some studies only are left out of the others. */
+function windowSections(study: EventStudy): Section[] {
+  const { windows } = study
+  const misled = windows.some(window => spreadOf(window) !== null)
+  const columns: Column<StudyWindow>[] = [
+    ...COUNTS,
+    ...stretches(study),
+    ...RETURNS,
+    {
+      title: 'p',
+      kind: 'probability',
+      hint: 'Of the joint circular shift; marked ! where the returns spread otherwise than after any bar',
+      of: ({ tests }) => tests[0]?.p ?? null,
+      ...(misled ? { mark: (window: StudyWindow) => (spreadOf(window) === null ? ' ' : '!') } : {}),
+    },
+    { ...STUDENTISED, ...(misled ? {} : { on: 'page' as const }) },
+  ]
+  return [
+    {
+      id: 'windows',
+      title: 'What followed',
+      untitled: true,
+      parts: [
+        { on: 'page', estimates: estimatesOf(study) },
+        { table: tableOf('Returns from the close of the event', columns, windows, { grey: greyOf(windows) }) },
+      ],
+    },
+    ...contextSections(study),
+    ...abnormalSections(study),
+  ]
+}
+
+function greyOf(windows: readonly StudyWindow[]): boolean[] {
+  return windows.map(({ grey }) => grey)
+}
+
+function estimatesOf({ windows }: EventStudy) {
+  return {
+    id: 'forest',
+    title: 'Mean return after the events, less that after any bar',
+    note: 'with its 95% interval',
+    names: 'short' as const,
+    of: windows.map(({ window, n, n_indep, diff, intervals, grey, reasons }): Estimate => {
+      const { low = null, high = null } = intervals[0] ?? {}
+      const note = `n ${n}, indep. ${n_indep}`
+      return { label: window, note, value: diff, low, high, grey, reason: reasons.diff ?? 'no value' }
+    }),
+  }
+}
+
+const COUNTS: readonly Column<StudyWindow>[] = [
+  WINDOW,
+  { title: 'n', kind: 'count', of: ({ n }) => n },
+  {
+    title: 'Indep',
+    kind: 'count',
+    hint: 'Windows of one ticker that share no bar, added up over the tickers',
+    of: ({ n_indep }) => n_indep,
+  },
+]
+
+function stretches({ tickers, windows }: EventStudy): Column<StudyWindow>[] {
+  if (tickers.length > 1) return [STRETCHES]
+  return windows.some(({ n_indep, n_stretches }) => n_indep !== n_stretches) ? [{ ...STRETCHES, on: 'page' }] : []
+}
+
+/** Of pools, where the independent windows count a day once for each ticker. */
+const STRETCHES: Column<StudyWindow> = {
+  title: 'Dates',
+  kind: 'count',
+  hint: 'Dates of events of any ticker whose windows share no day',
+  of: ({ n_stretches }) => n_stretches,
+}
+
+const RETURNS: readonly Column<StudyWindow>[] = [
+  {
+    title: 'Lost',
+    kind: 'count',
+    spare: 5,
+    hint: 'Events without a return, not in n: their window has not elapsed, or their ticker ended',
+    of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted,
+  },
+  { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
+  { title: 'Median', kind: 'return', spare: 4, of: ({ median }) => median },
+  { title: 'Hit', kind: 'share', spare: 1, hint: 'Share above 0', of: ({ hit }) => hit.share },
+  {
+    title: 'Any bar',
+    kind: 'return',
+    spare: 2,
+    hint: 'Mean after any bar of the same tickers and dates',
+    of: ({ base }) => base.mean,
+    tone: plain,
+  },
+  { title: 'Diff', kind: 'return', hint: 'Mean, less that of any bar', of: ({ diff }) => diff },
+  {
+    title: '95%',
+    kind: 'return',
+    spare: 0,
+    hint: 'Of the difference: the first interval listed below',
+    of: ({ intervals: [interval] }) => (interval === undefined ? null : [interval.low, interval.high]),
+  },
+]
+
+const STUDENTISED: Column<StudyWindow> = {
+  title: 'p(t)',
+  kind: 'probability',
+  spare: -1,
+  hint: 'Of the studentised shift, which allows for events in volatile times',
+  of: window => studentised(window)?.p ?? null,
+}
+
+/** What such times bring anyway. */
+function contextSections({ context, windows }: EventStudy): Section[] {
+  const told = windows.filter(({ context_base }) => context_base !== null)
+  if (told.length === 0) return []
+  const [state = 'of the same context'] = conditionTexts({ context, stability: null, max_flips: null })
+  const columns: Column<StudyWindow>[] = [
+    WINDOW,
+    {
+      title: 'Bars',
+      kind: 'count',
+      hint: 'Bars on which the context ticker was in a band asked for',
+      of: ({ context_base: base }) => base?.n ?? 0,
+    },
+    { title: 'Mean', kind: 'return', of: ({ context_base: base }) => base?.mean ?? null, tone: plain },
+    { title: 'Hit', kind: 'share', hint: 'Share above 0', of: ({ context_base: base }) => base?.hit ?? null },
+    {
+      title: 'Diff',
+      kind: 'return',
+      hint: 'Mean after the events, less this mean',
+      of: ({ context_base: base }) => base?.diff ?? null,
+    },
+  ]
+  const title = `Against any bar ${state}`
+  return [{ id: 'context', title, short: 'Same context', parts: [{ table: tableOf(title, columns, told) }] }]
+}
+
+type Told = StudyWindow & { abnormal: NonNullable<StudyWindow['abnormal']> }
+
+/** The abnormal returns, and every test of them. */
+function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section[] {
+  const told = windows.filter((window): window is Told => window.abnormal !== null)
+  if (told.length === 0) return []
+  const model = abnormal === 'market' ? `market model on ${benchmark}` : 'less the mean before'
+  const title = `Cumulative abnormal return, ${model}`
+  const rows = told.flatMap(window => {
+    const { tests, reason } = window.abnormal
+    const made = tests.filter(({ statistic }) => statistic !== null)
+    const none = { statistic: null, p: null, name: reason ?? tests[0]?.reason ?? '' }
+    return (made.length === 0 ? [none] : made).map(test => ({ window, test }))
+  })
+  const all: Column<(typeof rows)[number]>[] = [
+    { title: 'Window', kind: 'window', of: ({ window }) => window.window },
+    { title: 'Statistic', kind: 'statistic', of: ({ test }) => test.statistic },
+    { title: 'p', kind: 'probability', of: ({ test }) => test.p },
+    { title: 'Test', kind: 'text', of: ({ test }) => test.name },
+    { title: 'n', kind: 'count', on: 'page', of: ({ window }) => window.abnormal.n },
+  ]
+  return [
+    {
+      id: 'abnormal',
+      title,
+      short: 'Abnormal',
+      phrases: ["P: Kolari and Pynnonen's test"],
+      parts: [{ table: tableOf('Mean cumulative abnormal return', ABNORMAL, told) }],
+    },
+    {
+      id: 'abnormal-tests',
+      title: 'Tests of the abnormal return',
+      short: 'Its tests',
+      on: 'wide',
+      parts: [{ table: tableOf('Tests of the abnormal return', all, rows, { grouped: true, whole: 'json' }) }],
+    },
+  ]
+}
+
+const ABNORMAL: readonly Column<Told>[] = [
+  WINDOW,
+  { title: 'n', kind: 'count', of: ({ abnormal }) => abnormal.n },
+  { title: 'CAR', kind: 'return', hint: 'Cumulative abnormal return', of: ({ abnormal }) => abnormal.car },
+  { title: 'p', kind: 'probability', of: ({ abnormal }) => abnormal.tests[0]?.p ?? null },
+  {
+    title: 'Left out',
+    kind: 'text',
+    hint: 'Events without an abnormal return, by why: not in n',
+    of: ({ abnormal: { lost } }) =>
+      Object.entries({ 'too early': lost.too_early, open: lost.not_elapsed, unmatched: lost.no_benchmark })
+        .filter(([, n]) => n > 0)
+        .map(([why, n]) => `${whole(n)} ${why}`)
+        .join(', '),
+  },
+]
+
+/** The price around the event, on average. */
+function pathSections(study: EventStudy): Section[] {
+  if (study.path.length < 2) return []
+  return [
+    {
+      id: 'path',
+      title: 'Average path by bar, from the close of the event',
+      short: 'Path',
+      parts: [
+        {
+          on: 'page',
+          notes: [
+            'Bar 0 is the event and its close is 0%. What lies left of it was known when the event happened, and made it happen; only what lies right of it followed.',
+          ],
+        },
+        { chart: pathChart(study) },
+        { on: 'page', chart: pathCountChart(study), note: 'The fewer, the less the average right of it means.' },
+      ],
+    },
+  ]
+}
+
+/** How the returns are spread: a terminal draws the window in the middle. */
+function distributionSections({ windows }: EventStudy): Section[] {
+  const middle = windows[Math.floor((windows.length - 1) / 2)]
+  const hit = middle === undefined || middle.grey ? [] : [`${shareRange(middle.hit)} above 0 (95%)`]
+  return [
+    {
+      id: 'distribution',
+      title: 'How the returns are spread',
+      short: 'Spread',
+      on: 'page',
+      parts: [
+        { notes: ['Filled: after the events. Outlined: after any bar. Each adds up to 100%.'] },
+        { charts: windows.map(windowHistogram) },
+      ],
+    },
+    ...(middle === undefined || middle.histogram === null
+      ? []
+      : [
+          {
+            id: 'middle',
+            title: `Returns over ${middle.window}`,
+            phrases: ['events / any bar', ...hit],
+            on: 'terminal' as const,
+            parts: [{ chart: windowHistogram(middle) }],
+          },
+        ]),
+    {
+      id: 'spread',
+      title: 'Distribution',
+      on: 'wide',
+      parts: [{ table: tableOf('How the returns are spread', SPREAD, windows, {}) }],
+    },
+  ]
+}
+
+const SPREAD: readonly Column<StudyWindow>[] = [
+  WINDOW,
+  { title: 'Worst', kind: 'return', spare: 3, of: ({ worst }) => worst },
+  { title: 'p10', kind: 'return', spare: 5, hint: 'A tenth of the returns lies below', of: ({ p10 }) => p10 },
+  { title: 'p25', kind: 'return', spare: 0, of: ({ p25 }) => p25 },
+  { title: 'p75', kind: 'return', spare: 1, of: ({ p75 }) => p75 },
+  { title: 'p90', kind: 'return', spare: 6, of: ({ p90 }) => p90 },
+  { title: 'Best', kind: 'return', spare: 4, of: ({ best }) => best },
+  { title: 'SD', kind: 'return', spare: 9, hint: 'Standard deviation', of: ({ deviation }) => deviation },
+  { title: 'MFE', kind: 'return', spare: 7, hint: 'Mean of the greatest gain on the way', of: ({ mfe }) => mfe },
+  { title: 'MAE', kind: 'return', spare: 8, hint: 'Mean of the greatest loss on the way', of: ({ mae }) => mae },
+  { title: 'Hit', kind: 'share', hint: 'Share above 0', of: ({ hit }) => hit.share },
+  {
+    title: 'Hit 95%',
+    kind: 'share',
+    spare: 12,
+    hint: 'Wilson interval',
+    of: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]),
+  },
+  { title: 'Any hit', kind: 'share', spare: 11, hint: 'Share above 0 after any bar', of: ({ base }) => base.hit },
+  { title: 'Lift', kind: 'ratio', spare: 10, hint: 'Hit, against that of any bar', of: ({ lift }) => lift },
+  { title: 'Any n', kind: 'count', on: 'page', of: ({ base }) => base.n },
+  { title: 'Any SD', kind: 'return', on: 'page', of: ({ base }) => base.deviation, tone: plain },
+]
+
+function occurrencesSection(study: EventStudy): Section {
+  const { tickers, occurrences } = study
+  const entered = new Set(occurrences.map(({ ticker }) => ticker))
+  const without = tickers.filter(ticker => !entered.has(ticker)).length
+  return {
+    id: 'events',
+    title: 'The events',
+    short: 'Events',
+    on: 'page',
+    parts: [
+      {
+        notes: [
+          `${count(occurrences.length, 'event')} of ${count(tickers.length, 'ticker')}${without > 0 ? `, ${without} of them without any` : ''}. Returns are from the close of the event to the close so many bars later; where there is none, the window has not elapsed.`,
+        ],
+      },
+      { table: occurrencesTable(study) },
+    ],
+  }
+}
+
+/** What was assumed, and how it was asked. */
+function settingsSection({ assumptions, min_events, hints }: EventStudy): Section {
+  return {
+    id: 'settings',
+    title: 'Assumed',
+    short: 'Settings',
+    on: 'wide',
+    parts: [
+      { list: assumptions },
+      {
+        on: 'page',
+        facts: [
+          ['Fewest events', `${min_events}: below that a cell is shown, not tested`],
+          ...hints.map((hint): [string, string] => ['Left out', hint]),
+        ],
+      },
+    ],
+  }
+}

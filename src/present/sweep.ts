@@ -1,0 +1,298 @@
+import type { Sweep } from '../sweep/result.js'
+import { cellsTable, cellText } from './cells.js'
+import { pValueHistogram } from './charts.js'
+import { type Column, type Description, type Fact, type Section, type Tile, tableOf } from './description.js'
+import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from './numbers.js'
+import { originFacts, rangeTexts, readingOf, whoText } from './words.js'
+
+/** How many combinations were tried first, then the best of them, and whether the best one is real. */
+export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } = {}): Description {
+  const nothing = sweep.cells.every(({ events }) => events === 0)
+  const sections: Section[] = [
+    cellsSection(sweep, limit),
+    bestSection(sweep),
+    leadingSection(sweep),
+    ...validationSections(sweep),
+    settingsSection(sweep),
+    {
+      id: 'reading',
+      title: 'How to read this, and when not to',
+      short: 'How to read this',
+      on: 'page',
+      parts: [{ facts: readingOf('sweep') }],
+    },
+  ]
+  return {
+    document: sweep,
+    kind: 'Sweep',
+    question: questionOf(sweep),
+    heading: headingOf(sweep),
+    assumed: nothing ? [nothingText(sweep)] : [triedText(sweep), assumedText(sweep)],
+    warnings: sweep.warnings,
+    tiles: tilesOf(sweep),
+    facts: [
+      ['Fields', sweep.fields.join(', ')],
+      ['Windows', `${sweep.horizons.join(', ')} bars`],
+      ...originFacts(sweep),
+    ],
+    // Without an event there is no cell to show and no best one.
+    sections: nothing ? sections.map(section => ({ ...section, on: 'page' })) : sections,
+  }
+}
+
+function questionOf({ tickers, fields, tried }: Sweep): string {
+  const combinations = count(tried.cells, 'combination')
+  return `Which of ${combinations} of ${listed(fields, 2, 'fields')} was followed by unusual returns of ${listed(tickers, 3)}?`
+}
+
+function headingOf(sweep: Sweep): string[] {
+  const { tickers, timeframe, fields } = sweep
+  const what = fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
+  return [`${whoText(tickers)}  ${what}  ${timeframe}`, ...rangeTexts(sweep)]
+}
+
+function nothingText({ tickers, tried: { cells } }: Sweep): string {
+  const who = tickers.length === 1 ? tickers[0]! : `none of ${whole(tickers.length)} tickers`
+  const what = tickers.length === 1 ? 'did not enter any band' : 'entered any band'
+  return `No event: ${who} ${what} as it was asked for; ${count(cells, 'combination')} had nothing to show.`
+}
+
+function triedText({ tried: { cells, tested, ledger }, found, family, adjust }: Sweep): string {
+  const ever = ledger === null ? '' : `; ${count(ledger, 'cell')} so far in the ledger of trials`
+  const among = family === 'ledger' ? 'all of the ledger' : 'this run'
+  const how = adjust === 'none' ? 'not corrected' : `corrected over ${among}`
+  return `${count(cells, 'combination')} tried, ${whole(tested)} with enough events for a p-value${ever}. ${whole(found)} found with q below .05, ${how}.`
+}
+
+/** The long form stands in the document, in the report, and at the end with all details. */
+function assumedText({ tickers, reps, adjust, resamples, seed }: Sweep): string {
+  const same = tickers.length === 1 ? 'ticker' : 'tickers'
+  const shifts = reps === null ? 'every one' : `every one up to 2,000, else ${whole(reps)} drawn`
+  return [
+    `Close to close, without costs, against any bar of the same ${same} and dates.`,
+    `P: joint circular shift (${shifts}); Q: P ${CORRECTED[adjust]}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    'The tickers are those that were asked for (survivorship).',
+  ].join(' ')
+}
+
+const CORRECTED: Readonly<Record<Sweep['adjust'], string>> = {
+  bh: 'by Benjamini-Hochberg',
+  by: 'by Benjamini-Yekutieli',
+  holm: 'by Holm',
+  none: 'as it is',
+}
+
+function tilesOf({ tried, found, best, adjust }: Sweep): Tile[] {
+  return [
+    { label: 'Combinations tried', value: whole(tried.cells), note: `${whole(tried.tested)} with a p-value` },
+    {
+      label: adjust === 'none' ? 'p below 0.05' : 'q below 0.05',
+      value: whole(found),
+      note: `of ${whole(tried.tested)} tested; uncorrected, luck alone gives about ${whole(Math.round(tried.tested * 0.05))}`,
+    },
+    { label: 'SPA, consistent', value: probability(best.spa?.consistent), note: 'p of the best of all' },
+    { label: 'Reality check', value: probability(best.reality_check), note: 'p of the best of all' },
+    {
+      label: 'Deflated Sharpe',
+      value: probability(best.deflated_sharpe),
+      note: 'of holding, the rise of the market included',
+    },
+    {
+      label: 'Overfitting',
+      value: shareText(best.pbo?.probability ?? null),
+      note: best.pbo === null ? 'no value' : count(best.pbo.splits, 'split'),
+    },
+  ]
+}
+
+/** Every cell, those too small for a test included: they were looked at, too. */
+function cellsSection(sweep: Sweep, limit: number): Section {
+  const { cells, min_events } = sweep
+  const shown = cells.slice(0, limit)
+  const more = cells.length - shown.length
+  const below = [
+    ...(more > 0 ? [`${whole(more)} more: --limit ${cells.length}, or --json, --csv and --cells FILE have all.`] : []),
+    ...(shown.some(cell => cell.grey)
+      ? [`Without P: fewer than ${whole(min_events)} events, or than 10 independent windows; counted as tried.`]
+      : []),
+  ]
+  return {
+    id: 'cells',
+    title: 'All cells',
+    short: 'Cells',
+    untitled: true,
+    parts: [
+      { on: 'page', notes: [`${triedText(sweep)} ${assumedText(sweep)}`] },
+      {
+        table: cellsTable(sweep, limit),
+      },
+      ...(below.length === 0 ? [] : [{ on: 'terminal' as const, notes: below }]),
+      {
+        on: 'page',
+        chart: pValueHistogram(cells),
+        note: 'Each bin is one twentieth; level bars mean that there is nothing to find.',
+      },
+    ],
+  }
+}
+
+/** The cells that stand out most, with their intervals. */
+function leadingSection({ cells }: Sweep): Section {
+  const best = cells.filter(({ q }) => q !== null).slice(0, 15)
+  return {
+    id: 'leading',
+    title: 'The cells with the smallest q',
+    short: 'Leading',
+    on: 'page',
+    parts:
+      best.length === 0
+        ? [{ notes: ['No cell had enough independent windows to be tested.'] }]
+        : [
+            {
+              estimates: {
+                id: 'leading-forest',
+                title: 'Difference from any bar',
+                note: 'with its 95% interval, which is not corrected for how many were tried',
+                names: 'long',
+                of: best.map(cell => ({
+                  label: cellText(cell),
+                  note: `n ${whole(cell.n)}, q ${probability(cell.q)}`,
+                  value: cell.diff,
+                  low: cell.low,
+                  high: cell.high,
+                  grey: cell.grey,
+                  reason: cell.reason ?? '',
+                })),
+              },
+            },
+          ],
+  }
+}
+
+/** Whether chance alone would have brought up one as good; each with the reason where it cannot be told. */
+function bestSection({ best: found }: Sweep): Section {
+  const { cells, resamples, reality_check, spa, deflated_sharpe, best_sharpe, pbo, reasons } = found
+  const why = (name: string): string => reasons[name] ?? 'not told'
+  const check = reality_check === null ? why('reality_check') : `p ${probability(reality_check)}`
+  const ability =
+    spa === null
+      ? why('spa')
+      : `p ${probability(spa.consistent)}, between ${probability(spa.lower)} and ${probability(spa.upper)}`
+  const sharpe =
+    deflated_sharpe === null
+      ? why('deflated_sharpe')
+      : `${probability(deflated_sharpe)}, the probability that its ${ratio(best_sharpe, 3)} a bar, the rise of the market included, is above what so many looks bring up`
+  const overfit =
+    pbo === null
+      ? why('pbo')
+      : `${probability(pbo.probability)}, how often the best of one half of the days is below the median of the other (${whole(pbo.splits)} splits)`
+  const named = (cell: string | null): string => (cell === null ? '' : ` of ${cell}`)
+  const block = found.block === null ? '' : ` in blocks of ${ratio(found.block, 1)} bars on average`
+  return {
+    id: 'best',
+    title: `Is the best of ${whole(cells)} real?`,
+    short: 'Best of many',
+    phrases: [count(resamples, 'resample')],
+    parts: [
+      {
+        notes: [
+          `Reality check (White), of the differences from any bar: ${check}.`,
+          `Superior predictive ability (Hansen)${named(found.best_cell)}: ${ability}.`,
+          `Deflated Sharpe ratio, of holding after${found.best_sharpe_cell === null ? ' events' : ` ${found.best_sharpe_cell}`}: ${sharpe}.`,
+          `Probability of overfitting (CSCV): ${overfit}.`,
+        ].map(text => text.replace(/\.\.$/, '.')),
+      },
+      {
+        on: 'page',
+        notes: [
+          `Drawn${block}. White 2000; Hansen 2005, the consistent one, between cells that fell behind counting as far behind as they were, and none counting as behind; Bailey and López de Prado 2014; Bailey and others 2017.`,
+        ],
+      },
+    ],
+  }
+}
+
+type Fold = NonNullable<Sweep['validation']>['folds'][number]
+
+/** What the cells that were chosen on some dates did on others. */
+function validationSections({ validation: found }: Sweep): Section[] {
+  if (found === null) return []
+  const { kind, folds, test, paths } = found
+  const all = `Chosen cells on data that did not choose them: n ${whole(test.n)}, mean ${returnText(test.mean)}, any bar ${returnText(test.base)}, difference ${returnText(test.diff)}, hit ${shareText(test.hit)}.`
+  const ofPaths = paths === null ? [] : [`Mean of each path: ${paths.map(returnText).join(', ')}.`]
+  return [
+    {
+      id: 'validation',
+      title: KINDS[kind],
+      short: 'Validation',
+      parts: [{ table: tableOf('Folds', FOLDS, folds, { whole: 'json' }) }, { notes: [all, ...ofPaths] }],
+    },
+  ]
+}
+
+const KINDS = {
+  split: 'Before and after the split',
+  walk_forward: 'Walk-forward',
+  cv: 'Purged cross-validation',
+  cpcv: 'Combinatorial purged cross-validation',
+} as const
+
+function datesOf(ranges: Fold['train']): string {
+  return ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')
+}
+
+function eventsOf(ranges: Fold['train']): number {
+  return ranges.reduce((all, range) => all + range.events, 0)
+}
+
+const FOLDS: readonly Column<Fold>[] = [
+  { title: 'Part', kind: 'text', of: ({ name }) => name },
+  { title: 'Chosen on', kind: 'text', on: 'page', of: ({ train }) => datesOf(train) },
+  { title: 'Events', kind: 'count', on: 'page', of: ({ train }) => eventsOf(train) },
+  {
+    title: 'Tested on',
+    kind: 'text',
+    spare: 1,
+    of: ({ test }) => `${test[0]?.from ?? UNKNOWN} to ${test.at(-1)?.to ?? UNKNOWN}`,
+  },
+  { title: 'Events', kind: 'count', on: 'page', of: ({ test }) => eventsOf(test) },
+  {
+    title: 'Purged',
+    kind: 'count',
+    spare: 2,
+    hint: 'Events left out because their window reached the other part',
+    of: ({ purged }) => purged,
+  },
+  { title: 'Chosen', kind: 'count', of: ({ chosen }) => chosen.length },
+  {
+    title: 'Train mean',
+    kind: 'return',
+    hint: 'Of the chosen cells, where they were chosen',
+    of: fold => fold.train_mean,
+  },
+  { title: 'Test mean', kind: 'return', hint: 'Of the same, where they were checked', of: fold => fold.test_mean },
+  { title: 'Cells chosen', kind: 'text', wraps: true, on: 'page', of: ({ chosen }) => chosen.join(', ') },
+]
+
+function settingsSection({ assumptions, min_events, adjust, family, reps }: Sweep): Section {
+  const looks = family === 'run' ? 'this run' : 'all cells ever tried on this database'
+  const facts: Fact[] = [
+    ['Fewest events', `${min_events}: below that a cell is shown, not tested`],
+    ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`],
+    ['Shifts', reps === null ? 'every possible one' : `every possible one up to 2,000, else ${whole(reps)} drawn`],
+  ]
+  return {
+    id: 'settings',
+    title: 'Assumed',
+    short: 'Settings',
+    on: 'wide',
+    parts: [{ list: assumptions }, { on: 'page', facts }],
+  }
+}
+
+const ADJUSTMENTS: Readonly<Record<Sweep['adjust'], string>> = {
+  bh: 'Benjamini and Hochberg 1995',
+  by: 'Benjamini and Yekutieli 2001',
+  holm: 'Holm 1979',
+  none: 'none: the p-values stand as they are',
+}

@@ -1,0 +1,155 @@
+import type { EventStudy } from '../study/result.js'
+import { whole } from './numbers.js'
+
+/** Words that results have in common. */
+
+/** `3 tickers`, or their names where they are few. */
+export function whoText(tickers: readonly string[]): string {
+  return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
+}
+
+/** What an answer was narrowed to beside the bands entered, as documents spell it. */
+export type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context'>
+
+/** The same in words, one each; the bands left are a part of what the event is called. */
+export function conditionTexts({ stability, max_flips, context }: Omit<Conditions, 'prev_bands'>): string[] {
+  return [
+    ...(context === null ? [] : [contextText(context)]),
+    ...(stability === null ? [] : [`stability ${stability.join(' or ')}`]),
+    ...(max_flips === null ? [] : [`at most ${max_flips} ${max_flips === 1 ? 'flip' : 'flips'}`]),
+  ]
+}
+
+/** ` from neutral_low or neutral`. */
+export function fromText({ prev_bands }: Pick<Conditions, 'prev_bands'>): string {
+  return prev_bands === null ? '' : ` from ${prev_bands.join(' or ')}`
+}
+
+function contextText({ ticker, field, bands, lag }: NonNullable<Conditions['context']>): string {
+  const state = bands === null ? '' : ` = ${bands.join(' or ')}`
+  return `${bands === null ? 'beside' : 'while'} ${ticker} ${field}${state}${lag === 1 ? ' a bar before' : ''}`
+}
+
+/** ` (AAPL rsi_zone …), while GSPC …, stability …`: what a question was narrowed to, behind it. */
+export function narrowed(conditions: Conditions): string {
+  return [fromText(conditions), ...conditionTexts(conditions).map(text => `, ${text}`)].join('')
+}
+
+/** `2008-01-02 to 2018-05-11`, `as of 2018-05-11`. */
+export function rangeTexts({
+  first,
+  last,
+  as_of,
+}: {
+  first: string | null
+  last: string | null
+  as_of: string | null
+}): string[] {
+  return [...(first === null ? [] : [`${first} to ${last}`]), ...(as_of === null ? [] : [`as of ${as_of}`])]
+}
+
+/** Of which bars it is, and which draws. */
+export function originFacts({
+  first,
+  last,
+  timeframe,
+  seed,
+}: {
+  first: string | null
+  last: string | null
+  timeframe: string
+  seed: number
+}): [term: string, text: string][] {
+  const bars = first === null || last === null ? `none, ${timeframe}` : `${timeframe}, ${first} to ${last}`
+  return [
+    ['Bars', bars],
+    ['Seed', String(seed)],
+  ]
+}
+
+/** ASCII signs that carry the order by themselves, in the order of PERFORMANCES. */
+export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
+
+/** How to read a page, and when not to. */
+export function readingOf(kind: 'study' | 'backtest' | 'sweep'): [term: string, text: string][] {
+  return [...COMMON, ...OF[kind]]
+}
+
+const COMMON: [string, string][] = [
+  [
+    'n is what counts',
+    'Under some twenty events the shares and means can be anything; under ten independent windows there is no p-value, and the row is grey.',
+  ],
+  [
+    'Overlap',
+    'Windows of neighbouring events share bars, and tickers move together: a hundred events may be worth ten. The shifts and the block bootstrap allow for both; a plain t-test for neither. Independent windows are counted ticker by ticker and added up, so that of many tickers on one day each counts: look at the stretches of dates, too.',
+  ],
+  [
+    'Survivorship',
+    'The tickers are those that are loaded. Whatever went under before anyone loaded it is missing, and that flatters whatever bought weakness.',
+  ],
+  ['The past', 'All bands are as they were known on each day. Even so this is one history, and it happened once.'],
+]
+
+const OF: Record<'study' | 'backtest' | 'sweep', [string, string][]> = {
+  study: [
+    [
+      'The difference, not the mean',
+      'Markets drift. What followed the events is compared with what followed any bar of the same tickers and dates; only the difference is theirs.',
+    ],
+    [
+      'p',
+      'How often the same events, moved along the calendar together, would have been followed by as large a difference. It is not the probability that there is nothing to it. An event that lands where its ticker has no bar drops out of that move.',
+    ],
+    [
+      'p(t)',
+      'The same of the difference divided by its own error. Where events fall in volatile times, other days vary less than theirs and p is too small; p(t) compares each with its own spread.',
+    ],
+    [
+      'Several looks',
+      'Five windows are five looks: one in four such pages shows some p below 0.05 by luck. A sweep corrects for how many were tried; this page does not.',
+    ],
+    [
+      'When not to',
+      'Not to choose the best window from this page and trade it; not from grey rows; not when a warning above says that the bands or the bars were lacking.',
+    ],
+  ],
+  backtest: [
+    [
+      'Fills',
+      'A signal at a close is traded at the next open unless the settings say otherwise. Costs are what the settings say; the real ones grow with size.',
+    ],
+    [
+      'Compared with holding',
+      'A strategy that is seldom in the market should be judged by exposure and drawdown as well, not by its total return alone.',
+    ],
+    [
+      'The Sharpe ratio',
+      'Is per year, from bar returns; of few trades it says little, and of the best of many tries less. The deflated one allows for the tries that the ledger knows.',
+    ],
+    [
+      'Random entry',
+      'The signals of all trades are moved to other dates together, so that they come as close to one another, and in as many tickers at once, as they did; then the same rules trade them. p is how often that had as high a mean.',
+    ],
+    [
+      'When not to',
+      'Not when random entry did about as well; not by the second decimal; not when the part for checking looks unlike the part for choosing.',
+    ],
+  ],
+  sweep: [
+    [
+      'q, not p',
+      'Of a thousand empty cells fifty have a p below 0.05. q is p corrected for how many were tried in the family named above; cells marked ★ have a q below 0.05.',
+    ],
+    [
+      'The best of many',
+      'White’s reality check and Hansen’s SPA ask whether the best cell beats what the best of so many would reach by luck. If they are large, so is the luck.',
+    ],
+    [
+      'The histogram',
+      'Were there nothing to find, the bars would be level. Only what stands out on the left is of interest.',
+    ],
+    ['t above 3', 'is what Harvey, Liu and Zhu (2016) ask of a finding after decades of looking; bold in the table.'],
+    ['When not to', 'Not to take the top row and trade it: check it on dates that this page has not seen.'],
+  ],
+}
