@@ -110,6 +110,8 @@ export class Cache {
       const { sourceWords } = await import('./pulled-marks.js')
       return new NotFound(
         `there are no bars of ${ticker}, and this needs them: only events are here, ${sourceWords(own)}.`,
+        [],
+        { missing: { kind: 'ticker', name: ticker } },
       )
     }
     const entries = [...(await this.store.tickers()), ...(await this.store.pulled.entries())]
