@@ -182,7 +182,7 @@ abstract class Studies extends Questions {
   }
 
   async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
-    const { counted } = await import('./study/counted.js')
+    const { counted } = await import('./study/trials.js')
     return counted(await this.#ledger(), ask)
   }
 

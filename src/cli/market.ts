@@ -25,7 +25,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
   context: Context,
   ask: (trials: Trials | null) => Promise<Found>,
 ): Promise<Found> {
-  const { counted } = await import('../study/counted.js')
+  const { counted } = await import('../study/trials.js')
   const trials = await opened(context).catch(async error => {
     if (!(error instanceof StorageError || error instanceof Busy)) throw error
     await context.notice(`this run is not counted among the trials: ${error.message}`)
