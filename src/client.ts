@@ -28,7 +28,7 @@ import { parseEvents, parseHistory, parseOversold, parsePool } from './params/pa
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './params/values.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import type { ReportAbout } from './report/report.js'
-import { eventHistory, type PricedSource, type Source, type Trials } from './source.js'
+import { eventHistory, type FieldInfo, type PricedSource, type Source, type Trials } from './source.js'
 import type { TickerEntry } from './store/store.js'
 import type { StudyParams } from './study/params.js'
 import type { EventStudy } from './study/result.js'
@@ -37,7 +37,6 @@ import type { Sweep } from './sweep/result.js'
 import { type Now, type NowQuery, now } from './tally/now.js'
 import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from './tally/tally.js'
 import { type Transitions, transitionsOf } from './tally/transitions.js'
-import { grantedFields } from './tiers.js'
 
 /**
  * The questions that stand on events, as a program asks them of a database or of a server: parameters spelled as in the
@@ -89,7 +88,7 @@ abstract class Questions {
   }): Promise<Now> {
     const names = tickers.map(ticker => tickerValue('ticker', ticker))
     const unit = timeframeValue('timeframe', timeframe)
-    const asked = fields?.map(name => fieldValue('field', name)) ?? (await this.grantedFields(names, unit))
+    const asked = fields?.map(name => fieldValue('field', name)) ?? (await this.#granted(names, unit))
     const skip = fields === undefined ? await this.lacking() : undefined
     return now(this.#bands, { tickers: names, fields: asked.map(field => field.name), timeframe: unit, skip })
   }
@@ -103,8 +102,12 @@ abstract class Questions {
     await this.#bands.close()
   }
 
-  /** The fields that the caller's tier may ask for, when tickers are about to be asked. */
-  protected abstract grantedFields(tickers: readonly string[], timeframe: Timeframe): Promise<readonly Field[]>
+  /** The fields of the caller's plan, when tickers are about to be asked. */
+  async #granted([first]: readonly string[], timeframe: Timeframe): Promise<readonly FieldInfo[]> {
+    if (first === undefined) return []
+    const { fields, waiting } = await this.#bands.granted(first, timeframe)
+    return [...fields, ...waiting]
+  }
 
   /** What is left out where no fields are named. */
   protected abstract lacking(): Promise<NowQuery['skip']>
@@ -248,11 +251,6 @@ export class RemoteClient extends Studies {
   /** Whether the key is accepted, at no cost. Throws Unauthorized where it is not. */
   async checkKey(): Promise<void> {
     await this.#remote.checkKey()
-  }
-
-  protected async grantedFields(tickers: readonly string[], timeframe: Timeframe): Promise<readonly Field[]> {
-    const [first] = tickers
-    return first === undefined ? [] : grantedFields(await this.#remote.tierFor(first, timeframe))
   }
 
   protected async lacking(): Promise<NowQuery['skip']> {
@@ -402,10 +400,6 @@ export class BandsClient extends Studies {
     const name = tickerValue('ticker', ticker)
     if (kind === undefined) return facts(this.#local, { ticker: name })
     return facts(this.#local, { ticker: name, kind: wordValue('kind', kind, FACT_KINDS) })
-  }
-
-  protected async grantedFields(): Promise<readonly Field[]> {
-    return grantedFields(this.#local.tier)
   }
 
   protected async lacking(): Promise<NowQuery['skip']> {

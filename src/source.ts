@@ -1,5 +1,6 @@
+import type { Words } from './errors.js'
 import type { Day } from './model/day.js'
-import type { EventHistory, EventsPage, EventsQuery, HistoryQuery } from './model/event.js'
+import type { EventHistory, EventsPage, EventsQuery, HistoricEvent, HistoryQuery } from './model/event.js'
 import { eventHistoryOf, type History } from './model/history.js'
 import type { OversoldPage, OversoldQuery } from './model/oversold.js'
 import type { Adjustment, AssetClass, Series } from './model/series.js'
@@ -19,8 +20,16 @@ export interface Source {
   fields(): Promise<readonly FieldInfo[]>
   /** All matching events of the tier's range, by ticker and then by field in the order asked. Throws as `events` does. */
   histories(query: HistoriesQuery): AsyncIterable<History>
+  /** The newest of matching events with all that is known of them, in as few questions as can be. */
+  newest(query: EventsQuery): Promise<NewestEvents>
+  /** The fields of the caller's plan, of which a server tells with a page of the ticker. */
+  granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields>
   /** Well-formed tickers that can be asked for, ascending; null where the answerer does not tell. */
   tickers(): Promise<readonly string[] | null>
+  /** What is known of tickers at no cost, to say why an answer is empty or old; without those of which nothing is. */
+  known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]>
+  /** The server that answers: its address, and what its newest page said of its range; null where the answer is made here. */
+  readonly server: { url: string; range: Pick<History, 'query_range' | 'after' | 'as_of'> | null } | null
   close(): Promise<void>
 }
 
@@ -39,6 +48,27 @@ export interface PricedSource extends Source {
   asOfDay(): Promise<Day | null>
   /** What must be said of everything that it told so far, in sentences: bars that were lacking, bands of another. */
   remarks(): readonly string[]
+}
+
+/** Newest first, and how many match. */
+export interface NewestEvents extends Pick<EventHistory, 'ticker' | 'field' | 'timeframe' | 'query_range' | 'as_of'> {
+  events: readonly HistoricEvent[]
+  total: number
+}
+
+/** Those that can be asked for now, and those that wait for an import to be finished. */
+export interface GrantedFields {
+  fields: readonly FieldInfo[]
+  waiting: readonly FieldInfo[]
+}
+
+export interface KnownTicker {
+  ticker: string
+  /** Of its bars. */
+  first: Day
+  last: Day
+  /** Why the field can have no band; null where it may have one. */
+  lack: Words | null
 }
 
 /** What is said of a field to whoever may ask for it. */
@@ -95,6 +125,11 @@ export async function eventHistory(source: Source, { ticker, field, ...query }: 
   return eventHistoryOf(
     await first(source.histories({ ...query, tickers: [ticker], fields: [field], outcomes: 'known' })),
   )
+}
+
+/** The newest events of a history, as many as were asked for. */
+export function newestOf({ events, ...history }: EventHistory, limit: number): NewestEvents {
+  return { ...history, events: events.slice(-limit).reverse(), total: events.length }
 }
 
 /** The first of what is asked for: of a question about one ticker all there is. */

@@ -1,24 +1,24 @@
 import { InvalidParameter, NotFound } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
-import { countedFacts, lackOf } from '../local/view.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { EventHistory, HistoryQuery } from '../model/event.js'
-import { eventHistory } from '../source.js'
-import type { TickerEntry } from '../store/store.js'
+import { eventHistory, type KnownTicker, type Source } from '../source.js'
 import { withOptions } from './command-line.js'
 import type { Context } from './context.js'
 
 /** Says on stderr why a question about one ticker has no event to show. */
-export async function noticeNoEvent(context: Context, query: HistoryQuery): Promise<void> {
+export async function noticeNoEvent(context: Context, source: Source, query: HistoryQuery): Promise<void> {
   if (context.config.quiet) return
-  const range = (await context.remote())?.range
-  if (range != null) return context.notice(`No event: ${whyNone(query, range, [], null)}`)
+  const { server } = source
+  // A server is not asked, and paid, for an explanation.
+  if (server !== null) {
+    if (server.range !== null) await context.notice(`No event: ${whyNone(query, server.range, [], null)}`)
+    return
+  }
   const { band: _band, context: _context, ...anything } = query
-  const local = await context.local()
-  const history = await eventHistory(local, anything)
-  const factless = await whyNoFacts(context, query.ticker, query.field)
-  const entry = await local.store.ticker(query.ticker)
-  await context.notice(`No event: ${factless === null ? why(query, history, entry) : `${factless}.`}`)
+  const [known = null] = await source.known([query.ticker], query.field)
+  const lack = known == null || known.lack === null ? null : withOptions(known.lack)
+  const history = await eventHistory(source, anything)
+  await context.notice(`No event: ${lack === null ? why(query, history, known) : `${lack}.`}`)
 }
 
 /** For a question about all tickers, of someone who does not tell which there are. */
@@ -32,31 +32,20 @@ export function noTickerLoaded(context: Context): NotFound {
   return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
 }
 
-/** Why a field that stands on facts has no data for a ticker; null where it may have, and for the other fields. */
-async function whyNoFacts(context: Context, ticker: string, field: string): Promise<string | null> {
-  if (fieldNamed(field)!.needs === 'bars' || (await context.remote()) !== null) return null
-  const { store } = await context.local()
-  // Events that were pulled stand on the facts of a server.
-  if ((await store.ticker(ticker)) === null) return null
-  const sheets = await store.sheets(ticker)
-  return countedFacts(sheets) === null ? withOptions(lackOf(field, ticker, sheets)) : null
-}
-
-/** The same of several tickers: null as soon as one of them may have data. */
+/** Why a field that stands on facts has no data for any of some tickers; null as soon as one of them may have. */
 export async function whyNoFactsOfAny(
-  context: Context,
+  source: Source,
   tickers: readonly string[],
   field: string,
 ): Promise<string | null> {
-  const [only = '', second] = tickers
-  if (second === undefined) return whyNoFacts(context, only, field)
-  if ((await context.remote()) !== null) return null
-  for (const ticker of tickers) if ((await whyNoFacts(context, ticker, field)) === null) return null
+  const lacks = (await source.known(tickers, field)).map(({ lack }) => (lack === null ? null : withOptions(lack)))
+  if (lacks.length < tickers.length || lacks.includes(null)) return null
+  if (lacks.length === 1) return lacks[0]!
   return `${field} stands on dated facts, and none that count are loaded for any of the ${tickers.length} tickers`
 }
 
 /** The dates that were looked at, and what there was instead. */
-function why(query: HistoryQuery, history: EventHistory, entry: TickerEntry | null): string {
+function why(query: HistoryQuery, history: EventHistory, entry: KnownTicker | null): string {
   if (history.present === null && history.source === undefined) return noBand(query, history, entry)
   return whyNone(query, history, [...new Set(history.events.map(event => event.band))], entry)
 }
@@ -66,7 +55,7 @@ function whyNone(
   query: HistoryQuery,
   { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,
   seen: readonly string[],
-  entry: TickerEntry | null,
+  entry: KnownTicker | null,
 ): string {
   const { ticker, field, timeframe } = query
   const what =
@@ -91,7 +80,7 @@ function whyNone(
 function noBand(
   { ticker, field, timeframe }: HistoryQuery,
   { as_of }: EventHistory,
-  entry: TickerEntry | null,
+  entry: KnownTicker | null,
 ): string {
   const first = entry === null ? null : formatDay(entry.first)
   if (first !== null && as_of !== null && first > as_of)

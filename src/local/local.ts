@@ -8,13 +8,25 @@ import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { SeriesKey } from '../model/pulled.js'
 import { UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Tier, windowNames } from '../model/terms.js'
-import type { BarStates, FieldInfo, HistoriesQuery, MarketBars, PricedSource, StatesQuery } from '../source.js'
+import {
+  type BarStates,
+  eventHistory,
+  type FieldInfo,
+  type GrantedFields,
+  type HistoriesQuery,
+  type KnownTicker,
+  type MarketBars,
+  type NewestEvents,
+  newestOf,
+  type PricedSource,
+  type StatesQuery,
+} from '../source.js'
 import type { Store } from '../store/store.js'
-import { entitle, entitleAftermath, PLANS, present } from '../tiers.js'
+import { entitle, entitleAftermath, grantedFields, PLANS, present } from '../tiers.js'
 import { Cache } from './cache.js'
 import type { Prices } from './prices.js'
 import type { Pulled, Scope } from './pulled.js'
-import { bandEnteredBy, bandEvent, presentBand, search, type View } from './view.js'
+import { bandEnteredBy, bandEvent, countedFacts, lackOf, presentBand, search, type View } from './view.js'
 
 /** How a store answers. */
 export interface LocalWays {
@@ -26,6 +38,7 @@ export interface LocalWays {
 
 /** Answers from the store, under the rules of the caller's tier: from bars, and where there are none, from what was pulled. */
 export class Local extends Cache implements PricedSource {
+  readonly server = null
   readonly #emulate: boolean
   #prices: Prices | null = null
   #pulled: Pulled | null = null
@@ -57,6 +70,31 @@ export class Local extends Cache implements PricedSource {
 
   async fields(): Promise<readonly FieldInfo[]> {
     return FIELDS
+  }
+
+  async newest(query: EventsQuery): Promise<NewestEvents> {
+    return newestOf(await eventHistory(this, query), query.limit)
+  }
+
+  async granted(): Promise<GrantedFields> {
+    const granted = grantedFields(this.tier)
+    if ((await this.store.unsettled()).length === 0) return { fields: granted, waiting: [] }
+    const waits = (field: FieldInfo): boolean => field.needs !== 'bars'
+    return { fields: granted.filter(field => !waits(field)), waiting: granted.filter(waits) }
+  }
+
+  async known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
+    const onFacts = field !== undefined && fieldNamed(field)!.needs !== 'bars'
+    const known: KnownTicker[] = []
+    for (const ticker of tickers) {
+      const entry = await this.store.ticker(ticker)
+      // Events that were pulled stand on the facts of a server.
+      if (entry === null) continue
+      const sheets = onFacts ? await this.store.sheets(ticker) : null
+      const lack = sheets !== null && countedFacts(sheets) === null ? lackOf(field!, ticker, sheets) : null
+      known.push({ ticker, first: entry.first, last: entry.last, lack })
+    }
+    return known
   }
 
   async *histories({ tickers, fields, outcomes, base = false, ...filter }: HistoriesQuery): AsyncGenerator<History> {

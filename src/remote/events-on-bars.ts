@@ -90,6 +90,12 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
     oversold: query => events.oversold(query),
     fields: () => events.fields(),
     histories: query => events.histories(query),
+    newest: query => events.newest(query),
+    granted: (ticker, timeframe) => events.granted(ticker, timeframe),
+    known: (tickers, field) => events.known(tickers, field),
+    get server() {
+      return events.server
+    },
     tickers: () => events.tickers(),
     bars: query => prices.bars(query),
     async *states(query) {

@@ -14,8 +14,8 @@ import { type History, historyOf } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { eventsSearch, oversoldSearch } from '../params/parse.js'
-import type { FieldInfo, HistoriesQuery, Source } from '../source.js'
-import { entitle, entitleAftermath, PLANS, tierOfRange } from '../tiers.js'
+import type { FieldInfo, GrantedFields, HistoriesQuery, KnownTicker, NewestEvents, Source } from '../source.js'
+import { entitle, entitleAftermath, grantedFields, PLANS, tierOfRange } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { ahead } from './ahead.js'
 import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
@@ -160,6 +160,24 @@ export class Remote implements Source {
 
   async fields(): Promise<readonly FieldInfo[]> {
     return this.#fields
+  }
+
+  /** All that is told of them stands in one page; a history might take many. */
+  async newest(query: EventsQuery): Promise<NewestEvents> {
+    const { page, asOf } = await this.page(query)
+    return { ...page, total: page.total_occurrences, as_of: asOf }
+  }
+
+  async granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
+    return { fields: grantedFields(await this.tierFor(ticker, timeframe)), waiting: [] }
+  }
+
+  async known(): Promise<readonly KnownTicker[]> {
+    return []
+  }
+
+  get server(): NonNullable<Source['server']> {
+    return { url: this.url, range: this.range }
   }
 
   /** Some tickers ahead, because a server answers several questions in the time of one. */

@@ -1,10 +1,9 @@
 import { parseEvents } from '../../params/parse.js'
-import { eventHistory } from '../../source.js'
 import { now } from '../../tally/now.js'
 import { tally } from '../../tally/tally.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
-import { eventsAnswer, newest } from '../draw/events.js'
+import { eventsAnswer } from '../draw/events.js'
 import type { Answer } from '../output.js'
 import { nowAnswer } from './now.js'
 import { tallyAnswer } from './tally.js'
@@ -20,9 +19,8 @@ export const command: Command = {
   async run(context) {
     const bands = await context.sample()
     const query = parseEvents(SEARCH)
-    const history = await eventHistory(bands, query)
     const style = { wide: false, returns: false }
-    const events = eventsAnswer(newest(history, query), query, style)
+    const events = eventsAnswer(await bands.newest(query), query, style)
     const { ticker, limit: _limit, ...filter } = query
     const counted = await tally(bands, { ...filter, tickers: [ticker] })
     const fields = grantedFields(context.config.tier).map(({ name }) => name)

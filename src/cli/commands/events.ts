@@ -28,7 +28,7 @@ export const command: Command = {
     const found = isPlainPage(context, given) ? await page(context, query) : await shown(context, query, given)
     if (found > 0) return
     const { noticeNoEvent } = await import('../notices.js')
-    await noticeNoEvent(context, query)
+    await noticeNoEvent(context, await context.bands(), query)
     if (given.flag('fail-empty')) context.outcome = 3
   },
 }

@@ -2,8 +2,8 @@ import { formatDay, parseDay } from '../../model/day.js'
 import type { Timeframe } from '../../model/terms.js'
 import { fieldValue, timeframeValue } from '../../params/values.js'
 import { count, whole } from '../../present/numbers.js'
+import type { Source } from '../../source.js'
 import { type FieldState, type Now, now } from '../../tally/now.js'
-import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Block, Cell, Screen } from '../draw/table.js'
@@ -31,7 +31,7 @@ export const command: Command = {
     const listed = named.length > 0 ? await namedTickers(named, context.world) : await bands.tickers()
     if (listed === null) throw unlisted(context, 'bands now A B')
     if (listed.length === 0) throw noTickerLoaded(context)
-    const chosen = fields.length > 0 ? fields : await allFields(context, listed[0]!, timeframe)
+    const chosen = fields.length > 0 ? fields : await allFields(context, bands, listed[0]!, timeframe)
     const tickers = named.length > 0 ? listed : await toldTickers(context, listed, { fields: chosen, timeframe })
     const skip = named.length > 0 && fields.length > 0 ? null : await lacking(context)
     const found = await now(
@@ -41,8 +41,8 @@ export const command: Command = {
     )
     // Nobody asked for a line about each field that, say, a fund cannot have.
     await context.show(nowAnswer(found, { unknown: fields.length > 0 }))
-    await tellLacks(context, fields, found)
-    await tellOld(context, found)
+    await tellLacks(context, bands, fields, found)
+    await tellOld(context, bands, found)
   },
 }
 
@@ -50,37 +50,31 @@ export const command: Command = {
 const STALE = 10
 
 /** All fields of the tier; without those of facts while they wait for an import, for which the others need not wait. */
-async function allFields(context: Context, ticker: string, timeframe: Timeframe): Promise<string[]> {
-  const remote = await context.remote()
-  if (remote !== null) return grantedFields(await remote.tierFor(ticker, timeframe)).map(field => field.name)
-  const granted = grantedFields(context.config.tier)
-  const waiting = (await (await context.local()).store.unsettled()).length > 0
-  const ready = granted.filter(field => !waiting || field.needs === 'bars')
-  if (ready.length < granted.length && !context.config.quiet)
+async function allFields(context: Context, source: Source, ticker: string, timeframe: Timeframe): Promise<string[]> {
+  const { fields, waiting } = await source.granted(ticker, timeframe)
+  if (waiting.length > 0 && !context.config.quiet)
     await context.notice('fundamental fields are left out: an import of facts is not finished (bands status).')
-  return ready.map(field => field.name)
+  return fields.map(field => field.name)
 }
 
 /** Which of the fields that were asked for can have no band. */
-async function tellLacks(context: Context, fields: readonly string[], { states }: Now): Promise<void> {
+async function tellLacks(context: Context, source: Source, fields: readonly string[], { states }: Now): Promise<void> {
   if (context.config.quiet) return
   for (const field of new Set(fields)) {
     const own = states.filter(state => state.field === field)
     if (own.some(state => state.band !== null)) continue
     const tickers = own.map(state => state.ticker)
-    const lack = await whyNoFactsOfAny(context, tickers, field)
+    const lack = await whyNoFactsOfAny(source, tickers, field)
     if (lack !== null) await context.notice(`${lack}.`)
   }
 }
 
 /** Which tickers have stopped before the others. */
-async function tellOld(context: Context, { states, as_of }: Now): Promise<void> {
-  if (context.config.quiet || as_of === null || context.asked !== null) return
-  const asked = new Set(states.map(state => state.ticker))
+async function tellOld(context: Context, source: Source, { states, as_of }: Now): Promise<void> {
+  if (context.config.quiet || as_of === null) return
+  const asked = [...new Set(states.map(state => state.ticker))]
   const limit = parseDay(as_of)! - STALE
-  const old = (await (await context.local()).store.tickers()).filter(
-    ({ ticker, last }) => asked.has(ticker) && last < limit,
-  )
+  const old = (await source.known(asked)).filter(({ last }) => last < limit)
   if (old.length === 0) return
   const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
   const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''

@@ -27,7 +27,7 @@ export const command: Command = {
     const query = historyQuery(given)
     const found = await timeline(await context.local(), query)
     await context.show(timelineAnswer(found, { height, ascii: given.flag('ascii') }))
-    if (found.bars.every(bar => bar.band === null)) await noticeNoEvent(context, query)
+    if (found.bars.every(bar => bar.band === null)) await noticeNoEvent(context, await context.local(), query)
   },
 }
 

@@ -74,7 +74,7 @@ async function tellNone(context: Context, found: EventStudy): Promise<void> {
   const one = tickers.length === 1
   const who = one ? tickers[0]! : `none of ${tickers.length} tickers`
   const what = bands === null ? `changed its ${field}` : `became ${bands.join(' or ')}`
-  const lack = await whyNoFactsOfAny(context, tickers, field)
+  const lack = await whyNoFactsOfAny(await context.bands(), tickers, field)
   const why =
     first === null
       ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`

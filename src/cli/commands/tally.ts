@@ -33,7 +33,7 @@ export const command: Command = {
     await context.show(tallyAnswer(found))
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
-    if (second === undefined) await noticeNoEvent(context, { ...query, ticker: only! })
+    if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
     else await tellNothingOfMany(context, found)
     if (given.flag('fail-empty')) context.outcome = 3
   },
@@ -43,7 +43,7 @@ async function tellNothingOfMany(context: Context, { tickers, field, band, query
   if (context.config.quiet) return
   const what = band === null ? `changed its ${field}` : `became ${band}`
   const range = `in ${query_range}${as_of === null ? '' : ` to ${as_of}`}, as it was asked for`
-  const lack = await whyNoFactsOfAny(context, tickers, field)
+  const lack = await whyNoFactsOfAny(await context.bands(), tickers, field)
   await context.notice(`No event: ${lack ?? `none of ${tickers.length} tickers ${what} ${range}`}.`)
 }
 

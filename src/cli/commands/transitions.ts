@@ -35,7 +35,8 @@ export const command: Command = {
     const found = await transitionsOf(await context.bands(), query, { step: text => context.step(text) })
     await context.show(transitionsAnswer(found))
     const [only, second] = found.tickers
-    if (found.events === 0 && second === undefined) await noticeNoEvent(context, { ...query, ticker: only! })
+    if (found.events === 0 && second === undefined)
+      await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
   },
 }
 

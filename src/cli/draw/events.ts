@@ -1,9 +1,8 @@
 import { UPGRADE_URL } from '../../errors.js'
-import type { EventHistory, EventsQuery, HistoricEvent } from '../../model/event.js'
+import type { EventsQuery, HistoricEvent } from '../../model/event.js'
 import { TIMEFRAMES, windowNames } from '../../model/terms.js'
 import { signed } from '../../present/numbers.js'
-import type { Remote } from '../../remote/remote.js'
-import { eventHistory } from '../../source.js'
+import type { NewestEvents } from '../../source.js'
 import type { Context } from '../context.js'
 import type { Answer } from '../output.js'
 import { type Block, type Cell, type Column, performanceCell, type Row, type Screen } from './table.js'
@@ -15,40 +14,28 @@ interface EventsStyle {
 
 /** Shows events in any form but the plain specified page; returns how many match. */
 export async function showEvents(context: Context, query: EventsQuery, style: EventsStyle): Promise<number> {
-  const remote = await context.remote()
-  const found =
-    remote === null ? newest(await eventHistory(await context.local(), query), query) : await page(remote, query)
+  const source = await context.bands()
+  const found = await source.newest(query)
   await context.show(eventsAnswer(found, query, style))
-  if (remote !== null && style.returns && !context.config.quiet)
-    await context.notice(`exact returns are known of the database here alone, not of ${remote.url}.`)
-  await context.hint(...hintsFor(found, query, style, remote))
+  const { server } = source
+  if (server !== null && style.returns && !context.config.quiet)
+    await context.notice(`exact returns are known of the database here alone, not of ${server.url}.`)
+  // Where a server sells its plans, its own refusals tell.
+  await context.hint(...hintsFor(found, query, style, server === null ? `: ${UPGRADE_URL}` : ''))
   return found.total
-}
-
-/** The newest events of a history, as many as were asked for. */
-export function newest({ events, ...history }: EventHistory, { limit }: EventsQuery): FoundEvents {
-  return { ...history, events: events.slice(-limit).reverse(), total: events.length }
-}
-
-/** A server tells all that is shown in one page; a history might take many. */
-async function page(remote: Remote, query: EventsQuery): Promise<FoundEvents> {
-  const { page, asOf } = await remote.page(query)
-  return { ...page, total: page.total_occurrences, as_of: asOf }
 }
 
 /** What the signs mean, what is not shown, what to ask next. */
 function hintsFor(
-  { events, total }: FoundEvents,
+  { events, total }: NewestEvents,
   query: EventsQuery,
   { wide }: EventsStyle,
-  remote: Remote | null,
+  upgrade: string,
 ): string[] {
   const hints: string[] = []
   const full = events.some(event => event.aftermath !== null)
   if (full && !wide) hints.push(legend(query.ticker))
-  // Where a server sells its plans, its own refusals tell.
-  if (!full && events.length > 0)
-    hints.push(`Stability, flips and what followed come with the Plus tier${remote === null ? `: ${UPGRADE_URL}` : ''}`)
+  if (!full && events.length > 0) hints.push(`Stability, flips and what followed come with the Plus tier${upgrade}`)
   const older = total - events.length
   if (older > 0) hints.push(`${older} older: --limit ${Math.min(100, total)}`)
   const words = [query.ticker, query.field]
@@ -58,7 +45,7 @@ function hintsFor(
   return hints
 }
 
-export function eventsAnswer(found: FoundEvents, query: EventsQuery, style: EventsStyle): Answer {
+export function eventsAnswer(found: NewestEvents, query: EventsQuery, style: EventsStyle): Answer {
   const { ticker, field, timeframe, total } = found
   const events = found.events.map(event => told(event, style.returns))
   return {
@@ -83,7 +70,7 @@ function told(event: HistoricEvent, withReturns: boolean): HistoricEvent {
   return withReturns && returns !== undefined ? { ...specified, returns } : specified
 }
 
-function columns({ timeframe }: FoundEvents, withReturns: boolean): string[] {
+function columns({ timeframe }: NewestEvents, withReturns: boolean): string[] {
   const windows = windowNames(timeframe)
   const names = ['ticker', 'field', 'timeframe', 'date', 'band', 'prev_band', 'stability_at_entry']
   names.push('flips_recent_at_entry', 'flips_lookback', TIMEFRAMES[timeframe].duration)
@@ -92,13 +79,8 @@ function columns({ timeframe }: FoundEvents, withReturns: boolean): string[] {
 }
 
 /** What was found: the events, newest first and cut at the limit, and how many there are without it. */
-interface FoundEvents extends Pick<EventHistory, 'ticker' | 'field' | 'timeframe' | 'query_range' | 'as_of'> {
-  events: readonly HistoricEvent[]
-  total: number
-}
-
 interface EventsShown {
-  found: FoundEvents
+  found: NewestEvents
   query: EventsQuery
   returns: boolean
   /** Words instead of signs. */
@@ -155,7 +137,7 @@ function eventRow(event: HistoricEvent, shown: EventsShown, full: boolean, band:
   return cells
 }
 
-function held(event: HistoricEvent, { timeframe }: FoundEvents): string {
+function held(event: HistoricEvent, { timeframe }: NewestEvents): string {
   const bars = timeframe === 'daily' ? event.duration_days : event.duration_weeks
   return bars == null ? 'active' : `${bars}${timeframe === 'daily' ? 'd' : 'w'}`
 }
