@@ -5,7 +5,7 @@ import type { Local } from '../local/local.js'
 import type { Puller } from '../local/pull/puller.js'
 import type { DatabaseChoice, Opened } from '../open.js'
 import type { Remote } from '../remote/remote.js'
-import type { Source } from '../source.js'
+import type { PricedSource, Source } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
 import type { Screen } from './draw/table.js'
 import { paintFor, wrap } from './draw/text.js'
@@ -88,11 +88,11 @@ abstract class Sources {
   }
 
   /** The bundled sample, whatever the user has. */
-  async sample(): Promise<Source> {
+  async sample(): Promise<PricedSource> {
     this.refuseRemote()
     const { openSample } = await import('../open.js')
-    const { tier, asOf } = this.config
-    this.#opened ??= openSample({ tier, asOf })
+    const { tier, asOf, from } = this.config
+    this.#opened ??= openSample({ tier: from.tier === undefined ? undefined : tier, asOf })
     return this.#opened.local
   }
 
@@ -209,13 +209,18 @@ export class Context extends Sources {
     return this.world.out
   }
 
-  /** Writes an answer; for people, a blank line apart from the one before. */
-  async show(answer: Answer): Promise<void> {
+  /** Whether the answer is one that people read. */
+  get isForPeople(): boolean {
+    return this.format === null || this.format === 'table'
+  }
+
+  /** Writes an answer; for people, a blank line apart from the one before. `whole`: never through the pager. */
+  async show(answer: Answer, { whole = false } = {}): Promise<void> {
     this.#progress?.erase()
-    if (this.#shown && (this.format === null || this.format === 'table')) await this.out.write('\n')
+    if (this.#shown && this.isForPeople) await this.out.write('\n')
     this.#shown = true
     const rowByRow = this.format === 'csv' || this.format === 'ndjson'
-    await write(answer, this.format, rowByRow ? this.out : paged(this.world), () => this.screen())
+    await write(answer, this.format, whole || rowByRow ? this.out : paged(this.world), () => this.screen())
   }
 
   /** What people see the answer on. Asked for as a table, it is drawn even into a pipe. */
@@ -239,8 +244,7 @@ export class Context extends Sources {
   /** Advice for a person at a terminal; nobody else sees it. */
   async hint(...texts: string[]): Promise<void> {
     const { out, err, env } = this.world
-    const forPeople = this.format === null || this.format === 'table'
-    if (this.config.quiet || !out.terminal || !err.terminal || !forPeople || texts.length === 0) return
+    if (this.config.quiet || !out.terminal || !err.terminal || !this.isForPeople || texts.length === 0) return
     const paint = await paintFor(isColoured(this.config.colour, env, err.terminal))
     const lines = texts.flatMap(text => wrap(text, widthOf(err, env))).map(line => paint.faint(line))
     await this.#toErr(this.#hinted ? lines : ['', ...lines])

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE } from '../../src/cli/catalogue.js'
 import { TOP_HELP } from '../../src/cli/help.js'
@@ -87,7 +89,7 @@ const LINES: Readonly<Record<string, string>> = {
   config: 'config',
   fields: 'fields',
   doctor: 'doctor',
-  demo: 'demo',
+  demo: `demo --report ${join(tmpdir(), 'bands-demo-contract.html')}`,
   study: 'study AAPL rsi_zone --band oversold --resamples 99 --reps 99',
   backtest: 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',
   sweep: 'sweep AAPL --fields rsi_zone --horizon 5 --resamples 99 --reps 99',

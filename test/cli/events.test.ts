@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
@@ -153,9 +154,23 @@ describe('the sample', () => {
     expect(ran.err).toBe('sample data, 10 tickers to 2018-05-11; load your own: bands import FILE.csv\n')
   })
 
-  test('answers the demo even when there is a database', async () => {
+  test('answers the demo even when there is a database, and for a machine leaves no file', async () => {
     const db = folder.file('other.db')
     await ask(`simulate 1 --bars 60 --load --db ${db}`)
-    expect(JSON.parse((await ask(`demo --json --db ${db}`)).out).events.ticker).toBe('AAPL')
+    const shown = JSON.parse((await ask(`demo --json --db ${db}`)).out)
+    expect(shown.events.ticker).toBe('AAPL')
+    expect(shown.study.tickers).toEqual(['GSPC'])
+    expect(existsSync('bands-demo.html')).toBe(false)
+  })
+
+  test('leaves the report of the demo for a person, and ends with three things to try', async () => {
+    const file = folder.file('demo.html')
+    const { out, err } = await typed(`demo --report ${file}`, { terminal: 80 })
+    for (const line of ['$ bands events AAPL', '$ bands tally AAPL', '$ bands study GSPC']) expect(out).toContain(line)
+    expect(readFileSync(file, 'utf8')).toContain('<svg')
+    expect(err).toContain(`wrote the report to ${file}`)
+    expect(unpainted(err)).toMatch(
+      /three things to try:\n +bands now SIM0001\n +bands sweep .*\n +bands import FILE.csv\n/,
+    )
   })
 })

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BARS, scratch, typed, unpainted } from './support/run.js'
 
@@ -37,7 +39,7 @@ const LINES = [
   'rebuild',
   'fields',
   'doctor',
-  'demo',
+  `demo --report ${join(tmpdir(), 'bands-demo-width.html')}`,
   'scan oversold --date 2018-02-08',
   'accounts list',
   'keys list',

@@ -1,52 +1,94 @@
+import { StorageError } from '../../errors.js'
 import { parseEvents } from '../../params/parse.js'
+import { windowRecords } from '../../present/records.js'
+import { describeStudy } from '../../present/study.js'
+import { eventStudy } from '../../study/event-study.js'
+import { parseStudy } from '../../study/params.js'
+import { counted } from '../../study/trials.js'
 import { now } from '../../tally/now.js'
 import { tally } from '../../tally/tally.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
+import type { Context } from '../context.js'
+import { describedAnswer } from '../draw/described.js'
 import { eventsAnswer } from '../draw/events.js'
 import type { Answer } from '../output.js'
+import { filesOf, writeReport } from '../output-files.js'
 import { nowAnswer } from './now.js'
 import { tallyAnswer } from './tally.js'
 
 const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
-const WORDS = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
+const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
 /** A simulated company: of it there are facts, too. */
 const COMPANY = 'SIM0001'
+const REPORT = 'bands-demo.html'
 
 export const command: Command = {
+  options: [['--report <FILE>', `where the report of the study is written; ${REPORT} in this folder unless given`]],
   examples: ['bands demo'],
-  notes: ['Answers from the bundled sample, whatever database there is.'],
-  async run(context) {
+  notes: [
+    'Answers from the bundled sample, whatever database there is: events, a count of what followed, a study with its picture, and a report of it as a page. Machine formats leave no report unless its file is named.',
+  ],
+  async run(context, given) {
+    const { report } = await filesOf(given, { report: 'page' })
     const bands = await context.sample()
     const query = parseEvents(SEARCH)
-    const style = { wide: false, returns: false }
-    const events = eventsAnswer(await bands.newest(query), query, style)
+    const events = eventsAnswer(await bands.newest(query), query, { wide: false, returns: false })
     const { ticker, limit: _limit, ...filter } = query
-    const counted = await tally(bands, { ...filter, tickers: [ticker] })
+    const tallied = tallyAnswer(await tally(bands, { ...filter, tickers: [ticker] }))
     const fields = grantedFields(context.config.tier).map(({ name }) => name)
-    const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
-    await context.show(demoAnswer(events, tallyAnswer(counted), nowAnswer(states, { unknown: false })))
+    const states = nowAnswer(await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' }), { unknown: false })
+    const studied = await counted(null, trials =>
+      eventStudy(bands, parseStudy(STUDY), { trials, step: text => context.step(text) }),
+    )
+    const answer = describedAnswer(describeStudy(studied), windowRecords(studied), { wide: false })
+    await context.show(demoAnswer(events, tallied, answer, states), { whole: true })
+    if (context.isForPeople || report !== undefined)
+      await leaveReport(context, () => writeReport(context, report ?? REPORT, bands, studied))
+    await context.hint(...NEXT)
   },
 }
 
 /** The answers one after the other, each under the line that asks for it; as rows, the events alone. */
-function demoAnswer(events: Answer, counted: Answer, states: Answer): Answer {
+function demoAnswer(events: Answer, tallied: Answer, studied: Answer, states: Answer): Answer {
+  const asked = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
+  const shown: [line: string, answer: Answer][] = [
+    [`bands events ${asked}`, events],
+    [`bands tally ${asked}`, tallied],
+    [`bands study ${STUDY.tickers} ${STUDY.field} --band ${STUDY.band}`, studied],
+  ]
   return {
     document: () => ({
       schema: 'bands.demo/1',
       events: events.document(),
-      tally: counted.document(),
+      tally: tallied.document(),
       now: states.document(),
+      study: studied.document(),
     }),
     columns: events.columns,
     rows: events.rows,
-    blocks: async screen => [
-      { notes: [`$ bands events ${WORDS}`] },
-      ...(await events.blocks(screen)),
-      { notes: [`$ bands tally ${WORDS}`] },
-      ...(await counted.blocks(screen)),
-      { notes: [`$ bands now ${COMPANY}`] },
-      ...(await states.blocks(screen)),
-    ],
+    blocks: async screen => {
+      const drawn = await Promise.all(
+        shown.map(async ([line, answer]) => [{ notes: [`$ ${line}`] }, ...(await answer.blocks(screen))]),
+      )
+      return drawn.flat()
+    },
   }
 }
+
+/** A folder that takes no files is no reason to end a first look with an error. */
+async function leaveReport(context: Context, write: () => Promise<void>): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error
+    await context.notice(`no report: ${error.message}`)
+  }
+}
+
+const NEXT = [
+  'three things to try:',
+  `  bands now ${COMPANY}`,
+  '  bands sweep AAPL GSPC --fields rsi_zone,trend_direction',
+  '  bands import FILE.csv',
+]
