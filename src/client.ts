@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import type { BacktestParams } from './backtest/params.js'
 import type { Backtest } from './backtest/result.js'
 import { InvalidParameter, NotFound, remedy } from './errors.js'
 import type { Field } from './fields/field.js'
@@ -25,14 +24,14 @@ import {
 } from './open.js'
 import type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'
 import { parseEvents, parseHistory, parseOversold, parsePool } from './params/parse.js'
+import type { BacktestParams } from './params/strategy.js'
+import type { StudyParams, SweepParams } from './params/studies.js'
 import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './params/values.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import type { ReportAbout } from './report/report.js'
 import { eventHistory, type FieldInfo, type PricedSource, type Source, type Trials } from './source.js'
 import type { TickerEntry } from './store/store.js'
-import type { StudyParams } from './study/params.js'
 import type { EventStudy } from './study/result.js'
-import type { SweepParams } from './sweep/params.js'
 import type { Sweep } from './sweep/result.js'
 import { type Now, type NowQuery, now } from './tally/now.js'
 import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from './tally/tally.js'
@@ -131,7 +130,7 @@ abstract class Studies extends Questions {
   /** What followed events, against what follows any bar: returns, an average path, intervals and tests. */
   async study(params: StudyParams, ways: StudyWays = {}): Promise<EventStudy> {
     const [{ parseStudy }, { eventStudy }] = await Promise.all([
-      import('./study/params.js'),
+      import('./params/studies.js'),
       import('./study/event-study.js'),
     ])
     const query = parseStudy(params)
@@ -142,7 +141,7 @@ abstract class Studies extends Questions {
   /** Events traded by rules: trades, equity and their statistics. */
   async backtest(params: BacktestParams, ways: StudyWays = {}): Promise<Backtest> {
     const [{ parseBacktest }, { backtest }] = await Promise.all([
-      import('./backtest/params.js'),
+      import('./params/backtest.js'),
       import('./backtest/backtest.js'),
     ])
     const { strategy, run } = parseBacktest(params, { tier: this.tier })
@@ -152,7 +151,7 @@ abstract class Studies extends Questions {
 
   /** Every field, band and window at once, with p-values corrected for so many looks. */
   async sweep(params: SweepParams, ways: StudyWays = {}): Promise<Sweep> {
-    const [{ parseSweep }, { sweep }] = await Promise.all([import('./sweep/params.js'), import('./sweep/sweep.js')])
+    const [{ parseSweep }, { sweep }] = await Promise.all([import('./params/studies.js'), import('./sweep/sweep.js')])
     const query = parseSweep(params)
     const market = await this.#prices()
     return this.#counted(trials => sweep(market, query, { ...ways, trials }))

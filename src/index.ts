@@ -14,7 +14,6 @@
  * const { groups } = await server.tally({ tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold' })
  */
 
-export type { BacktestParams } from './backtest/params.js'
 export type { Backtest } from './backtest/result.js'
 export {
   type BandsClient,
@@ -74,11 +73,11 @@ export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './m
 export type { Tier, Timeframe } from './model/terms.js'
 export { databasePath, openImporter } from './open.js'
 export type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'
+export type { BacktestParams } from './params/strategy.js'
+export type { StudyParams, SweepParams } from './params/studies.js'
 export type { Allowance, Credits } from './remote/remote.js'
 export type { Damage, TickerEntry } from './store/store.js'
-export type { StudyParams } from './study/params.js'
 export type { EventStudy } from './study/result.js'
-export type { SweepParams } from './sweep/params.js'
 export type { Sweep } from './sweep/result.js'
 export type { Now } from './tally/now.js'
 export type { Tally, TallyGrouping } from './tally/tally.js'

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import { InvalidParameter, listed, sentence } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { RunOptions, Strategy } from '../params/strategy.js'
+import { percent } from '../params/figures.js'
+import { checkRules } from '../params/rules.js'
+import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
+import type { EventFilter } from '../params/studies.js'
 import { type MarketBars, type PricedSource, type Trial, type Trials, tickerBars, vocabulariesOf } from '../source.js'
 import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, sharpe } from '../statistics/sharpe.js'
@@ -21,17 +24,7 @@ import type { Backtest, Benchmark, Trade } from './result.js'
 import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
 import { barsHeld, excursion, type Member, membersOf, type Taken, worthOf } from './trade.js'
 import { type Ready, validate, warningsOf } from './validation.js'
-import {
-  capitalMatters,
-  checkRules,
-  costsInWords,
-  documentOf,
-  exitsInWords,
-  FILLS_IN_WORDS,
-  inWords,
-  percent,
-  sizingInWords,
-} from './words.js'
+import { capitalMatters, costsInWords, exitsInWords, FILLS_IN_WORDS, inWords, sizingInWords } from './words.js'
 
 /** Beside the question: how progress is told, and the ledger that counts what was looked at. */
 interface BacktestWays {
@@ -98,9 +91,9 @@ export async function backtest(
 
 /** The candidates of a run, each of which must be comparable with the strategy. */
 function checked(strategy: Strategy, run: RunOptions): readonly Strategy[] {
-  const { candidates = [], split, walkForward } = run
+  const { candidates = [], split, walk_forward } = run
   for (const one of [strategy, ...candidates]) checkRules(one)
-  if (candidates.length > 0 && split === null && walkForward === null)
+  if (candidates.length > 0 && split === null && walk_forward === null)
     throw new InvalidParameter(
       sentence`candidates need ${listed(['split', 'walk_forward'], ' or ')}: one of them is chosen on a training part.`,
       { param: 'candidates' },
@@ -139,7 +132,7 @@ function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy
   return {
     schema: 'bands.backtest/1' as const,
-    strategy: documentOf(strategy),
+    strategy,
     tickers: [...tickers],
     timeframe,
     first: dateOf(days[0]),
@@ -165,10 +158,15 @@ async function contextWarnings(
   const events = members.flatMap(({ bars, signals }) => datesOf(bars.days, signals.bars))
   const isLate = members.some(({ bars, eligible }) => eligible.length > 0 && bars.days[eligible[0]!]! < (days[0] ?? 0))
   // Without bars of it on the first days, what the context has left out has to be looked for.
-  return contextReach(context.ticker, days, events, isLate ? await unfiltered(source, entry, members) : events)
+  return contextReach(
+    context.ticker,
+    days,
+    events,
+    isLate ? await unfiltered(source, eventsFilter({ entry, timeframe }), members) : events,
+  )
 }
 
-async function unfiltered(source: PricedSource, entry: Strategy['entry'], members: readonly Member[]): Promise<Day[]> {
+async function unfiltered(source: PricedSource, entry: EventFilter, members: readonly Member[]): Promise<Day[]> {
   const all: Day[] = []
   const tickers = members.map(({ ticker }) => ticker)
   for await (const { prices, signals } of signalsOf(source, tickers, { ...entry, context: null }))
@@ -248,17 +246,17 @@ export function trialOf({ strategy, days, sharpe }: Look, vocabularies: Vocabula
 /** What the returns of a strategy stand on, written in one way. */
 function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<string, unknown> {
   const { entry, side, exit, overlap, costs, portfolio, seed } = strategy
-  const { bps, slippageBps, perShare, fixed, borrow } = costs
+  const { bps, slippage_bps, per_share, fixed, borrow } = costs
   const all = vocabularies.get(entry.field)
   const plain: Strategy = {
     ...strategy,
-    entry: { ...entry, bands: chosen(entry.bands, all), prevBands: chosen(entry.prevBands, all) },
+    entry: { ...entry, bands: chosen(entry.bands, all), prev_bands: chosen(entry.prev_bands, all) },
     // Without a hold there is nothing to extend.
     overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
-    costs: { bps: bps + slippageBps, slippageBps: 0, perShare, fixed, borrow: side === 'long' ? 0 : borrow },
+    costs: { bps: bps + slippage_bps, slippage_bps: 0, per_share, fixed, borrow: side === 'long' ? 0 : borrow },
     portfolio: { ...portfolio, capital: capitalMatters(strategy) ? portfolio.capital : 1 },
   }
-  const { name: _, benchmark: __, risk_free: ___, seed: ____, ...rules } = documentOf(plain)
+  const { name: _, benchmark: __, risk_free: ___, seed: ____, ...rules } = plain
   // Trades stand on the seed only where it draws lots among signals.
   return portfolio.shuffle ? { ...rules, seed } : rules
 }
@@ -337,16 +335,16 @@ function assumptionsOf(
   run: RunOptions,
   { draws }: Backtest['random_entry'],
 ): string[] {
-  const { costs, portfolio, overlap, riskFree, seed } = strategy
+  const { costs, portfolio, overlap, risk_free, seed } = strategy
   return [
     `fills: ${FILLS_IN_WORDS[strategy.fill]}; exits: ${exitsInWords(strategy)}`,
     'within a bar: a gap fills at the open, the stop comes before the target, and both before the close',
     `costs: ${costsInWords(costs, strategy.side)}; gross is before them, net after`,
-    `positions: at most ${portfolio.maxPositions}, each ${sizingInWords(portfolio.sizing, portfolio.maxPositions)} at the ` +
-      `close before, never more than the cash, which earns ${percent(portfolio.cashRate)} a year`,
+    `positions: at most ${portfolio.max_positions}, each ${sizingInWords(portfolio.sizing, portfolio.max_positions)} at the ` +
+      `close before, never more than the cash, which earns ${percent(portfolio.cash_rate)} a year`,
     OVERLAPS[overlap],
     `prices: ${pricesOf(members)}`,
-    `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(riskFree)} a year`,
+    `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(risk_free)} a year`,
     `reference: buy and hold of the same tickers, equal money in each${members.length > 1 ? ' (cash before its first bar)' : ''}, without costs`,
     draws === 0 ? `null: no random entries; seed ${seed}` : `null: ${DRAWS}, ${draws} times; seed ${seed}`,
     'survivorship: tickers are those in the store',

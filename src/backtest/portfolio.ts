@@ -127,9 +127,9 @@ class Run {
   }
 
   #earn(place: number): void {
-    const { cashRate } = this.#strategy.portfolio
-    if (cashRate === 0 || place === this.#part.from || !(this.#cash > 0)) return
-    const interest = (this.#cash * cashRate * (this.#calendar[place]! - this.#calendar[place - 1]!)) / 365
+    const { cash_rate } = this.#strategy.portfolio
+    if (cash_rate === 0 || place === this.#part.from || !(this.#cash > 0)) return
+    const interest = (this.#cash * cash_rate * (this.#calendar[place]! - this.#calendar[place - 1]!)) / 365
     this.#cash += interest
     this.#result.interest += interest
   }
@@ -307,7 +307,7 @@ function sizeOf(strategy: Strategy, member: Member, signal: number, purse: Purse
   const { portfolio, fill, exit } = strategy
   const price = entryPrice(member.bars, fill, signal)
   if (!(price > 0 && Number.isFinite(price))) return 'no_price'
-  if (purse.open >= portfolio.maxPositions) return 'no_place'
+  if (purse.open >= portfolio.max_positions) return 'no_place'
   const fraction = fractionOf(strategy, member, signal)
   if (!hasDistances(member, exit, signal) || Number.isNaN(fraction)) return 'no_size'
   const budget = Math.min(fraction * purse.equity, purse.cash)
@@ -320,8 +320,8 @@ const DUST = 1e-9
 
 /** Share of equity that a position is given; NaN where the rule has no value yet. */
 export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signal: number): number {
-  const { sizing, maxPositions } = portfolio
-  if (sizing.method === 'equal') return 1 / maxPositions
+  const { sizing, max_positions } = portfolio
+  if (sizing.method === 'equal') return 1 / max_positions
   if (sizing.method === 'fixed-fraction') return sizing.fraction
   // Normalised ATR (Forman 2006) as a fraction, from a bar to a year by the square root of time.
   const volatility = (bars.atr![signal]! / bars.close[signal]!) * Math.sqrt(prices.barsAYear)
@@ -335,12 +335,12 @@ export function bought(
   price: number,
 ): Size | null {
   const isLong = side === 'long'
-  const each = isLong ? price * (1 + costShare(costs)) + costs.perShare : price
+  const each = isLong ? price * (1 + costShare(costs)) + costs.per_share : price
   const fixed = isLong ? costs.fixed : 0
   const affordable = (budget - fixed) / each
-  const shares = portfolio.wholeShares ? Math.floor(affordable) : affordable
+  const shares = portfolio.whole_shares ? Math.floor(affordable) : affordable
   if (!(shares > 0 && Number.isFinite(shares))) return null
-  return { shares, invested: portfolio.wholeShares ? shares * each + fixed : budget }
+  return { shares, invested: portfolio.whole_shares ? shares * each + fixed : budget }
 }
 
 /** A part of the calendar, by its places: from the first up to and without the last. */
@@ -423,7 +423,7 @@ const MOST_FALLS = 5
 /** What the statistics of a simulation are made of. */
 export function curveOf(
   { equity, exposed, traded }: Simulation,
-  { portfolio, riskFree }: Strategy,
+  { portfolio, risk_free: riskFree }: Strategy,
   barsAYear: number,
 ): Curve {
   return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }

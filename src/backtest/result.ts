@@ -1,11 +1,11 @@
 import type { Timeframe } from '../model/terms.js'
-import type { Side } from '../params/strategy.js'
+import type { Side, Strategy } from '../params/strategy.js'
 
 /** `bands backtest`: trades, equity and their statistics. Returns are fractions, dates YYYY-MM-DD, prices as loaded. */
 export interface Backtest {
   schema: 'bands.backtest/1'
   /** As `--print-config` prints it: the strategy file that makes the same run. */
-  strategy: Record<string, unknown>
+  strategy: Strategy
   tickers: string[]
   timeframe: Timeframe
   /** What is annualised by: 252, 365 or 52; of calendars that differ the bars that there are / the years that they take. */

@@ -1,6 +1,7 @@
 import { atr } from '../indicators/oscillators.js'
 import { countUpTo } from '../model/day.js'
-import type { Costs, Distance, Exit, Fill, Side, Strategy } from '../params/strategy.js'
+import type { Distance } from '../params/figures.js'
+import { type Costs, type Exit, eventsFilter, type Fill, type Side, type Strategy } from '../params/strategy.js'
 import type { BarStates, MarketBars, PricedSource, States } from '../source.js'
 import { type ContextBands, contextBandsOf, eligibleBars, type Signals, signalsIn } from '../study/signals.js'
 
@@ -59,7 +60,7 @@ function needsAtr({ exit, portfolio }: Pick<Strategy, 'exit' | 'portfolio'>): bo
 }
 
 function exitNeedsAtr({ stop, target, trailing }: Exit): boolean {
-  return [stop, target, trailing].some(distance => distance !== null && 'atr' in distance)
+  return [stop, target, trailing].some(distance => typeof distance === 'object' && distance !== null)
 }
 
 /**
@@ -163,7 +164,7 @@ function reached(bars: PathBars, rules: PathRules, signal: number, last: number,
 }
 
 function beyond(price: number, direction: number, distance: Distance, atr: number): number {
-  return 'fraction' in distance ? price * (1 + direction * distance.fraction) : price + direction * distance.atr * atr
+  return typeof distance === 'number' ? price * (1 + direction * distance) : price + direction * distance.atr * atr
 }
 
 function ending(why: ExitKind, bars: PathBars, bar: number, price: number, atOpen = false): Ending {
@@ -214,7 +215,7 @@ export function worthOf(strategy: Strategy, taken: Taken, price: number, day: nu
   const { shares, invested, entryPrice } = taken
   if (strategy.side === 'long') return shares * price
   const { costs } = strategy
-  const kept = entryPrice * (1 - costShare(costs)) - costs.perShare
+  const kept = entryPrice * (1 - costShare(costs)) - costs.per_share
   const days = day - taken.member.bars.days[taken.entryBar]!
   return invested + shares * (kept - price) - costs.fixed - (shares * entryPrice * costs.borrow * days) / 365
 }
@@ -262,8 +263,8 @@ export interface Fills {
 }
 
 /** The part of a price that a fill costs: the c of the formulas below. */
-export function costShare({ bps, slippageBps }: Pick<Costs, 'bps' | 'slippageBps'>): number {
-  return (bps + slippageBps) / 10_000
+export function costShare({ bps, slippage_bps }: Pick<Costs, 'bps' | 'slippage_bps'>): number {
+  return (bps + slippage_bps) / 10_000
 }
 
 /** Return before costs. Long and short of the same trade add up to 0. */
@@ -300,8 +301,8 @@ export function breakEvenCost(costs: Costs, trades: readonly Fills[]): number | 
 /** As many as leave less than rounding does. */
 const HALVINGS = 54
 
-function netAt(c: number, { perShare, fixed, borrow }: Costs, { side, entry, exit, shares, days }: Fills): number {
-  const added = perShare === 0 && fixed === 0 ? 0 : perShare + fixed / shares
+function netAt(c: number, { per_share, fixed, borrow }: Costs, { side, entry, exit, shares, days }: Fills): number {
+  const added = per_share === 0 && fixed === 0 ? 0 : per_share + fixed / shares
   if (side === 'long') return (exit * (1 - c) - added) / (entry * (1 + c) + added) - 1
   return (entry * (1 - c) - added - exit * (1 + c) - added) / entry - (borrow * days) / 365
 }
@@ -375,7 +376,7 @@ function memberOf({ prices, states: read }: BarStates, strategy: Strategy, conte
     prices,
     bars: { days, open, high, low, close, atr: range, delisting: prices.delisting },
     states,
-    signals: signalsIn(prices, states, entry, context),
+    signals: signalsIn(prices, states, eventsFilter(strategy), context),
     eligible: eligibleBars(prices, states, entry),
     leave: exit.leave ? states.bars : null,
     on: exit.on === null ? null : entriesInto(of(exit.on.field), exit.on),

@@ -1,6 +1,8 @@
 import { InvalidParameter, invalid } from '../errors.js'
 import { countBelow, formatDay, parseDay } from '../model/day.js'
-import type { RunOptions, Strategy, WalkForward } from '../params/strategy.js'
+import { percent } from '../params/figures.js'
+import type { RunOptions, Strategy } from '../params/strategy.js'
+import type { WalkForward } from '../params/studies.js'
 import { walkForwardFolds } from '../statistics/folds.js'
 import { naiveT } from '../statistics/robust.js'
 import { counted, lacksDividends, whole } from '../study/signals.js'
@@ -16,7 +18,7 @@ import {
   tradeStatistics,
 } from './statistics.js'
 import type { Member } from './trade.js'
-import { differences, percent } from './words.js'
+import { differences } from './words.js'
 
 /** A strategy with its tickers loaded. */
 export interface Ready {
@@ -77,11 +79,11 @@ export function validate(
 
 function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
   if (run.split !== null) return [splitAt(calendar, run.split, run.embargo ?? 0)]
-  if (run.walkForward === null) return null
-  refuseOverlap(run.walkForward)
-  const folds = walkForwardFolds(calendar.length, run.walkForward)
+  if (run.walk_forward === null) return null
+  refuseOverlap(run.walk_forward)
+  const folds = walkForwardFolds(calendar.length, run.walk_forward)
   if (folds.length === 0) {
-    const { train, embargo } = run.walkForward
+    const { train, embargo } = run.walk_forward
     const allowed = `fewer bars of training and embargo than the ${calendar.length} that there are`
     throw new InvalidParameter(`walk_forward: ${train + embargo} bars leave none to test on; it needs ${allowed}.`, {
       param: 'walk_forward',
@@ -146,7 +148,7 @@ function statisticsOf({ simulation, closed }: Half, { strategy, members }: Ready
 }
 
 function together(tests: readonly Tested[], { strategy, members }: Ready): Validation['test'] {
-  const { costs, riskFree } = strategy
+  const { costs, risk_free: riskFree } = strategy
   const all = tests.map(({ half }) => half.simulation.days)
   const barsAYear = barsAYearOf(members, ...all)
   const parts = tests.map(({ half, ready }) => {
@@ -189,12 +191,12 @@ function ofTrades(
   { fill, exit, overlap }: Strategy,
   simulation: Simulation,
   { signals }: Found,
-  { minTrades }: RunOptions,
+  { min_trades }: RunOptions,
 ): Warning[] {
   const delisted = simulation.trades.filter(({ left }) => left.why === 'delisted').length
-  const few = `${counted(signals.closed, 'closed trade')}: fewer than ${minTrades} say little`
+  const few = `${counted(signals.closed, 'closed trade')}: fewer than ${min_trades} say little`
   return [
-    [signals.closed < minTrades, few],
+    [signals.closed < min_trades, few],
     [fill === 'close', 'same close: not tradable on end-of-day data'],
     [overlap === 'allow', 'overlapping trades share bars, so that they are not as many independent ones'],
     [overlap === 'extend' && exit.hold === null, 'there is no hold that a signal could extend; they are skipped'],
@@ -208,22 +210,22 @@ function ofPlaces(
   { trades }: Simulation,
   { signals }: Found,
 ): Warning[] {
-  const { sizing, maxPositions, shuffle } = portfolio
+  const { sizing, max_positions, shuffle } = portfolio
   const without = signals.skipped.no_place ?? 0
   const lots = shuffle
     ? `drawn by seed ${seed}: another seed takes others, see how far results differ`
     : `taken in order of ticker: ${firstOf(trades, members)}; shuffle draws them by seed: see how far results differ`
   return [
     [
-      overlap !== 'allow' && sizing.method === 'equal' && members.length < maxPositions,
-      `only ${members.length} of ${maxPositions} positions can be on at once, one a ticker: the rest of the ` +
+      overlap !== 'allow' && sizing.method === 'equal' && members.length < max_positions,
+      `only ${members.length} of ${max_positions} positions can be on at once, one a ticker: the rest of the ` +
         `equity stays cash; at most ${counted(members.length, 'position')} would invest it all`,
     ],
     [
       without >= signals.total * MANY && without > 0,
       `${whole(without)} of ${counted(signals.total, 'signal')} found no place, ${lots}`,
     ],
-    ['no_size' in signals.skipped, `some signals bought nothing: ${portfolio.wholeShares ? NO_SHARE : NO_SIZE}`],
+    ['no_size' in signals.skipped, `some signals bought nothing: ${portfolio.whole_shares ? NO_SHARE : NO_SIZE}`],
   ]
 }
 
@@ -243,20 +245,20 @@ function firstOf(trades: Simulation['trades'], members: readonly Member[]): stri
 }
 
 function ofMoney(
-  { costs, side, portfolio, riskFree }: Strategy,
+  { costs, side, portfolio, risk_free }: Strategy,
   { equity }: Simulation,
   { interest, statistics }: Found,
 ): Warning[] {
-  const isFree = costs.bps + costs.slippageBps + costs.perShare + costs.fixed === 0
+  const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
   const { total_return: total } = statistics
   const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
   return [
     [isFree, 'no costs: nobody trades for nothing'],
     [side === 'long' && costs.borrow > 0, 'borrow is paid on shorts; these are long trades'],
     [
-      portfolio.cashRate > riskFree && interest.money > 0,
+      portfolio.cash_rate > risk_free && interest.money > 0,
       `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash, and the Sharpe ratio asks for ` +
-        `no more than ${percent(riskFree)} a year: an rf of ${percent(portfolio.cashRate).replace(' ', '')} counts what is above it`,
+        `no more than ${percent(risk_free)} a year: an rf of ${percent(portfolio.cash_rate).replace(' ', '')} counts what is above it`,
     ],
     [!equity.every(value => value > 0), 'the equity fell to 0 or below: the strategy was ruined'],
   ]
@@ -287,12 +289,12 @@ function ofData(members: readonly Member[], { days }: Simulation, { benchmarks }
 /** Calendars of two markets part by a few days. */
 const A_WEEK = 7
 
-function ofChoices(validation: Validation | null, { minTrades }: RunOptions): Warning[] {
+function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
   if (validation === null || validation.candidates.length === 0) return []
   const parts = validation.folds.filter(({ role }) => role === 'train')
-  const few = parts.filter(({ trades }) => trades < minTrades).length
+  const few = parts.filter(({ trades }) => trades < min_trades).length
   const which = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
-  return [[few > 0, `${which} fewer than ${minTrades} trades of what was chosen: luck chooses there`]]
+  return [[few > 0, `${which} fewer than ${min_trades} trades of what was chosen: luck chooses there`]]
 }
 
 const NO_SIZE = 'what they were given does not pay the costs, or there is no ATR yet'

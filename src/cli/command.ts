@@ -8,8 +8,6 @@ export interface Command {
   /** `<TICKER>` and what it is, in order; `[X]` may be left out, `[X...]` takes the rest. */
   readonly arguments?: readonly (readonly [name: string, about: string])[]
   readonly options?: readonly OptionSpec[]
-  /** Flag of the first option under it → heading; without, all options stand under one. */
-  readonly headings?: Readonly<Record<string, string>>
   /** Whole command lines that work on the sample; shown first in the help. */
   readonly examples: readonly string[]
   /** What `--output` may be; the four of every question unless given. */

@@ -64,11 +64,11 @@ export async function manual(): Promise<{ commands: Help[]; options: readonly It
 }
 
 /** Options by their headings, in the order of these; one without a heading stands under that of the one before it. */
-function sectionsOf({ options = [], headings = {} }: Command): Section[] {
+function sectionsOf({ options = [] }: Command): Section[] {
   const blocks = new Map<string, Item[]>()
   let heading = 'Options'
   for (const spec of options) {
-    heading = headings[spec[0].split(' ')[0]!] ?? spec[3] ?? heading
+    heading = spec[3] ?? heading
     blocks.set(heading, [...(blocks.get(heading) ?? []), itemOf(spec)])
   }
   return [...blocks].map(([title, items]) => ({ title, items }))

@@ -3,33 +3,31 @@ import { InvalidParameter, NotFound, StorageError } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import type { PoolQuery } from '../model/event.js'
 import type { SeriesKey } from '../model/pulled.js'
-import { STABILITIES } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { OptionSpec } from '../params/row.js'
+import { type OptionSpec, optionsOf } from '../params/row.js'
+import { SIGNALS } from '../params/studies.js'
 import { fieldValue, tickerValue } from '../params/values.js'
 import { count } from '../present/numbers.js'
 import type { PricedSource } from '../source.js'
 import type { Context } from './context.js'
 import type { Given } from './given.js'
 import { noTickerLoaded, unlisted } from './notices.js'
-import { poolQuery, TIMEFRAME } from './options.js'
+import { poolQuery } from './options.js'
 import type { World } from './world.js'
 
-/** Which events count. */
-export const SIGNALS: readonly OptionSpec[] = [
-  TIMEFRAME,
-  ['--band <BANDS>', 'the bands entered; any unless given', 'repeatable'],
-  ['--prev-band <BANDS>', 'the bands left', 'repeatable'],
-  ['--stability <WORDS>', `how settled the band left was: ${STABILITIES.join(', ')}`, 'repeatable'],
-  ['--max-flips <N>', 'at most so many changes of band in the days before it (FLIPS of bands events)'],
-  ['--context <T:F=B>', 'while a second ticker was in a band: GSPC:trend_direction=downtrend'],
-  ['--context-ticker <TICKER>', 'the same in three: the second ticker'],
-  ['--context-field <FIELD>', 'the field that is looked at there'],
-  ['--context-band <BANDS>', 'the bands it was in on the date of the event', 'repeatable'],
-  ['--context-lag <BARS>', '1: as of its bar before that date, for a market that closes later; 0 unless given'],
-  ['--after <DATE>', 'only events after this day'],
-  ['--before <DATE>', 'only events before this day'],
-]
+/** Which events count: the parameters of a study that a backtest has, too, but its field, which stands on the line. */
+export const SIGNAL_OPTIONS = optionsOf(SIGNALS).slice(1)
+
+/** Those of other parameters. */
+export function isNoSignal([flags]: OptionSpec): boolean {
+  const name = /[\w-]+/.exec(flags)![0].replace('--', '').replaceAll('-', '_')
+  return !(name in SIGNALS) && name !== 'name'
+}
+
+/** Options under a heading. */
+export function under(heading: string, [first, ...others]: readonly OptionSpec[]): OptionSpec[] {
+  return [[first![0], first![1], first![2] ?? 'once', heading], ...others]
+}
 
 /**
  * `TICKER... FIELD`, or `FIELD` where --tickers or --all say which tickers: the last word is the field. Throws

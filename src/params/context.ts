@@ -55,14 +55,19 @@ const PARTS = ['context_ticker', 'context_field', 'context_band'] as const
  */
 export function withContext({ context, ...others }: Written): Written {
   if (context === undefined || context === null) return others
-  const given = PARTS.filter(name => others[name] !== undefined)
-  if (given.length > 0)
-    throw new InvalidParameter(sentence`${parameter('context')} says it all; leave ${listed(given)} out.`, {
-      param: given[0]!,
-    })
+  checkContext({ context, ...others })
   const { ticker, field, bands } = parseContext('context', textOf('context', context))
   const parts = { ...others, context_ticker: ticker, context_field: field }
   return bands === null ? parts : { ...parts, context_band: bands }
+}
+
+/** Throws InvalidParameter where the word and what it stands for are both given. */
+export function checkContext(params: Written): void {
+  const given = PARTS.filter(name => params[name] !== undefined)
+  if (params.context === undefined || given.length === 0) return
+  throw new InvalidParameter(sentence`${parameter('context')} says it all; leave ${listed(given)} out.`, {
+    param: given[0]!,
+  })
 }
 
 /** The same of a question that takes one band. Throws InvalidParameter where the word names several. */
@@ -88,17 +93,21 @@ interface ReadParts<Bands> {
 /** The three as one, null where none is given. Throws InvalidParameter for some without the others; the band may be left out. */
 export function contextOf<Bands>(
   read: ReadParts<Bands>,
+  parts: readonly (typeof PARTS)[number][] = PARTS,
 ): { ticker: string; field: string; bands: Bands | null } | null {
   const { context_ticker: ticker = null, context_field: field = null, context_band: bands = null } = read
   if (ticker !== null && field !== null) return { ticker, field, bands }
   if (ticker === null && field === null && bands === null) return null
-  throw incomplete(read)
+  throw incomplete(read, parts)
 }
 
 /** What is missing of the three. */
-export function incomplete(read: ReadParts<unknown>): InvalidParameter {
-  const missing = PARTS.filter(name => (read[name] ?? null) === null)
-  return new InvalidParameter(sentence`${listed(PARTS)} go together; missing: ${listed(missing, ', ')}.`, {
+export function incomplete(
+  read: ReadParts<unknown>,
+  parts: typeof PARTS | readonly (typeof PARTS)[number][] = PARTS,
+): InvalidParameter {
+  const missing = parts.filter(name => (read[name] ?? null) === null)
+  return new InvalidParameter(sentence`${listed(parts)} go together; missing: ${listed(missing, ', ')}.`, {
     param: missing[0]!,
   })
 }

@@ -22,6 +22,8 @@ export interface Kind<Value, Written = Text> {
   readonly takes: string
   /** A list; of some the word `all` stands for any. */
   readonly several?: 'all' | 'some'
+  /** It may be written as an object, too. */
+  readonly object?: true
   /** Throws InvalidParameter naming the parameter, the value, and what is allowed. */
   parse(param: string, written: unknown, earlier?: Earlier): Value
   /** How it is written in text where a document has another form for it. */
@@ -155,12 +157,16 @@ function valueUnlessGiven(param: string, { required, fallback }: Parameter): unk
  * A value as a line, a URL or a program has it, in the form in which its kind reads it: a list for a list, text for a
  * number. undefined where it stands for any.
  */
-export function typedValue(param: string, { takes, several, typed }: Kind<unknown, unknown>, value: unknown): unknown {
+export function typedValue(
+  param: string,
+  { takes, several, object, typed }: Kind<unknown, unknown>,
+  value: unknown,
+): unknown {
   if (several !== undefined) {
     const items = itemsOf(param, value)
     return several === 'all' && items.length === 1 && items[0] === 'all' ? undefined : items
   }
-  if (takes === '') return value
+  if (takes === '' || object) return value
   const text = plainText(param, value)
   return typed === undefined ? text : typed(param, text)
 }
@@ -209,14 +215,17 @@ function optionOf(name: string, { kind, help, fallback, takes = kind.takes, unde
 /** The parameters of a table as a JSON Schema. */
 export function schemaOf(table: Table): JsonSchema {
   const entries = Object.entries(table)
-  const properties = entries.map(([name, { kind, about, fallback }]) => {
-    const more = fallback === undefined || fallback === null ? {} : { default: fallback }
-    return [name, { description: about, ...kind.schema, ...more }]
-  })
+  const properties = entries.map(([name, parameter]) => [name, valueSchema(parameter)])
   return {
     type: 'object',
     properties: Object.fromEntries(properties),
     required: entries.filter(([, { required }]) => required).map(([name]) => name),
     additionalProperties: false,
   }
+}
+
+/** One parameter as a JSON Schema. */
+export function valueSchema({ kind, about, fallback }: Parameter): JsonSchema {
+  const more = fallback === undefined || fallback === null ? {} : { default: fallback }
+  return { description: about, ...kind.schema, ...more }
 }

@@ -1,105 +1,321 @@
-import type { Day } from '../model/day.js'
-import type { Stability } from '../model/series.js'
-import type { Tier, Timeframe } from '../model/terms.js'
+import { InvalidParameter, parameter, sentence } from '../errors.js'
+import type { Tier } from '../model/terms.js'
+import { CONTEXT_WORD } from './context.js'
+import { BANDS, DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
+import { FIELD, integerOf, oneOf, TEXT, TICKER } from './kinds.js'
+import { CONTEXT, TIMEFRAME_ROW } from './parameters.js'
+import {
+  given,
+  type JsonSchema,
+  type KeptOf,
+  type Kind,
+  maybe,
+  needed,
+  type Parameter,
+  type ParamsOf,
+  type Read,
+  type Table,
+  type Texts,
+  valueSchema,
+} from './row.js'
+import { DEFAULT_REPS, type EventFilter, FAMILY, LAG, MOST_DRAWS, SEED, SIGNALS, WALK_FORWARD } from './studies.js'
+import { flagValue, integerValue, wordValue } from './values.js'
 
-/** Rules made of events, parsed and complete: what a backtest is run with. A strategy file and flags end as this. */
-export interface Strategy {
-  name: string | null
-  /** Ascending, each once. */
-  tickers: readonly string[]
-  timeframe: Timeframe
-  side: Side
-  /** What is a signal. */
-  entry: EventFilter
-  fill: Fill
-  exit: Exit
-  overlap: 'skip' | 'allow' | 'extend'
-  costs: Costs
-  portfolio: Portfolio
-  /** A ticker to compare with, beside buy and hold of the same tickers. */
-  benchmark: string | null
-  /** Risk-free rate a year, a fraction. */
-  riskFree: number
-  seed: number
+/** A part of a strategy: a mapping of values and of parts. */
+export interface Section<Rows = Nodes, Kept = unknown> {
+  readonly rows: Rows
+  /** null where a file does not have it. */
+  readonly optional?: true
+  /** The key that a value standing alone is of. */
+  readonly short?: string
+  /** Values as they were read → the part. `field` is that of the entry. Throws InvalidParameter. */
+  finish?(values: Readonly<Record<string, unknown>>, at: string, field: string): Kept
+  /** Of the type alone: nothing has it. */
+  readonly kept?: Kept
 }
 
-/** What is not 0, nothing or the plainest of its kind where it is left out. */
-export const UNLESS_GIVEN: Readonly<Record<'bps' | 'maxPositions' | 'capital' | 'cap', number>> = {
-  bps: 5,
-  maxPositions: 10,
-  capital: 1,
-  cap: 1,
+/** The parameter that gives a value, or a part as a whole. */
+interface Named<Name> {
+  readonly param: Name
 }
 
-/** A strategy as a file spells it: what `documentOf` gives and `strategyOf` takes. */
-export type StrategyDocument = Record<string, unknown>
+export type Node = (Parameter | Section) & Partial<Named<string>>
+export type Nodes = Readonly<Record<string, Node>>
+type ValueOf<N> = N extends Section<unknown, infer Kept> & { rows: object } ? Kept : KeptOf<N>
+type Values<Rows> = { readonly [Key in keyof Rows]: ValueOf<Rows[Key]> }
+
+function section<Rows extends Nodes>(rows: Rows): Section<Rows, Values<Rows>> {
+  return { rows }
+}
+
+/** A part that is not its values as they are. */
+function made<Rows extends Nodes, Kept>(
+  rows: Rows,
+  finish: NonNullable<Section<Rows, Kept>['finish']>,
+): Section<Rows, Kept> {
+  return { rows, finish }
+}
+
+/** A value of a strategy by the name of the parameter that gives it. */
+function as<Name extends string, P extends Parameter>(param: Name, row: P): P & Named<Name> {
+  return { ...row, param }
+}
+
+/** A part that may be missing, and that a parameter gives as a whole. */
+function whole<Name extends string, Rows extends Nodes, Kept>(
+  param: Name,
+  row: Parameter<unknown, string>,
+  part: Section<Rows, Kept>,
+): Section<Rows, Kept | null> & Named<Name> & Pick<Parameter<unknown, string>, 'kind' | 'help' | 'about'> {
+  return { kind: row.kind, help: row.help, about: row.about, ...part, optional: true, param }
+}
 
 export type Side = 'long' | 'short'
 
 /** Signal at bar t: filled at the open of t + 1, at the close of t + 1, or (not tradable on such data) at the close of t. */
 export type Fill = 'next-open' | 'next-close' | 'close'
 
-/** Whichever comes first; null: not used. */
-export interface Exit {
-  /** Close of the bar so many after the signal. */
-  hold: number | null
-  /** On the first later event of the field. */
-  leave: boolean
-  /** On the first later event that enters one of these bands, of the entry's field unless another is named. */
-  on: { field: string; bands: readonly string[] } | null
-  stop: Distance | null
-  target: Distance | null
-  trailing: Distance | null
-}
-
-/** From the entry price: a fraction of it, or a multiple of the ATR at the signal's bar. */
-export type Distance = { fraction: number } | { atr: number }
-
-/** All a side unless said otherwise. */
-export interface Costs {
-  /** Commission and half the spread, basis points of the traded value. */
-  bps: number
-  /** Slippage, basis points of the traded value; together with the above the c of every formula. */
-  slippageBps: number
-  /** Money a share. */
-  perShare: number
-  /** Money a fill. */
-  fixed: number
-  /** Of a short's entry value, a fraction a year. */
-  borrow: number
-}
-
-interface Portfolio {
-  capital: number
-  maxPositions: number
-  sizing: Sizing
-  wholeShares: boolean
-  /** Interest on cash a year, a fraction. */
-  cashRate: number
-  /** More signals than places on one date: in the order of tickers, or drawn by the seed. */
-  shuffle: boolean
-}
-
-/** equal: 1 / maxPositions; vol-target: target / (NATR at the signal · √bars a year), at most `cap`. Of equity. */
+/** equal: 1 / max_positions; vol-target: target / (NATR at the signal · √bars a year), at most `cap`. Of equity. */
 export type Sizing =
   | { method: 'equal' }
   | { method: 'fixed-fraction'; fraction: number }
   | { method: 'vol-target'; target: number; cap: number }
 
+const LONGEST_HOLD = 10_000
+const MONEY = numberOf({ least: 0 }, 'MONEY')
+const BASIS_POINTS = numberOf({ least: 0, below: 10_000 }, 'BP')
+const UP_TO_ALL = shareOf({ above: 0, most: 1 }, 'SHARE')
+const TARGET = shareOf({ above: 0, most: 10 }, 'RATE')
+const ENTRY_AND_EXIT = { under: 'Entry and exit' }
+const METHODS = ['equal', 'fixed-fraction', 'vol-target'] as const
+
+/** Candidates are no part of a strategy: a file says the one that it trades. */
+const HOLD: Kind<number, Texts> = {
+  schema: { type: 'integer', minimum: 1, maximum: LONGEST_HOLD },
+  takes: 'BARS',
+  several: 'some',
+  parse: (param, value) => {
+    if (!Array.isArray(value)) return integerValue(param, value, 1, LONGEST_HOLD)
+    const allowed = `an integer from 1 to ${LONGEST_HOLD}`
+    const advice = sentence`several to choose from are given beside it, as ${parameter('hold', value.join(','))} with a ${parameter('split')} or a ${parameter('walk_forward')}`
+    throw new InvalidParameter(
+      sentence`${parameter(param)} [${value.join(', ')}] is a list, and a file says one: ${allowed}; ${advice}.`,
+      { param, value, allowed },
+    )
+  },
+}
+
+/** In one order, so that it does not matter in which they are named. */
+const TICKERS: Kind<readonly string[], Texts> = {
+  ...several(TICKER, 'TICKERS'),
+  parse: (param, written) => several(TICKER, 'TICKERS').parse(param, written).toSorted(),
+}
+
+/** A switch that the command line spells in a word. */
+const LEAVE: Kind<boolean, 'leave' | 'none'> = {
+  schema: FLAG.schema,
+  takes: 'WHEN',
+  parse: flagValue,
+  typed: (param, text) => wordValue(param, text, ['leave', 'none']) === 'leave',
+}
+
+/** `FIELD=BAND,BAND`, or bands of the entry's field alone. */
+const ON: Kind<unknown, string> = {
+  schema: { type: 'string' },
+  takes: 'FIELD=BANDS',
+  parse: (_, written) => written,
+  typed: (_, text) => {
+    if (text === 'none') return null
+    const at = text.indexOf('=')
+    const bands = text.slice(at + 1).split(',')
+    return at < 0 ? { bands } : { field: text.slice(0, at), bands }
+  },
+}
+
+/** A context as the part of a strategy that it makes. */
+const CONTEXT_PART = { ...CONTEXT, kind: { ...CONTEXT_WORD, typed: CONTEXT_WORD.parse } }
+
+const ENTRY = {
+  field: as('field', SIGNALS.field),
+  bands: as('band', SIGNALS.band),
+  prev_bands: as('prev_band', SIGNALS.prev_band),
+  stability: as('stability', SIGNALS.stability),
+  max_flips: as('max_flips', SIGNALS.max_flips),
+  context: whole(
+    'context',
+    CONTEXT_PART,
+    section({
+      ticker: as('context_ticker', needed(TICKER, SIGNALS.context_ticker.help)),
+      field: as('context_field', needed(FIELD, SIGNALS.context_field.help)),
+      bands: as('context_band', SIGNALS.context_band),
+      lag: as('context_lag', given(LAG, 0, SIGNALS.context_lag.help)),
+    }),
+  ),
+  after: as('after', SIGNALS.after),
+  before: as('before', SIGNALS.before),
+}
+
+/** Whichever comes first; null: not used. */
+const EXIT = {
+  hold: as(
+    'hold',
+    maybe(
+      HOLD,
+      'out at the close so many bars after the signal; several: candidates, one of which each training part chooses',
+      { none: true },
+    ),
+  ),
+  leave: as(
+    'exit',
+    given(LEAVE, false, 'leave: out when the field leaves the band that was entered; none unless given'),
+  ),
+  on: whole(
+    'exit_on',
+    maybe(ON, 'out when a field enters one of these bands; bands alone are those of the entry'),
+    made(
+      { field: maybe(FIELD, 'the field; that of the entry unless given'), bands: needed(BANDS, 'its bands') },
+      ({ field, bands }, _, entered): { readonly field: string; readonly bands: readonly string[] } => {
+        return { field: String(field ?? entered), bands: [bands].flat().map(String) }
+      },
+    ),
+  ),
+  stop: as('stop', maybe(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
+  target: as('target', maybe(DISTANCE, 'the same on the other side', { none: true })),
+  trailing: as('trailing', maybe(DISTANCE, 'from the best price since', { none: true })),
+}
+
+/** All a side unless said otherwise. */
+const COSTS = {
+  bps: as('costs_bps', given(BASIS_POINTS, 5, 'commission and half the spread a side', { under: 'Costs' })),
+  slippage_bps: as('slippage_bps', given(BASIS_POINTS, 0, 'slippage a side')),
+  per_share: as('cost_per_share', given(MONEY, 0, 'a side, for each share')),
+  fixed: as('cost_fixed', given(MONEY, 0, 'a fill')),
+  borrow: as(
+    'borrow',
+    given(shareOf({ least: 0, below: 10 }, 'RATE'), 0, 'a year, of what is short (a long pays none): 3% or 0.03'),
+  ),
+}
+
+const SIZING = {
+  ...made(
+    {
+      method: as('sizing', given(oneOf(METHODS, 'HOW'), 'equal', 'equal (unless given), fixed-fraction or vol-target')),
+      fraction: as('fraction', maybe(UP_TO_ALL, 'of equity in each position; alone it means fixed-fraction')),
+      target: as('target_volatility', maybe(TARGET, 'a year, of each position; alone it means vol-target')),
+      cap: as('max_fraction', maybe(UP_TO_ALL, 'of equity, with a target volatility; 1 unless given')),
+    },
+    sizingOf,
+  ),
+  short: 'method',
+}
+
+/** Throws InvalidParameter for what is not of the method, and for what it lacks. */
+function sizingOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: string): Sizing {
+  const wanted = method === 'equal' ? [] : method === 'fixed-fraction' ? ['fraction'] : ['target', 'cap']
+  const odd = Object.keys(rest).find(key => rest[key] !== null && !wanted.includes(key))
+  if (odd !== undefined) throw new InvalidParameter(`${at}.${odd} is not for ${method}.`, { param: `${at}.${odd}` })
+  if (method === 'equal') return { method }
+  if (method === 'fixed-fraction') return { method, fraction: UP_TO_ALL.parse(`${at}.fraction`, rest.fraction) }
+  const target = TARGET.parse(`${at}.target`, rest.target)
+  return { method: 'vol-target', target, cap: UP_TO_ALL.parse(`${at}.cap`, rest.cap ?? 1) }
+}
+
+const PORTFOLIO = {
+  capital: as('capital', given(numberOf({ above: 0 }, 'MONEY'), 1, 'to begin with', { under: 'Portfolio' })),
+  max_positions: as('max_positions', given(integerOf(1, 100_000), 10, 'at once')),
+  sizing: SIZING,
+  whole_shares: as('whole_shares', given(FLAG, false, 'no fractions of shares')),
+  cash_rate: as('cash_rate', given(RATE, 0, 'a year, on what is not invested')),
+  shuffle: as('shuffle', given(FLAG, false, 'draw by the seed, not by name, which signals of a day find a place')),
+}
+
+/** A strategy as a file has it: its keys in their order, and the parameter that gives each value. */
+export const STRATEGY = {
+  name: as('name', maybe(TEXT, 'what it is called')),
+  tickers: needed(TICKERS, 'what is traded'),
+  timeframe: as('timeframe', TIMEFRAME_ROW),
+  side: as(
+    'side',
+    given(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (unless given) or short', ENTRY_AND_EXIT),
+  ),
+  entry: section(ENTRY),
+  fill: as(
+    'entry',
+    given(
+      oneOf<Fill>(['next-open', 'next-close', 'close'], 'WHEN'),
+      'next-open',
+      'next-open (unless given), next-close, or close, which nobody can trade on such data',
+      ENTRY_AND_EXIT,
+    ),
+  ),
+  exit: section(EXIT),
+  overlap: as(
+    'overlap',
+    given(
+      oneOf(['skip', 'allow', 'extend'] as const, 'HOW'),
+      'skip',
+      'a signal while in a trade: skip (unless given), allow, or extend its hold',
+    ),
+  ),
+  costs: section(COSTS),
+  portfolio: section(PORTFOLIO),
+  benchmark: as(
+    'benchmark',
+    maybe(TICKER, 'to compare with, beside buy and hold of the same tickers', {
+      none: true,
+      under: 'What it is held against',
+    }),
+  ),
+  risk_free: as('rf', given(RATE, 0, 'risk-free a year, of the Sharpe ratio')),
+  seed: as('seed', { ...SEED, under: 'Tests' }),
+}
+
+/** Rules made of events, complete: what a backtest is run with, and what a strategy file says. */
+export type Strategy = Values<typeof STRATEGY>
+export type Costs = Strategy['costs']
+/** Whichever comes first; null: not used. */
+export type Exit = Strategy['exit']
+
+/** What is a signal of a strategy. */
+export function eventsFilter({ entry, timeframe }: Pick<Strategy, 'entry' | 'timeframe'>): EventFilter {
+  return { ...entry, timeframe }
+}
+
+type NamedIn<N> =
+  | (N extends Named<string> ? N : never)
+  | (N extends { readonly rows: infer Rows } ? NamedIn<Rows[keyof Rows]> : never)
+type NamedParams = {
+  [N in NamedIn<(typeof STRATEGY)[keyof typeof STRATEGY]> as N['param']]?: N extends {
+    readonly kind: Kind<unknown, infer W>
+  }
+    ? W
+    : never
+}
+
 /** What else a run is asked for; not part of the strategy. */
-export interface RunOptions {
+export const RUN = {
+  split: maybe(DATE, 'tell what came before this day apart from what came from it on', { under: 'Parts of the data' }),
+  embargo: maybe(integerOf(0, 1000, 'BARS'), 'left out before the split'),
+  walk_forward: WALK_FORWARD,
+  reps: given(
+    integerOf(0, MOST_DRAWS),
+    DEFAULT_REPS,
+    'draws of random entry, where more than 2,000 moves are possible',
+    {
+      under: 'Tests',
+    },
+  ),
+  family: given(
+    FAMILY,
+    'run',
+    'deflate the Sharpe ratio by the strategies of this run (unless given), or by all of the ledger',
+  ),
+  min_trades: given(integerOf(1, MOST_DRAWS), 20, 'fewer are warned of'),
+} as const satisfies Table
+
+export interface RunOptions extends Read<typeof RUN> {
+  /** As which the data are seen; null: all that is loaded. */
   tier: Tier | null
-  /** Random entries drawn to compare with. */
-  reps: number
-  /** First date of the second half: the first is for choosing, the second for checking. */
-  split: string | null
-  walkForward: WalkForward | null
-  /** Fewer closed trades than this are warned of. */
-  minTrades: number
-  /** What the Sharpe ratio is deflated by: the strategies of this run (unless given), or all that the ledger knows. */
-  family?: 'run' | 'ledger'
-  /** Bars left out before the split date, between what is chosen on and what is checked on; 0 unless given. */
-  embargo?: number
   /**
    * Strategies of which the training part of each fold chooses one, by the t statistic of the mean net return a trade; the
    * strategy itself is not among them unless it is named. None unless given.
@@ -107,39 +323,72 @@ export interface RunOptions {
   candidates?: readonly Strategy[]
 }
 
-/** Bars of training, of testing, from one fold to the next; anchored: training always begins with the first bar. */
-export interface WalkForward {
-  train: number
-  test: number
-  step: number
-  anchored: boolean
-  embargo: number
-}
-
 /**
- * Which events count as signals. Everything here is known when the event happens; how long a band lasts and what follows
- * are not, and cannot be asked for.
+ * A backtest as people write it: `bands backtest`, and `backtest()` of the library. What is not of the run makes up the
+ * strategy: a document in the form of a strategy file, and what overrides it.
  */
-export interface EventFilter {
-  field: string
-  timeframe: Timeframe
-  /** Bands entered; null: any. */
-  bands: readonly string[] | null
-  /** Bands left; null: any. */
-  prevBands: readonly string[] | null
-  stability: readonly Stability[] | null
-  /** At most so many flips in the lookback at entry. */
-  maxFlips: number | null
-  context: ContextFilter | null
-  /** Both exclusive, of the day of the event. */
-  after: Day | null
-  before: Day | null
+export type BacktestParams = NamedParams &
+  ParamsOf<typeof RUN> & {
+    /** The contents of a strategy file: its text (YAML or JSON), or what it says as an object. */
+    strategy?: Readonly<Record<string, unknown>> | Strategy | string
+    tickers?: readonly string[]
+  }
+
+/** A value of a strategy with the parameter that gives it and its place in a file. */
+export interface Leaf {
+  param: string
+  place: string
+  node: Node
 }
 
-/** The bands that a second ticker was in on the date of the event (lag 0), or at its bar before that date (lag 1). */
-export interface ContextFilter {
-  ticker: string
-  field: string
-  bands: readonly string[] | null
-  lag: 0 | 1
+/** Every value and part that a parameter gives, in the order of a file. */
+export const LEAVES: readonly Leaf[] = leavesIn(STRATEGY, '')
+
+function leavesIn(rows: Nodes, prefix: string): Leaf[] {
+  return Object.entries(rows).flatMap(([key, node]) => {
+    const place = `${prefix}${key}`
+    const own = node.param === undefined ? [] : [{ param: node.param, place, node }]
+    return 'rows' in node ? [...own, ...leavesIn(node.rows, `${place}.`)] : own
+  })
+}
+
+/** The parameters of a strategy and of a run, as the command line and the library name them. */
+export const BACKTEST: Table = {
+  ...Object.fromEntries(LEAVES.flatMap(({ param, node }) => ('kind' in node ? [[param, node]] : []))),
+  ...RUN,
+}
+
+/** The keys that a part of a strategy may have; none for what is not a part. */
+export function keysAt(place: string): string[] {
+  let rows: Nodes = STRATEGY
+  for (const key of place === '' ? [] : place.split('.')) {
+    const node = rows[key]
+    rows = node !== undefined && 'rows' in node ? node.rows : {}
+  }
+  return Object.keys(rows)
+}
+
+/** The strategy file as a JSON Schema. */
+export function strategySchema(rows: Nodes = STRATEGY): JsonSchema {
+  const properties = Object.entries(rows).map(([key, node]) => [key, schemaOfNode(node)])
+  const required = Object.entries(rows).filter(([key, node]) =>
+    'rows' in node ? key === 'entry' || key === 'exit' : node.required,
+  )
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required: required.map(([key]) => key) }),
+    additionalProperties: false,
+  }
+}
+
+function schemaOfNode(node: Node): JsonSchema {
+  if (!('rows' in node)) return valueSchema(node)
+  const part = strategySchema(node.rows)
+  const short = node.short === undefined ? undefined : node.rows[node.short]
+  const others = [
+    ...(short !== undefined && 'kind' in short && !('rows' in short) ? [short.kind.schema] : []),
+    ...(node.optional ? [{ type: 'null' }] : []),
+  ]
+  return others.length === 0 ? part : { anyOf: [part, ...others] }
 }

@@ -1,5 +1,6 @@
 import { countUpTo, mondayOf } from '../model/day.js'
 import type { Series } from '../model/series.js'
+import type { Abnormal, StudyQuery } from '../params/studies.js'
 import type { MarketBars } from '../source.js'
 import { expandedTail } from '../statistics/bootstrap.js'
 import {
@@ -33,7 +34,7 @@ import {
   streamOf,
   type Unit,
 } from './cell.js'
-import type { Abnormal, AbnormalReturns, PathPoint, StudyQuery, TestResult } from './result.js'
+import type { AbnormalReturns, PathPoint, TestResult } from './result.js'
 import { placesIn, unionCalendar } from './signals.js'
 import { type Subject, tooFew } from './subject.js'
 
@@ -41,9 +42,9 @@ import { type Subject, tooFew } from './subject.js'
 export function abnormalOver(
   events: readonly ModelledEvent[],
   horizon: number,
-  about: Pick<AbnormalReturns, 'model' | 'benchmark'> & { minEvents: number },
+  about: Pick<AbnormalReturns, 'model' | 'benchmark'> & { min_events: number },
 ): AbnormalReturns {
-  const { model, benchmark, minEvents } = about
+  const { model, benchmark, min_events } = about
   const whole: DatedEvent[] = []
   const lost = { too_early: 0, not_elapsed: 0, no_benchmark: 0 }
   for (const event of events) {
@@ -54,7 +55,7 @@ export function abnormalOver(
   const n = whole.length
   const { car } = aggregate(whole)
   const apart = sharingNoDay(whole)
-  const few = n === 0 ? NO_EVENT : tooFew(n, apart.length, minEvents)
+  const few = n === 0 ? NO_EVENT : tooFew(n, apart.length, min_events)
   const tests = few === null ? testsOf(whole, apart) : TESTS.map(([test, name]) => without(test, name, few))
   return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
 }

@@ -2,17 +2,18 @@ import { InvalidParameter } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
+import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Trials, tickerBars } from '../source.js'
 import { ESTIMATION, modelledEvents, pathOf } from './abnormal.js'
 import { excursions, LEAST_UNITS } from './cell.js'
-import { type EventStudy, type Occurrence, type StudyQuery, type StudyWindow, shiftsUsed } from './result.js'
+import { type EventStudy, type Occurrence, type StudyWindow, shiftsUsed } from './result.js'
 import { forwardReturns, lacksDividends, whole } from './signals.js'
 import { type Subject, subjectsOf } from './subject.js'
 import { type CellSpec, cellTrial } from './trials.js'
 import { warningsOf } from './warnings.js'
 import { type Material, studyWindow } from './window.js'
 
-export type { StudyQuery } from './result.js'
+export type { StudyQuery } from '../params/studies.js'
 
 export interface StudyWays {
   /** Told what is being done, often; the text is made when it is asked for. */
@@ -87,7 +88,7 @@ function rangeOf(subjects: readonly Subject[]): Range {
 }
 
 function headOf({ query, subjects, asOf }: Material, { first, last }: Range) {
-  const { filter, benchmark, abnormal, seed, reps, resamples, minEvents } = query
+  const { filter, benchmark, abnormal, seed, reps, resamples, min_events } = query
   const { context } = filter
   const copy = <Value>(values: readonly Value[] | null): Value[] | null => (values === null ? null : [...values])
   return {
@@ -96,12 +97,12 @@ function headOf({ query, subjects, asOf }: Material, { first, last }: Range) {
     field: filter.field,
     timeframe: filter.timeframe,
     bands: copy(filter.bands),
-    prev_bands: copy(filter.prevBands),
+    prev_bands: copy(filter.prev_bands),
     stability: copy(filter.stability),
-    max_flips: filter.maxFlips,
+    max_flips: filter.max_flips,
     context: context === null ? null : { ...context, bands: copy(context.bands) },
-    after: dateOf(filter.after),
-    before: dateOf(filter.before),
+    after: filter.after,
+    before: filter.before,
     first: dateOf(first),
     last: dateOf(last),
     as_of: dateOf(asOf),
@@ -111,7 +112,7 @@ function headOf({ query, subjects, asOf }: Material, { first, last }: Range) {
     seed,
     reps: reps === 'all' ? null : reps,
     resamples,
-    min_events: minEvents,
+    min_events,
     events: subjects.reduce((sum, { signals }) => sum + signals.bars.length, 0),
   }
 }
@@ -229,7 +230,7 @@ function total(subjects: readonly Subject[], of: (subject: Subject) => number): 
 
 /** What was assumed, line by line, for whoever reads the numbers. */
 function assumptionsOf({ query, subjects, fromPrices }: Material, windows: readonly StudyWindow[]): string[] {
-  const { filter, benchmark, abnormal, resamples, seed, minEvents } = query
+  const { filter, benchmark, abnormal, resamples, seed, min_events } = query
   const pooled = subjects.length > 1
   return [
     'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).',
@@ -241,7 +242,7 @@ function assumptionsOf({ query, subjects, fromPrices }: Material, windows: reado
     ...(fromPrices ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
     'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. The mean of entries of the same calendar years is told beside it, but no p against it: the year holds the very fall or rise that led to an event.',
-    `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers, which are not independent of each other; n_stretches counts dates of events of any ticker whose windows share no day' : ''}; with n_indep below ${LEAST_UNITS}, or fewer than ${minEvents} events, there is neither p-value nor interval.`,
+    `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers, which are not independent of each other; n_stretches counts dates of events of any ticker whose windows share no day' : ''}; with n_indep below ${LEAST_UNITS}, or fewer than ${min_events} events, there is neither p-value nor interval.`,
     `Calendar time: the mean return of all open positions by day, ${benchmark === null ? 'less what their tickers earn on any bar' : `its alpha against ${benchmark}`}.`,
     ...modelLines(abnormal, benchmark),
     'Path: its ribbon is the 95 % interval of the mean over units of events whose windows share no day.',

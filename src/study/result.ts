@@ -1,6 +1,6 @@
 import type { Stability } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { EventFilter } from '../params/strategy.js'
+import type { Abnormal } from '../params/studies.js'
 
 /** `bands study`: what followed the events, against what follows anyway. Returns are fractions, dates YYYY-MM-DD. */
 export interface EventStudy {
@@ -43,8 +43,6 @@ export interface EventStudy {
   /** What else could be asked. */
   hints: string[]
 }
-
-export type Abnormal = 'none' | 'mean' | 'market'
 
 /** One cell: the events over one horizon. */
 export interface StudyWindow {
@@ -194,30 +192,6 @@ export interface Occurrence {
   returns: Record<string, number | null>
   mfe: Record<string, number | null>
   mae: Record<string, number | null>
-}
-
-/** What an event study is asked, parsed and complete. */
-export interface StudyQuery {
-  /** At least one. */
-  tickers: readonly string[]
-  filter: EventFilter
-  /** Windows in bars, ascending, each at least 1. */
-  horizons: readonly number[]
-  /** Bars of the average path before and after the event. */
-  path: { before: number; after: number }
-  /** A ticker to hold the events against; the market model needs one. */
-  benchmark: string | null
-  abnormal: Abnormal
-  /** Fewer events whose window has elapsed get neither p-value nor interval. */
-  minEvents: number
-  /** Draws of the circular shift and of random entries; `all`: every shift, and `resamples` entries. */
-  reps: number | 'all'
-  /** Draws of every bootstrap. */
-  resamples: number
-  seed: number
-  /** Adds the t test that takes overlapping windows for independent. */
-  naive: boolean
-  hansenHodrick: boolean
 }
 
 /** From so many times the deviation of any bar on, a 5 % test by plain shifts finds something in 14 % of what has nothing. */

@@ -1,7 +1,7 @@
 import { TierRestricted } from '../errors.js'
-import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
+import { countBelow, countUpTo, type Day, formatDay, parseDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
-import type { ContextFilter, EventFilter } from '../params/strategy.js'
+import type { ContextFilter, EventFilter } from '../params/studies.js'
 import { first, type MarketBars, type PricedSource, type States } from '../source.js'
 
 /** The events of one ticker that pass a filter, in columns; oldest first. */
@@ -116,19 +116,22 @@ export function bandsEnteredBy(states: States, days: Int32Array, dates: readonly
 
 /** First bar within the filter's dates, and the one after the last. */
 function boundsOf(days: Int32Array, { after, before }: Pick<EventFilter, 'after' | 'before'>): [number, number] {
-  return [after === null ? 0 : countUpTo(days, after), before === null ? days.length : countBelow(days, before)]
+  return [
+    after === null ? 0 : countUpTo(days, parseDay(after)!),
+    before === null ? days.length : countBelow(days, parseDay(before)!),
+  ]
 }
 
 /** Whether an event passes what is asked of itself; its context and its date apart. */
 function passing(states: States, filter: EventFilter): (i: number) => boolean {
   const entered = allowed(states.bands, filter.bands)
-  const left = allowed(states.bands, filter.prevBands)
-  const { stability, maxFlips } = filter
+  const left = allowed(states.bands, filter.prev_bands)
+  const { stability, max_flips } = filter
   const stable = stability === null ? null : allowed(STABILITIES, stability)
   return i => {
     if (entered[states.entered[i]!] === 0 || left[states.left[i]!] === 0) return false
     if (stable !== null && stable[told(states.stability[i]!, 'stability_at_entry')] === 0) return false
-    return maxFlips === null || told(states.flips[i]!, 'flips_recent_at_entry') <= maxFlips
+    return max_flips === null || told(states.flips[i]!, 'flips_recent_at_entry') <= max_flips
   }
 }
 
@@ -158,12 +161,12 @@ function signalsAt(states: States, found: readonly number[], contextBands: (stri
 const NAMED = 3
 
 /** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
-export function filterWords({ field, bands, prevBands, stability, maxFlips, context }: EventFilter): string[] {
+export function filterWords({ field, bands, prev_bands, stability, max_flips, context }: EventFilter): string[] {
   return [
     `${field} = ${anyOf(bands)}`,
-    ...(prevBands === null ? [] : [`from ${anyOf(prevBands)}`]),
+    ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
     ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
-    ...(maxFlips === null ? [] : [`at most ${maxFlips} flips`]),
+    ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
     ...(context === null
       ? []
       : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),

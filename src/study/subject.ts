@@ -1,6 +1,6 @@
+import type { StudyQuery } from '../params/studies.js'
 import type { MarketBars, PricedSource, States } from '../source.js'
 import { LEAST_UNITS } from './cell.js'
-import type { StudyQuery } from './result.js'
 import { contextBandsOf, eligibleBars, type Signals, signalsOf } from './signals.js'
 
 /** One ticker of a study. */
@@ -71,8 +71,8 @@ function kept(signals: Signals, keeps: (i: number) => boolean): Signals {
 }
 
 /** Why so few events get neither p-value nor interval; null where they are enough. */
-export function tooFew(n: number, independent: number, minEvents: number): string | null {
+export function tooFew(n: number, independent: number, min_events: number): string | null {
   if (independent < LEAST_UNITS)
     return `${independent} ${independent === 1 ? 'window' : 'windows'} that share no bar are fewer than ${LEAST_UNITS}`
-  return n < minEvents ? `${n} events are fewer than the ${minEvents} asked for` : null
+  return n < min_events ? `${n} events are fewer than the ${min_events} asked for` : null
 }

@@ -1,4 +1,5 @@
 import { countBelow, dayOf, yearOf } from '../model/day.js'
+import type { StudyQuery } from '../params/studies.js'
 import { bca, expandedTail, politisWhite, type Resampling, stationaryRatioInterval } from '../statistics/bootstrap.js'
 import { twoSidedNormal, twoSidedT } from '../statistics/distributions.js'
 import { quantile } from '../statistics/moments.js'
@@ -24,7 +25,7 @@ import {
   streamOf,
   type Unit,
 } from './cell.js'
-import type { Interval, StudyQuery, StudyWindow, TestResult } from './result.js'
+import type { Interval, StudyWindow, TestResult } from './result.js'
 
 type Asked = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
 
@@ -45,7 +46,7 @@ export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string |
     ['shift', () => shiftTest(cell, shifts()), true],
     ['shift_studentised', () => studentisedShiftTest(cell, shifts()), true],
     ['newey_west', () => neweyWestTest(cell), true],
-    ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansenHodrick],
+    ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
     ['cluster', () => clusterTest(cell), true],
     ['calendar_time', () => calendarTimeTest(held.portfolio, held.benchmark), true],
     ['naive', () => naiveTest(cell), query.naive],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { type Day, formatDay } from '../model/day.js'
+import { type Day, formatDay, parseDay } from '../model/day.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import type { EventFilter } from '../params/strategy.js'
+import type { EventFilter } from '../params/studies.js'
 import type { Trial, TrialKind, Trials } from '../source.js'
 import { filterWords, tickerWords } from './signals.js'
 
@@ -35,16 +35,21 @@ export function canonical(value: unknown): string {
   )
 }
 
+/** By the keys that the ledger has had from its first day on, so that a cell noted then is the same cell now. */
 function documentOf({ tickers, filter, horizon, first, last }: CellSpec): unknown {
-  const { context } = filter
+  const { field, timeframe, bands, prev_bands, stability, max_flips, context, after, before } = filter
   return {
     kind: 'cell',
     tickers: tickers.toSorted(),
-    ...filter,
-    bands: sorted(filter.bands),
-    prevBands: sorted(filter.prevBands),
-    stability: sorted(filter.stability),
+    field,
+    timeframe,
+    bands: sorted(bands),
+    prevBands: sorted(prev_bands),
+    stability: sorted(stability),
+    maxFlips: max_flips,
     context: context === null ? null : { ...context, bands: sorted(context.bands) },
+    after: parseDay(after ?? ''),
+    before: parseDay(before ?? ''),
     horizon,
     first,
     last,

@@ -1,5 +1,5 @@
 import { type Day, formatDay } from '../model/day.js'
-import type { EventFilter } from '../params/strategy.js'
+import type { EventFilter } from '../params/studies.js'
 import { LEAST_UNITS } from './cell.js'
 import { type StudyWindow, spreadWarnings } from './result.js'
 import { benchmarkReach, contextReach, eligibleBars, lacksDividends, lostOf } from './signals.js'

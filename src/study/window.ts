@@ -1,6 +1,7 @@
 import type { Day } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
+import type { StudyQuery } from '../params/studies.js'
 import { overlap, wilson } from '../statistics/counts.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { abnormalOver, heldPositions, type ModelledEvent } from './abnormal.js'
@@ -18,7 +19,7 @@ import {
   streamOf,
   stretches,
 } from './cell.js'
-import type { StudyQuery, StudyWindow } from './result.js'
+import type { StudyWindow } from './result.js'
 import { forwardReturns, lostOf } from './signals.js'
 import { type Subject, tooFew } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
@@ -47,7 +48,7 @@ export function studyWindow(material: Material, horizon: number): { window: Stud
   const cell = cellOf(members, horizon)
   const held = heldPositions(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, members, horizon)
-  const few = tooFew(counts.n, counts.n_indep, query.minEvents)
+  const few = tooFew(counts.n, counts.n_indep, query.min_events)
   const returns = eventReturns(members)
   const base = baseOf(members)
   const figures = figuresOf(returns, base)
@@ -137,9 +138,9 @@ function tallyOf({ query, subjects }: Material, horizon: number, few: string | n
 }
 
 function abnormalIn({ query, modelled }: Material, horizon: number): StudyWindow['abnormal'] {
-  const { abnormal: model, benchmark, minEvents } = query
+  const { abnormal: model, benchmark, min_events } = query
   if (model === 'none') return null
-  return abnormalOver(modelled, horizon, { model, benchmark: model === 'market' ? benchmark : null, minEvents })
+  return abnormalOver(modelled, horizon, { model, benchmark: model === 'market' ? benchmark : null, min_events })
 }
 
 /** Statistics that have no value without an event whose window has elapsed. */

@@ -1,10 +1,11 @@
+import type { SweepQuery } from '../params/studies.js'
 import { kurtosis, median, skewness, variance } from '../statistics/moments.js'
 import { type Column, pbo, type SuperiorAbility, spa } from '../statistics/selection.js'
 import { deflatedSharpe } from '../statistics/sharpe.js'
 import { whole } from '../study/signals.js'
 import { type Key, namedStream, type Pace, type Sums, told, windowName } from './ground.js'
 import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
-import type { BestOfMany, KnownSweep, SweepCell, SweepQuery } from './result.js'
+import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
 
 /** Returns of so many cells times days are held at once: 16 MB, and a few seconds of work. */
 const MOST_VALUES = 2_000_000
@@ -37,7 +38,7 @@ export class Contest {
 
   /** @param trials how many were tried, and the Sharpe ratios of those that have one */
   async judge(
-    query: Pick<SweepQuery, 'resamples' | 'pboBlocks' | 'seed'>,
+    query: Pick<SweepQuery, 'resamples' | 'pbo_blocks' | 'seed'>,
     trials: { tried: number; sharpes: readonly number[] },
     pace: Pace,
   ): Promise<BestOfMany> {
@@ -50,7 +51,7 @@ export class Contest {
       resamples: query.resamples,
       ...ability,
       ...this.#deflated(trials, reasons),
-      pbo: this.#overfitting(query.pboBlocks, reasons),
+      pbo: this.#overfitting(query.pbo_blocks, reasons),
       reasons,
     }
   }

@@ -2,14 +2,14 @@ import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import type { EventFilter } from '../params/strategy.js'
+import type { EventFilter, SweepQuery } from '../params/studies.js'
 import { type BarStates, first, type MarketBars, type PricedSource } from '../source.js'
 import { overlap } from '../statistics/counts.js'
 import { type BarRange, cpcv, kFolds, purge, walkForwardFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
 import { type MemberBars, memberBars } from '../study/cell.js'
 import { bandsEnteredBy, eligibleBars, forwardReturns, placesIn, signalsIn, unionCalendar } from '../study/signals.js'
-import type { KnownSweep, SweepQuery, SweepValidation } from './result.js'
+import type { KnownSweep, SweepValidation } from './result.js'
 
 /** One ticker's bars of one field and horizon on which the window has elapsed. */
 export interface Ground extends MemberBars {
@@ -143,10 +143,10 @@ export interface Plan {
 
 /** null where no validation is asked for, or no bar counts. Throws InvalidParameter for parts that the days do not have. */
 export function planOf(query: SweepQuery, timeline: Timeline): Plan | null {
-  const { split, walkForward, cv, cpcv } = query
+  const { split, walk_forward, cv, cpcv } = query
   if (timeline.end === 0) return null
   if (split !== null) return splitPlan(split, timeline)
-  if (walkForward !== null) return walkForwardPlan(walkForward, timeline)
+  if (walk_forward !== null) return walkForwardPlan(walk_forward, timeline)
   if (cv !== null) return cvPlan(cv, timeline)
   return cpcv === null ? null : cpcvPlan(cpcv, timeline)
 }
@@ -166,7 +166,7 @@ function splitPlan(split: string, { days, end }: Timeline): Plan {
   return { kind: 'split', embargo: 0, folds, paths: null }
 }
 
-function walkForwardPlan(asked: NonNullable<SweepQuery['walkForward']>, { end }: Timeline): Plan {
+function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): Plan {
   const folds = walkForwardFolds(end, asked).map(({ train, test }, i) => {
     return { name: `part ${i + 1}`, train, parts: test }
   })
@@ -264,13 +264,13 @@ export async function booksOf(source: PricedSource, query: SweepQuery, pace: Pac
 }
 
 /** Bars of the events that make a condition, ascending. */
-function signalBars({ fields }: Book, { field, band, prevBand, context }: Condition): Int32Array {
+function signalBars({ fields }: Book, { field, band, prev_band, context }: Condition): Int32Array {
   const { bars, entered, left, contexts } = fields[field]!
   const codes = context === null ? null : contexts[context.which]!
   return bars.filter(
     (_, i) =>
       entered[i] === band &&
-      (prevBand === null || left[i] === prevBand) &&
+      (prev_band === null || left[i] === prev_band) &&
       (codes === null || codes[i] === context!.band),
   )
 }
@@ -288,7 +288,16 @@ async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQu
 
 function bookOf({ prices, states: read }: BarStates, query: SweepQuery, contexts: readonly ContextCodes[]): Book {
   const { timeframe, after, before } = query
-  const any = { timeframe, after, before, bands: null, prevBands: null, stability: null, maxFlips: null, context: null }
+  const any = {
+    timeframe,
+    after,
+    before,
+    bands: null,
+    prev_bands: null,
+    stability: null,
+    max_flips: null,
+    context: null,
+  }
   return {
     ticker: prices.ticker,
     ...columnsOf(prices),
@@ -315,7 +324,7 @@ function columnsOf({ series: { days, close } }: MarketBars): Pick<Book, 'days' |
 interface Condition {
   field: number
   band: number
-  prevBand: number | null
+  prev_band: number | null
   context: { which: number; band: number } | null
 }
 
@@ -327,7 +336,7 @@ export interface Key {
   ticker: string | null
 }
 
-type Asked = Pick<KnownSweep, 'fields' | 'contexts' | 'prevBand' | 'timeframe' | 'vocabularies'>
+type Asked = Pick<KnownSweep, 'fields' | 'contexts' | 'prev_band' | 'timeframe' | 'vocabularies'>
 
 /** Every combination of one field's bands, with those left and those of a context where they are told apart. */
 export function conditionsOf(query: Asked, field: number): Condition[] {
@@ -336,8 +345,8 @@ export function conditionsOf(query: Asked, field: number): Condition[] {
     vocabulary(query, context.field).map((_, band) => ({ which, band })),
   )
   return bands.flatMap(band =>
-    (query.prevBand ? bands.filter(left => left !== band) : [null]).flatMap(prevBand =>
-      (contexts.length > 0 ? contexts : [null]).map(context => ({ field, band, prevBand, context })),
+    (query.prev_band ? bands.filter(left => left !== band) : [null]).flatMap(prev_band =>
+      (contexts.length > 0 ? contexts : [null]).map(context => ({ field, band, prev_band, context })),
     ),
   )
 }
@@ -350,14 +359,14 @@ interface Told {
   context: { ticker: string; field: string; band: string } | null
 }
 
-export function told({ field, band, prevBand, context }: Condition, query: Asked): Told {
+export function told({ field, band, prev_band, context }: Condition, query: Asked): Told {
   const name = query.fields[field]!
   const bands = vocabulary(query, name)
   const where = context === null ? null : query.contexts[context.which]!
   return {
     field: name,
     band: bands[band]!,
-    prev_band: prevBand === null ? null : bands[prevBand]!,
+    prev_band: prev_band === null ? null : bands[prev_band]!,
     context: where && {
       ticker: where.ticker,
       field: where.field,
@@ -392,9 +401,9 @@ export function filterOf(condition: Condition, query: KnownSweep): EventFilter {
     field,
     timeframe,
     bands: [band],
-    prevBands: prev_band === null ? null : [prev_band],
+    prev_bands: prev_band === null ? null : [prev_band],
     stability: null,
-    maxFlips: null,
+    max_flips: null,
     context: context && {
       ticker: context.ticker,
       field: context.field,

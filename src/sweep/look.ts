@@ -1,3 +1,4 @@
+import type { Adjustment } from '../params/studies.js'
 import { politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
 import { quantile } from '../statistics/moments.js'
 import { neweyWest } from '../statistics/robust.js'
@@ -24,7 +25,7 @@ import {
   sumsOf,
   type Timeline,
 } from './ground.js'
-import type { Adjustment, KnownSweep } from './result.js'
+import type { KnownSweep } from './result.js'
 
 /** A cell that was looked at, and its p-value. */
 export interface Look {
@@ -104,7 +105,7 @@ function lookAt(key: Key, { grounds, lost }: Pool, { query, name: run }: Scene):
     room: null,
     cell: null,
   }
-  const few = tooFew(sums.n, independent, query.minEvents)
+  const few = tooFew(sums.n, independent, query.min_events)
   if (few !== null) return { ...look, reason: few }
   const cell = cellOf(grounds, key.horizon)
   const random = namedStream(query.seed, `${run} shift ${name}`)

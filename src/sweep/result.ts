@@ -1,7 +1,6 @@
 import { InvalidParameter } from '../errors.js'
-import type { Day } from '../model/day.js'
 import type { Timeframe } from '../model/terms.js'
-import type { WalkForward } from '../params/strategy.js'
+import type { Adjustment, SweepQuery } from '../params/studies.js'
 import { whole } from '../study/signals.js'
 
 /** `bands sweep`: every cell that was looked at, sorted by corrected p. Returns are fractions. */
@@ -34,8 +33,6 @@ export interface Sweep {
   assumptions: string[]
   warnings: string[]
 }
-
-export type Adjustment = 'bh' | 'by' | 'holm' | 'none'
 
 export interface SweepCell {
   /** null: all tickers together. */
@@ -109,48 +106,10 @@ export interface SweepValidation {
   paths: (number | null)[] | null
 }
 
-/** What a sweep looks at, and how: parsed and complete. */
-export interface SweepQuery {
-  tickers: readonly string[]
-  timeframe: Timeframe
-  fields: readonly string[]
-  /** Windows in bars. */
-  horizons: readonly number[]
-  /** Each makes cells of its own, one for every band that it was in. */
-  contexts: readonly SweepContext[]
-  /** One cell for all tickers together, or one for each. */
-  by: 'pool' | 'ticker'
-  /** Cells are told apart by the band left, too. */
-  prevBand: boolean
-  /** Both exclusive, of the day of the event. */
-  after: Day | null
-  before: Day | null
-  minEvents: number
-  /** Shifts drawn where more than 2,000 are possible. */
-  reps: number | 'all'
-  /** Bootstrap resamples: of each interval, and of the test of the best. */
-  resamples: number
-  adjust: Adjustment
-  family: 'run' | 'ledger'
-  /** At most one of these: the first day of what is checked on, YYYY-MM-DD; bars of each part; folds. */
-  split: string | null
-  walkForward: WalkForward | null
-  cv: { k: number; embargo: number } | null
-  cpcv: { n: number; k: number } | null
-  pboBlocks: number
-  seed: number
-}
-
 /** A query with what the source says of its fields. */
 export interface KnownSweep extends SweepQuery {
   /** The vocabulary of each field that is asked about, by its name. */
   vocabularies: ReadonlyMap<string, readonly string[]>
-}
-
-export interface SweepContext {
-  ticker: string
-  field: string
-  lag: 0 | 1
 }
 
 /** So many that a table of them still fits the memory. */
@@ -165,7 +124,7 @@ export function checkQuery(query: SweepQuery, cells: number): void {
   ] as const) {
     if (list.length === 0) throw new InvalidParameter(`a sweep needs a ${param}.`, { param })
   }
-  const ways = (['split', 'walkForward', 'cv', 'cpcv'] as const).filter(way => query[way] !== null)
+  const ways = (['split', 'walk_forward', 'cv', 'cpcv'] as const).filter(way => query[way] !== null)
   if (ways.length > 1)
     throw new InvalidParameter(`${ways.join(' and ')} are two ways to the same end; choose one.`, { param: ways[1]! })
   if (cells > MOST_CELLS) {

@@ -1,5 +1,6 @@
 import { InvalidParameter } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
+import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf } from '../source.js'
 import { LEAST_UNITS } from '../study/cell.js'
 import { whole } from '../study/signals.js'
@@ -7,10 +8,10 @@ import { cellTrial } from '../study/trials.js'
 import { Contest, type Found, foundOf, sweepCell } from './best.js'
 import { type Book, booksOf, filterOf, type Key, Pace, planOf, timelineOf, windowName } from './ground.js'
 import { adjusted, byEvidence, cellCount, lookAtAll, Resamples, type Scene } from './look.js'
-import { checkQuery, type KnownSweep, type Sweep, type SweepQuery } from './result.js'
+import { checkQuery, type KnownSweep, type Sweep } from './result.js'
 import { CHOSEN_BELOW, validationOf } from './validation.js'
 
-export type { SweepContext, SweepQuery } from './result.js'
+export type { SweepContext, SweepQuery } from '../params/studies.js'
 
 interface SweepWays {
   /** Told how far it is, a few times a second; the text is made when it is asked for. */
@@ -78,7 +79,7 @@ function familyOf(found: readonly Found[], ledger: Ledger | null, { family }: Sw
 }
 
 function headOf({ books, timeline, query }: Scene, asOf: number | null) {
-  const { timeframe, fields, horizons, contexts, by, prevBand, seed, reps, resamples, minEvents, adjust, family } =
+  const { timeframe, fields, horizons, contexts, by, prev_band, seed, reps, resamples, min_events, adjust, family } =
     query
   const { days, end } = timeline
   return {
@@ -89,14 +90,14 @@ function headOf({ books, timeline, query }: Scene, asOf: number | null) {
     horizons: [...horizons],
     contexts: contexts.map(context => ({ ...context })),
     by,
-    prev_band: prevBand,
+    prev_band: prev_band,
     first: end === 0 ? null : formatDay(days[0]!),
     last: end === 0 ? null : formatDay(days[end - 1]!),
     as_of: asOf === null ? null : formatDay(asOf),
     seed,
     reps: reps === 'all' ? null : reps,
     resamples,
-    min_events: minEvents,
+    min_events: min_events,
     adjust,
     family,
   }
@@ -117,16 +118,16 @@ const METHODS: Readonly<Record<SweepQuery['adjust'], string>> = {
 
 /** What the numbers stand on, line by line. */
 function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
-  const { minEvents, resamples, pboBlocks, seed } = query
+  const { min_events, resamples, pbo_blocks, seed } = query
   return [
     'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).',
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
     `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; the share of rotations with as great a difference, two-sided.`,
     `q: p corrected ${corrected(query, tried)}.`,
-    `Cells with fewer than ${minEvents} events, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
+    `Cells with fewer than ${min_events} events, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks.`,
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
-    `Sharpe ratios, and what is deflated and cross-validated (${pboBlocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
+    `Sharpe ratios, and what is deflated and cross-validated (${pbo_blocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
     ...validation(query),
     'The tickers are those that were asked for: ones that no longer trade may be missing among them (survivorship).',
     `Seed ${seed}: the same question of the same data gives the same bytes.`,
@@ -185,8 +186,8 @@ function corrected({ adjust, family }: SweepQuery, tried: Sweep['tried']): strin
   return `for all ${looks} by ${METHODS[adjust]}`
 }
 
-function validation({ split, walkForward, cv, cpcv }: SweepQuery): string[] {
-  if ([split, walkForward, cv, cpcv].every(way => way === null)) return []
+function validation({ split, walk_forward, cv, cpcv }: SweepQuery): string[] {
+  if ([split, walk_forward, cv, cpcv].every(way => way === null)) return []
   return [
     `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`,
   ]

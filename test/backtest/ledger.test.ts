@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { backtest, trialOf } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
-import { strategyOf } from '../../src/backtest/schema.js'
 import type { RunOptions } from '../../src/params/strategy.js'
+import { strategyOf } from '../../src/params/strategy-file.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { Trial, Trials } from '../../src/source.js'
 import { variance } from '../../src/statistics/moments.js'
@@ -175,8 +175,8 @@ describe('the trial ledger', () => {
 
   it('leaves all else of a run as it is: with the family of the run only its count differs', async () => {
     const holds = [5, 10, 20].map(hold => strategyWith({ ...LEAST, exit: { hold } }))
-    const walkForward = { train: 200, test: 100, step: 100, anchored: false, embargo: 0 }
-    const options = { candidates: holds, walkForward }
+    const walk_forward = { train: 200, test: 100, step: 100, anchored: false, embargo: 0 }
+    const options = { candidates: holds, walk_forward }
     const full = ledger()
     await look(full, { side: 'short' })
     const [first, later] = [await look(null, {}, options), await look(full, {}, options)]
@@ -222,9 +222,9 @@ const TICKERS = {
   B: { bars: flat(10, 12), bands: { rsi_zone: 'ddaaaaaaaaaa' }, barsAYear: 252 },
 }
 
-async function said(document: Record<string, unknown>, minTrades = 0) {
+async function said(document: Record<string, unknown>, min_trades = 0) {
   const strategy = strategyWith({ tickers: ['A'], ...document })
-  return backtest(madeMarket(TICKERS), strategy, { ...PLAIN, minTrades })
+  return backtest(madeMarket(TICKERS), strategy, { ...PLAIN, min_trades })
 }
 
 describe('the first lines of a backtest', () => {

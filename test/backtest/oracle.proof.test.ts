@@ -4,7 +4,8 @@ import type { Backtest } from '../../src/backtest/result.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { atr } from '../../src/indicators/oscillators.js'
 import { formatDay } from '../../src/model/day.js'
-import type { Distance, RunOptions, Strategy } from '../../src/params/strategy.js'
+import type { Distance } from '../../src/params/figures.js'
+import { eventsFilter, type RunOptions, type Strategy } from '../../src/params/strategy.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { PricedSource } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
@@ -17,7 +18,15 @@ import { cacheOf } from '../support/store.js'
 const SIMULATED = [...simulatedTickers({ count: 5, bars: 700, seed: 11, end: 17_000 })]
 const NAMES = SIMULATED.map(({ ticker }) => ticker)
 const RUNS = draws(200)
-const RUN: RunOptions = { tier: null, reps: 0, split: null, walkForward: null, minTrades: 20 }
+const RUN: RunOptions = {
+  tier: null,
+  reps: 0,
+  split: null,
+  walk_forward: null,
+  embargo: null,
+  min_trades: 20,
+  family: 'run',
+}
 
 describe('a backtest equals a simulation that walks day by day', () => {
   it(`in ${RUNS} random strategies: trades, what was skipped, and equity on every day`, async () => {
@@ -91,7 +100,7 @@ async function simulated(market: PricedSource, strategy: Strategy): Promise<Orac
   let start = Number.POSITIVE_INFINITY
   let barsAYear = 252
   for (const ticker of strategy.tickers) {
-    const { prices, states, signals } = await signalsFor(market, ticker, strategy.entry)
+    const { prices, states, signals } = await signalsFor(market, ticker, eventsFilter(strategy))
     const { series } = prices
     const on = strategy.exit.on
     const other = on === null ? null : await statesIn(market, ticker, on.field, strategy.timeframe)
@@ -122,8 +131,7 @@ function randomStrategy(random: Random): Strategy {
     return { field: field.name, bands: field.bands }
   }
   const { field, bands } = bandField()
-  const distance = (): Distance =>
-    random.uniform() < 0.6 ? { fraction: pick(0.01, 0.03, 0.08, 0.2) } : { atr: pick(0.5, 1, 2, 4) }
+  const distance = (): Distance => (random.uniform() < 0.6 ? pick(0.01, 0.03, 0.08, 0.2) : { atr: pick(0.5, 1, 2, 4) })
   const fill = pick('next-open', 'next-close', 'close')
   const hold = maybe(0.75, () => pick(2, 3, 5, 10, 20, 50))
   const leave = random.uniform() < 0.3 || hold === null
@@ -135,11 +143,10 @@ function randomStrategy(random: Random): Strategy {
     side: pick('long', 'short'),
     entry: {
       field,
-      timeframe: 'daily',
       bands: chosen.length === 0 ? null : chosen,
-      prevBands: null,
+      prev_bands: null,
       stability: null,
-      maxFlips: maybe(0.2, () => random.below(5)),
+      max_flips: maybe(0.2, () => random.below(5)),
       context: null,
       after: null,
       before: null,
@@ -159,25 +166,25 @@ function randomStrategy(random: Random): Strategy {
     overlap: pick('skip', 'allow', 'extend'),
     costs: {
       bps: pick(0, 5, 30),
-      slippageBps: pick(0, 2),
-      perShare: pick(0, 0, 0.01),
+      slippage_bps: pick(0, 2),
+      per_share: pick(0, 0, 0.01),
       fixed: pick(0, 0, 1),
       borrow: pick(0, 0.05),
     },
     portfolio: {
       capital: pick(10_000, 100_000),
-      maxPositions: pick(1, 2, 10),
+      max_positions: pick(1, 2, 10),
       sizing: pick(
         { method: 'equal' as const },
         { method: 'fixed-fraction' as const, fraction: pick(0.1, 0.6) },
         { method: 'vol-target' as const, target: 0.15, cap: pick(0.5, 1) },
       ),
-      wholeShares: random.uniform() < 0.3,
-      cashRate: pick(0, 0.03),
+      whole_shares: random.uniform() < 0.3,
+      cash_rate: pick(0, 0.03),
       shuffle: false,
     },
     benchmark: null,
-    riskFree: 0,
+    risk_free: 0,
     seed: 1,
   }
 }

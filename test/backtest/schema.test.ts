@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { documentOf, printStrategy, readStrategy, strategyOf } from '../../src/backtest/schema.js'
 import { BadData, InvalidParameter } from '../../src/errors.js'
 import { FIELDS } from '../../src/fields/index.js'
+import { formatDay } from '../../src/model/day.js'
 import { STABILITIES } from '../../src/model/series.js'
-import type { Distance, Strategy } from '../../src/params/strategy.js'
+import type { Distance } from '../../src/params/figures.js'
+import type { Strategy } from '../../src/params/strategy.js'
+import { printStrategy, readStrategy, strategyOf } from '../../src/params/strategy-file.js'
 
 const LEAST = 'tickers: [SPY]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: 20}\n'
 
@@ -17,11 +19,10 @@ describe('a strategy file', () => {
       side: 'long',
       entry: {
         field: 'rsi_zone',
-        timeframe: 'daily',
         bands: ['oversold'],
-        prevBands: null,
+        prev_bands: null,
         stability: null,
-        maxFlips: null,
+        max_flips: null,
         context: null,
         after: null,
         before: null,
@@ -29,23 +30,23 @@ describe('a strategy file', () => {
       fill: 'next-open',
       exit: { hold: 20, leave: false, on: null, stop: null, target: null, trailing: null },
       overlap: 'skip',
-      costs: { bps: 5, slippageBps: 0, perShare: 0, fixed: 0, borrow: 0 },
+      costs: { bps: 5, slippage_bps: 0, per_share: 0, fixed: 0, borrow: 0 },
       portfolio: {
         capital: 1,
-        maxPositions: 10,
+        max_positions: 10,
         sizing: { method: 'equal' },
-        wholeShares: false,
-        cashRate: 0,
+        whole_shares: false,
+        cash_rate: 0,
         shuffle: false,
       },
       benchmark: null,
-      riskFree: 0,
+      risk_free: 0,
       seed: 1,
     })
   })
 
   it('may be JSON, with tabs', () => {
-    const json = JSON.stringify(documentOf(readStrategy(LEAST, 'a.yaml')), null, '\t')
+    const json = JSON.stringify(readStrategy(LEAST, 'a.yaml'), null, '\t')
     expect(readStrategy(json, 'a.json')).toEqual(readStrategy(LEAST, 'a.yaml'))
   })
 
@@ -53,7 +54,7 @@ describe('a strategy file', () => {
     fc.assert(
       fc.property(strategies(), strategy => {
         expect(readStrategy(printStrategy(strategy), 'printed.yaml')).toEqual(strategy)
-        expect(strategyOf(JSON.parse(JSON.stringify(documentOf(strategy))))).toEqual(strategy)
+        expect(strategyOf(JSON.parse(JSON.stringify(strategy)))).toEqual(strategy)
       }),
       { numRuns: 200 },
     )
@@ -63,7 +64,7 @@ describe('a strategy file', () => {
     const text =
       'tickers: spy\nentry: {field: rsi_zone, bands: oversold}\nexit: {stop: 5%, target: 0.1, trailing: 2atr}\n'
     const { exit, tickers, entry } = readStrategy(text, 'a.yaml')
-    expect(exit).toMatchObject({ stop: { fraction: 0.05 }, target: { fraction: 0.1 }, trailing: { atr: 2 } })
+    expect(exit).toMatchObject({ stop: 0.05, target: 0.1, trailing: { atr: 2 } })
     expect([tickers, entry.bands]).toEqual([['SPY'], ['oversold']])
   })
 
@@ -188,7 +189,7 @@ describe('flags', () => {
     expect(() => strategyOf(flags)).toThrow('exit.hold "0" is not an integer from 1 to 10000.')
     expect(strategyOf({ ...flags, exit: { hold: '7', stop: '5%' } }).exit).toMatchObject({
       hold: 7,
-      stop: { fraction: 0.05 },
+      stop: 0.05,
     })
   })
 })
@@ -202,7 +203,7 @@ function expectRefusal(text: string, message: string | RegExp): void {
 function strategies(): fc.Arbitrary<Strategy> {
   const distance = fc.option(
     fc.oneof(
-      fc.double({ min: 0.001, max: 0.9, noNaN: true }).map((fraction): Distance => ({ fraction })),
+      fc.double({ min: 0.001, max: 0.9, noNaN: true }),
       fc.double({ min: 0.1, max: 9, noNaN: true }).map((atr): Distance => ({ atr })),
     ),
   )
@@ -228,16 +229,15 @@ function strategies(): fc.Arbitrary<Strategy> {
         side: fc.constantFrom('long' as const, 'short' as const),
         entry: fc.record({
           field: fc.constant(entry.field.name),
-          timeframe: fc.constant('daily' as const),
           bands: fc.option(fc.constant(entry.some)),
-          prevBands: fc.constant(prev ? entry.some : null),
+          prev_bands: fc.constant(prev ? entry.some : null),
           stability: fc.option(fc.subarray([...STABILITIES], { minLength: 1 })),
-          maxFlips: fc.option(fc.integer({ min: 0, max: 254 })),
+          max_flips: fc.option(fc.integer({ min: 0, max: 254 })),
           context: fc.constant(
             context && { ticker: 'SPY', field: context.field.name, bands: context.some, lag: 1 as const },
           ),
-          after: fc.option(fc.integer({ min: 10_000, max: 15_000 })),
-          before: fc.option(fc.integer({ min: 16_000, max: 20_000 })),
+          after: fc.option(fc.integer({ min: 10_000, max: 15_000 }).map(formatDay)),
+          before: fc.option(fc.integer({ min: 16_000, max: 20_000 }).map(formatDay)),
         }),
         fill: fc.constantFrom('next-open' as const, 'next-close' as const, 'close' as const),
         exit: fc.record({
@@ -251,25 +251,25 @@ function strategies(): fc.Arbitrary<Strategy> {
         overlap: fc.constantFrom('skip' as const, 'allow' as const, 'extend' as const),
         costs: fc.record({
           bps: money,
-          slippageBps: money,
-          perShare: money,
+          slippage_bps: money,
+          per_share: money,
           fixed: money,
           borrow: money.map(x => x / 20),
         }),
         portfolio: fc.record({
           capital: fc.double({ min: 1, max: 1e9, noNaN: true }),
-          maxPositions: fc.integer({ min: 1, max: 1000 }),
+          max_positions: fc.integer({ min: 1, max: 1000 }),
           sizing: fc.constantFrom(
             { method: 'equal' as const },
             { method: 'fixed-fraction' as const, fraction: 0.3 },
             { method: 'vol-target' as const, target: 0.15, cap: 1 },
           ),
-          wholeShares: fc.boolean(),
-          cashRate: rate,
+          whole_shares: fc.boolean(),
+          cash_rate: rate,
           shuffle: fc.boolean(),
         }),
         benchmark: fc.option(name),
-        riskFree: rate,
+        risk_free: rate,
         seed: fc.integer({ min: 0, max: 4_294_967_295 }),
       }),
     )

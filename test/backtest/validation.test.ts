@@ -53,7 +53,7 @@ describe('a split', () => {
 
 describe('walk-forward', () => {
   it('tests each part of the bars once, one after the other, on what is trained before it', async () => {
-    const { validation, equity } = await run({ walkForward: WALK })
+    const { validation, equity } = await run({ walk_forward: WALK })
     const [trains, tests] = (['train', 'test'] as const).map(role =>
       validation!.folds.filter(fold => fold.role === role),
     )
@@ -73,11 +73,11 @@ describe('walk-forward', () => {
 
   it('chooses of several candidates by the t statistic of the training part alone', async () => {
     const candidates = [holding(2), holding(5), holding(30)]
-    const { validation, trials } = await run({ walkForward: { ...WALK, anchored: true }, candidates })
+    const { validation, trials } = await run({ walk_forward: { ...WALK, anchored: true }, candidates })
     expect(trials.run).toBe(4)
     expect(validation!.candidates).toEqual(['hold 2', 'hold 5', 'hold 30'])
     const singles = await Promise.all(
-      candidates.map(candidate => backtest(MARKET, candidate, { ...PLAIN, walkForward: { ...WALK, anchored: true } })),
+      candidates.map(candidate => backtest(MARKET, candidate, { ...PLAIN, walk_forward: { ...WALK, anchored: true } })),
     )
     const score = (fold: NonNullable<Backtest['validation']>['folds'][number]): number =>
       (fold.trade_statistics.mean! / fold.trade_statistics.deviation!) * Math.sqrt(fold.trade_statistics.n)
@@ -90,34 +90,34 @@ describe('walk-forward', () => {
   })
 
   it('counts a strategy that is one of its candidates once', async () => {
-    const { trials } = await run({ walkForward: WALK, candidates: [holding(10), holding(5)] })
+    const { trials } = await run({ walk_forward: WALK, candidates: [holding(10), holding(5)] })
     expect(trials.run).toBe(2)
   })
 
   it('names what candidates differ in, and warns of parts that choose on few trades', async () => {
     const candidates = [holding(5), holding(5, { costs: { bps: 9 } })]
-    const { validation, warnings } = await run({ walkForward: WALK, candidates, minTrades: 1000 })
+    const { validation, warnings } = await run({ walk_forward: WALK, candidates, min_trades: 1000 })
     expect(validation!.candidates).toEqual(['bps 0', 'bps 9'])
     const parts = validation!.folds.length / 2
     expect(warnings).toContain(
       `${parts} of ${parts} parts to choose on have fewer than 1000 trades of what was chosen: luck chooses there`,
     )
-    const alone = await run({ walkForward: WALK, minTrades: 1000 })
+    const alone = await run({ walk_forward: WALK, min_trades: 1000 })
     expect(alone.validation!.candidates).toEqual([])
     expect(alone.warnings.join()).not.toContain('luck chooses')
   })
 
   it('is refused where nothing is left to test, or tests would overlap', async () => {
-    await expect(run({ walkForward: { ...WALK, train: 5000 } })).rejects.toThrow(
+    await expect(run({ walk_forward: { ...WALK, train: 5000 } })).rejects.toThrow(
       'walk_forward: 5005 bars leave none to test on',
     )
-    await expect(run({ walkForward: { ...WALK, step: 50 } })).rejects.toThrow('walk_forward: a step of 50 bars')
+    await expect(run({ walk_forward: { ...WALK, step: 50 } })).rejects.toThrow('walk_forward: a step of 50 bars')
   })
 
   it('is needed for candidates, which must have the same tickers', async () => {
     await expect(run({ candidates: [holding(3)] })).rejects.toThrow('candidates need split or walk_forward')
     const other = holding(3, { tickers: TICKERS.slice(1) })
-    await expect(run({ walkForward: WALK, candidates: [other] })).rejects.toThrow('the tickers and the timeframe')
+    await expect(run({ walk_forward: WALK, candidates: [other] })).rejects.toThrow('the tickers and the timeframe')
   })
 })
 

@@ -8,7 +8,7 @@ import { historyOf } from '../../src/model/history.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
 import { openLocal, openRemote } from '../../src/open.js'
-import type { EventFilter } from '../../src/params/strategy.js'
+import type { EventFilter } from '../../src/params/studies.js'
 import { eventsOnBars } from '../../src/remote/events-on-bars.js'
 import type { PricedSource, Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
@@ -56,9 +56,9 @@ function filterOf(
 ): EventFilter {
   const any = {
     bands: null,
-    prevBands: null,
+    prev_bands: null,
     stability: null,
-    maxFlips: null,
+    max_flips: null,
     context: null,
     after: null,
     before: null,
@@ -78,7 +78,7 @@ describe('bands and events of a real server, on the same bars here', () => {
           for (const { name } of grantedFields(tier)) {
             // Whose first transition was before the range: of one within, nobody tells that none was before it.
             const context = { ticker: 'SIM0002', field: 'rsi_zone', bands: null, lag: 1 } as const
-            for (const filter of [filterOf(name, timeframe), filterOf(name, timeframe, { maxFlips: 3, context })]) {
+            for (const filter of [filterOf(name, timeframe), filterOf(name, timeframe, { max_flips: 3, context })]) {
               const [theirs, ours] = [await signalsFor(told, ticker, filter), await signalsFor(here, ticker, filter)]
               expect(theirs.signals, `${tier} ${ticker} ${timeframe} ${name}`).toEqual(ours.signals)
               expect([theirs.states.from, theirs.states.to]).toEqual([ours.states.from, ours.states.to])

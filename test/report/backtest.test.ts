@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
+import type { Strategy } from '../../src/params/strategy.js'
 import { ABOUT } from '../support/results/about.js'
-import { madeBacktest } from '../support/results/backtest.js'
+import { madeBacktest, madeStrategy } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { backtestReport } from './support/reports.js'
 
@@ -63,12 +64,11 @@ describe('the page of a backtest', () => {
   })
 
   it('says how much of the equity can be invested where tickers are few', () => {
-    const portfolio = { max_positions: 10, sizing: { method: 'equal' } }
-    expect(text(pageOf({ strategy: { portfolio } }))).toMatch(/Total return \S+ holding \S+; 1\/10 invested at most/)
-    expect(text(pageOf({ strategy: { portfolio: { ...portfolio, max_positions: 1 } } }))).not.toContain(
-      'invested at most',
-    )
-    expect(text(pageOf({ strategy: { portfolio, overlap: 'allow' } }))).not.toContain('invested at most')
+    const { portfolio } = madeStrategy(['AAPL'])
+    const page = (more: Partial<Strategy>): string => text(pageOf({ strategy: madeStrategy(['AAPL'], more) }))
+    expect(page({ portfolio })).toMatch(/Total return \S+ holding \S+; 1\/10 invested at most/)
+    expect(page({ portfolio: { ...portfolio, max_positions: 1 } })).not.toContain('invested at most')
+    expect(page({ portfolio, overlap: 'allow' })).not.toContain('invested at most')
   })
 
   it('parts thousands in large percentages, and says of which dates a benchmark is', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { ABOUT } from '../support/results/about.js'
-import { madeBacktest } from '../support/results/backtest.js'
+import { madeBacktest, madeStrategy } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
 import { madeStudy } from '../support/results/study.js'
 import { madeSweep } from '../support/results/sweep.js'
@@ -85,7 +85,7 @@ describe('the result in a page', () => {
     const about = { ...ABOUT, command: NASTY, source: NASTY, version: NASTY, adjustment: NASTY }
     const pages = [
       studyReport(study, nasty, about),
-      backtestReport(madeBacktest(nasty, { strategy: { name: NASTY } }), nasty, about),
+      backtestReport(madeBacktest(nasty, { strategy: madeStrategy([NASTY], { name: NASTY }) }), nasty, about),
       sweepReport(madeSweep({ by: 'ticker' }, [NASTY], [NASTY]), about),
     ]
     for (const page of pages) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/model/day.js'
+import { parseStudy } from '../../src/params/studies.js'
 import { eventStudy } from '../../src/study/event-study.js'
-import { parseStudy } from '../../src/study/params.js'
 import { type EventStudy, spreadOf } from '../../src/study/result.js'
 import { average } from './support/plain-study.js'
 import { codesWith, cut, type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
@@ -89,7 +89,7 @@ describe('a second ticker', () => {
   it('as a benchmark that has ended leaves no abnormal return after its end', async () => {
     const ended = cut(MARKET, 300)
     const after = ended.series.days.at(-1)!
-    const asked = { after, benchmark: MARKET.ticker, abnormal: 'market' as const }
+    const asked = { after: formatDay(after), benchmark: MARKET.ticker, abnormal: 'market' as const }
     const { windows, warnings, events } = await studyOf([ONE, ended], asked)
     const { n, car, lost } = windows[0]!.abnormal!
     expect({ n, car }).toEqual({ n: 0, car: null })
@@ -135,7 +135,7 @@ describe('hints', () => {
 describe('what must be said', () => {
   it('is that the dates leave out every bar, not that the field has no band', async () => {
     const after = ONE.series.days.at(-1)! + 10
-    const { warnings, first_bar, last_bar, first } = await studyOf([ONE], { after })
+    const { warnings, first_bar, last_bar, first } = await studyOf([ONE], { after: formatDay(after) })
     expect(first).toBeNull()
     expect(warnings[0]).toMatch(/^No event: the dates asked for leave out every bar with a band of made, from /)
     expect([first_bar, last_bar]).toEqual([ONE.series.days[0]!, ONE.series.days.at(-1)!].map(formatDay))

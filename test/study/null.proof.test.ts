@@ -17,8 +17,8 @@ import { marketOf, queryOf } from './support/study-market.js'
  * prints the table.
  */
 const SEED = 20261121
-const ASKED = { bands: ['oversold', 'deep_oversold'], horizons: [20], path: { before: 0, after: 0 }, minEvents: 10 }
-const DRAWS = { reps: 199, resamples: NIGHT ? 399 : 199, naive: true, hansenHodrick: true }
+const ASKED = { bands: ['oversold', 'deep_oversold'], horizons: [20], path: { before: 0, after: 0 }, min_events: 10 }
+const DRAWS = { reps: 199, resamples: NIGHT ? 399 : 199, naive: true, hansen_hodrick: true }
 
 /** Fair ones: neither more nor fewer than one in twenty. */
 const EXACT = ['shift']

@@ -197,7 +197,7 @@ function plainCar({ days, close }: PlainTicker, t: number, h: number, model: 'me
 
 function studyOf(listings: readonly Listing[], horizon: number, more = {}): Promise<EventStudy> {
   const query = { tickers: listings.map(({ ticker }) => ticker), field: 'made', bands: ['high'], horizons: [horizon] }
-  const quick = { minEvents: 1, reps: 'all' as const, resamples: 199, path: { before: 5, after: 15 } }
+  const quick = { min_events: 1, reps: 'all' as const, resamples: 199, path: { before: 5, after: 15 } }
   return eventStudy(marketOf(listings), queryOf({ ...query, ...quick, ...more }))
 }
 

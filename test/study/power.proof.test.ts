@@ -38,7 +38,7 @@ describe.each([
     for (let run = 0; run < RUNS; run++) {
       const form = { walk, tickers: 1, bars: 2500, edge: { perBar, bars: BARS } }
       const [ticker] = nullMarket(SEED + run, form)
-      const asked = { tickers: [ticker!.ticker], bands: LOW, prevBands: OTHERS, horizons: [BARS], minEvents: 10 }
+      const asked = { tickers: [ticker!.ticker], bands: LOW, prev_bands: OTHERS, horizons: [BARS], min_events: 10 }
       const draws = { path: { before: 0, after: 0 }, reps: 399, resamples: 399, seed: run }
       const { windows, occurrences } = await eventStudy(marketOf([ticker!]), queryOf({ ...asked, ...draws }))
       expect(occurrences.map(({ date }) => date)).toEqual(ticker!.events.map(t => formatDay(ticker!.series.days[t]!)))

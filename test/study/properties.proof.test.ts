@@ -10,7 +10,7 @@ import { eligibleBars, forwardReturns } from '../../src/study/signals.js'
 import { randomEntry, shiftTest } from '../../src/study/tests.js'
 import { codesWith, cut, type Listing, marketOf, queryOf, randomWalks } from './support/study-market.js'
 
-const QUICK = { reps: 199, resamples: 99, minEvents: 5, path: { before: 3, after: 12 } }
+const QUICK = { reps: 199, resamples: 99, min_events: 5, path: { before: 3, after: 12 } }
 const POOL = randomWalks(11, { tickers: 4, bars: 700, common: 0.5, holidays: 0.02, chance: 0.02 })
 const NAMES = POOL.map(({ ticker }) => ticker)
 const HIGH = { field: 'made', bands: ['high'], ...QUICK }
@@ -21,7 +21,7 @@ function studyOf(listings: readonly Listing[], more = {}): Promise<EventStudy> {
 
 describe('B8: the seed', () => {
   it('reproduces the bytes, in whatever order tickers are named', async () => {
-    const all = { abnormal: 'market', benchmark: 'W02', naive: true, hansenHodrick: true }
+    const all = { abnormal: 'market', benchmark: 'W02', naive: true, hansen_hodrick: true }
     const bytes = JSON.stringify(await studyOf(POOL, all))
     expect(JSON.stringify(await studyOf(POOL, all))).toBe(bytes)
     expect(JSON.stringify(await studyOf(POOL.toReversed(), all))).toBe(bytes)
@@ -116,7 +116,7 @@ describe('few events', () => {
   const few = [{ ...POOL[0]!, codes: codesWith(POOL[0]!.codes!.length, [100, 102, 200, 300, 400], 20) }]
 
   it('have neither p-value nor interval, and are grey', async () => {
-    const { windows, warnings } = await studyOf(few, { minEvents: 1 })
+    const { windows, warnings } = await studyOf(few, { min_events: 1 })
     for (const { n_indep, grey, tests, intervals, random_entry, aftermath } of windows) {
       expect(n_indep).toBeLessThan(10)
       expect(grey).toBe(true)
@@ -129,7 +129,7 @@ describe('few events', () => {
   })
 
   it('are fewer than asked for where so many are asked for', async () => {
-    const [window] = (await studyOf(POOL, { minEvents: 500, horizons: [5] })).windows
+    const [window] = (await studyOf(POOL, { min_events: 500, horizons: [5] })).windows
     expect(window!.n_indep).toBeGreaterThanOrEqual(10)
     expect(window!.tests[0]!.reason).toBe(`${window!.n} events are fewer than the 500 asked for`)
   })

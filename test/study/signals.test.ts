@@ -7,7 +7,7 @@ import { FIELDS, fieldNamed } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
-import type { ContextFilter, EventFilter } from '../../src/params/strategy.js'
+import type { ContextFilter, EventFilter } from '../../src/params/studies.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { eventHistory, type MarketBars, type PricedSource, type States } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
@@ -26,9 +26,9 @@ const ANY: EventFilter = {
   field: 'rsi_zone',
   timeframe: 'daily',
   bands: null,
-  prevBands: null,
+  prev_bands: null,
   stability: null,
-  maxFlips: null,
+  max_flips: null,
   context: null,
   after: null,
   before: null,
@@ -76,19 +76,18 @@ describe('signals', () => {
     let found = 0
     for (let run = 0; run < 400; run++) {
       const filter = randomFilter(random)
-      const { field, timeframe, context, after, before } = filter
+      const { field, timeframe, context } = filter
       const ticker = pick(random, NAMES)
       const history = await eventHistory(local, {
         ...{ ticker, field, timeframe },
-        ...(after === null ? {} : { after }),
-        ...(before === null ? {} : { before }),
+        ...boundsOf(filter),
         ...(context === null ? {} : { context: { ticker: context.ticker, field: context.field } }),
       })
       const has = (allowed: readonly unknown[] | null, value: unknown): boolean => allowed?.includes(value) ?? true
       const expected = history.events
-        .filter(event => has(filter.bands, event.band) && has(filter.prevBands, event.prev_band))
+        .filter(event => has(filter.bands, event.band) && has(filter.prev_bands, event.prev_band))
         .filter(event => has(filter.stability, event.stability_at_entry))
-        .filter(event => event.flips_recent_at_entry! <= (filter.maxFlips ?? 99))
+        .filter(event => event.flips_recent_at_entry! <= (filter.max_flips ?? 99))
         .filter(event => has(context?.bands ?? null, event.context_band))
         .map(event => ({
           date: event.date,
@@ -163,7 +162,7 @@ describe('signals', () => {
     await expect(seen(NAMES[0]!, { ...ANY, stability: ['fresh'] }, free)).rejects.toThrow(
       'stability_at_entry needs the Plus tier; you asked as Free.',
     )
-    await expect(seen(NAMES[0]!, { ...ANY, maxFlips: 3 }, free)).rejects.toMatchObject({ code: 'tier_restricted' })
+    await expect(seen(NAMES[0]!, { ...ANY, max_flips: 3 }, free)).rejects.toMatchObject({ code: 'tier_restricted' })
   })
 
   it('of a tier that has not the field are refused before a ticker that is not there', async () => {
@@ -181,7 +180,7 @@ describe('the bars that events are held against', () => {
     for (let run = 0; run < 60; run++) {
       const { field, timeframe, after, before } = randomFilter(random)
       const ticker = pick(random, NAMES)
-      const bounds = { ...(after === null ? {} : { after }), ...(before === null ? {} : { before }) }
+      const bounds = boundsOf({ after, before })
       const baseline = await baseIn(local, { ticker, field, timeframe, ...bounds })
       const states = await statesIn(market, ticker, field, timeframe)
       const prices = await barsIn(market, ticker, timeframe)
@@ -221,11 +220,20 @@ describe('the numbers of the specification', () => {
 const GRANTED = FIELDS.filter(field => field.tier !== 'pro').map(field => field.name)
 const FIRST = parseDay('2021-06-01')!
 
+/** The dates of a filter as a search has them. */
+function boundsOf({ after, before }: Pick<EventFilter, 'after' | 'before'>): { after?: Day; before?: Day } {
+  const bounds = {
+    ...(after !== null && { after: parseDay(after)! }),
+    ...(before !== null && { before: parseDay(before)! }),
+  }
+  return bounds
+}
+
 function randomFilter(random: Random): EventFilter {
   const field = pick(random, GRANTED)
   const some = <Word>(words: readonly Word[]): readonly Word[] | null =>
     random.below(3) > 0 ? null : words.filter(() => random.below(2) === 0)
-  const day = (): Day | null => (random.below(3) > 0 ? null : FIRST + random.below(1_150))
+  const day = (): string | null => (random.below(3) > 0 ? null : formatDay(FIRST + random.below(1_150)))
   const other = pick(random, GRANTED)
   const context: ContextFilter = {
     ...{ ticker: pick(random, NAMES), field: other },
@@ -233,8 +241,8 @@ function randomFilter(random: Random): EventFilter {
   }
   const { bands } = fieldNamed(field)!
   return {
-    ...{ field, timeframe: pick(random, ['daily', 'weekly'] as const), bands: some(bands), prevBands: some(bands) },
-    ...{ stability: some(STABILITIES), maxFlips: random.below(3) > 0 ? null : random.below(6) },
+    ...{ field, timeframe: pick(random, ['daily', 'weekly'] as const), bands: some(bands), prev_bands: some(bands) },
+    ...{ stability: some(STABILITIES), max_flips: random.below(3) > 0 ? null : random.below(6) },
     ...{ context: random.below(2) === 0 ? null : context, after: day(), before: day() },
   }
 }

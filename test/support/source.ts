@@ -1,7 +1,7 @@
 import { Local } from '../../src/local/local.js'
 import type { Baseline, HistoryQuery } from '../../src/model/event.js'
 import type { Timeframe } from '../../src/model/terms.js'
-import type { EventFilter } from '../../src/params/strategy.js'
+import type { EventFilter } from '../../src/params/studies.js'
 import { first, type MarketBars, type PricedSource, type Source, type States } from '../../src/source.js'
 import { signalsOf, type TickerSignals } from '../../src/study/signals.js'
 

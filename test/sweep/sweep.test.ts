@@ -86,7 +86,7 @@ describe('the cells of a sweep', () => {
     const query = asked({ tickers: TICKERS, fields: ['macd_state'] })
     const { cells } = await sweep(MARKET, query, { trials })
     const looks = (await trials.of('cell')).length
-    const any = { prevBands: null, stability: null, maxFlips: null, context: null, after: null, before: null }
+    const any = { prev_bands: null, stability: null, max_flips: null, context: null, after: null, before: null }
     const study = await eventStudy(
       MARKET,
       {
@@ -96,12 +96,12 @@ describe('the cells of a sweep', () => {
         path: { before: 1, after: 1 },
         benchmark: null,
         abnormal: 'none',
-        minEvents: query.minEvents,
+        min_events: query.min_events,
         reps: 999,
         resamples: 99,
         seed: 1,
         naive: false,
-        hansenHodrick: false,
+        hansen_hodrick: false,
       },
       { trials },
     )
@@ -124,7 +124,7 @@ describe('the cells of a sweep', () => {
   it('tell apart the band left and the band of a context, which add up to the whole', async () => {
     const whole = byName((await sweep(MARKET, asked({ tickers: TICKERS, fields: ['macd_state'] }))).cells)
     const context = { ticker: 'T02', field: 'rsi_zone', lag: 1 } as const
-    const query = asked({ tickers: TICKERS, fields: ['macd_state'], prevBand: true, contexts: [context] })
+    const query = asked({ tickers: TICKERS, fields: ['macd_state'], prev_band: true, contexts: [context] })
     const { cells } = await sweep(MARKET, query)
     const [lefts, contexts] = [FIELDS.find(({ name }) => name === 'macd_state')!.bands.length - 1, 7]
     expect(cells.length).toBe((lefts + 1) * lefts * contexts * 2)
@@ -138,15 +138,15 @@ describe('the cells of a sweep', () => {
   it('below the minimum sample have neither p nor interval, and count as looks', async () => {
     const query = asked({ tickers: TICKERS, fields: ['macd_state'] })
     const sizes = (await sweep(MARKET, query)).cells.map(({ n }) => n).sort((a, b) => a - b)
-    const minEvents = sizes[sizes.length >> 1]!
-    const few = await sweep(MARKET, { ...query, minEvents })
+    const min_events = sizes[sizes.length >> 1]!
+    const few = await sweep(MARKET, { ...query, min_events })
     const grey = few.cells.filter(cell => cell.grey)
     expect(grey.length).toBeGreaterThan(0)
     expect(grey.length).toBeLessThan(few.cells.length)
     for (const { p, q, low, t, reason } of grey)
       expect([p, q, low, t, typeof reason]).toEqual([null, null, null, null, 'string'])
     // Bonferroni of the least p, which is what Holm gives it: times all looks, not only those with a p.
-    const holm = await sweep(MARKET, { ...query, minEvents, adjust: 'holm' })
+    const holm = await sweep(MARKET, { ...query, min_events, adjust: 'holm' })
     expect(holm.cells[0]!.q).toBeCloseTo(Math.min(1, holm.cells[0]!.p! * holm.tried.cells), 12)
   })
 })
@@ -183,7 +183,7 @@ describe('a sweep', () => {
         (
           await sweep(
             MARKET,
-            asked({ tickers: TICKERS, fields: ['macd_state', 'ma_alignment'], adjust, minEvents: 20 }),
+            asked({ tickers: TICKERS, fields: ['macd_state', 'ma_alignment'], adjust, min_events: 20 }),
           )
         ).cells,
       )
@@ -221,11 +221,11 @@ describe('a sweep', () => {
     expect(await refused(asked({ tickers: [] }))).toMatch(/needs a ticker/)
     expect(await refused(asked({ tickers: TICKERS, family: 'ledger' }))).toMatch(/no trial ledger/)
     expect(await refused(asked({ tickers: TICKERS, split: '2099-01-01' }))).toMatch(/leaves one of the two parts empty/)
-    const walkForward = { train: 5000, test: 10, step: 10, anchored: false, embargo: 0 }
-    expect(await refused(asked({ tickers: TICKERS, walkForward }))).toMatch(/more than the 5000 bars/)
+    const walk_forward = { train: 5000, test: 10, step: 10, anchored: false, embargo: 0 }
+    expect(await refused(asked({ tickers: TICKERS, walk_forward }))).toMatch(/more than the 5000 bars/)
     const many = Array.from({ length: 5000 }, (_, i) => `X${i}`)
     const fields = FIELDS.map(({ name }) => name)
-    expect(await refused(asked({ tickers: many, fields, by: 'ticker', prevBand: true }))).toMatch(
+    expect(await refused(asked({ tickers: many, fields, by: 'ticker', prev_band: true }))).toMatch(
       /at most 500,000 cells/,
     )
   })
@@ -253,7 +253,7 @@ describe('a sweep', () => {
       tickers: TICKERS,
       fields: ['macd_state', 'rsi_zone'],
       by: 'ticker',
-      minEvents: 5,
+      min_events: 5,
       resamples: 9999,
     })
     await sweep(MARKET, query, {
@@ -314,7 +314,7 @@ describe('the test of the best', () => {
       ...{ low: null, high: null, t: null, sharpe: 0.1, block, returns, span: { from: 0, to: days } },
       column: { places, values },
     })
-    const query = { resamples: 499, pboBlocks: 4, seed: 9 }
+    const query = { resamples: 499, pbo_blocks: 4, seed: 9 }
     const best = await contest.judge(query, { tried: 1, sharpes: [0.1] }, new Pace(undefined))
     const series = new Float64Array(days)
     places.forEach((place, i) => {

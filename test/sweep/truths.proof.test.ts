@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
-import { strategyOf } from '../../src/backtest/schema.js'
+import { strategyOf } from '../../src/params/strategy-file.js'
+import type { SweepQuery } from '../../src/params/studies.js'
 import { mean } from '../../src/statistics/moments.js'
-import type { SweepQuery } from '../../src/sweep/result.js'
 import { sweep } from '../../src/sweep/sweep.js'
 import { PLAIN } from '../backtest/support/made-market.js'
 import { print, Rejections } from '../study/support/rejections.js'
@@ -104,7 +104,7 @@ const QUERY: Omit<SweepQuery, 'tickers' | 'seed'> = {
   horizons: [5, 20],
   contexts: [],
   by: 'pool',
-  prevBand: false,
-  ...{ after: null, before: null, minEvents: 20, reps: 499, resamples: 199 },
-  ...{ adjust: 'bh', family: 'run', split: null, walkForward: null, cv: null, cpcv: null, pboBlocks: 8 },
+  prev_band: false,
+  ...{ after: null, before: null, min_events: 20, reps: 499, resamples: 199 },
+  ...{ adjust: 'bh', family: 'run', split: null, walk_forward: null, cv: null, cpcv: null, pbo_blocks: 8 },
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { formatDay } from '../../src/model/day.js'
 import { booksOf, Pace, planOf, rangeMask, timelineOf, trainMask, windowEnds } from '../../src/sweep/ground.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
 import { asked, madeMarket } from './support/market.js'
@@ -17,7 +18,7 @@ const cuts: fc.Arbitrary<Partial<SweepQuery>> = fc.oneof(
       .chain(n => fc.record({ n: fc.constant(n), k: fc.integer({ min: 1, max: n - 1 }) })),
   }),
   fc.record({
-    walkForward: fc.record({
+    walk_forward: fc.record({
       train: fc.integer({ min: 20, max: 200 }),
       test: fc.integer({ min: 10, max: 100 }),
       step: fc.integer({ min: 10, max: 100 }),
@@ -56,7 +57,7 @@ describe('what is chosen on', () => {
 })
 
 describe('validation', () => {
-  const query = asked({ tickers: TICKERS, fields: ['macd_state'], horizons: [5], minEvents: 10 })
+  const query = asked({ tickers: TICKERS, fields: ['macd_state'], horizons: [5], min_events: 10 })
 
   it('of folds tests each day once, and counts every window in training, in testing or as purged', async () => {
     const { folds } = (await sweep(MARKET, { ...query, cv: { k: 5, embargo: 0 } })).validation!
@@ -86,7 +87,7 @@ describe('validation', () => {
     expect([validation!.kind, validation!.folds.length, fold!.chosen.length > 0]).toEqual(['split', 1, true])
     expect(fold!.test[0]!.from >= '2014-12-01' && fold!.train[0]!.to < '2014-12-01').toBe(true)
     // 2014-11-30, exclusive.
-    const later = await sweep(MARKET, { ...query, after: 16_404 })
+    const later = await sweep(MARKET, { ...query, after: formatDay(16_404) })
     const sum = { n: 0, returns: 0, base: 0 }
     for (const name of fold!.chosen) {
       const sign = name.endsWith('(short)') ? -1 : 1
@@ -124,8 +125,8 @@ describe('an edge that was planted', () => {
   })
 
   it('is chosen on the past alone, and holds where it was not looked for', async () => {
-    const walkForward = { train: 500, test: 200, step: 200, anchored: true, embargo: 5 }
-    const query = asked({ tickers: await market.withBars(), horizons: [5], walkForward })
+    const walk_forward = { train: 500, test: 200, step: 200, anchored: true, embargo: 5 }
+    const query = asked({ tickers: await market.withBars(), horizons: [5], walk_forward })
     const { folds, test } = (await sweep(market, query)).validation!
     expect(folds.length).toBe(4)
     for (const { chosen } of folds) expect(chosen).toContain('rsi_zone = neutral_low; 5d')

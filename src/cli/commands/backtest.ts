@@ -1,10 +1,11 @@
 import { backtest } from '../../backtest/backtest.js'
-import { BACKTEST_NAMES, type BacktestName, type BacktestParams, parseBacktest } from '../../backtest/params.js'
-import { documentOf, printStrategy } from '../../backtest/schema.js'
 import { besideStrategy } from '../../backtest/words.js'
 import { InvalidParameter } from '../../errors.js'
 import { fieldNamed } from '../../fields/index.js'
-import type { RunOptions, Strategy } from '../../params/strategy.js'
+import { parseBacktest } from '../../params/backtest.js'
+import { optionsOf } from '../../params/row.js'
+import { BACKTEST, type RunOptions, type Strategy } from '../../params/strategy.js'
+import { printStrategy } from '../../params/strategy-file.js'
 import { describeBacktest } from '../../present/backtest.js'
 import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { PricedSource } from '../../source.js'
@@ -15,7 +16,7 @@ import type { Given } from '../given.js'
 import { studyMarket, withTrials } from '../market.js'
 import { POOLED } from '../options.js'
 import { filesOf, writeReport, writeTable } from '../output-files.js'
-import { allNamed, isPooled, SIGNALS, textOf, tickersAndField } from '../questions.js'
+import { allNamed, isNoSignal, isPooled, SIGNAL_OPTIONS, textOf, tickersAndField, under } from '../questions.js'
 
 export const command: Command = {
   arguments: [
@@ -25,65 +26,21 @@ export const command: Command = {
     ],
   ],
   options: [
-    ...SIGNALS,
-    ...POOLED,
-    ['--side <SIDE>', 'long (unless given) or short'],
-    ['--entry <WHEN>', 'next-open (unless given), next-close, or close, which nobody can trade on such data'],
+    ...under('Which events are signals', SIGNAL_OPTIONS),
+    ...under('Of which tickers, where they do not stand before the field', POOLED),
+    ...optionsOf(BACKTEST).filter(isNoSignal),
     [
-      '--hold <BARS>',
-      'out at the close so many bars after the signal; several: candidates, one of which each training part chooses',
-      'repeatable',
+      '--wide',
+      'every statistic, the equity as a curve, the trades as a histogram',
+      'once',
+      'What is shown and written',
     ],
-    ['--exit <WHEN>', 'leave: out when the field leaves the band that was entered; none unless given'],
-    ['--exit-on <FIELD=BANDS>', 'out when a field enters one of these bands; bands alone are those of the entry'],
-    ['--stop <DISTANCE>', 'from the entry price: 5%, 0.05, or 2atr'],
-    ['--target <DISTANCE>', 'the same on the other side'],
-    ['--trailing <DISTANCE>', 'from the best price since'],
-    ['--overlap <HOW>', 'a signal while in a trade: skip (unless given), allow, or extend its hold'],
-    ['--costs-bps <BP>', 'commission and half the spread a side; 5 unless given'],
-    ['--slippage-bps <BP>', 'slippage a side; 0 unless given'],
-    ['--cost-per-share <MONEY>', 'a side'],
-    ['--cost-fixed <MONEY>', 'a fill'],
-    ['--borrow <RATE>', 'a year, of what is short (a long pays none): 3% or 0.03'],
-    ['--max-positions <N>', 'at once; 10 unless given'],
-    ['--sizing <HOW>', 'equal (unless given), fixed-fraction or vol-target'],
-    ['--fraction <SHARE>', 'of equity in each position; alone it means --sizing fixed-fraction'],
-    ['--target-volatility <RATE>', 'a year, of each position; alone it means --sizing vol-target'],
-    ['--max-fraction <SHARE>', 'of equity, with --target-volatility; 1 unless given'],
-    ['--capital <MONEY>', 'to begin with; 1 unless given'],
-    ['--whole-shares', 'no fractions of shares'],
-    ['--cash-rate <RATE>', 'a year, on what is not invested'],
-    ['--shuffle', 'draw by the seed, not by name, which signals of a day find a place'],
-    ['--benchmark <TICKER>', 'to compare with, beside buy and hold of the same tickers'],
-    ['--rf <RATE>', 'risk-free a year, of the Sharpe ratio; 0 unless given'],
-    ['--split <DATE>', 'tell what came before this day apart from what came from it on'],
-    ['--embargo <BARS>', 'left out before the split'],
-    ['--walk-forward <BARS>', 'choose and check in turn: train=756,test=252,step=252[,embargo=5][,anchored]'],
-    ['--reps <N>', 'draws of random entry, where more than 2,000 moves are possible; 999 unless given'],
-    [
-      '--family <WHAT>',
-      'deflate the Sharpe ratio by the strategies of this run (unless given), or by all of the ledger',
-    ],
-    ['--min-trades <N>', 'fewer are warned of; 20 unless given'],
-    ['--seed <N>', 'other draws for another number; 1 unless given'],
-    ['--wide', 'every statistic, the equity as a curve, the trades as a histogram'],
     ['--explain', 'what became of every signal'],
     ['--print-config', 'print the strategy file that makes this run, and run nothing'],
     ['--trades <FILE>', 'write the trades: .csv, .ndjson or .json'],
     ['--equity <FILE>', 'write the equity by bar: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
   ],
-  headings: {
-    '--timeframe': 'Which events are signals',
-    '--tickers': 'Of which tickers, where they do not stand before the field',
-    '--side': 'Entry and exit',
-    '--costs-bps': 'Costs',
-    '--max-positions': 'Portfolio',
-    '--benchmark': 'What it is held against',
-    '--split': 'Parts of the data',
-    '--reps': 'Tests',
-    '--wide': 'What is shown and written',
-  },
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
     'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
@@ -98,7 +55,7 @@ export const command: Command = {
   async run(context, given) {
     const files = await filesOf(given, { trades: 'table', equity: 'table', report: 'page' })
     const market = await studyMarket(context)
-    const { strategy, run } = await strategyAsked(context, given, market, BACKTEST_NAMES)
+    const { strategy, run } = await strategyAsked(context, given, market)
     if (given.flag('print-config')) return printConfig(context, strategy, run)
     const found = await withTrials(context, trials =>
       backtest(market, strategy, run, { trials, step: text => context.step(text) }),
@@ -123,11 +80,10 @@ async function strategyAsked(
   context: Context,
   given: Given,
   market: PricedSource,
-  names: readonly BacktestName[],
 ): Promise<{ strategy: Strategy; run: RunOptions }> {
   const { tier, from } = context.config
   const emulated = from.tier === undefined ? null : tier
-  const options = given.params(names) as BacktestParams
+  const options = given.params(Object.keys(BACKTEST))
   const [first, ...more] = given.rest(0)
   if (first === undefined && !isPooled(given))
     throw new InvalidParameter('what to trade is missing: a strategy file, or tickers and a field.', {
@@ -166,7 +122,7 @@ async function printConfig(context: Context, strategy: Strategy, run: RunOptions
   if (format === null || format === 'table')
     return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)
   if (missing !== null && !context.config.quiet) await context.notice(missing)
-  if (format === 'json') return context.out.write(`${JSON.stringify(documentOf(strategy), null, 2)}\n`)
+  if (format === 'json') return context.out.write(`${JSON.stringify(strategy, null, 2)}\n`)
   throw new InvalidParameter(`output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
     param: 'output',
     value: format,

@@ -12,11 +12,11 @@ import {
 import { checkRecursion, DROPPED } from '../../local/check-recursion.js'
 import type { Local } from '../../local/local.js'
 import type { Timeframe } from '../../model/terms.js'
+import { LARGEST_SEED } from '../../params/figures.js'
 import type { OptionSpec } from '../../params/row.js'
 import { fieldValue, integerValue, timeframeValue } from '../../params/values.js'
 import { count, UNKNOWN, whole } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
-import { integerOf, LARGEST_SEED } from '../../study/values.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { type Block, type Row, right } from '../draw/table.js'
@@ -73,7 +73,7 @@ export const checkLookaheadCommand: Command = {
   ],
   async run(context, given) {
     const cuts = integerValue('cuts', given.text('cuts') ?? '5', 1, 10_000)
-    const seed = integerOf('seed', given.text('seed') ?? '1', 0, LARGEST_SEED)
+    const seed = integerValue('seed', given.text('seed') ?? '1', 0, LARGEST_SEED)
     const { local, ...asked } = await checkedOf(context, given, 'lookahead')
     const found = await checkLookahead(local, { ...asked, cuts, seed }, { step: text => context.step(text) })
     await context.show(lookaheadAnswer(found))

@@ -1,7 +1,8 @@
+import { optionsOf } from '../../params/row.js'
+import { parseStudy, STUDY } from '../../params/studies.js'
 import { occurrenceRecords, windowRecords } from '../../present/records.js'
 import { describeStudy } from '../../present/study.js'
 import { eventStudy } from '../../study/event-study.js'
-import { ABNORMALS, parseStudy, STUDY_NAMES, type StudyParams } from '../../study/params.js'
 import type { EventStudy } from '../../study/result.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -10,35 +11,19 @@ import { studyMarket, withTrials } from '../market.js'
 import { whyNoFactsOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
 import { filesOf, writeReport, writeTable } from '../output-files.js'
-import { SIGNALS, tickersAndField } from '../questions.js'
+import { isNoSignal, SIGNAL_OPTIONS, tickersAndField, under } from '../questions.js'
 
 export const command: Command = {
   arguments: [['[TICKER_OR_FIELD...]', 'tickers (A B, A,B, @FILE, or - for standard input), then a band field']],
   options: [
-    ...SIGNALS,
-    ...POOLED,
-    ['--horizon <BARS>', 'windows in bars, such as 5,10,20; those of the aftermath unless given', 'repeatable'],
-    ['--path <BARS>', 'bars of the average path; -20..100 unless given'],
-    ['--benchmark <TICKER>', 'the market that abnormal returns are measured by, and the alpha of calendar time'],
-    ['--abnormal <MODEL>', `abnormal returns by ${ABNORMALS.join(', ')}; market with --benchmark, else none`],
-    ['--min-events <N>', 'fewer get no p-value; 20 unless given'],
-    ['--reps <N>', 'shifts drawn where more than 2,000 are possible, or all; 999 unless given'],
-    ['--resamples <N>', 'draws of every bootstrap; 1999 unless given'],
-    ['--seed <N>', 'other draws for another number; 1 unless given'],
-    ['--naive', 'add the t test that takes overlapping windows for independent, as a warning'],
-    ['--hansen-hodrick', 'add the Hansen-Hodrick t'],
-    ['--wide', 'every statistic there is'],
+    ...under('Which events', SIGNAL_OPTIONS),
+    ...under('Of which tickers, where they do not stand before the field', POOLED),
+    ...optionsOf(STUDY).filter(isNoSignal),
+    ['--wide', 'every statistic there is', 'once', 'What is shown and written'],
     ['--occurrences <FILE>', 'write the events one by one: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
-  headings: {
-    '--timeframe': 'Which events',
-    '--tickers': 'Of which tickers, where they do not stand before the field',
-    '--horizon': 'What is measured',
-    '--min-events': 'Tests and intervals',
-    '--wide': 'What is shown and written',
-  },
   examples: [
     'bands study AAPL rsi_zone --band oversold',
     'bands study AAPL rsi_zone --context GSPC:trend_direction=downtrend',
@@ -54,7 +39,7 @@ export const command: Command = {
     const files = await filesOf(given, { occurrences: 'table', report: 'page' })
     const market = await studyMarket(context)
     const { tickers, field } = await tickersAndField(context, given, market, 'study')
-    const query = parseStudy({ ...given.params(STUDY_NAMES), tickers, field } as StudyParams)
+    const query = parseStudy({ ...given.params(Object.keys(STUDY)), tickers, field })
     const found = await withTrials(context, trials =>
       eventStudy(market, query, { trials, step: text => context.step(text) }),
     )

@@ -1,9 +1,9 @@
-import { strategyOf } from '../../../src/backtest/schema.js'
 import { transitions } from '../../../src/engine/record.js'
 import { FIELDS, fieldNamed } from '../../../src/fields/index.js'
 import { type Day, parseDay } from '../../../src/model/day.js'
 import { UNDEFINED } from '../../../src/model/series.js'
 import type { RunOptions, Strategy } from '../../../src/params/strategy.js'
+import { strategyOf } from '../../../src/params/strategy-file.js'
 import type { MarketBars, PricedSource, States } from '../../../src/source.js'
 import { statesOf as madeOf, sourceOf } from '../../support/source.js'
 
@@ -34,7 +34,15 @@ export function madeMarket(tickers: Record<string, MadeTicker>): PricedSource {
 }
 
 /** A run without draws or parts. */
-export const PLAIN: RunOptions = { tier: null, reps: 0, split: null, walkForward: null, minTrades: 0 }
+export const PLAIN: RunOptions = {
+  tier: null,
+  reps: 0,
+  split: null,
+  walk_forward: null,
+  embargo: null,
+  min_trades: 0,
+  family: 'run',
+}
 
 /** A strategy on rsi_zone = deep_oversold (`a`), without costs, all of the equity in one position, unless told otherwise. */
 export function strategyWith(document: Record<string, unknown> = {}): Strategy {

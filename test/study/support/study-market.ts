@@ -4,10 +4,9 @@ import { Panel } from '../../../src/fields/panel.js'
 import { type Day, weekdayOf } from '../../../src/model/day.js'
 import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../../src/model/terms.js'
-import type { EventFilter } from '../../../src/params/strategy.js'
+import type { EventFilter, StudyQuery } from '../../../src/params/studies.js'
 import type { MarketBars, PricedSource, States } from '../../../src/source.js'
 import { Random } from '../../../src/statistics/random.js'
-import type { StudyQuery } from '../../../src/study/result.js'
 import { statesOf as madeOf, sourceOf } from '../../support/source.js'
 
 /** A ticker of a market that lies in memory. */
@@ -85,16 +84,16 @@ export function codesWith(bars: number, events: readonly number[], from = 0): Ui
 
 /** A complete query with the defaults of the command line; filter and the rest may be named side by side. */
 export function queryOf(given: Partial<StudyQuery> & Partial<EventFilter> = {}): StudyQuery {
-  const { field, timeframe, bands, prevBands, stability, maxFlips, context, after, before, ...rest } = given
+  const { field, timeframe, bands, prev_bands, stability, max_flips, context, after, before, ...rest } = given
   return {
     tickers: ['SIM'],
     filter: {
       field: field ?? 'rsi_zone',
       timeframe: timeframe ?? 'daily',
       bands: bands ?? null,
-      prevBands: prevBands ?? null,
+      prev_bands: prev_bands ?? null,
       stability: stability ?? null,
-      maxFlips: maxFlips ?? null,
+      max_flips: max_flips ?? null,
       context: context ?? null,
       after: after ?? null,
       before: before ?? null,
@@ -103,12 +102,12 @@ export function queryOf(given: Partial<StudyQuery> & Partial<EventFilter> = {}):
     path: { before: 20, after: 100 },
     benchmark: null,
     abnormal: 'none',
-    minEvents: 20,
+    min_events: 20,
     reps: 999,
     resamples: 1999,
     seed: 1,
     naive: false,
-    hansenHodrick: false,
+    hansen_hodrick: false,
     ...rest,
   }
 }

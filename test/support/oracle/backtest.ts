@@ -1,4 +1,5 @@
-import type { Distance, Strategy } from '../../../src/params/strategy.js'
+import type { Distance } from '../../../src/params/figures.js'
+import type { Strategy } from '../../../src/params/strategy.js'
 
 /**
  * A second backtest, written from spec/backtest.md (sections 3 and 4) alone: it walks through the calendar day by day and
@@ -95,7 +96,7 @@ class Simulation {
   }
 
   day(day: number, previous: number): void {
-    if (this.cash > 0) this.cash *= 1 + (this.strategy.portfolio.cashRate * (day - previous)) / 365
+    if (this.cash > 0) this.cash *= 1 + (this.strategy.portfolio.cash_rate * (day - previous)) / 365
     const here = this.tickers.map(of => ({ of, bar: of.days.indexOf(day) })).filter(({ bar }) => bar >= 0)
     const barOf = new Map(here.map(({ of, bar }) => [of, bar]))
     const held = (): Position[] => this.taken.filter(p => p.open && barOf.has(p.of))
@@ -208,7 +209,7 @@ class Simulation {
   }
 
   away(p: Position, from: number, distance: Distance, sign: 1 | -1): number {
-    if ('fraction' in distance) return from * (1 + sign * distance.fraction)
+    if (typeof distance === 'number') return from * (1 + sign * distance)
     return from + sign * distance.atr * p.of.atr[p.signal]!
   }
 
@@ -229,7 +230,7 @@ class Simulation {
       skip('in_trade')
       return
     }
-    if (this.taken.filter(p => p.open).length >= portfolio.maxPositions) {
+    if (this.taken.filter(p => p.open).length >= portfolio.max_positions) {
       skip('no_place')
       return
     }
@@ -245,14 +246,14 @@ class Simulation {
       skip('no_cash')
       return
     }
-    const c = (costs.bps + costs.slippageBps) / 10_000
-    let shares = side === 'long' ? (budget - costs.fixed) / (price * (1 + c) + costs.perShare) : budget / price
-    if (portfolio.wholeShares) shares = Math.floor(shares)
+    const c = (costs.bps + costs.slippage_bps) / 10_000
+    let shares = side === 'long' ? (budget - costs.fixed) / (price * (1 + c) + costs.per_share) : budget / price
+    if (portfolio.whole_shares) shares = Math.floor(shares)
     if (!(shares > 0)) {
       skip('no_size')
       return
     }
-    const invested = side === 'long' ? shares * (price * (1 + c) + costs.perShare) + costs.fixed : shares * price
+    const invested = side === 'long' ? shares * (price * (1 + c) + costs.per_share) + costs.fixed : shares * price
     this.cash -= invested
     this.taken.push({
       of,
@@ -291,8 +292,8 @@ class Simulation {
   }
 
   fraction(of: OracleTicker, signal: number): number | null {
-    const { sizing, maxPositions } = this.strategy.portfolio
-    if (sizing.method === 'equal') return 1 / maxPositions
+    const { sizing, max_positions } = this.strategy.portfolio
+    if (sizing.method === 'equal') return 1 / max_positions
     if (sizing.method === 'fixed-fraction') return sizing.fraction
     const natr = of.atr[signal]! / of.close[signal]!
     if (!(natr > 0)) return null
@@ -301,7 +302,7 @@ class Simulation {
 
   lacksAtr(of: OracleTicker, signal: number): boolean {
     const { stop, target, trailing } = this.strategy.exit
-    return [stop, target, trailing].some(d => d !== null && 'atr' in d) && Number.isNaN(of.atr[signal]!)
+    return [stop, target, trailing].some(d => typeof d === 'object' && d !== null) && Number.isNaN(of.atr[signal]!)
   }
 
   /** A bar that was lived through to its close. */
@@ -341,30 +342,30 @@ class Simulation {
 
   figures(p: Position): void {
     const { costs, side } = this.strategy
-    const c = (costs.bps + costs.slippageBps) / 10_000
+    const c = (costs.bps + costs.slippage_bps) / 10_000
     const fixed = costs.fixed / p.shares
     const [entry, exit] = [p.entryPrice, p.exitPrice]
     if (side === 'long') {
       p.gross = exit / entry - 1
-      p.net = (exit * (1 - c) - costs.perShare - fixed) / (entry * (1 + c) + costs.perShare + fixed) - 1
+      p.net = (exit * (1 - c) - costs.per_share - fixed) / (entry * (1 + c) + costs.per_share + fixed) - 1
       p.mfe = Math.max(0, p.best / entry - 1)
       p.mae = Math.min(0, p.worst / entry - 1)
       return
     }
     p.gross = 1 - exit / entry
     const borrow = (costs.borrow * (p.exitDay - p.entryDay)) / 365
-    p.net = (entry * (1 - c) - exit * (1 + c) - 2 * (costs.perShare + fixed)) / entry - borrow
+    p.net = (entry * (1 - c) - exit * (1 + c) - 2 * (costs.per_share + fixed)) / entry - borrow
     p.mfe = Math.max(0, 1 - p.best / entry)
     p.mae = Math.min(0, 1 - p.worst / entry)
   }
 
   value(p: Position, day: number): number {
     const { costs, side } = this.strategy
-    const c = (costs.bps + costs.slippageBps) / 10_000
+    const c = (costs.bps + costs.slippage_bps) / 10_000
     const bar = p.of.days.filter(d => d <= day).length - 1
     const close = p.of.close[bar]!
     if (side === 'long') return p.shares * close
     const borrow = (p.invested * costs.borrow * (day - p.entryDay)) / 365
-    return p.invested + p.shares * (p.entryPrice * (1 - c) - costs.perShare - close) - costs.fixed - borrow
+    return p.invested + p.shares * (p.entryPrice * (1 - c) - costs.per_share - close) - costs.fixed - borrow
   }
 }

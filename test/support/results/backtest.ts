@@ -1,5 +1,4 @@
 import type { Backtest, EquityPoint, EquityStatistics, Trade, TradeStatistics } from '../../../src/backtest/result.js'
-import { documentOf } from '../../../src/backtest/words.js'
 import type { Strategy } from '../../../src/params/strategy.js'
 import type { PriceChart } from '../../../src/present/chart.js'
 import { wilson } from '../../../src/statistics/counts.js'
@@ -12,29 +11,28 @@ export function madeStrategy(tickers: readonly string[], more: Partial<Strategy>
     side: 'long',
     entry: {
       field: 'rsi_zone',
-      timeframe: 'daily',
       bands: ['oversold'],
-      prevBands: null,
+      prev_bands: null,
       stability: null,
-      maxFlips: null,
+      max_flips: null,
       context: null,
       after: null,
       before: null,
     },
     fill: 'next-open',
-    exit: { hold: 20, leave: false, on: null, stop: { fraction: 0.08 }, target: null, trailing: null },
+    exit: { hold: 20, leave: false, on: null, stop: 0.08, target: null, trailing: null },
     overlap: 'skip',
-    costs: { bps: 5, slippageBps: 0, perShare: 0, fixed: 0, borrow: 0 },
+    costs: { bps: 5, slippage_bps: 0, per_share: 0, fixed: 0, borrow: 0 },
     portfolio: {
       capital: 1,
-      maxPositions: 10,
+      max_positions: 10,
       sizing: { method: 'equal' },
-      wholeShares: false,
-      cashRate: 0,
+      whole_shares: false,
+      cash_rate: 0,
       shuffle: false,
     },
     benchmark: null,
-    riskFree: 0,
+    risk_free: 0,
     seed: 1,
     ...more,
   }
@@ -113,7 +111,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
     assumptions: ['Filled at the next open, 5 bp a side.', 'Tickers are those in the database.'],
     warnings: closed.length < 20 ? [`${closed.length} trades is few; do not read the second decimal.`] : [],
     ...more,
-    strategy: { ...documentOf(madeStrategy(charts.map(({ ticker }) => ticker))), ...more.strategy },
+    strategy: { ...madeStrategy(charts.map(({ ticker }) => ticker)), ...more.strategy },
   }
 }
 

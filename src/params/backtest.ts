@@ -1,0 +1,154 @@
+import { InvalidParameter, listed, parameter, quoted, sentence } from '../errors.js'
+import type { Tier } from '../model/terms.js'
+import { checkContext } from './context.js'
+import { checkedNames, itemsOf, type Parameter, readParams, typedValue, type Written } from './row.js'
+import { BACKTEST, type BacktestParams, LEAVES, type Leaf, RUN, type RunOptions, type Strategy } from './strategy.js'
+import { type Located, readYaml, strategyOf } from './strategy-file.js'
+import { onlyOne, withoutNulls } from './studies.js'
+import { tickerValue } from './values.js'
+
+/**
+ * Throws InvalidParameter for the first thing wrong; for what stands in a file BadData at its place.
+ * @param tier as which the run is asked for; null: everything that is loaded
+ * @param file what a strategy that is given as text is called in a refusal
+ */
+export function parseBacktest(
+  { strategy: written = {}, tickers, ...rest }: Written & Pick<BacktestParams, 'strategy' | 'tickers'>,
+  { tier, file = 'strategy' }: { tier: Tier | null; file?: string },
+): { strategy: Strategy; run: RunOptions } {
+  const { document, placeOf } = located(written, file)
+  const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
+  onlyOne(params, ['split', 'walk_forward'])
+  checkContext(params)
+  const named = tickers === undefined ? {} : { tickers: tickers.map(ticker => tickerValue('ticker', String(ticker))) }
+  const whole = overlaid({ ...document, ...named }, params)
+  const read = (hold?: string): Strategy => {
+    const asked = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }
+    try {
+      return strategyOf(asked)
+    } catch (refusal) {
+      if (!(refusal instanceof InvalidParameter)) throw refusal
+      const spelled = inWordsOf(params, refusal) ?? (placeOf === undefined ? ofNoEnd(refusal) : null)
+      if (spelled !== null) throw spelled
+      return strategyOf(asked, placeOf)
+    }
+  }
+  const strategy = read()
+  const run: RunOptions = { tier, ...runOf(params) }
+  const holds = params.hold === undefined ? [] : itemsOf('hold', params.hold)
+  if (holds.length > 1) run.candidates = candidatesOf(holds, run, read)
+  return { strategy, run }
+}
+
+function runOf(params: Written): Omit<RunOptions, 'tier'> {
+  const run = readParams(RUN, Object.fromEntries(Object.entries(params).filter(([name]) => name in RUN)))
+  if (run.embargo !== null && run.split === null)
+    throw new InvalidParameter(
+      sentence`${parameter('embargo')} is for a ${parameter('split')}; a ${parameter('walk_forward')} has its own: embargo=5.`,
+      { param: 'embargo' },
+    )
+  return run
+}
+
+/** One strategy a hold; they need data to be chosen on, apart from those that they are judged by. */
+function candidatesOf(
+  holds: readonly string[],
+  { split, walk_forward }: RunOptions,
+  read: (hold: string) => Strategy,
+): Strategy[] {
+  if (split !== null || walk_forward !== null) return holds.map(read)
+  const value = holds.join(',')
+  throw new InvalidParameter(
+    sentence`${parameter('hold')} ${quoted(value)} names candidates, and nothing is there to choose one on; give a ${parameter('split')} or a ${parameter('walk_forward')}.`,
+    { param: 'hold', value },
+  )
+}
+
+type Document = Record<string, unknown>
+
+function located(written: object | string, file: string): { document: Document; placeOf?: Located['placeOf'] } {
+  if (typeof written !== 'string') return { document: { ...written } }
+  const { value, placeOf } = readYaml(written, file)
+  // What is no mapping at all is refused with its place.
+  return { document: isPart(value) ? value : { ...strategyOf(value, placeOf) }, placeOf }
+}
+
+/** A document with parameters put in their places; what is not given stays as it is. Throws InvalidParameter. */
+function overlaid(document: Document, params: Written): Document {
+  const whole = structuredClone(document)
+  whole.exit ??= {}
+  checkSizing(whole, params)
+  for (const { param, place, node } of LEAVES)
+    if (param in params && 'kind' in node) put(whole, place, placedValue(param, node, params[param]))
+  return whole
+}
+
+function placedValue(param: string, row: Pick<Parameter, 'kind' | 'none'>, written: unknown): unknown {
+  // A whole part, spelled in one word.
+  if (row.none && written === 'none') return null
+  const value = typedValue(param, row.kind, written)
+  // Of several holds the first is the strategy's own.
+  return param === 'hold' && Array.isArray(value) ? value[0] : value
+}
+
+/** The place of the method of sizing, and what is said of one. */
+const SIZING = 'portfolio.sizing'
+
+/** Where no method of sizing is named, what is said of one names it. */
+function checkSizing(whole: Document, params: Written): void {
+  const portfolio = partOf(whole, 'portfolio')
+  // In a file the name of the method may stand alone.
+  const named = typeof portfolio.sizing === 'string' ? { method: portfolio.sizing } : partOf(portfolio, 'sizing')
+  const sizing: Document = 'sizing' in params ? {} : { ...named }
+  const implied = LEAVES.filter(({ param, place }) => place.startsWith(`${SIZING}.`) && param in params)
+  if (implied.length === 0) return
+  if (!('sizing' in params)) sizing.method ??= 'fraction' in params ? 'fixed-fraction' : 'vol-target'
+  whole.portfolio = { ...portfolio, sizing }
+  // A cap alone means volatility, too, and that needs a target.
+  const isLacking = sizing.method === 'vol-target' && (sizing.target ?? null) === null
+  if (!('max_fraction' in params) || !isLacking || 'target_volatility' in params) return
+  const message = sentence`${parameter('max_fraction')} is for sizing by volatility, and no ${parameter('target_volatility')} is given.`
+  throw new InvalidParameter(message, { param: 'max_fraction', value: params.max_fraction })
+}
+
+/** What was said of a document in the words of the parameter that put it there; null where none did. */
+function inWordsOf(params: Written, refusal: InvalidParameter): InvalidParameter | null {
+  const { param } = refusal
+  const isGiven = (leaf: Leaf): boolean => leaf.param in params
+  const sized = LEAVES.filter(({ place }) => place.startsWith(`${SIZING}.`))
+  // What a way of sizing that was asked for lacks was not given by anyone.
+  const found = sized.some(isGiven) ? sized.find(({ place }) => place === param) : undefined
+  const given = LEAVES.filter(isGiven).filter(({ place }) => place === param || param.startsWith(`${place}.`))
+  const leaf = found ?? given.at(-1)
+  return leaf === undefined ? null : refusal.renamed(leaf.param)
+}
+
+/** The ways out as parameters spell them, where no file does; null for any other refusal. */
+function ofNoEnd({ offence }: InvalidParameter): InvalidParameter | null {
+  if (offence.param !== 'exit') return null
+  const others = listed(['exit_on', 'stop', 'target', 'trailing'], ', ')
+  const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${others}`
+  return new InvalidParameter(sentence`${parameter('exit')}: nothing ends a trade; give one of ${names}.`, offence)
+}
+
+/** Parts on the way are made where they are missing. */
+function put(document: Document, place: string, value: unknown): void {
+  const [first = '', ...rest] = place.split('.')
+  if (rest.length === 0) {
+    document[first] = value
+    return
+  }
+  const part = document[first] ?? {}
+  if (!isPart(part)) throw new InvalidParameter(`${first} is not a section of a strategy.`, { param: first })
+  document[first] = part
+  put(part, rest.join('.'), value)
+}
+
+function partOf(document: Document, key: string): Document {
+  const part = document[key]
+  return isPart(part) ? part : {}
+}
+
+function isPart(value: unknown): value is Document {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,230 @@
+import { InvalidParameter, invalid } from '../errors.js'
+import { FIELDS } from '../fields/index.js'
+import { BAND, DAY, FIELD, fieldOf } from './kinds.js'
+import type { Kind, Text, Texts } from './row.js'
+import { bandValue, dayValue, flagValue, integerValue, listValue, refuse, textOf } from './values.js'
+
+/** The kinds of value that studies, backtests and sweeps need beside those of a question of events. */
+
+/** A seed is a word of 32 bits. */
+export const LARGEST_SEED = 4_294_967_295
+
+export const FLAG: Kind<boolean, boolean> = { schema: { type: 'boolean' }, takes: '', parse: flagValue }
+
+/** A day that stays text. */
+export const DATE: Kind<string, string> = {
+  ...DAY,
+  parse: (param, written) => {
+    const text = textOf(param, written)
+    dayValue(param, text)
+    return text
+  },
+}
+
+/** Several of a kind, each once, in the order of `words` where there are any. */
+export function several<Value>(
+  kind: Kind<Value>,
+  takes: string,
+  { all = false, words }: { all?: boolean; words?: readonly Value[] } = {},
+): Kind<readonly Value[], Texts> {
+  return {
+    schema: listSchema(kind.schema),
+    takes,
+    several: all ? 'all' : 'some',
+    parse: (param, written, earlier) => {
+      const values = listValue(param, written).map(item => kind.parse(param, item, earlier))
+      return words === undefined ? [...new Set(values)] : words.filter(word => values.includes(word))
+    },
+  }
+}
+
+function listSchema(schema: Kind<unknown>['schema']): Kind<unknown>['schema'] {
+  return { anyOf: [schema, { type: 'array', items: schema, minItems: 1 }] }
+}
+
+/** Bands of the field that was read before, in the order of its vocabulary. */
+export const BANDS: Kind<readonly string[], Texts> = {
+  schema: listSchema(BAND.schema),
+  takes: 'BANDS',
+  several: 'all',
+  parse: (param, written, earlier) => {
+    const [list, field] = [listValue(param, written), fieldOf(param, earlier)]
+    if (field === undefined) return list.map(String)
+    const chosen = list.map(band => bandValue(param, textOf(param, band), field))
+    return field.bands.filter(band => chosen.includes(band))
+  },
+}
+
+/** Fields in the order of the catalogue. */
+export const SOME_FIELDS = several(FIELD, 'FIELDS', { all: true, words: FIELDS.map(({ name }) => name) })
+
+/** Whole numbers, ascending. */
+export function integersOf(least: number, most: number, takes: string): Kind<readonly number[], Texts> {
+  const one: Kind<number> = {
+    schema: { type: 'integer', minimum: least, maximum: most },
+    takes,
+    parse: (param, item) => integerValue(param, item, least, most),
+  }
+  const list = several(one, takes)
+  return { ...list, parse: (param, written, earlier) => list.parse(param, written, earlier).toSorted((a, b) => a - b) }
+}
+
+/** What a number may be: at least, more than, at most, less than. */
+interface Bounds {
+  least?: number
+  above?: number
+  most?: number
+  below?: number
+}
+
+export function numberOf(bounds: Bounds, takes: string): Kind<number, Text> {
+  return {
+    schema: { type: 'number', ...schemaOfBounds(bounds) },
+    takes,
+    parse: (param, written) => {
+      const number = plainNumber(written)
+      return number !== null && within(number, bounds) ? number : refuse(param, written, `a number ${inWords(bounds)}`)
+    },
+  }
+}
+
+const PERCENTAGE = { type: 'string', pattern: '^-?\\d+(\\.\\d+)?%?$' }
+
+/** A fraction: 0.05, or `5%`. */
+export function shareOf(bounds: Bounds, takes: string): Kind<number, Text> {
+  return {
+    schema: { anyOf: [{ type: 'number', ...schemaOfBounds(bounds) }, PERCENTAGE] },
+    takes,
+    parse: (param, written) => {
+      const share = plainShare(written)
+      if (share !== null && within(share, bounds)) return share
+      return refuse(param, written, `a fraction ${inWords(bounds)}, such as 0.05 or 5%`)
+    },
+  }
+}
+
+/** A rate a year that is not a percentage by mistake. */
+export const RATE = shareOf({ above: -1, below: 1 }, 'RATE')
+
+/** From the entry price: a fraction of it, or a multiple of the ATR at the signal's bar. */
+export type Distance = number | { readonly atr: number }
+
+/** 0.05 or `5%` of the entry price; `2atr` or `{ atr: 2 }`: so many times the average true range. */
+export const DISTANCE: Kind<Distance, Text> = {
+  schema: {
+    anyOf: [
+      { type: 'number', exclusiveMinimum: 0 },
+      { type: 'string', pattern: '^\\d+(\\.\\d+)?(%|atr)?$' },
+      { type: 'object', properties: { atr: { type: 'number', exclusiveMinimum: 0 } }, required: ['atr'] },
+    ],
+  },
+  takes: 'DISTANCE',
+  parse: (param, written) => {
+    const fraction = plainShare(written)
+    if (fraction !== null && fraction > 0) return fraction
+    const multiple = plainNumber(multipleIn(written))
+    if (multiple !== null && multiple > 0) return { atr: multiple }
+    return refuse(param, written, 'a fraction of the entry price (0.05 or 5%) or a multiple of the ATR (2atr) above 0')
+  },
+}
+
+/** Whole numbers by name, and words that stand alone: `train=756,test=252,anchored`, or the same as an object. */
+export interface Pairs {
+  /** Least value of each number. */
+  least: Readonly<Record<string, number>>
+  needed: readonly string[]
+  /** Those that stand without a value. */
+  words?: readonly string[]
+  /** How it is written. */
+  usage: string
+}
+
+export function pairsOf<Value, Written = Partial<Value>>(
+  takes: string,
+  shape: Pairs,
+  finish: (found: Readonly<Record<string, number | undefined>>) => Value,
+): Kind<Value, string | Written> {
+  return {
+    schema: { type: 'string', examples: [shape.usage] },
+    takes,
+    object: true,
+    parse: (param, written) => finish(pairsIn(param, pairText(written), shape)),
+  }
+}
+
+const MOST = 1_000_000
+
+/** Throws InvalidParameter for a name that is not there, is there twice, or is needed and missing. */
+function pairsIn(param: string, value: string, { least, needed, words = [], usage }: Pairs): Record<string, number> {
+  const offence = { param, value, allowed: usage }
+  const found: Record<string, number> = {}
+  for (const item of value.split(',')) {
+    const [key = '', text, more] = item.split('=')
+    const isShaped = words.includes(key) ? text === undefined : Object.hasOwn(least, key)
+    if (more !== undefined || found[key] !== undefined || !isShaped) throw invalid('not_allowed', offence)
+    found[key] = words.includes(key) ? 1 : integerValue(`${param} ${key}`, text ?? '', least[key]!, MOST)
+  }
+  const missing = needed.filter(key => found[key] === undefined)
+  if (missing.length > 0)
+    throw new InvalidParameter(`${param} lacks ${missing.join(' and ')}: it is ${usage}.`, offence)
+  return found
+}
+
+function pairText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  const parts = Object.entries(value).filter(([, item]) => item !== false && item !== undefined)
+  return parts.map(([key, item]) => (item === true ? key : `${key}=${item}`)).join(',')
+}
+
+/** A share as people read it: `5 %`. */
+export function percent(share: number): string {
+  return `${plain(share * 100)} %`
+}
+
+/** Without the digits that binary fractions add. */
+export function plain(value: number): string {
+  return String(Number(value.toPrecision(12)))
+}
+
+function plainNumber(value: unknown): number | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  return typeof value === 'string' && /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : null
+}
+
+function plainShare(value: unknown): number | null {
+  if (typeof value !== 'string' || !value.endsWith('%')) return plainNumber(value)
+  const percents = plainNumber(value.slice(0, -1))
+  return percents === null ? null : percents / 100
+}
+
+function multipleIn(value: unknown): unknown {
+  if (typeof value === 'string') return value.endsWith('atr') ? value.slice(0, -3) : null
+  const isAtr = typeof value === 'object' && value !== null && 'atr' in value && Object.keys(value).length === 1
+  return isAtr ? value.atr : null
+}
+
+function within(number: number, { least, above, most, below }: Bounds): boolean {
+  if (least !== undefined && number < least) return false
+  if (above !== undefined && number <= above) return false
+  if (most !== undefined && number > most) return false
+  return below === undefined || number < below
+}
+
+function inWords({ least, above, most, below }: Bounds): string {
+  const parts = [
+    least === undefined ? '' : `from ${least}`,
+    above === undefined ? '' : `above ${above}`,
+    most === undefined ? '' : `up to ${most}`,
+    below === undefined ? '' : `below ${below}`,
+  ]
+  return parts.filter(part => part !== '').join(', ')
+}
+
+function schemaOfBounds({ least, above, most, below }: Bounds): Record<string, number> {
+  return {
+    ...(least !== undefined && { minimum: least }),
+    ...(above !== undefined && { exclusiveMinimum: above }),
+    ...(most !== undefined && { maximum: most }),
+    ...(below !== undefined && { exclusiveMaximum: below }),
+  }
+}

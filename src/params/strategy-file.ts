@@ -1,0 +1,171 @@
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify } from 'yaml'
+import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest } from '../errors.js'
+import type { Parameter } from './row.js'
+import { checkRules } from './rules.js'
+import { keysAt, type Nodes, type Section, STRATEGY, type Strategy } from './strategy.js'
+
+/**
+ * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named
+ * by where it stands (`exit.hold`); where the places in a file are known BadData instead, at file:line:column.
+ */
+export function strategyOf(document: unknown, placeOf?: Located['placeOf']): Strategy {
+  const located = <Done>(part: 'key' | 'value', work: () => Done): Done => {
+    try {
+      return work()
+    } catch (refusal) {
+      if (!(refusal instanceof InvalidParameter) || placeOf === undefined) throw refusal
+      const place = placeOf(refusal.param.split('.'), part, refusal.offence.value)
+      throw new BadData(place, refusal.message.replace(/\.$/, ''), { cause: refusal })
+    }
+  }
+  // A misspelt key first: what it was meant for is missing because of it.
+  located('key', () => checkKeys(STRATEGY, document, []))
+  return located('value', () => {
+    const strategy = readPart({ rows: STRATEGY }, document, '', '') as Strategy
+    checkRules(strategy)
+    return strategy
+  })
+}
+
+/** Throws BadData at file:line:column for the first thing wrong with the text of a strategy file, YAML or JSON. */
+export function readStrategy(text: string, file: string): Strategy {
+  const { value, placeOf } = readYaml(text, file)
+  return strategyOf(value, placeOf)
+}
+
+/** The text of a strategy file that is read as the same strategy again. */
+export function printStrategy(strategy: Strategy): string {
+  return stringify(strategy, { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+function checkKeys(rows: Nodes, value: unknown, path: readonly string[]): void {
+  if (!isMapping(value)) return
+  for (const [key, node] of Object.entries(rows)) if ('rows' in node) checkKeys(node.rows, value[key], [...path, key])
+  const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key))
+  if (unknown !== undefined) throw unknownKey([...path, unknown])
+}
+
+/** @param field that of the entry, of which an exit's bands are unless it names another */
+function readPart({ rows, short, finish }: Section, value: unknown, at: string, field: string): unknown {
+  const written = short !== undefined && typeof value === 'string' ? { [short]: value } : (value ?? {})
+  if (!isMapping(written) || (at === '' && value == null)) throw notAPart(at, value)
+  const read: Record<string, unknown> = {}
+  for (const [key, node] of Object.entries(rows)) {
+    const place = at === '' ? key : `${at}.${key}`
+    const entered = field || fieldIn(read)
+    if (!('rows' in node)) read[key] = readValue(node, written[key], place, { field: entered, ...given(read) })
+    else read[key] = node.optional && written[key] == null ? null : readPart(node, written[key], place, entered)
+  }
+  return finish === undefined ? read : finish(read, at, field)
+}
+
+function fieldIn({ entry }: Readonly<Record<string, unknown>>): string {
+  return isMapping(entry) ? String(entry.field) : ''
+}
+
+/** Without what was left open, so that the field of the entry holds. */
+function given(read: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== null))
+}
+
+function readValue({ kind, required, fallback }: Parameter, value: unknown, place: string, earlier: object): unknown {
+  if (value == null && !required) return fallback
+  return kind.parse(place, value, { ...earlier })
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function notAPart(at: string, value: unknown): InvalidParameter {
+  const param = at || 'the strategy'
+  const allowed = `a mapping of ${keysAt(at).join(', ')}`
+  const what = value === undefined || value === null ? 'is missing; it is' : `${shown(value)} is not`
+  return new InvalidParameter(`${param} ${what} ${allowed}.`, { param, value, allowed })
+}
+
+/** What lasts until later, or follows, as results spell it and as people may think of it. */
+const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|after_|next_band/
+
+function unknownKey(path: readonly string[]): InvalidParameter {
+  const [key, param, above] = [path.at(-1)!, path.join('.'), path.slice(0, -1).join('.')]
+  const allowed = keysAt(above)
+  const suggestions = suggest(key, allowed)
+  if (suggestions.length === 0 && LATER.test(key.toLowerCase()))
+    return new InvalidParameter(
+      `${param} cannot be a rule: how long a band lasts and what follows it are not known when the event happens, so a ` +
+        'rule on them would look ahead.',
+      { param, allowed },
+    )
+  const message = `there is no key ${quoted(key)} in ${above || 'a strategy'}.${didYouMean(suggestions)}`
+  return new InvalidParameter(`${message} It may have ${allowed.join(', ')}.`, { param, allowed, suggestions })
+}
+
+/** A document with the way back from each of its values to the place in the text. */
+export interface Located {
+  value: unknown
+  /**
+   * Where a value stands, or its key; the nearest enclosing one where there is none.
+   * @param item what is meant of a list; the list itself where it has no such item
+   */
+  placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): Place
+}
+
+/** YAML 1.2, of which JSON is a part. Throws BadData at file:line:column for text that is neither. */
+export function readYaml(text: string, file: string): Located {
+  const lines = new LineCounter()
+  // Without the tags of YAML 1.1, which make objects of other kinds.
+  const options = { lineCounter: lines, prettyErrors: false, stringKeys: true, resolveKnownTags: false }
+  const document = parseDocument(text, options)
+  const at = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { file, line, column: col }
+  }
+  const fault = document.errors[0] ?? document.warnings[0]
+  if (fault !== undefined)
+    throw new BadData(at(fault.pos[0]), `this is neither YAML nor JSON: ${inWords(fault.message)}`)
+  return {
+    value: contentOf(document, file),
+    placeOf: (path, part = 'value', item) => {
+      const node = itemIn(nodeAt(document.contents, path, part), item)
+      return node?.range == null ? { file } : at(node.range[0])
+    },
+  }
+}
+
+function contentOf(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (cause) {
+    // Aliases that unfold into millions of values.
+    throw new BadData({ file }, `this cannot be read: ${inWords((cause as Error).message)}`, { cause })
+  }
+}
+
+function nodeAt(root: unknown, path: readonly PropertyKey[], part: 'key' | 'value'): Node | null {
+  let node = isNode(root) ? root : null
+  for (const [depth, step] of path.entries()) {
+    const pair = isMap(node)
+      ? node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+      : undefined
+    const isLast = depth === path.length - 1
+    if (isLast && part === 'key' && isNode(pair?.key)) return pair.key
+    const next: unknown = pair === undefined ? elementOf(node, step) : pair.value
+    if (!isNode(next)) return isNode(pair?.key) ? pair.key : node
+    node = next
+  }
+  return node
+}
+
+function itemIn(node: Node | null, item: unknown): Node | null {
+  if (!isSeq(node) || item === undefined) return node
+  return node.items.filter(isScalar).find(({ value }) => value === item) ?? node
+}
+
+function elementOf(node: Node | null, step: PropertyKey): unknown {
+  return node !== null && 'get' in node ? node.get(step, true) : undefined
+}
+
+function inWords(message: string): string {
+  return message.split('\n')[0]!.replace(/[.:]$/, '')
+}

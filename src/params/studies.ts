@@ -1,0 +1,339 @@
+import { InvalidParameter, invalid, listed, parameter, quoted, sentence } from '../errors.js'
+import { FIELDS } from '../fields/index.js'
+import { STABILITIES } from '../model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import { CONTEXT_WORD, contextOf, parseContext, withContext } from './context.js'
+import { BANDS, DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
+import { FIELD, integerOf, oneOf, TICKER } from './kinds.js'
+import { CONTEXT, TIMEFRAME_ROW } from './parameters.js'
+import {
+  checkedNames,
+  given,
+  type Kind,
+  maybe,
+  needed,
+  type ParamsOf,
+  type Read,
+  readParams,
+  type Table,
+  type Text,
+  type Texts,
+  type Written,
+} from './row.js'
+import { integerValue, refuse, textOf, tickerValue } from './values.js'
+
+export type Abnormal = 'none' | 'mean' | 'market'
+export const ABNORMALS: readonly Abnormal[] = ['none', 'mean', 'market']
+export type Adjustment = 'bh' | 'by' | 'holm' | 'none'
+const ADJUSTMENTS: readonly Adjustment[] = ['bh', 'by', 'holm', 'none']
+export type Family = 'run' | 'ledger'
+export const FAMILY = oneOf<Family>(['run', 'ledger'], 'WHAT')
+
+const MOST_BARS = 1000
+export const MOST_DRAWS = 1_000_000
+export const DEFAULT_REPS = 999
+
+export const LAG: Kind<0 | 1, Text> = {
+  ...integerOf(0, 1, 'BARS'),
+  parse: (param, written) => (integerValue(param, written, 0, 1) === 1 ? 1 : 0),
+}
+
+/** Which events count, as studies and backtests have it. */
+export const SIGNALS = {
+  field: needed(FIELD, 'a band field (bands fields)'),
+  timeframe: TIMEFRAME_ROW,
+  band: maybe(BANDS, 'the bands entered; any unless given'),
+  prev_band: maybe(BANDS, 'the bands left'),
+  stability: maybe(
+    several(oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD'), 'WORDS', { all: true, words: STABILITIES }),
+    `how settled the band left was: ${STABILITIES.join(', ')}`,
+  ),
+  max_flips: maybe(integerOf(0, 254), 'at most so many changes of band in the days before it (FLIPS of bands events)'),
+  context: CONTEXT,
+  context_ticker: maybe(TICKER, 'the second ticker'),
+  context_field: maybe(FIELD, 'the field that is looked at there'),
+  context_band: maybe(BANDS, 'the bands it was in on the date of the event'),
+  context_lag: maybe(LAG, '1: as of its bar before that date, for a market that closes later; 0 unless given'),
+  after: maybe(DATE, 'only events after this day'),
+  before: maybe(DATE, 'only events before this day'),
+} as const satisfies Table
+
+/** The bands that a second ticker was in on the date of the event (lag 0), or at its bar before that date (lag 1). */
+export interface ContextFilter {
+  ticker: string
+  field: string
+  /** null: any. */
+  bands: readonly string[] | null
+  lag: 0 | 1
+}
+
+/**
+ * Which events count as signals. Everything here is known when the event happens; how long a band lasts and what follows
+ * are not, and cannot be asked for.
+ */
+export interface EventFilter {
+  field: string
+  timeframe: Timeframe
+  /** Bands entered; null: any. */
+  bands: readonly string[] | null
+  /** Bands left; null: any. */
+  prev_bands: readonly string[] | null
+  stability: readonly (typeof STABILITIES)[number][] | null
+  /** At most so many flips in the lookback at entry. */
+  max_flips: number | null
+  context: ContextFilter | null
+  /** Both exclusive, of the day of the event, YYYY-MM-DD. */
+  after: string | null
+  before: string | null
+}
+
+export const SEED = given(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
+const BENCHMARK = maybe(TICKER, 'the market that abnormal returns are measured by, and the alpha of calendar time')
+const MIN_EVENTS = given(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
+const HORIZON = maybe(
+  integersOf(1, MOST_BARS, 'BARS'),
+  'windows in bars, such as 5,10,20; those of the aftermath unless given',
+)
+
+/** Bars of the average path before and after the event. */
+const PATH: Kind<{ before: number; after: number }, string> = {
+  schema: { type: 'string', pattern: '^(-\\d{1,3}|0)\\.\\.\\+?\\d{1,4}$' },
+  takes: 'BARS',
+  parse: (param, written) => {
+    const text = textOf(param, written)
+    const [, before, after] = /^(-\d{1,3}|0)\.\.\+?(\d{1,4})$/.exec(text) ?? []
+    const path = { before: -Number(before ?? 1) + 0, after: Number(after ?? -1) }
+    if (path.before >= 0 && path.before <= 250 && path.after >= 1 && path.after <= MOST_BARS) return path
+    return refuse(param, text, `bars from -250..0 to 1..${MOST_BARS}, such as -20..100`)
+  },
+}
+
+const REPS: Kind<number | 'all', Text> = {
+  schema: { anyOf: [{ type: 'integer', minimum: 99, maximum: MOST_DRAWS }, { const: 'all' }] },
+  takes: 'N',
+  parse: (param, written) => (written === 'all' ? 'all' : integerValue(param, written, 99, MOST_DRAWS)),
+}
+
+/** What an event study measures, and how. */
+const MEASURES = {
+  horizon: { ...HORIZON, under: 'What is measured' },
+  path: given(PATH, { before: 20, after: 100 }, 'bars of the average path; -20..100 unless given'),
+  benchmark: BENCHMARK,
+  abnormal: maybe(
+    oneOf(ABNORMALS, 'MODEL'),
+    `abnormal returns by ${ABNORMALS.join(', ')}; market with a benchmark, else none`,
+  ),
+  min_events: { ...MIN_EVENTS, under: 'Tests and intervals' },
+  reps: given(REPS, DEFAULT_REPS, 'shifts drawn where more than 2,000 are possible, or all'),
+  resamples: given(integerOf(99, MOST_DRAWS), 1999, 'draws of every bootstrap'),
+  seed: SEED,
+  naive: given(FLAG, false, 'add the t test that takes overlapping windows for independent, as a warning'),
+  hansen_hodrick: given(FLAG, false, 'add the Hansen-Hodrick t'),
+} as const satisfies Table
+
+/** The parameters of an event study beside its tickers. */
+export const STUDY = { ...SIGNALS, ...MEASURES } as const satisfies Table
+
+/** An event study as people write it: `bands study`, and `study()` of the library. */
+export type StudyParams = ParamsOf<typeof STUDY> & { tickers: readonly string[] }
+
+/** What an event study is asked, parsed and complete. */
+export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abnormal'> {
+  /** At least one. */
+  tickers: readonly string[]
+  filter: EventFilter
+  /** Windows in bars, ascending, each at least 1. */
+  horizons: readonly number[]
+  abnormal: Abnormal
+}
+
+/** Throws InvalidParameter for the first thing wrong. */
+export function parseStudy({ tickers, ...params }: Written & { tickers?: readonly string[] }): StudyQuery {
+  const written = checkedNames(withContext(withoutNulls(params)), Object.keys(STUDY))
+  const filter = filterOf(readParams(SIGNALS, partOf(SIGNALS, written)))
+  const { horizon, abnormal, ...asked } = readParams(MEASURES, partOf(MEASURES, written))
+  return {
+    ...asked,
+    tickers: tickersValue(tickers),
+    filter,
+    horizons: horizon ?? [...TIMEFRAMES[filter.timeframe].windows],
+    abnormal: abnormal ?? (asked.benchmark === null ? 'none' : 'market'),
+  }
+}
+
+/** Those of some parameters that a table has. */
+function partOf(table: Table, written: Written): Written {
+  return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
+}
+
+export function withoutNulls(params: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined))
+}
+
+function filterOf(read: Read<typeof SIGNALS>): EventFilter {
+  const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, after, before } = read
+  const context = contextOf(read, ['context_ticker', 'context_field'])
+  if (context === null && read.context_lag !== null) throw noContext()
+  const where = context && { ...context, lag: read.context_lag ?? 0 }
+  return { field, timeframe, bands, prev_bands, stability, max_flips, context: where, after, before }
+}
+
+function noContext(): InvalidParameter {
+  return new InvalidParameter(sentence`${parameter('context_lag')} is for a context, and none is given.`, {
+    param: 'context_lag',
+  })
+}
+
+/** Ascending, each once: the order in which they are named changes nothing. Throws InvalidParameter for none. */
+export function tickersValue(tickers: readonly string[] | undefined): string[] {
+  const names = new Set((tickers ?? []).map(ticker => tickerValue('ticker', String(ticker))))
+  if (names.size === 0) throw new InvalidParameter('ticker is missing: name at least one.', { param: 'ticker' })
+  return [...names].sort()
+}
+
+/** Bars of training, of testing, from one fold to the next; anchored: training always begins with the first bar. */
+export interface WalkForward {
+  train: number
+  test: number
+  step: number
+  anchored: boolean
+  embargo: number
+}
+
+/** Test bars apart; from one fold to the next as many unless `step` says otherwise. */
+export const WALK_FORWARD = maybe(
+  pairsOf<WalkForward>(
+    'BARS',
+    {
+      least: { train: 1, test: 1, step: 1, embargo: 0 },
+      needed: ['train', 'test'],
+      words: ['anchored'],
+      usage: 'bars as train=756,test=252,step=252, with embargo=5 or anchored where wanted',
+    },
+    ({ train = 0, test = 0, step = test, embargo = 0, anchored }) => {
+      return { train, test, step, anchored: anchored !== undefined, embargo }
+    },
+  ),
+  'choose and check in turn: train=756,test=252,step=252[,embargo=5][,anchored]',
+)
+
+const CV = pairsOf<{ k: number; embargo: number }, { k: number; embargo?: number }>(
+  'FOLDS',
+  { least: { k: 2, embargo: 0 }, needed: ['k'], usage: 'folds and bars as k=5,embargo=5' },
+  ({ k = 0, embargo = 0 }) => ({ k, embargo }),
+)
+
+const CPCV = pairsOf<{ n: number; k: number }, { n: number; k: number }>(
+  'GROUPS',
+  { least: { n: 2, k: 1 }, needed: ['n', 'k'], usage: 'groups and test groups as n=6,k=2' },
+  ({ n = 0, k = 0 }) => {
+    if (k < n && n <= 20) return { n, k }
+    const allowed = 'fewer test groups (k) than groups (n), and at most 20 groups'
+    throw new InvalidParameter(`cpcv "n=${n},k=${k}" needs ${allowed}.`, { param: 'cpcv', allowed })
+  },
+)
+
+const BLOCKS: Kind<number, Text> = {
+  schema: { type: 'integer', minimum: 2, maximum: 20, multipleOf: 2 },
+  takes: 'N',
+  parse: (param, written) => {
+    const blocks = integerValue(param, written, 2, 20)
+    if (blocks % 2 === 0) return blocks
+    throw invalid('not_allowed', { param, value: blocks, allowed: 'an even number from 2 to 20' })
+  },
+}
+
+/** Second tickers, every band of which makes cells of its own. */
+const CONTEXTS: Kind<{ ticker: string; field: string }[], Texts> = {
+  schema: { anyOf: [CONTEXT_WORD.schema, { type: 'array', items: CONTEXT_WORD.schema }] },
+  takes: 'T:F',
+  several: 'some',
+  parse: (param, written) => [written].flat().map(text => wholeContext(param, textOf(param, text))),
+}
+
+function wholeContext(param: string, text: string): { ticker: string; field: string } {
+  const { ticker, field, bands } = parseContext(param, text)
+  if (bands === null) return { ticker, field }
+  const allowed = 'TICKER:FIELD alone'
+  const why = 'every band of it makes cells of its own, so the band is left out'
+  throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}: ${why}.`, { param, value: text, allowed })
+}
+
+/** The parameters of a sweep beside its tickers. */
+export const SWEEP = {
+  timeframe: { ...TIMEFRAME_ROW, under: 'What makes a cell' },
+  fields: maybe(SOME_FIELDS, 'only these fields, or all; those that stand on bars unless given'),
+  horizon: HORIZON,
+  context: given(CONTEXTS, [], 'tell cells apart by the band of a second ticker, too: GSPC:trend_direction'),
+  context_lag: maybe(LAG, '1: as of its bar before the date of the event; 0 unless given'),
+  by: given(
+    oneOf(['pool', 'ticker'] as const, 'WHAT'),
+    'pool',
+    'pool: a cell for all tickers together (unless given); ticker: one for each',
+  ),
+  prev_band: given(FLAG, false, 'tell cells apart by the band left, too'),
+  after: { ...SIGNALS.after, under: 'Which events' },
+  before: SIGNALS.before,
+  min_events: { ...MIN_EVENTS, under: 'Tests and corrections' },
+  adjust: given(
+    oneOf(ADJUSTMENTS, 'HOW'),
+    'bh',
+    'correct p by bh (Benjamini-Hochberg, unless given), by (Benjamini-Yekutieli), holm, or none',
+  ),
+  family: given(FAMILY, 'run', 'correct for the looks of this run (unless given), or of the ledger'),
+  reps: given(integerOf(99, MOST_DRAWS), DEFAULT_REPS, 'shifts drawn where more than 2,000 are possible'),
+  resamples: given(integerOf(99, MOST_DRAWS), 1000, 'draws of every bootstrap'),
+  pbo_blocks: given(BLOCKS, 16, 'blocks of the overfitting test'),
+  split: maybe(DATE, 'choose before this day, check from it on', {
+    under: 'Choose on some dates, check on others (one of four)',
+  }),
+  walk_forward: WALK_FORWARD,
+  cv: maybe(CV, 'purged cross-validation: k=5,embargo=5'),
+  cpcv: maybe(CPCV, 'combinatorial purged cross-validation: n=6,k=2'),
+  seed: { ...SEED, under: 'Draws' },
+} as const satisfies Table
+
+/** A sweep as people write it: `bands sweep`, and `sweep()` of the library. */
+export type SweepParams = ParamsOf<typeof SWEEP> & { tickers: readonly string[] }
+
+/** What a sweep is asked, parsed and complete. */
+export interface SweepQuery
+  extends Omit<Read<typeof SWEEP>, 'fields' | 'horizon' | 'context' | 'context_lag' | 'reps'> {
+  /** At least one. */
+  tickers: readonly string[]
+  fields: readonly string[]
+  /** Windows in bars, ascending. */
+  horizons: readonly number[]
+  contexts: readonly SweepContext[]
+  /** Shifts drawn where more than 2,000 are possible. */
+  reps: number | 'all'
+}
+
+export interface SweepContext {
+  ticker: string
+  field: string
+  lag: 0 | 1
+}
+
+/** Throws InvalidParameter for the first thing wrong. */
+export function parseSweep({ tickers, ...params }: Written & { tickers?: readonly string[] }): SweepQuery {
+  const written = withoutNulls(params)
+  onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
+  const { fields, horizon, context, context_lag, ...read } = readParams(SWEEP, written)
+  if (context_lag !== null && context.length === 0) throw noContext()
+  const every = 'fields' in written ? FIELDS : FIELDS.filter(field => field.needs === 'bars')
+  return {
+    ...read,
+    tickers: tickersValue(tickers),
+    fields: fields ?? every.map(field => field.name),
+    horizons: horizon ?? [...TIMEFRAMES[read.timeframe].windows],
+    contexts: context.map(where => ({ ...where, lag: context_lag ?? 0 })),
+  }
+}
+
+/** Ways of validation do not go together: each would give a different answer to the same question. */
+export function onlyOne(params: object, names: readonly string[]): void {
+  const both = names.filter(name => name in params)
+  if (both.length < 2) return
+  throw new InvalidParameter(sentence`${listed(both)} are two ways to the same end; choose one.`, { param: both[1]! })
+}
