@@ -56,7 +56,9 @@ export const BANDS: Kind<readonly string[], Texts> = {
 }
 
 /** Fields in the order of the catalogue. */
-export const SOME_FIELDS = several(FIELD, 'FIELDS', { all: true, words: FIELDS.map(({ name }) => name) })
+const ONE_OF_FIELDS: typeof FIELD = { ...FIELD, parse: (_, written) => FIELD.parse('field', written) }
+
+export const SOME_FIELDS = several(ONE_OF_FIELDS, 'FIELDS', { all: true, words: FIELDS.map(({ name }) => name) })
 
 /** Whole numbers, ascending. */
 export function integersOf(least: number, most: number, takes: string): Kind<readonly number[], Texts> {

@@ -1,4 +1,5 @@
 import { InvalidParameter, parameter, sentence } from '../errors.js'
+import { STABILITIES } from '../model/series.js'
 import type { Tier } from '../model/terms.js'
 import { CONTEXT_WORD } from './context.js'
 import { BANDS, DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
@@ -18,7 +19,17 @@ import {
   type Texts,
   valueSchema,
 } from './row.js'
-import { DEFAULT_REPS, type EventFilter, FAMILY, LAG, MOST_DRAWS, SEED, SIGNALS, WALK_FORWARD } from './studies.js'
+import {
+  DEFAULT_REPS,
+  type EventFilter,
+  FAMILY,
+  LAG,
+  MOST_DRAWS,
+  SEED,
+  SIGNALS,
+  STABILITY,
+  WALK_FORWARD,
+} from './studies.js'
 import { flagValue, integerValue, wordValue } from './values.js'
 
 /** A part of a strategy: a mapping of values and of parts. */
@@ -139,7 +150,11 @@ const ENTRY = {
   field: as('field', SIGNALS.field),
   bands: as('band', SIGNALS.band),
   prev_bands: as('prev_band', SIGNALS.prev_band),
-  stability: as('stability', SIGNALS.stability),
+  // In the order of the vocabulary: a file and options that say the same are one strategy.
+  stability: as('stability', {
+    ...SIGNALS.stability,
+    kind: several(STABILITY, 'WORDS', { all: true, words: STABILITIES }),
+  }),
   max_flips: as('max_flips', SIGNALS.max_flips),
   context: whole(
     'context',

@@ -38,6 +38,8 @@ export const LAG: Kind<0 | 1, Text> = {
   parse: (param, written) => (integerValue(param, written, 0, 1) === 1 ? 1 : 0),
 }
 
+export const STABILITY = oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD')
+
 /** Which events count, as studies and backtests have it. */
 export const SIGNALS = {
   field: needed(FIELD, 'a band field (bands fields)'),
@@ -45,7 +47,7 @@ export const SIGNALS = {
   band: maybe(BANDS, 'the bands entered; any unless given'),
   prev_band: maybe(BANDS, 'the bands left'),
   stability: maybe(
-    several(oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD'), 'WORDS', { all: true, words: STABILITIES }),
+    several(STABILITY, 'WORDS', { all: true }),
     `how settled the band left was: ${STABILITIES.join(', ')}`,
   ),
   max_flips: maybe(integerOf(0, 254), 'at most so many changes of band in the days before it (FLIPS of bands events)'),
