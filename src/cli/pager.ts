@@ -7,7 +7,8 @@ import { spawn } from 'node:child_process'
 export async function page(text: string, env: NodeJS.ProcessEnv, rows: number | undefined): Promise<boolean> {
   const pager = env.BANDS_PAGER ?? env.PAGER ?? 'less'
   if (pager === '' || pager === 'cat' || env.TERM === 'dumb') return false
-  if (rows === undefined || text.split('\n').length <= rows) return false
+  // A terminal that tells no size says 0.
+  if (!rows || text.split('\n').length <= rows) return false
   return shownBy(pager, text, env)
 }
 

@@ -77,6 +77,7 @@ describe('a text that is longer than the terminal', () => {
   it.each([
     ['that fits', 24 * 2, {}],
     ['of a terminal that tells no rows', undefined, {}],
+    ['of a terminal whose size is not known', 0, {}],
     ['of a user who wants none', 24, { BANDS_PAGER: '' }],
     ['of a user whose pager is cat', 24, { BANDS_PAGER: 'cat' }],
     ['where the pager is not there', 24, { BANDS_PAGER: 'no-such-pager 2>/dev/null' }],
