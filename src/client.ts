@@ -6,9 +6,6 @@ import { FIELDS } from './fields/index.js'
 import { type Explanation, explain } from './local/explain.js'
 import { type ExportFilter, exportBars, exportEvents, exportSeries } from './local/export.js'
 import { facts, type KnownFacts } from './local/facts.js'
-import type { Local } from './local/local.js'
-import { lackingIn } from './local/pulled-listing.js'
-import { type Status, status } from './local/status.js'
 import type { EventHistory, EventsPage, ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/event.js'
 import { FACT_KINDS, type FactKind } from './model/facts.js'
 import type { OversoldPage } from './model/oversold.js'
@@ -20,7 +17,9 @@ import {
   openRemote as open,
   openLocal,
   openTrials,
+  statusOf,
   version,
+  type WholeStatus,
 } from './open.js'
 import type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'
 import { parseEvents, parseHistory, parseOversold, parsePool } from './params/parse.js'
@@ -310,7 +309,7 @@ export async function openBands({ db, tier, asOf, ledger = true }: BandsOptions 
     tier: emulated ?? undefined,
     asOf: asOf === undefined ? null : dayValue('as_of', asOf),
   })
-  return new BandsClient(opened.local, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
+  return new BandsClient(opened, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
 }
 
 /** A server and how patiently it is asked. */
@@ -338,13 +337,15 @@ interface OpenedAs {
 
 /** A database of this machine, asked by a program. */
 export class BandsClient extends Studies {
-  readonly #local: Local
+  readonly #local: Opened['local']
+  readonly #bands: Opened['bands']
   readonly #opened: OpenedAs
   protected readonly tier: Tier | null
 
-  constructor(local: Local, opened: OpenedAs = {}) {
-    super(local)
+  constructor({ local, bands }: Pick<Opened, 'local' | 'bands'>, opened: OpenedAs = {}) {
+    super(bands)
     this.#local = local
+    this.#bands = bands
     this.#opened = opened
     this.tier = opened.tier ?? null
   }
@@ -390,8 +391,8 @@ export class BandsClient extends Studies {
   }
 
   /** How much is loaded, how fresh, with which definitions. */
-  async status(): Promise<Status> {
-    return status(this.#local)
+  async status(): Promise<WholeStatus> {
+    return statusOf({ local: this.#local, bands: this.#bands })
   }
 
   /** What is known of a ticker beside its bars, since when, and from which file; all kinds unless one is given. */
@@ -402,7 +403,7 @@ export class BandsClient extends Studies {
   }
 
   protected async lacking(): Promise<NowQuery['skip']> {
-    return lackingIn(this.#local.store)
+    return this.#bands.lacking()
   }
 
   protected async market(): Promise<PricedSource> {

@@ -54,7 +54,6 @@ export type {
 export type { Explanation } from './local/explain.js'
 export type { ExportFilter } from './local/export.js'
 export type { KnownFact, KnownFacts } from './local/facts.js'
-export type { Status } from './local/status.js'
 export type {
   Aftermath,
   BandEvent,
@@ -71,7 +70,7 @@ export type { OversoldMatch, OversoldPage } from './model/oversold.js'
 export type { Adjustment, AssetClass, Series } from './model/series.js'
 export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/series.js'
 export type { Tier, Timeframe } from './model/terms.js'
-export { databasePath, openImporter } from './open.js'
+export { databasePath, openImporter, type WholeStatus as Status } from './open.js'
 export type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'
 export type { BacktestParams } from './params/strategy.js'
 export type { StudyParams, SweepParams } from './params/studies.js'

@@ -6,13 +6,17 @@ import type { Accounts } from './accounts/accounts.js'
 import { NotFound, remedy } from './errors.js'
 import type { Importer } from './load/import.js'
 import { Local } from './local/local.js'
-import type { Puller } from './local/pull/puller.js'
+import type { Status } from './local/status.js'
 import type { Day } from './model/day.js'
 import type { Tier } from './model/terms.js'
+import { Beside } from './remote/beside.js'
+import type { PulledTicker } from './remote/marks.js'
+import type { PageSource, PullOptions } from './remote/pull.js'
+import type { PullReport, PullRequest } from './remote/pull-plan.js'
 import type { Remote, RemoteOptions } from './remote/remote.js'
 import type { Trials } from './source.js'
 import { openSqlite } from './store/sqlite/data.js'
-import type { Store, Writer } from './store/store.js'
+import { type Store, takePlace, type Writer } from './store/store.js'
 
 /** Which database is meant. */
 export interface DatabaseChoice {
@@ -30,7 +34,10 @@ interface OpenOptions extends DatabaseChoice {
 }
 
 export interface Opened {
+  /** What has bars, for questions that need them. */
   local: Local
+  /** Everything: what has bars, and pages of a server of what has none. */
+  bands: Beside
   path: string
   /** True when the user has no database yet and the bundled sample answers. */
   sample: boolean
@@ -52,7 +59,7 @@ export async function openLocal({ tier, asOf = null, ...choice }: OpenOptions = 
   const own = opened(path, false, tier, asOf)
   const { store } = own.local
   // A first import whose file was refused leaves a database with nothing in it: the user still has none.
-  const filled = [store.newestDay(), store.pulled.newestDay(), store.factTickers().then(([first = null]) => first)]
+  const filled = [store.newestDay(), store.pages.newestDay(), store.factTickers().then(([first = null]) => first)]
   if ((await Promise.all<unknown>(filled)).some(found => found !== null)) return own
   await own.local.close()
   return openSample({ tier, asOf })
@@ -87,14 +94,25 @@ export async function openPuller({
   now = () => new Date(),
   ...choice
 }: DatabaseChoice & { wait?: boolean; now?: () => Date } = {}): Promise<Puller> {
-  const { Puller } = await import('./local/pull/puller.js')
+  const { pull } = await import('./remote/pull.js')
   const store = openSqlite(databasePath(choice), { readonly: false, notice: choice.notice })
+  const own = writer()
   try {
-    return await Puller.begin(store, writer(), { wait, now })
+    await takePlace(store, own, { wait })
   } catch (error) {
     await store.close()
     throw error
   }
+  return {
+    pull: (source, request, options) => pull(store, source, request, { ...options, now }),
+    close: () => store.unlock(own).finally(() => store.close()),
+  }
+}
+
+/** The one who pulls into a database, until it is closed. */
+export interface Puller {
+  pull(source: PageSource, request: PullRequest, options?: PullOptions): Promise<PullReport>
+  close(): Promise<void>
 }
 
 /** What a pull would find, for a look only; null where there is no database yet. */
@@ -172,8 +190,42 @@ async function trialsPath(choice: DatabaseChoice): Promise<string | null> {
 }
 
 function opened(path: string, sample: boolean, tier: Tier | undefined, asOf: Day | null): Opened {
-  const store = openSqlite(path, { readonly: true })
-  return { local: new Local(store, tier ?? 'pro', asOf, { emulate: tier !== undefined }), path, sample }
+  return { ...composed(openSqlite(path, { readonly: true }), tier, asOf), path, sample }
+}
+
+/** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
+export function composed(store: Store, chosen: Tier | undefined, asOf: Day | null): Pick<Opened, 'local' | 'bands'> {
+  const { pages } = store
+  const tier = chosen ?? 'pro'
+  const elsewhere = {
+    newestDay: () => pages.newestDay(),
+    tickers: async () => (await pages.entries()).map(({ ticker }) => ticker),
+    async of(ticker: string): Promise<string | null> {
+      const [first] = await pages.entries(ticker)
+      return first === undefined ? null : (await import('./remote/marks.js')).sourceWords(first)
+    },
+  }
+  const local = new Local(store, tier, asOf, { emulate: chosen !== undefined, elsewhere })
+  const kept = async () => {
+    const { KeptPages } = await import('./remote/kept.js')
+    return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
+  }
+  return { local, bands: new Beside({ own: local, hasBars: hasBarsIn(store), pages, kept }) }
+}
+
+export function hasBarsIn(store: Store): (ticker: string) => Promise<boolean> {
+  return async ticker => (await store.ticker(ticker)) !== null
+}
+
+/** What is loaded, and how fresh it is. */
+export interface WholeStatus extends Status {
+  /** Tickers without bars, of which a server has told events; whatever the day. */
+  pulled: PulledTicker[]
+}
+
+export async function statusOf({ local, bands }: Pick<Opened, 'local' | 'bands'>): Promise<WholeStatus> {
+  const { status } = await import('./local/status.js')
+  return { ...(await status(local)), pulled: await bands.pulled() }
 }
 
 export function databasePath({ db, env = process.env }: DatabaseChoice = {}): string {

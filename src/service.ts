@@ -6,7 +6,6 @@ import type { Tier } from './model/terms.js'
 import { type DatabaseChoice, type Opened, openAccounts, openLocal } from './open.js'
 import type { Service } from './server/questions.js'
 import { Remembered } from './store/remembered.js'
-import { NOTHING_PULLED, type PulledStore } from './store/sqlite/pulled.js'
 import type { Store } from './store/store.js'
 
 export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
@@ -30,7 +29,8 @@ export async function openService({
     await store.close()
     throw error
   })
-  const derived = new Derived(store)
+  // From bars alone: what another server told of its own is that one's to tell, and to charge for.
+  const derived = new Remembered(store)
   const unmoved = [store.location, accounts.location].map(inItsPlace)
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock })
   const service: Service = {
@@ -48,13 +48,6 @@ export async function openService({
     },
   }
   return { service, path, sample }
-}
-
-/** What was derived here. What another server told of its own is that one's to tell, and to charge for. */
-class Derived extends Remembered {
-  override get pulled(): PulledStore {
-    return NOTHING_PULLED
-  }
 }
 
 /** Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory. */

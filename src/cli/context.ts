@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { InvalidParameter, NotFound } from '../errors.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
-import type { Puller } from '../local/pull/puller.js'
-import type { DatabaseChoice, Opened } from '../open.js'
+import type { DatabaseChoice, Opened, Puller } from '../open.js'
 import type { Remote } from '../remote/remote.js'
 import type { PricedSource, Source } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
@@ -37,7 +36,7 @@ abstract class Sources {
 
   /** What questions are asked of: the server that was chosen, otherwise the database on this machine. */
   async bands(): Promise<Source> {
-    return (await this.remote()) ?? this.local()
+    return (await this.remote()) ?? (await this.here()).bands
   }
 
   /** The server that was chosen; null where the database on this machine answers. */
@@ -68,6 +67,11 @@ abstract class Sources {
 
   /** The database on this machine, for what only it knows. */
   async local(): Promise<Local> {
+    return (await this.here()).local
+  }
+
+  /** The same, with what was pulled into it. */
+  async here(): Promise<Opened> {
     this.refuseRemote()
     return this.#here()
   }
@@ -75,16 +79,16 @@ abstract class Sources {
   /** The server that was chosen, if one is, and the database here, which has the prices: --db names it in either case. */
   async beside(): Promise<{ remote: Remote | null; local: Local }> {
     const remote = await this.remote(isRemoteTyped(this.config) ? this.#besideDatabase : this.config)
-    return { remote, local: await this.#here() }
+    return { remote, local: (await this.#here()).local }
   }
 
-  async #here(): Promise<Local> {
+  async #here(): Promise<Opened> {
     if (this.#opened === null) {
       const { openLocal } = await import('../open.js')
       const { tier, asOf, from } = this.config
       this.#opened = await openLocal({ ...this.choice, tier: from.tier === undefined ? undefined : tier, asOf })
     }
-    return this.#opened.local
+    return this.#opened
   }
 
   /** The bundled sample, whatever the user has. */
@@ -301,7 +305,7 @@ export class Context extends Sources {
       const { sampleNotice } = await import('./source-notices.js')
       await this.notice(await sampleNotice(this.opened.local))
     }
-    for (const mark of this.opened?.local.marks ?? []) await this.notice(mark)
+    for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
     if (this.asked === null || !this.#shown) return
     const { remoteHint } = await import('./source-notices.js')
     await this.hint(remoteHint(this.asked, this.config))

@@ -182,7 +182,7 @@ async function notFoundHelp(error: NotFound, argv: readonly string[], context?: 
   const again: [string, string] = ['try', retry ?? (remedy === null ? '' : remedyLine(remedy))]
   // Of a file or an account that is not there the tickers are no help.
   if (missing?.kind !== 'ticker' || context?.opened == null) return [again]
-  const tickers = (await context.opened.local.tickers()) ?? []
+  const tickers = await context.opened.bands.tickers()
   // Of a server that does not know a ticker, those with prices here are no help.
   if (context.asked !== null && tickers.includes(missing.name))
     return [['here', `${missing.name} has prices here; ${context.asked.url} does not know it`]]

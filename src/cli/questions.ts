@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { InvalidParameter, NotFound, StorageError } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import type { PoolQuery } from '../model/event.js'
-import type { SeriesKey } from '../model/pulled.js'
 import type { Timeframe } from '../model/terms.js'
+import type { Opened } from '../open.js'
 import { type OptionSpec, optionsOf } from '../params/row.js'
 import { SIGNALS } from '../params/studies.js'
 import { fieldValue, tickerValue } from '../params/values.js'
@@ -150,13 +150,12 @@ export async function textOf(file: string): Promise<string> {
   }
 }
 
-type Lacking = (key: SeriesKey) => boolean
+type Lacking = Awaited<ReturnType<Opened['bands']['lacking']>>
 
 /** Which series of pulled tickers are not there; null for a server, of which nobody knows. */
 export async function lacking(context: Context): Promise<Lacking | null> {
   if ((await context.remote()) !== null) return null
-  const { lackingIn } = await import('../local/pulled-listing.js')
-  return lackingIn((await context.local()).store)
+  return (await context.here()).bands.lacking()
 }
 
 /**

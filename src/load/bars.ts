@@ -47,7 +47,7 @@ export async function takeBars(
 
 /** What goes to make room for bars, in words; null where nothing was pulled. Throws BadData unless it may. */
 async function checkPulled(store: Store, { ticker, source }: SourcedBars, replace: boolean): Promise<string | null> {
-  const entries = await store.pulled.entries(ticker)
+  const entries = await store.pages.entries(ticker)
   const [first] = entries
   if (first === undefined) return null
   const events = entries.reduce((sum, entry) => sum + entry.events, 0)

@@ -11,6 +11,15 @@ import type { Store, TickerEntry } from '../store/store.js'
 import type { Sectors } from './sectors.js'
 import { countedFacts, sectorKey, type View, viewOf } from './view.js'
 
+/** What else is here of tickers without bars, for who has to say why a question about one cannot be answered. */
+export interface Elsewhere {
+  tickers(): Promise<readonly string[]>
+  /** What there is of one, as the end of a sentence; null: nothing. */
+  of(ticker: string): Promise<string | null>
+  /** The newest day of it. */
+  newestDay(): Promise<Day | null>
+}
+
 /** A store as one caller sees it: with a tier, and as it stood on a day. What every local question is asked of. */
 export class Cache {
   readonly store: Store
@@ -18,41 +27,37 @@ export class Cache {
   /** null: everything that the bars show */
   readonly asOf: Day | null
   readonly #clock: (() => Day) | null
+  readonly #elsewhere: Elsewhere | null
   #sound = false
 
   /** @param clock which day it is, for a server that counts ranges back from there and not from the newest bar */
-  constructor(store: Store, tier: Tier, asOf: Day | null, clock: (() => Day) | null = null) {
+  constructor(
+    store: Store,
+    tier: Tier,
+    asOf: Day | null,
+    clock: (() => Day) | null = null,
+    elsewhere: Elsewhere | null = null,
+  ) {
     this.store = store
     this.tier = tier
     this.asOf = asOf
     this.#clock = clock
+    this.#elsewhere = elsewhere
   }
 
   /**
    * The day that ranges count back from: the given one, the clock's, or that of the newest bar in the store; where there
-   * are no bars, the newest that was pulled.
+   * are no bars, the newest of what else is here.
    */
   async today(): Promise<Day> {
-    return this.asOf ?? this.#clock?.() ?? (await this.store.newestDay()) ?? (await this.store.pulled.newestDay()) ?? 0
-  }
-
-  /** The same for what a server told: that server's own newest day as far as it was pulled, so that its answers last. */
-  async todayOf(url: string): Promise<Day> {
-    return this.asOf ?? this.#clock?.() ?? (await this.store.pulled.newestDay(url)) ?? 0
+    return this.asOf ?? this.#clock?.() ?? (await this.store.newestDay()) ?? (await this.#elsewhere?.newestDay()) ?? 0
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
   async view(ticker: string, timeframe: Timeframe, field: string): Promise<View> {
-    const view = await this.viewOfBars(ticker, timeframe, field)
-    if (view === null) throw await this.unknown(ticker)
-    return view
-  }
-
-  /** The same, and null for a ticker without bars. */
-  async viewOfBars(ticker: string, timeframe: Timeframe, field: string): Promise<View | null> {
     await this.#checkDefinitions()
     const recorded = await this.store.recorded(ticker, timeframe, field)
-    if (recorded === null) return null
+    if (recorded === null) throw await this.unknown(ticker)
     if (fieldNamed(field)!.needs !== 'bars') await this.#checkSettled(ticker, field, new Behind(recorded.unsettled))
     return viewOf(recorded, timeframe, field, this.asOf)
   }
@@ -102,20 +107,16 @@ export class Cache {
   /**
    * What is wrong with a ticker that has no bars.
    * @param lack what was looked for
-   * @param others tickers of which there is some of it, beside those with bars or pulled events
+   * @param others tickers of which there is some of it, beside those with bars
    */
   async unknown(ticker: string, lack = 'no bars', others: readonly string[] = []): Promise<NotFound> {
-    const [own] = await this.store.pulled.entries(ticker)
-    if (own !== undefined) {
-      const { sourceWords } = await import('./pulled-marks.js')
-      return new NotFound(
-        `there are no bars of ${ticker}, and this needs them: only events are here, ${sourceWords(own)}.`,
-        [],
-        { missing: { kind: 'ticker', name: ticker } },
-      )
-    }
-    const entries = [...(await this.store.tickers()), ...(await this.store.pulled.entries())]
-    const known = new Set([...entries.map(entry => entry.ticker), ...others])
+    const there = (await this.#elsewhere?.of(ticker)) ?? null
+    if (there !== null)
+      return new NotFound(`there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`, [], {
+        missing: { kind: 'ticker', name: ticker },
+      })
+    const here = (await this.store.tickers()).map(entry => entry.ticker)
+    const known = new Set([...here, ...((await this.#elsewhere?.tickers()) ?? []), ...others])
     const suggestions = suggest(ticker, [...known])
     return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, {
       missing: { kind: 'ticker', name: ticker },

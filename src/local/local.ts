@@ -2,10 +2,9 @@ import { outcomePercentile, performanceOf } from '../engine/outcomes.js'
 import { FIELDS, fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { BandEvent, Baseline, EventHistory, EventsPage, EventsQuery, HistoryQuery } from '../model/event.js'
-import { type History, historyOf, type WindowOutcomes } from '../model/history.js'
+import type { Baseline, EventsPage, EventsQuery, HistoryQuery, SeriesKey } from '../model/event.js'
+import type { History, WindowOutcomes } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
-import type { SeriesKey } from '../model/pulled.js'
 import { UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Tier, windowNames } from '../model/terms.js'
 import {
@@ -23,9 +22,8 @@ import {
 } from '../source.js'
 import type { Store } from '../store/store.js'
 import { entitle, entitleAftermath, grantedFields, PLANS, present } from '../tiers.js'
-import { Cache } from './cache.js'
+import { Cache, type Elsewhere } from './cache.js'
 import type { Prices } from './prices.js'
-import type { Pulled, Scope } from './pulled.js'
 import { bandEnteredBy, bandEvent, countedFacts, lackOf, presentBand, search, type View } from './view.js'
 
 /** How a store answers. */
@@ -34,17 +32,23 @@ export interface LocalWays {
   clock?: (() => Day) | null
   /** Bars and states keep to the range and the fields of the tier, too, which must be one that shows what followed. */
   emulate?: boolean
+  /** What else is here of tickers without bars. */
+  elsewhere?: Elsewhere | null
 }
 
-/** Answers from the store, under the rules of the caller's tier: from bars, and where there are none, from what was pulled. */
+/** Answers from the bars of the store, under the rules of the caller's tier. */
 export class Local extends Cache implements PricedSource {
   readonly server = null
   readonly #emulate: boolean
   #prices: Prices | null = null
-  #pulled: Pulled | null = null
 
-  constructor(store: Store, tier: Tier, asOf: Day | null, { clock = null, emulate = false }: LocalWays = {}) {
-    super(store, tier, asOf, clock)
+  constructor(
+    store: Store,
+    tier: Tier,
+    asOf: Day | null,
+    { clock = null, emulate = false, elsewhere = null }: LocalWays = {},
+  ) {
+    super(store, tier, asOf, clock, elsewhere)
     this.#emulate = emulate
   }
 
@@ -55,7 +59,7 @@ export class Local extends Cache implements PricedSource {
       ticker: query.ticker,
       field: query.field,
       timeframe: query.timeframe,
-      events: newest.map(i => present(view.pulled?.series.events[i] ?? bandEvent(view, i), tier)),
+      events: newest.map(i => present(bandEvent(view, i), tier)),
       total_occurrences: found.length,
       query_range: PLANS[tier].range,
     }
@@ -88,7 +92,6 @@ export class Local extends Cache implements PricedSource {
     const known: KnownTicker[] = []
     for (const ticker of tickers) {
       const entry = await this.store.ticker(ticker)
-      // Events that were pulled stand on the facts of a server.
       if (entry === null) continue
       const sheets = onFacts ? await this.store.sheets(ticker) : null
       const lack = sheets !== null && countedFacts(sheets) === null ? lackOf(field!, ticker, sheets) : null
@@ -112,10 +115,8 @@ export class Local extends Cache implements PricedSource {
     for (const ticker of tickers) yield prices.states(ticker, fields, timeframe)
   }
 
-  /** With bars, or pulled; of the latter only some fields may be there. */
-  async tickers(): Promise<readonly string[]> {
-    const pulled = (await this.store.pulled.entries()).map(({ ticker }) => ticker)
-    return [...new Set([...(await this.withBars()), ...pulled])].sort()
+  tickers(): Promise<readonly string[]> {
+    return this.withBars()
   }
 
   async withBars(): Promise<readonly string[]> {
@@ -128,11 +129,6 @@ export class Local extends Cache implements PricedSource {
 
   remarks(): readonly string[] {
     return this.#prices?.remarks ?? []
-  }
-
-  /** What must be said of the answers so far: which of them were pulled, from where and when. */
-  get marks(): readonly string[] {
-    return this.#pulled?.marks.sentences ?? []
   }
 
   async close(): Promise<void> {
@@ -159,12 +155,10 @@ export class Local extends Cache implements PricedSource {
       field: query.field,
       timeframe: query.timeframe,
       query_range: PLANS[tier].range,
-      after: today === null ? null : formatDay(rangeStart),
-      as_of: today === null ? null : formatDay(today),
+      after: formatDay(rangeStart),
+      as_of: formatDay(today),
     }
     const contexts = context === null ? null : contextBands(view, found, context)
-    if (view.pulled !== undefined)
-      return this.#pulledHistory(head, view, { found, contexts, tier, rangeStart, outcomes })
     const shows = PLANS[tier].aftermath
     return {
       ...head,
@@ -174,30 +168,6 @@ export class Local extends Cache implements PricedSource {
       base: withBase ? await this.#base(view, query, rangeStart) : null,
       present: presentBand(view, rangeStart),
     }
-  }
-
-  async #pulledHistory(
-    head: Omit<EventHistory, 'events' | 'present'>,
-    view: View,
-    {
-      found,
-      contexts,
-      tier,
-      rangeStart,
-      outcomes,
-    }: Pick<History, 'contexts'> & {
-      found: readonly number[]
-      tier: Tier
-      rangeStart: Day
-      outcomes: HistoriesQuery['outcomes']
-    },
-  ): Promise<History> {
-    if (outcomes === 'needed') await this.#pulled!.checkAftermath(view)
-    const { presentPulled } = await import('./pulled.js')
-    const { events, url, pulled_at, as_of } = view.pulled!.series
-    const seen = found.map((i): BandEvent => present(events[i]!, tier))
-    const told = { ...head, events: seen, present: presentPulled(view, rangeStart), source: { url, pulled_at, as_of } }
-    return { ...historyOf(told, view.bands), contexts }
   }
 
   async #base(view: View, query: HistoryQuery, rangeStart: Day): Promise<Baseline> {
@@ -210,25 +180,14 @@ export class Local extends Cache implements PricedSource {
     const view = await this.#view(query)
     const other = query.context
     const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })
-    const scope = view.pulled === undefined ? await this.#scope() : await this.#pulled!.scope(view)
-    this.#pulled?.checkPages(view, query, scope.rangeStart)
-    if (context !== null) this.#pulled?.doubt(view, query, scope.rangeStart, context)
-    return { view, context, ...scope, found: search(view, query, scope.rangeStart, context) }
-  }
-
-  async #scope(): Promise<Scope> {
+    const { tier } = this
     const today = await this.today()
-    return { tier: this.tier, today, rangeStart: PLANS[this.tier].rangeStart(today) }
+    const rangeStart = PLANS[tier].rangeStart(today)
+    return { view, context, tier, today, rangeStart, found: search(view, query, rangeStart, context) }
   }
 
-  async #view({ ticker, timeframe, field }: SeriesKey): Promise<View> {
-    const view = await this.viewOfBars(ticker, timeframe, field)
-    if (view !== null) return view
-    if (this.#pulled === null) {
-      const { Pulled } = await import('./pulled.js')
-      this.#pulled ??= new Pulled(this)
-    }
-    return this.#pulled.view({ ticker, timeframe, field })
+  #view({ ticker, timeframe, field }: SeriesKey): Promise<View> {
+    return this.view(ticker, timeframe, field)
   }
 }
 

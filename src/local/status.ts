@@ -5,7 +5,6 @@ import type { Adjustment, AssetClass } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
-import { type PulledTicker, pulledTickers } from './pulled-listing.js'
 import { type View, viewOf } from './view.js'
 
 /** What is loaded, and how fresh it is. */
@@ -27,8 +26,6 @@ export interface Status {
   first: string | null
   last: string | null
   tickers: TickerStatus[]
-  /** Tickers without bars, of which a server has told events; whatever the day. */
-  pulled: PulledTicker[]
 }
 
 export interface TickerStatus {
@@ -89,7 +86,6 @@ export async function status(cache: Cache): Promise<Status> {
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
     last,
     tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last!)! - parseDay(ticker.last)! })),
-    pulled: await pulledTickers(store),
   }
 }
 

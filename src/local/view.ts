@@ -4,7 +4,6 @@ import { fieldNamed } from '../fields/index.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
 import type { Aftermath, BandEvent, EventHistory, HistoricEvent, HistoryQuery } from '../model/event.js'
 import { type FactSheets, type Facts, factsOf, type Security, securityOf } from '../model/facts.js'
-import type { PulledSeries } from '../model/pulled.js'
 import { barsKnownBy, type FieldRecord, PERFORMANCES, type Performance, STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Recorded } from '../store/store.js'
@@ -23,15 +22,6 @@ export interface View {
   events: number
   record: FieldRecord | null
   outcomes: Recorded['outcomes']
-  /** Set where a server told the events: each stands for a bar of its own, and is given out as it was told. */
-  pulled?: Told
-}
-
-/** What a server told of a series: all of its events after the first day and up to the last, and nothing beyond. */
-interface Told {
-  series: PulledSeries
-  after: Day
-  upTo: Day
 }
 
 /** @param asOf without one, the ticker's own newest bar: nothing else in the store changes what its bars show */
@@ -57,16 +47,10 @@ export function eventsUpTo(view: View, day: Day): number {
   return record === null ? 0 : countBelow(record.bars, countUpTo(days, day), events)
 }
 
-/**
- * The code of the band that was entered last on or before a day; null before the first event. Where a server told the
- * events, the first tells which band it ended, and null is also what lies beyond.
- */
+/** The code of the band that was entered last on or before a day; null before the first event. */
 export function bandEnteredBy(view: View, day: Day): number | null {
-  const { pulled } = view
-  if (pulled !== undefined && (day <= pulled.after || day > pulled.upTo)) return null
   const upTo = eventsUpTo(view, day)
-  if (upTo > 0) return view.record!.bands[upTo - 1]!
-  return pulled === undefined || view.events === 0 ? null : view.record!.initialBand
+  return upTo === 0 ? null : view.record!.bands[upTo - 1]!
 }
 
 /** One stay in a band: which, from which bar on, and whether it is the first, which no event entered. */

@@ -49,6 +49,13 @@ export interface HistoricEvent extends BandEvent {
   context_band?: BandName | null
 }
 
+/** Events of one field of one ticker at one timeframe. */
+export interface SeriesKey {
+  ticker: string
+  timeframe: Timeframe
+  field: string
+}
+
 /** Where events are from that a server told. */
 export interface PulledSource {
   /** The server's address, without a key. */

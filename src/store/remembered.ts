@@ -2,7 +2,7 @@ import type { Day } from '../model/day.js'
 import type { FactSheets, Security } from '../model/facts.js'
 import type { FieldRecord, Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { PulledStore } from './sqlite/pulled.js'
+import type { PageStore } from './pages.js'
 import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from './store.js'
 
 /** What is kept of one series: everything that its fields share, and the fields that were asked for. */
@@ -36,8 +36,8 @@ export class Remembered implements Store {
   }
 
   /** Small, and read where nothing else is: not kept. */
-  get pulled(): PulledStore {
-    return this.#store.pulled
+  get pages(): PageStore {
+    return this.#store.pages
   }
 
   version(): Promise<string> {

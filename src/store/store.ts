@@ -3,7 +3,7 @@ import type { Day } from '../model/day.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
 import type { Adjustment, AssetClass, FieldRecord, Outcomes, Series, SeriesRecord } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { PulledStore } from './sqlite/pulled.js'
+import type { PageStore } from './pages.js'
 
 /** What a store says of a ticker without touching its bars. */
 export interface TickerEntry {
@@ -98,8 +98,8 @@ export interface Store {
   readonly location: string
   /** Stays the same as long as nobody else writes; of what is written through this very store it need not tell. */
   version(): Promise<string>
-  /** Events of other tickers, as servers told them. */
-  readonly pulled: PulledStore
+  /** Pages of other tickers' events, as servers told them. */
+  readonly pages: PageStore
   /** The definitions its derived rows were made with. */
   definitions(): Promise<string>
   /** All tickers, ascending. */

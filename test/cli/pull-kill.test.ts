@@ -7,6 +7,7 @@ import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { bundled, started } from '../support/processes.js'
+import { pulledIn } from '../support/pulled.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { scratch, typed } from './support/run.js'
 
@@ -65,8 +66,8 @@ it('a pull that is killed again and again pays for each page once, and keeps wha
       const events = (await eventHistory(local, key)).events.map(
         ({ returns, percentiles, missing, ...resource }) => resource,
       )
-      expect(await store.pulled.series(key)).toMatchObject({ state: 'complete', under_way: null })
-      expect((await store.pulled.series(key))!.events).toEqual(events)
+      expect(await pulledIn(store).series(key)).toMatchObject({ state: 'complete', under_way: null })
+      expect((await pulledIn(store).series(key))!.events).toEqual(events)
       pages += Math.max(1, Math.ceil(total / 100))
     }
   await store.close()

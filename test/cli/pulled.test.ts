@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import { begun, copied, URL } from '../support/pulled.js'
+import { begun, copied, pulledIn, URL } from '../support/pulled.js'
 import { emptyImporter, loadedStore, sourced } from '../support/store.js'
 import { type Ran, scratch, typed } from './support/run.js'
 
@@ -19,13 +19,13 @@ beforeAll(async () => {
   const series = (ticker: string, field: string) => copied(server, { ticker, field, timeframe: 'daily' })
   const mixed = await emptyImporter(places[1])
   await mixed.put([sourced(tickers[2]!)])
-  await mixed.store.pulled.put(await series('SIM0001', 'rsi_zone'))
-  await mixed.store.pulled.put(await series('SIM0001', 'valuation_zone'))
-  await mixed.store.pulled.put(await series('SIM0002', 'macd_state'))
-  await mixed.store.pulled.put(begun(await series('SIM0002', 'rsi_zone'), 4))
+  await pulledIn(mixed.store).put(await series('SIM0001', 'rsi_zone'))
+  await pulledIn(mixed.store).put(await series('SIM0001', 'valuation_zone'))
+  await pulledIn(mixed.store).put(await series('SIM0002', 'macd_state'))
+  await pulledIn(mixed.store).put(begun(await series('SIM0002', 'rsi_zone'), 4))
   await mixed.close()
   const pulled = await emptyImporter(places[2])
-  await pulled.store.pulled.put(await series('SIM0001', 'rsi_zone'))
+  await pulledIn(pulled.store).put(await series('SIM0001', 'rsi_zone'))
   await pulled.close()
   await market.close()
 })

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { Busy } from '../../src/errors.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
-import type { PulledSeries } from '../../src/model/pulled.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { simulatedTicker } from '../../src/simulate/simulate.js'
 import type { Store, TickerRecord, TickerSheet } from '../../src/store/store.js'
+import { pulledIn, type Series } from '../support/pulled.js'
 import { recordOf } from '../support/store.js'
 
 /** What every store does, whatever lies beneath it. `make` gives an empty one; `again` opens the same once more. */
@@ -183,37 +183,39 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       const { store, again } = await make()
       const series = [pulledSeries('AAPL'), pulledSeries('AAPL', { timeframe: 'weekly', under_way: UNDER_WAY })]
       const none = pulledSeries('KO', { events: [], total_occurrences: 0, as_of: null, etag: null })
-      for (const one of [none, ...series]) await store.pulled.put(one)
+      for (const one of [none, ...series]) await pulledIn(store).put(one)
       await store.close()
       const reopened = await again()
-      expect(await reopened.pulled.series({ ticker: 'AAPL', timeframe: 'daily', field: 'rsi_zone' })).toEqual(series[0])
-      expect(await reopened.pulled.series({ ticker: 'AAPL', timeframe: 'weekly', field: 'rsi_zone' })).toEqual(
+      expect(await pulledIn(reopened).series({ ticker: 'AAPL', timeframe: 'daily', field: 'rsi_zone' })).toEqual(
+        series[0],
+      )
+      expect(await pulledIn(reopened).series({ ticker: 'AAPL', timeframe: 'weekly', field: 'rsi_zone' })).toEqual(
         series[1],
       )
-      expect(await reopened.pulled.series({ ticker: 'AAPL', timeframe: 'daily', field: 'macd_state' })).toBeNull()
-      const entries = await reopened.pulled.entries()
+      expect(await pulledIn(reopened).series({ ticker: 'AAPL', timeframe: 'daily', field: 'macd_state' })).toBeNull()
+      const entries = await pulledIn(reopened).entries()
       expect(entries.map(({ ticker, timeframe, events }) => [ticker, timeframe, events])).toEqual([
         ['AAPL', 'daily', 2],
         ['AAPL', 'weekly', 2],
         ['KO', 'daily', 0],
       ])
-      expect(await reopened.pulled.entries('KO')).toEqual(entries.slice(2))
+      expect(await pulledIn(reopened).entries('KO')).toEqual(entries.slice(2))
       expect(await reopened.verify()).toEqual([])
       await reopened.close()
     })
 
     it('replaces a pulled series, and lets go what another server told of the ticker', async () => {
       const { store } = await make()
-      await store.pulled.put(pulledSeries('AAPL'))
-      await store.pulled.put(pulledSeries('AAPL', { field: 'macd_state' }))
-      await store.pulled.put(pulledSeries('KO'))
-      await store.pulled.put(pulledSeries('AAPL', { events: [], total_occurrences: 0 }))
-      expect((await store.pulled.entries('AAPL')).map(({ field, events }) => [field, events])).toEqual([
+      await pulledIn(store).put(pulledSeries('AAPL'))
+      await pulledIn(store).put(pulledSeries('AAPL', { field: 'macd_state' }))
+      await pulledIn(store).put(pulledSeries('KO'))
+      await pulledIn(store).put(pulledSeries('AAPL', { events: [], total_occurrences: 0 }))
+      expect((await pulledIn(store).entries('AAPL')).map(({ field, events }) => [field, events])).toEqual([
         ['macd_state', 2],
         ['rsi_zone', 0],
       ])
-      await store.pulled.put(pulledSeries('AAPL', { url: 'https://other.example' }))
-      const entries = await store.pulled.entries()
+      await pulledIn(store).put(pulledSeries('AAPL', { url: 'https://other.example' }))
+      const entries = await pulledIn(store).entries()
       expect(entries.map(({ ticker, field, url }) => [ticker, field, url])).toEqual([
         ['AAPL', 'rsi_zone', 'https://other.example'],
         ['KO', 'rsi_zone', 'https://bands.example'],
@@ -223,14 +225,14 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('knows the newest day that a server has told of, or of which it was asked', async () => {
       const { store } = await make()
-      expect(await store.pulled.newestDay()).toBeNull()
-      await store.pulled.put(pulledSeries('AAPL'))
-      await store.pulled.put(pulledSeries('KO', { as_of: '2018-05-12' }))
-      expect(await store.pulled.newestDay()).toBe(parseDay('2018-05-12'))
-      await store.pulled.put(pulledSeries('PG', { as_of: null, url: 'https://other.example' }))
-      expect(await store.pulled.newestDay()).toBe(parseDay('2026-11-21'))
-      expect(await store.pulled.newestDay('https://bands.example')).toBe(parseDay('2018-05-12'))
-      expect(await store.pulled.newestDay('https://nobody.example')).toBeNull()
+      expect(await pulledIn(store).newestDay()).toBeNull()
+      await pulledIn(store).put(pulledSeries('AAPL'))
+      await pulledIn(store).put(pulledSeries('KO', { as_of: '2018-05-12' }))
+      expect(await pulledIn(store).newestDay()).toBe(parseDay('2018-05-12'))
+      await pulledIn(store).put(pulledSeries('PG', { as_of: null, url: 'https://other.example' }))
+      expect(await pulledIn(store).newestDay()).toBe(parseDay('2026-11-21'))
+      expect(await pulledIn(store).newestDay('https://bands.example')).toBe(parseDay('2018-05-12'))
+      expect(await pulledIn(store).newestDay('https://nobody.example')).toBeNull()
       // Of bars alone.
       expect(await store.newestDay()).toBeNull()
       await store.close()
@@ -238,27 +240,27 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
 
     it('never has bars and pulled events of one ticker', async () => {
       const { store } = await make()
-      await store.pulled.put(pulledSeries('SIM0001'))
+      await pulledIn(store).put(pulledSeries('SIM0001'))
       await expect(store.write({ records: [simulatedRecord(2), simulatedRecord(1)] }, 'v1')).rejects.toThrow(
         'takes no bars',
       )
       expect(await store.tickers()).toEqual([])
       await store.write({ records: [simulatedRecord(2), simulatedRecord(1)], unpulled: ['SIM0001'] }, 'v1')
-      expect(await store.pulled.entries()).toEqual([])
-      await expect(store.pulled.put(pulledSeries('SIM0001'))).rejects.toThrow('takes no pulled events')
+      expect(await pulledIn(store).entries()).toEqual([])
+      await expect(pulledIn(store).put(pulledSeries('SIM0001'))).rejects.toThrow('takes no pulled events')
       expect((await store.tickers()).map(entry => entry.bars)).toEqual([700, 700])
       await store.close()
     })
 
     it('takes nothing out when the bars in place of pulled events fail to be written', async () => {
       const { store } = await make()
-      await store.pulled.put(pulledSeries('SIM0001'))
+      await pulledIn(store).put(pulledSeries('SIM0001'))
       const failing = function* (): Generator<TickerRecord> {
         yield simulatedRecord(1)
         throw new Error('in the middle')
       }
       await expect(store.write({ records: failing(), unpulled: ['SIM0001'] }, 'v1')).rejects.toThrow('in the middle')
-      expect(await store.pulled.entries()).toHaveLength(1)
+      expect(await pulledIn(store).entries()).toHaveLength(1)
       expect(await store.ticker('SIM0001')).toBeNull()
       await store.close()
     })
@@ -266,11 +268,11 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
     it('removes what was pulled with the facts of its ticker', async () => {
       const { store } = await make()
       await store.write({ sheets: [reportsOf('AAPL')] }, 'v1')
-      for (const ticker of ['AAPL', 'KO']) await store.pulled.put(pulledSeries(ticker))
+      for (const ticker of ['AAPL', 'KO']) await pulledIn(store).put(pulledSeries(ticker))
       expect(await store.remove('AAPL')).toBe(true)
       expect(await store.remove('KO')).toBe(true)
       expect(await store.remove('KO')).toBe(false)
-      expect(await store.pulled.entries()).toEqual([])
+      expect(await pulledIn(store).entries()).toEqual([])
       expect(await store.sheets('AAPL')).toEqual({})
       await store.close()
     })
@@ -306,7 +308,7 @@ const PULLED_EVENTS: readonly BandEvent[] = [
   { date: '2018-02-12', band: 'neutral_low', prev_band: 'oversold', duration_days: null, aftermath: { '5d': null } },
 ]
 
-const UNDER_WAY: PulledSeries['under_way'] = {
+const UNDER_WAY: Series['under_way'] = {
   pulled_at: '2026-11-22T10:00:00.000Z',
   etag: null,
   as_of: '2018-05-12',
@@ -314,12 +316,10 @@ const UNDER_WAY: PulledSeries['under_way'] = {
   total_occurrences: 7,
   events: PULLED_EVENTS.slice(1),
   before: '2018-02-12',
-  whole: false,
-  mixed: false,
 }
 
 /** What a server told of the daily rsi_zone of a ticker, unless something else is given. */
-export function pulledSeries(ticker: string, given: Partial<PulledSeries> = {}): PulledSeries {
+export function pulledSeries(ticker: string, given: Partial<Series> = {}): Series {
   return {
     ticker,
     timeframe: 'daily',

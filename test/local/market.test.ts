@@ -9,6 +9,7 @@ import { Local } from '../../src/local/local.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../src/model/terms.js'
+import { composed } from '../../src/open.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { PricedSource, States } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
@@ -17,7 +18,7 @@ import { grantedFields, PLANS } from '../../src/tiers.js'
 import { randomBars, SHAPES } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
-import { copied } from '../support/pulled.js'
+import { copied, pulledIn } from '../support/pulled.js'
 import { barsIn, statesIn } from '../support/source.js'
 import { cacheOf, loadedStore, temporaryFolder } from '../support/store.js'
 
@@ -42,7 +43,7 @@ interface Told {
 }
 
 function marketOf({ tier = 'pro', asOf = null, emulate = false }: Told = {}, of = store): PricedSource {
-  return new Local(of, tier, asOf, { emulate })
+  return composed(of, emulate ? tier : undefined, asOf).local
 }
 
 describe('the market of what is loaded', () => {
@@ -139,7 +140,7 @@ describe('the market of what is loaded', () => {
     await expect(statesIn(market, 'SIM0008X', 'rsi_zone', 'daily')).rejects.toMatchObject({ code: 'not_found' })
     const pulled = openSqlite(join(temporaryFolder(), 'bands.db'), { readonly: false })
     const key = { ticker: NAMES[0]!, timeframe: 'daily', field: 'rsi_zone' } as const
-    await pulled.pulled.put(await copied(new Local(store, 'pro', null), key))
+    await pulledIn(pulled).put(await copied(new Local(store, 'pro', null), key))
     const only = marketOf({}, pulled)
     await expect(barsIn(only, key.ticker, 'daily')).rejects.toThrow(
       `there are no bars of ${key.ticker}, and this needs them`,

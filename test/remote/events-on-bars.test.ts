@@ -7,13 +7,13 @@ import type { EventHistory } from '../../src/model/event.js'
 import { historyOf } from '../../src/model/history.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
-import { openLocal, openRemote } from '../../src/open.js'
+import { composed, openLocal, openRemote } from '../../src/open.js'
 import type { EventFilter } from '../../src/params/studies.js'
 import { eventsOnBars } from '../../src/remote/events-on-bars.js'
 import type { PricedSource, Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { grantedFields, PLANS } from '../../src/tiers.js'
-import { copied } from '../support/pulled.js'
+import { copied, pulledIn } from '../support/pulled.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { barsIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
 import { temporaryFolder } from '../support/store.js'
@@ -141,8 +141,8 @@ describe('bands and events that were pulled', () => {
       ['SIM0001', 'rsi_zone'],
       ['SIM0002', 'macd_state'],
     ] as const)
-      await pulled.pulled.put(await copied(theirs, { ticker, timeframe: 'daily', field }))
-    const told = eventsOnBars(new Local(pulled, 'pro', null), await pricesHere())
+      await pulledIn(pulled).put(await copied(theirs, { ticker, timeframe: 'daily', field }))
+    const told = eventsOnBars(composed(pulled, 'pro', null).bands, await pricesHere())
     const here = emulating(theirs)
     const context = { ticker: 'SIM0002', field: 'macd_state', bands: ['expanding_positive'], lag: 0 } as const
     for (const filter of [filterOf('rsi_zone'), filterOf('rsi_zone', 'daily', { context })]) {

@@ -5,10 +5,13 @@ import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { StorageError } from '../../src/errors.js'
+import { formatDay } from '../../src/model/day.js'
+import type { BandEvent } from '../../src/model/event.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import type { Store, TickerSheet } from '../../src/store/store.js'
 import { pulledSeries, simulatedRecord, storeContract } from '../contracts/store.js'
+import { pulledIn, type Series } from '../support/pulled.js'
 import { temporaryFolder } from '../support/store.js'
 
 storeContract('sqlite', async () => {
@@ -117,16 +120,17 @@ describe('a SQLite file', () => {
 
   it('reports every kind of changed pulled event, and of what is said of them', async () => {
     const path = await filled()
-    const columns = new Database(path).pragma('table_info(pulled)') as { name: string; type: string }[]
+    const columns = new Database(path).pragma('table_info(pages)') as { name: string; type: string }[]
     const changes = columns.filter(({ name }) => !['ticker', 'timeframe', 'field'].includes(name))
     expect(changes.length).toBeGreaterThan(10)
     for (const { name, type } of changes) {
       const store = openSqlite(path, { readonly: false })
-      await store.pulled.put(pulledSeries('AAPL'))
+      await pulledIn(store).put(pulledSeries('AAPL'))
       expect(await store.verify(), name).toEqual([])
       const db = new Database(path)
-      const value = name === 'state' ? "'mixed'" : type === 'INTEGER' ? `${name} + 1` : `coalesce(${name}, '') || ' '`
-      db.exec(`UPDATE pulled SET ${name} = ${value}`)
+      const flip = name === 'coming' || name === 'mixed'
+      const value = flip ? `1 - ${name}` : type === 'INTEGER' ? `${name} + 1` : `coalesce(${name}, '') || ' '`
+      db.exec(`UPDATE pages SET ${name} = ${value}`)
       db.close()
       expect(await store.verify(), name).toEqual([
         { ticker: 'AAPL', what: 'its pulled daily rsi_zone events are not what was written' },
@@ -150,18 +154,51 @@ describe('a SQLite file', () => {
       db.exec(`INSERT INTO main.${table} SELECT * FROM current.${table}`)
     db.close()
     expect(() => openSqlite(old, { readonly: true })).toThrow(
-      'was made by an older bands (schema 2, this one needs 3); a rebuild brings it up to date',
+      'was made by an older bands (schema 2, this one needs 4); a rebuild brings it up to date',
     )
     const store = openSqlite(old, { readonly: false })
     expect(await everything(store)).toEqual(expected)
     expect(await store.verify()).toEqual([])
-    expect(await store.pulled.entries()).toEqual([])
-    await store.pulled.put(pulledSeries('AAPL'))
-    await expect(store.pulled.put(pulledSeries('SIM0001'))).rejects.toThrow(StorageError)
+    expect(await pulledIn(store).entries()).toEqual([])
+    await pulledIn(store).put(pulledSeries('AAPL'))
+    await expect(pulledIn(store).put(pulledSeries('SIM0001'))).rejects.toThrow(StorageError)
     await store.close()
     const asked = openSqlite(old, { readonly: true })
-    expect(await asked.pulled.entries()).toHaveLength(1)
+    expect(await pulledIn(asked).entries()).toHaveLength(1)
     await asked.close()
+  })
+
+  it('takes over what an earlier version pulled, page by page, and keeps the file of before', async () => {
+    const path = join(temporaryFolder(), 'old.db')
+    const db = new Database(path)
+    db.pragma('journal_mode = WAL')
+    for (const step of MIGRATIONS.slice(0, 3)) if (typeof step === 'string') db.exec(step)
+    db.pragma('user_version = 3')
+    const long = pulledSeries('AAPL', { events: daysOfEvents(250), total_occurrences: 240 })
+    const stopped = pulledSeries('KO', { state: 'partial', events: [], under_way: underWay(daysOfEvents(100)) })
+    const again = pulledSeries('PG', { state: 'mixed', under_way: underWay(daysOfEvents(100)), as_of: null })
+    const none = pulledSeries('XOM', { events: [], total_occurrences: 0, etag: null })
+    for (const series of [long, stopped, again, none]) insertOld(db, series)
+    db.prepare("INSERT INTO meta VALUES ('pull', ?)").run(JSON.stringify(RUN))
+    db.close()
+    const said: string[] = []
+    const store = openSqlite(path, { readonly: false, notice: sentence => said.push(sentence) })
+    expect(said).toEqual([expect.stringContaining(`kept as ${path}.before-schema-4`)])
+    for (const series of [long, again, none]) expect(await pulledIn(store).series(series)).toEqual(series)
+    const { as_of, pulled_at, etag, total_occurrences } = stopped.under_way!
+    expect(await pulledIn(store).series(stopped)).toEqual({ ...stopped, as_of, pulled_at, etag, total_occurrences })
+    const { kept } = (await store.pages.series(long))!
+    expect(kept.map(page => [page.before, page.etag, page.body.events.length, page.body.total_occurrences])).toEqual([
+      [null, '"abc"', 100, 240],
+      [long.events[150]!.date, null, 100, 140],
+      [long.events[50]!.date, null, 50, 40],
+    ])
+    expect(await store.pages.run()).toEqual(RUN)
+    expect(await store.verify()).toEqual([])
+    await store.close()
+    const copy = new Database(`${path}.before-schema-4`, { readonly: true })
+    expect(copy.prepare('SELECT count(*) FROM pulled').pluck().get()).toBe(4)
+    copy.close()
   })
 
   it('takes the steps that it has always taken: one that was released is never edited', () => {
@@ -225,4 +262,34 @@ async function filled(): Promise<string> {
   await store.write({ records: [simulatedRecord(1)] }, 'v1')
   await store.close()
   return path
+}
+
+const RUN = { id: 'run', url: 'https://bands.example', asked: 'digest', started: '2026-11-22T09:00:00.000Z' }
+
+function daysOfEvents(count: number): BandEvent[] {
+  return Array.from({ length: count }, (_, i) => {
+    const [band, prev_band] = i % 2 === 0 ? ['neutral', 'oversold'] : ['oversold', 'neutral']
+    return { date: formatDay(17_000 + i), band: band!, prev_band: prev_band!, duration_days: 1, aftermath: null }
+  })
+}
+
+function underWay(events: BandEvent[]): Series['under_way'] {
+  const told = { pulled_at: '2026-11-22T10:00:00.000Z', as_of: '2018-05-12', query_range: '5y', etag: '"new"' }
+  return { ...told, total_occurrences: 180, events, before: events[0]!.date }
+}
+
+/** A row as version 3 of the schema had it. */
+function insertOld(db: Database.Database, { events, under_way, ...series }: Series): void {
+  const row = {
+    ...series,
+    known: series.as_of ?? series.pulled_at.slice(0, 10),
+    events: events.length,
+    hash: 'not looked at',
+    told: JSON.stringify(events),
+    under_way: under_way === null ? null : JSON.stringify({ ...under_way, whole: false, mixed: false }),
+  }
+  const columns = Object.keys(row)
+  db.prepare(`INSERT INTO pulled (${columns.join(', ')}) VALUES (${columns.map(name => `@${name}`).join(', ')})`).run(
+    row,
+  )
 }

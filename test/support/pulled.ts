@@ -1,19 +1,82 @@
 import { FIELDS } from '../../src/fields/index.js'
 import type { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import type { BandEvent } from '../../src/model/event.js'
-import type { PulledSeries, SeriesKey } from '../../src/model/pulled.js'
+import type { BandEvent, PulledSource, SeriesKey } from '../../src/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import { chainOf, isMixed } from '../../src/remote/pages.js'
+import type { KeptEntry, KeptPage, KeptSeries } from '../../src/store/pages.js'
 import type { Store } from '../../src/store/store.js'
 import { grantedFields } from '../../src/tiers.js'
 
 export const URL = 'https://bands.example'
 
+interface Told extends Pick<PulledSource, 'pulled_at' | 'as_of'> {
+  query_range: string
+  total_occurrences: number
+  etag: string | null
+  /** Oldest first. */
+  events: readonly BandEvent[]
+}
+
+/** A series without its pages: easier to write down, and to compare. */
+export interface Series extends SeriesKey, Told {
+  url: string
+  state: KeptEntry['state']
+  /** A pull that was stopped. */
+  under_way: (Told & { before: string }) | null
+}
+
 /** What stands in place of the real thing where a test says so. */
-export type Given = Partial<Pick<PulledSeries, 'url' | 'pulled_at' | 'as_of'>>
+export type Given = Partial<Pick<Series, 'url' | 'pulled_at' | 'as_of'>>
+
+/** The kept pages of a store, put and taken as whole series. */
+export function pulledIn({ pages }: Store) {
+  return {
+    put: (series: Series): Promise<void> => pages.put(inPages(series)),
+    async series(key: SeriesKey): Promise<Series | null> {
+      const found = await pages.series(key)
+      return found === null ? null : withoutPages(found)
+    },
+    entries: (ticker?: string) => pages.entries(ticker),
+    newestDay: (url?: string) => pages.newestDay(url),
+    run: () => pages.run(),
+  }
+}
+
+/** The newest hundred events, and then the others by hundreds. */
+export function inPages({ state, under_way, events, ...told }: Series): KeptSeries {
+  const { ticker, timeframe, field, url } = told
+  const page = (of: Told, from: number, mixed: boolean): KeptPage => {
+    const newest = of.events.toReversed()
+    const { pulled_at, as_of, query_range, total_occurrences: total } = of
+    const some = newest.slice(from, from + 100)
+    const body = { ticker, field, timeframe, events: some, total_occurrences: Math.max(0, total - from), query_range }
+    const etag = from === 0 ? of.etag : null
+    return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag, mixed: mixed && from === 0, body }
+  }
+  const pages = (of: Told, mixed: boolean): KeptPage[] => {
+    const numbers = Array.from({ length: Math.max(1, Math.ceil(of.events.length / 100)) }, (_, i) => i)
+    return numbers.map(i => page(of, 100 * i, mixed))
+  }
+  const kept = state === 'partial' ? [] : pages({ ...told, events }, state === 'mixed')
+  return { ticker, timeframe, field, url, kept, coming: under_way === null ? [] : pages(under_way, false) }
+}
+
+export function withoutPages(series: KeptSeries): Series {
+  const { ticker, timeframe, field, url, kept, coming } = series
+  const told = (pages: readonly KeptPage[]): Told => {
+    const { pulled_at, as_of, query_range, total_occurrences, events } = chainOf(pages)!
+    return { pulled_at, as_of, query_range, total_occurrences, etag: pages[0]!.etag, events }
+  }
+  const state = kept.length === 0 ? 'partial' : isMixed(series) ? 'mixed' : 'complete'
+  const own = kept.length === 0 ? { ...told(coming), events: [] } : told(kept)
+  const before = coming.at(-1)?.body.events.at(-1)?.date ?? ''
+  const under_way = coming.length === 0 ? null : { ...told(coming), before }
+  return { ticker, timeframe, field, url, state, ...own, under_way }
+}
 
 /** A series as a server has it, page by page, in the form in which it is kept. */
-export async function copied(server: Local, key: SeriesKey, given: Given = {}): Promise<PulledSeries> {
+export async function copied(server: Local, key: SeriesKey, given: Given = {}): Promise<Series> {
   const { ticker, timeframe, field } = key
   const events: BandEvent[] = []
   let first: Awaited<ReturnType<Local['events']>> | null = null
@@ -44,16 +107,15 @@ export async function copyAll(
   for (const ticker of tickers)
     for (const timeframe of TIMEFRAME_NAMES)
       for (const { name: field } of grantedFields(server.tier))
-        await into.pulled.put(await copied(server, { ticker, timeframe, field }, given))
+        await pulledIn(into).put(await copied(server, { ticker, timeframe, field }, given))
 }
 
 /** A series of which the newest events alone have come. */
-export function begun(whole: PulledSeries, newest: number): PulledSeries {
+export function begun(whole: Series, newest: number): Series {
   const { pulled_at, etag, as_of, query_range, total_occurrences } = whole
   const events = whole.events.slice(-newest)
   const told = { pulled_at, etag, as_of, query_range, total_occurrences, events }
-  const under_way = { ...told, before: events[0]!.date, whole: true, mixed: false }
-  return { ...whole, state: 'partial', events: [], under_way }
+  return { ...whole, state: 'partial', events: [], under_way: { ...told, before: events[0]!.date } }
 }
 
 export function isSectorField(name: string): boolean {

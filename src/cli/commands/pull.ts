@@ -1,7 +1,13 @@
 import { BandsError, didYouMean, InvalidParameter, quoted, suggest } from '../../errors.js'
 import { FIELD_NAMES, fieldNamed } from '../../fields/index.js'
-import { type CreditsLeft, PAGE, type PageSource } from '../../local/pull/pages.js'
+import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
+import { openForPlan } from '../../open.js'
+import { integerValue, wordValue } from '../../params/values.js'
+import { count, whole } from '../../present/numbers.js'
+import { PAGE } from '../../remote/pages.js'
+import type { PageSource, PullOptions } from '../../remote/pull.js'
 import {
+  type CreditsLeft,
   type Price,
   type PullPlan,
   type PullReport,
@@ -9,12 +15,8 @@ import {
   planOf,
   planOfNothing,
   type SeriesReport,
-} from '../../local/pull/plan.js'
-import type { PullOptions } from '../../local/pull/puller.js'
-import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
-import { openForPlan } from '../../open.js'
-import { integerValue, wordValue } from '../../params/values.js'
-import { count, whole } from '../../present/numbers.js'
+} from '../../remote/pull-plan.js'
+
 import type { Credits, Remote } from '../../remote/remote.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
@@ -271,7 +273,7 @@ function questionOf({ series: [first] }: PullRequest, config: Config): string {
 /** What a pull would do, as far as that can be told without asking. */
 async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.originUrl()
-  const store = openForPlan({ db: context.config.db, env: context.world.env })
+  const store = openForPlan(context.choice)
   if (store === null) return planOfNothing(url, request)
   try {
     return await planOf(store, url, request, context.world.now())

@@ -13,7 +13,7 @@ export const command: Command = {
     const importer = await context.importer({ wait: given.flag('wait') })
     if (!(await importer.remove(ticker))) {
       const { store } = importer
-      const entries = [...(await store.tickers()), ...(await store.pulled.entries())]
+      const entries = [...(await store.tickers()), ...(await store.pages.entries())]
       const known = new Set([...entries.map(entry => entry.ticker), ...(await store.factTickers())])
       const suggestions = suggest(ticker, [...known])
       const lack = `nothing is loaded for "${ticker}".`

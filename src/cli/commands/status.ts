@@ -1,5 +1,7 @@
-import { type Status, status, type TickerStatus } from '../../local/status.js'
+import type { TickerStatus } from '../../local/status.js'
+import { type WholeStatus as Status, statusOf } from '../../open.js'
 import { count, whole } from '../../present/numbers.js'
+
 import type { Command } from '../command.js'
 import type { Cell, Row, Table } from '../draw/table.js'
 import type { Answer } from '../output.js'
@@ -8,7 +10,7 @@ import { pulledBlocks, pulledRow } from '../source-notices.js'
 export const command: Command = {
   examples: ['bands status', 'bands status --json'],
   async run(context) {
-    await context.show(statusAnswer(await status(await context.local())))
+    await context.show(statusAnswer(await statusOf(await context.here())))
   },
 }
 

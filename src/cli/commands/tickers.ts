@@ -1,6 +1,8 @@
-import { type PulledTicker, pulledTickers } from '../../local/pulled-listing.js'
 import { formatDay } from '../../model/day.js'
+
 import { whole } from '../../present/numbers.js'
+import type { PulledTicker } from '../../remote/marks.js'
+
 import type { TickerEntry } from '../../store/store.js'
 import type { Command } from '../command.js'
 import type { Block } from '../draw/table.js'
@@ -10,13 +12,14 @@ import { pulledBlocks, pulledRow } from '../source-notices.js'
 export const command: Command = {
   examples: ['bands tickers', 'bands tickers --csv'],
   async run(context) {
-    const { store } = await context.local()
+    const { local, bands } = await context.here()
+    const { store } = local
     const [securities, known] = [await store.securities(), new Set(await store.factTickers())]
     const rows = (await store.tickers()).map(entry => {
       const sector = securities.get(entry.ticker)?.sector ?? null
       return rowOf(entry, sector, known.has(entry.ticker))
     })
-    await context.show(tickersAnswer(rows, await pulledTickers(store)))
+    await context.show(tickersAnswer(rows, await bands.pulled()))
   },
 }
 

@@ -31,9 +31,9 @@ export const command: Command = {
 }
 
 async function checkedIn(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
-  const local = await context.local()
+  const { local, bands } = await context.here()
   const damages = await verify(local.store, { deep })
-  return { tickers: (await local.tickers()).length, damages }
+  return { tickers: (await bands.tickers()).length, damages }
 }
 
 /** A file that SQLite itself finds damaged is what a verification is there to find, no fault of the machine. */

@@ -4,10 +4,11 @@ import { type FactKind, type FactSheets, type Security, securityOf } from '../..
 import type { Series } from '../../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../model/terms.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from '../codec.js'
+import type { PageStore } from '../pages.js'
 import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import { schemaOf } from './migrations.js'
-import { type PulledStore, SqlitePulled } from './pulled.js'
+import { SqlitePages } from './pages.js'
 import { DATA, entryOf, MIGRATIONS, mayBeAlive, type TickerRow } from './schema.js'
 
 // Writing and verifying hash what they touch; a question loads neither.
@@ -38,12 +39,12 @@ export function openSqlite(path: string, { readonly, notice }: SqliteOptions): S
 
 class SqliteStore implements Store {
   readonly location: string
-  readonly pulled: PulledStore
+  readonly pages: PageStore
   readonly #db: Session
 
   constructor(db: Session) {
     this.location = db.location
-    this.pulled = new SqlitePulled(db)
+    this.pages = new SqlitePages(db)
     this.#db = db
   }
 
@@ -132,7 +133,7 @@ class SqliteStore implements Store {
     this.#db.transaction(() => {
       this.#setMeta('definitions', definitions)
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      for (const ticker of unpulled) this.#db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
+      for (const ticker of unpulled) this.#db.run('DELETE FROM pages WHERE ticker = ?', ticker)
       for (const record of records) putRecord(this.#db, record)
       for (const amendment of amendments) putAmendment(this.#db, amendment)
       // Last, because a security's asset class is told with its ticker too.
@@ -143,7 +144,7 @@ class SqliteStore implements Store {
   async remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
     return this.#db.transaction(() => {
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      const tables = ['tickers', 'facts', 'pulled']
+      const tables = ['tickers', 'facts', 'pages']
       const rows = tables.map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
       return rows.some(deleted => deleted > 0)
     })

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 /** One field's events as they are kept. */
 export interface FieldRow {
   field: string
@@ -17,8 +15,8 @@ export function sheetHash(sheet: string): string {
   return digest([Buffer.from(sheet)])
 }
 
-/** Content hash of a pulled series: every column of its row. */
-export function pulledHash(columns: readonly (string | number | null)[]): string {
+/** Content hash of a page of a server: every column of its row. */
+export function pageHash(columns: readonly (string | number | null)[]): string {
   return digest(columns.map(value => JSON.stringify(value)))
 }
 
@@ -30,7 +28,8 @@ export function derivedHash(calendar: Buffer, outcomes: Buffer, fields: readonly
 
 /** Each part is preceded by its length, so that no two lists of parts read the same. */
 function digest(parts: readonly (Buffer | string)[]): string {
-  const hash = createHash('sha256')
+  // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
   for (const part of parts) {
     hash.update(`${part.length}:`)
     hash.update(part)

@@ -1,10 +1,9 @@
-import type { SeriesKey } from '../../model/pulled.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../model/terms.js'
 import { decodeBars } from '../codec.js'
 import type { Damage } from '../store.js'
 import type { Session } from './connection.js'
-import { barsHash, derivedHash, type FieldRow, pulledHash, sheetHash } from './hash.js'
-import { COLUMNS, type PulledRow } from './pulled.js'
+import { barsHash, derivedHash, type FieldRow, pageHash, sheetHash } from './hash.js'
+import { PAGE_COLUMNS, type PageRow } from './pages.js'
 import type { TickerRow } from './schema.js'
 
 /**
@@ -25,11 +24,11 @@ export function verifySession(db: Session): Damage[] {
       damages.push({ ticker: row.ticker, what: `its ${row.kind} are not what was written` })
   }
   // One by one: those of a market do not fit into the memory together.
-  for (const key of db.all<SeriesKey>(
-    'SELECT ticker, timeframe, field FROM pulled ORDER BY ticker, timeframe, field',
+  for (const { rowid, ticker } of db.all<{ rowid: number; ticker: string }>(
+    'SELECT rowid, ticker FROM pages ORDER BY ticker, timeframe, field, coming, place',
   )) {
-    const what = pulledDamage(db, key)
-    if (what !== null) damages.push({ ticker: key.ticker, what })
+    const what = pageDamage(db, rowid)
+    if (what !== null) damages.push({ ticker, what })
   }
   return damages
 }
@@ -68,13 +67,8 @@ function seriesDamage(db: Session, { id }: TickerRow, timeframe: Timeframe): str
   return whole ? null : `its ${timeframe} events are not what was written`
 }
 
-function pulledDamage(db: Session, { ticker, timeframe, field }: SeriesKey): string | null {
-  const row = db.get<PulledRow>(
-    'SELECT * FROM pulled WHERE ticker = ? AND timeframe = ? AND field = ?',
-    ticker,
-    timeframe,
-    field,
-  )!
-  const whole = pulledHash(COLUMNS.map(column => row[column])) === row.hash
-  return whole ? null : `its pulled ${timeframe} ${field} events are not what was written`
+function pageDamage(db: Session, rowid: number): string | null {
+  const row = db.get<PageRow>('SELECT * FROM pages WHERE rowid = ?', rowid)!
+  const whole = pageHash(PAGE_COLUMNS.map(column => row[column])) === row.hash
+  return whole ? null : `its pulled ${row.timeframe} ${row.field} events are not what was written`
 }

@@ -8,6 +8,7 @@ import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { pulledSeries } from '../contracts/store.js'
 import { csv, fileOf, simulatedRows, WHO } from '../support/imports.js'
+import { pulledIn } from '../support/pulled.js'
 import { sourced, temporaryFolder } from '../support/store.js'
 
 /** A store in which events of AAPL and KO were pulled, and how it is imported into. */
@@ -20,7 +21,7 @@ async function pulledStore(): Promise<{
   const store = openSqlite(join(folder, 'bands.db'), { readonly: false })
   onTestFinished(() => store.close())
   for (const ticker of ['AAPL', 'KO'])
-    for (const field of ['rsi_zone', 'macd_state']) await store.pulled.put(pulledSeries(ticker, { field }))
+    for (const field of ['rsi_zone', 'macd_state']) await pulledIn(store).put(pulledSeries(ticker, { field }))
   return {
     store,
     folder,
@@ -41,7 +42,7 @@ async function pulledStore(): Promise<{
 describe('importing bars of a ticker of which events were pulled', () => {
   it('is refused in one sentence with what to do, and the other files are loaded', async () => {
     const { store, folder, run } = await pulledStore()
-    const before = await store.pulled.entries()
+    const before = await pulledIn(store).entries()
     const file = fileOf(folder, 'AAPL.csv', csv(simulatedRows(1, 60)))
     const { reports, refused } = await run([file, fileOf(folder, 'MSFT.csv', csv(simulatedRows(2, 60)))])
     expect(refused).toEqual([
@@ -49,7 +50,7 @@ describe('importing bars of a ticker of which events were pulled', () => {
     ])
     expect(reports).toMatchObject([{ ticker: 'MSFT', added: 60 }])
     expect((await store.tickers()).map(({ ticker }) => ticker)).toEqual(['MSFT'])
-    expect(await store.pulled.entries()).toEqual(before)
+    expect(await pulledIn(store).entries()).toEqual(before)
   })
 
   it('refuses a file of several tickers whole', async () => {
@@ -59,7 +60,7 @@ describe('importing bars of a ticker of which events were pulled', () => {
     const { refused } = await run([fileOf(folder, 'both.csv', text)])
     expect(refused).toHaveLength(1)
     expect(await store.tickers()).toEqual([])
-    expect(await store.pulled.entries()).toHaveLength(4)
+    expect(await pulledIn(store).entries()).toHaveLength(4)
   })
 
   it('takes the events out with --replace and says so, once, and touches no other ticker', async () => {
@@ -75,19 +76,19 @@ describe('importing bars of a ticker of which events were pulled', () => {
       { added: 20, bars: 60 },
     ])
     expect(reports[1]).not.toHaveProperty('note')
-    expect((await store.pulled.entries()).map(({ ticker }) => ticker)).toEqual(['KO', 'KO'])
+    expect((await pulledIn(store).entries()).map(({ ticker }) => ticker)).toEqual(['KO', 'KO'])
     expect(await store.verify()).toEqual([])
   })
 
   it('is refused of bars that are no file, too', async () => {
     const { store } = await pulledStore()
-    await store.pulled.put(pulledSeries('SIM0001'))
+    await pulledIn(store).put(pulledSeries('SIM0001'))
     const importer = await Importer.begin(store, readFile, WHO)
     const bars = sourced(simulatedTicker(1, { count: 1, bars: 60, seed: 7, end: 17_000 }))
     await expect(importer.put([bars])).rejects.toMatchObject({ code: 'bad_data' })
     await importer.put([bars], { replace: true })
     expect((await store.ticker('SIM0001'))?.bars).toBe(60)
-    expect(await store.pulled.entries('SIM0001')).toEqual([])
+    expect(await pulledIn(store).entries('SIM0001')).toEqual([])
   })
 })
 
@@ -97,9 +98,9 @@ describe('removing a ticker', () => {
     const importer = await Importer.begin(store, readFile, WHO)
     expect(await importer.remove('AAPL')).toBe(true)
     expect(await importer.remove('AAPL')).toBe(false)
-    expect((await store.pulled.entries()).map(({ ticker }) => ticker)).toEqual(['KO', 'KO'])
+    expect((await pulledIn(store).entries()).map(({ ticker }) => ticker)).toEqual(['KO', 'KO'])
     // A rebuild derives from bars, of which there are none.
     expect(await importer.rebuild()).toBe(0)
-    expect(await store.pulled.entries()).toHaveLength(2)
+    expect(await pulledIn(store).entries()).toHaveLength(2)
   })
 })

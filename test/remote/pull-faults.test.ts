@@ -1,14 +1,15 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type Asking, firstOpen, knownEtag, type SourcedPage } from '../../src/local/pull/pages.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import type { BandEvent, EventsQuery } from '../../src/model/event.js'
-import type { SeriesKey } from '../../src/model/pulled.js'
+import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
 import type { Tier } from '../../src/model/terms.js'
+import { firstOpen, isMixed } from '../../src/remote/pages.js'
+import type { Asking, SourcedPage } from '../../src/remote/pull.js'
 import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
+import { pulledIn } from '../support/pulled.js'
 import { type Ground, simulatedGround } from '../support/serve.js'
 import { temporaryFolder } from '../support/store.js'
 import { Clock, keys, pull, Source } from './pull-source.js'
@@ -54,7 +55,7 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     const random = new Random(100 + seed)
     const chance = (part: number): boolean => random.uniform() < part
     const store = emptyStore()
-    const put = store.pulled.put.bind(store.pulled)
+    const put = store.pages.put.bind(store.pages)
     const clock = new Clock()
     const source = new Source(market, { tier: TIERS[random.below(3)]! })
     source.tagged = chance(0.5)
@@ -79,20 +80,20 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
       if (dice < 0.4) source.answers = random.below(8)
       else if (dice < 0.6) {
         let left = random.below(6)
-        store.pulled.put = async kept => {
+        store.pages.put = async kept => {
           if (left-- === 0) throw new Error('killed')
           await put(kept)
         }
       }
       await run(dice > 0.8 ? { maxCredits: random.below(6) } : {})
       source.answers = Number.POSITIVE_INFINITY
-      store.pulled.put = put
+      store.pages.put = put
     }
     day += 1
     expect((await run()).stopped).toBeNull()
     expect(spent.told).toBe(spent.asked)
     for (const key of series) {
-      const kept = (await store.pulled.series(key))!
+      const kept = (await pulledIn(store).series(key))!
       const told = await toldBy(source, key)
       expect(kept).toMatchObject({ state: 'complete', under_way: null, as_of: source.silent ? null : formatDay(day) })
       expect(told.length).toBe(kept.total_occurrences)
@@ -126,7 +127,7 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     clock.pass(30)
     source.answers = Number.POSITIVE_INFINITY
     expect((await pull(store, source, series, { now: clock.now })).stopped).toBeNull()
-    for (const key of series) expect((await store.pulled.series(key))!.events).toEqual(await toldBy(source, key))
+    for (const key of series) expect((await pulledIn(store).series(key))!.events).toEqual(await toldBy(source, key))
   })
 })
 
@@ -137,11 +138,11 @@ describe('a report', () => {
     const series = keys(['SIM0001', 'SIM0002'], ['volume_ratio_band', 'rsi_zone', 'macd_state'])
     const seen = { added: 0, changed: 0 }
     for (const asOf of ['2024-01-17', '2024-01-18', '2024-04-02', '2024-04-02']) {
-      const before = await Promise.all(series.map(key => store.pulled.series(key)))
+      const before = await Promise.all(series.map(key => pulledIn(store).series(key)))
       const report = await pull(store, new Source(market, { asOf }), series, { now: clock.now })
       for (const [i, key] of series.entries()) {
         const old = new Map(before[i]?.events.map(event => [event.date, JSON.stringify(event)]))
-        const { events } = (await store.pulled.series(key))!
+        const { events } = (await pulledIn(store).series(key))!
         const added = events.filter(({ date }) => !old.has(date)).length
         const changed = events.filter(event => old.has(event.date) && old.get(event.date) !== JSON.stringify(event))
         const found = report.series.find(({ timeframe, ticker, field }) =>
@@ -163,19 +164,19 @@ describe('a run that was killed', () => {
     const store = emptyStore()
     const clock = new Clock()
     const source = new Source(market, { asOf: '2024-02-28' })
-    const setRun = store.pulled.setRun.bind(store.pulled)
-    store.pulled.setRun = async run => {
+    const setRun = store.pages.setRun.bind(store.pages)
+    store.pages.setRun = async run => {
       if (run === null) throw new Error('killed')
       await setRun(run)
     }
     await expect(pull(store, source, [RSI], { now: clock.now })).rejects.toThrow('killed')
-    store.pulled.setRun = setRun
+    store.pages.setRun = setRun
     clock.pass(20)
     source.asOf = '2024-02-29'
     source.cost()
     const { credits } = await pull(store, source, [RSI], { now: clock.now })
     expect(credits).toBe(1)
-    expect((await store.pulled.series(RSI))!.as_of).toBe('2024-02-29')
+    expect((await pulledIn(store).series(RSI))!.as_of).toBe('2024-02-29')
   })
 
   it('is gone on with by the same request alone: a part of it, asked for by itself, is asked for anew', async () => {
@@ -187,7 +188,7 @@ describe('a run that was killed', () => {
     clock.pass(6)
     source.asOf = '2024-02-29'
     await pull(store, source, [series[0]!], { now: clock.now })
-    expect((await store.pulled.series(series[0]!))!.as_of).toBe('2024-02-29')
+    expect((await pulledIn(store).series(series[0]!))!.as_of).toBe('2024-02-29')
   })
 
   it('is another one when it is asked for more, or a day later', async () => {
@@ -218,17 +219,17 @@ describe('a run that was killed', () => {
     await pull(store, source, both, { maxCredits: 100 })
     source.asOf = '2024-02-29'
     source.answers = Number.POSITIVE_INFINITY
-    const put = store.pulled.put.bind(store.pulled)
-    store.pulled.put = async kept => {
+    const put = store.pages.put.bind(store.pages)
+    store.pages.put = async kept => {
       await put(kept)
-      if (kept.state === 'mixed') throw new Error('killed')
+      if (isMixed(kept)) throw new Error('killed')
     }
     await pull(store, source, both, { maxCredits: 100 })
-    expect(await store.pulled.series(RSI)).toMatchObject({ state: 'mixed' })
-    store.pulled.put = put
+    expect(await pulledIn(store).series(RSI)).toMatchObject({ state: 'mixed' })
+    store.pages.put = put
     const { series } = await pull(store, source, both)
     expect(series.find(({ field }) => field === 'rsi_zone')).toMatchObject({ outcome: 'updated', credits: 1 })
-    expect(await store.pulled.series(RSI)).toMatchObject({ state: 'complete', as_of: '2024-02-29' })
+    expect(await pulledIn(store).series(RSI)).toMatchObject({ state: 'complete', as_of: '2024-02-29' })
   })
 
   it('is forgotten by one that replaces: it begins with the newest page', async () => {
@@ -239,13 +240,13 @@ describe('a run that was killed', () => {
     source.asOf = '2024-02-29'
     source.answers = 1
     await pull(store, source, [RSI], { now: clock.now })
-    expect((await store.pulled.series(RSI))!.under_way).not.toBeNull()
+    expect((await pulledIn(store).series(RSI))!.under_way).not.toBeNull()
     source.answers = Number.POSITIVE_INFINITY
     source.cost()
     clock.pass(1)
     await pull(store, source, [RSI], { now: clock.now, replace: true })
     expect(source.asked[0]).not.toHaveProperty('before')
-    expect((await store.pulled.series(RSI))!.events).toEqual(await toldBy(source, RSI))
+    expect((await pulledIn(store).series(RSI))!.events).toEqual(await toldBy(source, RSI))
   })
 
   it('is no older answer to one that replaces', async () => {
@@ -286,7 +287,7 @@ describe('a server that mends what it told', () => {
     const key: SeriesKey = { ticker: 'SIM0001', timeframe, field }
     const source = new Mended(market, { asOf: '2024-02-28' })
     const { credits } = await pull(store, source, [key], { now: clock.now })
-    const { events } = (await store.pulled.series(key))!
+    const { events } = (await pulledIn(store).series(key))!
     // A final one of the newest page: the others of it were told before the windows of the last had ended.
     const final = events.findLast(event => Object.values(event.aftermath!).every(outcome => outcome !== null))!
     expect(events.indexOf(final)).toBeLessThan(firstOpen(events, timeframe))
@@ -297,7 +298,7 @@ describe('a server that mends what it told', () => {
     expect(again.credits).toBe(credits)
     expect(again.series[0]).toMatchObject({ outcome: 'updated', added: 0, changed: 1 })
     expect(again.series[0]!.note).toMatch(/another one on the server/)
-    const kept = (await store.pulled.series(key))!.events
+    const kept = (await pulledIn(store).series(key))!.events
     expect(kept).toEqual(events.map(event => (event.date === final.date ? mended(event) : event)))
   })
 
@@ -310,7 +311,7 @@ describe('a server that mends what it told', () => {
     // The same day of another market.
     const other = new Source(otherMarket, { asOf: '2024-02-28' })
     await pull(store, other, [RSI], { now: clock.now })
-    expect((await store.pulled.series(RSI))!.events).toEqual(await toldBy(other, RSI))
+    expect((await pulledIn(store).series(RSI))!.events).toEqual(await toldBy(other, RSI))
   })
 })
 
@@ -333,32 +334,34 @@ describe('a key of another tier', () => {
       const { series } = await pull(store, source, [key])
       if (note === null) expect(series[0]!.note).toBeNull()
       else expect(series[0]!.note).toMatch(note)
-      expect((await store.pulled.series(key))!.events).toEqual(await toldBy(source, key))
+      expect((await pulledIn(store).series(key))!.events).toEqual(await toldBy(source, key))
     }
   })
 
   it('that is lower takes nothing away, also where nothing has told so before', async () => {
     const store = emptyStore()
     await pull(store, new Source(market), [RSI])
-    const before = await store.pulled.series(RSI)
+    const before = await pulledIn(store).series(RSI)
     const { series } = await pull(store, new Source(market, { tier: 'free' }), [RSI])
     expect(series[0]).toMatchObject({ outcome: 'refused', refusal: { code: 'tier_restricted' } })
-    expect(await store.pulled.series(RSI)).toEqual(before)
+    expect(await pulledIn(store).series(RSI)).toEqual(before)
   })
 })
 
-it('a page is known by its name only while all that time may change is on it', async () => {
+it('pages that time may still change are asked for again under their names, and final ones are not', async () => {
   const store = emptyStore()
   const source = new Source(market)
   source.tagged = true
-  await pull(store, source, [RSI])
-  const kept = (await store.pulled.series(RSI))!
-  expect(knownEtag(kept)).toBe(kept.etag)
-  expect(kept.etag).not.toBeNull()
-  const open = kept.events.map(event => ({ ...event, duration_days: null }))
-  expect(knownEtag({ ...kept, events: open })).toBeNull()
-  expect(knownEtag({ ...kept, events: [...kept.events.slice(0, -100), ...open.slice(-100)] })).toBe(kept.etag)
-  expect(knownEtag({ ...kept, events: [...kept.events.slice(0, -101), ...open.slice(-101)] })).toBeNull()
+  const { credits } = await pull(store, source, [RSI])
+  expect(credits).toBeGreaterThan(2)
+  const series = (await store.pages.series(RSI))!
+  const [newest, second, ...others] = series.kept
+  const events = second!.body.events.map(event => ({ ...event, duration_days: null }))
+  await store.pages.put({ ...series, kept: [newest!, { ...second!, body: { ...second!.body, events } }, ...others] })
+  source.names.splice(0)
+  const again = await pull(store, source, [RSI])
+  expect([again.credits, source.names.length]).toEqual([0, 2])
+  expect(again.series[0]).toMatchObject({ outcome: 'unchanged', note: null })
 })
 
 describe('events that leave the range', () => {
@@ -370,12 +373,12 @@ describe('events that leave the range', () => {
     const { before, after } = key
     const source = new Source(market, { tier: 'free', asOf: formatDay(before + 80) })
     await pull(store, source, [key.series], { now: clock.now })
-    const first = (await store.pulled.series(key.series))!.events
+    const first = (await pulledIn(store).series(key.series))!.events
     expect(first.at(-1)!.date).toBe(formatDay(before))
     clock.pass(24 * 20)
     source.asOf = formatDay(Math.min(before + 100, after - 1))
     await pull(store, source, [key.series], { now: clock.now })
-    expect((await store.pulled.series(key.series))!.events.map(({ date }) => date)).toEqual(
+    expect((await pulledIn(store).series(key.series))!.events.map(({ date }) => date)).toEqual(
       first.map(({ date }) => date),
     )
   })
@@ -388,7 +391,7 @@ describe('events that leave the range', () => {
     clock.pass(24 * 200)
     source.asOf = '2023-12-18'
     const { series } = await pull(store, source, [RSI], { now: clock.now })
-    const kept = (await store.pulled.series(RSI))!
+    const kept = (await pulledIn(store).series(RSI))!
     expect(kept.events).toEqual(await toldBy(source, RSI))
     expect(series[0]!.note).toMatch(/range/)
   })

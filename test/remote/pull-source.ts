@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import { Local } from '../../src/local/local.js'
-import type { Asking, PageSource, SourcedPage } from '../../src/local/pull/pages.js'
-import { Puller } from '../../src/local/pull/puller.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import type { EventsQuery } from '../../src/model/event.js'
-import type { SeriesKey } from '../../src/model/pulled.js'
+import type { EventsQuery, SeriesKey } from '../../src/model/event.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
+import {
+  type Asking,
+  type PageSource,
+  type PullOptions,
+  pull as pullFrom,
+  type SourcedPage,
+} from '../../src/remote/pull.js'
 import type { Store } from '../../src/store/store.js'
 
 export const URL = 'https://bands.example'
@@ -70,27 +74,15 @@ export class Clock {
   }
 }
 
-/** One run of a pull, as the command line makes it: the place taken, and given back. */
-export async function pull(
+/** One run of a pull. */
+export function pull(
   store: Store,
   source: PageSource,
   series: readonly SeriesKey[],
-  {
-    replace = false,
-    now = new Clock().now,
-    ...options
-  }: { replace?: boolean; now?: () => Date; maxCredits?: number } = {},
+  { replace = false, now = new Clock().now, ...options }: PullOptions & { replace?: boolean; now?: () => Date } = {},
 ) {
-  const writer = { pid: process.pid, host: 'here', started: String(started++) }
-  const puller = await Puller.begin(store, writer, { now })
-  try {
-    return await puller.pull(source, { series, replace }, options)
-  } finally {
-    await store.unlock(writer)
-  }
+  return pullFrom(store, source, { series, replace }, { ...options, now })
 }
-
-let started = 0
 
 /** Every pairing of tickers and fields, at both timeframes unless one is given. */
 export function keys(

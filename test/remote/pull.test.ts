@@ -1,17 +1,18 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { FIELD_NAMES } from '../../src/fields/index.js'
-import { Local } from '../../src/local/local.js'
-import { firstOpen } from '../../src/local/pull/pages.js'
 import { parseDay } from '../../src/model/day.js'
-import type { BandEvent } from '../../src/model/event.js'
-import type { SeriesKey } from '../../src/model/pulled.js'
+import type { BandEvent, SeriesKey } from '../../src/model/event.js'
 import { TIMEFRAMES, type Tier } from '../../src/model/terms.js'
+import { composed } from '../../src/open.js'
+import type { Beside } from '../../src/remote/beside.js'
+import { firstOpen } from '../../src/remote/pages.js'
 import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { grantedFields } from '../../src/tiers.js'
+import { pulledIn } from '../support/pulled.js'
 import { randomEventsQuery } from '../support/random-queries.js'
 import { type Ground, simulatedGround } from '../support/serve.js'
 import { baseIn } from '../support/source.js'
@@ -40,8 +41,8 @@ function emptyStore(): Store {
   return store
 }
 
-function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null): Local {
-  return new Local(store, tier, asOf === null ? null : parseDay(asOf))
+function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null): Beside {
+  return composed(store, tier, asOf === null ? null : parseDay(asOf)).bands
 }
 
 const WHOLE = { ...RSI, limit: 100 } as const
@@ -120,22 +121,22 @@ describe('a first pull', () => {
       const rest = await pull(store, source, series)
       expect(rest).toMatchObject({ stopped: null, credits: credits - answers })
       expect(source.cost()).toBe(credits)
-      for (const key of series) expect(await store.pulled.series(key)).toEqual(await whole.pulled.series(key))
-      expect(await store.pulled.run()).toBeNull()
+      for (const key of series) expect(await pulledIn(store).series(key)).toEqual(await pulledIn(whole).series(key))
+      expect(await pulledIn(store).run()).toBeNull()
     }
   })
 
   it('asks for a page that was answered and not kept under its old name', async () => {
     const store = emptyStore()
     const source = new Source(market)
-    const put = store.pulled.put.bind(store.pulled)
+    const put = store.pages.put.bind(store.pages)
     let puts = 0
-    store.pulled.put = async series => {
+    store.pages.put = async series => {
       if (++puts === 3) throw new Error('killed')
       await put(series)
     }
     await pull(store, source, [RSI])
-    store.pulled.put = put
+    store.pages.put = put
     await pull(store, source, [RSI])
     expect(source.names[2]).toBe(source.names[3])
     expect(new Set(source.names).size).toBe(source.names.length - 1)
@@ -228,7 +229,7 @@ describe('a pull of what is there', () => {
     const key = { ...RSI, field: 'volume_ratio_band' }
     const clock = new Clock()
     await pull(store, new Source(market, { asOf: '2022-06-30' }), [key], { now: clock.now })
-    const { events } = (await store.pulled.series(key))!
+    const { events } = (await pulledIn(store).series(key))!
     const open = events[firstOpen(events, 'daily')]!.date
     expect(open > '2021-12').toBe(true)
     const source = new Source(market)
@@ -247,7 +248,7 @@ describe('a pull of what is there', () => {
     const source = new Source(market)
     source.answers = 1
     await pull(store, source, [key])
-    expect((await store.pulled.series(key))!.under_way).not.toBeNull()
+    expect((await pulledIn(store).series(key))!.under_way).not.toBeNull()
     expect(await callerOf(store).events({ ...WHOLE, ...key })).toEqual(before)
     source.answers = Number.POSITIVE_INFINITY
     await pull(store, source, [key])
@@ -260,11 +261,11 @@ describe('a pull of what is there', () => {
     source.answers = 1
     await pull(store, source, [RSI])
     source.asOf = '2024-06-10'
-    while ((await store.pulled.series(RSI))!.under_way !== null) {
+    while ((await pulledIn(store).series(RSI))!.under_way !== null) {
       source.answers = 1
       await pull(store, source, [RSI])
     }
-    expect((await store.pulled.series(RSI))!.state).toBe('mixed')
+    expect((await pulledIn(store).series(RSI))!.state).toBe('mixed')
     await expect(callerOf(store).events(WHOLE)).rejects.toMatchObject({ code: 'busy' })
     source.answers = Number.POSITIVE_INFINITY
     source.cost()
@@ -303,13 +304,13 @@ describe('a pull of what is there', () => {
     const clock = new Clock()
     const series = keys(TICKERS, ['macd_state'])
     const source = new Source(market)
-    const setRun = store.pulled.setRun.bind(store.pulled)
-    store.pulled.setRun = async run => {
+    const setRun = store.pages.setRun.bind(store.pages)
+    store.pages.setRun = async run => {
       if (run === null) throw new Error('killed')
       await setRun(run)
     }
     await expect(pull(store, source, series, { now: clock.now })).rejects.toThrow('killed')
-    store.pulled.setRun = setRun
+    store.pages.setRun = setRun
     clock.pass(1)
     const { credits } = await pull(store, source, series, { now: clock.now })
     expect(credits).toBe(series.length)
@@ -318,7 +319,9 @@ describe('a pull of what is there', () => {
     clock.pass(1)
     await pull(store, source, series, { now: clock.now, replace: true })
     expect(new Set(source.asked.map(query => JSON.stringify(query))).size).toBe(source.cost())
-    expect((await store.pulled.entries()).every(({ pulled_at }) => pulled_at === clock.now().toISOString())).toBe(true)
+    expect((await pulledIn(store).entries()).every(({ pulled_at }) => pulled_at === clock.now().toISOString())).toBe(
+      true,
+    )
   })
 
   it('keeps what has left the range as long as nothing can be missing after it', async () => {
@@ -327,13 +330,13 @@ describe('a pull of what is there', () => {
     const series = keys(TICKERS, fields)
     await pull(store, new Source(market, { tier: 'plus', asOf: '2022-06-01' }), series)
     const before = new Map<string, number>()
-    for (const key of series) before.set(JSON.stringify(key), (await store.pulled.series(key))!.events.length)
+    for (const key of series) before.set(JSON.stringify(key), (await pulledIn(store).series(key))!.events.length)
     await pull(store, new Source(market, { tier: 'plus', asOf: '2024-05-31' }), series)
     const source = new Source(market, { tier: 'plus', asOf: LAST })
     const report = await pull(store, source, series)
     expect(report.credits).toBeLessThan(series.length * 1.05)
     for (const key of series) {
-      const { events } = (await store.pulled.series(key))!
+      const { events } = (await pulledIn(store).series(key))!
       const page = await source.local.events({ ...key, limit: 100 })
       expect(events.length).toBeGreaterThanOrEqual(before.get(JSON.stringify(key))!)
       expect(await callerOf(store, 'plus').events({ ...key, limit: 100 })).toEqual(page)
@@ -378,12 +381,12 @@ describe('a pull of what is there', () => {
     const pro = new Source(market)
     await pull(store, pro, [RSI])
     expect(await callerOf(store).events(WHOLE)).toEqual(await pro.local.events(WHOLE))
-    const before = await store.pulled.series(RSI)
+    const before = await pulledIn(store).series(RSI)
     const free = new Source(market, { tier: 'free' })
     const { series, credits } = await pull(store, free, [RSI, { ...RSI, ticker: 'SIM0002' }])
     expect(series.map(({ outcome }) => outcome)).toEqual(['pulled', 'refused'])
     expect(credits).toBe(1)
-    expect(await store.pulled.series(RSI)).toEqual(before)
+    expect(await pulledIn(store).series(RSI)).toEqual(before)
     await pull(store, free, [RSI], { replace: true })
     expect(await callerOf(store).events(WHOLE)).toEqual(await free.local.events(WHOLE))
   })
@@ -391,10 +394,10 @@ describe('a pull of what is there', () => {
   it('pulls all of it again when the server has another past now, and says so', async () => {
     const store = emptyStore()
     await pull(store, new Source(market, { asOf: '2024-03-01' }), [RSI])
-    const kept = (await store.pulled.series(RSI))!
+    const kept = (await pulledIn(store).series(RSI))!
     for (const place of [40, kept.events.length - 40]) {
       const events = kept.events.filter((_, i) => i !== place)
-      await store.pulled.put({ ...kept, events })
+      await pulledIn(store).put({ ...kept, events })
       const source = new Source(market)
       const { series } = await pull(store, source, [RSI])
       expect(series[0]!.note).toBe('its past is another one on the server now; all of it is asked for again')
@@ -410,7 +413,9 @@ describe('a pull of what is there', () => {
     await pull(store, new Source(market, { asOf: '2018-06-01' }), [RSI])
     const source = new Source(market)
     await pull(store, source, [RSI])
-    expect((await store.pulled.series(RSI))!.events.length).toBe((await source.local.events(WHOLE)).total_occurrences)
+    expect((await pulledIn(store).series(RSI))!.events.length).toBe(
+      (await source.local.events(WHOLE)).total_occurrences,
+    )
   })
 })
 
@@ -437,7 +442,7 @@ describe('a server that names its pages', () => {
       expect(await callerOf(store).events({ ...key, limit: 100 })).toEqual(
         await source.local.events({ ...key, limit: 100 }),
       )
-    expect(new Set((await store.pulled.entries()).map(({ as_of }) => as_of))).toEqual(new Set([LAST]))
+    expect(new Set((await pulledIn(store).entries()).map(({ as_of }) => as_of))).toEqual(new Set([LAST]))
   })
 
   it('is asked for all of it with replace', async () => {
@@ -447,7 +452,11 @@ describe('a server that names its pages', () => {
     source.tagged = true
     const { credits } = await pull(store, source, [RSI], { now: clock.now })
     clock.pass(1)
-    expect((await pull(store, source, [RSI], { now: clock.now, replace: true })).credits).toBe(credits)
+    const prices: unknown[] = []
+    const onPriced = (price: unknown): void => void prices.push(price)
+    const again = await pull(store, source, [RSI], { now: clock.now, replace: true, onPriced })
+    expect(again.credits).toBe(credits)
+    expect(prices).toEqual([{ least: credits - 1, most: credits - 1 }])
   })
 })
 
@@ -482,11 +491,11 @@ describe('one ticker, one source', () => {
     })
     expect(other.names).toEqual([])
     await pull(store, other, [RSI], { replace: true })
-    const entries = await store.pulled.entries('SIM0001')
+    const entries = await pulledIn(store).entries('SIM0001')
     expect(entries.map(({ url, field, timeframe }) => [url, field, timeframe])).toEqual([
       ['https://other.example', 'rsi_zone', 'daily'],
     ])
-    expect(await store.pulled.entries('SIM0002')).toHaveLength(4)
+    expect(await pulledIn(store).entries('SIM0002')).toHaveLength(4)
   })
 
   it('begins again with replace, answers as before until the last page, and goes on with that when stopped', async () => {

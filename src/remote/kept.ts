@@ -1,0 +1,294 @@
+import { Busy, InvalidParameter, NotFound, type Remedy, remedy, TierRestricted } from '../errors.js'
+import { FIELDS, fieldNamed } from '../fields/index.js'
+import { type Day, formatDay, parseDay } from '../model/day.js'
+import type {
+  BandEvent,
+  EventHistory,
+  EventsPage,
+  EventsQuery,
+  HistoricEvent,
+  HistoryQuery,
+  SeriesKey,
+} from '../model/event.js'
+import { type History, historyOf } from '../model/history.js'
+import { reaches, type Tier } from '../model/terms.js'
+import {
+  eventHistory,
+  type FieldInfo,
+  type GrantedFields,
+  type HistoriesQuery,
+  type KnownTicker,
+  type NewestEvents,
+  newestOf,
+  type Source,
+} from '../source.js'
+import { type KeptSeries, knownDate, type PageStore } from '../store/pages.js'
+import { entitle, entitleAftermath, grantedFields, PLANS, present, tierOfRange } from '../tiers.js'
+import { Marks } from './marks.js'
+import { type Chain, chainOf, isMixed, keyOf, listed, named } from './pages.js'
+
+/** One series as far as its pages have come. */
+interface View extends Chain, SeriesKey {
+  url: string
+  /** Dates of the events. */
+  days: readonly Day[]
+  /** Pages are missing at its begin. */
+  partial: boolean
+  /** All of its events after the first day and up to the last are here, and nothing beyond. */
+  after: Day
+  upTo: Day
+}
+
+/** Under which tier a series answers, as of which day, and after which day its events lie. */
+interface Scope {
+  tier: Tier
+  /** null: the server did not tell */
+  today: Day | null
+  rangeStart: Day
+}
+
+/** How kept pages are asked. */
+export interface KeptWays {
+  tier: Tier
+  /** null: as of the day of the pull */
+  asOf: Day | null
+  /** For a ticker of which nothing is here. */
+  unknown(ticker: string): Promise<NotFound>
+}
+
+/** Answers any question from pages of a server that were kept, under the rules of the key that pulled them. */
+export class KeptPages implements Source {
+  readonly server = null
+  readonly marks = new Marks()
+  readonly #pages: PageStore
+  readonly #ways: KeptWays
+
+  constructor(pages: PageStore, ways: KeptWays) {
+    this.#pages = pages
+    this.#ways = ways
+  }
+
+  async events(query: EventsQuery): Promise<EventsPage> {
+    const { found, tier } = await this.#find(query)
+    const page: EventsPage = {
+      ticker: query.ticker,
+      field: query.field,
+      timeframe: query.timeframe,
+      events: found
+        .slice(-query.limit)
+        .reverse()
+        .map(event => present(event, tier)),
+      total_occurrences: found.length,
+      query_range: PLANS[tier].range,
+    }
+    if (query.context !== undefined) page.context = { ...query.context }
+    return page
+  }
+
+  async newest(query: EventsQuery): Promise<NewestEvents> {
+    return newestOf(await eventHistory(this, query), query.limit)
+  }
+
+  async granted(): Promise<GrantedFields> {
+    return { fields: grantedFields(this.#ways.tier), waiting: [] }
+  }
+
+  /** Bars of none. */
+  async known(): Promise<readonly KnownTicker[]> {
+    return []
+  }
+
+  async fields(): Promise<readonly FieldInfo[]> {
+    return FIELDS
+  }
+
+  async *histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncGenerator<History> {
+    for (const ticker of tickers)
+      for (const field of fields) {
+        const history = await this.#history({ ...filter, ticker, field }, outcomes === 'needed')
+        yield historyOf(history, fieldNamed(field)!.bands)
+      }
+  }
+
+  async #history(query: HistoryQuery, needsOutcomes: boolean): Promise<EventHistory> {
+    if (needsOutcomes) {
+      entitle(query, this.#ways.tier)
+      entitleAftermath(this.#ways.tier)
+    }
+    const { view, context, found, tier, today, rangeStart } = await this.#find(query)
+    if (needsOutcomes) checkAftermath(view, tier)
+    const { url, pulled_at, as_of } = view
+    return {
+      ticker: query.ticker,
+      field: query.field,
+      timeframe: query.timeframe,
+      query_range: PLANS[tier].range,
+      after: today === null ? null : formatDay(rangeStart),
+      as_of: today === null ? null : formatDay(today),
+      events: found.map(event => {
+        const seen: HistoricEvent = { ...present(event, tier) }
+        if (context !== null) seen.context_band = bandOn(context, parseDay(event.date)!)
+        return seen
+      }),
+      present: presentBand(view, rangeStart),
+      source: { url, pulled_at, as_of },
+    }
+  }
+
+  async oversold(): Promise<never> {
+    throw new NotFound('a scan needs bars, and pulled pages have none.')
+  }
+
+  async tickers(): Promise<readonly string[]> {
+    return [...new Set((await this.#pages.entries()).map(entry => entry.ticker))]
+  }
+
+  async close(): Promise<void> {}
+
+  async #find(query: HistoryQuery) {
+    entitle(query, this.#ways.tier)
+    const view = await this.#view(query)
+    const { context: other, ...plain } = query
+    const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })
+    const scope = await this.#scope(view)
+    const start = Math.max(scope.rangeStart, query.after ?? scope.rangeStart)
+    if (view.partial && start < view.after) throw unfinished(view)
+    if (context !== null) this.#doubt(matching(view, plain, start), context)
+    const matches = matching(view, query, start)
+    const band = other?.band
+    const found =
+      band === undefined ? matches : matches.filter(({ date }) => bandOn(context!, parseDay(date)!) === band)
+    return { view, context, ...scope, found }
+  }
+
+  /**
+   * One series. Throws NotFound for one that was not pulled, Busy for one that may have holes, InvalidParameter for an
+   * as-of day before that of the pull.
+   */
+  async #view(key: SeriesKey): Promise<View> {
+    const series = await this.#pages.series(key)
+    if (series === null) throw await this.#missing(key)
+    const view = viewOf(series)
+    if (isMixed(series)) throw unfinished(view)
+    this.#checkDay(view)
+    this.marks.answered(view)
+    return view
+  }
+
+  /** Never wider than it was pulled. */
+  async #scope({ url, as_of, query_range, events, total_occurrences, after }: View): Promise<Scope> {
+    const { tier: asked, asOf } = this.#ways
+    const granted = tierOfRange(query_range)
+    const tier = granted === null || reaches(granted, asked) ? asked : granted
+    // That server's own newest day as far as it was pulled, so that its answers last.
+    const today = asOf ?? (await this.#pages.newestDay(url)) ?? 0
+    if (as_of !== null || asOf !== null) return { tier, today, rangeStart: PLANS[tier].rangeStart(today) }
+    const isWhole = granted === null || granted === tier
+    if (!isWhole) return { tier, today: null, rangeStart: PLANS[tier].rangeStart(today) }
+    // A server that does not tell of which day says how many events there are: the range begins after those before.
+    const older = events.at(-1 - total_occurrences)
+    return { tier, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
+  }
+
+  #checkDay(view: View): void {
+    const { asOf } = this.#ways
+    const known = knownDate(view)
+    if (asOf === null || formatDay(asOf) >= known) return
+    const value = formatDay(asOf)
+    const message = `as_of ${value} is before ${known}, as of which ${named(view)} was pulled: what was known earlier cannot be told from pulled events.`
+    throw new InvalidParameter(message, { param: 'as_of', value, allowed: `${known} or later` })
+  }
+
+  async #missing(key: SeriesKey): Promise<NotFound> {
+    const entries = await this.#pages.entries(key.ticker)
+    if (entries.length === 0) return this.#ways.unknown(key.ticker)
+    const there = listed(entries.map(({ timeframe, field }) => `${timeframe} ${field}`))
+    return new NotFound(`${named(key)} was not pulled; of ${key.ticker} there is ${there}.`, [], {
+      remedy: pullOf(key),
+    })
+  }
+
+  /**
+   * Remembers what a context could not be told of dates that the question is about. Throws Busy where pages that have not
+   * come would tell.
+   */
+  #doubt(asked: readonly BandEvent[], context: View): void {
+    const { days, after, upTo, events } = context
+    const count = (is: (day: Day) => boolean): number => asked.filter(({ date }) => is(parseDay(date)!)).length
+    const what = named(context)
+    const doubt = (sentence: string): void => this.marks.doubt(`${what} ${sentence}`)
+    const hidden = count(day => day <= after)
+    if (hidden > 0 && context.partial) throw unfinished(context)
+    if (hidden > 0)
+      doubt(`was pulled from ${formatDay(after + 1)} on: its band on ${times(hidden)} before is not known.`)
+    const [first] = days
+    const inForce = count(day => day > after && day <= upTo && (first === undefined || day < first))
+    if (inForce > 0 && first === undefined)
+      doubt(`did not change in what was pulled, so that its band on ${times(inForce)} is not known.`)
+    else if (inForce > 0)
+      doubt(
+        `begins with ${formatDay(first!)} in what was pulled: on ${times(inForce)} before, it is taken to be ${events[0]!.prev_band}, the band that ended then.`,
+      )
+    const later = count(day => day > upTo)
+    if (later > 0) doubt(`was pulled as of ${formatDay(upTo)}: its band on ${times(later)} after that is not known.`)
+  }
+}
+
+/** The kept pages; while a first pull is not through, those that have come. */
+function viewOf(series: KeptSeries): View {
+  const partial = series.kept.length === 0
+  const chain = chainOf(partial ? series.coming : series.kept)!
+  const days = chain.events.map(event => parseDay(event.date)!)
+  const upTo = parseDay(knownDate(chain))!
+  const first = days[0] === undefined ? Number.POSITIVE_INFINITY : days[0] - 1
+  const tier = tierOfRange(chain.query_range)
+  // Older events than those of the range are there when an earlier pull has brought them.
+  const after = partial ? first : Math.min(first, tier === null ? upTo : PLANS[tier].rangeStart(upTo))
+  return { ...keyOf(series), ...chain, url: series.url, days, partial, after, upTo }
+}
+
+/** Events after a day that a query matches, its context aside, oldest first. */
+function matching({ events, days }: View, { before, band }: HistoryQuery, after: Day): BandEvent[] {
+  const until = before ?? Number.POSITIVE_INFINITY
+  return events.filter(
+    (event, i) => days[i]! > after && days[i]! < until && (band === undefined || event.band === band),
+  )
+}
+
+/** The band in force on a day: the one entered last, before the first event the one that it ended; null beyond. */
+function bandOn({ events, days, after, upTo }: View, day: Day): string | null {
+  if (day <= after || day > upTo) return null
+  const next = days.findIndex(date => date > day)
+  const last = events.at(next === -1 ? -1 : next - 1)
+  return (next === 0 ? events[0]!.prev_band : last?.band) ?? null
+}
+
+/** The band in force at the end; how many bars ago it was entered only a server with prices knows. */
+function presentBand({ events, days }: View, rangeStart: Day): EventHistory['present'] {
+  const last = events.at(-1)
+  if (last === undefined) return null
+  return { band: last.band, since: days.at(-1)! > rangeStart ? last.date : null, bars: null, initial: false }
+}
+
+/** Throws TierRestricted for pages of a key that is not told what followed. */
+function checkAftermath(view: View, tier: Tier): void {
+  if (PLANS[tier].aftermath) return
+  const message = `${named(view)} was pulled with a ${tier} key, which is not told what followed; pull it again with a plus key.`
+  throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullOf(view) })
+}
+
+function unfinished(view: View): Busy {
+  const why = view.partial
+    ? `is pulled in part only, ${view.events.length} of ${view.total_occurrences} events`
+    : 'was told as of different days, and events between them may be missing'
+  return new Busy(`${named(view)} ${why}; pull it to the end.`, { remedy: pullOf(view) })
+}
+
+/** What pulls a series. */
+function pullOf({ ticker, timeframe, field }: SeriesKey): Remedy {
+  return remedy('pull', [ticker, field], timeframe === 'daily' ? {} : { timeframe })
+}
+
+function times(dates: number): string {
+  return dates === 1 ? 'one date' : `${dates} dates`
+}

@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto'
+import { InvalidParameter, type NotFound, parameter, remedy, sentence, type TierRestricted } from '../errors.js'
+import type { SeriesKey } from '../model/event.js'
+import type { KeptEntry, KeptSeries, PageStore, PullRun } from '../store/pages.js'
+import type { Store } from '../store/store.js'
+import { eventsCost } from '../tiers.js'
+import { chainOf, isMixed, keyOf, listed, PAGE, pageAgain } from './pages.js'
+
+/** What a pull would do and cost, told before anything is asked. */
+
+export interface PullRequest {
+  series: readonly SeriesKey[]
+  /** Begin each series again, whatever was pulled before, and from whom. */
+  replace: boolean
+}
+
+/** What of a store concerns a pull. */
+export type PullStore = Pick<Store, 'pages' | 'ticker'>
+
+/** `new`: nothing of it is there. `rest`: a pull was stopped in it. `update`: it is there. `done`: by this very run. */
+type Due = 'new' | 'rest' | 'update' | 'done'
+
+export interface Planned extends SeriesKey {
+  due: Due
+  price: Price
+}
+
+/** In the order in which it asks. */
+export interface PullPlan {
+  url: string
+  /** The run that it goes on with; null: a new one. */
+  run: PullRun | null
+  series: Planned[]
+  price: Price
+}
+
+/** Credits that something will cost: at least, and at most where that is known. */
+export interface Price {
+  least: number
+  most: number | null
+}
+
+/** What `GET /v1/events` costs without a context. */
+export const PAGE_COST = eventsCost({})
+
+/** A pull that was stopped is gone on with for so long; after that its first series are old. */
+const RUN_LIFE = 24 * 3_600_000
+
+/** A digest of a request, the same in whatever order its series are named. */
+export function digestOf({ series, replace }: PullRequest): string {
+  const names = series.map(key => JSON.stringify(keyOf(key))).sort()
+  return createHash('sha256')
+    .update(JSON.stringify([replace, [...new Set(names)]]))
+    .digest('hex')
+}
+
+/**
+ * Looks at what is there; nothing is asked and nothing written. First what is not there, then what was begun, then what
+ * may have changed, the oldest first: where credits end too early, everything has its turn. Throws InvalidParameter for a
+ * ticker that has bars, or that another server has told of.
+ */
+export async function planOf(store: PullStore, url: string, request: PullRequest, now: Date): Promise<PullPlan> {
+  const tickers = [...new Set(request.series.map(({ ticker }) => ticker))]
+  await checkBars(store, tickers)
+  if (!request.replace) await checkSource(store.pages, tickers, url)
+  const run = await store.pages.run()
+  const isStopped = run !== null && run.url === url && run.asked === digestOf(request)
+  const stopped = isStopped && now.getTime() - Date.parse(run.started) < RUN_LIFE ? run : null
+  const plan = await planned(store.pages, url, request, stopped)
+  // Of a run that has nothing left to do only the end was missing: this is another one.
+  const isOver = stopped !== null && plan.series.every(({ due }) => due === 'done')
+  return isOver ? planned(store.pages, url, request, null) : plan
+}
+
+/** The same where there is no database yet. */
+export function planOfNothing(url: string, { series }: PullRequest): PullPlan {
+  const ordered = distinct(series).map((key): Planned => ({ ...keyOf(key), due: 'new', price: priceOf(null) }))
+  return { url, run: null, series: ordered, price: summed(ordered.map(({ price }) => price)) }
+}
+
+async function planned(
+  pages: PageStore,
+  url: string,
+  { series, replace }: PullRequest,
+  run: PullRun | null,
+): Promise<PullPlan> {
+  const found: { one: Planned; order: string }[] = []
+  for (const key of distinct(series)) {
+    const kept = await countedOf(pages, key, url, { replace, run })
+    const due = dueOf(kept, run)
+    const whole = asksWhole(kept, { replace, run })
+    const price = due === 'done' ? { least: 0, most: 0 } : priceOf(kept, { whole })
+    const order = ORDER.indexOf(due) + (chainOf(kept?.kept ?? [])?.pulled_at ?? '')
+    found.push({ one: { ...keyOf(key), due, price }, order })
+  }
+  const ordered = found.sort((a, b) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0)).map(({ one }) => one)
+  return { url, run, series: ordered, price: summed(ordered.map(({ price }) => price)) }
+}
+
+const ORDER: readonly Due[] = ['new', 'rest', 'update', 'done']
+
+/** What counts as there: with `replace`, only what this run itself has pulled. */
+export async function countedOf(
+  pages: PageStore,
+  key: SeriesKey,
+  url: string,
+  { replace, run }: { replace: boolean; run: PullRun | null },
+): Promise<KeptSeries | null> {
+  const series = await pages.series(key)
+  if (series === null || series.url !== url) return null
+  if (!replace) return series
+  const isOfRun = (page: { pulled_at: string } | undefined): boolean => isOf(run, page?.pulled_at ?? '')
+  return isOfRun(series.coming[0] ?? series.kept[0]) ? series : { ...series, coming: [] }
+}
+
+/** Whether pages that are there are asked for as if they were not: with `replace`, until this run itself has pulled them. */
+export function asksWhole(
+  series: KeptSeries | null,
+  { replace, run }: { replace: boolean; run: PullRun | null },
+): boolean {
+  return replace && !isOf(run, series?.kept[0]?.pulled_at ?? '')
+}
+
+function dueOf(series: KeptSeries | null, run: PullRun | null): Due {
+  if (series === null) return 'new'
+  if (series.coming.length > 0) return 'rest'
+  return !isMixed(series) && isOf(run, series.kept[0]!.pulled_at) ? 'done' : 'update'
+}
+
+/** Whether something was pulled by a run. */
+function isOf(run: PullRun | null, at: string): boolean {
+  return run !== null && at >= run.started
+}
+
+async function checkBars(store: PullStore, tickers: readonly string[]): Promise<void> {
+  const barred: string[] = []
+  for (const ticker of tickers) if ((await store.ticker(ticker)) !== null) barred.push(ticker)
+  const [first] = barred
+  if (first === undefined) return
+  const has = barred.length === 1 ? `${first} has bars` : `${listed(barred)} have bars`
+  const message = sentence`${has} here, and the events of one ticker come from one source: pull into another database (${parameter('db', 'FILE')}), or remove its bars first.`
+  throw new InvalidParameter(message, { param: 'ticker', value: first }, { remedy: remedy('remove', [first]) })
+}
+
+async function checkSource(pages: PageStore, tickers: readonly string[], url: string): Promise<void> {
+  const other: KeptEntry[] = []
+  for (const ticker of tickers) {
+    const [entry] = await pages.entries(ticker)
+    if (entry !== undefined && entry.url !== url) other.push(entry)
+  }
+  const [first] = other
+  if (first === undefined) return
+  const from = [...new Set(other.map(entry => entry.url))].join(', ')
+  const was = other.length === 1 ? `${first.ticker} was` : `${listed(other.map(({ ticker }) => ticker))} were`
+  const keep = sentence`${parameter('replace')} begins again and drops what was there, ${parameter('db', 'FILE')} keeps both apart`
+  const message = sentence`${was} pulled from ${from} before, not from ${url}: ${keep}.`
+  throw new InvalidParameter(message, { param: 'ticker', value: first.ticker })
+}
+
+function distinct(series: readonly SeriesKey[]): SeriesKey[] {
+  return [...new Map(series.map(key => [JSON.stringify(keyOf(key)), key])).values()]
+}
+
+/** What a series costs from here on; of one that nothing has been told of yet nobody knows more than that it is asked. */
+export function priceOf(series: KeptSeries | null, { whole = false } = {}): Price {
+  const now = chainOf(series?.coming ?? [])
+  if (now === null) return { least: pageAgain(series, null) === null ? PAGE_COST : 0, most: null }
+  const known = chainOf(series!.kept)
+  const most = Math.max(1, Math.ceil((now.total_occurrences - now.events.length) / PAGE)) * PAGE_COST
+  const isAll = whole || known === null || known.query_range !== now.query_range
+  return { least: isAll ? most : PAGE_COST, most }
+}
+
+export function summed(prices: readonly Price[]): Price {
+  const known = prices.every(({ most }) => most !== null)
+  return {
+    least: prices.reduce((sum, { least }) => sum + least, 0),
+    most: known ? prices.reduce((sum, { most }) => sum + most!, 0) : null,
+  }
+}
+
+/**
+ * `pulled`: nothing of it was there. `updated`: what could have changed was told. `unchanged`: nothing had. `done`: it was
+ * pulled earlier in a run that this one goes on with. `unfinished`: pages are missing; `refused`: the server does not give
+ * it.
+ */
+export type Outcome = 'pulled' | 'updated' | 'unchanged' | 'done' | 'unfinished' | 'refused'
+
+/** What became of one series. */
+export interface SeriesReport extends SeriesKey {
+  outcome: Outcome
+  /** Requests that were answered for it with a page, a credit each. */
+  credits: number
+  /** Kept now; of these, how many were not there before, and how many are other than they were. */
+  events: number
+  added: number
+  changed: number
+  query_range: string | null
+  pulled_at: string | null
+  as_of: string | null
+  /** Why it was asked for anew. */
+  note: string | null
+  refusal: NotFound | TierRestricted | null
+}
+
+/** Credits of the caller after an answer; null where the server does not tell. */
+export interface CreditsLeft {
+  day: number | null
+  hour: number | null
+}
+
+/** What became of a pull; what is there stays there, and the same pull goes on from it. */
+export interface PullReport {
+  url: string
+  credits: number
+  left: CreditsLeft | null
+  /** What it would still cost. */
+  price: Price
+  series: SeriesReport[]
+  /** `credits`: as many were spent as were allowed. `error`: see there. null: it came to its end. */
+  stopped: 'credits' | 'error' | null
+  error: unknown
+}

@@ -1,0 +1,325 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { NotFound, TierRestricted } from '../errors.js'
+import { parseDay } from '../model/day.js'
+import type { BandEvent, EventsPage, EventsQuery } from '../model/event.js'
+import type { KeptSeries, PageStore, PullRun } from '../store/pages.js'
+import { type Anew, chainOf, checkTier, isMixed, keyOf, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
+import {
+  asksWhole,
+  type CreditsLeft,
+  countedOf,
+  digestOf,
+  type Outcome,
+  PAGE_COST,
+  type Planned,
+  type Price,
+  type PullPlan,
+  type PullReport,
+  type PullRequest,
+  type PullStore,
+  planOf,
+  priceOf,
+  type SeriesReport,
+  summed,
+} from './pull-plan.js'
+
+/**
+ * Pages of a server are fetched and kept, each as it comes, so that a pull that is stopped is gone on with by the next:
+ *  1. plan what is missing and what may have changed, and tell what it costs    pull-plan.ts
+ *  2. ask for the newest page of each series, then for the others               here
+ *  3. put each page above what is kept                                          pages.ts
+ */
+
+/** A server as a pull needs it. */
+export interface PageSource {
+  /** Its address, without a key: what is pulled is marked with it. */
+  readonly url: string
+  /** One search, asked anew each time: newest first, as many events as the limit allows of those that it counts. */
+  page(query: EventsQuery, asking: Asking): Promise<SourcedPage>
+}
+
+export interface Asking {
+  /** Asked again under the same name, a question costs nothing where the server knows idempotency keys. */
+  name: string
+  /** The page that is there already; null: none */
+  etag: string | null
+}
+
+export interface SourcedPage {
+  /** null: still the page that is there. */
+  page: EventsPage | null
+  etag: string | null
+  /** The day that the answer stands on; null where the server does not tell. */
+  asOf: string | null
+  left: CreditsLeft
+}
+
+export interface PullOptions {
+  /** Never spends more; what is missing then is pulled by the next run. */
+  maxCredits?: number
+  /** Told before anything is asked. */
+  onPlan?(plan: PullPlan): void | Promise<void>
+  /** Once the first pages have told how many there are: what the others will cost. */
+  onPriced?(price: Price, left: CreditsLeft): void | Promise<void>
+  onPage?(progress: { ticker: string; field: string; done: number; of: number; credits: number }): void
+}
+
+/**
+ * Pulls what is missing and what may have changed; to be called by who has the writing place. What goes wrong on the way is
+ * in the report, with all that came before it. Throws InvalidParameter, before anything is asked, for a ticker that
+ * something else has told of.
+ */
+export async function pull(
+  store: PullStore,
+  source: PageSource,
+  request: PullRequest,
+  { now = () => new Date(), ...options }: PullOptions & { now?: () => Date } = {},
+): Promise<PullReport> {
+  const began = now()
+  const plan = await planOf(store, source.url, request, began)
+  await options.onPlan?.(plan)
+  const asked = { url: source.url, asked: digestOf(request) }
+  const run = plan.run ?? { id: randomUUID(), ...asked, started: began.toISOString() }
+  await store.pages.setRun(run)
+  const report = await new Work({ pages: store.pages, source, request, plan, run, now }, options).done()
+  if (report.stopped === null) await store.pages.setRun(null)
+  return report
+}
+
+interface WorkParts {
+  pages: PageStore
+  source: PageSource
+  request: PullRequest
+  plan: PullPlan
+  run: PullRun
+  now: () => Date
+}
+
+/** As many credits are spent as are allowed. */
+class Spent extends Error {}
+
+/** A series whose server changes under every pull is left to the next run. */
+const MOST_MIXED = 3
+
+/** One pull at work. */
+class Work {
+  readonly #parts: WorkParts
+  readonly #options: PullOptions
+  readonly #items: Item[]
+  readonly #refusals = new Map<string, NotFound | TierRestricted>()
+  #credits = 0
+  #left: CreditsLeft | null = null
+  /** What the server told last of the day it answers as of, and of the range of this key. */
+  #asOf: string | null = null
+  #range: string | null = null
+
+  constructor(parts: WorkParts, options: PullOptions) {
+    this.#parts = parts
+    this.#options = options
+    this.#items = parts.plan.series.map(itemOf)
+  }
+
+  /** To the end, or to where it has to stop. */
+  async done(): Promise<PullReport> {
+    try {
+      // Under a limit, series are finished one by one, so that as many as possible can answer.
+      if (this.#options.maxCredits === undefined) await this.#firstPages()
+      for (const item of this.#items) await this.#finish(item)
+      return this.#report(null, null)
+    } catch (error) {
+      return error instanceof Spent ? this.#report('credits', null) : this.#report('error', error)
+    }
+  }
+
+  async #firstPages(): Promise<void> {
+    for (const item of this.#items) if (item.due === 'new' || item.due === 'update') await this.#ask(item)
+    const price = this.#price()
+    if (this.#left !== null && price.least > 0) await this.#options.onPriced?.(price, this.#left)
+  }
+
+  async #finish(item: Item): Promise<void> {
+    if (item.due === 'done' && (await this.#isOld(item))) item.complete = false
+    while (!item.complete && item.refusal === null && item.mixed < MOST_MIXED) await this.#ask(item)
+  }
+
+  /**
+   * What this run has pulled before it was stopped is asked for again only when the server has a new day; where it does not
+   * tell, when there is a new one here.
+   */
+  async #isOld(item: Item): Promise<boolean> {
+    const { as_of, pulled_at } = chainOf((await this.#parts.pages.series(item))!.kept)!
+    if (this.#asOf !== null && as_of !== null) return this.#asOf > as_of
+    return pulled_at.slice(0, 10) < this.#parts.now().toISOString().slice(0, 10)
+  }
+
+  async #ask(item: Item): Promise<void> {
+    try {
+      await this.#askPage(item)
+    } catch (error) {
+      if (!(error instanceof NotFound || error instanceof TierRestricted)) throw error
+      item.refusal = error
+    }
+    const done = this.#items.filter(one => one.refusal !== null || one.complete).length
+    const { ticker, field } = item
+    this.#options.onPage?.({ ticker, field, done, of: this.#items.length, credits: this.#credits })
+  }
+
+  async #askPage(item: Item): Promise<void> {
+    const { source, request, plan, run } = this.#parts
+    const series = await this.#seriesOf(item)
+    const refused = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
+    if (refused !== undefined) throw refused
+    const whole = !item.through && asksWhole(series, { replace: request.replace, run: plan.run })
+    const newest = chainOf(series.coming) ?? chainOf(series.kept)
+    if (this.#range !== null && !whole && newest !== null) checkTier(item, newest.query_range, this.#range)
+    if (this.#credits + PAGE_COST > (this.#options.maxCredits ?? Number.POSITIVE_INFINITY)) throw new Spent()
+    const before = nextBefore(series)
+    const again = whole ? null : pageAgain(series, before)
+    const query = { ...keyOf(item), limit: PAGE, ...(before === null ? {} : { before: parseDay(before)! }) }
+    const asking = { name: nameOf(run, series, before), etag: again?.etag ?? null }
+    const { page, etag, asOf, left } = await this.#answered(source.page(query, asking), item)
+    item.asked = true
+    this.#left = left
+    if (asOf !== null && asOf > (this.#asOf ?? '')) this.#asOf = asOf
+    if (page !== null) this.#charge(item, page)
+    const body = page ?? again!.body
+    if (!whole) checkTier(item, newest?.query_range, body.query_range)
+    const kept = page === null ? again! : { etag, as_of: asOf }
+    const told = {
+      before,
+      etag: kept.etag,
+      as_of: asOf ?? kept.as_of,
+      pulled_at: this.#parts.now().toISOString(),
+      body,
+    }
+    await this.#keep(item, series, withPage(series, told, { whole }), { whole })
+  }
+
+  #charge(item: Item, { query_range }: EventsPage): void {
+    item.credits += PAGE_COST
+    this.#credits += PAGE_COST
+    this.#range = query_range
+  }
+
+  async #keep(
+    item: Item,
+    before: KeptSeries,
+    { series, anew }: ReturnType<typeof withPage>,
+    { whole }: { whole: boolean },
+  ): Promise<void> {
+    await this.#parts.pages.put(series)
+    const isThrough = series.coming.length === 0
+    item.through ||= isThrough
+    item.complete = isThrough && !isMixed(series)
+    item.price = priceOf(series, { whole })
+    if (isThrough && isMixed(series)) item.mixed++
+    if (anew !== null) item.note = NOTES[anew](series.coming[0]?.body.query_range ?? series.kept[0]!.body.query_range)
+    // Until its last page is there, the events are those of before.
+    if (isThrough) countDifferences(item, chainOf(before.kept)?.events ?? [], chainOf(series.kept)!.events)
+  }
+
+  /** A ticker that is not there has no other fields, and a field above the tier no other tickers. */
+  async #answered(asking: Promise<SourcedPage>, { ticker, field }: Item): Promise<SourcedPage> {
+    try {
+      return await asking
+    } catch (error) {
+      if (error instanceof NotFound) this.#refusals.set(ticker, error)
+      if (error instanceof TierRestricted) this.#refusals.set(field, error)
+      throw error
+    }
+  }
+
+  async #seriesOf(item: Item): Promise<KeptSeries> {
+    const { pages, source, request, plan } = this.#parts
+    const { url } = source
+    const empty = { ...keyOf(item), url, kept: [], coming: [] }
+    if (item.asked) return (await pages.series(item)) ?? empty
+    const found = await countedOf(pages, item, url, { replace: request.replace, run: plan.run })
+    item.fresh = found === null || found.kept.length === 0
+    return found ?? empty
+  }
+
+  #price(): Price {
+    const open = this.#items.filter(item => item.refusal === null && !item.complete)
+    return summed(open.map(({ price }) => price))
+  }
+
+  async #report(stopped: PullReport['stopped'], error: unknown): Promise<PullReport> {
+    const series: SeriesReport[] = []
+    for (const item of this.#items) {
+      const found = await this.#parts.pages.series(item)
+      const { credits, added, changed, note, refusal } = item
+      const [kept, newest] = [chainOf(found?.kept ?? []), chainOf(found?.kept ?? []) ?? chainOf(found?.coming ?? [])]
+      const { query_range = null, pulled_at = null, as_of = null } = newest ?? {}
+      const events = kept?.events.length ?? 0
+      const told = { credits, events, added, changed, query_range, pulled_at, as_of, note, refusal }
+      series.push({ ...keyOf(item), outcome: outcomeOf(item), ...told })
+    }
+    const { url } = this.#parts.source
+    return { url, credits: this.#credits, left: this.#left, price: this.#price(), series, stopped, error }
+  }
+}
+
+/** Why a series was told whole again, for whoever reads the report. */
+const NOTES: Readonly<Record<Anew, (range: string) => string>> = {
+  past: () => 'its past is another one on the server now; all of it is asked for again',
+  range: range => `its key has another range now, ${range}; all of it is asked for again`,
+  gap: range =>
+    `the range of the key, ${range}, begins after all that was kept, which goes: nobody tells what lies between`,
+}
+
+/** The same for the same page of the same run, so that a page that was paid for and lost costs nothing again. */
+function nameOf(run: PullRun, series: KeptSeries, before: string | null): string {
+  const { ticker, timeframe, field } = series
+  const page = [run.id, ticker, timeframe, field, series.kept[0]?.pulled_at ?? null, before]
+  return createHash('sha256').update(JSON.stringify(page)).digest('hex').slice(0, 32)
+}
+
+/** One series of a pull at work. */
+interface Item extends Planned {
+  asked: boolean
+  /** All of it has come in this run, at least once. */
+  through: boolean
+  complete: boolean
+  credits: number
+  /** Nothing of it has answered before. */
+  fresh: boolean
+  added: number
+  changed: number
+  /** Times that its pages were of different days. */
+  mixed: number
+  refusal: NotFound | TierRestricted | null
+  note: string | null
+}
+
+function itemOf(planned: Planned): Item {
+  const none = {
+    asked: false,
+    through: false,
+    credits: 0,
+    fresh: false,
+    added: 0,
+    changed: 0,
+    mixed: 0,
+    refusal: null,
+    note: null,
+  }
+  return { ...planned, ...none, complete: planned.due === 'done' }
+}
+
+function outcomeOf({ refusal, asked, complete, credits, fresh }: Item): Outcome {
+  if (refusal !== null) return 'refused'
+  if (!complete) return 'unfinished'
+  if (!asked) return 'done'
+  if (credits === 0) return 'unchanged'
+  return fresh ? 'pulled' : 'updated'
+}
+
+/** How many events were not there before, by their dates, and how many are other than they were. */
+function countDifferences(item: Item, before: readonly BandEvent[], after: readonly BandEvent[]): void {
+  const known = new Map(before.map(event => [event.date, event]))
+  const again = after.filter(({ date }) => known.has(date))
+  item.added += after.length - again.length
+  item.changed += again.filter(event => !isDeepStrictEqual(event, known.get(event.date))).length
+}
