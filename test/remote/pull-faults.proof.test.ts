@@ -9,6 +9,7 @@ import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
+import { draws } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
 import { type Ground, simulatedGround } from '../support/serve.js'
 import { temporaryFolder } from '../support/store.js'
@@ -51,7 +52,7 @@ async function datesOf({ ticker, timeframe, field }: SeriesKey): Promise<string[
 const TIERS: readonly Tier[] = ['free', 'plus', 'pro']
 
 describe('a pull that is broken off at any place, on any day, with any key', () => {
-  it.each(Array.from({ length: 40 }, (_, i) => i))('ends as the server has it, schedule %i', async seed => {
+  it.each(Array.from({ length: draws(40) }, (_, i) => i))('ends as the server has it, schedule %i', async seed => {
     const random = new Random(100 + seed)
     const chance = (part: number): boolean => random.uniform() < part
     const store = emptyStore()
@@ -105,7 +106,7 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     }
   })
 
-  it.each(Array.from({ length: 12 }, (_, i) => i))('ends as another market has it, change %i', async seed => {
+  it.each(Array.from({ length: draws(12) }, (_, i) => i))('ends as another market has it, change %i', async seed => {
     const random = new Random(500 + seed)
     const store = emptyStore()
     const clock = new Clock()
