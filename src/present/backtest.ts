@@ -26,7 +26,7 @@ import {
   whole,
   words,
 } from './numbers.js'
-import { assumedText, headingOf, questionOf, rulesOf } from './strategy.js'
+import { assumedText, headingOf, questionOf } from './strategy.js'
 import { signalsSection, tradesSection } from './trades.js'
 import { outOfSampleSections, outOfSampleTiles, validationSections, wholeTitle, wholeWords } from './validation.js'
 import { originFacts, readingOf } from './words.js'
@@ -34,7 +34,7 @@ import { originFacts, readingOf } from './words.js'
 /** What became of money that followed the rules, beside what holding made of it. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
   const candidates = found.validation?.candidates ?? []
-  const named = rulesOf(found).name ?? questionOf(found)
+  const named = found.strategy.name ?? questionOf(found)
   const of = candidates.length === 0 ? '' : ` (the first of ${candidates.length} candidates: ${candidates.join('; ')})`
   return {
     document: found,
@@ -127,7 +127,7 @@ function wholeTiles(found: Backtest): Tile[] {
 
 /** How much of the equity can be in positions at all, where tickers are fewer than places. */
 function investedNote(found: Backtest): string {
-  const { overlap, portfolio } = rulesOf(found)
+  const { overlap, portfolio } = found.strategy
   if (overlap === 'allow' || portfolio.sizing.method !== 'equal') return ''
   const [tickers, places] = [found.tickers.length, portfolio.max_positions]
   return tickers < places ? `; ${tickers}/${places} invested at most` : ''
@@ -148,7 +148,7 @@ interface Statistic {
 
 function statisticsOf(found: Backtest): Statistic[] {
   const m = Number(found.bars_a_year.toFixed(1))
-  const rate = percentage(rulesOf(found).risk_free)
+  const rate = percentage(found.strategy.risk_free)
   const wide = true
   return [
     { name: 'total return', kind: 'return', of: one => one.total_return, formula: 'last equity / first − 1' },

@@ -9,7 +9,6 @@ import type { Sweep } from '../sweep/result.js'
 import { describeBacktest } from './backtest.js'
 import type { PriceChart } from './chart.js'
 import type { Description } from './description.js'
-import { rulesOf } from './strategy.js'
 import { describeStudy } from './study.js'
 import { describeSweep } from './sweep.js'
 
@@ -22,7 +21,7 @@ export async function describeWithPrices(
   if (found.schema === 'bands.study/1')
     return describeStudy(found, await priceCharts(market, { ...found, marked: found.occurrences }))
   const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
-  const { field } = rulesOf(found).entry
+  const { field } = found.strategy.entry
   return describeBacktest(found, await priceCharts(market, { ...found, field, marked }))
 }
 
@@ -46,7 +45,7 @@ function inputsNamed(found: EventStudy | Backtest | Sweep): Inputs {
   if (found.schema === 'bands.sweep/1') return { tickers, timeframe, fields: found.fields, beside: found.contexts }
   if (found.schema === 'bands.study/1')
     return { tickers, timeframe, fields: [found.field], beside: besides(found.context, found.benchmark) }
-  const { entry, exit, benchmark } = rulesOf(found)
+  const { entry, exit, benchmark } = found.strategy
   const fields = [...new Set([entry.field, ...(exit.on === null ? [] : [exit.on.field])])]
   return { tickers, timeframe, fields, beside: besides(entry.context, benchmark) }
 }

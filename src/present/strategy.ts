@@ -1,42 +1,12 @@
 import type { Backtest } from '../backtest/result.js'
+import type { Distance } from '../params/figures.js'
+import type { Strategy } from '../params/strategy.js'
 import { count, either, listed, percentage } from './numbers.js'
-import { type Conditions, conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
-
-/** A strategy, as its document spells it. */
-interface Rules {
-  name: string | null
-  side: 'long' | 'short'
-  entry: Conditions & { field: string; bands: string[] | null }
-  fill: string
-  exit: {
-    hold: number | null
-    leave: boolean
-    on: { field: string; bands: string[] } | null
-    stop: Distance | null
-    target: Distance | null
-    trailing: Distance | null
-  }
-  overlap: string
-  costs: { bps: number; slippage_bps: number; per_share: number; fixed: number; borrow: number }
-  portfolio: {
-    max_positions: number
-    sizing: { method: string; fraction?: number; target?: number; cap?: number }
-    whole_shares: boolean
-    cash_rate: number
-  }
-  benchmark: string | null
-  risk_free: number
-}
-
-type Distance = number | { atr: number }
-
-export function rulesOf({ strategy }: Pick<Backtest, 'strategy'>): Rules {
-  return strategy as unknown as Rules
-}
+import { conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
 
 /** The rules of a strategy as a sentence. */
 export function questionOf(found: Backtest): string {
-  const { side, entry, exit } = rulesOf(found)
+  const { side, entry, exit } = found.strategy
   const verb = side === 'long' ? 'Buying' : 'Selling short'
   const weekly = found.timeframe === 'weekly' ? ', on weekly bars' : ''
   const entered = entry.bands === null ? `${entry.field} changes band` : `${entry.field} becomes ${either(entry.bands)}`
@@ -47,7 +17,7 @@ export function questionOf(found: Backtest): string {
 
 /** The same in phrases. */
 export function headingOf(found: Backtest): string[] {
-  const { name, side, entry } = rulesOf(found)
+  const { name, side, entry } = found.strategy
   const { field, bands } = entry
   const event = bands === null ? `${field} changes` : `${field} becomes ${bands.join(' or ')}`
   return [
@@ -60,7 +30,7 @@ export function headingOf(found: Backtest): string[] {
 
 /** The long form stands in the document, in the report, and at the end with all details. */
 export function assumedText(found: Backtest): string {
-  const { side, fill, exit, costs, portfolio, overlap } = rulesOf(found)
+  const { side, fill, exit, costs, portfolio, overlap } = found.strategy
   // What the tests below chose may be another one.
   const of = (found.validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
@@ -79,7 +49,7 @@ const FILLS: Readonly<Record<string, string>> = {
 }
 
 /** What a side costs; borrow is of what is short alone. */
-function costsText({ bps, slippage_bps, per_share, fixed, borrow }: Rules['costs'], side: string): string {
+function costsText({ bps, slippage_bps, per_share, fixed, borrow }: Strategy['costs'], side: string): string {
   return [
     `${Number((bps + slippage_bps).toFixed(6))} bp a side${slippage_bps > 0 ? ` (${slippage_bps} of it slippage)` : ''}`,
     ...(per_share > 0 ? [`${per_share} a share`] : []),
@@ -88,12 +58,11 @@ function costsText({ bps, slippage_bps, per_share, fixed, borrow }: Rules['costs
   ].join(' and ')
 }
 
-function sizeText({ sizing, max_positions, whole_shares }: Rules['portfolio']): string {
-  const { method, fraction = 0, target = 0, cap = 0 } = sizing
+function sizeText({ sizing, max_positions, whole_shares }: Strategy['portfolio']): string {
   const inWhole = whole_shares ? ', whole shares' : ''
-  if (method === 'fixed-fraction') return `each ${percentage(fraction)} of equity${inWhole}`
-  if (method === 'vol-target')
-    return `each sized to ${percentage(target)} volatility a year, at most ${percentage(cap)}${inWhole}`
+  if (sizing.method === 'fixed-fraction') return `each ${percentage(sizing.fraction)} of equity${inWhole}`
+  if (sizing.method === 'vol-target')
+    return `each sized to ${percentage(sizing.target)} volatility a year, at most ${percentage(sizing.cap)}${inWhole}`
   return `${max_positions === 1 ? 'all of equity' : `each 1/${max_positions} of equity`}${inWhole}`
 }
 
@@ -103,7 +72,7 @@ const OVERLAPS: Readonly<Record<string, string>> = {
   extend: 'one a ticker, held on by further signals',
 }
 
-function exitTexts({ hold, leave, on, stop, target, trailing }: Rules['exit']): string[] {
+function exitTexts({ hold, leave, on, stop, target, trailing }: Strategy['exit']): string[] {
   return [
     ...(hold === null ? [] : [`after ${count(hold, 'bar')}`]),
     ...(leave ? ['when the band is left'] : []),

@@ -9,7 +9,7 @@ export function whoText(tickers: readonly string[]): string {
 }
 
 /** What an answer was narrowed to beside the bands entered, as documents spell it. */
-export type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context'>
+type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context'>
 
 /** The same in words, one each; the bands left are a part of what the event is called. */
 export function conditionTexts({ stability, max_flips, context }: Omit<Conditions, 'prev_bands'>): string[] {

@@ -10,10 +10,10 @@ export interface EventStudy {
   timeframe: Timeframe
   /** null: any */
   bands: string[] | null
-  prev_bands: string[] | null
-  stability: Stability[] | null
+  prev_bands: readonly string[] | null
+  stability: readonly Stability[] | null
   max_flips: number | null
-  context: { ticker: string; field: string; bands: string[] | null; lag: 0 | 1 } | null
+  context: { ticker: string; field: string; bands: readonly string[] | null; lag: 0 | 1 } | null
   /** Bounds that were asked for, both exclusive. */
   after: string | null
   before: string | null
