@@ -210,11 +210,8 @@ export function composed(store: Store, chosen: Tier | undefined, asOf: Day | nul
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
   }
-  return { local, bands: new Beside({ own: local, hasBars: hasBarsIn(store), pages, kept }) }
-}
-
-export function hasBarsIn(store: Store): (ticker: string) => Promise<boolean> {
-  return async ticker => (await store.ticker(ticker)) !== null
+  const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
+  return { local, bands: new Beside({ own: local, hasBars, pages, kept }) }
 }
 
 /** What is loaded, and how fresh it is. */

@@ -48,7 +48,7 @@ interface Scope {
 }
 
 /** How kept pages are asked. */
-export interface KeptWays {
+interface KeptWays {
   tier: Tier
   /** null: as of the day of the pull */
   asOf: Day | null
