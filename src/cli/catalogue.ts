@@ -144,6 +144,11 @@ export const CATALOGUE: readonly Entry[] = [
     'check this machine and the installation',
     async () => (await import('./commands/doctor.js')).command,
   ),
+  entry(
+    'completion',
+    'let a shell complete what is typed: bash, zsh, fish',
+    async () => (await import('./commands/completion.js')).command,
+  ),
   entry('demo', 'a first answer from the bundled sample', async () => (await import('./commands/demo.js')).command),
 ]
 

@@ -5,8 +5,9 @@ import type { Format } from './output.js'
 
 /** One command of the terminal: what can be said, and what happens then. */
 export interface Command {
-  /** `<TICKER>` and what it is, in order; `[X]` may be left out, `[X...]` takes the rest. */
-  readonly arguments?: readonly (readonly [name: string, about: string])[]
+  /** `<TICKER>` and what it is, in order; `[X]` may be left out, `[X...]` takes the rest. Where its name does not
+   *  tell what it may be: the words, or `TICKER`, `FIELD`, `FILE`. */
+  readonly arguments?: readonly (readonly [name: string, about: string, may?: readonly string[]])[]
   readonly options?: readonly OptionSpec[]
   /** Whole command lines that work on the sample; shown first in the help. */
   readonly examples: readonly string[]

@@ -7,8 +7,8 @@ import { dayValue, integerValue, tierValue, wordValue } from '../params/values.j
 import type { Given } from './given.js'
 import type { ColourFlag } from './world.js'
 
-const PROGRESS = ['auto', 'plain', 'none'] as const
-const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
+export const PROGRESS = ['auto', 'plain', 'none'] as const
+export const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 
 /** What `--remote` and BANDS_REMOTE say for the database here. */
 export const HERE = 'local'

@@ -18,6 +18,12 @@ export async function main(argv: readonly string[], world: World = processWorld(
 }
 
 async function answer(argv: readonly string[], world: World, run: { context?: Context }): Promise<number> {
+  // A shell asks while somebody types: nothing is refused then, not even a setting.
+  if (argv[0] === 'completion' && argv[1] === '--complete') {
+    const { completions } = await import('./complete.js')
+    await world.out.write(await completions(argv.slice(argv[2] === '--' ? 3 : 2), world.env))
+    return 0
+  }
   const request = await parseWords(argv)
   if (typeof request === 'string' || 'helpFor' in request) {
     const { textFor } = await import('./help.js')

@@ -4,7 +4,8 @@ import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import { withOneBand } from '../params/context.js'
 import { EVENTS, FILTERS } from '../params/parameters.js'
 import { parseEvents, parseHistory, parsePool } from '../params/parse.js'
-import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
+import { choice, type OptionSpec, optionsOf, type Written } from '../params/row.js'
+import { COLOURS, PROGRESS } from './config.js'
 import type { Given } from './given.js'
 
 /** Options of every command; they may stand before or after it. */
@@ -22,8 +23,8 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   ['--timeout <SECONDS>', 'for each question to it, retries included; 30 unless given'],
   ['--retries <N>', 'further attempts at a question that it did not answer; 3 unless given'],
   ['--allow-plain-http', 'send it the key without TLS, for everyone on the way to read'],
-  ['--color <WHEN>', 'auto, always or never'],
-  ['--progress <HOW>', 'auto, plain (a line every ten seconds) or none'],
+  choice('--color <WHEN>', 'auto, always or never', COLOURS),
+  choice('--progress <HOW>', 'auto, plain (a line every ten seconds) or none', PROGRESS),
   ['-q, --quiet', 'no hints and no progress'],
   ['--debug', 'show the stack of an error (BANDS_DEBUG)'],
   ['-V, --version', 'print the version'],

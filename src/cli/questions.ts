@@ -26,7 +26,8 @@ export function isNoSignal([flags]: OptionSpec): boolean {
 
 /** Options under a heading. */
 export function under(heading: string, [first, ...others]: readonly OptionSpec[]): OptionSpec[] {
-  return [[first![0], first![1], first![2] ?? 'once', heading], ...others]
+  const [flags, help, times = 'once', , values = []] = first!
+  return [[flags, help, times, heading, values], ...others]
 }
 
 /**

@@ -196,8 +196,17 @@ export function unknownParameter(param: string, allowed: readonly string[]): Inv
   return invalid('unknown', { param, allowed, suggestions: suggest(param, allowed) })
 }
 
-/** An option of the command line: its flags (`--limit <N>`), what it does, whether it may be repeated, and its heading. */
-export type OptionSpec = readonly [flags: string, help: string, times?: 'repeatable' | 'once', under?: string]
+/**
+ * An option of the command line: its flags (`--limit <N>`), what it does, whether it may be repeated, its heading, and the
+ * words that it takes where these can be counted.
+ */
+export type OptionSpec = readonly [
+  flags: string,
+  help: string,
+  times?: 'repeatable' | 'once',
+  under?: string | undefined,
+  values?: readonly string[],
+]
 
 /** Some parameters of a table as options. */
 export function optionsOf(table: Table, names: readonly string[] = Object.keys(table)): OptionSpec[] {
@@ -209,7 +218,18 @@ function optionOf(name: string, { kind, help, fallback, takes = kind.takes, unde
   const isTold = (typeof fallback !== 'string' && typeof fallback !== 'number') || help.includes('unless given')
   const about = isTold ? help : `${help}; ${fallback} unless given`
   const times = kind.several === undefined ? 'once' : 'repeatable'
-  return under === undefined ? [flags, about, times] : [flags, about, times, under]
+  return [flags, about, times, under, wordsOf(kind.schema)]
+}
+
+/** An option that takes one of some words. */
+export function choice(flags: string, help: string, values: readonly string[]): OptionSpec {
+  return [flags, help, 'once', undefined, values]
+}
+
+/** The words that a schema allows, one of them or a list; none where it counts none. */
+function wordsOf({ enum: words, anyOf }: JsonSchema): readonly string[] {
+  if (Array.isArray(words)) return words.map(String)
+  return Array.isArray(anyOf) ? anyOf.flatMap((schema: JsonSchema) => wordsOf(schema)) : []
 }
 
 /** The parameters of a table as a JSON Schema. */

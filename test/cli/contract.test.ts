@@ -89,6 +89,7 @@ const LINES: Readonly<Record<string, string>> = {
   config: 'config',
   fields: 'fields',
   doctor: 'doctor',
+  completion: 'completion bash',
   demo: `demo --report ${join(tmpdir(), 'bands-demo-contract.html')}`,
   study: 'study AAPL rsi_zone --band oversold --resamples 99 --reps 99',
   backtest: 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',

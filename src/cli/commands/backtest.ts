@@ -23,6 +23,7 @@ export const command: Command = {
     [
       '[WHAT...]',
       'a strategy file (.yaml, .json); or tickers (A B, A,B, @FILE, or - for standard input), then a band field',
+      ['TICKER', 'FIELD', 'FILE'],
     ],
   ],
   options: [

@@ -9,6 +9,8 @@ import {
   seriesColumns,
 } from '../../local/export.js'
 import type { Column } from '../../model/event.js'
+import { TIMEFRAME_NAMES } from '../../model/terms.js'
+import { choice } from '../../params/row.js'
 import { timeframeValue, wordValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
@@ -22,11 +24,11 @@ import { namedTickers } from '../questions.js'
 const WHATS = ['events', 'series', 'bars'] as const
 
 export const command: Command = {
-  arguments: [['<WHAT>', 'events (with returns and percentiles), series (bars, indicators, bands) or bars']],
+  arguments: [['<WHAT>', 'events (with returns and percentiles), series (bars, indicators, bands) or bars', WHATS]],
   options: [
     ['--ticker <TICKERS>', 'only these: A,B, @FILE, or - for standard input; all unless given', 'repeatable'],
     ['--field <FIELDS>', 'only these fields', 'repeatable'],
-    ['--timeframe <NAME>', 'daily or weekly; both unless given'],
+    choice('--timeframe <NAME>', 'daily or weekly; both unless given', TIMEFRAME_NAMES),
     ['--out <FILE>', 'write to a file; its ending tells the format when --output does not'],
   ],
   examples: [

@@ -1,5 +1,6 @@
 import type { KnownFact, KnownFacts } from '../../local/facts.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
+import { choice } from '../../params/row.js'
 import { integerValue, tickerValue, wordValue } from '../../params/values.js'
 import { count, figure, whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
@@ -10,7 +11,7 @@ import type { Answer } from '../output.js'
 export const command: Command = {
   arguments: [TICKER],
   options: [
-    ['--kind <KIND>', `the records of one kind: ${FACT_KINDS.join(', ')}`],
+    choice('--kind <KIND>', `the records of one kind: ${FACT_KINDS.join(', ')}`, FACT_KINDS),
     ['--limit <N>', 'with --kind: how many of the newest are shown in a table; 20 unless given'],
   ],
   examples: ['bands facts SIM0001', 'bands facts SIM0001 --kind reports', 'bands facts SIM0001 --kind ratings --csv'],

@@ -29,10 +29,12 @@ import { namedTickers } from '../questions.js'
 import type { World } from '../world.js'
 
 export const command: Command = {
-  arguments: [['[NAME...]', 'tickers (A,B, @FILE, or - for standard input) and band fields, in any order']],
+  arguments: [
+    ['[NAME...]', 'tickers (A,B, @FILE, or - for standard input) and band fields, in any order', ['TICKER', 'FIELD']],
+  ],
   options: [
     ['--all-fields', 'every field that the key may ask for'],
-    ['--timeframe <NAMES>', 'daily, weekly or both; daily unless given', 'repeatable'],
+    ['--timeframe <NAMES>', 'daily, weekly or both; daily unless given', 'repeatable', undefined, TIMEFRAME_NAMES],
     ['--max-credits <N>', 'never spend more; the same command goes on from there'],
     ['--dry-run', 'ask nothing, and tell what it will cost at least'],
     ['--replace', 'begin again, whatever was pulled before, and from whom'],

@@ -5,6 +5,7 @@ import { DAY_MS } from '../../accounts/accounts.js'
 import { ConfigError, InvalidParameter } from '../../errors.js'
 import { formatDay } from '../../model/day.js'
 import { version } from '../../open.js'
+import { choice } from '../../params/row.js'
 import { integerValue, wordValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import { LIMITS, LOG_LEVELS, type ServerOptions } from '../../server/options.js'
@@ -23,12 +24,16 @@ export const command: Command = {
   options: [
     ['--host <ADDRESS>', 'where to listen; 127.0.0.1 unless given, which only this machine reaches'],
     ['--port <N>', '8080 unless given; 0 takes any that is free'],
-    ['--errors <SHAPE>', 'flat as specified, or nested as the official clients of the service read them'],
+    choice(
+      '--errors <SHAPE>',
+      'flat as specified, or nested as the official clients of the service read them',
+      ERROR_SHAPES,
+    ),
     ['--today <WHAT>', 'the day that ranges count back from: data (the newest bar) or clock (UTC)'],
     ['--tls-cert <FILE>', 'certificate chain, PEM'],
     ['--tls-key <FILE>', 'its private key, PEM'],
     ['--metrics <WHO>', 'who is shown /metrics: loopback or any'],
-    ['--log-level <LEVEL>', 'trace, debug, info, warn, error or silent; info unless given'],
+    choice('--log-level <LEVEL>', 'trace, debug, info, warn, error or silent; info unless given', LOG_LEVELS),
     ['--max-connections <N>', 'more than these are turned away; 1000 unless given'],
   ],
   examples: [

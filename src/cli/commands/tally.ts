@@ -1,6 +1,6 @@
 import { PERFORMANCES } from '../../model/series.js'
 import { FILTERS } from '../../params/parameters.js'
-import { optionsOf } from '../../params/row.js'
+import { choice, optionsOf } from '../../params/row.js'
 import { wordValue } from '../../params/values.js'
 import { TALLY_GROUPINGS, type Tally, type TallyQuery, tally } from '../../tally/tally.js'
 import type { Command } from '../command.js'
@@ -18,7 +18,7 @@ export const command: Command = {
   options: [
     ...optionsOf(FILTERS),
     ...POOLED,
-    ['--by <WHAT>', `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`],
+    choice('--by <WHAT>', `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`, TALLY_GROUPINGS),
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
   examples: [

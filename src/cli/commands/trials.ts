@@ -1,3 +1,4 @@
+import { choice } from '../../params/row.js'
 import { integerValue, wordValue } from '../../params/values.js'
 import { count, probability, ratio, whole } from '../../present/numbers.js'
 import type { TrialKind } from '../../source.js'
@@ -10,7 +11,7 @@ const KINDS = ['cell', 'strategy'] as const satisfies readonly TrialKind[]
 
 export const command: Command = {
   options: [
-    ['--kind <WHAT>', `only ${KINDS.join(' or ')}`],
+    choice('--kind <WHAT>', `only ${KINDS.join(' or ')}`, KINDS),
     ['--limit <N>', 'how many of the newest; 20 unless given'],
   ],
   examples: ['bands trials', 'bands trials --kind strategy --json'],

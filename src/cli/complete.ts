@@ -1,0 +1,208 @@
+import { FIELDS } from '../fields/index.js'
+import { TIER_NAMES } from '../model/terms.js'
+import type { OptionSpec } from '../params/row.js'
+import { CATALOGUE, GROUPS, groupOf, TOP_WORDS } from './catalogue.js'
+import type { Command } from './command.js'
+import { GLOBAL_OPTIONS } from './options.js'
+import { QUESTION_OUTPUTS } from './output.js'
+
+/** What may stand where somebody is typing, and what it is. */
+type Candidate = readonly [word: string, about?: string]
+
+/** In place of a candidate: the names of files, which the shell knows best. */
+const FILES = ':files'
+
+/**
+ * The words after `bands`, of which the last is being typed → a line for each word that may stand there, with what it is
+ * behind a tab. Whatever is wrong with the words or the database, nothing is told: somebody is typing.
+ */
+export async function completions(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  try {
+    const { whole, split } = joined(words)
+    const found = await candidates(new Line(whole, env), whole.at(-1) ?? '')
+    const lines = found.map(([word, about]) => {
+      const rest = word === FILES ? word : word.slice(split)
+      return about === undefined ? `${rest}\n` : `${rest}\t${about}\n`
+    })
+    return [...new Set(lines)].join('')
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * bash makes three words of `--band=oversold`. `split` is the length of what it has behind it of the word being typed, and
+ * will not take again.
+ */
+function joined(words: readonly string[]): { whole: string[]; split: number } {
+  const whole: string[] = []
+  let [open, split] = [false, 0]
+  for (const word of words) {
+    const isSign = /^[=:]+$/.test(word)
+    split = 0
+    if ((open || isSign) && whole.length > 0) {
+      const before = whole.pop()!
+      split = isSign ? before.length + word.length : before.length
+      whole.push(before + word)
+    } else whole.push(word)
+    open = isSign
+  }
+  return { whole, split }
+}
+
+/** What was typed before the last word. */
+class Line {
+  readonly env: NodeJS.ProcessEnv
+  /** Words that belong to no option: first the command, then its arguments. */
+  readonly plain: string[] = []
+  readonly values = new Map<string, string>()
+  /** The option whose value is being typed. */
+  waiting: OptionSpec | undefined
+  command: Command | undefined
+  readonly #words: readonly string[]
+
+  constructor(words: readonly string[], env: NodeJS.ProcessEnv) {
+    this.env = env
+    this.#words = words.slice(0, -1)
+  }
+
+  /** Reads the words; the command is loaded when it is known, and its options from there on. */
+  async read(): Promise<void> {
+    for (const word of this.#words) {
+      const value = this.waiting
+      this.waiting = undefined
+      if (value !== undefined) this.values.set(longName(value), word)
+      else if (word.startsWith('-')) this.#option(word)
+      else await this.#plainWord(word)
+    }
+  }
+
+  #option(word: string): void {
+    const [name = '', value] = word.split(/=(.*)/s)
+    const spec = this.option(name)
+    if (spec === undefined || !takesValue(spec)) return
+    if (value === undefined) this.waiting = spec
+    else this.values.set(longName(spec), value)
+  }
+
+  async #plainWord(word: string): Promise<void> {
+    this.plain.push(word)
+    if (this.command !== undefined) return
+    const entry = CATALOGUE.find(({ name }) => name === this.plain.join(' '))
+    if (entry === undefined) return
+    this.command = await entry.load()
+    this.plain.length = 0
+  }
+
+  get options(): readonly OptionSpec[] {
+    const own = this.command?.options ?? []
+    const names = new Set(own.map(longName))
+    // An option of every command may mean something of its own to one, such as the tier of a new account.
+    return [...own, ...GLOBAL_OPTIONS.filter(spec => !names.has(longName(spec)))]
+  }
+
+  option(name: string): OptionSpec | undefined {
+    return this.options.find(([flags]) => flags.split(/[ ,]+/).includes(name))
+  }
+
+  /** Bands of the fields that were typed; of a context those of its own field. */
+  bands(option: string): readonly string[] {
+    const typed = option.startsWith('--context-')
+      ? [this.values.get('--context-field')]
+      : [this.values.get('--field'), this.values.get('--fields'), ...this.plain]
+    const names = typed.flatMap(text => text?.split(',') ?? [])
+    return FIELDS.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
+  }
+}
+
+async function candidates(line: Line, word: string): Promise<readonly Candidate[]> {
+  await line.read()
+  if (line.waiting !== undefined) return ofOption(line, line.waiting, word)
+  const [, name, value] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? []
+  const spec = name === undefined ? undefined : line.option(name)
+  if (spec !== undefined) return before(`${name}=`, await ofOption(line, spec, value!))
+  if (word.startsWith('-'))
+    return startingWith(word, [...line.options.map(optionWord), ['--help', 'examples and options']])
+  if (line.command !== undefined) return startingWith(word, await ofArgument(line, line.command, word))
+  return startingWith(word, commandWords(line.plain))
+}
+
+/** Commands, or after a first word that names a group those of the group. */
+function commandWords([first, ...more]: readonly string[]): readonly Candidate[] {
+  if (first === 'help') return [...commandWords(more), ...(more.length === 0 ? [['options'] as const] : [])]
+  if (more.length > 0) return []
+  if (first !== undefined) return groupOf(first).map(({ name, summary }) => [name.split(' ')[1]!, summary])
+  return TOP_WORDS.map(word => [word, GROUPS[word] ?? CATALOGUE.find(({ name }) => name === word)!.summary])
+}
+
+async function ofArgument(line: Line, command: Command, word: string): Promise<readonly Candidate[]> {
+  const all = command.arguments ?? []
+  const last = all.at(-1)
+  const argument = all[line.plain.length] ?? (last?.[0].includes('...') ? last : undefined)
+  if (argument === undefined) return []
+  const [name, , may = name.match(/[A-Z]+/g) ?? []] = argument
+  const found: Candidate[] = []
+  for (const kind of may)
+    found.push(...(kind === kind.toUpperCase() ? await ofKind(line, kind, word) : [[kind] as const]))
+  return found
+}
+
+/** Values of an option; of one that takes several, also behind a comma. */
+async function ofOption(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
+  const start = spec[2] === 'repeatable' ? word.lastIndexOf(',') + 1 : 0
+  const found = startingWith(word.slice(start), await valuesOf(line, spec, word.slice(start)))
+  return before(word.slice(0, start), found)
+}
+
+async function valuesOf(line: Line, spec: OptionSpec, word: string): Promise<readonly Candidate[]> {
+  const [flags, , , , values = []] = spec
+  const kind = flags.slice(flags.indexOf('<') + 1, -1)
+  if (longName(spec) === '--output') return (line.command?.outputs ?? QUESTION_OUTPUTS).map(format => [format])
+  if (kind === 'BAND' || kind === 'BANDS') {
+    const bands = line.bands(longName(spec))
+    return values.filter(band => bands.length === 0 || bands.includes(band)).map(band => [band])
+  }
+  return values.length > 0 ? values.map(value => [value]) : ofKind(line, kind, word)
+}
+
+/** What stands for a value in help tells what it is. */
+async function ofKind(line: Line, kind: string, word: string): Promise<readonly Candidate[]> {
+  if (kind === 'FIELD' || kind === 'FIELDS') return FIELDS.map(({ name, tier }) => [name, tier])
+  if (kind === 'TIER') return TIER_NAMES.map(tier => [tier])
+  if (kind === 'FILE' || kind === 'FOLDER') return [[FILES]]
+  if (kind === 'TICKER' || kind === 'TICKERS') return word.startsWith('@') ? [[FILES]] : loaded(line)
+  return []
+}
+
+/** Tickers of the database in use, with bars or pulled; of the sample where there is none. */
+async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
+  const { openLocal } = await import('../open.js')
+  const { bands } = await openLocal({ db: values.get('--db'), env })
+  try {
+    return (await bands.tickers()).map(name => [name])
+  } finally {
+    await bands.close()
+  }
+}
+
+/** Tickers are typed in either case. */
+function startingWith(word: string, found: readonly Candidate[]): readonly Candidate[] {
+  const typed = word.toLowerCase()
+  return found.filter(([name]) => name === FILES || name.toLowerCase().startsWith(typed))
+}
+
+function before(text: string, found: readonly Candidate[]): readonly Candidate[] {
+  return found.map(([name, about]) => (name === FILES ? [name] : [text + name, about]) as Candidate)
+}
+
+function optionWord(spec: OptionSpec): Candidate {
+  return [longName(spec), spec[1]]
+}
+
+function longName([flags]: OptionSpec): string {
+  return /--[\w-]+/.exec(flags)![0]
+}
+
+function takesValue([flags]: OptionSpec): boolean {
+  return flags.includes('<')
+}
