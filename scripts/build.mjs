@@ -1,6 +1,6 @@
 // Builds dist/: the library (index.js) and the command line (cli/main.js), shared code in chunks, so that a command loads
 // only what it needs; what report pages carry; the licences of the packages in it; the sample database; the
-// library's types.
+// library's types and the schemas of the answers.
 //
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
 // compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
@@ -13,6 +13,7 @@ import { licencesOf } from './licences.mjs'
 import { writeManPages } from './man.mjs'
 import { pack } from './pack.mjs'
 import { buildReport } from './report.mjs'
+import { writeSchemas } from './schemas.mjs'
 import { declare, rollUp } from './types.mjs'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
@@ -45,6 +46,7 @@ const report = await buildReport(DIST)
 await write(`${DIST}/LICENSES.txt`, licencesOf({ outputs: { ...metafile.outputs, ...report.outputs } }))
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
+writeSchemas(DIST)
 const { makeSample } = await import('./make-sample.mjs')
 await makeSample(`${DIST}/sample.db`)
 await writeManPages(DIST, JSON.parse(readFileSync('package.json', 'utf8')).version)

@@ -238,17 +238,20 @@ function isNamed({ db, env = process.env }: DatabaseChoice): boolean {
   return db !== undefined || Boolean(env.BANDS_DB)
 }
 
-/** The sample is made by the build, beside the bundle; this code may run from a chunk of it or from the sources. */
 function samplePath(): string {
-  const places = ['./sample.db', '../sample.db', '../dist/sample.db'].map(at =>
-    fileURLToPath(new URL(at, import.meta.url)),
-  )
-  const found = places.find(existsSync)
+  const found = builtPath('sample.db')
   if (found === undefined)
     throw new NotFound('the bundled sample is missing; import a file first.', [], {
       remedy: remedy('import', ['FILE']),
     })
   return found
+}
+
+/** What the build makes beside the bundle, where it is there; this code may run from a chunk of it or from the sources. */
+export function builtPath(name: string): string | undefined {
+  return [`./${name}`, `../${name}`, `../dist/${name}`]
+    .map(at => fileURLToPath(new URL(at, import.meta.url)))
+    .find(existsSync)
 }
 
 /** From the package that this code lies in, at whatever depth; a bundle has a package file of its own, without a version. */

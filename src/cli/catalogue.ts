@@ -140,6 +140,11 @@ export const CATALOGUE: readonly Entry[] = [
     async () => (await import('./commands/fields.js')).command,
   ),
   entry(
+    'schema',
+    'the JSON Schema of an answer or of the strategy file',
+    async () => (await import('./commands/schema.js')).command,
+  ),
+  entry(
     'doctor',
     'check this machine and the installation',
     async () => (await import('./commands/doctor.js')).command,

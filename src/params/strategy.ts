@@ -398,7 +398,11 @@ export function strategySchema(rows: Nodes = STRATEGY): JsonSchema {
 }
 
 function schemaOfNode(node: Node): JsonSchema {
-  if (!('rows' in node)) return valueSchema(node)
+  if (!('rows' in node)) {
+    const isAlways = node.required || (node.fallback !== undefined && node.fallback !== null)
+    // What is not used stands as null in a file that was printed.
+    return isAlways ? valueSchema(node) : { anyOf: [valueSchema(node), { type: 'null' }] }
+  }
   const part = strategySchema(node.rows)
   const short = node.short === undefined ? undefined : node.rows[node.short]
   const others = [

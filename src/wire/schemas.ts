@@ -215,3 +215,8 @@ export function wireSchemas(shape: ErrorShape, at: string): Record<string, Recor
   })
   return Object.fromEntries(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema]))
 }
+
+/** What `events --json` and `scan oversold --json` print, each in one piece. */
+export function pageSchemas(): Record<string, Record<string, unknown>> {
+  return { events: z.toJSONSchema(EVENTS_PAGE), oversold: z.toJSONSchema(OVERSOLD_PAGE) }
+}

@@ -88,6 +88,7 @@ const LINES: Readonly<Record<string, string>> = {
   logout: 'logout --profile {login}',
   config: 'config',
   fields: 'fields',
+  schema: 'schema',
   doctor: 'doctor',
   completion: 'completion bash',
   demo: `demo --report ${join(tmpdir(), 'bands-demo-contract.html')}`,

@@ -34,7 +34,7 @@ export const accountsCreateCommand: Command = {
     const chosen = tierValue('tier', tier)
     const at = context.world.now().toISOString()
     const account = await withAccounts(context, accounts => accounts.create(name, chosen, at), { make: true })
-    await context.show(accountAnswer('bands.account/1', account, 'is made, tier'))
+    await context.show(accountAnswer(account, 'is made, tier'))
     await context.hint(`next: bands keys create --account ${shellWord(account.name)}`)
   },
 }
@@ -70,7 +70,7 @@ export const accountsSetTierCommand: Command = {
   async run(context, given) {
     const tier = tierValue('tier', given.argument(1)!)
     const account = await withAccounts(context, accounts => accounts.setTier(given.argument(0)!, tier))
-    await context.show(accountAnswer('bands.account/1', account, 'is now'))
+    await context.show(accountAnswer(account, 'is now'))
   },
 }
 
@@ -125,12 +125,12 @@ function accountRow({ name, tier, created }: Account) {
 const ACCOUNT_COLUMNS = ['name', 'tier', 'created', 'day_limit', 'hour_limit']
 
 /** One account, after something was done to it. */
-function accountAnswer(schema: string, account: Account, done: string): Answer {
+function accountAnswer(account: Account, done: string): Answer {
   const row = accountRow(account)
   const { name, tier, day_limit, hour_limit } = row
   const limits = `${whole(day_limit)} credits a day, ${whole(hour_limit)} an hour`
   return {
-    document: () => ({ schema, ...row }),
+    document: () => ({ schema: 'bands.account/1', ...row }),
     columns: ACCOUNT_COLUMNS,
     rows: () => [row],
     blocks: () => [{ notes: [`${name} ${done} ${tier}: ${limits}`] }],
