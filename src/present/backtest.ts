@@ -2,6 +2,7 @@ import type { Backtest, Benchmark, EquityStatistics } from '../backtest/result.j
 import type { PriceChart } from './chart.js'
 import { besideEquity, equityChart, pricesSection, tradedPrice } from './charts.js'
 import {
+  assumedSection,
   type Cell,
   type Column,
   type Content,
@@ -425,22 +426,15 @@ function settingsSection({ assumptions, strategy, validation }: Backtest): Secti
   const parts = validation === null ? '' : validation.kind === 'split' ? 'the split' : 'the walk-forward'
   const candidates = validation?.candidates ?? []
   const beside = candidates.length === 0 ? parts : `the candidates (${candidates.join('; ')}) and ${parts}`
-  return {
-    id: 'settings',
-    title: 'Assumed',
-    short: 'Settings',
-    on: 'wide',
-    parts: [
-      { list: assumptions },
-      {
-        on: 'page',
-        notes: [
-          beside === ''
-            ? 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
-            : `This is the strategy file of the run. Not in it are ${beside}: they are given on the command line.`,
-        ],
-      },
-      { on: 'page', code: JSON.stringify(strategy, null, 2) },
-    ],
-  }
+  return assumedSection(assumptions, [
+    {
+      on: 'page',
+      notes: [
+        beside === ''
+          ? 'This is the strategy file of the run, complete; kept in a file, it makes the run again.'
+          : `This is the strategy file of the run. Not in it are ${beside}: they are given on the command line.`,
+      ],
+    },
+    { on: 'page', code: JSON.stringify(strategy, null, 2) },
+  ])
 }

@@ -257,3 +257,8 @@ export function reasonsPart(told: readonly { where: string; reasons: Readonly<Re
   const lines = [...about].map(([reason, what]) => `${reason}: ${what.join(', ')}`)
   return lines.length === 0 ? [] : [{ list: lines }]
 }
+
+/** What was assumed, and what the page alone says of how it was asked. */
+export function assumedSection(assumptions: readonly string[], parts: readonly Part[]): Section {
+  return { id: 'settings', title: 'Assumed', short: 'Settings', on: 'wide', parts: [{ list: assumptions }, ...parts] }
+}

@@ -1,7 +1,16 @@
 import { type EventStudy, type StudyWindow, shiftsUsed, spreadOf, type TestResult } from '../study/result.js'
 import type { PriceChart } from './chart.js'
 import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
-import { type Column, type Description, type Estimate, plain, type Section, type Tile, tableOf } from './description.js'
+import {
+  assumedSection,
+  type Column,
+  type Description,
+  type Estimate,
+  plain,
+  type Section,
+  type Tile,
+  tableOf,
+} from './description.js'
 import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
 import { occurrencesTable } from './occurrences.js'
 import { otherSections, shiftsText, testSections, WINDOW } from './study-tests.js'
@@ -411,20 +420,13 @@ function occurrencesSection(study: EventStudy): Section {
 
 /** What was assumed, and how it was asked. */
 function settingsSection({ assumptions, min_events, hints }: EventStudy): Section {
-  return {
-    id: 'settings',
-    title: 'Assumed',
-    short: 'Settings',
-    on: 'wide',
-    parts: [
-      { list: assumptions },
-      {
-        on: 'page',
-        facts: [
-          ['Fewest events', `${min_events}: below that a cell is shown, not tested`],
-          ...hints.map((hint): [string, string] => ['Left out', hint]),
-        ],
-      },
-    ],
-  }
+  return assumedSection(assumptions, [
+    {
+      on: 'page',
+      facts: [
+        ['Fewest events', `${min_events}: below that a cell is shown, not tested`],
+        ...hints.map((hint): [string, string] => ['Left out', hint]),
+      ],
+    },
+  ])
 }

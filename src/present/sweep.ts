@@ -1,7 +1,15 @@
 import type { Sweep } from '../sweep/result.js'
 import { cellsTable, cellText } from './cells.js'
 import { pValueHistogram } from './charts.js'
-import { type Column, type Description, type Fact, type Section, type Tile, tableOf } from './description.js'
+import {
+  assumedSection,
+  type Column,
+  type Description,
+  type Fact,
+  type Section,
+  type Tile,
+  tableOf,
+} from './description.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from './numbers.js'
 import { originFacts, rangeTexts, readingOf, whoText } from './words.js'
 
@@ -281,13 +289,7 @@ function settingsSection({ assumptions, min_events, adjust, family, reps }: Swee
     ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`],
     ['Shifts', reps === null ? 'every possible one' : `every possible one up to 2,000, else ${whole(reps)} drawn`],
   ]
-  return {
-    id: 'settings',
-    title: 'Assumed',
-    short: 'Settings',
-    on: 'wide',
-    parts: [{ list: assumptions }, { on: 'page', facts }],
-  }
+  return assumedSection(assumptions, [{ on: 'page', facts }])
 }
 
 const ADJUSTMENTS: Readonly<Record<Sweep['adjust'], string>> = {
