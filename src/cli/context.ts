@@ -245,6 +245,11 @@ export class Context extends Sources {
     await this.#toErr(wrap(text, width))
   }
 
+  /** The same, which --quiet leaves out. */
+  async remark(text: string): Promise<void> {
+    if (!this.config.quiet) await this.notice(text)
+  }
+
   /** Advice for a person at a terminal; nobody else sees it. */
   async hint(...texts: string[]): Promise<void> {
     const { out, err, env } = this.world

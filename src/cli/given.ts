@@ -1,3 +1,5 @@
+import { type Read, readParams, type Table } from '../params/row.js'
+
 /** What was typed: arguments by place, options by their long name without dashes. */
 export class Given {
   readonly #arguments: readonly unknown[]
@@ -39,6 +41,11 @@ export class Given {
   params(names: readonly string[]): Record<string, unknown> {
     const entries = names.map(name => [name, this.value(name.replaceAll('_', '-'))])
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  }
+
+  /** Options as their table has them. Throws InvalidParameter. */
+  read<T extends Table>(table: T): Read<T> {
+    return readParams(table, this.params(Object.keys(table)))
   }
 
   /** Values of a repeatable option, each of which may be several separated by commas. */

@@ -15,6 +15,11 @@ export interface Answer {
   blocks(screen: Screen): readonly Block[] | Promise<readonly Block[]>
 }
 
+/** The answer of one row, for people a sentence or two. */
+export function oneRow(schema: string, row: Row, ...blocks: readonly Block[]): Answer {
+  return { document: () => ({ schema, ...row }), columns: Object.keys(row), rows: () => [row], blocks: () => blocks }
+}
+
 /** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */
 export function formatOf(globals: Given, allowed: readonly Format[]): Format | null {
   const asked = new Set<string>((['json', 'ndjson', 'csv'] as const).filter(format => globals.flag(format)))

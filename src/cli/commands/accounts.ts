@@ -1,24 +1,46 @@
-import {
-  type Account,
-  DAY_MS,
-  type DayUsage,
-  nameValue,
-  type Reconciliation,
-  stateOf,
-  type Used,
-} from '../../accounts/accounts.js'
+import { type Account, type Accounts, DAY_MS, type DayUsage, nameValue, stateOf } from '../../accounts/accounts.js'
 import { InvalidParameter } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
-import { integerValue, tierValue } from '../../params/values.js'
+import { integerOf } from '../../params/kinds.js'
+import { given as optional, optionsOf } from '../../params/row.js'
+import { tierValue } from '../../params/values.js'
 import { count, whole } from '../../present/numbers.js'
 import { PLANS } from '../../tiers.js'
-import { ACCOUNT, withAccounts } from '../accounts-file.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import type { Row } from '../draw/table.js'
-import type { Answer } from '../output.js'
+import { tableOf } from '../draw/table.js'
+import { oneRow } from '../output.js'
 
-export const accountsCreateCommand: Command = {
+/** An account as an argument, of the commands about accounts and keys. */
+const ACCOUNT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
+
+/**
+ * Lends the accounts beside the chosen data to some work, and closes them whatever becomes of it. Throws InvalidParameter
+ * for options of every command that mean nothing here.
+ *
+ * @param make the accounts, where there are none: for a command that makes one, of a tier
+ */
+export async function withAccounts<T>(
+  context: Context,
+  work: (accounts: Accounts) => Promise<T>,
+  { make = false } = {},
+): Promise<T> {
+  context.refuseRemote()
+  // Who types a tier here may believe that a key has one.
+  if (!make && context.config.from.tier === '--tier') {
+    const message = '--tier does not apply here: a tier belongs to an account (bands accounts set-tier).'
+    throw new InvalidParameter(message, { param: 'tier' })
+  }
+  const { openAccounts } = await import('../../open.js')
+  const accounts = await openAccounts({ ...context.choice, make })
+  try {
+    return await work(accounts)
+  } finally {
+    await accounts.close()
+  }
+}
+
+const create: Command = {
   arguments: [['<NAME>', 'what it is called: 1 to 64 printable characters, not the name of another in other case']],
   options: [['--tier <TIER>', `what it may ask and how often: ${TIER_NAMES.join(', ')}`]],
   examples: ['bands accounts create alice --tier plus', 'bands accounts create bob --tier free --json'],
@@ -28,13 +50,12 @@ export const accountsCreateCommand: Command = {
   async run(context, given) {
     const name = nameValue('name', given.argument(0)!)
     const tier = given.text('tier')
-    if (tier === undefined) {
+    if (tier === undefined)
       throw new InvalidParameter(`--tier is missing: ${TIER_NAMES.join(', ')}.`, { param: 'tier', allowed: TIER_NAMES })
-    }
     const chosen = tierValue('tier', tier)
     const at = context.world.now().toISOString()
     const account = await withAccounts(context, accounts => accounts.create(name, chosen, at), { make: true })
-    await context.show(accountAnswer(account, 'is made, tier'))
+    await showAccount(context, account, 'is made, tier')
     await context.hint(`next: bands keys create --account ${shellWord(account.name)}`)
   },
 }
@@ -44,77 +65,80 @@ function shellWord(text: string): string {
   return /^[\w.@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-export const accountsListCommand: Command = {
+const list: Command = {
   examples: ['bands accounts list', 'bands accounts list --json'],
   async run(context) {
     const now = context.world.now().getTime()
-    const states = await withAccounts(context, async accounts => {
+    const rows = await withAccounts(context, async accounts => {
       const keys = (await accounts.keys()).filter(key => stateOf(key, now) === 'active')
-      const found: AccountState[] = []
-      for (const account of await accounts.accounts()) {
-        const own = keys.filter(key => key.account.id === account.id).length
-        found.push({ account, used: await accounts.used(account.id, now), keys: own })
-      }
-      return found
+      return Promise.all(
+        (await accounts.accounts()).map(async account => {
+          const { day, hour } = await accounts.used(account.id, now)
+          const own = keys.filter(key => key.account.id === account.id).length
+          return { ...accountRow(account), keys: own, day_used: day, hour_used: hour }
+        }),
+      )
     })
-    await context.show(accountsAnswer(states))
-    if (states.length === 0 && !context.config.quiet)
-      await context.notice('no account yet; bands accounts create NAME --tier free makes one.')
+    await context.show({
+      document: () => ({ schema: 'bands.accounts/1', accounts: rows }),
+      columns: ['name', 'tier', 'created', 'day_limit', 'hour_limit', 'keys', 'day_used', 'hour_used'],
+      rows: () => rows,
+      blocks: () => [
+        {
+          table: tableOf(rows, [
+            ['NAME', row => row.name],
+            ['TIER', row => row.tier],
+            ['KEYS', row => row.keys],
+            ['TODAY', row => row.day_used],
+            ['OF', row => row.day_limit],
+            ['THIS HOUR', row => row.hour_used, 1],
+            ['OF', row => row.hour_limit, 1],
+            ['CREATED', row => row.created.slice(0, 10), 2],
+          ]),
+        },
+      ],
+    })
+    if (rows.length === 0) await context.remark('no account yet; bands accounts create NAME --tier free makes one.')
   },
 }
 
-export const accountsSetTierCommand: Command = {
+const setTier: Command = {
   arguments: [ACCOUNT, ['<TIER>', TIER_NAMES.join(', ')]],
   examples: ['bands accounts set-tier alice pro'],
   notes: ['A running server goes by it from the next request on; what was used today stays used.'],
   async run(context, given) {
     const tier = tierValue('tier', given.argument(1)!)
     const account = await withAccounts(context, accounts => accounts.setTier(given.argument(0)!, tier))
-    await context.show(accountAnswer(account, 'is now'))
+    await showAccount(context, account, 'is now')
   },
 }
 
-export const accountsUsageCommand: Command = {
+const DAYS = { days: optional(integerOf(1, 3_650), 30, 'the last days in UTC, today among them') }
+
+const usage: Command = {
   arguments: [['[NAME]', 'one account; all of them unless given']],
-  options: [
-    ['--days <N>', 'the last days in UTC, today among them; 30 unless given'],
-    ['--reconcile', 'add the whole ledger up and hold it against the counters'],
-  ],
+  options: [...optionsOf(DAYS), ['--reconcile', 'add the whole ledger up and hold it against the counters']],
   examples: ['bands accounts usage', 'bands accounts usage alice --days 7 --csv', 'bands accounts usage --reconcile'],
   notes: ['--reconcile exits with 5 when a counter is not the sum of its ledger rows.'],
   async run(context, given) {
     const name = given.argument(0)
-    const days = given.text('days')
-    if (!given.flag('reconcile')) return showUsage(context, name, integerValue('days', days ?? '30', 1, 3_650))
-    if (days !== undefined)
+    if (!given.flag('reconcile')) return showUsage(context, name, given.read(DAYS).days)
+    const value = given.text('days')
+    if (value !== undefined)
       throw new InvalidParameter('--days does not go with --reconcile: all of the ledger is added up.', {
         param: 'days',
-        value: days,
+        value,
       })
     await reconcile(context, name)
   },
 }
 
-async function showUsage(context: Context, name: string | undefined, days: number): Promise<void> {
-  const now = context.world.now().getTime()
-  const from = now - (days - 1) * DAY_MS
-  const used = await withAccounts(context, async accounts => {
-    const chosen = name === undefined ? await accounts.accounts() : [await accounts.account(name)]
-    return Promise.all(chosen.map(async account => ({ account, days: await accounts.usage(account.id, from) })))
-  })
-  await context.show(usageAnswer(used, dateOf(from), dateOf(now)))
+export const commands = {
+  'accounts create': create,
+  'accounts list': list,
+  'accounts set-tier': setTier,
+  'accounts usage': usage,
 }
-
-async function reconcile(context: Context, name: string | undefined): Promise<void> {
-  const [found, account] = await withAccounts(context, async accounts => {
-    const account = name === undefined ? null : await accounts.account(name)
-    return [await accounts.reconcile(account?.id), account?.name ?? null] as const
-  })
-  await context.show(reconciliationAnswer(found, account))
-  if (found.discrepancies.length > 0) context.outcome = 5
-}
-
-const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 /** An account as every command shows it. */
 function accountRow({ name, tier, created }: Account) {
@@ -122,95 +146,47 @@ function accountRow({ name, tier, created }: Account) {
   return { name, tier, created, day_limit: day, hour_limit: hour }
 }
 
-const ACCOUNT_COLUMNS = ['name', 'tier', 'created', 'day_limit', 'hour_limit']
-
 /** One account, after something was done to it. */
-function accountAnswer(account: Account, done: string): Answer {
+async function showAccount(context: Context, account: Account, done: string): Promise<void> {
   const row = accountRow(account)
-  const { name, tier, day_limit, hour_limit } = row
-  const limits = `${whole(day_limit)} credits a day, ${whole(hour_limit)} an hour`
-  return {
-    document: () => ({ schema: 'bands.account/1', ...row }),
-    columns: ACCOUNT_COLUMNS,
-    rows: () => [row],
-    blocks: () => [{ notes: [`${name} ${done} ${tier}: ${limits}`] }],
-  }
+  const limits = `${whole(row.day_limit)} credits a day, ${whole(row.hour_limit)} an hour`
+  await context.show(oneRow('bands.account/1', row, { notes: [`${row.name} ${done} ${row.tier}: ${limits}`] }))
 }
 
-interface AccountState {
-  account: Account
-  used: Used
-  /** Keys that count. */
-  keys: number
-}
-
-function accountsAnswer(states: readonly AccountState[]): Answer {
-  const rows = states.map(({ account, used, keys }) => ({
-    ...accountRow(account),
-    keys,
-    day_used: used.day,
-    hour_used: used.hour,
-  }))
-  return {
-    document: () => ({ schema: 'bands.accounts/1', accounts: rows }),
-    columns: [...ACCOUNT_COLUMNS, 'keys', 'day_used', 'hour_used'],
-    rows: () => rows,
-    blocks: () => [
-      {
-        table: {
-          columns: [
-            { title: 'NAME' },
-            { title: 'TIER' },
-            { title: 'KEYS', align: 'right' },
-            { title: 'TODAY', align: 'right' },
-            { title: 'OF', align: 'right' },
-            { title: 'THIS HOUR', align: 'right', spare: 1 },
-            { title: 'OF', align: 'right', spare: 1 },
-            { title: 'CREATED', spare: 2 },
-          ],
-          rows: rows.map(row => [
-            ...[row.name, row.tier, whole(row.keys)],
-            ...[row.day_used, row.day_limit, row.hour_used, row.hour_limit].map(whole),
-            row.created.slice(0, 10),
-          ]),
-        },
-      },
-    ],
-  }
-}
-
-interface AccountUsage {
-  account: Account
-  days: readonly DayUsage[]
-}
-
-/** @param from the first day that was asked for, YYYY-MM-DD */
-function usageAnswer(used: readonly AccountUsage[], from: string, to: string): Answer {
-  const rows = used.flatMap(({ account, days }): Row[] => days.map(day => ({ account: account.name, ...day })))
-  const accounts = used.map(({ account, days }) => ({ account: account.name, tier: account.tier, ...sums(days), days }))
-  const total = sums(used.flatMap(({ days }) => days))
-  return {
-    document: () => ({ schema: 'bands.usage/1', from, to, ...total, accounts }),
+/** @param name null: of all */
+async function showUsage(context: Context, name: string | undefined, days: number): Promise<void> {
+  const now = context.world.now().getTime()
+  const from = now - (days - 1) * DAY_MS
+  const accounts = await withAccounts(context, async accounts => {
+    const chosen = name === undefined ? await accounts.accounts() : [await accounts.account(name)]
+    return Promise.all(
+      chosen.map(async account => {
+        const days = await accounts.usage(account.id, from)
+        return { account: account.name, tier: account.tier, ...sums(days), days }
+      }),
+    )
+  })
+  const rows = accounts.flatMap(({ account, days }) => days.map(day => ({ account, ...day })))
+  const [total, first, last] = [sums(rows), dateOf(from), dateOf(now)]
+  await context.show({
+    document: () => ({ schema: 'bands.usage/1', from: first, to: last, ...total, accounts }),
     columns: ['account', 'date', 'credits', 'requests'],
     rows: () => rows,
     blocks: () => [
       {
-        table: {
-          columns: [
-            { title: 'ACCOUNT' },
-            { title: 'DATE' },
-            { title: 'CREDITS', align: 'right' },
-            { title: 'REQUESTS', align: 'right' },
-          ],
-          rows: used.flatMap(({ account, days }) =>
-            days.map(day => [account.name, day.date, whole(day.credits), whole(day.requests)]),
-          ),
-        },
-        notes: [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${from} to ${to}`],
+        table: tableOf(rows, [
+          ['ACCOUNT', row => row.account],
+          ['DATE', row => row.date],
+          ['CREDITS', row => row.credits],
+          ['REQUESTS', row => row.requests],
+        ]),
+        notes: [`${count(total.credits, 'credit')} in ${count(total.requests, 'request')}, ${first} to ${last}`],
       },
     ],
-  }
+  })
 }
+
+const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 function sums(days: readonly DayUsage[]): { credits: number; requests: number } {
   return {
@@ -219,33 +195,31 @@ function sums(days: readonly DayUsage[]): { credits: number; requests: number } 
   }
 }
 
-/** @param account its name; null: of all */
-function reconciliationAnswer(found: Reconciliation, account: string | null): Answer {
+async function reconcile(context: Context, name: string | undefined): Promise<void> {
+  const [found, account] = await withAccounts(context, async accounts => {
+    const account = name === undefined ? null : await accounts.account(name)
+    return [await accounts.reconcile(account?.id), account?.name ?? null] as const
+  })
   const { rows, requests, credits, discrepancies } = found
   const counted = `${count(rows, 'row')} of the ledger, ${count(requests, 'request')}, ${count(credits, 'credit')}`
   const verdict = discrepancies.length === 0 ? 'the counters say the same' : count(discrepancies.length, 'discrepancy')
-  return {
-    document: () => ({ schema: 'bands.reconciliation/1', account, rows, requests, credits, discrepancies }),
+  await context.show({
+    document: () => ({ schema: 'bands.reconciliation/1', account, ...found }),
     columns: ['account', 'period', 'start', 'of', 'counter', 'ledger'],
     rows: () => discrepancies.map(discrepancy => ({ ...discrepancy })),
     blocks: () => [
       {
-        table: {
-          columns: [
-            { title: 'ACCOUNT' },
-            { title: 'PERIOD' },
-            { title: 'START' },
-            { title: 'OF' },
-            { title: 'COUNTER', align: 'right' },
-            { title: 'LEDGER', align: 'right' },
-          ],
-          rows: discrepancies.map(({ account, period, start, of, counter, ledger }) => [
-            ...[account, period, start, of],
-            ...[counter, ledger].map(whole),
-          ]),
-        },
+        table: tableOf(discrepancies, [
+          ['ACCOUNT', row => row.account],
+          ['PERIOD', row => row.period],
+          ['START', row => row.start],
+          ['OF', row => row.of],
+          ['COUNTER', row => row.counter],
+          ['LEDGER', row => row.ledger],
+        ]),
         notes: [`${counted}: ${verdict}`],
       },
     ],
-  }
+  })
+  if (discrepancies.length > 0) context.outcome = 5
 }

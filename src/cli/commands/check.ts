@@ -60,7 +60,7 @@ async function checkedOf(context: Context, given: Given, name: string): Promise<
   }
 }
 
-export const checkLookaheadCommand: Command = {
+const lookahead: Command = {
   arguments: CHECKED,
   options: [
     ...CHECK_OPTIONS,
@@ -81,7 +81,7 @@ export const checkLookaheadCommand: Command = {
   },
 }
 
-export const checkRecursionCommand: Command = {
+const recursion: Command = {
   arguments: CHECKED,
   options: [
     ...CHECK_OPTIONS,
@@ -282,4 +282,9 @@ function afterText(after: LateStart['agree_after']): string {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(2)}%`
+}
+
+export const commands = {
+  'check lookahead': lookahead,
+  'check recursion': recursion,
 }

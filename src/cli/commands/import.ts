@@ -98,7 +98,7 @@ async function runImport(context: Context, given: Given, only?: 'facts'): Promis
   throw new BandsError('bad_data', `${refused} of ${inputs.length} files ${verb} refused; the others are loaded.`)
 }
 
-export const importCommand: Command = {
+const ofPrices: Command = {
   arguments: [['[FILE...]', 'files, folders, globs, or - for standard input; csv, json, xml, zip, gz']],
   options: [
     ['--prices <KIND>', 'adjusted or raw; adjusted unless given, where the file has an adjusted close'],
@@ -116,7 +116,7 @@ export const importCommand: Command = {
   },
 }
 
-export const importFactsCommand: Command = {
+const ofFacts: Command = {
   arguments: [['[FILE...]', 'files, folders, globs, or - for standard input; csv, json, xml, zip, gz']],
   options: FACT_READING,
   examples: [
@@ -376,4 +376,9 @@ class RejectsFile {
       if (!this.#begun.has(path) || (this.#named !== undefined && this.#begun.get(path) === header)) return path
     }
   }
+}
+
+export const commands = {
+  import: ofPrices,
+  'import-facts': ofFacts,
 }

@@ -1,13 +1,24 @@
 import { type Accounts, DAY_MS, HOUR_MS, type KeyEntry, nameValue, stateOf } from '../../accounts/accounts.js'
-import { makeKey } from '../../accounts/key.js'
-import { InvalidParameter, invalid, quoted } from '../../errors.js'
+import { makeKey, parseIdentity } from '../../accounts/key.js'
+import { InvalidParameter, invalid } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
+import type { OptionSpec } from '../../params/row.js'
 import { count } from '../../present/numbers.js'
-import { EXPIRES, IDENTITY, identityValue, withAccounts } from '../accounts-file.js'
 import type { Command } from '../command.js'
-import type { Answer } from '../output.js'
+import type { Context } from '../context.js'
+import { tableOf } from '../draw/table.js'
+import type { Given } from '../given.js'
+import { oneRow } from '../output.js'
+import { withAccounts } from './accounts.js'
 
-export const keysCreateCommand: Command = {
+const IDENTITY = ['<IDENTITY>', 'the eight characters by which a key is known (bands keys list)'] as const
+const EXPIRES: OptionSpec = [
+  '--expires <WHEN>',
+  'after so many days, or the last day on which it counts, in UTC; never unless given',
+]
+const SHOWN_ONCE = 'This key is shown once and kept nowhere: keep it yourself.'
+
+const create: Command = {
   options: [
     ['--account <NAME>', 'whose key it is (bands accounts list)'],
     ['--name <TEXT>', 'what its owner calls it; key-1, key-2 and so on unless given'],
@@ -18,25 +29,23 @@ export const keysCreateCommand: Command = {
     'The key is written to standard output, this once: only its SHA-256 is kept. Put it where others cannot read it; bands takes it from BANDS_API_KEY, a file or standard input, never from the command line.',
   ],
   async run(context, given) {
-    const accountName = given.text('account')
-    if (accountName === undefined)
+    const account = given.text('account')
+    if (account === undefined)
       throw new InvalidParameter('--account is missing: say whose key it is to be (bands accounts list).', {
         param: 'account',
       })
     const named = given.text('name')
     const name = named === undefined ? undefined : nameValue('name', named)
     const now = context.world.now()
-    const until = given.text('expires')
-    const expires = until === undefined ? null : expiryValue(until, now).toISOString()
+    const [created, expires] = [now.toISOString(), expiryValue(given, now)]
     const { key, identity, hash } = makeKey()
     const entry = await withAccounts(context, async accounts => {
-      const { id } = await accounts.account(accountName)
-      const own = name ?? (await freeName(accounts, id))
-      await accounts.addKey(id, { identity, hash, name: own, created: now.toISOString(), expires })
+      const { id } = await accounts.account(account)
+      await accounts.addKey(id, { identity, hash, name: name ?? (await freeName(accounts, id)), created, expires })
       return (await accounts.key(identity))!
     })
-    await context.show(newKeyAnswer(key, entry, null, now))
-    if (!context.config.quiet) await context.notice('This key is shown once and kept nowhere: keep it yourself.')
+    await showNewKey(context, key, entry, null)
+    await context.remark(SHOWN_ONCE)
   },
 }
 
@@ -46,7 +55,7 @@ async function freeName(accounts: Accounts, account: number): Promise<string> {
   for (let i = 1; ; i++) if (!taken.has(`key-${i}`)) return `key-${i}`
 }
 
-export const keysListCommand: Command = {
+const list: Command = {
   options: [['--account <NAME>', 'those of one account; all of them unless given']],
   examples: ['bands keys list', 'bands keys list --account alice --csv'],
   notes: ['LAST USED is to the minute. Times are in UTC.'],
@@ -55,31 +64,50 @@ export const keysListCommand: Command = {
     const keys = await withAccounts(context, async accounts =>
       accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id),
     )
-    await context.show(keysAnswer(keys, context.world.now()))
-    if (keys.length === 0 && !context.config.quiet)
-      await context.notice('no key yet; bands keys create --account NAME makes one.')
+    const rows = keys.map(entry => keyRow(entry, context.world.now()))
+    await context.show({
+      document: () => ({ schema: 'bands.keys/1', keys: rows }),
+      columns: ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked'],
+      rows: () => rows,
+      blocks: () => [
+        {
+          table: tableOf(rows, [
+            ['IDENTITY', row => row.identity],
+            ['ACCOUNT', row => row.account],
+            ['NAME', row => row.name],
+            ['STATE', row => row.state],
+            ['CREATED', row => minute(row.created), 2],
+            ['EXPIRES', row => minute(row.expires), 1],
+            ['LAST USED', row => minute(row.last_used), 3],
+          ]),
+        },
+      ],
+    })
+    if (rows.length === 0) await context.remark('no key yet; bands keys create --account NAME makes one.')
   },
 }
 
-export const keysRevokeCommand: Command = {
+const revoke: Command = {
   arguments: [IDENTITY],
   examples: ['bands keys revoke 4fQz81Lk'],
   notes: [
     'A running server refuses it from the next request on. It stays in the list, and what it used in the ledger.',
   ],
   async run(context, given) {
-    const identity = identityValue(given.argument(0)!)
+    const identity = identityValue(given)
     const now = context.world.now()
     const [entry, before] = await withAccounts(context, async accounts => {
       const before = await accounts.key(identity)
       await accounts.revoke(identity, now.toISOString())
       return [(await accounts.key(identity))!, before?.revoked != null] as const
     })
-    await context.show(revokedAnswer(entry, now, before))
+    const since = `${identity} of ${entry.account.name} counts no more`
+    const note = before ? `${since}; it was revoked ${minute(entry.revoked)}` : since
+    await context.show(oneRow('bands.revoked-key/1', keyRow(entry, now), { notes: [note] }))
   },
 }
 
-export const keysRollCommand: Command = {
+const roll: Command = {
   arguments: [IDENTITY],
   options: [
     ['--grace <TIME>', 'how long the old key still counts: 0 to 7d, such as 12h; 1d unless given'],
@@ -88,27 +116,25 @@ export const keysRollCommand: Command = {
   examples: ['bands keys roll 4fQz81Lk', 'bands keys roll 4fQz81Lk --grace 0 --json | jq -r .key'],
   notes: ['The new key takes over account and name. A key that others have seen: --grace 0.'],
   async run(context, given) {
-    const identity = identityValue(given.argument(0)!)
+    const identity = identityValue(given)
     const grace = graceValue(given.text('grace') ?? '1d')
     const now = context.world.now()
-    const until = given.text('expires')
-    const wanted = until === undefined ? null : expiryValue(until, now).toISOString()
-    const made = makeKey()
+    const [created, wanted] = [now.toISOString(), expiryValue(given, now)]
+    const { key, ...made } = makeKey()
     const [entry, old] = await withAccounts(context, async accounts => {
-      const before = await accounts.key(identity)
-      const { name = '', expires = null } = before ?? {}
-      const next = { identity: made.identity, hash: made.hash, name, created: now.toISOString() }
+      const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
       const end = new Date(now.getTime() + grace).toISOString()
-      await accounts.roll(identity, { ...next, expires: wanted ?? expires }, end)
+      await accounts.roll(identity, { ...made, name, created, expires: wanted ?? expires }, end)
       return [(await accounts.key(made.identity))!, (await accounts.key(identity))!] as const
     })
-    await context.show(newKeyAnswer(made.key, entry, old, now))
-    if (context.config.quiet) return
+    await showNewKey(context, key, entry, old)
     const left = Date.parse(old.expires!) - now.getTime()
     const end = left <= 0 ? 'counts no more' : `counts until ${minute(old.expires)} UTC, ${duration(left)} from now`
-    await context.notice(`This key is shown once and kept nowhere: keep it yourself. The old one, ${identity}, ${end}.`)
+    await context.remark(`${SHOWN_ONCE} The old one, ${identity}, ${end}.`)
   },
 }
+
+export const commands = { 'keys create': create, 'keys list': list, 'keys revoke': revoke, 'keys roll': roll }
 
 /** A key as every command shows it; the key itself is not among it. */
 function keyRow(entry: KeyEntry, now: Date) {
@@ -118,67 +144,25 @@ function keyRow(entry: KeyEntry, now: Date) {
   return { identity, account: account.name, tier: account.tier, name, state, ...times }
 }
 
-const KEY_COLUMNS = ['identity', 'account', 'tier', 'name', 'state', 'created', 'expires', 'last_used', 'revoked']
-
-function keysAnswer(entries: readonly KeyEntry[], now: Date): Answer {
-  const rows = entries.map(entry => keyRow(entry, now))
-  return {
-    document: () => ({ schema: 'bands.keys/1', keys: rows }),
-    columns: KEY_COLUMNS,
-    rows: () => rows,
-    blocks: () => [
-      {
-        table: {
-          columns: [
-            { title: 'IDENTITY' },
-            { title: 'ACCOUNT' },
-            { title: 'NAME' },
-            { title: 'STATE' },
-            { title: 'CREATED', spare: 2 },
-            { title: 'EXPIRES', spare: 1 },
-            { title: 'LAST USED', spare: 3 },
-          ],
-          rows: rows.map(row => [
-            ...[row.identity, row.account, row.name, row.state],
-            ...[minute(row.created), minute(row.expires), minute(row.last_used)],
-          ]),
-        },
-      },
-    ],
-  }
-}
-
 /**
  * A key that was made, the only time it is seen.
  *
  * @param replaced the key whose place it takes
  */
-function newKeyAnswer(key: string, entry: KeyEntry, replaced: KeyEntry | null, now: Date): Answer {
-  const row = { key, ...keyRow(entry, now) }
+async function showNewKey(context: Context, key: string, entry: KeyEntry, replaced: KeyEntry | null): Promise<void> {
+  const row = { key, ...keyRow(entry, context.world.now()) }
   const { identity, account, tier, name } = row
   const replaces = replaced === null ? null : { identity: replaced.identity, expires: replaced.expires }
   const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minute(row.expires)}`
-  return {
+  await context.show({
+    ...oneRow('bands.key/1', row),
     document: () => ({ schema: 'bands.key/1', ...row, replaces }),
-    columns: ['key', ...KEY_COLUMNS],
-    rows: () => [row],
     blocks: ({ words }) => {
       const table = { columns: [{ title: 'KEY' }, { title: 'IDENTITY' }], rows: [[key, identity]] }
       // A key that is cut is no key, so on a terminal it is a line of its own, however narrow that is.
       return words ? [{ table }] : [{ title: [account, tier, name, until], drawing: [key] }]
     },
-  }
-}
-
-function revokedAnswer(entry: KeyEntry, now: Date, before: boolean): Answer {
-  const row = keyRow(entry, now)
-  const since = `${row.identity} of ${row.account} counts no more`
-  return {
-    document: () => ({ schema: 'bands.revoked-key/1', ...row }),
-    columns: KEY_COLUMNS,
-    rows: () => [row],
-    blocks: () => [{ notes: [before ? `${since}; it was revoked ${minute(row.revoked)}` : since] }],
-  }
+  })
 }
 
 /** `2026-11-20 14:05` in UTC; `-` where there is no time. */
@@ -188,17 +172,31 @@ function minute(time: string | null): string {
 
 /** How long something lasts from now: `23 hours`, `7 days`. */
 function duration(milliseconds: number): string {
-  const hours = Math.round(milliseconds / 3_600_000)
+  const hours = Math.round(milliseconds / HOUR_MS)
   return hours % 24 === 0 ? count(hours / 24, 'day') : count(hours, 'hour')
 }
 
-/** `90` → that many days from now; `2027-03-31` → the end of that day in UTC. Throws InvalidParameter. */
-function expiryValue(text: string, now: Date): Date {
+/** Throws InvalidParameter that does not repeat what may be a whole key. */
+function identityValue(given: Given): string {
+  const identity = parseIdentity(given.argument(0)!)
+  if (identity !== null) return identity
+  const allowed = 'the eight letters and digits after bands_ (bands keys list)'
+  throw new InvalidParameter(`identity is not ${allowed}; the rest of a key belongs on no command line.`, {
+    param: 'identity',
+    allowed,
+  })
+}
+
+/** `90` → that many days from now; `2027-03-31` → the end of that day in UTC; null: never. Throws InvalidParameter. */
+function expiryValue(given: Given, now: Date): string | null {
+  const text = given.text('expires')
+  if (text === undefined) return null
   const days = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Number.NaN
-  if (days <= LONGEST_DAYS) return new Date(now.getTime() + days * DAY_MS)
+  if (days <= LONGEST_DAYS) return new Date(now.getTime() + days * DAY_MS).toISOString()
   const day = parseDay(text)
+  const end = day === null ? 0 : (day + 1) * DAY_MS
+  if (end > now.getTime()) return new Date(end).toISOString()
   const allowed = `a number of days from 1 to ${LONGEST_DAYS}, or a date to come as YYYY-MM-DD`
-  if (day !== null && (day + 1) * DAY_MS > now.getTime()) return new Date((day + 1) * DAY_MS)
   throw invalid('not_allowed', { param: 'expires', value: text, allowed })
 }
 
@@ -211,12 +209,7 @@ function graceValue(text: string): number {
   if (length <= LONGEST_GRACE && (unit !== '' || length === 0)) return length
   const allowed = 'a time from 0 to 7d, such as 12h or 2d'
   const suggestions = unit === '' && length <= LONGEST_GRACE ? [`${text}d`] : []
-  throw new InvalidParameter(`grace ${quoted(text)} is not ${allowed}.`, {
-    param: 'grace',
-    value: text,
-    allowed,
-    suggestions,
-  })
+  throw invalid('not_allowed', { param: 'grace', value: text, allowed, suggestions })
 }
 
 const LONGEST_GRACE = 7 * DAY_MS

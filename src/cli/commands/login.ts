@@ -20,7 +20,7 @@ import type { Answer } from '../output.js'
 import { givenKey, openServer } from '../profiles.js'
 import type { World } from '../world.js'
 
-export const loginCommand: Command = {
+const loginCommand: Command = {
   examples: [
     'bands login --remote https://api.example.com',
     'cat key.txt | bands login --profile work --remote https://api.example.com',
@@ -39,7 +39,7 @@ export const loginCommand: Command = {
   },
 }
 
-export const logoutCommand: Command = {
+const logoutCommand: Command = {
   examples: ['bands logout', 'bands logout --profile work'],
   notes: [
     'Forgets the key of a profile; the profile stays in config.json. Revoking a key is the business of its server.',
@@ -183,4 +183,9 @@ async function piped(input: NodeJS.ReadableStream): Promise<string> {
   const [first = '', ...more] = text.trim().split(/\r?\n/)
   if (more.length > 0) throw new InvalidParameter('standard input has several lines; a key is one.', { param: 'key' })
   return first
+}
+
+export const commands = {
+  login: loginCommand,
+  logout: logoutCommand,
 }

@@ -1,5 +1,6 @@
 import type { Missing } from '../../model/event.js'
 import { PERFORMANCES, type Performance } from '../../model/series.js'
+import { UNKNOWN, whole } from '../../present/numbers.js'
 import { SIGNS } from '../../present/words.js'
 import { cell } from '../formats.js'
 import { flow, type Paint, wrap } from './text.js'
@@ -20,6 +21,22 @@ export interface Table {
   rows: readonly (readonly Cell[])[]
   /** The output that has what finds no room here; csv unless given. */
   whole?: 'json'
+}
+
+/** The title of a column, what stands in it, and whether it may be left out: the highest goes first. */
+type Filled<Row> = readonly [column: string | Column, of: (row: Row) => Cell | number | null, spare?: number]
+
+/** A table of rows by its columns; numbers stand right, with separators, and what is not known is a dash. */
+export function tableOf<Row>(rows: readonly Row[], filled: readonly Filled<Row>[]): Table {
+  const columns = filled.map(([column, of, spare]): Column => {
+    if (typeof column !== 'string') return column
+    return rows.some(row => typeof of(row) === 'number') ? right(column, spare) : left(column, spare)
+  })
+  return { columns, rows: rows.map(row => filled.map(([, of]) => filledCell(of(row)))) }
+}
+
+function filledCell(value: Cell | number | null): Cell {
+  return typeof value === 'number' ? whole(value) : (value ?? UNKNOWN)
 }
 
 /** A piece of an answer for people: what it is about, a table, sentences. */
@@ -293,5 +310,9 @@ export function toned(text: string, sign: number): Cell {
 
 /** A column of numbers. */
 export function right(title: string, spare?: number): Column {
-  return { title, align: 'right', ...(spare === undefined ? {} : { spare }) }
+  return { ...left(title, spare), align: 'right' }
+}
+
+function left(title: string, spare?: number): Column {
+  return { title, ...(spare === undefined ? {} : { spare }) }
 }
