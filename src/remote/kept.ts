@@ -22,10 +22,10 @@ import {
   newestOf,
   type Source,
 } from '../source.js'
-import { type KeptSeries, knownDate, type PageStore } from '../store/pages.js'
+import { isMixed, type KeptSeries, knownDate, type PageStore } from '../store/pages.js'
 import { entitle, entitleAftermath, grantedFields, PLANS, present, tierOfRange } from '../tiers.js'
 import { Marks } from './marks.js'
-import { type Chain, chainOf, isMixed, keyOf, listed, named } from './pages.js'
+import { type Chain, chainOf, keyOf, listed, named } from './pages.js'
 
 /** One series as far as its pages have come. */
 interface View extends Chain, SeriesKey {
@@ -169,7 +169,7 @@ export class KeptPages implements Source {
     const series = await this.#pages.series(key)
     if (series === null) throw await this.#missing(key)
     const view = viewOf(series)
-    if (isMixed(series)) throw unfinished(view)
+    if (isMixed(series.kept)) throw unfinished(view)
     this.#checkDay(view)
     this.marks.answered(view)
     return view

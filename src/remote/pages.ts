@@ -31,11 +31,6 @@ export function chainOf(pages: readonly KeptPage[]): Chain | null {
   return { timeframe, pulled_at: first.pulled_at, as_of: first.as_of, query_range, total_occurrences, events }
 }
 
-/** Whether the pages that are kept may have a hole between them. */
-export function isMixed({ kept }: KeptSeries): boolean {
-  return kept.some(({ mixed }) => mixed)
-}
-
 /** The next page of a series is asked for before this date; null: the newest. */
 export function nextBefore(series: KeptSeries | null): string | null {
   return series?.coming.at(-1)?.body.events.at(-1)?.date ?? null
@@ -103,34 +98,13 @@ function below(
   return unbroken ? { rest: oldestOf(kept, from), anew: null } : whole('past')
 }
 
-/** The pages of the oldest so many events. What is left of a page is under no name of the server's, and joins the next. */
+/** The oldest so many events as one page, which no server is asked for again. */
 function oldestOf(pages: readonly KeptPage[], count: number): KeptPage[] {
-  let gone = pages.reduce((sum, { body }) => sum + body.events.length, -count)
-  const found: KeptPage[] = []
-  for (const page of pages) {
-    const cut = Math.min(gone, page.body.events.length)
-    gone -= cut
-    const rest = cut === 0 ? page : withoutNewest(page, cut)
-    if (rest.body.events.length > 0) joinOnto(found, { ...rest, mixed: false })
-  }
-  const [first, ...others] = found
-  // It is the newest no longer.
-  if (first === undefined || first.before !== null) return found
-  return [{ ...first, before: formatDay(parseDay(first.body.events[0]!.date)! + 1), etag: null }, ...others]
-}
-
-function withoutNewest(page: KeptPage, cut: number): KeptPage {
-  const { events, total_occurrences } = page.body
-  const body = { ...page.body, events: events.slice(cut), total_occurrences: total_occurrences - cut }
-  return { ...page, before: events[cut - 1]!.date, etag: null, body }
-}
-
-/** Two pages that no server names are one, as long as a page can hold them: each day brings an event or two. */
-function joinOnto(pages: KeptPage[], page: KeptPage): void {
-  const last = pages.at(-1)
-  const events = [...(last?.body.events ?? []), ...page.body.events]
-  if (last === undefined || last.etag !== null || page.etag !== null || events.length > PAGE) pages.push(page)
-  else pages[pages.length - 1] = { ...page, before: last.before, body: { ...last.body, events } }
+  const events = pages.flatMap(({ body }) => body.events).slice(-count)
+  const [newest, oldest] = [events[0], pages.at(-1)]
+  if (count === 0 || newest === undefined || oldest === undefined) return []
+  const before = formatDay(parseDay(newest.date)! + 1)
+  return [{ ...oldest, before, etag: null, mixed: false, body: { ...oldest.body, events, total_occurrences: count } }]
 }
 
 /** The first that time may still change of those that a server can tell again: what has left the range stays as it is. */

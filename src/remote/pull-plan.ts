@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { InvalidParameter, type NotFound, parameter, remedy, sentence, type TierRestricted } from '../errors.js'
 import type { SeriesKey } from '../model/event.js'
-import type { KeptEntry, KeptSeries, PageStore, PullRun } from '../store/pages.js'
+import { isMixed, type KeptEntry, type KeptSeries, type PageStore, type PullRun } from '../store/pages.js'
 import type { Store } from '../store/store.js'
 import { eventsCost } from '../tiers.js'
-import { chainOf, isMixed, keyOf, listed, PAGE, pageAgain } from './pages.js'
+import { chainOf, keyOf, listed, PAGE, pageAgain } from './pages.js'
 
 /** What a pull would do and cost, told before anything is asked. */
 
@@ -124,7 +124,7 @@ export function asksWhole(
 function dueOf(series: KeptSeries | null, run: PullRun | null): Due {
   if (series === null) return 'new'
   if (series.coming.length > 0) return 'rest'
-  return !isMixed(series) && isOf(run, series.kept[0]!.pulled_at) ? 'done' : 'update'
+  return !isMixed(series.kept) && isOf(run, series.kept[0]!.pulled_at) ? 'done' : 'update'
 }
 
 /** Whether something was pulled by a run. */

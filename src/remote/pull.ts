@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { NotFound, TierRestricted } from '../errors.js'
 import { parseDay } from '../model/day.js'
 import type { BandEvent, EventsPage, EventsQuery } from '../model/event.js'
-import type { KeptSeries, PageStore, PullRun } from '../store/pages.js'
-import { type Anew, chainOf, checkTier, isMixed, keyOf, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
+import { isMixed, type KeptSeries, type PageStore, type PullRun } from '../store/pages.js'
+import { type Anew, chainOf, checkTier, keyOf, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
 import {
   asksWhole,
   type CreditsLeft,
@@ -211,9 +211,9 @@ class Work {
     await this.#parts.pages.put(series)
     const isThrough = series.coming.length === 0
     item.through ||= isThrough
-    item.complete = isThrough && !isMixed(series)
+    item.complete = isThrough && !isMixed(series.kept)
     item.price = priceOf(series, { whole })
-    if (isThrough && isMixed(series)) item.mixed++
+    if (isThrough && isMixed(series.kept)) item.mixed++
     if (anew !== null) item.note = NOTES[anew](series.coming[0]?.body.query_range ?? series.kept[0]!.body.query_range)
     // Until its last page is there, the events are those of before.
     if (isThrough) countDifferences(item, chainOf(before.kept)?.events ?? [], chainOf(series.kept)!.events)

@@ -1,7 +1,7 @@
 import type { Day } from '../model/day.js'
 import type { EventsPage, PulledSource, SeriesKey } from '../model/event.js'
 
-/** A page of unfiltered events of one series, as a server told it. */
+/** A page of unfiltered events of one series, as a server told it; of the oldest, all that are final are one. */
 export interface KeptPage {
   /** It was asked for with events before this date; null: with the newest there are. */
   before: string | null
@@ -62,6 +62,11 @@ export interface PageStore {
   /** The pull that has not come to its end. */
   run(): Promise<PullRun | null>
   setRun(run: PullRun | null): Promise<void>
+}
+
+/** Whether there may be a hole between pages. */
+export function isMixed(pages: readonly KeptPage[]): boolean {
+  return pages.some(({ mixed }) => mixed)
 }
 
 /** The newest day that a page can tell anything of. */

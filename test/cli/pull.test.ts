@@ -252,7 +252,7 @@ describe('what was pulled', () => {
     expect((await ask(db, 'verify')).code).toBe(0)
     const { default: Database } = await import('better-sqlite3')
     const raw = new Database(db)
-    raw.exec("UPDATE pages SET body = replace(body, 'neutral', 'Neutral') WHERE ticker = 'SIM0002'")
+    raw.exec("UPDATE pulled SET events = events + 1 WHERE ticker = 'SIM0002'")
     raw.close()
     const found = await ask(db, 'verify')
     expect([found.code, found.out]).toEqual([

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
 import type { Tier } from '../../src/model/terms.js'
-import { firstOpen, isMixed } from '../../src/remote/pages.js'
+import { firstOpen } from '../../src/remote/pages.js'
 import type { Asking, SourcedPage } from '../../src/remote/pull.js'
 import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
+import { isMixed } from '../../src/store/pages.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { draws } from '../support/full.js'
@@ -223,7 +224,7 @@ describe('a run that was killed', () => {
     const put = store.pages.put.bind(store.pages)
     store.pages.put = async kept => {
       await put(kept)
-      if (isMixed(kept)) throw new Error('killed')
+      if (isMixed(kept.kept)) throw new Error('killed')
     }
     await pull(store, source, both, { maxCredits: 100 })
     expect(await pulledIn(store).series(RSI)).toMatchObject({ state: 'mixed' })

@@ -3,8 +3,8 @@ import type { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../src/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
-import { chainOf, isMixed } from '../../src/remote/pages.js'
-import type { KeptEntry, KeptPage, KeptSeries } from '../../src/store/pages.js'
+import { chainOf } from '../../src/remote/pages.js'
+import { isMixed, type KeptEntry, type KeptPage, type KeptSeries } from '../../src/store/pages.js'
 import type { Store } from '../../src/store/store.js'
 import { grantedFields } from '../../src/tiers.js'
 
@@ -43,32 +43,31 @@ export function pulledIn({ pages }: Store) {
   }
 }
 
-/** The newest hundred events, and then the others by hundreds. */
-export function inPages({ state, under_way, events, ...told }: Series): KeptSeries {
+/** The newest hundred events, and then all others. */
+function inPages({ state, under_way, events, ...told }: Series): KeptSeries {
   const { ticker, timeframe, field, url } = told
-  const page = (of: Told, from: number, mixed: boolean): KeptPage => {
+  const pages = ({ etag, ...of }: Told, mixed: boolean): KeptPage[] => {
     const newest = of.events.toReversed()
     const { pulled_at, as_of, query_range, total_occurrences: total } = of
-    const some = newest.slice(from, from + 100)
-    const body = { ticker, field, timeframe, events: some, total_occurrences: Math.max(0, total - from), query_range }
-    const etag = from === 0 ? of.etag : null
-    return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag, mixed: mixed && from === 0, body }
-  }
-  const pages = (of: Told, mixed: boolean): KeptPage[] => {
-    const numbers = Array.from({ length: Math.max(1, Math.ceil(of.events.length / 100)) }, (_, i) => i)
-    return numbers.map(i => page(of, 100 * i, mixed))
+    const page = (from: number, to: number): KeptPage => {
+      const some = newest.slice(from, to)
+      const body = { ticker, field, timeframe, events: some, total_occurrences: Math.max(0, total - from), query_range }
+      return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, mixed: false, body }
+    }
+    const first = { ...page(0, 100), etag, mixed }
+    return newest.length > 100 ? [first, page(100, newest.length)] : [first]
   }
   const kept = state === 'partial' ? [] : pages({ ...told, events }, state === 'mixed')
   return { ticker, timeframe, field, url, kept, coming: under_way === null ? [] : pages(under_way, false) }
 }
 
-export function withoutPages(series: KeptSeries): Series {
+function withoutPages(series: KeptSeries): Series {
   const { ticker, timeframe, field, url, kept, coming } = series
   const told = (pages: readonly KeptPage[]): Told => {
     const { pulled_at, as_of, query_range, total_occurrences, events } = chainOf(pages)!
     return { pulled_at, as_of, query_range, total_occurrences, etag: pages[0]!.etag, events }
   }
-  const state = kept.length === 0 ? 'partial' : isMixed(series) ? 'mixed' : 'complete'
+  const state = kept.length === 0 ? 'partial' : isMixed(kept) ? 'mixed' : 'complete'
   const own = kept.length === 0 ? { ...told(coming), events: [] } : told(kept)
   const before = coming.at(-1)?.body.events.at(-1)?.date ?? ''
   const under_way = coming.length === 0 ? null : { ...told(coming), before }

@@ -133,7 +133,7 @@ class SqliteStore implements Store {
     this.#db.transaction(() => {
       this.#setMeta('definitions', definitions)
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      for (const ticker of unpulled) this.#db.run('DELETE FROM pages WHERE ticker = ?', ticker)
+      for (const ticker of unpulled) this.#db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
       for (const record of records) putRecord(this.#db, record)
       for (const amendment of amendments) putAmendment(this.#db, amendment)
       // Last, because a security's asset class is told with its ticker too.
@@ -144,7 +144,7 @@ class SqliteStore implements Store {
   async remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
     return this.#db.transaction(() => {
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      const tables = ['tickers', 'facts', 'pages']
+      const tables = ['tickers', 'facts', 'pulled']
       const rows = tables.map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
       return rows.some(deleted => deleted > 0)
     })

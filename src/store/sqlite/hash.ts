@@ -15,11 +15,6 @@ export function sheetHash(sheet: string): string {
   return digest([Buffer.from(sheet)])
 }
 
-/** Content hash of a page of a server: every column of its row. */
-export function pageHash(columns: readonly (string | number | null)[]): string {
-  return digest(columns.map(value => JSON.stringify(value)))
-}
-
 /** Content hash of all that was derived for one ticker and timeframe; the order of the fields does not matter. */
 export function derivedHash(calendar: Buffer, outcomes: Buffer, fields: readonly FieldRow[]): string {
   const rows = fields.toSorted((a, b) => (a.field < b.field ? -1 : 1))
@@ -27,7 +22,7 @@ export function derivedHash(calendar: Buffer, outcomes: Buffer, fields: readonly
 }
 
 /** Each part is preceded by its length, so that no two lists of parts read the same. */
-function digest(parts: readonly (Buffer | string)[]): string {
+export function digest(parts: readonly (Buffer | string)[]): string {
   // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
   for (const part of parts) {

@@ -53,7 +53,7 @@ export function inspect(path: string): Inspection {
     const schema = schemaOf(db)
     const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : (db.prepare(sql).get() as Row))
     const writer = row<Writer>('SELECT pid, host, started FROM writer')
-    const pulled = schema < 3 ? '' : ` UNION SELECT ticker FROM ${schema === 3 ? 'pulled' : 'pages'}`
+    const pulled = schema < 3 ? '' : ' UNION SELECT ticker FROM pulled'
     const tickers = `(SELECT ticker FROM tickers${pulled})`
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]
     return {

@@ -1,40 +1,45 @@
 import { type Day, parseDay } from '../../model/day.js'
-import type { SeriesKey } from '../../model/event.js'
-import { type KeptEntry, type KeptPage, type KeptSeries, knownDate, type PageStore, type PullRun } from '../pages.js'
+import type { BandEvent, PulledSource, SeriesKey } from '../../model/event.js'
+import {
+  isMixed,
+  type KeptEntry,
+  type KeptPage,
+  type KeptSeries,
+  knownDate,
+  type PageStore,
+  type PullRun,
+} from '../pages.js'
 import type { Session } from './connection.js'
+import { digest } from './hash.js'
+import type { Connection } from './migrations.js'
 
-/** A row of `pages` as it lies in the database. */
-export interface PageRow extends SeriesKey {
-  coming: 0 | 1
-  /** 0 is the newest. */
-  place: number
-  url: string
-  pulled_at: string
-  as_of: string | null
+/** A row of `pulled` as it lies in the database: what is said of a series, and its pages. */
+export interface PulledRow extends KeptEntry {
+  /** as_of, or the day of the pull. */
   known: string
-  mixed: 0 | 1
-  query_range: string
-  total_occurrences: number
-  events: number
-  asked_before: string | null
-  etag: string | null
-  body: string
   hash: string
+  /** JSON of `kept` and `coming`, compressed. */
+  pages: Buffer
 }
 
-/** The columns whose content is hashed, in their order. */
-export const PAGE_COLUMNS = [
-  ...['ticker', 'timeframe', 'field', 'coming', 'place', 'url', 'pulled_at', 'as_of', 'known', 'mixed'],
-  ...['query_range', 'total_occurrences', 'events', 'asked_before', 'etag', 'body'],
-] as readonly Exclude<keyof PageRow, 'hash'>[]
+const SAID = [
+  'ticker',
+  'timeframe',
+  'field',
+  'url',
+  'pulled_at',
+  'as_of',
+  'state',
+  'query_range',
+  'total_occurrences',
+  'events',
+] as const
+const COLUMNS = [...SAID, 'known', 'hash', 'pages'] as const
 
-const ENTRY = PAGE_COLUMNS.slice(0, 13).join(', ')
-const INTO_PAGES = `INSERT INTO pages (${PAGE_COLUMNS.join(', ')}, hash) VALUES (${PAGE_COLUMNS.map(() => '?').join(', ')}, ?)`
+const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`
+const ENTRIES = `SELECT ${SAID.join(', ')} FROM pulled`
 const OF_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
-
-/** Pages of a pull that is not through count for the newest day where nothing else of their series is there. */
-const NEWEST = `SELECT max(known) AS newest FROM pages p WHERE (coming = 0 OR NOT EXISTS (SELECT 1 FROM pages k
-  WHERE k.ticker = p.ticker AND k.timeframe = p.timeframe AND k.field = p.field AND k.coming = 0))`
+const NEWEST = 'SELECT max(known) AS newest FROM pulled'
 
 export class SqlitePages implements PageStore {
   readonly #db: Session
@@ -44,50 +49,30 @@ export class SqlitePages implements PageStore {
   }
 
   async has(ticker: string): Promise<boolean> {
-    return this.#db.get('SELECT 1 FROM pages WHERE ticker = ? LIMIT 1', ticker) !== undefined
+    return this.#db.get('SELECT 1 FROM pulled WHERE ticker = ? LIMIT 1', ticker) !== undefined
   }
 
   async entries(ticker?: string): Promise<KeptEntry[]> {
-    const order = 'ORDER BY ticker, timeframe, field, coming, place'
-    const rows =
-      ticker === undefined
-        ? this.#db.all<PageRow>(`SELECT ${ENTRY} FROM pages ${order}`)
-        : this.#db.all<PageRow>(`SELECT ${ENTRY} FROM pages WHERE ticker = ? ${order}`, ticker)
-    const entries = new Map<string, KeptEntry>()
-    for (const row of rows) {
-      const name = `${row.ticker} ${row.timeframe} ${row.field}`
-      const entry = entries.get(name)
-      if (entry === undefined) entries.set(name, entryOf(row))
-      else if (row.coming === 0) {
-        entry.events += row.events
-        if (row.mixed === 1) entry.state = 'mixed'
-      }
-    }
-    return [...entries.values()]
+    if (ticker === undefined) return this.#db.all<KeptEntry>(`${ENTRIES} ORDER BY ticker, timeframe, field`)
+    return this.#db.all<KeptEntry>(`${ENTRIES} WHERE ticker = ? ORDER BY timeframe, field`, ticker)
   }
 
   async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
-    const rows = this.#db.all<PageRow>(`SELECT * FROM pages ${OF_SERIES} ORDER BY place`, ticker, timeframe, field)
-    const [first] = rows
-    if (first === undefined) return null
-    const pages = (coming: 0 | 1): KeptPage[] => rows.filter(row => row.coming === coming).map(pageOf)
-    return { ticker, timeframe, field, url: first.url, kept: pages(0), coming: pages(1) }
+    const sql = `SELECT url, pages FROM pulled ${OF_SERIES}`
+    const row = this.#db.get<Pick<PulledRow, 'url' | 'pages'>>(sql, ticker, timeframe, field)
+    return row === undefined ? null : { ticker, timeframe, field, url: row.url, ...unpacked(row.pages) }
   }
 
   async newestDay(url?: string): Promise<Day | null> {
-    const row =
-      url === undefined
-        ? this.#db.get<{ newest: string | null }>(NEWEST)
-        : this.#db.get<{ newest: string | null }>(`${NEWEST} AND url = ?`, url)
-    return row?.newest == null ? null : parseDay(row.newest)
+    const [where, values] = url === undefined ? ['', []] : [' WHERE url = ?', [url]]
+    const newest = this.#db.get<{ newest: string | null }>(NEWEST + where, ...values)?.newest
+    return newest == null ? null : parseDay(newest)
   }
 
   async put(series: KeptSeries): Promise<void> {
-    const { pageHash } = await import('./hash.js')
     this.#db.transaction(() => {
-      this.#db.run('DELETE FROM pages WHERE ticker = ? AND url <> ?', series.ticker, series.url)
-      this.#db.run(`DELETE FROM pages ${OF_SERIES}`, series.ticker, series.timeframe, series.field)
-      for (const row of rowsOf(series)) this.#db.run(INTO_PAGES, ...row, pageHash(row))
+      this.#db.run('DELETE FROM pulled WHERE ticker = ? AND url <> ?', series.ticker, series.url)
+      this.#db.run(INTO_PULLED, ...valuesOf(series))
     })
   }
 
@@ -102,32 +87,90 @@ export class SqlitePages implements PageStore {
   }
 }
 
-/** What the newest page says of its series. */
-function entryOf({ coming, mixed, ticker, timeframe, field, url, pulled_at, as_of, ...row }: PageRow): KeptEntry {
-  const { query_range, total_occurrences, events } = row
-  const state = coming === 1 ? 'partial' : mixed === 1 ? 'mixed' : 'complete'
-  const counted = coming === 1 ? 0 : events
-  return {
-    ...{ ticker, timeframe, field, url, pulled_at, as_of, state, query_range },
-    ...{ total_occurrences, events: counted },
+/** In the order of COLUMNS. */
+function valuesOf({ kept, coming, ...series }: KeptSeries): (string | number | Buffer | null)[] {
+  const { pulled_at, as_of, body } = (kept[0] ?? coming[0])!
+  const row: PulledRow = {
+    ...series,
+    pulled_at,
+    as_of,
+    state: kept.length === 0 ? 'partial' : isMixed(kept) ? 'mixed' : 'complete',
+    query_range: body.query_range,
+    total_occurrences: body.total_occurrences,
+    events: kept.reduce((sum, page) => sum + page.body.events.length, 0),
+    known: knownDate({ as_of, pulled_at }),
+    hash: '',
+    pages: packed({ kept, coming }),
+  }
+  row.hash = hashOf(row)
+  return COLUMNS.map(column => row[column])
+}
+
+/** What its row says that it must be. */
+export function hashOf(row: PulledRow): string {
+  const values = COLUMNS.filter(column => column !== 'hash').map(column => row[column])
+  return digest(values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value))))
+}
+
+type Pages = Pick<KeptSeries, 'kept' | 'coming'>
+
+function packed(pages: Pages): Buffer {
+  return process.getBuiltinModule('node:zlib').deflateRawSync(JSON.stringify(pages))
+}
+
+function unpacked(blob: Buffer): Pages {
+  return JSON.parse(process.getBuiltinModule('node:zlib').inflateRawSync(blob).toString()) as Pages
+}
+
+/** A row of `pulled` as schema 3 had it: all events of a series together. */
+interface OldRow extends SeriesKey, PulledSource {
+  state: KeptEntry['state']
+  query_range: string
+  total_occurrences: number
+  etag: string | null
+  /** JSON, events oldest first. */
+  told: string
+  under_way: string | null
+}
+
+/** Pages of a pull that was stopped, in that table; JSON. */
+interface UnderWay extends Pick<OldRow, 'pulled_at' | 'as_of' | 'query_range' | 'total_occurrences' | 'etag'> {
+  events: BandEvent[]
+  mixed: boolean
+}
+
+/** What older versions pulled becomes pages: credits were paid for it, and no server is asked again. */
+export function takeOverPulled(db: Connection): void {
+  const keys = db.prepare('SELECT ticker, timeframe, field FROM pulled').all() as SeriesKey[]
+  const whole = db.prepare(`SELECT * FROM pulled ${OF_SERIES}`)
+  const update = db.prepare(`UPDATE pulled SET ${COLUMNS.map(column => `${column} = ?`).join(', ')} ${OF_SERIES}`)
+  // One by one: those of a market do not fit into the memory together.
+  for (const { ticker, timeframe, field } of keys) {
+    const series = seriesOf(whole.get(ticker, timeframe, field) as OldRow)
+    update.run(...valuesOf(series), ticker, timeframe, field)
   }
 }
 
-function pageOf({ asked_before: before, pulled_at, as_of, etag, mixed, body }: PageRow): KeptPage {
-  return { before, pulled_at, as_of, etag, mixed: mixed === 1, body: JSON.parse(body) as KeptPage['body'] }
+function seriesOf(row: OldRow): KeptSeries {
+  const { ticker, timeframe, field, url } = row
+  const key = { ticker, timeframe, field }
+  const under = row.under_way === null ? null : (JSON.parse(row.under_way) as UnderWay)
+  const told = { ...row, events: JSON.parse(row.told) as BandEvent[], mixed: row.state === 'mixed' }
+  const kept = row.state === 'partial' ? [] : pagesOf(key, told)
+  return { ...key, url, kept, coming: under === null ? [] : pagesOf(key, under) }
 }
 
-/** A series as rows without their hash, in the order of PAGE_COLUMNS. */
-export function rowsOf({ ticker, timeframe, field, url, kept, coming }: KeptSeries): (string | number | null)[][] {
-  const rows = (pages: readonly KeptPage[], isComing: 0 | 1) =>
-    pages.map(({ before, pulled_at, as_of, etag, mixed, body }, place) => {
-      const { query_range, total_occurrences, events } = body
-      const row: Omit<PageRow, 'hash'> = {
-        ...{ ticker, timeframe, field, coming: isComing, place, url, pulled_at, as_of },
-        ...{ known: knownDate({ as_of, pulled_at }), mixed: mixed ? 1 : 0, query_range, total_occurrences },
-        ...{ events: events.length, asked_before: before, etag, body: JSON.stringify(body) },
-      }
-      return PAGE_COLUMNS.map(column => row[column])
-    })
-  return [...rows(kept, 0), ...rows(coming, 1)]
+/** As many events as the newest page may have. */
+const PAGE = 100
+
+/** The newest page, which is the one that the server named, and all older events as another. */
+function pagesOf(key: SeriesKey, { events, etag, mixed, ...told }: UnderWay): KeptPage[] {
+  const { pulled_at, as_of, query_range, total_occurrences: total } = told
+  const newest = events.toReversed()
+  const page = (from: number, to: number): KeptPage => {
+    const body = { ...key, events: newest.slice(from, to), total_occurrences: Math.max(0, total - from), query_range }
+    return { before: newest[from - 1]?.date ?? null, pulled_at, as_of, etag: null, mixed: false, body }
+  }
+  const first = { ...page(0, PAGE), etag, mixed }
+  return events.length > PAGE ? [first, page(PAGE, events.length)] : [first]
 }

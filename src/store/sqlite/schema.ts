@@ -4,7 +4,7 @@ import { parseDay } from '../../model/day.js'
 import type { Adjustment, AssetClass } from '../../model/series.js'
 import type { TickerEntry, Writer } from '../store.js'
 import type { DatabaseKind, Step } from './migrations.js'
-import { takeOverPulled } from './take-over.js'
+import { takeOverPulled } from './pages.js'
 
 /**
  * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
@@ -116,42 +116,10 @@ export const MIGRATIONS: readonly Step[] = [
   `,
   {
     repack(db) {
-      db.exec(`
-      -- Pages as a server told them. place: 0 is the newest. known: as_of, or the day of the pull. coming: of a pull that has not come to its end
-      CREATE TABLE pages (
-        ticker TEXT NOT NULL,
-        timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
-        field TEXT NOT NULL,
-        coming INTEGER NOT NULL CHECK (coming IN (0, 1)),
-        place INTEGER NOT NULL,
-        url TEXT NOT NULL,
-        pulled_at TEXT NOT NULL,
-        as_of TEXT,
-        known TEXT NOT NULL,
-        mixed INTEGER NOT NULL CHECK (mixed IN (0, 1)),
-        query_range TEXT NOT NULL,
-        total_occurrences INTEGER NOT NULL,
-        events INTEGER NOT NULL,
-        asked_before TEXT,
-        etag TEXT,
-        body TEXT NOT NULL,
-        hash TEXT NOT NULL,
-        PRIMARY KEY (ticker, timeframe, field, coming, place)
-      ) STRICT;
-      CREATE INDEX pages_by_known ON pages (coming, known, url);
-      `)
+      // Pages as a server told them, newest first: compressed JSON
+      db.exec("ALTER TABLE pulled ADD COLUMN pages BLOB NOT NULL DEFAULT x''")
       takeOverPulled(db)
-      db.exec(`
-      DROP TABLE pulled;
-      DROP TRIGGER bars_without_pulled;
-      -- A ticker has bars or pages, never both: an answer would not tell which it stands on
-      CREATE TRIGGER pages_without_bars BEFORE INSERT ON pages
-      WHEN EXISTS (SELECT 1 FROM tickers WHERE ticker = NEW.ticker)
-      BEGIN SELECT RAISE(ABORT, 'a ticker with bars takes no pulled events'); END;
-      CREATE TRIGGER bars_without_pages BEFORE INSERT ON tickers
-      WHEN EXISTS (SELECT 1 FROM pages WHERE ticker = NEW.ticker)
-      BEGIN SELECT RAISE(ABORT, 'a ticker with pulled events takes no bars'); END;
-      `)
+      for (const column of ['etag', 'told', 'under_way']) db.exec(`ALTER TABLE pulled DROP COLUMN ${column}`)
     },
   },
 ]

@@ -2,8 +2,8 @@ import { TIMEFRAME_NAMES, type Timeframe } from '../../model/terms.js'
 import { decodeBars } from '../codec.js'
 import type { Damage } from '../store.js'
 import type { Session } from './connection.js'
-import { barsHash, derivedHash, type FieldRow, pageHash, sheetHash } from './hash.js'
-import { PAGE_COLUMNS, type PageRow } from './pages.js'
+import { barsHash, derivedHash, type FieldRow, sheetHash } from './hash.js'
+import { hashOf, type PulledRow } from './pages.js'
 import type { TickerRow } from './schema.js'
 
 /**
@@ -24,11 +24,10 @@ export function verifySession(db: Session): Damage[] {
       damages.push({ ticker: row.ticker, what: `its ${row.kind} are not what was written` })
   }
   // One by one: those of a market do not fit into the memory together.
-  for (const { rowid, ticker } of db.all<{ rowid: number; ticker: string }>(
-    'SELECT rowid, ticker FROM pages ORDER BY ticker, timeframe, field, coming, place',
-  )) {
-    const what = pageDamage(db, rowid)
-    if (what !== null) damages.push({ ticker, what })
+  for (const { rowid } of db.all<{ rowid: number }>('SELECT rowid FROM pulled ORDER BY ticker, timeframe, field')) {
+    const row = db.get<PulledRow>('SELECT * FROM pulled WHERE rowid = ?', rowid)!
+    const what = `its pulled ${row.timeframe} ${row.field} events are not what was written`
+    if (hashOf(row) !== row.hash) damages.push({ ticker: row.ticker, what })
   }
   return damages
 }
@@ -65,10 +64,4 @@ function seriesDamage(db: Session, { id }: TickerRow, timeframe: Timeframe): str
   )
   const whole = derivedHash(series.calendar, series.outcomes, fields) === series.hash
   return whole ? null : `its ${timeframe} events are not what was written`
-}
-
-function pageDamage(db: Session, rowid: number): string | null {
-  const row = db.get<PageRow>('SELECT * FROM pages WHERE rowid = ?', rowid)!
-  const whole = pageHash(PAGE_COLUMNS.map(column => row[column])) === row.hash
-  return whole ? null : `its pulled ${row.timeframe} ${row.field} events are not what was written`
 }
