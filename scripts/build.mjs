@@ -5,18 +5,20 @@
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
 // compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
 // code as ES modules makes a question a third slower. esbuild splits ES modules only, hence two steps.
+import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { build, transform } from 'esbuild'
 import { licencesOf } from './licences.mjs'
 import { writeManPages } from './man.mjs'
 import { pack } from './pack.mjs'
 import { buildReport } from './report.mjs'
-import { writeSchemas } from './schemas.mjs'
 import { declare, rollUp } from './types.mjs'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
+const SCHEMAS = fileURLToPath(new URL('schemas.mjs', import.meta.url))
 
 // esbuild lets others reach an export through two getters, which a hot loop over chunks feels. Nothing here exports what
 // changes later, so once a chunk has run its exports are as plain as they look.
@@ -24,7 +26,10 @@ const PLAIN_EXPORTS =
   "module.exports=Object.defineProperty(Object.assign({},module.exports),'__esModule',{value:true});\n"
 
 rmSync(DIST, { recursive: true, force: true })
+mkdirSync(DIST)
+// What reads the whole of the types is done beside the rest: a machine has more than one core.
 const declared = declare(join(DIST, 'types'))
+const schemas = promisify(execFile)(process.execPath, [SCHEMAS, DIST])
 const { outputFiles, metafile } = await build({
   entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts' },
   outdir: 'dist',
@@ -46,7 +51,6 @@ const report = await buildReport(DIST)
 await write(`${DIST}/LICENSES.txt`, licencesOf({ outputs: { ...metafile.outputs, ...report.outputs } }))
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
-writeSchemas(DIST)
 const { makeSample } = await import('./make-sample.mjs')
 await makeSample(`${DIST}/sample.db`)
 await writeManPages(DIST, JSON.parse(readFileSync('package.json', 'utf8')).version)
@@ -55,6 +59,7 @@ const { default: library } = await import('../dist/index.js')
 rollUp(join(DIST, 'types'), library)
 const chunks = outputFiles.map(({ path }) => relative(DIST, path).split(sep).join('/'))
 await pack(DIST, chunks, ['index.js', 'cli/main.js'])
+await schemas
 
 async function commonJs(text) {
   const { code } = await transform(text, {

@@ -12,8 +12,10 @@ const NAME = /^bands\.([a-z-]+)\/\d+$/
 // TypeScript 7 has no interface for programs; this package brings an older one for itself.
 const ts = createRequire(createRequire(import.meta.url).resolve('dts-bundle-generator'))('typescript')
 
+writeSchemas(process.argv[2])
+
 /** Writes schemas.json into a folder. */
-export function writeSchemas(folder) {
+function writeSchemas(folder) {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
   const { fileNames, options } = ts.parseJsonConfigFileContent({ ...config, include: ['src'] }, ts.sys, ROOT)
   const program = ts.createProgram(fileNames, options)
