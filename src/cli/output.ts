@@ -16,8 +16,9 @@ export interface Answer {
 }
 
 /** The answer of one row, for people a sentence or two. */
-export function oneRow(schema: string, row: Row, ...blocks: readonly Block[]): Answer {
-  return { document: () => ({ schema, ...row }), columns: Object.keys(row), rows: () => [row], blocks: () => blocks }
+export function oneRow(document: Row & { schema: string }, ...blocks: readonly Block[]): Answer {
+  const { schema, ...row } = document
+  return { document: () => document, columns: Object.keys(row), rows: () => [row], blocks: () => blocks }
 }
 
 /** The format that was asked for, null when none was. Throws InvalidParameter when two were, or one that does not apply. */

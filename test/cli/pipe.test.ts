@@ -18,6 +18,8 @@ afterAll(folder.remove)
 // The script command of other systems takes other options.
 const PSEUDO_TERMINAL = process.platform === 'linux' && existsSync('/usr/bin/script')
 
+const some = FULL ? 'export series' : 'export series --ticker AAPL'
+
 describe('the built program in a shell', () => {
   test('answers into a pipe without colour, hints or signs', async () => {
     const ran = await sh('bands events AAPL rsi_zone --band oversold --limit 2 | cat')
@@ -34,7 +36,6 @@ describe('the built program in a shell', () => {
   })
 
   test('hands megabytes through a pipe to the last byte, in every text format', async () => {
-    const some = FULL ? 'export series' : 'export series --ticker AAPL'
     for (const format of ['ndjson', 'csv', 'json']) {
       const file = folder.file(`all.${format}`)
       const direct = await sh(`bands ${some} --output ${format} > "${file}"`)
@@ -74,7 +75,7 @@ describe('the built program in a shell', () => {
   })
 
   test('waits for a slow reader', async () => {
-    const slow = await sh('set -o pipefail; bands export series --csv | (sleep 0.4; cat) | wc -c')
+    const slow = await sh(`set -o pipefail; bands ${some} --csv | (sleep 0.4; cat) | wc -c`)
     expect(slow.code).toBe(0)
     expect(Number(slow.out)).toBe(statSync(folder.file('all.csv')).size)
   })

@@ -150,7 +150,9 @@ function accountRow({ name, tier, created }: Account) {
 async function showAccount(context: Context, account: Account, done: string): Promise<void> {
   const row = accountRow(account)
   const limits = `${whole(row.day_limit)} credits a day, ${whole(row.hour_limit)} an hour`
-  await context.show(oneRow('bands.account/1', row, { notes: [`${row.name} ${done} ${row.tier}: ${limits}`] }))
+  await context.show(
+    oneRow({ schema: 'bands.account/1', ...row }, { notes: [`${row.name} ${done} ${row.tier}: ${limits}`] }),
+  )
 }
 
 /** @param name null: of all */

@@ -103,7 +103,7 @@ const revoke: Command = {
     })
     const since = `${identity} of ${entry.account.name} counts no more`
     const note = before ? `${since}; it was revoked ${minute(entry.revoked)}` : since
-    await context.show(oneRow('bands.revoked-key/1', keyRow(entry, now), { notes: [note] }))
+    await context.show(oneRow({ schema: 'bands.revoked-key/1', ...keyRow(entry, now) }, { notes: [note] }))
   },
 }
 
@@ -155,7 +155,7 @@ async function showNewKey(context: Context, key: string, entry: KeyEntry, replac
   const replaces = replaced === null ? null : { identity: replaced.identity, expires: replaced.expires }
   const until = row.expires === null ? 'counts until it is revoked' : `counts until ${minute(row.expires)}`
   await context.show({
-    ...oneRow('bands.key/1', row),
+    ...oneRow({ schema: 'bands.key/1', ...row }),
     document: () => ({ schema: 'bands.key/1', ...row, replaces }),
     blocks: ({ words }) => {
       const table = { columns: [{ title: 'KEY' }, { title: 'IDENTITY' }], rows: [[key, identity]] }
