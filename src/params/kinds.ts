@@ -62,6 +62,9 @@ export const TEXT: Kind<string, string> = {
   parse: (param, written) => textValue(param, textOf(param, written)),
 }
 
+/** Text that whoever takes it looks at. */
+export const WORDS: Kind<string, string> = { schema: { type: 'string' }, takes: 'TEXT', parse: textOf }
+
 export function integerOf(least: number, most: number, takes = 'N'): Kind<number, Text> {
   return {
     schema: { type: 'integer', minimum: least, maximum: most },
