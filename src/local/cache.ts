@@ -7,7 +7,7 @@ import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
-import type { Store, TickerEntry } from '../store/store.js'
+import type { Recorded, Store, TickerEntry } from '../store/store.js'
 import type { Sectors } from './sectors.js'
 import { countedFacts, sectorKey, type View, viewOf } from './view.js'
 
@@ -55,11 +55,16 @@ export class Cache {
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
   async view(ticker: string, timeframe: Timeframe, field: string): Promise<View> {
+    return viewOf(await this.recorded(ticker, timeframe, field), timeframe, field, this.asOf)
+  }
+
+  /** The same, whatever the day. */
+  async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded> {
     await this.#checkDefinitions()
     const recorded = await this.store.recorded(ticker, timeframe, field)
     if (recorded === null) throw await this.unknown(ticker)
     if (fieldNamed(field)!.needs !== 'bars') await this.#checkSettled(ticker, field, new Behind(recorded.unsettled))
-    return viewOf(recorded, timeframe, field, this.asOf)
+    return recorded
   }
 
   /** What is said of a ticker. Throws NotFound with the nearest tickers. */

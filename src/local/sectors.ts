@@ -1,69 +1,61 @@
 import { barsAt } from '../engine/record.js'
+import { once } from '../fields/fundamentals.js'
+import { SplitBasis } from '../fields/quarters.js'
 import { Sector, type SectorView } from '../fields/sector.js'
-import type { Facts, Security } from '../model/facts.js'
-import type { Series } from '../model/series.js'
+import { countUpTo, type Day } from '../model/day.js'
+import { FACT_KINDS, type FactRecord, type Facts, knownOn, type Report } from '../model/facts.js'
+import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import { countedFacts, sectorKey } from './view.js'
 
-/** A ticker with bars and with facts that count. */
-export interface Member {
+/** A ticker with bars, and the facts of it that count. */
+export interface Company {
   entry: TickerEntry
   daily: Series
-  facts: Facts
+  facts: Facts | null
 }
 
-/** The tickers of a store, sector by sector; what has been read is kept, so it serves one run and not the next. */
+/** One that has such facts. */
+export type Member = Company & { facts: Facts }
+
+/**
+ * The tickers of a store, sector by sector, as they stand now or stood on a day; what has been read is kept, so it serves
+ * one run and not the next.
+ */
 export class Sectors {
   readonly #store: Store
-  #securities: Promise<Map<string, Security>> | null = null
-  readonly #members = new Map<string, Promise<Member[]>>()
-  readonly #sectors = new Map<string, Promise<Sector>>()
+  readonly #once = once()
 
   constructor(store: Store) {
     this.#store = store
   }
 
   /** What a ticker sees of its sector; null when it has none. */
-  async seenFrom(ticker: string, timeframe: Timeframe): Promise<SectorView | null> {
-    const key = sectorKey((await this.#known()).get(ticker))
-    return key === null ? null : (await this.of(key, timeframe)).seenFrom(ticker)
+  async seenFrom(ticker: string, timeframe: Timeframe, day: Day | null = null): Promise<SectorView | null> {
+    const key = sectorKey((await this.#securities()).get(ticker))
+    return key === null ? null : (await this.of(key, timeframe, day)).seenFrom(ticker)
   }
 
-  async of(key: string, timeframe: Timeframe): Promise<Sector> {
-    const name = `${timeframe} ${key}`
-    const known = this.#sectors.get(name)
-    if (known !== undefined) return known
-    const made = this.members(key).then(members => {
-      return new Sector(
-        members.map(({ entry, daily, facts }) => ({
-          ticker: entry.ticker,
-          series: barsAt(timeframe, daily, entry.assetClass),
-          facts,
-        })),
-      )
+  of(key: string, timeframe: Timeframe, day: Day | null = null): Promise<Sector> {
+    return this.#once(`sector ${timeframe} ${day} ${key}`, async () => {
+      const members = await this.members(key)
+      return new Sector(members.map(member => ({ ticker: member.entry.ticker, ...knownOf(member, timeframe, day) })))
     })
-    this.#sectors.set(name, made)
-    return made
   }
 
   /** In the order of their tickers. */
-  async members(key: string): Promise<Member[]> {
-    const known = this.#members.get(key)
-    if (known !== undefined) return known
-    const read = this.#read(key)
-    this.#members.set(key, read)
-    return read
+  members(key: string): Promise<Member[]> {
+    return this.#once(`members ${key}`, () => this.#read(key))
   }
 
-  #known(): Promise<Map<string, Security>> {
-    this.#securities ??= this.#store.securities()
-    return this.#securities
+  #securities(): ReturnType<Store['securities']> {
+    return this.#once('securities', () => this.#store.securities())
   }
 
   async #read(key: string): Promise<Member[]> {
     const members: Member[] = []
-    const securities = await this.#known()
+    const securities = await this.#securities()
     for (const ticker of [...securities.keys()].sort()) {
       if (sectorKey(securities.get(ticker)) !== key) continue
       const entry = await this.#store.ticker(ticker)
@@ -72,4 +64,43 @@ export class Sectors {
     }
     return members
   }
+}
+
+/** A company's bars that were final by a day, and the facts known by it, as if nothing later had been loaded. */
+export function knownOf(
+  { entry, daily, facts }: Company,
+  timeframe: Timeframe,
+  day: Day | null,
+): { series: Series; facts: Facts | null } {
+  const whole = barsAt(timeframe, daily, entry.assetClass)
+  if (day === null) return { series: whole, facts }
+  const upTo = barsAt(timeframe, head(daily, countUpTo(daily.days, day)), entry.assetClass)
+  const series = head(upTo, barsKnownBy(upTo, day))
+  if (facts === null) return { series, facts }
+  return { series, facts: factsBy(facts, new SplitBasis(whole, facts.splits), day, series.days.at(-1) ?? day) }
+}
+
+/**
+ * The facts that were known by a day. Bars that are adjusted for a later split have it in all of their prices: that is no
+ * knowledge of the future but the unit they are counted in, so figures as filed are brought to it, as they were with all
+ * bars there.
+ *
+ * @param last date of the last bar: splits count up to there
+ */
+function factsBy(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts {
+  const kinds = FACT_KINDS.filter(kind => kind !== 'securities')
+  const known = kinds.map(kind => [
+    kind,
+    (facts[kind] as readonly FactRecord[]).filter(record => knownOn(kind, record)! <= day),
+  ])
+  const found = Object.fromEntries(known) as unknown as Facts
+  const splits = found.splits.filter(({ ex_date }) => ex_date <= last)
+  return { ...found, splits, reports: found.reports.map(report => onBasisOf(basis, report, last)) }
+}
+
+function onBasisOf(basis: SplitBasis, report: Report, last: Day): Report {
+  const later = basis.dividing(report, last).filter(({ ex_date }) => ex_date > last)
+  const divided = (figure: number | null): number | null =>
+    figure === null ? null : later.reduce((value, { ratio }) => value / ratio, figure)
+  return { ...report, eps: divided(report.eps), book_value_ps: divided(report.book_value_ps) }
 }

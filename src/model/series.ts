@@ -41,16 +41,21 @@ export function barsKnownBy(series: Pick<Series, 'known'>, day: Day): number {
 
 /** The first `count` bars, as views on the same columns. */
 export function head(series: Series, count: number): Series {
+  return part(series, 0, count)
+}
+
+/** The bars from `from` on, up to `to`, as views on the same columns. */
+export function part({ timeframe, unadjustedClose, ...columns }: Series, from: number, to?: number): Series {
   return {
-    timeframe: series.timeframe,
-    days: series.days.subarray(0, count),
-    known: series.known.subarray(0, count),
-    open: series.open.subarray(0, count),
-    high: series.high.subarray(0, count),
-    low: series.low.subarray(0, count),
-    close: series.close.subarray(0, count),
-    volume: series.volume.subarray(0, count),
-    ...(series.unadjustedClose === undefined ? {} : { unadjustedClose: series.unadjustedClose.subarray(0, count) }),
+    timeframe,
+    days: columns.days.subarray(from, to),
+    known: columns.known.subarray(from, to),
+    open: columns.open.subarray(from, to),
+    high: columns.high.subarray(from, to),
+    low: columns.low.subarray(from, to),
+    close: columns.close.subarray(from, to),
+    volume: columns.volume.subarray(from, to),
+    ...(unadjustedClose === undefined ? {} : { unadjustedClose: unadjustedClose.subarray(from, to) }),
   }
 }
 

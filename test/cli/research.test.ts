@@ -2,7 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
-import type { CheckLookahead } from '../../src/local/check-lookahead.js'
+import type { CheckLookahead } from '../../src/local/check.js'
 import { openTrials } from '../../src/open.js'
 import type { EventStudy } from '../../src/study/result.js'
 import type { Sweep } from '../../src/sweep/result.js'

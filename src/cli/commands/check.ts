@@ -4,22 +4,21 @@ import {
   type CheckLookahead,
   type CheckRecursion,
   checkLookahead,
-  type FieldLookahead,
+  checkRecursion,
+  DROPPED,
   type FieldRecursion,
-  type LateStart,
   type Skipped,
-} from '../../local/check-lookahead.js'
-import { checkRecursion, DROPPED } from '../../local/check-recursion.js'
+} from '../../local/check.js'
 import type { Local } from '../../local/local.js'
 import type { Timeframe } from '../../model/terms.js'
 import { LARGEST_SEED } from '../../params/figures.js'
 import type { OptionSpec } from '../../params/row.js'
 import { fieldValue, integerValue, timeframeValue } from '../../params/values.js'
-import { count, UNKNOWN, whole } from '../../present/numbers.js'
+import { count, UNKNOWN, whole, words } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { type Block, type Row, right } from '../draw/table.js'
+import { type Row, right, type Table } from '../draw/table.js'
 import type { Given } from '../given.js'
 import { POOLED, TIMEFRAME } from '../options.js'
 import type { Answer } from '../output.js'
@@ -102,78 +101,49 @@ const recursion: Command = {
 
 /** Whether data that are cut off tell the same of the days before; for machines a row a field. */
 function lookaheadAnswer(found: CheckLookahead): Answer {
-  const { tickers, timeframe, fields, cuts, aftermath, differences } = found
+  const { tickers, timeframe, fields, cuts, seed, aftermath, differences, skipped } = found
+  // A field without an event has shown nothing that could have looked ahead.
+  const [tested, untested] = parted(fields, field => field.events > 0 || field.differences > 0)
+  const none = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days`
   return {
     document: () => found,
     columns: ['timeframe', 'field', 'series', 'bars', 'events', 'differences'],
     rows: () => fields.map((field): Row => ({ timeframe, ...field })),
     blocks: () => [
       {
-        title: [`${whoText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${found.seed}`],
-        notes: verdict(found),
+        title: [`${whoText(tickers)}  ${timeframe}`, `cut off at ${count(cuts.length, 'day')}`, `seed ${seed}`],
+        notes: [lookaheadVerdict(found, tested.length), ...named(none, untested)],
       },
       {
         table: {
           columns: [{ title: 'FIELD' }, right('SERIES', 1), right('BARS'), right('EVENTS'), right('DIFFERENCES')],
-          rows: fields
-            .filter(field => !isUntested(field))
-            .map(row => [
-              row.field,
-              whole(row.series),
-              whole(row.bars),
-              whole(row.events),
-              row.differences === 0 ? '0' : { text: whole(row.differences), tone: 'bad' as const },
-            ]),
+          rows: tested.map(row => [
+            ...[row.field, whole(row.series), whole(row.bars), whole(row.events)],
+            row.differences === 0 ? '0' : { text: whole(row.differences), tone: 'bad' as const },
+          ]),
         },
         notes: [
           `What followed: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
-          ...skippedNotes(found.skipped),
+          ...skippedNotes(skipped),
         ],
       },
-      ...(differences.length === 0 ? [] : [differencesBlock(found)]),
+      ...(differences.length === 0 ? [] : [{ title: ['First differences'], table: differencesTable(differences) }]),
     ],
   }
 }
 
-/** A field without an event has shown nothing that could have looked ahead. */
-function verdict({ fields, passed }: CheckLookahead): string[] {
-  const untested = fields.filter(isUntested).map(({ field }) => field)
-  const tested = fields.length - untested.length
-  const said = passed
-    ? `Passed: of ${count(tested, 'field')}, nothing that is shown of a day knows what came after it.`
-    : 'NOT PASSED.'
-  if (untested.length === 0) return [said]
-  const none = `Not tested, because ${untested.length === 1 ? 'it' : 'they'} had no event by these days: ${untested.join(', ')}.`
-  return tested === 0 ? ['Nothing was tested.', none] : [said, none]
+function lookaheadVerdict({ passed }: CheckLookahead, tested: number): string {
+  if (tested === 0) return 'Nothing was tested.'
+  if (!passed) return 'NOT PASSED.'
+  return `Passed: of ${count(tested, 'field')}, nothing that is shown of a day knows what came after it.`
 }
 
-function isUntested({ events, differences }: FieldLookahead): boolean {
-  return events === 0 && differences === 0
-}
+const TOLD = ['ticker', 'field', 'cut', 'date', 'what', 'whole', 'cut_off'] as const
 
-function differencesBlock({ differences }: CheckLookahead): Block {
+function differencesTable(differences: CheckLookahead['differences']): Table {
   return {
-    title: ['First differences'],
-    table: {
-      columns: [
-        { title: 'TICKER' },
-        { title: 'FIELD' },
-        { title: 'CUT' },
-        { title: 'DATE' },
-        { title: 'WHAT', spare: 1 },
-        { title: 'WHOLE' },
-        { title: 'CUT OFF' },
-      ],
-      rows: differences.map(({ ticker, field, cut, date, what, whole: all, cut_off }) => [
-        ticker,
-        field ?? UNKNOWN,
-        cut,
-        date,
-        what,
-        all ?? UNKNOWN,
-        cut_off ?? UNKNOWN,
-      ]),
-    },
+    columns: TOLD.map(key => ({ title: words(key).toUpperCase(), ...(key === 'what' ? { spare: 1 } : {}) })),
+    rows: differences.map(row => TOLD.map(key => row[key] ?? UNKNOWN)),
   }
 }
 
@@ -192,6 +162,8 @@ function skippedNotes(skipped: readonly Skipped[]): string[] {
 /** How much bands depend on the first bars; for machines a row a field and number of bars left out. */
 function recursionAnswer(found: CheckRecursion): Answer {
   const { tickers, timeframe, fields, dropped } = found
+  // Fields of facts have no band where no facts are loaded.
+  const [banded, lacking] = parted(fields, ({ starts }) => starts.some(({ bars }) => bars > 0))
   return {
     document: () => found,
     columns: [
@@ -202,23 +174,24 @@ function recursionAnswer(found: CheckRecursion): Answer {
     blocks: () => [
       {
         title: [`${whoText(tickers)}  ${timeframe}`, `first bars left out: ${dropped.join(', ')}`],
-        notes: recursionVerdict(fields),
+        notes: [...recursionVerdict(banded), ...named('Left out, having no band on any of these bars', lacking)],
       },
       {
         table: {
           columns: [
             { title: 'FIELD' },
-            right('LEFT OUT'),
-            right('BARS', 2),
-            right('NO BAND YET', 3),
-            right('DIFFER'),
-            right('SHARE', 1),
-            right('AGREE AFTER'),
-            right('NEVER', 0),
+            ...[right('LEFT OUT'), right('BARS', 2), right('NO BAND YET', 3), right('DIFFER'), right('SHARE', 1)],
+            ...[right('AGREE AFTER'), right('NEVER', 0)],
           ],
-          rows: fields
-            .filter(hasBands)
-            .flatMap(({ field, starts }) => starts.map((start, i) => [i === 0 ? field : '', ...startCells(start)])),
+          rows: banded.flatMap(({ field, starts }) =>
+            starts.map(({ dropped, bars, warming_up, differing, share, agree_after: after, never }, i) => [
+              i === 0 ? field : '',
+              ...[dropped, bars, warming_up, differing].map(whole),
+              share === null ? UNKNOWN : percent(share),
+              after === null ? UNKNOWN : [...new Set([after.median, after.most])].map(whole).join(' to '),
+              whole(never),
+            ]),
+          ),
         },
         notes: [
           'BARS: those with a band, from the late start on. NO BAND YET: of these, the bars on which the late start has none yet. DIFFER: the bars on which it has another one. AGREE AFTER: bars from which on the bands are those of the whole for good, of the middle ticker and of the slowest. NEVER: tickers that differ on their last bar still.',
@@ -231,53 +204,37 @@ function recursionAnswer(found: CheckRecursion): Answer {
 
 /** What the table comes to, in sentences: which fields ask nothing of their history, which ask for how much. */
 function recursionVerdict(fields: readonly FieldRecursion[]): string[] {
-  const lacking = fields.filter(field => !hasBands(field)).map(({ field }) => field)
-  const told = fields.filter(hasBands).map(({ field, starts }) => ({
+  if (fields.length === 0) return ['No field has a band, so nothing was checked.']
+  const worsts = fields.map(({ field, starts }) => ({
     field,
-    worst: Math.max(...starts.map(({ share }) => share ?? 0)),
-    most: Math.max(...starts.map(({ agree_after }) => agree_after?.most ?? 0)),
-    never: starts.some(({ never }) => never > 0),
+    share: Math.max(...starts.map(({ share }) => share ?? 0)),
+    bars: starts.some(({ never }) => never > 0)
+      ? 'never'
+      : whole(Math.max(...starts.map(({ agree_after }) => agree_after?.most ?? 0))),
   }))
-  const free = told.filter(({ worst, never }) => worst === 0 && !never)
-  const bound = told.filter(({ worst, never }) => worst > 0 || never).sort((a, b) => b.worst - a.worst)
-  const lines = [
-    told.length === 0
-      ? 'No field has a band, so nothing was checked.'
-      : `${count(bound.length, 'field')} of ${whole(told.length)} ${bound.length === 1 ? 'depends' : 'depend'} on where the bars begin.`,
-  ]
-  if (free.length > 0)
-    lines.push(`Once there is a band, it is that of the whole: ${free.map(({ field }) => field).join(', ')}.`)
-  if (bound.length > 0)
-    lines.push(
-      `Most bars that differ, and from which bar on they agree: ${bound
-        .map(({ field, worst, most, never }) => `${field} ${percent(worst)}, ${never ? 'never' : whole(most)}`)
-        .join('; ')}. What is seldom and soon forgotten does no harm; the rest needs all of a history to be repeated.`,
-    )
-  if (lacking.length > 0) lines.push(`Left out, having no band on any of these bars: ${lacking.join(', ')}.`)
-  return lines
-}
-
-/** Fields of facts have none where no facts are loaded. */
-function hasBands({ starts }: FieldRecursion): boolean {
-  return starts.some(({ bars }) => bars > 0)
-}
-
-function startCells({ dropped, bars, warming_up, differing, share, agree_after, never }: LateStart): string[] {
-  const percents = share === null ? UNKNOWN : percent(share)
+  const [bound, free] = parted(worsts, ({ share, bars }) => share > 0 || bars === 'never')
+  const most = bound
+    .sort((a, b) => b.share - a.share)
+    .map(({ field, share, bars }) => `${field} ${percent(share)}, ${bars}`)
   return [
-    whole(dropped),
-    whole(bars),
-    whole(warming_up),
-    whole(differing),
-    percents,
-    afterText(agree_after),
-    whole(never),
+    `${count(bound.length, 'field')} of ${whole(fields.length)} ${bound.length === 1 ? 'depends' : 'depend'} on where the bars begin.`,
+    ...named('Once there is a band, it is that of the whole', free),
+    ...(most.length === 0
+      ? []
+      : [
+          `Most bars that differ, and from which bar on they agree: ${most.join('; ')}. What is seldom and soon forgotten does no harm; the rest needs all of a history to be repeated.`,
+        ]),
   ]
 }
 
-function afterText(after: LateStart['agree_after']): string {
-  if (after === null) return UNKNOWN
-  return after.median === after.most ? whole(after.most) : `${whole(after.median)} to ${whole(after.most)}`
+/** Those of which something holds, and the others. */
+function parted<One>(all: readonly One[], holds: (one: One) => boolean): [One[], One[]] {
+  return [all.filter(holds), all.filter(one => !holds(one))]
+}
+
+/** A sentence that names fields; none without any. */
+function named(what: string, fields: readonly { field: string }[]): string[] {
+  return fields.length === 0 ? [] : [`${what}: ${fields.map(({ field }) => field).join(', ')}.`]
 }
 
 function percent(share: number): string {

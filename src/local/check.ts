@@ -1,0 +1,410 @@
+import { outcomes } from '../engine/outcomes.js'
+import { entries, transitions } from '../engine/record.js'
+import { InvalidParameter } from '../errors.js'
+import type { Field } from '../fields/field.js'
+import { fieldNamed } from '../fields/index.js'
+import { Panel } from '../fields/panel.js'
+import { type Day, formatDay } from '../model/day.js'
+import { barsKnownBy, type Outcomes, part, STABILITIES, UNDEFINED } from '../model/series.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
+import { Random } from '../statistics/random.js'
+import type { TickerEntry } from '../store/store.js'
+import type { Cache } from './cache.js'
+import { knownOf, Sectors } from './sectors.js'
+import { countedFacts, type View, viewOf } from './view.js'
+
+interface CheckQuery {
+  tickers: readonly string[]
+  /** Names. */
+  fields: readonly string[]
+  timeframe: Timeframe
+}
+
+interface CheckWays {
+  step?: (text: () => string) => void
+  /** What a name stands for; the field of that name unless given. */
+  field?: (name: string) => Field
+}
+
+/**
+ * Cuts bars and facts off by random days, derives everything anew of what is left, and compares it with what the store
+ * shows of those days: a difference is a value that knew its future. A cut is the same for all tickers, sectors included.
+ * After freqtrade's lookahead-analysis, which runs a strategy on cut-off data likewise. Throws NotFound, Busy,
+ * InvalidParameter without a cut.
+ *
+ * @param cuts by how many days the data are cut off, drawn from the days of the tickers' bars
+ */
+export async function checkLookahead(
+  cache: Cache,
+  { cuts, seed, ...query }: CheckQuery & { cuts: number; seed: number },
+  ways: CheckWays = {},
+): Promise<CheckLookahead> {
+  const { timeframe } = query
+  checkCount('cuts', cuts)
+  const { fields, tickers } = await chosen(cache, query, ways)
+  const days = drawn(await daysOf(cache, tickers), cuts, new Random(seed))
+  const found = new Lookahead(fields)
+  const skipped: Skipped[] = []
+  for await (const { ticker, first, panel } of subjects(cache, tickers, fields, timeframe, ways)) {
+    const whole = await panel()
+    const codes = fields.map(field => field.classify(whole))
+    const recorded = await Promise.all(fields.map(({ name }) => cache.recorded(ticker, timeframe, name)))
+    const there = days.filter(day => day >= first)
+    if (there.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
+    for (const day of there) {
+      const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.name, day))
+      found.compare(views, codes, await panel({ day }), day)
+    }
+  }
+  const { differences, aftermath } = found
+  return {
+    schema: 'bands.check-lookahead/1',
+    tickers,
+    timeframe,
+    as_of: cache.asOf === null ? null : formatDay(cache.asOf),
+    seed,
+    cuts: days.map(formatDay),
+    fields: found.fields,
+    aftermath,
+    passed: differences.length === 0 && found.fields.some(({ bars }) => bars > 0),
+    differences,
+    skipped,
+  }
+}
+
+/** What is left out unless something else is asked for, in bars. */
+export const DROPPED: readonly number[] = [1, 20, 100, 250, 500]
+
+/**
+ * Lets the bars of each ticker begin later and tells, by field, from when on the bands are those of the whole. A field
+ * that looks back over a window agrees once that is full, a recursive one when its begin is forgotten; how many bars a
+ * history needs before its bands can be trusted is read from that. After freqtrade's recursive-analysis. Facts stay as
+ * they are. Throws NotFound, Busy, InvalidParameter for a number of bars below 1.
+ *
+ * @param dropped how many of the first bars are left out; each is tried
+ */
+export async function checkRecursion(
+  cache: Cache,
+  { dropped, ...query }: CheckQuery & { dropped: readonly number[] },
+  ways: CheckWays = {},
+): Promise<CheckRecursion> {
+  const { timeframe } = query
+  for (const bars of dropped) checkCount('dropped', bars)
+  const { fields, tickers } = await chosen(cache, query, ways)
+  const drops = [...new Set(dropped)].sort((a, b) => a - b)
+  const found = fields.map(() => drops.map((): Agreement[] => []))
+  const skipped: Skipped[] = []
+  for await (const { ticker, last, panel } of subjects(cache, tickers, fields, timeframe, ways)) {
+    const whole = await panel()
+    const codes = fields.map(field => field.classify(whole))
+    const bars = barsKnownBy(whole.series, cache.asOf ?? last)
+    if (bars <= drops[0]!) skipped.push({ ticker, reason: `has ${bars} bars, of which ${drops[0]} are to be left out` })
+    for (const [n, from] of drops.entries()) {
+      if (bars <= from) continue
+      const late = await panel({ from })
+      for (const [f, field] of fields.entries())
+        found[f]![n]!.push(...agreement(codes[f]!.subarray(from, bars), field.classify(late).subarray(0, bars - from)))
+    }
+  }
+  return {
+    schema: 'bands.check-recursion/1',
+    tickers,
+    timeframe,
+    as_of: cache.asOf === null ? null : formatDay(cache.asOf),
+    dropped: drops,
+    fields: fields.map(({ name }, f) => ({
+      field: name,
+      starts: drops.map((bars, n) => lateStart(bars, found[f]![n]!)),
+    })),
+    skipped,
+  }
+}
+
+function checkCount(param: string, value: number): void {
+  const allowed = 'a whole number from 1 on'
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidParameter(`${param} ${value} is not ${allowed}.`, { param, value, allowed })
+}
+
+/** Throws Busy while some of the fields wait for an import. */
+async function chosen(cache: Cache, { tickers, fields: names }: CheckQuery, { field = named }: CheckWays) {
+  const fields = names.map(field)
+  await cache.checkFinished(fields)
+  return { fields, tickers: [...new Set(tickers)].sort() }
+}
+
+function named(name: string): Field {
+  return fieldNamed(name)!
+}
+
+interface Subject extends TickerEntry {
+  /** Of everything that is loaded; of what was known by a day; or of the bars from one of them on. */
+  panel(what?: { day?: Day | null; from?: number }): Promise<Panel>
+}
+
+/** Each ticker with what its bands are derived from. Throws NotFound. */
+async function* subjects(
+  cache: Cache,
+  tickers: readonly string[],
+  fields: readonly Field[],
+  timeframe: Timeframe,
+  { step }: CheckWays,
+): AsyncGenerator<Subject> {
+  const needs = new Set(fields.map(field => field.needs))
+  const sectors = new Sectors(cache.store)
+  for (const [done, ticker] of tickers.entries()) {
+    step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
+    const entry = await cache.entry(ticker)
+    const daily = (await cache.store.bars(ticker))!
+    const facts = needs.has('facts') || needs.has('sector') ? countedFacts(await cache.store.sheets(ticker)) : null
+    const panel: Subject['panel'] = async ({ day = null, from = 0 } = {}) => {
+      const known = knownOf({ entry, daily, facts }, timeframe, day)
+      const sector = facts !== null && needs.has('sector') ? await sectors.seenFrom(ticker, timeframe, day) : null
+      const later = sector && { yieldsOfOthers: (t: number) => sector.yieldsOfOthers(t + from) }
+      return new Panel(part(known.series, from), known.facts, later)
+    }
+    yield { ...entry, panel }
+  }
+}
+
+/** All days with a bar of one of the tickers, ascending. */
+async function daysOf(cache: Cache, tickers: readonly string[]): Promise<Day[]> {
+  const seen = new Set<Day>()
+  for (const ticker of tickers) for (const day of (await cache.series(ticker, 'daily')).days) seen.add(day)
+  return [...seen].sort((a, b) => a - b)
+}
+
+/** So many of the days, without repetition, ascending; all of them when there are no more. */
+function drawn(days: Day[], count: number, random: Random): Day[] {
+  const most = Math.min(count, days.length)
+  for (let i = 0; i < most; i++) {
+    const j = i + random.below(days.length - i)
+    ;[days[i], days[j]] = [days[j]!, days[i]!]
+  }
+  return days.slice(0, most).sort((a, b) => a - b)
+}
+
+/** Differences that are told one by one. */
+const MOST_TOLD = 100
+
+/** What the store shows of a day beside what the data up to that day give. */
+class Lookahead {
+  readonly fields: FieldLookahead[]
+  readonly aftermath = { compared: 0, differences: 0 }
+  readonly differences: LookaheadDifference[] = []
+  readonly #fields: readonly Field[]
+
+  constructor(fields: readonly Field[]) {
+    this.#fields = fields
+    this.fields = fields.map(({ name }) => ({ field: name, series: 0, bars: 0, events: 0, differences: 0 }))
+  }
+
+  /**
+   * @param views what the store shows of each field on the day
+   * @param whole bands by bar of each field, from everything
+   * @param cut the data up to the day
+   */
+  compare(views: readonly View[], whole: readonly Uint8Array[], cut: Panel, day: Day): void {
+    for (const [f, field] of this.#fields.entries()) {
+      const [view, tally, codes] = [views[f]!, this.fields[f]!, field.classify(cut)]
+      tally.series++
+      tally.bars += view.bars
+      tally.events += view.events
+      this.#count(tally, bandDifferences(view, whole[f]!, codes), view, day, field.name)
+      this.#count(tally, eventDifferences(view, derived(view, codes)), view, day, field.name)
+    }
+    const [view] = views
+    if (view === undefined) return
+    for (const window of TIMEFRAMES[view.timeframe].windows) this.aftermath.compared += Math.max(0, view.bars - window)
+    this.#count(this.aftermath, outcomeDifferences(view, outcomes(cut.series)), view, day, null)
+  }
+
+  #count(
+    tally: { differences: number },
+    found: Iterable<Difference>,
+    { ticker, days }: View,
+    day: Day,
+    field: string | null,
+  ): void {
+    for (const { what, bar, whole, cut_off } of found) {
+      tally.differences++
+      if (this.differences.length >= MOST_TOLD) continue
+      const [cut, date] = [formatDay(day), formatDay(days[bar]!)]
+      this.differences.push({ ticker, field, cut, what, date, whole, cut_off })
+    }
+  }
+}
+
+interface Difference extends Pick<LookaheadDifference, 'what' | 'whole' | 'cut_off'> {
+  bar: number
+}
+
+function* bandDifferences({ bars, bands }: View, whole: Uint8Array, cut: Uint8Array): Generator<Difference> {
+  const band = (code: number | undefined): string | null => bands[code ?? UNDEFINED] ?? null
+  for (let bar = 0; bar < Math.max(bars, cut.length); bar++)
+    if (whole[bar] !== cut[bar]) yield { what: 'band', bar, whole: band(whole[bar]), cut_off: band(cut[bar]) }
+}
+
+/** The view with the events that bands by bar give. */
+function derived(view: View, codes: Uint8Array): View {
+  const changes = transitions(codes)
+  const record = { ...changes, ...entries(changes, TIMEFRAMES[view.timeframe].flipsLookback) }
+  return { ...view, record, events: changes.bars.length }
+}
+
+/** Where there is the same event, how it is labelled. */
+function* eventDifferences(shown: View, anew: View): Generator<Difference> {
+  const [whole, cut] = [eventsInWords(shown), eventsInWords(anew)]
+  for (const bar of new Set([...whole.keys(), ...cut.keys()])) {
+    const [one, other] = [whole.get(bar), cut.get(bar)]
+    const what = one?.event === other?.event ? 'stability' : 'event'
+    if (one?.[what] !== other?.[what]) yield { what, bar, whole: one?.[what] ?? null, cut_off: other?.[what] ?? null }
+  }
+}
+
+/** By bar. */
+function eventsInWords({ record, events, bands }: View): Map<number, { event: string; stability: string }> {
+  const found = new Map<number, { event: string; stability: string }>()
+  for (let i = 0; i < events; i++) {
+    const { initialBand, bars, bands: entered, stability, flips } = record!
+    found.set(bars[i]!, {
+      event: `${bands[i === 0 ? initialBand : entered[i - 1]!]} → ${bands[entered[i]!]}`,
+      stability: `${STABILITIES[stability[i]!]}, flips ${flips[i]}`,
+    })
+  }
+  return found
+}
+
+/** Windows that end by the last bar of the view, and how they rank in their past. */
+function* outcomeDifferences({ timeframe, bars, outcomes: whole }: View, cut: Outcomes): Generator<Difference> {
+  for (const [w, name] of windowNames(timeframe).entries()) {
+    const words = ({ returns, ranks }: Outcomes, t: number): string =>
+      `${name}: return ${returns[w]![t]}, rank ${ranks[w]![t]}`
+    for (let bar = 0; bar + TIMEFRAMES[timeframe].windows[w]! < bars; bar++)
+      if (!Object.is(whole.returns[w]![bar], cut.returns[w]![bar]) || whole.ranks[w]![bar] !== cut.ranks[w]![bar])
+        yield { what: 'aftermath', bar, whole: words(whole, bar), cut_off: words(cut, bar) }
+  }
+}
+
+/** How the bands of one ticker and field agree from a late start on. */
+interface Agreement extends Pick<LateStart, 'bars' | 'warming_up' | 'differing'> {
+  /** Bars after which they are the same for good; null: never. */
+  after: number | null
+}
+
+/** Nothing where there is no band. */
+function agreement(whole: Uint8Array, late: Uint8Array): Agreement[] {
+  const found = { bars: 0, warming_up: 0, differing: 0 }
+  let after = 0
+  for (let t = 0; t < whole.length; t++) {
+    if (whole[t] === UNDEFINED && late[t] === UNDEFINED) continue
+    found.bars++
+    if (whole[t] === late[t]) continue
+    if (late[t] === UNDEFINED) found.warming_up++
+    else found.differing++
+    after = t + 1
+  }
+  return found.bars === 0 ? [] : [{ ...found, after: after === whole.length ? null : after }]
+}
+
+/** Over all tickers. */
+function lateStart(dropped: number, found: readonly Agreement[]): LateStart {
+  const sum = (of: (one: Agreement) => number): number => found.reduce((total, one) => total + of(one), 0)
+  const [bars, warming_up, differing] = [sum(one => one.bars), sum(one => one.warming_up), sum(one => one.differing)]
+  const agree = found.flatMap(({ after }) => after ?? []).sort((a, b) => a - b)
+  const most = agree.at(-1)
+  return {
+    dropped,
+    tickers: found.length,
+    bars,
+    warming_up,
+    differing,
+    share: bars > warming_up ? differing / (bars - warming_up) : null,
+    agree_after: most === undefined ? null : { median: agree[(agree.length - 1) >> 1]!, most },
+    never: found.length - agree.length,
+  }
+}
+
+/** `bands check lookahead`: whether anything that is shown of a day knows what came after it. Dates YYYY-MM-DD. */
+export interface CheckLookahead {
+  schema: 'bands.check-lookahead/1'
+  tickers: string[]
+  timeframe: Timeframe
+  as_of: string | null
+  seed: number
+  /** The days by which the data were cut off, ascending. */
+  cuts: string[]
+  fields: FieldLookahead[]
+  /** What followed each bar, as far as it was known by the cut: the same for all fields. */
+  aftermath: { compared: number; differences: number }
+  /** Nothing differs, and something was compared. */
+  passed: boolean
+  /** The first of them, by ticker, cut and field. */
+  differences: LookaheadDifference[]
+  skipped: Skipped[]
+}
+
+export interface FieldLookahead {
+  field: string
+  /** Tickers and cuts of which something was compared. */
+  series: number
+  /** Bars on which a band was compared, and events with their stability and flips. */
+  bars: number
+  events: number
+  /** Bars and events that the data up to the cut gave otherwise. */
+  differences: number
+}
+
+interface LookaheadDifference {
+  ticker: string
+  /** null: what followed a bar. */
+  field: string | null
+  cut: string
+  /** `band` of a bar, `event`, `stability` (and flips) of one, `aftermath` of a bar. */
+  what: 'band' | 'event' | 'stability' | 'aftermath'
+  date: string
+  /** In words; null: nothing. */
+  whole: string | null
+  cut_off: string | null
+}
+
+/** `bands check recursion`: how much the bands depend on where the bars begin. */
+export interface CheckRecursion {
+  schema: 'bands.check-recursion/1'
+  tickers: string[]
+  timeframe: Timeframe
+  as_of: string | null
+  /** How many of the first bars were left out. */
+  dropped: number[]
+  fields: FieldRecursion[]
+  skipped: Skipped[]
+}
+
+export interface FieldRecursion {
+  field: string
+  /** One for each number of bars left out. */
+  starts: LateStart[]
+}
+
+export interface LateStart {
+  dropped: number
+  /** Tickers with more bars than that, and a band on one of those that are left. */
+  tickers: number
+  /** Bars that have a band in both or in one, from the late start on. */
+  bars: number
+  /** Bars that have a band from the whole and none yet from the late start. */
+  warming_up: number
+  /** Bars on which the late start gives another band, or one where the whole has none. */
+  differing: number
+  /** differing / (bars - warming_up); null without any. */
+  share: number | null
+  /** Bars after the late start from which on the bands agree for good: of the middle ticker and of the slowest. */
+  agree_after: { median: number; most: number } | null
+  /** Tickers whose bands differ on the last bar still; they are not in the line above. */
+  never: number
+}
+
+export interface Skipped {
+  ticker: string
+  reason: string
+}
