@@ -320,7 +320,8 @@ export function shown(value: unknown): string {
     .replaceAll('\\"', '"')
 }
 
-const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slice(1)
+/** A tier as a sentence has it. */
+export const title = (tier: string): string => tier.charAt(0).toUpperCase() + tier.slice(1)
 
 /** What a service over HTTP refuses, on either side of the wire. */
 

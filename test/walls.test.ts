@@ -8,7 +8,7 @@ const ARCHITECTURE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url
 
 /** The floors of the house, from the ground up. A room may import rooms of lower floors, and nothing else. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['errors', 'model'],
+  ['errors', 'html', 'model'],
   ['indicators', 'source', 'wire', 'accounts', 'statistics'],
   ['fields', 'store', 'feeds'],
   ['engine', 'params', 'tiers', 'simulate'],

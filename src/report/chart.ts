@@ -1,5 +1,5 @@
+import { dataScript, type Html, html, type Piece } from '../html.js'
 import { type Chart, type Line, type Marks, roundSteps, type Stripes } from '../present/chart.js'
-import { dataScript, type Html, html, type Piece } from './html.js'
 import {
   axisLabel,
   dateTicks,

@@ -1,8 +1,8 @@
+import { type Html, html } from '../html.js'
 import { PERFORMANCES } from '../model/series.js'
 import { roundSteps } from '../present/chart.js'
 import type { Estimate, Estimates, Month, Stacks } from '../present/description.js'
 import { words } from '../present/numbers.js'
-import { type Html, html } from './html.js'
 import { axisLabel, MONTHS, type Scale, scale } from './scale.js'
 import { decimal, gain, gainRange, NONE, share } from './values.js'
 

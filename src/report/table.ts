@@ -1,6 +1,6 @@
+import { type Html, html } from '../html.js'
 import { type Cell, type CellNames, type Heading, isNumber, type Table, type Tone } from '../present/description.js'
 import { count as counted } from '../present/numbers.js'
-import { type Html, html } from './html.js'
 import { cellPiece, count, orderOf } from './values.js'
 
 /** At most so many rows stand in the page; all of them are in its JSON. */

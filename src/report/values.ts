@@ -1,5 +1,5 @@
+import { type Html, html, type Piece } from '../html.js'
 import type { Cell, Content, Kind, Value } from '../present/description.js'
-import { type Html, html, type Piece } from './html.js'
 
 /** What stands where a number is not known. */
 export const NONE = '–'

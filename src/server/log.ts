@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Server } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { redacted } from '../accounts/key.js'
-import { TIER_NAMES, type Tier } from '../model/terms.js'
+import { TIER_NAMES } from '../model/terms.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 
 /** What the log says of a request. */
@@ -85,9 +85,8 @@ interface MetricsOptions {
   routes: readonly string[]
 }
 
-/** Why an answer needed no search: it was kept from before, or the caller has it already (304). */
-type Reused = (typeof REUSED)[number]
-const REUSED = ['cache', 'not_modified'] as const
+/** Seconds. */
+const DURATIONS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
  * What one server counts, for Prometheus. Labels are closed sets and never say who asked: no key, no account, no
@@ -95,49 +94,40 @@ const REUSED = ['cache', 'not_modified'] as const
  */
 export class Metrics {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
-  readonly #own = new Registry()
+  readonly #registers = [new Registry()]
   readonly #routes: ReadonlySet<string>
   readonly #requests = this.#counter('bands_http_requests_total', 'Answers by route and status.', ['route', 'status'])
   readonly #seconds = new Histogram({
     name: 'bands_http_request_duration_seconds',
     help: 'From the request to its answer, by route.',
     labelNames: ['route'],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [this.#own],
+    buckets: [...DURATIONS, 5, 10],
+    registers: this.#registers,
   })
-  readonly #credits = this.#counter('bands_credits_charged_total', 'Credits charged, by tier.', ['tier'])
-  readonly #limited = this.#counter('bands_requests_limited_total', 'Requests refused for want of credits.', ['tier'])
-  readonly #reused = this.#counter('bands_answers_reused_total', 'Answers that needed no search.', ['how'])
+  readonly credits = this.#counter('bands_credits_charged_total', 'Credits charged, by tier.', ['tier'])
+  readonly limited = this.#counter('bands_requests_limited_total', 'Requests refused for want of credits.', ['tier'])
+  /** It was kept from before, or the caller has it already (304). */
+  readonly reused = this.#counter('bands_answers_reused_total', 'Answers that needed no search.', ['how'])
   readonly #batch = new Histogram({
     name: 'bands_commit_charges',
     help: 'Charges written in one commit.',
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-    registers: [this.#own],
+    registers: this.#registers,
   })
   readonly #commit = new Histogram({
     name: 'bands_commit_duration_seconds',
     help: 'Duration of a commit of charges, until it is on the disk.',
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
-    registers: [this.#own],
+    buckets: DURATIONS,
+    registers: this.#registers,
   })
-  readonly #connections = new Gauge({
-    name: 'bands_connections_open',
-    help: 'Connections that are open.',
-    registers: [this.#own],
-  })
+  readonly #connections = this.#gauge('bands_connections_open', 'Connections that are open.')
 
   constructor({ version, routes }: MetricsOptions) {
     this.#routes = new Set(routes)
-    const build = new Gauge({
-      name: 'bands_build_info',
-      help: 'The version that runs; always 1.',
-      labelNames: ['version'],
-      registers: [this.#own],
-    })
-    build.set({ version }, 1)
+    this.#gauge('bands_build_info', 'The version that runs; always 1.', ['version']).set({ version }, 1)
     // A series that is there from the start lets its first step be seen.
-    for (const tier of TIER_NAMES) for (const counted of [this.#credits, this.#limited]) counted.inc({ tier }, 0)
-    for (const how of REUSED) this.#reused.inc({ how }, 0)
+    for (const tier of TIER_NAMES) for (const counted of [this.credits, this.limited]) counted.inc({ tier }, 0)
+    for (const how of ['cache', 'not_modified']) this.reused.inc({ how }, 0)
     processMetrics()
   }
 
@@ -149,23 +139,11 @@ export class Metrics {
     })
   }
 
-  /** @param path of the route, without its query; undefined where none was found */
-  answered(path: string | undefined, status: number, seconds: number): void {
-    const route = path !== undefined && this.#routes.has(path) ? path : UNKNOWN_ROUTE
+  /** @param path of the route, without its query */
+  answered(path: string, status: number, seconds: number): void {
+    const route = this.#routes.has(path) ? path : UNKNOWN_ROUTE
     this.#requests.inc({ route, status })
     this.#seconds.observe({ route }, seconds)
-  }
-
-  charged(tier: Tier, credits: number): void {
-    this.#credits.inc({ tier }, credits)
-  }
-
-  limited(tier: Tier): void {
-    this.#limited.inc({ tier })
-  }
-
-  reused(how: Reused): void {
-    this.#reused.inc({ how })
   }
 
   committed(charges: number, seconds: number): void {
@@ -175,11 +153,15 @@ export class Metrics {
 
   /** All of it, and what the process tells of itself, in the exposition format of Prometheus. */
   async text(): Promise<string> {
-    return Registry.merge([this.#own, processMetrics()]).metrics()
+    return Registry.merge([...this.#registers, processMetrics()]).metrics()
   }
 
   #counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> {
-    return new Counter({ name, help, labelNames, registers: [this.#own] })
+    return new Counter({ name, help, labelNames, registers: this.#registers })
+  }
+
+  #gauge<Label extends string>(name: string, help: string, labelNames: readonly Label[] = []): Gauge<Label> {
+    return new Gauge({ name, help, labelNames, registers: this.#registers })
   }
 }
 

@@ -90,13 +90,16 @@ export function creditHeaders(limits: CreditLimits, used: Used, at: number): Cre
   }
 }
 
+export function credits(count: number): string {
+  return count === 1 ? '1 credit' : `${count} credits`
+}
+
 /** Why an answer was not given; the limit that is named is the one that lasts longer. */
-export function limited(limits: CreditLimits, used: Used, credits: number, at: number): RateLimited {
-  const ofDay = used.day + credits > limits.day
+export function limited(limits: CreditLimits, used: Used, cost: number, at: number): RateLimited {
+  const ofDay = used.day + cost > limits.day
   const [period, limit, spent] = ofDay ? ['day', limits.day, used.day] : ['hour', limits.hour, used.hour]
   const reset = utc(ofDay ? dayStart(at) + DAY_MS : hourStart(at) + HOUR_MS)
-  const cost = credits === 1 ? '1 credit' : `${credits} credits`
-  const message = `This costs ${cost}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
+  const message = `This costs ${credits(cost)}, and ${spent} of the ${limit} of the ${period} are used; there are new ones at ${reset}.`
   return new RateLimited(message, reset)
 }
 

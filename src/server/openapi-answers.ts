@@ -1,5 +1,5 @@
 import { type BandsError, MethodNotAllowed, NotFound, Unauthorized, Unavailable } from '../errors.js'
-import type { EventsPage } from '../model/event.js'
+import type { BandEvent, EventsPage } from '../model/event.js'
 import type { OversoldMatch, OversoldPage } from '../model/oversold.js'
 import type { Tier } from '../model/terms.js'
 import { entitle, OVERSOLD_KEYS, PLANS } from '../tiers.js'
@@ -12,7 +12,7 @@ import {
   internalErrorBody,
   REQUEST_ID,
 } from '../wire/format.js'
-import { type ErrorType, schemaName } from '../wire/schemas.js'
+import { schemaName } from '../wire/schemas.js'
 import { creditHeaders, limited, nameTaken } from './meter.js'
 import { LIMITS } from './options.js'
 import { readEvents } from './questions.js'
@@ -76,44 +76,38 @@ const CREDIT_HEADERS: Readonly<Record<keyof CreditHeaders, string>> = {
 /** Every header that an answer may have, by name. */
 export const HEADERS: Record<string, HeaderObject> = {
   ...creditHeaderObjects(),
-  ETag: {
-    description: 'Names this answer; with it in If-None-Match the same answer comes as 304, without body and free.',
-    schema: TEXT,
-    example: '"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"',
-  },
+  ETag: text(
+    'Names this answer; with it in If-None-Match the same answer comes as 304, without body and free.',
+    '"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"',
+  ),
   [AS_OF]: {
     description: 'The day of the answer: ranges count back from it.',
     schema: { type: 'string', format: 'date' },
     example: '2026-03-23',
   },
-  'Cache-Control': {
-    description:
-      "How the answer may be kept: only by the caller's own cache, and to be asked for again; an error not at all.",
-    schema: TEXT,
-    example: 'private, no-cache',
-  },
-  Vary: { description: 'What the answer depends on besides the URL.', schema: TEXT, example: 'Authorization' },
-  [REQUEST_ID]: {
-    description: "The server's own number of the request; its log has it too.",
-    schema: TEXT,
-    example: EXAMPLE_ID,
-  },
+  'Cache-Control': text(
+    "How the answer may be kept: only by the caller's own cache, and to be asked for again; an error not at all.",
+    'private, no-cache',
+  ),
+  Vary: text('What the answer depends on besides the URL.', 'Authorization'),
+  [REQUEST_ID]: text("The server's own number of the request; its log has it too.", EXAMPLE_ID),
   'Retry-After': { description: 'Seconds after which to ask again.', schema: COUNT, example: 1_380 },
-  'WWW-Authenticate': { description: 'How to send the key.', schema: TEXT, example: 'Bearer' },
-  Allow: { description: 'The methods that the path answers.', schema: TEXT, example: ANSWERED.join(', ') },
+  'WWW-Authenticate': text('How to send the key.', 'Bearer'),
+  Allow: text('The methods that the path answers.', ANSWERED.join(', ')),
+}
+
+function text(description: string, example: string): HeaderObject {
+  return { description, schema: TEXT, example }
 }
 
 function creditHeaderObjects(): Record<string, HeaderObject> {
-  const examples: Readonly<Record<string, string>> = {
-    ...creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, MOMENT),
-  }
-  return Object.fromEntries(
-    Object.entries(CREDIT_HEADERS).map(([name, description]) => {
-      const example = examples[name]!
-      const isTime = name.endsWith('Reset')
-      return [name, { description, schema: isTime ? TIME : COUNT, example: isTime ? example : Number(example) }]
-    }),
-  )
+  const examples = creditHeaders(PLANS.plus.credits, { day: 12, hour: 3 }, MOMENT)
+  const objects = Object.entries(CREDIT_HEADERS).map(([name, description]): [string, HeaderObject] => {
+    const example = examples[name as keyof CreditHeaders]
+    const isTime = name.endsWith('Reset')
+    return [name, { description, schema: isTime ? TIME : COUNT, example: isTime ? example : Number(example) }]
+  })
+  return Object.fromEntries(objects)
 }
 
 /** What comes with every answer to a known key, and with every one that is not refused. */
@@ -138,10 +132,9 @@ export function status(description: string, word: string): ResponseObject {
 
 interface Refusal {
   name: string
-  /** Of the error in its body. */
-  type: ErrorType
   description: string
-  headers: readonly string[]
+  /** Those of every answer to a known key unless others are named. */
+  headers?: readonly string[]
   /** What each shows, and the error that the server makes then. */
   examples: Readonly<Record<string, [summary: string, error: BandsError | 'internal']>>
 }
@@ -154,10 +147,8 @@ const SPENT = { day: 12_000, hour: PLANS.plus.credits.hour }
 const REFUSALS = {
   400: {
     name: 'BadRequest',
-    type: 'invalid_parameter',
     description:
       'A parameter or a header is missing, given twice, unknown, or has a value that cannot be used. Not charged.',
-    headers: KNOWN_KEY,
     examples: {
       band: ['A band that the field does not have', thrownBy(() => readEvents(`${AAPL}&band=oversol`))],
       missing: ['A parameter is missing', thrownBy(() => readEvents('ticker=AAPL'))],
@@ -170,16 +161,13 @@ const REFUSALS = {
   },
   401: {
     name: 'Unauthorized',
-    type: 'unauthorized',
     description: 'No key, more than one, or one that is not known, has expired or was revoked.',
     headers: ['WWW-Authenticate', REQUEST_ID],
     examples: { unauthorized: ['No key that counts', new Unauthorized()] },
   },
   403: {
     name: 'Forbidden',
-    type: 'tier_restricted',
     description: 'A field, a feature or a date that the tier of the key does not have. Not charged.',
-    headers: KNOWN_KEY,
     examples: {
       field: ['A field of a higher tier', thrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus'))],
       feature: ['A feature of a higher tier', thrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free'))],
@@ -187,58 +175,48 @@ const REFUSALS = {
   },
   404: {
     name: 'NotFound',
-    type: 'not_found',
     description: 'A ticker, or a path, that is not there. Not charged.',
-    headers: KNOWN_KEY,
     examples: {
       ticker: ['A ticker that is not there', new NotFound('no bars for "APPL". Did you mean "AAPL"?', ['AAPL'])],
     },
   },
   405: {
     name: 'MethodNotAllowed',
-    type: 'method_not_allowed',
     description: 'The path does not answer this method. Not charged; where no key is needed, no credits are shown.',
     headers: ['Allow', ...KNOWN_KEY],
     examples: { post: ['A POST', new MethodNotAllowed('POST', EVENTS_PATH, ANSWERED)] },
   },
   408: {
     name: 'RequestTimeout',
-    type: 'invalid_parameter',
     description: 'The request did not arrive in time; the connection is closed.',
     headers: [REQUEST_ID],
     examples: { slow: ['Too slow', tooSlow(LIMITS)] },
   },
   414: {
     name: 'UriTooLong',
-    type: 'invalid_parameter',
     description: tooLong(LIMITS).message,
     headers: [REQUEST_ID],
     examples: { url: ['Too long', tooLong(LIMITS)] },
   },
   429: {
     name: 'TooManyRequests',
-    type: 'rate_limit_exceeded',
     description: 'The credits of the day or the hour do not suffice. Not charged.',
     headers: ['Retry-After', ...KNOWN_KEY],
     examples: { hour: ['The hour is spent', limited(PLANS.plus.credits, SPENT, 1, MOMENT)] },
   },
   431: {
     name: 'HeadersTooLarge',
-    type: 'invalid_parameter',
     description: `The URL and the headers have more than ${LIMITS.headBytes} bytes; the connection is closed.`,
     headers: [REQUEST_ID],
     examples: { headers: ['Too large', tooLarge(LIMITS)] },
   },
   500: {
     name: 'InternalError',
-    type: 'internal_error',
     description: "A fault of the server's own. Not charged.",
-    headers: KNOWN_KEY,
     examples: { fault: ["A fault of the server's own", 'internal'] },
   },
   503: {
     name: 'DataUnavailable',
-    type: 'data_unavailable',
     description: 'The data cannot be read now, or the server is about to stop. Not charged.',
     headers: ['Retry-After', ...KNOWN_KEY],
     examples: { stopping: ['While it stops', new Unavailable('The server is shutting down.')] },
@@ -254,16 +232,20 @@ export function refused(...statuses: readonly (keyof typeof REFUSALS)[]): Record
 
 /** The refusals as components of the document. */
 export function refusals(shape: ErrorShape): Record<string, ResponseObject> {
-  return Object.fromEntries(
-    Object.values<Refusal>(REFUSALS).map(({ name, type, description, headers: own, examples }) => {
-      const shown = Object.entries(examples).map(([example, [summary, error]]) => {
+  const components = Object.values<Refusal>(REFUSALS).map(
+    ({ name, description, headers: own = KNOWN_KEY, examples }) => {
+      const errors = Object.entries(examples)
+      const shown = errors.map(([example, [summary, error]]) => {
         const value = error === 'internal' ? internalErrorBody(EXAMPLE_ID, shape) : errorBody(error, shape)
         return [example, { summary, value }]
       })
-      const json = { schema: { ...schemaRef(schemaName(type)) }, examples: Object.fromEntries(shown) }
-      return [name, { description, headers: headers(['Cache-Control', ...own]), content: { 'application/json': json } }]
-    }),
+      const [, error] = errors[0]![1]
+      const schema = schemaRef(schemaName(error === 'internal' ? 'internal_error' : error.code))
+      const content = { 'application/json': { schema, examples: Object.fromEntries(shown) } }
+      return [name, { description, headers: headers(['Cache-Control', ...own]), content }]
+    },
   )
+  return Object.fromEntries(components)
 }
 
 /** What the server itself says to such a request. */
@@ -305,48 +287,34 @@ const DAILY: EventsPage = {
 }
 
 const FREE: EventsPage = {
-  ticker: 'AAPL',
-  field: 'rsi_zone',
-  timeframe: 'daily',
+  ...DAILY,
   events: [{ date: '2018-05-09', band: 'overbought', prev_band: 'neutral_high', duration_days: null, aftermath: null }],
   total_occurrences: 13,
   query_range: '90d',
 }
 
-const WEEKLY: EventsPage = {
-  ticker: 'AAPL',
-  field: 'trend_direction',
-  timeframe: 'weekly',
-  events: [
-    {
-      date: '2018-05-11',
-      band: 'strong_uptrend',
-      prev_band: 'uptrend',
-      stability_at_entry: 'volatile',
-      flips_recent_at_entry: 6,
-      flips_lookback: '12w',
-      duration_weeks: null,
-      aftermath: { '2w': null, '4w': null, '8w': null, '12w': null, '16w': null },
-    },
-  ],
-  total_occurrences: 14,
-  query_range: '5y',
+const STILL_ACTIVE: BandEvent = {
+  date: '2018-05-11',
+  band: 'strong_uptrend',
+  prev_band: 'uptrend',
+  stability_at_entry: 'volatile',
+  flips_recent_at_entry: 6,
+  flips_lookback: '12w',
+  duration_weeks: null,
+  aftermath: { '2w': null, '4w': null, '8w': null, '12w': null, '16w': null },
 }
 
-const CONTEXT: EventsPage = {
-  ...DAILY,
-  total_occurrences: 2,
-  context: { ticker: 'GSPC', field: 'trend_direction', band: 'downtrend' },
-}
-
-const NOTHING: EventsPage = { ...DAILY, events: [], total_occurrences: 0 }
+const DOWNTREND = { ticker: 'GSPC', field: 'trend_direction', band: 'downtrend' }
 
 export const EVENTS_EXAMPLES: Record<string, ExampleObject> = {
   daily: { summary: 'rsi_zone of AAPL, band oversold, limit 1, asked on Pro', value: DAILY },
   free: { summary: 'The newest event of rsi_zone of AAPL, asked on Free', value: FREE },
-  weekly: { summary: 'A weekly band that is still active', value: WEEKLY },
-  context: { summary: 'While GSPC was in a downtrend', value: CONTEXT },
-  nothing: { summary: 'No event matches', value: NOTHING },
+  weekly: {
+    summary: 'A weekly band that is still active',
+    value: { ...DAILY, field: 'trend_direction', timeframe: 'weekly', events: [STILL_ACTIVE], total_occurrences: 14 },
+  },
+  context: { summary: 'While GSPC was in a downtrend', value: { ...DAILY, total_occurrences: 2, context: DOWNTREND } },
+  nothing: { summary: 'No event matches', value: { ...DAILY, events: [], total_occurrences: 0 } },
 }
 
 const MATCH: OversoldMatch = {

@@ -1,10 +1,12 @@
 import { HOUR_MS, REPEAT_MS } from '../accounts/accounts.js'
+import { title } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, windowNames } from '../model/terms.js'
 import { EVENTS, OVERSOLD, type Parameter } from '../params/parameters.js'
-import { eventsCost, grantedFields, OVERSOLD_COST, PLANS } from '../tiers.js'
+import { eventsCost, OVERSOLD_COST, PLANS } from '../tiers.js'
 import { AS_OF, type ErrorShape, EVENTS_PATH, IDEMPOTENCY_KEY, OVERSOLD_PATH } from '../wire/format.js'
 import { wireSchemas } from '../wire/schemas.js'
+import { credits } from './meter.js'
 import {
   EVENTS_EXAMPLES,
   found,
@@ -42,7 +44,7 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'bands', version, description: `${ABOUT}\n\n${ABOUT_ERRORS[errors]}` },
+    info: { title: 'bands', version, description: `${ABOUT}\n\n${aboutErrors(errors)}` },
     servers: [{ url: '/' }],
     tags: [
       { name: 'events', description: 'Questions about band events; each needs a key and costs credits.' },
@@ -62,12 +64,9 @@ const ABOUT = `When did a ticker change band, and what followed?
 
 A band is a category such as oversold, made of a ticker's bars and facts. Every change of a band is an event; the service answers with events, what followed them, and which tickers are oversold.`
 
-const ORDER_OF_ERRORS =
-  'Of several things that are wrong, the first is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).'
-
-const ABOUT_ERRORS: Readonly<Record<ErrorShape, string>> = {
-  flat: `Every path answers GET and HEAD. An error's body has its type in \`error\`, one sentence in \`message\`, and more beside them. ${ORDER_OF_ERRORS}`,
-  nested: `Every path answers GET and HEAD. An error's body has one object, \`error\`, with its type in \`type\`, one sentence in \`message\`, and more beside them. ${ORDER_OF_ERRORS}`,
+function aboutErrors(shape: ErrorShape): string {
+  const type = shape === 'flat' ? 'its type in `error`' : 'one object, `error`, with its type in `type`'
+  return `Every path answers GET and HEAD. An error's body has ${type}, one sentence in \`message\`, and more beside them. Of several things that are wrong, the first is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).`
 }
 
 const ABOUT_KEYS = `A key is sent with every question as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`, and \`BANDS_URL\` is where the service is reached. An account may have any number of keys; tier and credits are the account's.
@@ -142,11 +141,10 @@ function health(): Operation {
 
 function readiness(): Operation {
   return {
+    ...health(),
     operationId: 'readiness',
-    tags: ['service'],
     summary: 'Whether the server can answer',
     description: 'Looks whether the data and the accounts can be read, and the server is not about to stop.',
-    security: [],
     responses: { 200: status('The server can answer.', 'ready'), ...refused(405, 408, 414, 431, 503) },
   }
 }
@@ -212,13 +210,9 @@ function requestHeaders(): Reference[] {
 }
 
 /** The key goes to curl through its standard input, so that no list of processes shows it. */
-function curl(label: string, path: string): CodeSample {
+function curl(label: string, path: string) {
   const source = `printf 'Authorization: Bearer %s' "$BANDS_API_KEY" | curl -H @- "$BANDS_URL${path}"`
   return { lang: 'Shell', label, source }
-}
-
-function credits(count: number): string {
-  return count === 1 ? '1 credit' : `${count} credits`
 }
 
 /** `daily 5d, 10d; weekly 2w, 4w` */
@@ -233,19 +227,15 @@ function rangesInWords(): string {
 
 /** The tiers of which something is true, as `Plus and Pro`. */
 function tiersWith(feature: 'aftermath' | 'context'): string {
-  const found = TIER_NAMES.filter(tier => PLANS[tier][feature])
-  return found.map(title).join(' and ')
+  return TIER_NAMES.filter(tier => PLANS[tier][feature])
+    .map(title)
+    .join(' and ')
 }
 
 /** `Free: rsi_zone, …; Plus adds: …; Pro adds: …` */
 function fieldsInWords(): string {
-  const added = (tier: Tier): string[] =>
-    grantedFields(tier).flatMap(field => (field.tier === tier ? [field.name] : []))
+  const added = (tier: Tier): string[] => FIELDS.flatMap(field => (field.tier === tier ? [field.name] : []))
   return TIER_NAMES.map((tier, i) => `${title(tier)}${i === 0 ? '' : ' adds'}: ${added(tier).join(', ')}`).join('; ')
-}
-
-function title(tier: Tier): string {
-  return tier.charAt(0).toUpperCase() + tier.slice(1)
 }
 
 interface ParameterObject {
@@ -254,12 +244,6 @@ interface ParameterObject {
   description: string
   required?: boolean
   schema: Schema
-}
-
-interface CodeSample {
-  lang: string
-  label: string
-  source: string
 }
 
 export interface Operation {
@@ -272,7 +256,7 @@ export interface Operation {
   parameters?: (ParameterObject | Reference)[]
   /** By status. */
   responses: Record<string, ResponseObject | Reference>
-  'x-codeSamples'?: CodeSample[]
+  'x-codeSamples'?: ReturnType<typeof curl>[]
 }
 
 export type OpenApiDocument = ReturnType<typeof openApi>

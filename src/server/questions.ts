@@ -48,10 +48,10 @@ export class Questions {
       if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
       const { answer, kept } = await this.#answers.find(caller.tier, `${path}?${search}`, () => read(search))
       if (matches(exchange.headers['if-none-match'], answer.etag)) {
-        this.#metrics.reused('not_modified')
+        this.#metrics.reused.inc({ how: 'not_modified' })
         return { status: 304, headers: answer.headers, body: '' }
       }
-      if (kept) this.#metrics.reused('cache')
+      if (kept) this.#metrics.reused.inc({ how: 'cache' })
       await this.#charge(exchange, caller, path, answer, name)
       return { status: 200, headers: ['Content-Type', JSON_TYPE, ...answer.headers], body: answer.body }
     })
@@ -102,12 +102,12 @@ export class Questions {
     this.#callers.charged(account, used, at)
     if (outcome === 'conflict') throw nameTaken()
     if (outcome === 'limited') {
-      this.#metrics.limited(tier)
+      this.#metrics.limited.inc({ tier })
       throw limited(limits, used, credits, at)
     }
     if (outcome === 'repeated') return
     exchange.charged = credits
-    this.#metrics.charged(tier, credits)
+    this.#metrics.credits.inc({ tier }, credits)
   }
 }
 

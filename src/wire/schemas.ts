@@ -162,8 +162,6 @@ const ERRORS = {
   data_unavailable: {},
 } satisfies Record<string, z.ZodRawShape>
 
-export type ErrorType = keyof typeof ERRORS
-
 /** The schema of an error's whole body, by its type. */
 export function errorSchemas(shape: ErrorShape): Record<string, z.ZodType> {
   const message = z.string().describe('One sentence.')
@@ -178,7 +176,7 @@ export function errorSchemas(shape: ErrorShape): Record<string, z.ZodType> {
 }
 
 /** `tier_restricted` → `TierRestricted` */
-export function schemaName(type: ErrorType): string {
+export function schemaName(type: string): string {
   return type.replace(/(?:^|_)([a-z])/g, (_all, letter: string) => letter.toUpperCase())
 }
 
@@ -204,8 +202,7 @@ const NAMED: Readonly<Record<string, z.ZodType>> = {
 export function wireSchemas(shape: ErrorShape, at: string): Record<string, Record<string, unknown>> {
   const named = z.registry<{ id: string }>()
   for (const [id, schema] of Object.entries(NAMED)) named.add(schema, { id })
-  for (const [type, schema] of Object.entries(errorSchemas(shape)))
-    named.add(schema, { id: schemaName(type as ErrorType) })
+  for (const [type, schema] of Object.entries(errorSchemas(shape))) named.add(schema, { id: schemaName(type) })
   const { schemas } = z.toJSONSchema(named, {
     uri: id => at + id,
     override: ({ jsonSchema }) => {
