@@ -9,12 +9,13 @@ import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
 import type { Day } from './model/day.js'
 import type { Tier } from './model/terms.js'
-import { Beside } from './remote/beside.js'
-import type { PulledTicker } from './remote/marks.js'
+import { Beside, type PulledTicker } from './remote/beside.js'
+
 import type { PageSource, PullOptions } from './remote/pull.js'
 import type { PullReport, PullRequest } from './remote/pull-plan.js'
 import type { Remote, RemoteOptions } from './remote/remote.js'
 import type { Trials } from './source.js'
+import { sourceWords } from './store/pages.js'
 import { openSqlite } from './store/sqlite/data.js'
 import { type Store, takePlace, type Writer } from './store/store.js'
 
@@ -202,7 +203,7 @@ export function composed(store: Store, chosen: Tier | undefined, asOf: Day | nul
     tickers: async () => (await pages.entries()).map(({ ticker }) => ticker),
     async of(ticker: string): Promise<string | null> {
       const [first] = await pages.entries(ticker)
-      return first === undefined ? null : (await import('./remote/marks.js')).sourceWords(first)
+      return first === undefined ? null : sourceWords(first)
     },
   }
   const local = new Local(store, tier, asOf, { emulate: chosen !== undefined, elsewhere })

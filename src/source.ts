@@ -34,10 +34,10 @@ export interface Source {
 }
 
 /**
- * A source that has prices: bars and bands by bar, as known on the as-of day, which event studies, backtests and sweeps
- * stand on. The bands may be from elsewhere (a server) than the prices.
+ * Who has prices: bars and bands by bar, as known on the as-of day, which event studies, backtests and sweeps stand on.
+ * The bands may be from elsewhere (a server) than the prices.
  */
-export interface PricedSource extends Source {
+export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'server' | 'close'> {
   /** The bars of tickers, in the order asked. Throws NotFound with the nearest tickers. */
   bars(query: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncIterable<MarketBars>
   /** Fields on those bars. Throws NotFound, TierRestricted, Busy as a question about their events does. */
@@ -106,12 +106,15 @@ export interface BarStates {
 }
 
 /** What is said of a field; of one that is not among those of the source, nothing. */
-export async function fieldOf(source: Source, name: string | undefined): Promise<FieldInfo | undefined> {
+export async function fieldOf(
+  source: Pick<Source, 'fields'>,
+  name: string | undefined,
+): Promise<FieldInfo | undefined> {
   return name === undefined ? undefined : (await source.fields()).find(field => field.name === name)
 }
 
 /** The vocabulary of each field, by its name. */
-export async function vocabulariesOf(source: Source): Promise<ReadonlyMap<string, readonly string[]>> {
+export async function vocabulariesOf(source: Pick<Source, 'fields'>): Promise<ReadonlyMap<string, readonly string[]>> {
   return new Map((await source.fields()).map(({ name, bands }) => [name, bands]))
 }
 
@@ -121,15 +124,19 @@ export function tickerBars(source: PricedSource, ticker: string, timeframe: Time
 }
 
 /** The events of one field of one ticker as the specification spells them, with all that is known of what followed. */
-export async function eventHistory(source: Source, { ticker, field, ...query }: HistoryQuery): Promise<EventHistory> {
+export async function eventHistory(
+  source: Pick<Source, 'histories'>,
+  { ticker, field, ...query }: HistoryQuery,
+): Promise<EventHistory> {
   return eventHistoryOf(
     await first(source.histories({ ...query, tickers: [ticker], fields: [field], outcomes: 'known' })),
   )
 }
 
 /** The newest events of a history, as many as were asked for. */
-export function newestOf({ events, ...history }: EventHistory, limit: number): NewestEvents {
-  return { ...history, events: events.slice(-limit).reverse(), total: events.length }
+export async function newestOf(source: Pick<Source, 'histories'>, query: EventsQuery): Promise<NewestEvents> {
+  const { events, ...history } = await eventHistory(source, query)
+  return { ...history, events: events.slice(-query.limit).reverse(), total: events.length }
 }
 
 /** The first of what is asked for: of a question about one ticker all there is. */

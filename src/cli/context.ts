@@ -4,7 +4,7 @@ import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
 import type { DatabaseChoice, Opened, Puller } from '../open.js'
 import type { Remote } from '../remote/remote.js'
-import type { PricedSource, Source } from '../source.js'
+import type { Source } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
 import type { Screen } from './draw/table.js'
 import { paintFor, wrap } from './draw/text.js'
@@ -92,7 +92,7 @@ abstract class Sources {
   }
 
   /** The bundled sample, whatever the user has. */
-  async sample(): Promise<PricedSource> {
+  async sample(): Promise<Local> {
     this.refuseRemote()
     const { openSample } = await import('../open.js')
     const { tier, asOf, from } = this.config

@@ -1,7 +1,7 @@
 import type { Local } from '../local/local.js'
 import { formatDay } from '../model/day.js'
 import { count, whole } from '../present/numbers.js'
-import type { PulledTicker } from '../remote/marks.js'
+import type { PulledTicker } from '../remote/beside.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
 import type { Config } from './config.js'
 import type { Block, Row } from './draw/table.js'

@@ -9,7 +9,6 @@ import { UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Tier, windowNames } from '../model/terms.js'
 import {
   type BarStates,
-  eventHistory,
   type FieldInfo,
   type GrantedFields,
   type HistoriesQuery,
@@ -18,6 +17,7 @@ import {
   type NewestEvents,
   newestOf,
   type PricedSource,
+  type Source,
   type StatesQuery,
 } from '../source.js'
 import type { Store } from '../store/store.js'
@@ -37,7 +37,7 @@ export interface LocalWays {
 }
 
 /** Answers from the bars of the store, under the rules of the caller's tier. */
-export class Local extends Cache implements PricedSource {
+export class Local extends Cache implements Source, PricedSource {
   readonly server = null
   readonly #emulate: boolean
   #prices: Prices | null = null
@@ -77,7 +77,7 @@ export class Local extends Cache implements PricedSource {
   }
 
   async newest(query: EventsQuery): Promise<NewestEvents> {
-    return newestOf(await eventHistory(this, query), query.limit)
+    return newestOf(this, query)
   }
 
   async granted(): Promise<GrantedFields> {

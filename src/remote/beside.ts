@@ -3,10 +3,17 @@ import type { EventsPage, EventsQuery, HistoryQuery, SeriesKey } from '../model/
 import type { History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { Timeframe } from '../model/terms.js'
-import type { FieldInfo, GrantedFields, HistoriesQuery, KnownTicker, NewestEvents, Source } from '../source.js'
-import type { PageStore } from '../store/pages.js'
+import {
+  type FieldInfo,
+  type GrantedFields,
+  type HistoriesQuery,
+  type KnownTicker,
+  type NewestEvents,
+  newestOf,
+  type Source,
+} from '../source.js'
+import type { KeptEntry, PageStore } from '../store/pages.js'
 import type { KeptPages } from './kept.js'
-import type { PulledTicker } from './marks.js'
 
 /** Who answers of tickers with bars, beside the pages of others that a server told. */
 interface Parts {
@@ -16,6 +23,22 @@ interface Parts {
   /** Loaded when first asked for: most databases have no page of a server. */
   kept(): Promise<KeptPages>
 }
+
+/** What was pulled of one ticker. */
+export interface PulledTicker {
+  ticker: string
+  /** The server that told it. */
+  source: string
+  /** Of the series that was pulled first, like the day it is as of: nothing here is older. */
+  pulled_at: string
+  as_of: string | null
+  /** Events of all series, and series of which pages are missing. */
+  events: number
+  unfinished: number
+  series: PulledPart[]
+}
+
+type PulledPart = Pick<KeptEntry, 'timeframe' | 'field' | 'state' | 'query_range' | 'events' | 'pulled_at' | 'as_of'>
 
 /** One database: questions about a ticker go to whoever has it, its bars or pages of it. */
 export class Beside implements Source {
@@ -38,8 +61,8 @@ export class Beside implements Source {
     }
   }
 
-  async newest(query: EventsQuery): Promise<NewestEvents> {
-    return (await this.#sourceOf(query)).newest(query)
+  newest(query: EventsQuery): Promise<NewestEvents> {
+    return newestOf(this, query)
   }
 
   fields(): Promise<readonly FieldInfo[]> {
@@ -67,19 +90,26 @@ export class Beside implements Source {
 
   /** What was pulled, by ticker. */
   async pulled(): Promise<PulledTicker[]> {
-    const { pulledTickers } = await import('./marks.js')
-    return pulledTickers(this.#parts.pages)
+    const byTicker = new Map<string, KeptEntry[]>()
+    for (const entry of await this.#parts.pages.entries())
+      byTicker.set(entry.ticker, [...(byTicker.get(entry.ticker) ?? []), entry])
+    return [...byTicker.values()].map(pulledTicker)
   }
 
-  /** Which series of pulled tickers are not there. */
+  /**
+   * Whether a series cannot be asked for, because of its ticker only others were pulled, or not all of it yet. For who
+   * asks about everything that there is: one that was named is asked for, and the refusal says what to do.
+   */
   async lacking(): Promise<(key: SeriesKey) => boolean> {
-    const { lackingIn } = await import('./marks.js')
-    return lackingIn(this.#parts.pages)
+    const entries = await this.#parts.pages.entries()
+    const tickers = new Set(entries.map(({ ticker }) => ticker))
+    const whole = new Set(entries.filter(({ state }) => state === 'complete').map(nameOf))
+    return key => tickers.has(key.ticker) && !whole.has(nameOf(key))
   }
 
   /** What must be said of the answers so far: which of them were pulled, from where and when. */
   get marks(): readonly string[] {
-    return this.#kept?.marks.sentences ?? []
+    return this.#kept?.marks ?? []
   }
 
   close(): Promise<void> {
@@ -87,22 +117,39 @@ export class Beside implements Source {
   }
 
   /** Throws InvalidParameter where a ticker has bars and its context pages, or the other way round. */
-  async #sourceOf({ ticker, context }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Source> {
+  async #sourceOf({
+    ticker,
+    context,
+  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Pick<Source, 'events' | 'histories'>> {
     const { own, pages, hasBars } = this.#parts
     const isPulled = await pages.has(ticker)
-    if (context !== undefined && (await (isPulled ? hasBars(context.ticker) : this.#isBeside(ticker, context.ticker))))
-      throw apart(isPulled ? [context.ticker, ticker] : [ticker, context.ticker], context.ticker)
+    if (context !== undefined) {
+      const [owner, pulled] = isPulled ? [context.ticker, ticker] : [ticker, context.ticker]
+      if ((await pages.has(pulled)) && (await hasBars(owner))) throw apart(owner, pulled, context.ticker)
+    }
     if (!isPulled) return own
     this.#kept ??= await this.#parts.kept()
     return this.#kept
   }
+}
 
-  async #isBeside(ticker: string, other: string): Promise<boolean> {
-    return (await this.#parts.pages.has(other)) && this.#parts.hasBars(ticker)
+function apart(own: string, pulled: string, value: string): InvalidParameter {
+  const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
+  return new InvalidParameter(message, { param: 'context_ticker', value })
+}
+
+function pulledTicker(entries: readonly KeptEntry[]): PulledTicker {
+  const { ticker, url, pulled_at, as_of } = entries.reduce((a, b) => (b.pulled_at < a.pulled_at ? b : a))
+  return {
+    ...{ ticker, source: url, pulled_at, as_of },
+    events: entries.reduce((sum, entry) => sum + entry.events, 0),
+    unfinished: entries.filter(entry => entry.state !== 'complete').length,
+    series: entries.map(({ timeframe, field, state, query_range, events, pulled_at, as_of }) => {
+      return { timeframe, field, state, query_range, events, pulled_at, as_of }
+    }),
   }
 }
 
-function apart([own, pulled]: readonly string[], value: string): InvalidParameter {
-  const message = `${own} has bars here and ${pulled} was pulled from a server: a ticker and its context are looked at in one of them.`
-  return new InvalidParameter(message, { param: 'context_ticker', value })
+function nameOf({ ticker, timeframe, field }: SeriesKey): string {
+  return `${timeframe} ${field} ${ticker}`
 }

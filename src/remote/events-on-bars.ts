@@ -86,13 +86,7 @@ function most(texts: ReadonlySet<string>): string {
 export function eventsOnBars(events: Source, prices: PricedSource): PricedSource {
   const remarks = new ToldRemarks()
   return {
-    events: query => events.events(query),
-    oversold: query => events.oversold(query),
     fields: () => events.fields(),
-    histories: query => events.histories(query),
-    newest: query => events.newest(query),
-    granted: (ticker, timeframe) => events.granted(ticker, timeframe),
-    known: (tickers, field) => events.known(tickers, field),
     get server() {
       return events.server
     },

@@ -1,5 +1,5 @@
 import { Busy, InvalidParameter, NotFound, type Remedy, remedy, TierRestricted } from '../errors.js'
-import { FIELDS, fieldNamed } from '../fields/index.js'
+import { fieldNamed } from '../fields/index.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type {
   BandEvent,
@@ -8,23 +8,14 @@ import type {
   EventsQuery,
   HistoricEvent,
   HistoryQuery,
+  PulledSource,
   SeriesKey,
 } from '../model/event.js'
 import { type History, historyOf } from '../model/history.js'
 import { reaches, type Tier } from '../model/terms.js'
-import {
-  eventHistory,
-  type FieldInfo,
-  type GrantedFields,
-  type HistoriesQuery,
-  type KnownTicker,
-  type NewestEvents,
-  newestOf,
-  type Source,
-} from '../source.js'
-import { isMixed, type KeptSeries, knownDate, type PageStore } from '../store/pages.js'
-import { entitle, entitleAftermath, grantedFields, PLANS, present, tierOfRange } from '../tiers.js'
-import { Marks } from './marks.js'
+import type { HistoriesQuery, Source } from '../source.js'
+import { isMixed, type KeptSeries, knownDate, type PageStore, sourceWords } from '../store/pages.js'
+import { entitle, entitleAftermath, PLANS, present, tierOfRange } from '../tiers.js'
 import { type Chain, chainOf, keyOf, listed, named } from './pages.js'
 
 /** One series as far as its pages have come. */
@@ -57,15 +48,19 @@ interface KeptWays {
 }
 
 /** Answers any question from pages of a server that were kept, under the rules of the key that pulled them. */
-export class KeptPages implements Source {
-  readonly server = null
-  readonly marks = new Marks()
+export class KeptPages implements Pick<Source, 'events' | 'histories'> {
+  readonly #marks = new Marks()
   readonly #pages: PageStore
   readonly #ways: KeptWays
 
   constructor(pages: PageStore, ways: KeptWays) {
     this.#pages = pages
     this.#ways = ways
+  }
+
+  /** What must be said of the answers so far: whose they are, and what the pulled range could not tell. */
+  get marks(): readonly string[] {
+    return this.#marks.sentences
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
@@ -83,23 +78,6 @@ export class KeptPages implements Source {
     }
     if (query.context !== undefined) page.context = { ...query.context }
     return page
-  }
-
-  async newest(query: EventsQuery): Promise<NewestEvents> {
-    return newestOf(await eventHistory(this, query), query.limit)
-  }
-
-  async granted(): Promise<GrantedFields> {
-    return { fields: grantedFields(this.#ways.tier), waiting: [] }
-  }
-
-  /** Bars of none. */
-  async known(): Promise<readonly KnownTicker[]> {
-    return []
-  }
-
-  async fields(): Promise<readonly FieldInfo[]> {
-    return FIELDS
   }
 
   async *histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncGenerator<History> {
@@ -135,16 +113,6 @@ export class KeptPages implements Source {
     }
   }
 
-  async oversold(): Promise<never> {
-    throw new NotFound('a scan needs bars, and pulled pages have none.')
-  }
-
-  async tickers(): Promise<readonly string[]> {
-    return [...new Set((await this.#pages.entries()).map(entry => entry.ticker))]
-  }
-
-  async close(): Promise<void> {}
-
   async #find(query: HistoryQuery) {
     entitle(query, this.#ways.tier)
     const view = await this.#view(query)
@@ -171,7 +139,7 @@ export class KeptPages implements Source {
     const view = viewOf(series)
     if (isMixed(series.kept)) throw unfinished(view)
     this.#checkDay(view)
-    this.marks.answered(view)
+    this.#marks.answered(view)
     return view
   }
 
@@ -216,7 +184,7 @@ export class KeptPages implements Source {
     const { days, after, upTo, events } = context
     const count = (is: (day: Day) => boolean): number => asked.filter(({ date }) => is(parseDay(date)!)).length
     const what = named(context)
-    const doubt = (sentence: string): void => this.marks.doubt(`${what} ${sentence}`)
+    const doubt = (sentence: string): void => this.#marks.doubt(`${what} ${sentence}`)
     const hidden = count(day => day <= after)
     if (hidden > 0 && context.partial) throw unfinished(context)
     if (hidden > 0)
@@ -291,4 +259,30 @@ function pullOf({ ticker, timeframe, field }: SeriesKey): Remedy {
 
 function times(dates: number): string {
   return dates === 1 ? 'one date' : `${dates} dates`
+}
+
+/** What pulled events have answered so far, in sentences for whoever asked. */
+class Marks {
+  /** By where they are from, in words. */
+  readonly #answered = new Map<string, { tickers: Set<string>; fields: Set<string> }>()
+  readonly #doubts = new Set<string>()
+
+  answered({ ticker, field, ...source }: SeriesKey & PulledSource): void {
+    const from = sourceWords(source)
+    const { tickers, fields } = this.#answered.get(from) ?? { tickers: new Set(), fields: new Set() }
+    this.#answered.set(from, { tickers: tickers.add(ticker), fields: fields.add(field) })
+  }
+
+  doubt(sentence: string): void {
+    this.#doubts.add(sentence)
+  }
+
+  /** Whose the answers are, a sentence a pull; then what the pulled range could not tell. */
+  get sentences(): string[] {
+    const sources = [...this.#answered].map(([from, { tickers, fields }]) => {
+      const what = fields.size <= 3 ? [...fields].join(', ') : `${fields.size} fields`
+      return `${listed([...tickers].sort())} ${what}: ${from}`
+    })
+    return [...sources, ...this.#doubts]
+  }
 }

@@ -1,7 +1,7 @@
 import { parameter, sentence, TierRestricted } from '../errors.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../model/event.js'
-import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe } from '../model/terms.js'
+import { reaches, TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { KeptPage, KeptSeries } from '../store/pages.js'
 import { PLANS, tierOfRange } from '../tiers.js'
 
@@ -167,13 +167,11 @@ function startOf({ as_of, query_range }: Pick<Chain, 'as_of' | 'query_range'>): 
 /** Throws TierRestricted when a series was pulled with a key of a higher tier than the present one: nothing may get lost. */
 export function checkTier(key: SeriesKey, before: string | undefined, now: string): void {
   const [had, has] = [before === undefined ? null : tierOfRange(before), tierOfRange(now)]
-  if (had === null || has === null || rank(has) >= rank(had)) return
+  if (had === null || has === null || reaches(has, had)) return
   const keys = `with a ${had} key (${before}), and this one is ${has} (${now})`
   const message = sentence`${named(key)} was pulled ${keys}: it is left as it was; ${parameter('replace')} pulls it again with less.`
   throw new TierRestricted(named(key), has, had, { message })
 }
-
-const rank = (tier: Tier): number => TIER_NAMES.indexOf(tier)
 
 /**
  * The first event that time may still change: its band is active, or a window of it may not have ended. All before it
@@ -213,6 +211,11 @@ const LEAST_BARS_A_DAY: Readonly<Record<Timeframe, number>> = { daily: 2 / 3, we
 /** A series in a sentence. */
 export function named({ ticker, timeframe, field }: SeriesKey): string {
   return `${timeframe} ${field} of ${ticker}`
+}
+
+/** The same for the same series. */
+export function nameOf({ ticker, timeframe, field }: SeriesKey): string {
+  return `${ticker} ${timeframe} ${field}`
 }
 
 /** The key alone, of whatever has one. */

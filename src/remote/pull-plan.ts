@@ -4,7 +4,8 @@ import type { SeriesKey } from '../model/event.js'
 import { isMixed, type KeptEntry, type KeptSeries, type PageStore, type PullRun } from '../store/pages.js'
 import type { Store } from '../store/store.js'
 import { eventsCost } from '../tiers.js'
-import { chainOf, keyOf, listed, PAGE, pageAgain } from './pages.js'
+import type { Credits } from './answer.js'
+import { chainOf, keyOf, listed, nameOf, PAGE, pageAgain } from './pages.js'
 
 /** What a pull would do and cost, told before anything is asked. */
 
@@ -58,8 +59,10 @@ export function digestOf({ series, replace }: PullRequest): string {
  * Looks at what is there; nothing is asked and nothing written. First what is not there, then what was begun, then what
  * may have changed, the oldest first: where credits end too early, everything has its turn. Throws InvalidParameter for a
  * ticker that has bars, or that another server has told of.
+ * @param store null: there is no database yet
  */
-export async function planOf(store: PullStore, url: string, request: PullRequest, now: Date): Promise<PullPlan> {
+export async function planOf(store: PullStore | null, url: string, request: PullRequest, now: Date): Promise<PullPlan> {
+  if (store === null) return planned(null, url, request, null)
   const tickers = [...new Set(request.series.map(({ ticker }) => ticker))]
   await checkBars(store, tickers)
   if (!request.replace) await checkSource(store.pages, tickers, url)
@@ -72,21 +75,15 @@ export async function planOf(store: PullStore, url: string, request: PullRequest
   return isOver ? planned(store.pages, url, request, null) : plan
 }
 
-/** The same where there is no database yet. */
-export function planOfNothing(url: string, { series }: PullRequest): PullPlan {
-  const ordered = distinct(series).map((key): Planned => ({ ...keyOf(key), due: 'new', price: priceOf(null) }))
-  return { url, run: null, series: ordered, price: summed(ordered.map(({ price }) => price)) }
-}
-
 async function planned(
-  pages: PageStore,
+  pages: PageStore | null,
   url: string,
   { series, replace }: PullRequest,
   run: PullRun | null,
 ): Promise<PullPlan> {
   const found: { one: Planned; order: string }[] = []
   for (const key of distinct(series)) {
-    const kept = await countedOf(pages, key, url, { replace, run })
+    const kept = pages === null ? null : await countedOf(pages, key, url, { replace, run })
     const due = dueOf(kept, run)
     const whole = asksWhole(kept, { replace, run })
     const price = due === 'done' ? { least: 0, most: 0 } : priceOf(kept, { whole })
@@ -158,7 +155,7 @@ async function checkSource(pages: PageStore, tickers: readonly string[], url: st
 }
 
 function distinct(series: readonly SeriesKey[]): SeriesKey[] {
-  return [...new Map(series.map(key => [JSON.stringify(keyOf(key)), key])).values()]
+  return [...new Map(series.map(key => [nameOf(key), key])).values()]
 }
 
 /** What a series costs from here on; of one that nothing has been told of yet nobody knows more than that it is asked. */
@@ -207,6 +204,10 @@ export interface SeriesReport extends SeriesKey {
 export interface CreditsLeft {
   day: number | null
   hour: number | null
+}
+
+export function leftOf(credits: Credits | null): CreditsLeft {
+  return { day: credits?.day?.remaining ?? null, hour: credits?.hour?.remaining ?? null }
 }
 
 /** What became of a pull; what is there stays there, and the same pull goes on from it. */

@@ -2,14 +2,15 @@ import { createHash, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { NotFound, TierRestricted } from '../errors.js'
 import { parseDay } from '../model/day.js'
-import type { BandEvent, EventsPage, EventsQuery } from '../model/event.js'
+import type { BandEvent, EventsPage } from '../model/event.js'
 import { isMixed, type KeptSeries, type PageStore, type PullRun } from '../store/pages.js'
-import { type Anew, chainOf, checkTier, keyOf, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
+import { type Anew, chainOf, checkTier, keyOf, nameOf, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
 import {
   asksWhole,
   type CreditsLeft,
   countedOf,
   digestOf,
+  leftOf,
   type Outcome,
   PAGE_COST,
   type Planned,
@@ -23,6 +24,7 @@ import {
   type SeriesReport,
   summed,
 } from './pull-plan.js'
+import type { NewPage, Remote } from './remote.js'
 
 /**
  * Pages of a server are fetched and kept, each as it comes, so that a pull that is stopped is gone on with by the next:
@@ -32,28 +34,7 @@ import {
  */
 
 /** A server as a pull needs it. */
-export interface PageSource {
-  /** Its address, without a key: what is pulled is marked with it. */
-  readonly url: string
-  /** One search, asked anew each time: newest first, as many events as the limit allows of those that it counts. */
-  page(query: EventsQuery, asking: Asking): Promise<SourcedPage>
-}
-
-export interface Asking {
-  /** Asked again under the same name, a question costs nothing where the server knows idempotency keys. */
-  name: string
-  /** The page that is there already; null: none */
-  etag: string | null
-}
-
-export interface SourcedPage {
-  /** null: still the page that is there. */
-  page: EventsPage | null
-  etag: string | null
-  /** The day that the answer stands on; null where the server does not tell. */
-  asOf: string | null
-  left: CreditsLeft
-}
+export type PageSource = Pick<Remote, 'url' | 'newPage'>
 
 export interface PullOptions {
   /** Never spends more; what is missing then is pulled by the next run. */
@@ -101,6 +82,23 @@ class Spent extends Error {}
 
 /** A series whose server changes under every pull is left to the next run. */
 const MOST_MIXED = 3
+
+/** One series of a pull at work. */
+interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'changed' | 'note' | 'refusal'> {
+  asked: boolean
+  /** All of it has come in this run, at least once. */
+  through: boolean
+  complete: boolean
+  /** Nothing of it has answered before. */
+  fresh: boolean
+  /** Times that its pages were of different days. */
+  mixed: number
+}
+
+function itemOf(planned: Planned): Item {
+  const none = { credits: 0, added: 0, changed: 0, note: null, refusal: null }
+  return { ...planned, ...none, asked: false, through: false, complete: planned.due === 'done', fresh: false, mixed: 0 }
+}
 
 /** One pull at work. */
 class Work {
@@ -171,29 +169,23 @@ class Work {
     const refused = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
     if (refused !== undefined) throw refused
     const whole = !item.through && asksWhole(series, { replace: request.replace, run: plan.run })
-    const newest = chainOf(series.coming) ?? chainOf(series.kept)
-    if (this.#range !== null && !whole && newest !== null) checkTier(item, newest.query_range, this.#range)
+    const known = whole ? undefined : (series.coming[0] ?? series.kept[0])?.body.query_range
+    if (this.#range !== null) checkTier(item, known, this.#range)
     if (this.#credits + PAGE_COST > (this.#options.maxCredits ?? Number.POSITIVE_INFINITY)) throw new Spent()
     const before = nextBefore(series)
     const again = whole ? null : pageAgain(series, before)
     const query = { ...keyOf(item), limit: PAGE, ...(before === null ? {} : { before: parseDay(before)! }) }
-    const asking = { name: nameOf(run, series, before), etag: again?.etag ?? null }
-    const { page, etag, asOf, left } = await this.#answered(source.page(query, asking), item)
+    const name = { id: idOf(run, series, before), etag: again?.etag ?? null }
+    const { page, etag, asOf, credits } = await this.#answered(source.newPage(query, name), item)
     item.asked = true
-    this.#left = left
+    this.#left = leftOf(credits)
     if (asOf !== null && asOf > (this.#asOf ?? '')) this.#asOf = asOf
     if (page !== null) this.#charge(item, page)
+    const told = page === null ? { etag: again!.etag, as_of: asOf ?? again!.as_of } : { etag, as_of: asOf }
     const body = page ?? again!.body
-    if (!whole) checkTier(item, newest?.query_range, body.query_range)
-    const kept = page === null ? again! : { etag, as_of: asOf }
-    const told = {
-      before,
-      etag: kept.etag,
-      as_of: asOf ?? kept.as_of,
-      pulled_at: this.#parts.now().toISOString(),
-      body,
-    }
-    await this.#keep(item, series, withPage(series, told, { whole }), { whole })
+    checkTier(item, known, body.query_range)
+    const pulled_at = this.#parts.now().toISOString()
+    await this.#keep(item, series, withPage(series, { before, ...told, pulled_at, body }, { whole }), { whole })
   }
 
   #charge(item: Item, { query_range }: EventsPage): void {
@@ -213,14 +205,14 @@ class Work {
     item.through ||= isThrough
     item.complete = isThrough && !isMixed(series.kept)
     item.price = priceOf(series, { whole })
-    if (isThrough && isMixed(series.kept)) item.mixed++
-    if (anew !== null) item.note = NOTES[anew](series.coming[0]?.body.query_range ?? series.kept[0]!.body.query_range)
+    if (isThrough && !item.complete) item.mixed++
+    if (anew !== null) item.note = NOTES[anew]((series.coming[0] ?? series.kept[0])!.body.query_range)
     // Until its last page is there, the events are those of before.
     if (isThrough) countDifferences(item, chainOf(before.kept)?.events ?? [], chainOf(series.kept)!.events)
   }
 
   /** A ticker that is not there has no other fields, and a field above the tier no other tickers. */
-  async #answered(asking: Promise<SourcedPage>, { ticker, field }: Item): Promise<SourcedPage> {
+  async #answered(asking: Promise<NewPage>, { ticker, field }: Item): Promise<NewPage> {
     try {
       return await asking
     } catch (error) {
@@ -233,11 +225,10 @@ class Work {
   async #seriesOf(item: Item): Promise<KeptSeries> {
     const { pages, source, request, plan } = this.#parts
     const { url } = source
-    const empty = { ...keyOf(item), url, kept: [], coming: [] }
-    if (item.asked) return (await pages.series(item)) ?? empty
-    const found = await countedOf(pages, item, url, { replace: request.replace, run: plan.run })
-    item.fresh = found === null || found.kept.length === 0
-    return found ?? empty
+    const counted = { replace: request.replace, run: plan.run }
+    const found = item.asked ? await pages.series(item) : await countedOf(pages, item, url, counted)
+    if (!item.asked) item.fresh = found === null || found.kept.length === 0
+    return found ?? { ...keyOf(item), url, kept: [], coming: [] }
   }
 
   #price(): Price {
@@ -246,16 +237,14 @@ class Work {
   }
 
   async #report(stopped: PullReport['stopped'], error: unknown): Promise<PullReport> {
-    const series: SeriesReport[] = []
-    for (const item of this.#items) {
-      const found = await this.#parts.pages.series(item)
+    const entries = new Map((await this.#parts.pages.entries()).map(entry => [nameOf(entry), entry]))
+    const series = this.#items.map((item): SeriesReport => {
       const { credits, added, changed, note, refusal } = item
-      const [kept, newest] = [chainOf(found?.kept ?? []), chainOf(found?.kept ?? []) ?? chainOf(found?.coming ?? [])]
-      const { query_range = null, pulled_at = null, as_of = null } = newest ?? {}
-      const events = kept?.events.length ?? 0
+      const kept = entries.get(nameOf(item)) ?? { events: 0, query_range: null, pulled_at: null, as_of: null }
+      const { events, query_range, pulled_at, as_of } = kept
       const told = { credits, events, added, changed, query_range, pulled_at, as_of, note, refusal }
-      series.push({ ...keyOf(item), outcome: outcomeOf(item), ...told })
-    }
+      return { ...keyOf(item), outcome: outcomeOf(item), ...told }
+    })
     const { url } = this.#parts.source
     return { url, credits: this.#credits, left: this.#left, price: this.#price(), series, stopped, error }
   }
@@ -270,42 +259,10 @@ const NOTES: Readonly<Record<Anew, (range: string) => string>> = {
 }
 
 /** The same for the same page of the same run, so that a page that was paid for and lost costs nothing again. */
-function nameOf(run: PullRun, series: KeptSeries, before: string | null): string {
+function idOf(run: PullRun, series: KeptSeries, before: string | null): string {
   const { ticker, timeframe, field } = series
   const page = [run.id, ticker, timeframe, field, series.kept[0]?.pulled_at ?? null, before]
   return createHash('sha256').update(JSON.stringify(page)).digest('hex').slice(0, 32)
-}
-
-/** One series of a pull at work. */
-interface Item extends Planned {
-  asked: boolean
-  /** All of it has come in this run, at least once. */
-  through: boolean
-  complete: boolean
-  credits: number
-  /** Nothing of it has answered before. */
-  fresh: boolean
-  added: number
-  changed: number
-  /** Times that its pages were of different days. */
-  mixed: number
-  refusal: NotFound | TierRestricted | null
-  note: string | null
-}
-
-function itemOf(planned: Planned): Item {
-  const none = {
-    asked: false,
-    through: false,
-    credits: 0,
-    fresh: false,
-    added: 0,
-    changed: 0,
-    mixed: 0,
-    refusal: null,
-    note: null,
-  }
-  return { ...planned, ...none, complete: planned.due === 'done' }
 }
 
 function outcomeOf({ refusal, asked, complete, credits, fresh }: Item): Outcome {

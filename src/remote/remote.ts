@@ -33,7 +33,7 @@ interface RemotePage {
 }
 
 /** A page that was asked for anew: null where it is still the one that was there. */
-interface NewPage extends Omit<RemotePage, 'page'> {
+export interface NewPage extends Omit<RemotePage, 'page'> {
   page: EventsPage | null
   /** By which the server knows it again; null where it does not. */
   etag: string | null

@@ -73,3 +73,9 @@ export function isMixed(pages: readonly KeptPage[]): boolean {
 export function knownDate({ as_of, pulled_at }: Pick<PulledSource, 'as_of' | 'pulled_at'>): string {
   return as_of ?? pulled_at.slice(0, 10)
 }
+
+/** `pulled from https://… on 2026-11-21, as of 2018-05-11` */
+export function sourceWords({ url, pulled_at, as_of }: PulledSource): string {
+  const day = as_of === null ? 'the server did not tell as of which day' : `as of ${as_of}`
+  return `pulled from ${url} on ${pulled_at.slice(0, 10)}, ${day}`
+}

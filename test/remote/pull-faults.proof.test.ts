@@ -4,7 +4,8 @@ import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
 import type { Tier } from '../../src/model/terms.js'
 import { firstOpen } from '../../src/remote/pages.js'
-import type { Asking, SourcedPage } from '../../src/remote/pull.js'
+import type { NewPage } from '../../src/remote/remote.js'
+import type { Named } from '../../src/remote/transport.js'
 import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { isMixed } from '../../src/store/pages.js'
@@ -273,8 +274,8 @@ describe('a server that mends what it told', () => {
   class Mended extends Source {
     date = ''
 
-    override async page(query: EventsQuery, asking: Asking): Promise<SourcedPage> {
-      const answer = await super.page(query, asking)
+    override async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
+      const answer = await super.newPage(query, named)
       const events = answer.page?.events.map(event => (event.date === this.date ? mended(event) : event))
       return { ...answer, page: answer.page === null ? null : { ...answer.page, events: events! } }
     }
@@ -415,8 +416,8 @@ async function quietSeries(): Promise<{ series: SeriesKey; before: number; after
 describe('a server of others', () => {
   /** Tells more of each event than the specification has, and other than yesterday. */
   class Talkative extends Source {
-    override async page(query: EventsQuery, asking: Asking): Promise<SourcedPage> {
-      const answer = await super.page(query, asking)
+    override async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
+      const answer = await super.newPage(query, named)
       const events = answer.page?.events.map(event => ({ asked: this.names.length, ...event }))
       return { ...answer, page: answer.page === null ? null : { ...answer.page, events: events! } }
     }

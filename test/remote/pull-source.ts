@@ -3,13 +3,9 @@ import { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { EventsQuery, SeriesKey } from '../../src/model/event.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
-import {
-  type Asking,
-  type PageSource,
-  type PullOptions,
-  pull as pullFrom,
-  type SourcedPage,
-} from '../../src/remote/pull.js'
+import { type PageSource, type PullOptions, pull as pullFrom } from '../../src/remote/pull.js'
+import type { NewPage } from '../../src/remote/remote.js'
+import type { Named } from '../../src/remote/transport.js'
 import type { Store } from '../../src/store/store.js'
 
 export const URL = 'https://bands.example'
@@ -41,16 +37,15 @@ export class Source implements PageSource {
     return new Local(this.#store, this.tier, this.asOf === null ? null : parseDay(this.asOf))
   }
 
-  async page(query: EventsQuery, { name, etag }: Asking): Promise<SourcedPage> {
+  async newPage(query: EventsQuery, { id, etag }: Required<Named>): Promise<NewPage> {
     if (this.answers-- <= 0) throw new Error('the line is dead')
-    this.names.push(name)
+    this.names.push(id)
     const page = await this.local.events(query)
     const today = formatDay(await this.local.today())
     const own = this.tagged ? createHash('sha256').update(JSON.stringify(page)).digest('hex') : null
     const unchanged = own !== null && own === etag
     if (!unchanged) this.asked.push(query)
-    const left = { day: 1_000 - this.asked.length, hour: null }
-    return { page: unchanged ? null : page, etag: own, asOf: this.silent ? null : today, left }
+    return { page: unchanged ? null : page, etag: own, asOf: this.silent ? null : today, credits: CREDITS }
   }
 
   /** Questions that were answered since the last look. */
@@ -58,6 +53,9 @@ export class Source implements PageSource {
     return this.asked.splice(0).length
   }
 }
+
+const DAY = { limit: 1_000, used: 10, remaining: 990, reset: null }
+const CREDITS = { day: DAY, hour: null }
 
 /** A clock that stands until it is moved. */
 export class Clock {

@@ -348,9 +348,9 @@ describe('a pull of what is there', () => {
     const store = emptyStore()
     const source = new Source(market)
     let asked = 0
-    const page = source.page.bind(source)
-    source.page = async (query, asking) => {
-      const answer = await page(query, asking)
+    const page = source.newPage.bind(source)
+    source.newPage = async (query, named) => {
+      const answer = await page(query, named)
       asked++
       const events = answer.page!.events.map(({ date, ...event }) => ({ served: asked, ...event, date }))
       return { ...answer, page: { ...answer.page!, events } }

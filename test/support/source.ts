@@ -6,7 +6,7 @@ import { first, type MarketBars, type PricedSource, type Source, type States } f
 import { signalsOf, type TickerSignals } from '../../src/study/signals.js'
 
 /** A source that answers some questions and refuses the others. */
-export function sourceOf(part: Partial<PricedSource>): PricedSource {
+export function sourceOf(part: Partial<Source & PricedSource>): Source & PricedSource {
   const refuse = (): never => {
     throw new Error('this source does not answer such a question')
   }

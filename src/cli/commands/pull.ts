@@ -5,19 +5,19 @@ import { openForPlan } from '../../open.js'
 import { integerValue, wordValue } from '../../params/values.js'
 import { count, whole } from '../../present/numbers.js'
 import { PAGE } from '../../remote/pages.js'
-import type { PageSource, PullOptions } from '../../remote/pull.js'
+import type { PullOptions } from '../../remote/pull.js'
 import {
   type CreditsLeft,
+  leftOf,
   type Price,
   type PullPlan,
   type PullReport,
   type PullRequest,
   planOf,
-  planOfNothing,
   type SeriesReport,
 } from '../../remote/pull-plan.js'
 
-import type { Credits, Remote } from '../../remote/remote.js'
+import type { Remote } from '../../remote/remote.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import { type Config, isRemoteTyped } from '../config.js'
@@ -62,7 +62,7 @@ export const command: Command = {
     // Every page is kept as it comes: a signal only lets what there is be shown.
     context.endTidily()
     const wanted = given.flag('all-fields') ? withinTier(request, remote.tier) : request
-    const report = await puller.pull(pageSource(remote), wanted, { ...limit, ...told(context, remote) })
+    const report = await puller.pull(remote, wanted, { ...limit, ...told(context, remote) })
     const failure = pullFailure(report, given.flag('all-fields'))
     const some = report.credits > 0 || report.series.some(({ outcome }) => outcome === 'unchanged')
     if (failure === null || some) await context.show(pullAnswer(report))
@@ -241,21 +241,6 @@ function timeframesOf(given: Given): readonly Timeframe[] {
   return TIMEFRAME_NAMES.filter(name => names.includes(name) || names.includes('both'))
 }
 
-/** A server as a pull needs it. */
-function pageSource(remote: Remote): PageSource {
-  return {
-    url: remote.url,
-    async page(query, { name, etag }) {
-      const { credits, ...answer } = await remote.newPage(query, { id: name, etag })
-      return { ...answer, left: leftOf(credits) }
-    },
-  }
-}
-
-function leftOf(credits: Credits | null): CreditsLeft {
-  return { day: credits?.day?.remaining ?? null, hour: credits?.hour?.remaining ?? null }
-}
-
 /** Only fields that the key may ask for, where the server tells of its tier. */
 function withinTier({ series, ...request }: PullRequest, tier: Tier | null): PullRequest {
   const granted = tier === null ? null : new Set(grantedFields(tier).map(({ name }) => name))
@@ -276,11 +261,10 @@ function questionOf({ series: [first] }: PullRequest, config: Config): string {
 async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.originUrl()
   const store = openForPlan(context.choice)
-  if (store === null) return planOfNothing(url, request)
   try {
     return await planOf(store, url, request, context.world.now())
   } finally {
-    await store.close()
+    await store?.close()
   }
 }
 

@@ -1,7 +1,7 @@
 import { formatDay } from '../../model/day.js'
 
 import { whole } from '../../present/numbers.js'
-import type { PulledTicker } from '../../remote/marks.js'
+import type { PulledTicker } from '../../remote/beside.js'
 
 import type { TickerEntry } from '../../store/store.js'
 import type { Command } from '../command.js'
