@@ -1,6 +1,6 @@
 import type { Words } from './errors.js'
 import type { Day } from './model/day.js'
-import type { EventHistory, EventsPage, EventsQuery, HistoricEvent, HistoryQuery } from './model/event.js'
+import type { EventHistory, EventsPage, EventsQuery, HistoricEvent, HistoryQuery, SeriesKey } from './model/event.js'
 import { eventHistoryOf, type History } from './model/history.js'
 import type { OversoldPage, OversoldQuery } from './model/oversold.js'
 import type { Adjustment, AssetClass, Series } from './model/series.js'
@@ -26,6 +26,8 @@ export interface Source {
   granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields>
   /** Well-formed tickers that can be asked for, ascending; null where the answerer does not tell. */
   tickers(): Promise<readonly string[] | null>
+  /** Which series of those tickers are not there; only where pages of a server answer, of which some may not be kept. */
+  lacking?(): Promise<(key: SeriesKey) => boolean>
   /** What is known of tickers at no cost, to say why an answer is empty or old; without those of which nothing is. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]>
   /** The server that answers: its address, and what its newest page said of its range; null where the answer is made here. */

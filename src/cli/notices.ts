@@ -1,4 +1,3 @@
-import { InvalidParameter, NotFound } from '../errors.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { EventHistory, HistoryQuery } from '../model/event.js'
 import { eventHistory, type KnownTicker, type Source } from '../source.js'
@@ -19,17 +18,6 @@ export async function noticeNoEvent(context: Context, source: Source, query: His
   const lack = known == null || known.lack === null ? null : withOptions(known.lack)
   const history = await eventHistory(source, anything)
   await context.notice(`No event: ${lack === null ? why(query, history, known) : `${lack}.`}`)
-}
-
-/** For a question about all tickers, of someone who does not tell which there are. */
-export function unlisted(context: Context, usage: string): InvalidParameter {
-  const message = `${context.asked?.url ?? 'a server'} does not tell which tickers it has; name them.`
-  return new InvalidParameter(message, { param: 'ticker', allowed: usage })
-}
-
-/** For a question about all tickers of a database that has none. */
-export function noTickerLoaded(context: Context): NotFound {
-  return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
 }
 
 /** Why a field that stands on facts has no data for any of some tickers; null as soon as one of them may have. */

@@ -3,15 +3,12 @@ import { InvalidParameter, NotFound, StorageError } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import type { PoolQuery } from '../model/event.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Opened } from '../open.js'
 import { type OptionSpec, optionsOf } from '../params/row.js'
 import { SIGNALS } from '../params/studies.js'
-import { fieldValue, tickerValue } from '../params/values.js'
+import { fieldValue, tickerValue, timeframeValue } from '../params/values.js'
 import { count } from '../present/numbers.js'
-import type { PricedSource } from '../source.js'
 import type { Context } from './context.js'
 import type { Given } from './given.js'
-import { noTickerLoaded, unlisted } from './notices.js'
 import { poolQuery } from './options.js'
 import type { World } from './world.js'
 
@@ -30,15 +27,20 @@ export function under(heading: string, [first, ...others]: readonly OptionSpec[]
   return [[flags, help, times, heading, values], ...others]
 }
 
+export const POOL_ARGUMENTS = [
+  ['[TICKER_OR_FIELD...]', 'tickers (A B, A,B, @FILE, or - for standard input), then a band field'],
+] as const
+
 /**
  * `TICKER... FIELD`, or `FIELD` where --tickers or --all say which tickers: the last word is the field. Throws
  * InvalidParameter, and NotFound where nothing is loaded.
+ * @param loaded all tickers that there are
  */
 export async function tickersAndField(
   context: Context,
   given: Given,
-  market: PricedSource,
   command: string,
+  loaded: (field: string) => Promise<readonly string[]>,
 ): Promise<{ tickers: string[]; field: string }> {
   const words = given.rest(0)
   const pooled = isPooled(given)
@@ -52,10 +54,10 @@ export async function tickersAndField(
   const second = words.slice(0, -1).find(word => fieldNamed(word) !== undefined)
   if (second !== undefined)
     throw new InvalidParameter(
-      `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F=B.`,
+      `${second} and ${name} are two fields, and a ${command} is of one; the field of a second ticker is --context T:F.`,
       { param: 'field', value: second },
     )
-  return { tickers: await allNamed(context, given, words.slice(0, -1), () => market.withBars()), field: name }
+  return { tickers: await allNamed(context, given, words.slice(0, -1), () => loaded(name)), field: name }
 }
 
 /** Tickers of the line, of --tickers and of --all. Throws NotFound where all are meant and there are none. */
@@ -77,38 +79,30 @@ export function isPooled(given: Given): boolean {
   return given.value('tickers') !== undefined || given.flag('all')
 }
 
-export const POOL_ARGUMENTS = [
-  ['[TICKER]', 'a ticker, or several with commas; left out with --tickers or --all'],
-  ['[FIELD]', 'a band field (bands fields)'],
-] as const
-
-/**
- * `COMMAND TICKER FIELD`, or `COMMAND FIELD` where --tickers or --all say which, with the filters as typed. Throws
- * InvalidParameter, and NotFound where nothing is loaded.
- */
+/** The events of a pool as they were asked for: which tickers, which field, and the filters. Throws as tickersAndField does. */
 export async function pooledQuery(context: Context, given: Given, command: string): Promise<PoolQuery> {
-  const pooled = given.list('tickers').length > 0 || given.flag('all')
-  const [first, second] = [given.argument(0), given.argument(1)]
-  const [ticker, field] = pooled && second === undefined ? [undefined, first] : [first, second]
-  if (field === undefined || (ticker === undefined && !pooled)) {
-    const missing = field === undefined ? 'FIELD' : 'TICKER'
-    const line = `bands ${command}`
-    const allowed = `${line} TICKER FIELD, or ${line} FIELD --tickers A,B, or ${line} FIELD --all`
-    throw new InvalidParameter(`${missing} is missing.`, { param: missing.toLowerCase(), allowed })
-  }
-  const tickers = await namedTickers([...(ticker?.split(',') ?? []), ...given.list('tickers')], context.world)
-  const all = given.flag('all') ? (await allTickers(context, command)).filter(name => !tickers.includes(name)) : []
-  if (tickers.length + all.length === 0 && given.flag('all')) throw noTickerLoaded(context)
-  const query = poolQuery(given, [...tickers, ...all], field)
-  if (all.length === 0) return query
-  const told = await toldTickers(context, all, { fields: [query.field], timeframe: query.timeframe })
-  return { ...query, tickers: [...tickers, ...told] }
+  const usage = `bands ${command} FIELD --tickers A,B`
+  const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
+  const { tickers, field } = await tickersAndField(context, given, command, async field =>
+    thereOf(context, await everyTicker(context, usage), { fields: [field], timeframe }),
+  )
+  return poolQuery(given, tickers, field)
 }
 
-async function allTickers(context: Context, command: string): Promise<readonly string[]> {
+/** All tickers that can be asked for. Throws InvalidParameter for a server, which does not tell, NotFound for none. */
+export async function everyTicker(context: Context, usage: string): Promise<readonly string[]> {
   const tickers = await (await context.bands()).tickers()
-  if (tickers === null) throw unlisted(context, `bands ${command} FIELD --tickers A,B`)
+  if (tickers === null) {
+    const message = `${context.asked?.url ?? 'a server'} does not tell which tickers it has; name them.`
+    throw new InvalidParameter(message, { param: 'ticker', allowed: usage })
+  }
+  if (tickers.length === 0) throw noTickerLoaded(context)
   return tickers
+}
+
+/** For a question about all tickers of a database that has none. */
+function noTickerLoaded(context: Context): NotFound {
+  return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
 }
 
 /**
@@ -151,34 +145,26 @@ export async function textOf(file: string): Promise<string> {
   }
 }
 
-type Lacking = Awaited<ReturnType<Opened['bands']['lacking']>>
-
-/** Which series of pulled tickers are not there; null for a server, of which nobody knows. */
-export async function lacking(context: Context): Promise<Lacking | null> {
-  if ((await context.remote()) !== null) return null
-  return (await context.here()).bands.lacking()
-}
-
 /**
  * Of all tickers those of which some of the fields is there, saying which are left out. All of them where none is left:
  * then the refusal tells what there is.
  */
-export async function toldTickers(
+export async function thereOf(
   context: Context,
   tickers: readonly string[],
   { fields, timeframe }: { fields: readonly string[]; timeframe: Timeframe },
 ): Promise<readonly string[]> {
-  const lacks = await lacking(context)
-  if (lacks === null) return tickers
-  const isTold = (ticker: string): boolean => fields.some(field => !lacks({ ticker, timeframe, field }))
-  const told = tickers.filter(isTold)
-  if (told.length === 0 || told.length === tickers.length) return tickers
-  const left = tickers.filter(ticker => !isTold(ticker))
+  const lacks = await (await context.bands()).lacking?.()
+  if (lacks === undefined) return tickers
+  const isThere = (ticker: string): boolean => fields.some(field => !lacks({ ticker, timeframe, field }))
+  const there = tickers.filter(isThere)
+  if (there.length === 0 || there.length === tickers.length) return tickers
+  const left = tickers.filter(ticker => !isThere(ticker))
   const named = left.length > MOST ? count(left.length, 'ticker') : left.join(', ')
   const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
   const why = `${what} is not here, or not to its end (bands tickers shows what was pulled)`
   if (!context.config.quiet) await context.notice(`left out, because ${why}: ${named}.`)
-  return told
+  return there
 }
 
 /** As many as a line names. */

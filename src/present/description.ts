@@ -1,4 +1,6 @@
 import type { Chart } from './chart.js'
+import { words } from './numbers.js'
+import type { Records } from './records.js'
 
 /**
  * A result, described once: what is said of it, its tables and its charts, in the order in which they are read. The
@@ -24,6 +26,21 @@ export interface Description {
   sections: readonly Section[]
 }
 
+/** An answer of the terminal, described once: as a document and as records for machines, and for people. */
+export interface Described extends Records {
+  document: unknown
+  paragraphs: readonly (Paragraph | Section)[]
+  /** The gravest first. */
+  warnings?: readonly string[]
+}
+
+/** What is read under one heading, which stands there even where nothing was found. */
+export interface Paragraph {
+  heading: readonly string[]
+  on?: Where
+  parts: readonly Part[]
+}
+
 /** One number that is worth a large type. */
 export interface Tile {
   label: string
@@ -39,9 +56,9 @@ export type Tone = 'good' | 'bad' | 'faint' | 'strong'
 
 /**
  * Who shows a part: the page alone, the terminal alone, the terminal in short; the page and a terminal that was asked for
- * everything, or for what became of each signal.
+ * everything, or for what became of each signal; what is read on a screen alone, or from a pipe, which has whole words.
  */
-export type Where = 'page' | 'terminal' | 'short' | 'wide' | 'explain'
+export type Where = 'page' | 'terminal' | 'short' | 'wide' | 'explain' | 'screen' | 'pipe'
 
 export interface Section {
   /** Names it in the page. */
@@ -89,10 +106,13 @@ export type Kind =
   | 'price'
   | 'money'
   | 'lifted'
+  | 'bars'
+  | 'performance'
+  | 'lettered'
 
 export type Value = string | number | null
 
-/** One value, or two: the ends of a range, or a count and its lift. */
+/** One value, or two: the ends of a range, a count and its lift, how a window ended and its return, a letter and its name. */
 export type Content = Value | readonly [Value, Value]
 
 export interface Cell {
@@ -108,6 +128,8 @@ export interface Heading {
   title: string
   /** What stands for the title where there is little room. */
   sign?: string
+  /** The title is a name of the data, and stands as it is. */
+  verbatim?: true
   kind: Kind
   /** What the term means, for whoever rests on it. */
   hint?: string
@@ -159,7 +181,18 @@ export interface CellNames {
 
 /** Whether values of a kind are numbers, which are set right. */
 export function isNumber(kind: Kind): boolean {
-  return kind !== 'text' && kind !== 'date' && kind !== 'window'
+  return !WORDS.has(kind)
+}
+
+const WORDS: ReadonlySet<Kind> = new Set(['text', 'date', 'window', 'performance', 'lettered'])
+
+/** A column that is a value of its rows, under its name. */
+export function column<Key extends string>(
+  key: Key,
+  kind: Kind = 'text',
+  more: Partial<Heading> = {},
+): Column<Readonly<Record<Key, Value>>> {
+  return { title: words(key), kind, of: row => row[key], ...more }
 }
 
 /** A table of rows as its columns tell them. */

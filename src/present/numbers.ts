@@ -12,6 +12,11 @@ export function whole(number: number): string {
   return number.toLocaleString('en-US')
 }
 
+/** A number of bars, which may be a mean: in tenths where it is no whole one. */
+export function barsText(value: number | null): string {
+  return value === null ? UNKNOWN : whole(Math.round(value * 10) / 10)
+}
+
 /** A price or an indicator in at most six significant digits, never in powers of ten unless it is tiny. */
 export function figure(value: number): string {
   if (value === 0) return '0'

@@ -30,6 +30,9 @@ const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
   price,
   money: value => decimal(value, value > -100 && value < 100 ? 4 : 0),
   lifted: count,
+  bars: count,
+  performance: String,
+  lettered: String,
 }
 
 /** `-0.40 to +2.90%`, `27–65%`, `12 ×1.40`. */

@@ -212,7 +212,7 @@ function counter(bands: readonly string[]): Counter {
 }
 
 /** Where stays in one band have gone by so many bars: shares of all stays, which with `staying` add up to 1. */
-interface Leaving {
+export interface Leaving {
   band: string
   bars: number
   /** Share that lasts longer (Kaplan-Meier). */

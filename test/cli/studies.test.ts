@@ -51,7 +51,7 @@ describe('bands tally', () => {
 
   test('asks for what it needs', async () => {
     expect((await ask('tally')).err).toContain('FIELD is missing')
-    expect((await ask('tally AAPL')).err).toContain('usage: bands tally TICKER FIELD')
+    expect((await ask('tally AAPL')).err).toContain('usage: bands tally TICKER... FIELD')
     expect((await ask('tally AAPL rsi_zone --by colour')).code).toBe(2)
     expect((await ask('tally AAPL rsi_zone --tier free')).code).toBe(4)
     expect((await ask('tally AAPL rsi_zone --band deep_oversold --fail-empty')).code).toBe(3)
@@ -179,7 +179,7 @@ describe('bands transitions', () => {
     const named = await ask('transitions AAPL,GSPC rsi_zone --json')
     expect((await ask('transitions rsi_zone --all --json')).out).toBe(named.out)
     expect((await ask('transitions rsi_zone --tickers GSPC,AAPL --json')).out).toBe(named.out)
-    expect((await ask('transitions AAPL')).err).toContain('usage: bands transitions TICKER FIELD')
+    expect((await ask('transitions AAPL')).err).toContain('usage: bands transitions TICKER... FIELD')
   })
 
   test('says why there are none, without a band of the context that nobody asked for', async () => {

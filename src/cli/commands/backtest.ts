@@ -11,7 +11,7 @@ import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { PricedSource } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { describedAnswer } from '../draw/described.js'
+import { describedResult } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { studyMarket, withTrials } from '../market.js'
 import { POOLED } from '../options.js'
@@ -62,7 +62,7 @@ export const command: Command = {
       backtest(market, strategy, run, { trials, step: text => context.step(text) }),
     )
     await context.show(
-      describedAnswer(describeBacktest(found), tradeRecords(found), {
+      describedResult(describeBacktest(found), tradeRecords(found), {
         wide: given.flag('wide'),
         explain: given.flag('explain'),
       }),
@@ -92,7 +92,7 @@ async function strategyAsked(
       allowed: USAGE,
     })
   if (first === undefined || !isFile(first)) {
-    const { tickers, field } = await tickersAndField(context, given, market, 'backtest')
+    const { tickers, field } = await tickersAndField(context, given, 'backtest', () => market.withBars())
     return parseBacktest({ ...options, tickers, field }, { tier: emulated })
   }
   if (more.length > 0) throw notAlone(more)

@@ -1,21 +1,20 @@
 import { StorageError } from '../../errors.js'
 import { parseEvents } from '../../params/parse.js'
 import { parseStudy } from '../../params/studies.js'
+import { describeEvents } from '../../present/events.js'
 import { windowRecords } from '../../present/records.js'
 import { describeStudy } from '../../present/study.js'
+import { describeTally } from '../../present/tally.js'
 import { eventStudy } from '../../study/event-study.js'
 import { counted } from '../../study/trials.js'
-import { now } from '../../tally/now.js'
+import { type Now, now } from '../../tally/now.js'
 import { tally } from '../../tally/tally.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { describedAnswer } from '../draw/described.js'
-import { eventsAnswer } from '../draw/events.js'
+import { described, describedResult } from '../draw/described.js'
 import type { Answer } from '../output.js'
 import { filesOf, writeReport } from '../output-files.js'
-import { nowAnswer } from './now.js'
-import { tallyAnswer } from './tally.js'
 
 const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
 const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }
@@ -33,16 +32,16 @@ export const command: Command = {
     const { report } = await filesOf(given, { report: 'page' })
     const bands = await context.sample()
     const query = parseEvents(SEARCH)
-    const events = eventsAnswer(await bands.newest(query), query, { wide: false, returns: false })
+    const events = describeEvents(await bands.newest(query), query, false)
     const { ticker, limit: _limit, ...filter } = query
-    const tallied = tallyAnswer(await tally(bands, { ...filter, tickers: [ticker] }))
+    const tallied = describeTally(await tally(bands, { ...filter, tickers: [ticker] }))
     const fields = grantedFields(context.config.tier).map(({ name }) => name)
-    const states = nowAnswer(await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' }), { unknown: false })
+    const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
     const studied = await counted(null, trials =>
       eventStudy(bands, parseStudy(STUDY), { trials, step: text => context.step(text) }),
     )
-    const answer = describedAnswer(describeStudy(studied), windowRecords(studied), { wide: false })
-    await context.show(demoAnswer(events, tallied, answer, states), { whole: true })
+    const study = describedResult(describeStudy(studied), windowRecords(studied))
+    await context.show(demoAnswer(described(events), described(tallied), study, states), { whole: true })
     if (context.isForPeople || report !== undefined)
       await leaveReport(context, () => writeReport(context, report ?? REPORT, bands, studied))
     await context.hint(...NEXT)
@@ -50,7 +49,7 @@ export const command: Command = {
 }
 
 /** The answers one after the other, each under the line that asks for it; as rows, the events alone. */
-function demoAnswer(events: Answer, tallied: Answer, studied: Answer, states: Answer): Answer {
+function demoAnswer(events: Answer, tallied: Answer, studied: Answer, states: Now): Answer {
   const asked = `${SEARCH.ticker} ${SEARCH.field} --band ${SEARCH.band}`
   const shown: [line: string, answer: Answer][] = [
     [`bands events ${asked}`, events],
@@ -62,7 +61,7 @@ function demoAnswer(events: Answer, tallied: Answer, studied: Answer, states: An
       schema: 'bands.demo/1',
       events: events.document(),
       tally: tallied.document(),
-      now: states.document(),
+      now: states,
       study: studied.document(),
     }),
     columns: events.columns,

@@ -1,9 +1,10 @@
+import { UPGRADE_URL } from '../../errors.js'
 import type { EventsPage, EventsQuery } from '../../model/event.js'
 import { EVENTS, FILTERS } from '../../params/parameters.js'
 import { optionsOf } from '../../params/row.js'
+import type { NewestEvents } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import type { Given } from '../given.js'
 import { eventsQuery, FIELD, TICKER } from '../options.js'
 import { json } from '../output.js'
 
@@ -24,17 +25,17 @@ export const command: Command = {
   ],
   async run(context, given) {
     const query = eventsQuery(given)
+    const returns = given.flag('returns')
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
-    const found = isPlainPage(context, given) ? await page(context, query) : await shown(context, query, given)
+    const isPlain = context.format === 'json' && !returns
+    const found = isPlain
+      ? await page(context, query)
+      : await shown(context, query, { wide: given.flag('wide'), returns })
     if (found > 0) return
     const { noticeNoEvent } = await import('../notices.js')
     await noticeNoEvent(context, await context.bands(), query)
     if (given.flag('fail-empty')) context.outcome = 3
   },
-}
-
-function isPlainPage(context: Context, given: Given): boolean {
-  return context.format === 'json' && !given.flag('returns')
 }
 
 async function page(context: Context, query: EventsQuery): Promise<number> {
@@ -43,7 +44,39 @@ async function page(context: Context, query: EventsQuery): Promise<number> {
   return found.total_occurrences
 }
 
-async function shown(context: Context, query: EventsQuery, given: Given): Promise<number> {
-  const { showEvents } = await import('../draw/events.js')
-  return showEvents(context, query, { wide: given.flag('wide'), returns: given.flag('returns') })
+interface Style {
+  wide: boolean
+  returns: boolean
+}
+
+async function shown(context: Context, query: EventsQuery, { wide, returns }: Style): Promise<number> {
+  const [{ describeEvents }, { described }] = await Promise.all([
+    import('../../present/events.js'),
+    import('../draw/described.js'),
+  ])
+  const source = await context.bands()
+  const found = await source.newest(query)
+  await context.show(described(describeEvents(found, query, returns), { wide }))
+  const { server } = source
+  if (server !== null && returns && !context.config.quiet)
+    await context.notice(`exact returns are known of the database here alone, not of ${server.url}.`)
+  // Where a server sells its plans, its own refusals tell.
+  await context.hint(...hintsFor(found, query, wide, server === null ? `: ${UPGRADE_URL}` : ''))
+  return found.total
+}
+
+/** What the signs mean, what is not shown, what to ask next. */
+function hintsFor({ events, total }: NewestEvents, query: EventsQuery, wide: boolean, upgrade: string): string[] {
+  const { ticker, field, band, timeframe } = query
+  const isFull = events.some(event => event.aftermath !== null)
+  const signs = `--- worst 5% to +++ best 5% of ${ticker}'s own past; .. open, ? too little past`
+  const older = total - events.length
+  const words = [ticker, field, ...(band === undefined ? [] : ['--band', band])]
+  if (timeframe !== 'daily') words.push('--timeframe', timeframe)
+  return [
+    ...(isFull && !wide ? [signs] : []),
+    ...(!isFull && events.length > 0 ? [`Stability, flips and what followed come with the Plus tier${upgrade}`] : []),
+    ...(older > 0 ? [`${older} older: --limit ${Math.min(100, total)}`] : []),
+    ...(isFull ? [`next: bands tally ${words.join(' ')}`] : []),
+  ]
 }

@@ -1,16 +1,15 @@
 import { formatDay, parseDay } from '../../model/day.js'
 import type { Timeframe } from '../../model/terms.js'
 import { fieldValue, timeframeValue } from '../../params/values.js'
-import { count, whole } from '../../present/numbers.js'
+import { describeNow } from '../../present/tally.js'
 import type { Source } from '../../source.js'
-import { type FieldState, type Now, now } from '../../tally/now.js'
+import { type Now, now } from '../../tally/now.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import type { Block, Cell, Screen } from '../draw/table.js'
-import { noTickerLoaded, unlisted, whyNoFactsOfAny } from '../notices.js'
+import { described } from '../draw/described.js'
+import { whyNoFactsOfAny } from '../notices.js'
 import { TIMEFRAME } from '../options.js'
-import type { Answer } from '../output.js'
-import { lacking, namedTickers, toldTickers } from '../questions.js'
+import { everyTicker, namedTickers, thereOf } from '../questions.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
@@ -28,19 +27,15 @@ export const command: Command = {
     const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
     const named = given.rest(0).flatMap(word => word.split(','))
     const bands = await context.bands()
-    const listed = named.length > 0 ? await namedTickers(named, context.world) : await bands.tickers()
-    if (listed === null) throw unlisted(context, 'bands now A B')
-    if (listed.length === 0) throw noTickerLoaded(context)
+    const listed =
+      named.length > 0 ? await namedTickers(named, context.world) : await everyTicker(context, 'bands now A B')
     const chosen = fields.length > 0 ? fields : await allFields(context, bands, listed[0]!, timeframe)
-    const tickers = named.length > 0 ? listed : await toldTickers(context, listed, { fields: chosen, timeframe })
-    const skip = named.length > 0 && fields.length > 0 ? null : await lacking(context)
-    const found = await now(
-      bands,
-      { tickers, fields: chosen, timeframe, skip: skip ?? undefined },
-      { step: text => context.step(text) },
-    )
+    const tickers = named.length > 0 ? listed : await thereOf(context, listed, { fields: chosen, timeframe })
+    const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.lacking?.()
+    const query = { tickers, fields: chosen, timeframe, skip }
+    const found = await now(bands, query, { step: text => context.step(text) })
     // Nobody asked for a line about each field that, say, a fund cannot have.
-    await context.show(nowAnswer(found, { unknown: fields.length > 0 }))
+    await context.show(described(describeNow(found, { unknown: fields.length > 0 })))
     await tellLacks(context, bands, fields, found)
     await tellOld(context, bands, found)
   },
@@ -79,76 +74,4 @@ async function tellOld(context: Context, source: Source, { states, as_of }: Now)
   const named = old.slice(0, 5).map(({ ticker, last }) => `${ticker} ${formatDay(last)}`)
   const more = old.length > named.length ? ` and ${old.length - named.length} more (bands status)` : ''
   await context.notice(`not up to ${as_of}, and told as of the newest bar: ${named.join(', ')}${more}`)
-}
-
-/**
- * Where every field stands, since when, and how long such stays lasted.
- * @param unknown whether people are shown fields without a band, too
- */
-export function nowAnswer(found: Now, { unknown }: { unknown: boolean }): Answer {
-  return {
-    document: () => found,
-    columns: [
-      ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
-      ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
-    ],
-    rows: () => {
-      const { timeframe, as_of } = found
-      return found.states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state }))
-    },
-    blocks: screen => [block(unknown ? found : seen(found), screen)],
-  }
-}
-
-/** The states with a band; all where there is none. */
-function seen(found: Now): Now {
-  const states = found.states.filter(state => state.band !== null)
-  return states.length === 0 ? found : { ...found, states }
-}
-
-function block({ timeframe, as_of, query_range, states }: Now, { words }: Screen): Block {
-  const tickers = new Set(states.map(state => state.ticker))
-  const several = tickers.size > 1 || words
-  const who = tickers.size > 3 ? count(tickers.size, 'ticker') : [...tickers].join(', ')
-  const right = { align: 'right' as const }
-  return {
-    title: [
-      `${who}  ${timeframe}`,
-      `stays of the last ${query_range ?? '?'}, in bars`,
-      ...(as_of === null ? [] : [`as of ${as_of}`]),
-    ],
-    table: {
-      columns: [
-        ...(several ? [{ title: 'TICKER' }] : []),
-        { title: 'FIELD' },
-        { title: 'BAND' },
-        { title: 'SINCE', spare: 2 },
-        { title: 'BARS', ...right, spare: 1 },
-        { title: 'FROM', spare: 6 },
-        { title: 'MEDIAN', ...right, spare: 3 },
-        { title: 'P90', ...right, spare: 4 },
-        { title: 'STAYS', ...right, spare: 5 },
-      ],
-      rows: states.map((state, i) => [
-        ...(several ? [words || states[i - 1]?.ticker !== state.ticker ? state.ticker : ''] : []),
-        ...cells(state),
-      ]),
-    },
-    notes:
-      !words && states.some(state => state.initial) ? ['* since the beginning of the data: no event entered it'] : [],
-  }
-}
-
-function cells({ field, band, since, bars, initial, prev_band, completed_stays: stays }: FieldState): Cell[] {
-  const number = (value: number | null): string => (value === null ? '-' : whole(Math.round(value * 10) / 10))
-  return [
-    field,
-    band ?? '-',
-    since === null ? '-' : `${since}${initial ? '*' : ''}`,
-    number(bars),
-    prev_band ?? '-',
-    number(stays.median),
-    number(stays.p90),
-    whole(stays.n),
-  ]
 }

@@ -1,15 +1,14 @@
 import { UPGRADE_URL } from '../../errors.js'
 import { type Day, formatDay } from '../../model/day.js'
-import type { OversoldMatch, OversoldPage, OversoldQuery } from '../../model/oversold.js'
+import type { OversoldPage, OversoldQuery } from '../../model/oversold.js'
 import { MAX_LIMIT, OVERSOLD } from '../../params/parameters.js'
 import { parseOversold } from '../../params/parse.js'
 import { optionsOf } from '../../params/row.js'
+import { describeOversold } from '../../present/events.js'
 import { whole } from '../../present/numbers.js'
-import { OVERSOLD_KEYS } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import type { Block, Column, Row, Screen } from '../draw/table.js'
-import type { Answer } from '../output.js'
+import { described } from '../draw/described.js'
 
 export const command: Command = {
   options: optionsOf(OVERSOLD),
@@ -25,7 +24,7 @@ export const command: Command = {
     const query = parseOversold(given.params(Object.keys(OVERSOLD)))
     const page = await (await context.bands()).oversold(query)
     const scan = { query, page, date: query.date ?? (await today(context)) }
-    await context.show(oversoldAnswer(scan))
+    await context.show(described(describeOversold(query, page, scan.date)))
     await tellOversold(context, scan)
   },
 }
@@ -43,17 +42,6 @@ interface Scan {
   date: Day | null
 }
 
-/** Which tickers are oversold; JSON is the specified page, CSV has all columns in every tier. */
-function oversoldAnswer(scan: Scan): Answer {
-  const { page } = scan
-  return {
-    document: () => page,
-    columns: OVERSOLD_KEYS.pro,
-    rows: () => page.matches.map((match): Row => ({ ...match })),
-    blocks: screen => [block(scan, screen)],
-  }
-}
-
 /** On stderr: why there is nothing, what is not shown, what to ask next. */
 async function tellOversold(context: Context, scan: Scan): Promise<void> {
   const { matches, match_count } = scan.page
@@ -63,41 +51,6 @@ async function tellOversold(context: Context, scan: Scan): Promise<void> {
   if (match_count > matches.length && context.format !== 'json') await context.notice(notShown(scan.page))
   await context.hint(...hintsFor(scan))
 }
-
-function block({ query, page, date }: Scan, { words }: Screen): Block {
-  const { matches } = page
-  // Nobody needs a column that says of every ticker that nothing is known; a pipe counts on those of its tier.
-  const told = COLUMNS.filter(({ key }) =>
-    words
-      ? matches.length === 0 || matches.some(match => match[key] !== undefined)
-      : matches.some(match => (match[key] ?? null) !== null),
-  )
-  return {
-    title: [
-      `oversold  ${query.timeframe}`,
-      `${whole(page.match_count)} of ${whole(page.total_scanned)} ${page.match_count === 1 ? 'is' : 'are'} ${query.min_severity}`,
-      ...(date === null ? [] : [`as of ${formatDay(date)}`]),
-    ],
-    table: {
-      columns: told.map(({ key: _key, ...column }) => column),
-      rows: matches.map(match => told.map(({ key }) => String(match[key] ?? '-'))),
-    },
-  }
-}
-
-const COLUMNS: readonly (Column & { key: keyof OversoldMatch })[] = [
-  { key: 'ticker', title: 'TICKER' },
-  { key: 'rsi_zone', title: 'ZONE' },
-  { key: 'days_in_oversold', title: 'DAYS', align: 'right', spare: 1 },
-  { key: 'condition_rarity', title: 'RARITY', spare: 2 },
-  { key: 'stochastic_zone', title: 'STOCH', spare: 5 },
-  { key: 'trend_context', title: 'TREND', spare: 3 },
-  { key: 'volume_context', title: 'VOLUME', spare: 6 },
-  { key: 'nearest_support_distance', title: 'SUPPORT', spare: 4 },
-  { key: 'market_cap_tier', title: 'SIZE', spare: 7 },
-  { key: 'valuation_zone', title: 'VALUATION', spare: 8 },
-  { key: 'sector', title: 'SECTOR' },
-]
 
 function whyNone({ query, page, date }: Scan): string {
   const { timeframe, min_severity } = query

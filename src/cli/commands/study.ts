@@ -6,15 +6,15 @@ import { eventStudy } from '../../study/event-study.js'
 import type { EventStudy } from '../../study/result.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { describedAnswer } from '../draw/described.js'
+import { describedResult } from '../draw/described.js'
 import { studyMarket, withTrials } from '../market.js'
 import { whyNoFactsOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
 import { filesOf, writeReport, writeTable } from '../output-files.js'
-import { isNoSignal, SIGNAL_OPTIONS, tickersAndField, under } from '../questions.js'
+import { isNoSignal, POOL_ARGUMENTS, SIGNAL_OPTIONS, tickersAndField, under } from '../questions.js'
 
 export const command: Command = {
-  arguments: [['[TICKER_OR_FIELD...]', 'tickers (A B, A,B, @FILE, or - for standard input), then a band field']],
+  arguments: POOL_ARGUMENTS,
   options: [
     ...under('Which events', SIGNAL_OPTIONS),
     ...under('Of which tickers, where they do not stand before the field', POOLED),
@@ -38,12 +38,12 @@ export const command: Command = {
   async run(context, given) {
     const files = await filesOf(given, { occurrences: 'table', report: 'page' })
     const market = await studyMarket(context)
-    const { tickers, field } = await tickersAndField(context, given, market, 'study')
+    const { tickers, field } = await tickersAndField(context, given, 'study', () => market.withBars())
     const query = parseStudy({ ...given.params(Object.keys(STUDY)), tickers, field })
     const found = await withTrials(context, trials =>
       eventStudy(market, query, { trials, step: text => context.step(text) }),
     )
-    await context.show(describedAnswer(describeStudy(found), windowRecords(found), { wide: given.flag('wide') }))
+    await context.show(describedResult(describeStudy(found), windowRecords(found), { wide: given.flag('wide') }))
     if (found.hints.length > 0) await context.hint(...found.hints)
     if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)

@@ -6,7 +6,7 @@ import { cellRecords } from '../../present/records.js'
 import { describeSweep } from '../../present/sweep.js'
 import { sweep } from '../../sweep/sweep.js'
 import type { Command } from '../command.js'
-import { describedAnswer } from '../draw/described.js'
+import { describedResult } from '../draw/described.js'
 import { studyMarket, withTrials } from '../market.js'
 import { POOLED } from '../options.js'
 import { filesOf, writeReport, writeTable } from '../output-files.js'
@@ -45,7 +45,7 @@ export const command: Command = {
       sweep(market, query, { trials, step: text => context.step(text) }),
     )
     await context.show(
-      describedAnswer(describeSweep(found, { limit }), cellRecords(found), { wide: given.flag('wide') }),
+      describedResult(describeSweep(found, { limit }), cellRecords(found), { wide: given.flag('wide') }),
     )
     if (files.cells !== undefined) await writeTable(context, files.cells, 'cell', cellRecords(found))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)

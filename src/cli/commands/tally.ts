@@ -1,16 +1,14 @@
-import { PERFORMANCES } from '../../model/series.js'
 import { FILTERS } from '../../params/parameters.js'
 import { choice, optionsOf } from '../../params/row.js'
 import { wordValue } from '../../params/values.js'
+import { describeTally } from '../../present/tally.js'
 import { TALLY_GROUPINGS, type Tally, type TallyQuery, tally } from '../../tally/tally.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import type { Row } from '../draw/table.js'
-import { tallyBlocks } from '../draw/tally.js'
+import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { noticeNoEvent, whyNoFactsOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
-import type { Answer } from '../output.js'
 import { POOL_ARGUMENTS, pooledQuery } from '../questions.js'
 
 export const command: Command = {
@@ -30,7 +28,7 @@ export const command: Command = {
   async run(context, given) {
     const query = await tallyQuery(context, given)
     const found = await tally(await context.bands(), query, { step: text => context.step(text) })
-    await context.show(tallyAnswer(found))
+    await context.show(described(describeTally(found)))
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
     if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
@@ -47,16 +45,6 @@ async function tellNothingOfMany(context: Context, { tickers, field, band, query
   await context.notice(`No event: ${lack ?? `none of ${tickers.length} tickers ${what} ${range}`}.`)
 }
 
-/** What followed, counted: for machines a row for every group and window. */
-export function tallyAnswer(found: Tally): Answer {
-  return {
-    document: () => found,
-    columns: COLUMNS,
-    rows: () => rows(found),
-    blocks: screen => tallyBlocks(found, screen),
-  }
-}
-
 /** What the short words of the table mean. */
 function tallyHints({ field, timeframe, tickers, band, groups }: Tally): string[] {
   const base = groups[0]?.windows[0]?.base
@@ -69,28 +57,6 @@ function tallyHints({ field, timeframe, tickers, band, groups }: Tally): string[
   }
   return hints
 }
-
-function rows({ tickers, field, timeframe, band, by, groups }: Tally): Row[] {
-  const ticker = tickers.length === 1 ? tickers[0]! : null
-  return groups.flatMap(({ group, windows }) =>
-    windows.map(window => ({ ticker, tickers: tickers.length, field, timeframe, band, by, group, ...window })),
-  )
-}
-
-const RETURNS = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
-
-const COLUMNS = [
-  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'by', 'group'],
-  ...['window', 'events', 'n', 'pending', 'no_history'],
-  ...PERFORMANCES.map(name => `counts_${name}`),
-  ...PERFORMANCES.map(name => `shares_${name}`),
-  ...['gain_share', 'gain_low', 'gain_high'],
-  ...RETURNS.map(name => `returns_${name}`),
-  ...['overlapping', 'independent', 'base_kind', 'base_n'],
-  ...PERFORMANCES.map(name => `base_shares_${name}`),
-  'base_gain_share',
-  ...RETURNS.map(name => `base_returns_${name}`),
-]
 
 /** What a tally is asked for. Throws InvalidParameter. */
 async function tallyQuery(context: Context, given: Given): Promise<TallyQuery> {

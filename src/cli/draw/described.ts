@@ -1,12 +1,15 @@
 import { formatDay } from '../../model/day.js'
+import { PERFORMANCES } from '../../model/series.js'
 import type { Chart } from '../../present/chart.js'
 import {
-  type Cell as Described,
+  type Described,
+  type Cell as DescribedCell,
   type Table as DescribedTable,
   type Description,
   type Heading,
   isNumber,
   type Kind,
+  type Paragraph,
   type Part,
   type Section,
   type Trend,
@@ -14,6 +17,7 @@ import {
   type Where,
 } from '../../present/description.js'
 import {
+  barsText,
   classLabel,
   figure,
   money,
@@ -26,34 +30,44 @@ import {
   whole,
 } from '../../present/numbers.js'
 import type { Records } from '../../present/records.js'
+import { SIGNS } from '../../present/words.js'
 import type { Answer } from '../output.js'
 import { drawBars, drawChart, drawingWidth, sparkline } from './chart.js'
 import type { Block, Cell, Column, Screen, Table } from './table.js'
 
+/** How much of it was asked for. */
 interface Style {
-  /** Every statistic there is, and every warning. */
+  /** Every statistic there is, every warning, and words instead of signs. */
   wide?: boolean
   /** What became of each signal. */
   explain?: boolean
 }
 
+type Drawn = Style & Pick<Screen, 'words'>
+
 /** A result in every form: described for people, as records and as a document for machines. */
-export function describedAnswer(found: Description, { columns, rows }: Records, style: Style): Answer {
+export function described(
+  { document, columns, rows, paragraphs, warnings = [] }: Described,
+  style: Style = {},
+): Answer {
   return {
-    document: () => found.document,
+    document: () => document,
     columns,
     rows: () => rows,
-    blocks: screen => describedBlocks(found, screen, style),
+    blocks: screen => [
+      ...paragraphs.flatMap(paragraph => paragraphBlocks(paragraph, screen, { ...style, words: screen.words })),
+      ...warningBlocks(warnings, screen, style),
+    ],
   }
 }
 
-/** A description for people at a terminal: what was asked and assumed, what came of it, what to be wary of. */
-function describedBlocks(found: Description, screen: Screen, style: Style = {}): Block[] {
-  return [
-    { title: found.heading, notes: found.assumed },
-    ...found.sections.flatMap(section => sectionBlocks(section, screen, style)),
-    ...warningBlocks(found.warnings, screen, style),
-  ]
+/** A study, backtest or sweep: what was asked and assumed, what came of it, what to be wary of. */
+export function describedResult(found: Description, records: Records, style: Style = {}): Answer {
+  const { document, heading, assumed, sections, warnings } = found
+  return described(
+    { document, ...records, paragraphs: [{ heading, parts: [{ notes: assumed }] }, ...sections], warnings },
+    style,
+  )
 }
 
 /** As many warnings are read under a table. */
@@ -62,33 +76,31 @@ const MOST_WARNINGS = 2
 /** The gravest on a terminal; all of them where they were asked for, and in a pipe. */
 function warningBlocks(warnings: readonly string[], { width }: Screen, { wide = false }: Style): Block[] {
   if (warnings.length === 0) return []
-  const isCut = !wide && width !== Number.POSITIVE_INFINITY && warnings.length > MOST_WARNINGS
-  if (!isCut) return [{ notes: warnings }]
   const left = warnings.length - MOST_WARNINGS
-  return [
-    {
-      notes: [
-        ...warnings.slice(0, MOST_WARNINGS),
-        `${left} more ${left === 1 ? 'warning' : 'warnings'}: --wide shows all`,
-      ],
-    },
-  ]
+  if (wide || width === Number.POSITIVE_INFINITY || left <= 0) return [{ notes: warnings }]
+  const more = `${left} more ${left === 1 ? 'warning' : 'warnings'}: --wide shows all`
+  return [{ notes: [...warnings.slice(0, MOST_WARNINGS), more] }]
 }
 
-function isShown(on: Where | undefined, { wide = false, explain = false }: Style): boolean {
+function isShown(on: Where | undefined, { wide = false, explain = false, words }: Drawn): boolean {
   if (on === undefined || on === 'terminal') return true
+  if (on === 'screen' || on === 'pipe') return words === (on === 'pipe')
   if (on === 'page') return false
   return on === 'explain' ? explain : wide === (on === 'wide')
 }
 
 /** The heading stands over the first part that shows anything. */
-function sectionBlocks({ title, phrases = [], untitled, on, parts }: Section, screen: Screen, style: Style): Block[] {
-  if (!isShown(on, style)) return []
-  const shown = parts.filter(part => isShown(part.on, style))
-  const blocks = shown.flatMap(part => partBlocks(part, screen, style))
-  const [first, ...more] = blocks
-  if (first === undefined) return []
-  return untitled ? blocks : [{ title: [title, ...phrases, ...shown.flatMap(legend)], ...first }, ...more]
+function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: Drawn): Block[] {
+  if (!isShown(paragraph.on, style)) return []
+  const shown = paragraph.parts.filter(part => isShown(part.on, style))
+  const [first = {}, ...more] = shown.flatMap(part => partBlocks(part, screen, style, 'heading' in paragraph))
+  if ('heading' in paragraph) {
+    const { heading } = paragraph
+    return [{ ...(heading.length === 0 ? {} : { title: heading }), ...first }, ...more]
+  }
+  if (Object.keys(first).length === 0) return []
+  const { title, phrases = [], untitled } = paragraph
+  return untitled ? [first, ...more] : [{ title: [title, ...phrases, ...shown.flatMap(legend)], ...first }, ...more]
 }
 
 /** What of a chart its lines do not say. */
@@ -99,50 +111,60 @@ function legend(part: Part): string[] {
   return [...dotted, ...(y.log ? ['logarithmic scale'] : [])]
 }
 
-function partBlocks(part: Part, screen: Screen, style: Style): Block[] {
+/** @param empty whether a table without rows is shown, too */
+function partBlocks(part: Part, screen: Screen, style: Drawn, empty: boolean): Block[] {
   if ('notes' in part) return part.notes.length === 0 ? [] : [{ notes: part.notes }]
   if ('list' in part) return part.list.length === 0 ? [] : [{ notes: part.list }]
-  if ('table' in part) return part.table.rows.length === 0 ? [] : [{ table: drawn(part.table, style) }]
+  if ('table' in part) return part.table.rows.length === 0 && !empty ? [] : [{ table: drawn(part.table, style) }]
   const drawing = 'chart' in part ? drawnChart(part.chart, screen) : 'trend' in part ? trends(part.trend, screen) : []
   return drawing.length === 0 ? [] : [{ drawing }]
 }
 
-function drawn({ columns, rows, grey, grouped, limit, whole: output }: DescribedTable, style: Style): Table {
+function drawn({ columns, rows, grey, grouped, limit, whole: output }: DescribedTable, style: Drawn): Table {
   const places = [...columns.keys()].filter(i => isShown(columns[i]!.on, style))
   const shown = rows.slice(0, limit)
+  const isSaid = (i: number, r: number): boolean =>
+    grouped === true && !style.words && r > 0 && shown[r - 1]![i]!.content === shown[r]![i]!.content
   return {
-    columns: places.map(i => columnOf(columns[i]!)),
+    columns: places.map(i => columnOf(columns[i]!, style)),
     rows: shown.map((row, r) =>
-      places.map((i, place): Cell => {
-        const cell = cellOf(row[i]!)
-        const text = typeof cell === 'string' ? cell : cell.text
-        if (grouped && place === 0 && r > 0 && shown[r - 1]![i]!.content === row[i]!.content) return ''
-        return grey?.[r] ? { text, tone: 'faint' } : cell
-      }),
+      places.map((i, place): Cell => (place === 0 && isSaid(i, r) ? '' : cellOf(row[i]!, style, grey?.[r]))),
     ),
     ...(output === undefined ? {} : { whole: output }),
   }
 }
 
-function columnOf({ title, sign, kind, spare, wraps }: Heading): Column {
+function columnOf({ title, sign, verbatim, kind, spare, wraps }: Heading, { words }: Drawn): Column {
+  const whole = verbatim ? title : title.toUpperCase()
   return {
-    title: sign ?? title.toUpperCase(),
+    title: words ? whole : (sign ?? whole),
     ...(isNumber(kind) ? { align: 'right' } : {}),
     ...(spare === undefined ? {} : { spare }),
     ...(wraps === undefined ? {} : { wraps }),
   }
 }
 
-function cellOf({ kind, content, tone, mark = '' }: Described): Cell {
+function cellOf({ kind, content, tone, mark = '' }: DescribedCell, style: Drawn, grey = false): Cell {
   const text =
-    (typeof content === 'object' && content !== null ? pairText(kind, content) : valueText(kind, content)) + mark
+    (typeof content === 'object' && content !== null
+      ? pairText(kind, content, style)
+      : valueText(kind, content, style)) + mark
+  if (grey) return { text, tone: 'faint' }
   return tone === undefined ? text : { text, tone }
 }
 
-function valueText(kind: Kind, value: Value): string {
+function valueText(kind: Kind, value: Value, { words, wide = false }: Drawn): string {
   if (value === null) return UNKNOWN
-  return typeof value === 'string' ? value : NUMBERS[kind](value)
+  if (typeof value === 'number') return NUMBERS[kind](value)
+  return kind === 'performance' && !words && !wide ? (OUTCOMES.get(value) ?? value) : value
 }
+
+/** How a window ended, as a sign. */
+const OUTCOMES: ReadonlyMap<string, string> = new Map([
+  ...PERFORMANCES.map((name, i): [string, string] => [name, SIGNS[i]!]),
+  ['pending', '..'],
+  ['no_history', '?'],
+])
 
 const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
   text: String,
@@ -161,13 +183,19 @@ const NUMBERS: Readonly<Record<Kind, (value: number) => string>> = {
   price: figure,
   money,
   lifted: whole,
+  bars: barsText,
+  performance: returnText,
+  lettered: String,
 }
 
-/** `-1.2 to +4.5%`, `27-65%`, `12 (1.4)`. */
-function pairText(kind: Kind, [first, second]: readonly [Value, Value]): string {
-  if (kind === 'lifted') return `${valueText(kind, first)}${second === null ? '' : ` (${valueText('tenth', second)})`}`
+/** `-1.2 to +4.5%`, `27-65%`, `12 (1.4)`, `+++ +12.0%`, `B oversold`. */
+function pairText(kind: Kind, [first, second]: readonly [Value, Value], style: Drawn): string {
+  const [one, two] = [valueText(kind, first, style), valueText(kind, second, style)]
+  if (kind === 'lettered') return style.words ? two : `${one} ${two}`
+  if (kind === 'performance') return `${one} ${two}`
+  if (kind === 'lifted') return `${one}${second === null ? '' : ` (${valueText('tenth', second, style)})`}`
   if (first === null || second === null) return UNKNOWN
-  return `${valueText(kind, first).replace(/%$/, '')}${kind === 'share' ? '-' : ' to '}${valueText(kind, second)}`
+  return `${one.replace(/%$/, '')}${kind === 'share' ? '-' : ' to '}${two}`
 }
 
 /** Lines beside words: of equity and drawdown. */

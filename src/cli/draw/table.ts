@@ -1,7 +1,4 @@
-import type { Missing } from '../../model/event.js'
-import { PERFORMANCES, type Performance } from '../../model/series.js'
 import { UNKNOWN, whole } from '../../present/numbers.js'
-import { SIGNS } from '../../present/words.js'
 import { cell } from '../formats.js'
 import { flow, type Paint, wrap } from './text.js'
 
@@ -287,26 +284,6 @@ function ascii(text: string): string {
 }
 
 const PLAIN: Readonly<Record<string, string>> = { '≤': '<=', '·': '*', '’': "'", '…': '...' }
-
-const OPEN_SIGN = '..'
-const UNRANKED_SIGN = '?'
-
-/** How a window ended, as a sign or in words; of one without a band, why it has none. */
-export function performanceCell(performance: Performance | null, missing: Missing | undefined, words: boolean): Cell {
-  if (performance === null) {
-    if (missing === 'no_history') return words ? 'no_history' : UNRANKED_SIGN
-    return words ? 'pending' : OPEN_SIGN
-  }
-  const place = PERFORMANCES.indexOf(performance)
-  return toned(words ? performance : SIGNS[place]!, place - 3)
-}
-
-/** Painted by sign; the text itself says as much. */
-export function toned(text: string, sign: number): Cell {
-  if (sign === 0) return text
-  const tone: keyof Paint = sign > 0 ? 'good' : 'bad'
-  return { text, tone }
-}
 
 /** A column of numbers. */
 export function right(title: string, spare?: number): Column {

@@ -1,0 +1,158 @@
+import { type Day, formatDay } from '../model/day.js'
+import type { EventsQuery, HistoricEvent } from '../model/event.js'
+import type { OversoldMatch, OversoldPage, OversoldQuery } from '../model/oversold.js'
+import { PERFORMANCES, type Performance } from '../model/series.js'
+import { TIMEFRAMES, windowNames } from '../model/terms.js'
+import type { NewestEvents } from '../source.js'
+import { OVERSOLD_KEYS } from '../tiers.js'
+import { type Column, column, type Described, type Tone, tableOf } from './description.js'
+import { UNKNOWN, whole } from './numbers.js'
+
+/** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
+export function describeEvents(found: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
+  const { ticker, field, timeframe, total } = found
+  const events = found.events.map(event => specified(event, withReturns))
+  const windows = windowNames(timeframe)
+  return {
+    document: {
+      ticker,
+      field,
+      timeframe,
+      events,
+      total_occurrences: total,
+      query_range: found.query_range,
+      ...(query.context === undefined ? {} : { context: query.context }),
+    },
+    columns: [
+      ...['ticker', 'field', 'timeframe', 'date', 'band', 'prev_band', 'stability_at_entry'],
+      ...['flips_recent_at_entry', 'flips_lookback', TIMEFRAMES[timeframe].duration],
+      ...windows.map(window => `aftermath_${window}`),
+      ...(withReturns ? windows.map(window => `returns_${window}`) : []),
+    ],
+    rows: events.map(event => ({ ticker, field, timeframe, ...event })),
+    paragraphs: [
+      {
+        heading: eventsHeading(found, query),
+        parts: [{ table: tableOf('Events, newest first', eventColumns(found, query, withReturns), found.events) }],
+      },
+    ],
+  }
+}
+
+/** The event of the specification, with the returns when they are asked for and known. */
+function specified(event: HistoricEvent, withReturns: boolean): HistoricEvent {
+  const { returns, percentiles: _percentiles, missing: _missing, context_band: _context, ...known } = event
+  return withReturns && returns !== undefined ? { ...known, returns } : known
+}
+
+function eventsHeading({ events, total, query_range, as_of }: NewestEvents, query: EventsQuery): string[] {
+  const { ticker, field, band, timeframe, context } = query
+  const count = `${total} ${total === 1 ? 'event' : 'events'} in ${query_range}`
+  return [
+    `${ticker}  ${band === undefined ? field : `${field} = ${band}`}  ${timeframe}`,
+    ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),
+    events.length < total ? `${count}, newest ${events.length}` : count,
+    ...(as_of === null ? [] : [`as of ${as_of}`]),
+  ]
+}
+
+/** On a narrow terminal the history goes first, then the band left, then the later windows. */
+function eventColumns(
+  { events, timeframe }: NewestEvents,
+  { band }: EventsQuery,
+  withReturns: boolean,
+): Column<HistoricEvent>[] {
+  // On Free nothing is told of how settled the band was or what followed.
+  const isFull = events.some(event => event.aftermath !== null)
+  const settled: Column<HistoricEvent>[] = [
+    { title: 'Stability', kind: 'text', spare: 8, of: event => event.stability_at_entry ?? null },
+    { title: 'Flips', kind: 'text', spare: 9, of: flipsText },
+  ]
+  return [
+    column('date', 'date'),
+    column('band', 'text', band === undefined ? {} : { on: 'pipe' }),
+    { title: 'From', kind: 'text', spare: band === undefined ? 7 : 1, of: event => event.prev_band },
+    ...(isFull ? settled : []),
+    { title: 'Held', kind: 'bars', spare: 0, of: heldText },
+    ...(isFull ? windowNames(timeframe).map((window, w) => outcome(window, 2 + w, withReturns)) : []),
+  ]
+}
+
+function flipsText({ flips_recent_at_entry: flips, flips_lookback: lookback }: HistoricEvent): string {
+  return `${flips ?? UNKNOWN}/${lookback ?? UNKNOWN}`
+}
+
+function heldText({ duration_days: days, duration_weeks: weeks }: HistoricEvent): string {
+  const bars = days ?? weeks
+  return bars == null ? 'active' : `${bars}${days == null ? 'w' : 'd'}`
+}
+
+/** How a window ended; of one without a band, why it has none. */
+function outcome(window: string, spare: number, withReturns: boolean): Column<HistoricEvent> {
+  return {
+    title: window,
+    verbatim: true,
+    kind: 'performance',
+    spare,
+    of: ({ aftermath, missing, returns }) => {
+      const how = aftermath?.[window]?.performance ?? missing?.[window] ?? 'pending'
+      const value = withReturns ? (returns?.[window] ?? null) : null
+      return value === null ? how : [how, value]
+    },
+    tone: ({ aftermath }) => performanceTone(aftermath?.[window]?.performance),
+  }
+}
+
+/** Painted by sign; the text itself says as much. */
+export function performanceTone(performance: Performance | null | undefined): Tone | undefined {
+  return signTone(performance == null ? 0 : PERFORMANCES.indexOf(performance) - 3)
+}
+
+/** Good above 0, bad below it. */
+export function signTone(value: number): Tone | undefined {
+  return value === 0 ? undefined : value > 0 ? 'good' : 'bad'
+}
+
+/** Which tickers are oversold; the document is the specified page, and CSV has all columns in every tier. */
+export function describeOversold(query: OversoldQuery, page: OversoldPage, date: Day | null): Described {
+  const { matches, match_count, total_scanned } = page
+  const { timeframe, min_severity } = query
+  return {
+    document: page,
+    columns: OVERSOLD_KEYS.pro,
+    rows: matches.map(match => ({ ...match })),
+    paragraphs: [
+      {
+        heading: [
+          `oversold  ${timeframe}`,
+          `${whole(match_count)} of ${whole(total_scanned)} ${match_count === 1 ? 'is' : 'are'} ${min_severity}`,
+          ...(date === null ? [] : [`as of ${formatDay(date)}`]),
+        ],
+        parts: [{ table: tableOf('Oversold', oversoldColumns(matches), matches) }],
+      },
+    ],
+  }
+}
+
+/** Nobody needs a column that says of every ticker that nothing is known; a pipe counts on those of its tier. */
+function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
+  return OVERSOLD.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {
+    if (matches.length > 0 && matches.every(match => match[key] === undefined)) return []
+    const isKnown = matches.some(match => (match[key] ?? null) !== null)
+    return [{ ...heading, ...(isKnown ? {} : { on: 'pipe' }), of: match => match[key] ?? null }]
+  })
+}
+
+const OVERSOLD = [
+  { key: 'ticker', title: 'Ticker', kind: 'text' },
+  { key: 'rsi_zone', title: 'Zone', kind: 'text' },
+  { key: 'days_in_oversold', title: 'Days', kind: 'count', spare: 1 },
+  { key: 'condition_rarity', title: 'Rarity', kind: 'text', spare: 2 },
+  { key: 'stochastic_zone', title: 'Stoch', kind: 'text', spare: 5 },
+  { key: 'trend_context', title: 'Trend', kind: 'text', spare: 3 },
+  { key: 'volume_context', title: 'Volume', kind: 'text', spare: 6 },
+  { key: 'nearest_support_distance', title: 'Support', kind: 'text', spare: 4 },
+  { key: 'market_cap_tier', title: 'Size', kind: 'text', spare: 7 },
+  { key: 'valuation_zone', title: 'Valuation', kind: 'text', spare: 8 },
+  { key: 'sector', title: 'Sector', kind: 'text' },
+] as const

@@ -1,0 +1,102 @@
+import type { ExplainedEvent, Explanation } from '../local/explain.js'
+import { type Column, column, type Described, type Paragraph, plain, tableOf } from './description.js'
+import { performanceTone } from './events.js'
+import { figure, whole } from './numbers.js'
+
+/**
+ * Inputs, rule, figures, band; of an event also flips, stability and what followed with its sample. For machines a row a
+ * figure; a band without figures still has its row.
+ */
+export function describeExplanation(found: Explanation): Described {
+  const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, rule, event } = found
+  const bar = { ticker, field, timeframe, date, band, in_force, entered }
+  const figures = readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note }))
+  return {
+    document: found,
+    columns: ['ticker', 'field', 'timeframe', 'date', 'band', 'in_force', 'entered', 'reading', 'value', 'note'],
+    rows: figures.length > 0 ? figures : [{ ...bar, reading: null, value: null, note: null }],
+    paragraphs: [
+      { heading: [`${ticker}  ${field}  ${timeframe}`, date, `as of ${as_of}`], parts: [{ notes: barLines(found) }] },
+      { heading: ['Rule'], parts: [{ notes: [rule] }] },
+      {
+        heading: [],
+        parts: [{ table: tableOf('Figures', READINGS, readings) }, { notes: historyLines(found) }],
+      },
+      ...(event === null ? [] : eventParagraphs(event)),
+    ],
+  }
+}
+
+const READINGS: readonly Column<Explanation['readings'][number]>[] = [
+  { title: 'Figure', kind: 'text', of: ({ name }) => name },
+  { title: 'Value', kind: 'price', of: ({ value }) => value ?? 'undefined' },
+  { title: 'Note', kind: 'text', spare: 1, wraps: true, of: ({ note }) => note ?? '' },
+]
+
+function barLines(found: Explanation): string[] {
+  const { open, high, low, close, volume, prices, source, imported_at } = found
+  const traded = volume === null ? 'unknown' : whole(volume)
+  return [
+    ...(found.date_note === null ? [] : [`note: ${found.date_note}`]),
+    bandLine(found),
+    `open ${figure(open)}  high ${figure(high)}  low ${figure(low)}  close ${figure(close)}  volume ${traded}`,
+    `${prices} prices from ${source}, imported ${imported_at.slice(0, 10)}`,
+    ...(found.price_note === null ? [] : [`note: ${found.price_note}`]),
+  ]
+}
+
+function bandLine({ band, undefined_because, in_force, entered, bars_in_force, initial, event }: Explanation): string {
+  const here = band ?? `no band (${undefined_because})`
+  if (event !== null) return `band: ${here}, entered on this bar from ${event.prev_band}`
+  if (in_force === null) return `band: ${here}`
+  const how = initial ? 'the first band that the field had' : 'entered'
+  const since = `${how} on ${entered}, ${whole(bars_in_force!)} bars before`
+  return band === in_force ? `band: ${here}, ${since}` : `band: ${here}; in force: ${in_force}, ${since}`
+}
+
+function historyLines({ bars_before, history_from, warm_up, initial, band }: Explanation): string[] {
+  const lines = [`${whole(bars_before)} bars of history before this one, from ${history_from} on.`]
+  if (warm_up.bars > 0 && warm_up.first_date !== null)
+    lines.push(`The field needs ${whole(warm_up.bars)} bars first; it can have a band from ${warm_up.first_date} on.`)
+  if (initial && band !== null) lines.push('No event: a first band is entered by no transition.')
+  return lines
+}
+
+function eventParagraphs({ windows, stability, flips, flips_lookback }: ExplainedEvent): Paragraph[] {
+  if (windows === null) return []
+  const rows = Object.entries(windows).map(([window, seen]) => ({ window, ...seen }))
+  const notes = [`stability: ${stability?.because}`]
+  if (flips !== undefined) notes.push(`flips in the last ${flips_lookback}: ${flips.join(', ')}`)
+  return [
+    { heading: ['Event'], parts: [{ notes }] },
+    {
+      heading: [],
+      parts: [
+        { table: tableOf('What followed', WINDOWS, rows) },
+        { notes: ['Each return is ranked among the returns over as many bars that had ended by then.'] },
+      ],
+    },
+  ]
+}
+
+type Seen = NonNullable<ExplainedEvent['windows']>[string] & { window: string }
+
+const WINDOWS: readonly Column<Seen>[] = [
+  column('window', 'window'),
+  { title: 'Ends', kind: 'text', spare: 1, of: ({ ends }) => ends ?? 'open' },
+  { title: 'Return', kind: 'return', of: seen => seen.return ?? '', tone: plain },
+  { title: 'Percentile', kind: 'tenth', spare: 2, of: ({ percentile }) => percentile ?? '' },
+  {
+    title: 'Performance',
+    sign: 'BAND',
+    kind: 'text',
+    of: ({ performance, missing }) => performance ?? missing ?? 'pending',
+    tone: ({ performance }) => performanceTone(performance),
+  },
+  {
+    title: 'Sample',
+    kind: 'count',
+    spare: 3,
+    of: ({ sample, sample_needed: needed }) => `${whole(sample)}${sample < needed ? ` of ${needed}` : ''}`,
+  },
+]

@@ -1,0 +1,180 @@
+import { PERFORMANCES } from '../model/series.js'
+import type { ReturnFigures } from '../tally/base.js'
+import type { FieldState, Now } from '../tally/now.js'
+import type { Tally, TallyWindow } from '../tally/tally.js'
+import { type Column, column, type Described, type Part, tableOf } from './description.js'
+import { signTone } from './events.js'
+import { count } from './numbers.js'
+import { SIGNS, whoText } from './words.js'
+
+/** What followed, counted: two tables, and for machines a row for every group and window. */
+export function describeTally(found: Tally): Described {
+  const { tickers, field, timeframe, band, by, groups } = found
+  const ticker = tickers.length === 1 ? tickers[0]! : null
+  const lines = groups.flatMap(({ group, windows }) => windows.map(window => ({ group, ...window })))
+  const about = { ticker, tickers: tickers.length, field, timeframe, band, by }
+  const name: Column<Line>[] = by === null ? [] : [{ title: by, kind: 'text', of: ({ group }) => group ?? '(none)' }]
+  const table = (caption: string, columns: readonly Column<Line>[]): Part => ({
+    table: tableOf(caption, [...name, ...columns], lines, by === null ? {} : { grouped: true }),
+  })
+  // Of a server: without prices the second table would hold nothing.
+  const isPriced = lines.some(({ base }) => base.kind !== 'theoretical')
+  const caption = 'Returns, beside those after any bar'
+  const returns = isPriced ? [{ heading: [caption], parts: [table(caption, RETURNS)] }] : []
+  return {
+    document: found,
+    columns: COLUMNS,
+    rows: lines.map(line => ({ ...about, ...line })),
+    paragraphs: [
+      { heading: tallyHeading(found), parts: [table('How often each performance band followed', COUNTS)] },
+      ...returns,
+      ...(groups.length === 0 ? [] : [{ heading: [], parts: [{ notes: notesOf(found) }] }]),
+    ],
+  }
+}
+
+type Line = TallyWindow & { group: string | null }
+
+const FIGURES = ['n', 'hit_rate', 'mean', 'median', 'p10', 'p90']
+
+const COLUMNS = [
+  ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'by', 'group'],
+  ...['window', 'events', 'n', 'pending', 'no_history'],
+  ...PERFORMANCES.map(name => `counts_${name}`),
+  ...PERFORMANCES.map(name => `shares_${name}`),
+  ...['gain_share', 'gain_low', 'gain_high'],
+  ...FIGURES.map(name => `returns_${name}`),
+  ...['overlapping', 'independent', 'base_kind', 'base_n'],
+  ...PERFORMANCES.map(name => `base_shares_${name}`),
+  'base_gain_share',
+  ...FIGURES.map(name => `base_returns_${name}`),
+]
+
+function tallyHeading({ tickers, field, band, timeframe, context, events, query_range, as_of }: Tally): string[] {
+  const state = (of: { field: string; band: string | null }): string =>
+    of.band === null ? of.field : `${of.field} = ${of.band}`
+  return [
+    `${whoText(tickers)}  ${state({ field, band })}  ${timeframe}`,
+    ...(context === null ? [] : [`${context.band === null ? 'beside' : 'while'} ${context.ticker} ${state(context)}`]),
+    `${count(events, 'event')} in ${query_range ?? 'no range'}`,
+    ...(as_of === null ? [] : [`as of ${as_of}`]),
+  ]
+}
+
+const COUNTS: readonly Column<Line>[] = [
+  column('window', 'window'),
+  column('n', 'count'),
+  { title: 'Open', kind: 'count', spare: 20, of: ({ pending }) => pending },
+  { title: 'no_history', sign: '?', kind: 'count', spare: 21, of: ({ no_history }) => no_history },
+  ...PERFORMANCES.map(
+    (name, i): Column<Line> => ({
+      title: name,
+      sign: SIGNS[i]!,
+      kind: 'count',
+      spare: 10 - Math.abs(i - 3),
+      of: ({ counts }) => counts[name] || '.',
+    }),
+  ),
+  {
+    title: 'Gain',
+    kind: 'share',
+    of: ({ gain }) => gain.share,
+    tone: ({ gain, base }) =>
+      gain.share === null || base.gain_share === null ? undefined : signTone(gain.share - base.gain_share),
+  },
+  { title: '95%', kind: 'share', spare: 1, of: ({ gain }) => [gain.low, gain.high] },
+  { title: 'Usual', kind: 'share', spare: 0, of: ({ base }) => base.gain_share },
+]
+
+/** Of the events, then of any bar; the tails of any bar go first, then those of the events, then the middles. */
+const RETURNS: readonly Column<Line>[] = [
+  column('window', 'window'),
+  { title: 'N', kind: 'count', of: ({ returns }) => returns.n },
+  ...figureColumns('', ({ returns }) => returns, [1, 4, undefined, 6, 7]),
+  ...figureColumns('Any ', ({ base }) => base.returns, [3, 2, 5, 9, 8]),
+]
+
+function figureColumns(
+  prefix: string,
+  figures: (line: Line) => ReturnFigures,
+  spare: readonly (number | undefined)[],
+): Column<Line>[] {
+  const names = ['hit_rate', 'mean', 'median', 'p10', 'p90'] as const
+  return names.map((name, i) => ({
+    title: prefix + (name === 'hit_rate' ? 'hit' : name),
+    kind: name === 'hit_rate' ? 'share' : 'return',
+    ...(spare[i] === undefined ? {} : { spare: spare[i] }),
+    of: line => figures(line)[name],
+  }))
+}
+
+/** What the figures must be read with; of many groups only what holds for all. */
+function notesOf({ groups, warnings, events }: Tally): string[] {
+  const few = groups.filter(group => group.warnings.length > 0).length
+  const care = `${count(few, 'group')} of ${groups.length} must be read with care (few or overlapping windows): --json says which.`
+  return [
+    ...(groups.length === 1 ? groups[0]!.warnings : []),
+    ...warnings,
+    ...(groups.length > 1 && few > 0 ? [care] : []),
+    ...(events === 0
+      ? []
+      : ['Looking at many windows and groups finds luck too: of twenty, one lies outside its 95% interval by chance.']),
+  ]
+}
+
+/**
+ * Where every field stands, since when, and how long such stays lasted.
+ * @param unknown whether people are shown fields without a band, too
+ */
+export function describeNow(found: Now, { unknown }: { unknown: boolean }): Described {
+  const { timeframe, as_of, query_range, states } = found
+  const known = states.filter(state => state.band !== null)
+  const seen = unknown || known.length === 0 ? states : known
+  const names = [...new Set(seen.map(state => state.ticker))]
+  const several = names.length > 1
+  const note = '* since the beginning of the data: no event entered it'
+  return {
+    document: found,
+    columns: [
+      ...['ticker', 'field', 'timeframe', 'as_of', 'band', 'since', 'bars', 'initial', 'prev_band'],
+      ...['completed_stays_n', 'completed_stays_median', 'completed_stays_p90'],
+    ],
+    rows: states.map(({ ticker, field, ...state }) => ({ ticker, field, timeframe, as_of, ...state })),
+    paragraphs: [
+      {
+        heading: [
+          `${whoText(names)}  ${timeframe}`,
+          `stays of the last ${query_range ?? '?'}, in bars`,
+          ...(as_of === null ? [] : [`as of ${as_of}`]),
+        ],
+        parts: [
+          {
+            table: tableOf(
+              'Where every field stands',
+              [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE],
+              seen,
+              several ? { grouped: true } : {},
+            ),
+          },
+          { on: 'screen', notes: seen.some(state => state.initial) ? [note] : [] },
+        ],
+      },
+    ],
+  }
+}
+
+const STATE: readonly Column<FieldState>[] = [
+  column('field'),
+  column('band'),
+  {
+    title: 'Since',
+    kind: 'date',
+    spare: 2,
+    of: ({ since, initial }) => (since === null ? null : `${since}${initial ? '*' : ''}`),
+  },
+  column('bars', 'bars', { spare: 1 }),
+  { title: 'From', kind: 'text', spare: 6, of: ({ prev_band }) => prev_band },
+  { title: 'Median', kind: 'bars', spare: 3, of: ({ completed_stays }) => completed_stays.median },
+  { title: 'P90', kind: 'bars', spare: 4, of: ({ completed_stays }) => completed_stays.p90 },
+  { title: 'Stays', kind: 'count', spare: 5, of: ({ completed_stays }) => completed_stays.n },
+]

@@ -1,0 +1,227 @@
+import { TIMEFRAMES, windowNames } from '../model/terms.js'
+import type { ContextTests } from '../tally/by-context.js'
+import type { Dwell } from '../tally/dwell.js'
+import type { Leaving, TransitionRow, Transitions } from '../tally/transitions.js'
+import { type Column, column, type Described, type Paragraph, type Table, tableOf } from './description.js'
+import { barsText, count, probability, ratio, UNKNOWN, whole } from './numbers.js'
+import type { Records } from './records.js'
+import { whoText } from './words.js'
+
+/**
+ * Which band follows which, how long each lasts, and where its stays go; with a context whether that matters. For machines
+ * a row for every pair of bands, with a context for every pair in every band of it.
+ */
+export function describeTransitions(found: Transitions): Described {
+  const { tickers, field, timeframe, context, events, query_range, as_of, bands } = found
+  const { windows } = TIMEFRAMES[timeframe]
+  const window = windows[Math.floor(windows.length / 2)]!
+  const under = (heading: string, of: (caption: string) => Table): Paragraph => ({
+    heading: [heading],
+    parts: [{ table: of(heading) }],
+  })
+  return {
+    document: found,
+    ...pairRecords(found),
+    paragraphs: [
+      {
+        heading: [
+          `${whoText(tickers)}  ${field}  ${timeframe}`,
+          ...(context === null ? [] : [`beside ${context.ticker} ${context.field}`]),
+          `${count(events, 'transition')} in ${query_range ?? '?'}`,
+          ...(as_of === null ? [] : [`as of ${as_of}`]),
+        ],
+        parts: [{ table: matrixTable('Which band follows which', bands, found.matrix) }],
+      },
+      under('How long a band lasts, in bars, and the 95% interval of the median', caption =>
+        tableOf(caption, [lettered<Dwell>('Band', bands, ({ band }) => band), ...DWELL], found.dwell),
+      ),
+      under(`Where stays have gone by bar ${window}`, caption => leavingTable(caption, found, window)),
+      under('What follows a bar in a band, bar by bar', caption => matrixTable(caption, bands, found.per_bar)),
+      ...contextParagraphs(found),
+      { heading: [], parts: [{ notes: found.notes }] },
+    ],
+  }
+}
+
+/** A column of bands, which a screen shows with the letters that stand over the columns of the same bands. */
+function lettered<Row>(title: string, bands: readonly string[], of: (row: Row) => string): Column<Row> {
+  return {
+    title,
+    sign: `  ${title.toUpperCase()}`,
+    kind: 'lettered',
+    of: row => [letter(bands.indexOf(of(row))), of(row)],
+  }
+}
+
+function letter(i: number): string {
+  return String.fromCharCode('A'.charCodeAt(0) + i)
+}
+
+/** Columns have letters on a screen, because the names of seven bands side by side are wider than it. */
+function shareColumns<Row>(bands: readonly string[], of: (row: Row, to: string) => number | null): Column<Row>[] {
+  return bands.map((to, i) => ({
+    title: to,
+    verbatim: true,
+    sign: letter(i),
+    kind: 'share',
+    spare: i,
+    of: row => dotted(of(row, to)),
+  }))
+}
+
+/** Nought is a dot, so that the eye finds what is there. */
+function dotted(share: number | null): number | string | null {
+  return share === 0 ? '.' : share
+}
+
+function matrixTable(caption: string, bands: readonly string[], rows: readonly TransitionRow[]): Table {
+  const columns: Column<TransitionRow>[] = [
+    lettered('From', bands, ({ from }) => from),
+    column('n', 'count'),
+    ...shareColumns<TransitionRow>(bands, ({ shares }, to) => shares[to] ?? null),
+  ]
+  return tableOf(caption, columns, rows)
+}
+
+function leavingTable(caption: string, { bands, incidence }: Transitions, window: number): Table {
+  const columns: Column<Leaving>[] = [
+    lettered('Band', bands, ({ band }) => band),
+    { title: 'Still', kind: 'share', of: ({ staying }) => dotted(staying) },
+    ...shareColumns<Leaving>(bands, ({ to }, band) => to[band] ?? null),
+  ]
+  const rows = incidence.filter(({ bars }) => bars === window)
+  if (rows.some(({ unknown }) => (unknown ?? 0) > 0))
+    columns.push({ title: 'Later', kind: 'share', spare: bands.length, of: ({ unknown }) => dotted(unknown) })
+  return tableOf(caption, columns, rows)
+}
+
+const DWELL: readonly Column<Dwell>[] = [
+  column('stays', 'count', { spare: 1 }),
+  { title: 'Ended', kind: 'count', spare: 6, of: ({ completed }) => completed },
+  { title: 'Active', kind: 'count', spare: 7, of: ({ censored }) => censored },
+  column('median', 'bars', { spare: 0 }),
+  { title: '95%', kind: 'bars', spare: 3, of: medianRange },
+  column('p90', 'bars', { spare: 2 }),
+  column('mean', 'bars', { spare: 5 }),
+  {
+    title: 'Longest',
+    kind: 'bars',
+    spare: 4,
+    of: ({ longest, longest_is_active }) => `${barsText(longest)}${longest_is_active ? '+' : ''}`,
+  },
+]
+
+function medianRange({ median_low: low, median_high: high }: Dwell): string {
+  if (low === null && high === null) return UNKNOWN
+  return `${barsText(low)}-${high === null ? '?' : barsText(high)}`
+}
+
+/** Whether it matters which band the context is in: two tests a band, and the medians that one of them compares. */
+function contextParagraphs({ bands, context, by_context }: Transitions): Paragraph[] {
+  if (context === null || by_context === null) return []
+  const { groups, tests } = by_context
+  const { chi2, df, p, reason } = tests.equal_rows
+  const all = reason ?? `all bands together: chi2 ${ratio(chi2, 1)}, df ${ratio(df, 0)}, p ${probability(p)}`
+  const which = `${context.ticker} ${context.field}`
+  const rows = bands.map((band, i) => ({ band, next: tests.equal_rows.rows[i]!, length: tests.log_rank[i]! }))
+  const medians = bands.map((band, i) => ({ band, dwell: groups.map(({ dwell }) => dwell[i]!) }))
+  const columns = groups.map(
+    ({ context }, g): Column<Medians> => ({
+      title: context ?? '(none)',
+      verbatim: true,
+      kind: 'bars',
+      spare: g,
+      of: ({ dwell }) => medianText(dwell[g]!),
+    }),
+  )
+  const [does, by] = [`Does ${which} matter?`, `Median bars, and stays, by ${which}`]
+  return [
+    {
+      heading: [does],
+      parts: [
+        { table: tableOf(does, [lettered<Tested>('Band', bands, ({ band }) => band), ...TESTS], rows) },
+        {
+          notes: [
+            `NEXT: which band follows (Anderson-Goodman; ${all}); LEAST below 5 makes its p a rough guide. LENGTH: how long it lasts (log-rank).`,
+          ],
+        },
+      ],
+    },
+    {
+      heading: [by],
+      parts: [{ table: tableOf(by, [lettered<Medians>('Band', bands, ({ band }) => band), ...columns], medians) }],
+    },
+  ]
+}
+
+function medianText({ median, stays }: Dwell): string {
+  return stays === 0 ? UNKNOWN : `${median === null ? '?' : whole(median)} (${whole(stays)})`
+}
+
+interface Medians {
+  band: string
+  dwell: Dwell[]
+}
+
+interface Tested {
+  band: string
+  next: ContextTests['equal_rows']['rows'][number]
+  length: ContextTests['log_rank'][number]
+}
+
+const TESTS: readonly Column<Tested>[] = [
+  { title: 'Next chi2', kind: 'tenth', spare: 1, of: ({ next }) => next.chi2 },
+  { title: 'df', kind: 'degrees', spare: 3, of: ({ next }) => next.df },
+  { title: 'p', kind: 'probability', of: ({ next }) => next.p },
+  { title: 'Least', kind: 'tenth', spare: 2, of: ({ next }) => next.least_expected },
+  { title: 'Length chi2', kind: 'tenth', spare: 1, of: ({ length }) => length.chi2 },
+  { title: 'df', kind: 'degrees', spare: 3, of: ({ length }) => length.df },
+  { title: 'p', kind: 'probability', of: ({ length }) => length.p },
+]
+
+function pairRecords(found: Transitions): Records {
+  const { by_context } = found
+  return {
+    columns: [
+      ...['ticker', 'tickers', 'field', 'timeframe', 'from', 'to', 'count', 'share'],
+      ...['from_stays', 'from_completed', 'from_censored', 'from_median', 'from_p90', 'from_mean', 'from_longest'],
+      ...['from_median_low', 'from_median_high', 'per_bar', 'from_per_bar'],
+      ...windowNames(found.timeframe).map(name => `incidence_${name}`),
+      ...['context_ticker', 'context_field', 'context_band', 'equal_rows_p', 'log_rank_p'],
+    ],
+    rows:
+      by_context === null
+        ? groupRows(found, found, null)
+        : by_context.groups.flatMap(group => groupRows(found, group, group.context)),
+  }
+}
+
+/** @param group whose figures they are: all, or those in one band of the context */
+function groupRows(
+  { tickers, field, timeframe, bands, context, by_context }: Transitions,
+  { matrix, per_bar, dwell, incidence }: Pick<Transitions, 'matrix' | 'per_bar' | 'dwell' | 'incidence'>,
+  context_band: string | null,
+): Records['rows'] {
+  const ticker = tickers.length === 1 ? tickers[0]! : null
+  const names = windowNames(timeframe)
+  return bands.flatMap((from, i) => {
+    const [{ counts, shares }, stays, bars] = [matrix[i]!, dwell[i]!, per_bar[i]!]
+    const left = incidence.filter(({ band }) => band === from)
+    const more = {
+      ...{ context_ticker: context?.ticker ?? null, context_field: context?.field ?? null, context_band },
+      equal_rows_p: by_context?.tests.equal_rows.rows[i]?.p ?? null,
+      log_rank_p: by_context?.tests.log_rank[i]?.p ?? null,
+    }
+    return bands
+      .filter(to => to !== from)
+      .map(to => ({
+        ...{ ticker, tickers: tickers.length, field, timeframe, from, to, count: counts[to], share: shares[to] },
+        ...{ from_stays: stays.stays, from_completed: stays.completed, from_censored: stays.censored },
+        ...{ from_median: stays.median, from_p90: stays.p90, from_mean: stays.mean, from_longest: stays.longest },
+        ...{ from_median_low: stays.median_low, from_median_high: stays.median_high },
+        ...{ per_bar: bars.shares[to], from_per_bar: bars.shares[from] },
+        ...Object.fromEntries(names.map((name, w) => [`incidence_${name}`, left[w]!.to[to]])),
+        ...more,
+      }))
+  })
+}
