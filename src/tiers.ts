@@ -2,7 +2,7 @@ import { type InvalidParameter, invalid, TierRestricted } from './errors.js'
 import type { Field } from './fields/field.js'
 import { FIELDS, fieldNamed } from './fields/index.js'
 import { type Day, formatDay, yearsBefore } from './model/day.js'
-import type { BandEvent, EventsQuery, HistoricEvent, HistoryQuery } from './model/event.js'
+import type { BandEvent, EventsPage, EventsQuery, HistoricEvent, HistoryQuery } from './model/event.js'
 import type { OversoldMatch } from './model/oversold.js'
 import { reaches, TIER_NAMES, type Tier } from './model/terms.js'
 
@@ -115,6 +115,13 @@ export function present<Event extends BandEvent>(event: Event, tier: Tier): Even
   const kept: HistoricEvent = { ...event, aftermath: null }
   for (const key of WITHHELD) delete kept[key]
   return kept as Event
+}
+
+/** The body of `GET /v1/events`. @param events as the caller may see them, newest first */
+export function eventsPage(query: EventsQuery, events: BandEvent[], total_occurrences: number, tier: Tier): EventsPage {
+  const { ticker, field, timeframe, context } = query
+  const page = { ticker, field, timeframe, events, total_occurrences, query_range: PLANS[tier].range }
+  return context === undefined ? page : { ...page, context: { ...context } }
 }
 
 const WITHHELD = [

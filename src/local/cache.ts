@@ -77,7 +77,7 @@ export class Cache {
   /** The bars that were final on the day. Throws NotFound with the nearest tickers. */
   async series(ticker: string, timeframe: Timeframe): Promise<Series> {
     const entry = await this.entry(ticker)
-    const series = await this.#whole(entry, timeframe)
+    const series = await this.whole(entry, timeframe)
     return head(series, barsKnownBy(series, this.asOf ?? entry.last))
   }
 
@@ -89,7 +89,7 @@ export class Cache {
   async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {
     // A question about events computes nothing; it is not to load what would.
     const [{ Panel }, { Sectors }] = await Promise.all([import('../fields/panel.js'), import('./sectors.js')])
-    const series = await this.#whole(await this.entry(ticker), timeframe)
+    const series = await this.whole(await this.entry(ticker), timeframe)
     if (fields.every(field => field.needs === 'bars')) return new Panel(series)
     const facts = countedFacts(await this.store.sheets(ticker))
     if (facts === null || fields.every(field => field.needs !== 'sector')) return new Panel(series, facts)
@@ -102,7 +102,8 @@ export class Cache {
     throw new Busy(`some fields wait for an import to be finished; ${WHEN}`, { remedy: remedy('rebuild') })
   }
 
-  async #whole(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
+  /** All bars that are kept. */
+  async whole(entry: TickerEntry, timeframe: Timeframe): Promise<Series> {
     const daily = (await this.store.bars(entry.ticker))!
     if (timeframe === 'daily') return daily
     const { barsAt } = await import('../engine/record.js')

@@ -11,7 +11,7 @@ import { Random } from '../statistics/random.js'
 import type { TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
 import { knownOf, Sectors } from './sectors.js'
-import { countedFacts, type View, viewOf } from './view.js'
+import { countedFacts, eventColumns, eventNumbers, type View, viewOf } from './view.js'
 
 interface CheckQuery {
   tickers: readonly string[]
@@ -263,16 +263,13 @@ function* eventDifferences(shown: View, anew: View): Generator<Difference> {
 }
 
 /** By bar. */
-function eventsInWords({ record, events, bands }: View): Map<number, { event: string; stability: string }> {
-  const found = new Map<number, { event: string; stability: string }>()
-  for (let i = 0; i < events; i++) {
-    const { initialBand, bars, bands: entered, stability, flips } = record!
-    found.set(bars[i]!, {
-      event: `${bands[i === 0 ? initialBand : entered[i - 1]!]} → ${bands[entered[i]!]}`,
-      stability: `${STABILITIES[stability[i]!]}, flips ${flips[i]}`,
-    })
-  }
-  return found
+function eventsInWords(view: View): Map<number, { event: string; stability: string }> {
+  const { bands, left, entered, stability, flips } = eventColumns(view, eventNumbers(view))
+  const words = Array.from(entered, (band, i) => ({
+    event: `${bands[left[i]!]} → ${bands[band]}`,
+    stability: `${STABILITIES[stability[i]!]}, flips ${flips[i]}`,
+  }))
+  return new Map(words.map((word, i) => [view.record!.bars[i]!, word]))
 }
 
 /** Windows that end by the last bar of the view, and how they rank in their past. */

@@ -10,7 +10,7 @@ import { type Adjustment, type Performance, type Series, type Stability, UNDEFIN
 import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import { entitle, PLANS } from '../tiers.js'
 import type { Cache } from './cache.js'
-import { eventsUpTo, historicEvent, lackOf, stayBefore, stayOn, type View } from './view.js'
+import { eventsUpTo, historicEvents, lackOf, stayBefore, stayOn, type View } from './view.js'
 
 export interface ExplainQuery {
   ticker: string
@@ -230,7 +230,7 @@ function explainedEvent(view: View, t: number, tier: Tier): ExplainedEvent | nul
   const i = eventsUpTo(view, days[t]!) - 1
   if (record === null || i < 0 || record.bars[i] !== t) return null
   const { duration } = TIMEFRAMES[view.timeframe]
-  const event = historicEvent(view, i)
+  const event = historicEvents(view, [i])[0]!
   const lasted = { [duration]: event[duration] ?? null }
   if (!PLANS[tier].aftermath) return { prev_band: event.prev_band, ...lasted, windows: null }
   return {

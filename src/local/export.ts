@@ -10,7 +10,7 @@ import { fieldValue, tickerValue, timeframeValue } from '../params/values.js'
 import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
-import { historicEvent, type View } from './view.js'
+import { historicEvents } from './view.js'
 
 /** What to export; a list that is not given or empty means all. */
 export interface ExportFilter {
@@ -34,7 +34,8 @@ export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): As
     for (const timeframe of chosenTimeframes(filter)) {
       for (const field of fields) {
         const view = await cache.view(ticker, timeframe, field.name)
-        for (let i = 0; i < view.events; i++) yield exported(view, field.name, i)
+        for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view))
+          yield { ticker, field: field.name, timeframe, ...event, returns: returns!, percentiles: percentiles! }
       }
     }
   }
@@ -82,18 +83,6 @@ function chosenTimeframes({ timeframes = [] }: ExportFilter): readonly Timeframe
   if (timeframes.length === 0) return TIMEFRAME_NAMES
   const asked = new Set(timeframes.map(name => timeframeValue('timeframe', name)))
   return TIMEFRAME_NAMES.filter(name => asked.has(name))
-}
-
-function exported(view: View, field: string, i: number): ExportedEvent {
-  const { returns, percentiles, missing: _missing, ...event } = historicEvent(view, i)
-  return {
-    ticker: view.ticker,
-    field,
-    timeframe: view.timeframe,
-    ...event,
-    returns: returns!,
-    percentiles: percentiles!,
-  }
 }
 
 /**

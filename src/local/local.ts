@@ -1,9 +1,8 @@
-import { outcomePercentile, performanceOf } from '../engine/outcomes.js'
 import { FIELDS, fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Baseline, EventsPage, EventsQuery, HistoryQuery, SeriesKey } from '../model/event.js'
-import type { History, WindowOutcomes } from '../model/history.js'
+import { eventsOf, type History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import { UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Tier, windowNames } from '../model/terms.js'
@@ -21,10 +20,20 @@ import {
   type StatesQuery,
 } from '../source.js'
 import type { Store } from '../store/store.js'
-import { entitle, entitleAftermath, grantedFields, PLANS, present } from '../tiers.js'
+import { entitle, entitleAftermath, eventsPage, grantedFields, PLANS } from '../tiers.js'
 import { Cache, type Elsewhere } from './cache.js'
 import type { Prices } from './prices.js'
-import { bandEnteredBy, bandEvent, countedFacts, lackOf, presentBand, search, type View } from './view.js'
+import {
+  bandEnteredBy,
+  countedFacts,
+  eventColumns,
+  lackOf,
+  outcomesAfter,
+  outcomesAt,
+  presentBand,
+  search,
+  type View,
+} from './view.js'
 
 /** How a store answers. */
 export interface LocalWays {
@@ -55,16 +64,11 @@ export class Local extends Cache implements Source, PricedSource {
   async events(query: EventsQuery): Promise<EventsPage> {
     const { view, found, tier } = await this.#find(query)
     const newest = found.slice(-query.limit).reverse()
-    const page: EventsPage = {
-      ticker: query.ticker,
-      field: query.field,
-      timeframe: query.timeframe,
-      events: newest.map(i => present(bandEvent(view, i), tier)),
-      total_occurrences: found.length,
-      query_range: PLANS[tier].range,
-    }
-    if (query.context !== undefined) page.context = { ...query.context }
-    return page
+    const shows = PLANS[tier].aftermath
+    // What the specification does not tell: exact figures.
+    const outcomes = shows ? outcomesAfter(view, newest).map(outcome => ({ ...outcome, exact: null })) : null
+    const events = eventsOf({ ...eventColumns(view, newest, shows), contexts: null, outcomes })
+    return eventsPage(query, events, found.length, tier)
   }
 
   async oversold(query: OversoldQuery): Promise<OversoldPage> {
@@ -162,9 +166,9 @@ export class Local extends Cache implements Source, PricedSource {
     const shows = PLANS[tier].aftermath
     return {
       ...head,
-      ...columns(view, found, shows),
+      ...eventColumns(view, found, shows),
       contexts,
-      outcomes: outcomes !== undefined && shows ? windowOutcomes(view, found) : null,
+      outcomes: outcomes !== undefined && shows ? outcomesAfter(view, found) : null,
       base: withBase ? await this.#base(view, query, rangeStart) : null,
       present: presentBand(view, rangeStart),
     }
@@ -191,41 +195,10 @@ export class Local extends Cache implements Source, PricedSource {
   }
 }
 
-/** @param told whether the tier shows how settled the band left was */
-function columns({ record, days, bands, events }: View, found: readonly number[], told: boolean) {
-  const bytes = (of: (i: number) => number): Uint8Array => Uint8Array.from(found, of)
-  return {
-    bands,
-    days: Int32Array.from(found, i => days[record!.bars[i]!]!),
-    entered: bytes(i => record!.bands[i]!),
-    left: bytes(i => (i === 0 ? record!.initialBand : record!.bands[i - 1]!)),
-    stability: bytes(i => (told ? record!.stability[i]! : UNDEFINED)),
-    flips: bytes(i => (told ? record!.flips[i]! : UNDEFINED)),
-    lasted: Int32Array.from(found, i => (i + 1 < events ? record!.bars[i + 1]! - record!.bars[i]! : -1)),
-  }
-}
-
 function contextBands(view: View, found: readonly number[], context: View): (string | null)[] {
   return found.map(i => {
     const code = bandEnteredBy(context, view.days[view.record!.bars[i]!]!)
     return code === null ? null : context.bands[code]!
-  })
-}
-
-function windowOutcomes(view: View, found: readonly number[]): WindowOutcomes[] {
-  const at = found.map(i => view.record!.bars[i]!)
-  return TIMEFRAMES[view.timeframe].windows.map((window, w) => {
-    const [all, ranked] = [view.outcomes.returns[w]!, view.outcomes.ranks[w]!]
-    const hasEnded = (bar: number): boolean => bar + window < view.bars
-    const rankOf = (bar: number): number => (hasEnded(bar) ? ranked[bar]! : -1)
-    const performances = Uint8Array.from(at, bar =>
-      rankOf(bar) < 0 ? UNDEFINED : performanceOf(rankOf(bar), bar, window),
-    )
-    const returns = Float64Array.from(at, bar => (hasEnded(bar) ? all[bar]! : Number.NaN))
-    const percentiles = Float64Array.from(at, bar =>
-      rankOf(bar) < 0 ? Number.NaN : outcomePercentile(rankOf(bar), bar, window),
-    )
-    return { ended: Uint8Array.from(at, bar => Number(hasEnded(bar))), performances, exact: { returns, percentiles } }
   })
 }
 
@@ -239,13 +212,8 @@ function baselineOf(view: View, panel: Panel, query: HistoryQuery, rangeStart: D
   const found: Baseline = { bars: bars.length, windows: {} }
   windowNames(view.timeframe).forEach((name, w) => {
     const ended = bars.filter(bar => bar + windows[w]! < view.bars)
-    found.windows[name] = {
-      returns: Float64Array.from(ended, bar => view.outcomes.returns[w]![bar]!),
-      performances: Uint8Array.from(ended, bar => {
-        const rank = view.outcomes.ranks[w]![bar]!
-        return rank < 0 ? UNDEFINED : performanceOf(rank, bar, windows[w]!)
-      }),
-    }
+    const { exact, performances } = outcomesAt(view, w, ended)
+    found.windows[name] = { returns: exact.returns, performances }
   })
   return found
 }

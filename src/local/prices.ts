@@ -1,7 +1,7 @@
 import { Busy } from '../errors.js'
 import type { Field } from '../fields/field.js'
+import { once } from '../fields/fundamentals.js'
 import { fieldNamed } from '../fields/index.js'
-import type { Panel } from '../fields/panel.js'
 import { countBelow, countUpTo, type Day, formatDay, weekdayOf } from '../model/day.js'
 import type { Security } from '../model/facts.js'
 import { type AssetClass, barsKnownBy, head, type Series } from '../model/series.js'
@@ -10,14 +10,10 @@ import type { BarStates, MarketBars, States } from '../source.js'
 import { entitle, entitleAftermath, PLANS } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
-import type { View } from './view.js'
+import { eventColumns, eventNumbers, type View } from './view.js'
 
-/** What is kept of one ticker at one timeframe while it is asked about. */
-interface Kept {
-  prices: Promise<MarketBars>
-  panels: Map<Field['needs'], Promise<Panel>>
-  states: Map<string, Promise<States>>
-}
+/** What is kept of one ticker at one timeframe while it is asked about, by name. */
+type Once = ReturnType<typeof once>
 
 /** Whoever goes through a universe asks for one ticker after the other, and for a few again and again. */
 const MOST_KEPT = 32
@@ -29,7 +25,8 @@ const MOST_KEPT = 32
 export class Prices {
   readonly #cache: Cache
   readonly #emulate: boolean
-  readonly #kept = new Map<string, Kept>()
+  /** By series, the one that was asked for last at the end. */
+  readonly #kept = new Map<string, Once>()
   readonly #sectors: Sectors
   readonly #delistings: Delistings
 
@@ -42,7 +39,7 @@ export class Prices {
 
   async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
     if (this.#emulate) entitleAftermath(this.#cache.tier)
-    return this.#of(ticker, timeframe).prices
+    return this.#asked(ticker, timeframe, kept => this.#prices(kept, ticker, timeframe))
   }
 
   async states(ticker: string, fields: readonly string[], timeframe: Timeframe): Promise<BarStates> {
@@ -50,55 +47,56 @@ export class Prices {
       for (const field of fields) entitle({ field }, this.#cache.tier)
       entitleAftermath(this.#cache.tier)
     }
-    const kept = this.#of(ticker, timeframe)
-    const states: States[] = []
-    for (const field of fields)
-      states.push(await keptIn(kept.states, field, () => this.#readStates(kept, ticker, fieldNamed(field)!, timeframe)))
-    return { prices: await kept.prices, states }
+    return this.#asked(ticker, timeframe, async kept => {
+      const prices = await this.#prices(kept, ticker, timeframe)
+      const states: States[] = []
+      for (const name of fields)
+        states.push(await kept(`states ${name}`, () => this.#readStates(kept, prices, fieldNamed(name)!)))
+      return { prices, states }
+    })
   }
 
   get remarks(): readonly string[] {
     return this.#delistings.remarks
   }
 
-  #of(ticker: string, timeframe: Timeframe): Kept {
+  /** A refusal is not kept: another question may be answered. */
+  async #asked<Found>(ticker: string, timeframe: Timeframe, ask: (kept: Once) => Promise<Found>): Promise<Found> {
     const name = `${timeframe} ${ticker}`
-    const kept = this.#kept.get(name) ?? {
-      prices: this.#prices(ticker, timeframe),
-      panels: new Map(),
-      states: new Map(),
-    }
-    // A refusal is not kept: another question may be answered.
-    kept.prices.catch(() => this.#kept.delete(name))
-    // Last in the map is asked for last.
+    const kept = this.#kept.get(name) ?? once()
     this.#kept.delete(name)
     this.#kept.set(name, kept)
     const [oldest] = this.#kept.keys()
     if (this.#kept.size > MOST_KEPT) this.#kept.delete(oldest!)
-    return kept
-  }
-
-  async #prices(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
-    const cache = this.#cache
-    const entry = await cache.entry(ticker)
-    const { series: daily } = await cache.panel(ticker, 'daily', [])
-    const whole = timeframe === 'daily' ? daily : (await cache.panel(ticker, timeframe, [])).series
-    return {
-      ticker,
-      assetClass: entry.assetClass,
-      adjustment: entry.prices,
-      series: head(whole, barsKnownBy(whole, cache.asOf ?? entry.last)),
-      barsAYear: barsAYear(timeframe, head(daily, barsKnownBy(daily, cache.asOf ?? entry.last)), entry.assetClass),
-      delisting: await this.#delistings.of(ticker, daily),
+    try {
+      return await ask(kept)
+    } catch (error) {
+      this.#kept.delete(name)
+      throw error
     }
   }
 
-  async #readStates(kept: Kept, ticker: string, field: Field, timeframe: Timeframe): Promise<States> {
+  #prices(kept: Once, ticker: string, timeframe: Timeframe): Promise<MarketBars> {
+    return kept('prices', async () => {
+      const cache = this.#cache
+      const entry = await cache.entry(ticker)
+      const known = (series: Series): Series => head(series, barsKnownBy(series, cache.asOf ?? entry.last))
+      const daily = await cache.whole(entry, 'daily')
+      return {
+        ticker,
+        assetClass: entry.assetClass,
+        adjustment: entry.prices,
+        series: known(await cache.whole(entry, timeframe)),
+        barsAYear: barsAYear(timeframe, known(daily), entry.assetClass),
+        delisting: await this.#delistings.of(ticker, daily),
+      }
+    })
+  }
+
+  async #readStates(kept: Once, { ticker, series }: MarketBars, field: Field): Promise<States> {
+    const { timeframe } = series
     const view = await this.#cache.view(ticker, timeframe, field.name)
-    const panel = await keptIn(kept.panels, field.needs, () =>
-      this.#cache.panel(ticker, timeframe, [field], this.#sectors),
-    )
-    const { series } = await kept.prices
+    const panel = await kept(`panel ${field.needs}`, () => this.#cache.panel(ticker, timeframe, [field], this.#sectors))
     if (view.bars !== series.days.length || view.days.length !== panel.series.days.length)
       throw new Busy(`${ticker} was imported anew while it was being read; try again`)
     const rangeStart = this.#emulate ? PLANS[this.#cache.tier].rangeStart(await this.#cache.today()) : null
@@ -110,23 +108,13 @@ export class Prices {
 /** Bands by bar beside the events that are recorded; those before `from` are left at the last of them. */
 function statesOf(view: View, field: Field, codes: Uint8Array, from: number): States {
   const { ticker, timeframe, record, events, days, bars: to } = view
-  const states = { ticker, field: field.name, timeframe, bands: field.bands, codes, from, to }
-  const none = new Uint8Array()
-  if (record === null)
-    return { ...states, bars: new Int32Array(), entered: none, left: none, stability: none, flips: none }
-  const first = countBelow(record.bars, from, events)
-  const left = Uint8Array.from(record.bands.subarray(first, events), (_, i) =>
-    first + i === 0 ? record.initialBand : record.bands[first + i - 1]!,
-  )
-  return {
-    ...states,
-    bars: record.bars.subarray(first, events),
-    entered: record.bands.subarray(first, events),
-    left,
-    stability: record.stability.subarray(first, events),
-    flips: record.flips.subarray(first, events),
-    ...(first === 0 ? {} : { earlier: { band: record.bands[first - 1]!, since: days[record.bars[first - 1]!]! } }),
-  }
+  const first = record === null ? 0 : countBelow(record.bars, from, events)
+  const found = eventNumbers(view, first)
+  const { bands, entered, left, stability, flips } = eventColumns(view, found)
+  const bars = Int32Array.from(found, i => record!.bars[i]!)
+  const states = { ticker, field: field.name, timeframe, bands, codes, from, to, bars, entered, left, stability, flips }
+  if (first === 0) return states
+  return { ...states, earlier: { band: record!.bands[first - 1]!, since: days[record!.bars[first - 1]!]! } }
 }
 
 /** Sessions of an exchange in a year; of a ticker that trades at weekends every day. */
@@ -136,16 +124,6 @@ function barsAYear(timeframe: Timeframe, daily: Series, assetClass: AssetClass |
 }
 
 const FRIDAY = 4
-
-/** What a map has under a name, asked for once; a refusal is not kept. */
-function keptIn<Name, Value>(kept: Map<Name, Promise<Value>>, name: Name, ask: () => Promise<Value>): Promise<Value> {
-  const known = kept.get(name)
-  if (known !== undefined) return known
-  const asked = ask()
-  kept.set(name, asked)
-  asked.catch(() => kept.delete(name))
-  return asked
-}
 
 /** How trading of tickers ended, as far as the cache's day knows, and what of it could not be used. */
 class Delistings {

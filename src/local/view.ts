@@ -2,9 +2,10 @@ import { outcomePercentile, performanceOf } from '../engine/outcomes.js'
 import { remedy, sentence, type Words } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
-import type { Aftermath, BandEvent, EventHistory, HistoricEvent, HistoryQuery } from '../model/event.js'
+import type { EventHistory, HistoricEvent, HistoryQuery } from '../model/event.js'
 import { type FactSheets, type Facts, factsOf, type Security, securityOf } from '../model/facts.js'
-import { barsKnownBy, type FieldRecord, PERFORMANCES, type Performance, STABILITIES } from '../model/series.js'
+import { eventsOf, type WindowOutcomes } from '../model/history.js'
+import { barsKnownBy, type FieldRecord, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Recorded } from '../store/store.js'
 
@@ -74,46 +75,55 @@ export function stayOn(view: View, t: number): Stay | null {
   return stayBefore(view, countUpTo(record.bars, t, 0, events))
 }
 
-/** Event `i` of the view as the specification spells it. */
-export function bandEvent(view: View, i: number): BandEvent {
-  const event = entry(view, i)
-  eachWindow(view, view.record!.bars[i]!, (name, { performance }) => {
-    event.aftermath[name] = performance === null ? null : { performance }
-  })
-  return event
+/** All events of the view, or some, oldest first, as the specification spells them, with all that is known of them. */
+export function historicEvents(view: View, found: readonly number[] = eventNumbers(view)): HistoricEvent[] {
+  return eventsOf({ ...eventColumns(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
 }
 
-/** The same with raw returns, percentiles, and the reason of every window that has no band. */
-export function historicEvent(view: View, i: number): HistoricEvent {
-  const bar = view.record!.bars[i]!
-  const event = { ...entry(view, i), returns: {}, percentiles: {}, missing: {} } as Detailed
-  eachWindow(view, bar, (name, { performance, value, rank, window }) => {
-    event.aftermath[name] = performance === null ? null : { performance }
-    event.returns[name] = value
-    event.percentiles[name] = rank < 0 ? null : outcomePercentile(rank, bar, window)
-    if (value === null) event.missing[name] = 'pending'
-    else if (rank < 0) event.missing[name] = 'no_history'
-  })
-  return event
+/** The events of the view, from one of them on, by number. */
+export function eventNumbers({ events }: View, from = 0): number[] {
+  return Array.from({ length: events - from }, (_, i) => from + i)
 }
 
-type Entry = BandEvent & { aftermath: Aftermath }
-type Detailed = Entry & Required<Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>>
-
-/** An event with its aftermath still empty. */
-function entry(view: View, i: number): Entry {
-  const record = view.record!
-  const { duration, flipsLookback, unit } = TIMEFRAMES[view.timeframe]
-  const bar = record.bars[i]!
+/** @param shows whether the tier shows how settled the band left was */
+export function eventColumns({ timeframe, record, days, bands, events }: View, found: readonly number[], shows = true) {
+  const bytes = (of: (i: number) => number): Uint8Array => Uint8Array.from(found, of)
   return {
-    date: formatDay(view.days[bar]!),
-    band: view.bands[record.bands[i]!]!,
-    prev_band: stayBefore(view, i).band,
-    stability_at_entry: STABILITIES[record.stability[i]!]!,
-    flips_recent_at_entry: record.flips[i]!,
-    flips_lookback: `${flipsLookback}${unit}`,
-    [duration]: i + 1 < view.events ? record.bars[i + 1]! - bar : null,
-    aftermath: {},
+    timeframe,
+    bands,
+    days: Int32Array.from(found, i => days[record!.bars[i]!]!),
+    entered: bytes(i => record!.bands[i]!),
+    left: bytes(i => (i === 0 ? record!.initialBand : record!.bands[i - 1]!)),
+    stability: bytes(i => (shows ? record!.stability[i]! : UNDEFINED)),
+    flips: bytes(i => (shows ? record!.flips[i]! : UNDEFINED)),
+    lasted: Int32Array.from(found, i => (i + 1 < events ? record!.bars[i + 1]! - record!.bars[i]! : -1)),
+  }
+}
+
+/** What followed events, as known at the end of the view. */
+export function outcomesAfter(view: View, found: readonly number[]): ExactOutcomes[] {
+  const bars = found.map(i => view.record!.bars[i]!)
+  return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
+}
+
+type ExactOutcomes = WindowOutcomes & { exact: NonNullable<WindowOutcomes['exact']> }
+
+/** What followed bars over one window. */
+export function outcomesAt(view: View, w: number, at: readonly number[]): ExactOutcomes {
+  const window = TIMEFRAMES[view.timeframe].windows[w]!
+  const hasEnded = (bar: number): boolean => bar + window < view.bars
+  const rankOf = (bar: number): number => (hasEnded(bar) ? view.outcomes.ranks[w]![bar]! : -1)
+  const ranked = (bar: number, of: typeof performanceOf, none: number): number => {
+    const rank = rankOf(bar)
+    return rank < 0 ? none : of(rank, bar, window)
+  }
+  return {
+    ended: Uint8Array.from(at, bar => Number(hasEnded(bar))),
+    performances: Uint8Array.from(at, bar => ranked(bar, performanceOf, UNDEFINED)),
+    exact: {
+      returns: Float64Array.from(at, bar => (hasEnded(bar) ? view.outcomes.returns[w]![bar]! : Number.NaN)),
+      percentiles: Float64Array.from(at, bar => ranked(bar, outcomePercentile, Number.NaN)),
+    },
   }
 }
 
@@ -127,29 +137,6 @@ export function presentBand(view: View, rangeStart: Day): EventHistory['present'
   return day > rangeStart
     ? { band, since: formatDay(day), bars: last - since, initial }
     : { band, since: null, bars: null, initial }
-}
-
-interface WindowOutcome {
-  window: number
-  /** The return; null until the window has ended. */
-  value: number | null
-  /** -1: none, or not yet */
-  rank: number
-  performance: Performance | null
-}
-
-/** What followed a bar, window by window, as known at the end of the view. */
-function eachWindow(view: View, bar: number, see: (name: string, outcome: WindowOutcome) => void): void {
-  const { windows } = TIMEFRAMES[view.timeframe]
-  const names = windowNames(view.timeframe)
-  for (let w = 0; w < windows.length; w++) {
-    const window = windows[w]!
-    const ended = bar + window < view.bars
-    const value = ended ? view.outcomes.returns[w]![bar]! : null
-    const rank = ended ? view.outcomes.ranks[w]![bar]! : -1
-    const performance = rank < 0 ? null : PERFORMANCES[performanceOf(rank, bar, window)]!
-    see(names[w]!, { window, value, rank, performance })
-  }
 }
 
 /**

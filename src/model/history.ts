@@ -77,15 +77,23 @@ function vocabularyOf(
   return [...new Set([...bands, ...told])]
 }
 
-/** The same as the specification spells events: what the answerer does not tell is left out. */
+/** The same as the specification spells events. */
 export function eventHistoryOf(history: History): EventHistory {
   const { ticker, field, timeframe, query_range, after, as_of, present, source } = history
-  const events = Array.from(history.days, (_, i) => eventOf(history, i))
+  const events = eventsOf(history)
   const found: EventHistory = { ticker, field, timeframe, query_range, after, as_of, events, present }
   return source === undefined ? found : { ...found, source }
 }
 
-function eventOf(history: History, i: number): HistoricEvent {
+/** Events in columns, and what it takes to spell them. */
+export type EventColumns = Omit<History, Exclude<keyof EventHistory, 'timeframe'> | 'base'>
+
+/** Events as the specification spells them: what the answerer does not tell is left out. */
+export function eventsOf(columns: EventColumns): HistoricEvent[] {
+  return Array.from(columns.days, (_, i) => eventOf(columns, i))
+}
+
+function eventOf(history: EventColumns, i: number): HistoricEvent {
   const { timeframe, bands, outcomes, contexts, told } = history
   const context = contexts === null ? {} : { context_band: contexts[i]! }
   if (told !== undefined) return { ...told[i]!, ...context }
@@ -109,7 +117,7 @@ function eventOf(history: History, i: number): HistoricEvent {
   }
 }
 
-function aftermathOf({ timeframe }: History, outcomes: readonly WindowOutcomes[], i: number): Aftermath {
+function aftermathOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[], i: number): Aftermath {
   const aftermath: Aftermath = {}
   windowNames(timeframe).forEach((name, w) => {
     const performance = PERFORMANCES[outcomes[w]!.performances[i]!]
@@ -118,7 +126,7 @@ function aftermathOf({ timeframe }: History, outcomes: readonly WindowOutcomes[]
   return aftermath
 }
 
-function exactOf({ timeframe }: History, outcomes: readonly WindowOutcomes[], i: number) {
+function exactOf({ timeframe }: EventColumns, outcomes: readonly WindowOutcomes[], i: number) {
   const exact = { returns: {}, percentiles: {}, missing: {} } as Required<
     Pick<HistoricEvent, 'returns' | 'percentiles' | 'missing'>
   >

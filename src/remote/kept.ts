@@ -15,7 +15,7 @@ import { type History, historyOf } from '../model/history.js'
 import { reaches, type Tier } from '../model/terms.js'
 import type { HistoriesQuery, Source } from '../source.js'
 import { isMixed, type KeptSeries, knownDate, type PageStore, sourceWords } from '../store/pages.js'
-import { entitle, entitleAftermath, PLANS, present, tierOfRange } from '../tiers.js'
+import { entitle, entitleAftermath, eventsPage, PLANS, present, tierOfRange } from '../tiers.js'
 import { type Chain, chainOf, keyOf, listed, named } from './pages.js'
 
 /** One series as far as its pages have come. */
@@ -65,19 +65,13 @@ export class KeptPages implements Pick<Source, 'events' | 'histories'> {
 
   async events(query: EventsQuery): Promise<EventsPage> {
     const { found, tier } = await this.#find(query)
-    const page: EventsPage = {
-      ticker: query.ticker,
-      field: query.field,
-      timeframe: query.timeframe,
-      events: found
-        .slice(-query.limit)
-        .reverse()
-        .map(event => present(event, tier)),
-      total_occurrences: found.length,
-      query_range: PLANS[tier].range,
-    }
-    if (query.context !== undefined) page.context = { ...query.context }
-    return page
+    const newest = found.slice(-query.limit).reverse()
+    return eventsPage(
+      query,
+      newest.map(event => present(event, tier)),
+      found.length,
+      tier,
+    )
   }
 
   async *histories({ tickers, fields, outcomes, base: _none, ...filter }: HistoriesQuery): AsyncGenerator<History> {

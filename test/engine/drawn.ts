@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { record } from '../../src/engine/record.js'
 import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
-import { historicEvent, type View, viewOf } from '../../src/local/view.js'
+import { historicEvents, type View, viewOf } from '../../src/local/view.js'
 import { type Day, parseDay } from '../../src/model/day.js'
+import type { HistoricEvent } from '../../src/model/event.js'
 import type { AssetClass, SeriesRecord } from '../../src/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../src/model/terms.js'
 import type { TickerEntry } from '../../src/store/store.js'
@@ -167,13 +168,12 @@ export function shown(recorded: Recording, timeframe: Timeframe, asOf?: string):
   const events: Shown = {}
   for (const { name: field } of TECHNICAL_FIELDS) {
     const view = viewIn(recorded, timeframe, field, day)
-    events[field] = Array.from({ length: view.events }, (_, i) => inOracleWords(view, i))
+    events[field] = historicEvents(view).map(event => inOracleWords(event, timeframe))
   }
   return events
 }
 
-function inOracleWords(view: View, i: number): Event {
-  const event = historicEvent(view, i)
+function inOracleWords(event: HistoricEvent, timeframe: Timeframe): Event {
   const performances = Object.entries(event.aftermath!).map(([window, found]) => [window, found?.performance ?? null])
   return {
     date: event.date,
@@ -182,7 +182,7 @@ function inOracleWords(view: View, i: number): Event {
     stability_at_entry: event.stability_at_entry!,
     flips_recent_at_entry: event.flips_recent_at_entry!,
     flips_lookback: event.flips_lookback!,
-    duration: event[TIMEFRAMES[view.timeframe].duration]!,
+    duration: event[TIMEFRAMES[timeframe].duration]!,
     aftermath: Object.fromEntries(performances) as Event['aftermath'],
     returns: event.returns!,
     percentiles: event.percentiles!,
