@@ -14,7 +14,7 @@ export interface ServerOptions {
   /** Who is shown `/metrics`. */
   metrics: 'loopback' | 'any'
   /** PEM texts; without, plain HTTP. */
-  tls?: { cert: Buffer; key: Buffer } | undefined
+  tls?: { cert: string; key: string } | undefined
   /** What `/metrics` and `/openapi.json` call this version. */
   version: string
   /** Where lines of the log go, each with its line feed. */

@@ -205,7 +205,10 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
     const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
     execFileSync('openssl', [...words.split(' '), '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
-    secure = await serve(ground, { limits: LIMITS, tls: { cert: readFileSync(certFile), key: readFileSync(keyFile) } })
+    secure = await serve(ground, {
+      limits: LIMITS,
+      tls: { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') },
+    })
   })
   afterAll(async () => {
     await secure.stop()
