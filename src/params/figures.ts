@@ -56,7 +56,7 @@ export const BANDS: Kind<readonly string[], Texts> = {
 }
 
 /** Fields in the order of the catalogue. */
-const ONE_OF_FIELDS: typeof FIELD = { ...FIELD, parse: (_, written) => FIELD.parse('field', written) }
+export const ONE_OF_FIELDS: typeof FIELD = { ...FIELD, parse: (_, written) => FIELD.parse('field', written) }
 
 export const SOME_FIELDS = several(ONE_OF_FIELDS, 'FIELDS', { all: true, words: FIELDS.map(({ name }) => name) })
 

@@ -1,5 +1,5 @@
 import { InvalidParameter } from '../../errors.js'
-import { FIELDS } from '../../fields/index.js'
+import { FIELD_NAMES } from '../../fields/index.js'
 import {
   type CheckLookahead,
   type CheckRecursion,
@@ -10,94 +10,85 @@ import {
   type Skipped,
 } from '../../local/check.js'
 import type { Local } from '../../local/local.js'
-import type { Timeframe } from '../../model/terms.js'
-import { LARGEST_SEED } from '../../params/figures.js'
-import type { OptionSpec } from '../../params/row.js'
-import { fieldValue, integerValue, timeframeValue } from '../../params/values.js'
-import { count, UNKNOWN, whole, words } from '../../present/numbers.js'
+import { LARGEST_SEED, ONE_OF_FIELDS, several } from '../../params/figures.js'
+import { integerOf } from '../../params/kinds.js'
+import { TIMEFRAME_ROW } from '../../params/parameters.js'
+import { open, given as optional, optionsOf } from '../../params/row.js'
+import { count, whole, words } from '../../present/numbers.js'
 import { whoText } from '../../present/words.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { type Row, right, type Table } from '../draw/table.js'
+import { type Cell, type Row, right, type Table, tableOf } from '../draw/table.js'
 import type { Given } from '../given.js'
-import { POOLED, TIMEFRAME } from '../options.js'
+import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
 import { allNamed, isPooled } from '../questions.js'
 
-const CHECKED: NonNullable<Command['arguments']> = [
-  ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all'],
-]
-
-const CHECK_OPTIONS: readonly OptionSpec[] = [
-  ...POOLED,
-  ['--fields <FIELDS>', 'only these fields; every one unless given', 'repeatable'],
-  TIMEFRAME,
-]
-
-interface Checked {
-  local: Local
-  tickers: string[]
-  fields: string[]
-  timeframe: Timeframe
+const CHECKED = {
+  fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields; every one unless given'),
+  timeframe: TIMEFRAME_ROW,
+}
+const LOOKAHEAD = {
+  ...CHECKED,
+  cuts: optional(integerOf(1, 10_000), 5, 'days at which the data are cut off'),
+  seed: optional(integerOf(0, LARGEST_SEED), 1, 'other days for another number'),
+}
+const RECURSION = {
+  ...CHECKED,
+  drop: open(
+    several(integerOf(1, 1_000_000), 'BARS'),
+    `leave out so many of the first bars; ${DROPPED.join(',')} unless given`,
+  ),
 }
 
-/** What a check is about: bars of this database, since it derives everything anew. Throws InvalidParameter. */
-async function checkedOf(context: Context, given: Given, name: string): Promise<Checked> {
+const TICKERS = [
+  ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all'],
+] as const
+
+/** Bars of this database, since a check derives everything anew, and the tickers that are meant. Throws InvalidParameter. */
+async function checked(context: Context, given: Given, name: string): Promise<{ local: Local; tickers: string[] }> {
   const words = given.rest(0)
   if (words.length === 0 && !isPooled(given)) {
     const allowed = `bands check ${name} TICKER..., or bands check ${name} --all`
     throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed })
   }
-  const fields = given.list('fields').map(field => fieldValue('field', field).name)
-  const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
   const local = await context.local()
-  return {
-    local,
-    tickers: await allNamed(context, given, words, () => local.withBars()),
-    fields: fields.length > 0 ? fields : FIELDS.map(field => field.name),
-    timeframe,
-  }
+  return { local, tickers: await allNamed(context, given, words, () => local.withBars()) }
 }
 
 const lookahead: Command = {
-  arguments: CHECKED,
-  options: [
-    ...CHECK_OPTIONS,
-    ['--cuts <N>', 'days at which the data are cut off; 5 unless given'],
-    ['--seed <N>', 'other days for another number; 1 unless given'],
-  ],
+  arguments: TICKERS,
+  options: [...POOLED, ...optionsOf(LOOKAHEAD)],
   examples: ['bands check lookahead AAPL', 'bands check lookahead --all --fields rsi_zone --cuts 20'],
   notes: [
     'Bars and facts are cut off at random days and everything is derived anew: bands, events and what followed must be those that the whole shows of these days. Exits with 5 where one is not.',
   ],
   async run(context, given) {
-    const cuts = integerValue('cuts', given.text('cuts') ?? '5', 1, 10_000)
-    const seed = integerValue('seed', given.text('seed') ?? '1', 0, LARGEST_SEED)
-    const { local, ...asked } = await checkedOf(context, given, 'lookahead')
-    const found = await checkLookahead(local, { ...asked, cuts, seed }, { step: text => context.step(text) })
+    const { fields = FIELD_NAMES, ...asked } = given.read(LOOKAHEAD)
+    const { local, tickers } = await checked(context, given, 'lookahead')
+    const step = (text: () => string): void => context.step(text)
+    const found = await checkLookahead(local, { ...asked, tickers, fields }, { step })
     await context.show(lookaheadAnswer(found))
     if (!found.passed) context.outcome = 5
   },
 }
 
 const recursion: Command = {
-  arguments: CHECKED,
-  options: [
-    ...CHECK_OPTIONS,
-    ['--drop <BARS>', `leave out so many of the first bars; ${DROPPED.join(',')} unless given`, 'repeatable'],
-  ],
+  arguments: TICKERS,
+  options: [...POOLED, ...optionsOf(RECURSION)],
   examples: ['bands check recursion AAPL', 'bands check recursion --all --fields rsi_zone,macd_state --drop 50,200'],
   notes: [
     'How many bars a history needs before its bands can be trusted: recursive indicators forget their begin slowly. The bars of each ticker are made to begin later, and the bands compared with those of the whole.',
   ],
   async run(context, given) {
-    const drops = given.list('drop').map(text => integerValue('drop', text, 1, 1_000_000))
-    const { local, ...asked } = await checkedOf(context, given, 'recursion')
-    const dropped = drops.length > 0 ? drops : DROPPED
-    const found = await checkRecursion(local, { ...asked, dropped }, { step: text => context.step(text) })
-    await context.show(recursionAnswer(found))
+    const { fields = FIELD_NAMES, drop: dropped = DROPPED, timeframe } = given.read(RECURSION)
+    const { local, tickers } = await checked(context, given, 'recursion')
+    const step = (text: () => string): void => context.step(text)
+    await context.show(recursionAnswer(await checkRecursion(local, { tickers, fields, timeframe, dropped }, { step })))
   },
 }
+
+export const commands = { 'check lookahead': lookahead, 'check recursion': recursion }
 
 /** Whether data that are cut off tell the same of the days before; for machines a row a field. */
 function lookaheadAnswer(found: CheckLookahead): Answer {
@@ -115,13 +106,13 @@ function lookaheadAnswer(found: CheckLookahead): Answer {
         notes: [lookaheadVerdict(found, tested.length), ...named(none, untested)],
       },
       {
-        table: {
-          columns: [{ title: 'FIELD' }, right('SERIES', 1), right('BARS'), right('EVENTS'), right('DIFFERENCES')],
-          rows: tested.map(row => [
-            ...[row.field, whole(row.series), whole(row.bars), whole(row.events)],
-            row.differences === 0 ? '0' : { text: whole(row.differences), tone: 'bad' as const },
-          ]),
-        },
+        table: tableOf(tested, [
+          ['FIELD', row => row.field],
+          ['SERIES', row => row.series, 1],
+          ['BARS', row => row.bars],
+          ['EVENTS', row => row.events],
+          [right('DIFFERENCES'), row => (row.differences === 0 ? '0' : bad(whole(row.differences)))],
+        ]),
         notes: [
           `What followed: ${whole(aftermath.compared)} windows compared, ${whole(aftermath.differences)} differ.`,
           ...skippedNotes(skipped),
@@ -138,13 +129,15 @@ function lookaheadVerdict({ passed }: CheckLookahead, tested: number): string {
   return `Passed: of ${count(tested, 'field')}, nothing that is shown of a day knows what came after it.`
 }
 
+const bad = (text: string): Cell => ({ text, tone: 'bad' })
+
 const TOLD = ['ticker', 'field', 'cut', 'date', 'what', 'whole', 'cut_off'] as const
 
 function differencesTable(differences: CheckLookahead['differences']): Table {
-  return {
-    columns: TOLD.map(key => ({ title: words(key).toUpperCase(), ...(key === 'what' ? { spare: 1 } : {}) })),
-    rows: differences.map(row => TOLD.map(key => row[key] ?? UNKNOWN)),
-  }
+  return tableOf(
+    differences,
+    TOLD.map(key => [words(key).toUpperCase(), row => row[key], key === 'what' ? 1 : undefined]),
+  )
 }
 
 /** As many tickers as a line names. */
@@ -164,6 +157,9 @@ function recursionAnswer(found: CheckRecursion): Answer {
   const { tickers, timeframe, fields, dropped } = found
   // Fields of facts have no band where no facts are loaded.
   const [banded, lacking] = parted(fields, ({ starts }) => starts.some(({ bars }) => bars > 0))
+  const lines = banded.flatMap(({ field, starts }) =>
+    starts.map((start, i) => ({ ...start, field: i === 0 ? field : '' })),
+  )
   return {
     document: () => found,
     columns: [
@@ -177,22 +173,16 @@ function recursionAnswer(found: CheckRecursion): Answer {
         notes: [...recursionVerdict(banded), ...named('Left out, having no band on any of these bars', lacking)],
       },
       {
-        table: {
-          columns: [
-            { title: 'FIELD' },
-            ...[right('LEFT OUT'), right('BARS', 2), right('NO BAND YET', 3), right('DIFFER'), right('SHARE', 1)],
-            ...[right('AGREE AFTER'), right('NEVER', 0)],
-          ],
-          rows: banded.flatMap(({ field, starts }) =>
-            starts.map(({ dropped, bars, warming_up, differing, share, agree_after: after, never }, i) => [
-              i === 0 ? field : '',
-              ...[dropped, bars, warming_up, differing].map(whole),
-              share === null ? UNKNOWN : percent(share),
-              after === null ? UNKNOWN : [...new Set([after.median, after.most])].map(whole).join(' to '),
-              whole(never),
-            ]),
-          ),
-        },
+        table: tableOf(lines, [
+          ['FIELD', line => line.field],
+          ['LEFT OUT', line => line.dropped],
+          ['BARS', line => line.bars, 2],
+          ['NO BAND YET', line => line.warming_up, 3],
+          ['DIFFER', line => line.differing],
+          [right('SHARE', 1), ({ share }) => (share === null ? null : percent(share))],
+          [right('AGREE AFTER'), ({ agree_after: after }) => after && barsText(after)],
+          ['NEVER', line => line.never, 0],
+        ]),
         notes: [
           'BARS: those with a band, from the late start on. NO BAND YET: of these, the bars on which the late start has none yet. DIFFER: the bars on which it has another one. AGREE AFTER: bars from which on the bands are those of the whole for good, of the middle ticker and of the slowest. NEVER: tickers that differ on their last bar still.',
           ...skippedNotes(found.skipped),
@@ -200,6 +190,10 @@ function recursionAnswer(found: CheckRecursion): Answer {
       },
     ],
   }
+}
+
+function barsText({ median, most }: { median: number; most: number }): string {
+  return [...new Set([median, most])].map(whole).join(' to ')
 }
 
 /** What the table comes to, in sentences: which fields ask nothing of their history, which ask for how much. */
@@ -239,9 +233,4 @@ function named(what: string, fields: readonly { field: string }[]): string[] {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(2)}%`
-}
-
-export const commands = {
-  'check lookahead': lookahead,
-  'check recursion': recursion,
 }

@@ -21,7 +21,11 @@ export interface Table {
 }
 
 /** The title of a column, what stands in it, and whether it may be left out: the highest goes first. */
-type Filled<Row> = readonly [column: string | Column, of: (row: Row) => Cell | number | null, spare?: number]
+type Filled<Row> = readonly [
+  column: string | Column,
+  of: (row: Row) => Cell | number | null,
+  spare?: number | undefined,
+]
 
 /** A table of rows by its columns; numbers stand right, with separators, and what is not known is a dash. */
 export function tableOf<Row>(rows: readonly Row[], filled: readonly Filled<Row>[]): Table {
