@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto'
-import { InvalidParameter, listed, sentence } from '../errors.js'
-import { type Day, formatDay } from '../model/day.js'
+import { type Day, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
-import { checkRules } from '../params/rules.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
 import type { EventFilter } from '../params/studies.js'
 import { type MarketBars, type PricedSource, type Trial, type Trials, tickerBars, vocabulariesOf } from '../source.js'
 import { variance } from '../statistics/moments.js'
 import { deflatedSharpe, sharpe } from '../statistics/sharpe.js'
-import { contextReach, signalsOf } from '../study/signals.js'
-import { canonical } from '../study/trials.js'
+import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
+import { canonical, checkFamily } from '../study/trials.js'
+import { contextReach } from '../study/words.js'
 import { benchmarkOf, buyAndHold, heldAlone, type Judged, randomEntry } from './comparison.js'
 import {
   curveOf,
@@ -22,7 +21,7 @@ import {
 } from './portfolio.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
 import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
-import { barsHeld, excursion, type Member, membersOf, type Taken, worthOf } from './trade.js'
+import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'
 import { type Ready, validate, warningsOf } from './validation.js'
 import { capitalMatters, costsInWords, exitsInWords, FILLS_IN_WORDS, inWords, sizingInWords } from './words.js'
 
@@ -42,8 +41,8 @@ export async function backtest(
   run: RunOptions,
   { step, trials = null }: BacktestWays = {},
 ): Promise<Backtest> {
-  const candidates = checked(strategy, run)
-  checkFamily(run, trials)
+  const { candidates = [], family = 'run' } = run
+  checkFamily(family, trials)
   // What is not there is refused before the work, not after it.
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
@@ -52,7 +51,8 @@ export async function backtest(
   const rivals: Ready[] = candidates.map((candidate, i) => ({ strategy: candidate, members: others[i]! }))
   step?.(() => 'trades')
   const simulation = simulate(own.members, strategy, portfolioCalendar(own.members))
-  const { days, trades } = simulation
+  const { days } = simulation
+  const trades = simulation.trades.map(trade => lived(strategy.fill, trade))
   const barsAYear = barsAYearOf(own.members, days)
   const curve = curveOf(simulation, strategy, barsAYear)
   const statistics = equityStatistics(curve)
@@ -69,17 +69,14 @@ export async function backtest(
     ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
     ...found,
-    trade_statistics: tradeStatistics(strategy.costs, closedOf(strategy, trades)),
+    trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
     trades: toldTrades(strategy, trades),
     skipped: toldSkipped(simulation),
     equity: equityPoints(simulation),
     months: monthlyReturns(simulation, strategy.portfolio.capital),
     drawdowns: deepestFalls(simulation),
     random_entry,
-    trials: await deflated(looks, sample, trials, {
-      family: run.family ?? 'run',
-      vocabularies: await vocabulariesOf(source),
-    }),
+    trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry),
     warnings: [
       ...warningsOf(strategy, own.members, simulation, found, run),
@@ -87,24 +84,6 @@ export async function backtest(
       ...source.remarks(),
     ],
   }
-}
-
-/** The candidates of a run, each of which must be comparable with the strategy. */
-function checked(strategy: Strategy, run: RunOptions): readonly Strategy[] {
-  const { candidates = [], split, walk_forward } = run
-  for (const one of [strategy, ...candidates]) checkRules(one)
-  if (candidates.length > 0 && split === null && walk_forward === null)
-    throw new InvalidParameter(
-      sentence`candidates need ${listed(['split', 'walk_forward'], ' or ')}: one of them is chosen on a training part.`,
-      { param: 'candidates' },
-    )
-  const isOther = ({ tickers, timeframe }: Strategy): boolean =>
-    timeframe !== strategy.timeframe || tickers.join() !== strategy.tickers.join()
-  if (candidates.some(isOther))
-    throw new InvalidParameter('candidates must have the tickers and the timeframe of the strategy.', {
-      param: 'candidates',
-    })
-  return candidates
 }
 
 function lookAt({ strategy, members }: Ready): Look {
@@ -137,13 +116,9 @@ function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
     timeframe,
     first: dateOf(days[0]),
     last: dateOf(days.at(-1)),
-    as_of: dateOf(asOf ?? undefined),
+    as_of: dateOf(asOf),
     seed,
   }
-}
-
-function dateOf(day: number | undefined): string | null {
-  return day === undefined ? null : formatDay(day)
 }
 
 /** What must be said of a context ticker that has ended, or begins later than the signals. */
@@ -155,8 +130,9 @@ async function contextWarnings(
   const { context } = entry
   if (context === null) return []
   const { days } = (await tickerBars(source, context.ticker, timeframe)).series
-  const events = members.flatMap(({ bars, signals }) => datesOf(bars.days, signals.bars))
-  const isLate = members.some(({ bars, eligible }) => eligible.length > 0 && bars.days[eligible[0]!]! < (days[0] ?? 0))
+  const events = members.flatMap(({ bars, signals }) => [...daysAt(bars.days, signals.bars)])
+  const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
+  const isLate = first !== null && first < (days[0] ?? 0)
   // Without bars of it on the first days, what the context has left out has to be looked for.
   return contextReach(
     context.ticker,
@@ -170,12 +146,8 @@ async function unfiltered(source: PricedSource, entry: EventFilter, members: rea
   const all: Day[] = []
   const tickers = members.map(({ ticker }) => ticker)
   for await (const { prices, signals } of signalsOf(source, tickers, { ...entry, context: null }))
-    all.push(...datesOf(prices.series.days, signals.bars))
+    all.push(...daysAt(prices.series.days, signals.bars))
   return all
-}
-
-function datesOf(days: Int32Array, bars: Int32Array): Day[] {
-  return Array.from(bars, bar => days[bar]!)
 }
 
 /** The bands of each field, by its name. */
@@ -190,14 +162,6 @@ interface Look {
 
 /** What a Sharpe ratio a bar is judged by. */
 type Sample = { sharpe: number; n: number; skewness: number; kurtosis: number } | null
-
-/** Throws InvalidParameter where the ledger is to be deflated by and there is none. */
-function checkFamily({ family = 'run' }: Pick<RunOptions, 'family'>, trials: Trials | null): void {
-  if (family === 'run' || trials !== null) return
-  const message =
-    'family "ledger" cannot be: there is no trial ledger beside the bundled sample; use family "run", or a database of your own.'
-  throw new InvalidParameter(message, { param: 'family', value: family, allowed: ['run'] })
-}
 
 /**
  * Notes the strategies of a run in the ledger and deflates the first one's Sharpe ratio by how many there were: N are all
@@ -267,7 +231,7 @@ function chosen(bands: readonly string[] | null, all: readonly string[] | undefi
 }
 
 /** Trades as they are told, in the order of their entries, those of one day by ticker. */
-function toldTrades(strategy: Strategy, trades: readonly Taken[]): Trade[] {
+function toldTrades(strategy: Strategy, trades: readonly Lived[]): Trade[] {
   const days = ({ member, entryBar }: Taken): number => member.bars.days[entryBar]!
   const byTicker = (a: Taken, b: Taken): number =>
     a.member.ticker < b.member.ticker ? -1 : Number(a.member.ticker > b.member.ticker)
@@ -302,8 +266,8 @@ function countsOf(simulation: Simulation): Backtest['signals'] {
   }
 }
 
-function toldTrade(strategy: Strategy, taken: Taken): Trade {
-  const { member, index, signal, left, invested, net } = taken
+function toldTrade(strategy: Strategy, taken: Lived): Trade {
+  const { member, index, signal, left, invested, gross, net, mfe, mae } = taken
   const { bars, states, signals } = member
   return {
     ticker: member.ticker,
@@ -313,17 +277,18 @@ function toldTrade(strategy: Strategy, taken: Taken): Trade {
     prev_band: states.bands[signals.left[index]!]!,
     context_band: signals.contextBands?.[index] ?? null,
     entry_date: formatDay(bars.days[taken.entryBar]!),
-    entry_price: taken.entryPrice,
+    entry_price: taken.entry,
     exit_date: formatDay(left.day),
     exit_price: left.price,
     exit: left.why,
-    bars: barsHeld(strategy.fill, signal, left, bars.days.length),
+    bars: taken.bars,
     shares: taken.shares,
     invested,
-    gross: taken.gross,
+    gross,
     net,
     pnl: left.why === 'open' ? worthOf(strategy, taken, left.price, left.day) - invested : invested * net,
-    ...excursion(bars, strategy, signal, left),
+    mfe,
+    mae,
   }
 }
 

@@ -1,4 +1,4 @@
-import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
+import { countBelow, countUpTo, type Day, dateOf } from '../model/day.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Strategy } from '../params/strategy.js'
 import type { MarketBars } from '../source.js'
@@ -6,7 +6,7 @@ import { deviation, mean } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { regression } from '../statistics/robust.js'
 import { shiftsOf, tooShort } from '../statistics/shift.js'
-import { placesIn, unionCalendar } from '../study/signals.js'
+import { daysAt, placesIn, unionCalendar } from '../study/signals.js'
 import { bought, fractionOf } from './portfolio.js'
 import type { Backtest, Benchmark } from './result.js'
 import { type Curve, effectiveBarsAYear, equityStatistics, returnsOf } from './statistics.js'
@@ -71,24 +71,14 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
   return { days: calendar, equity, traded, exposed: held.reduce((sum, one) => sum + one, 0), barsAYear }
 }
 
-/** One ticker held over its own bars within a calendar, without costs, start 1. */
-export function heldAlone({ series, delisting, barsAYear }: MarketBars, calendar: Int32Array): Held {
-  const { days, close } = series
-  const [begin, end] = [calendar[0] ?? 0, calendar.at(-1) ?? -1]
-  const own = days.subarray(countBelow(days, begin), countUpTo(days, end))
-  const first = close[countBelow(days, begin)]!
-  const isOver = own.length > 0 && delisting !== null && delisting.day <= end
-  const isLater = isOver && delisting.day > own.at(-1)!
-  const equity = Array.from(own, (day, i) =>
-    isOver && day >= delisting.day ? delisting.price / first : close[countBelow(days, begin) + i]! / first,
-  )
-  return {
-    days: isLater ? Int32Array.from([...own, delisting.day]) : own,
-    equity: Float64Array.from(isLater ? [...equity, delisting.price / first] : equity),
-    exposed: own.length,
-    traded: (own.length > 0 ? 1 : 0) + (isOver ? delisting.price / first : 0),
-    barsAYear,
-  }
+/** One ticker held over its own bars within a calendar, and to the end of its trading; without costs, start 1. */
+export function heldAlone(ticker: MarketBars, calendar: Int32Array): Held {
+  const { series, delisting, barsAYear } = ticker
+  const end = calendar.at(-1) ?? -1
+  const own = series.days.subarray(countBelow(series.days, calendar[0] ?? 0), countUpTo(series.days, end))
+  const isLater = own.length > 0 && delisting !== null && delisting.day > own.at(-1)! && delisting.day <= end
+  const days = isLater ? Int32Array.from([...own, delisting.day]) : own
+  return { ...buyAndHold([ticker], days, barsAYear), exposed: own.length }
 }
 
 /**
@@ -115,11 +105,10 @@ export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark
   if (line === null)
     for (const key of ['alpha', 'beta', 'correlation']) reasons[key] = none ?? 'one of the two does not vary'
   if (information === null) reasons.information_ratio = none ?? 'the two do not differ'
-  const [first, last] = [held.days[0], held.days.at(-1)]
   return {
     name,
-    first: first === undefined ? null : formatDay(first),
-    last: last === undefined ? null : formatDay(last),
+    first: dateOf(held.days[0]),
+    last: dateOf(held.days.at(-1)),
     statistics: equityStatistics({ ...held, start: 1, riskFree }),
     alpha: line === null ? null : line.alpha * barsAYear,
     beta: line?.beta ?? null,
@@ -214,7 +203,7 @@ export function randomEntry(strategy: Strategy, trades: readonly Taken[], draws:
 /** Days on which one of the tickers that were traded has a band. */
 function calendarOf(closed: readonly Taken[]): Int32Array {
   const members = [...new Set(closed.map(({ member }) => member))]
-  return unionCalendar(members.map(({ eligible, bars }) => eligible.map(bar => bars.days[bar]!)))
+  return unionCalendar(members.map(({ eligible, bars }) => daysAt(bars.days, eligible)))
 }
 
 /** By ticker and signal, ascending, so that what is added up does not depend on the order of the trades. */

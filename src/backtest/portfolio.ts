@@ -1,8 +1,8 @@
-import { countBelow, formatDay, monthOf, yearOf } from '../model/day.js'
+import { countBelow, dateOf, formatDay, monthOf, yearOf } from '../model/day.js'
 import type { Strategy } from '../params/strategy.js'
 import { Random } from '../statistics/random.js'
 import { drawdowns } from '../statistics/sharpe.js'
-import { placesIn, unionCalendar } from '../study/signals.js'
+import { daysAt, placesIn, rangeOf, unionCalendar } from '../study/signals.js'
 import type { Backtest, EquityPoint } from './result.js'
 import type { Curve } from './statistics.js'
 import {
@@ -173,7 +173,7 @@ class Run {
     const course = ahead ?? follow()
     const taken = takenFrom(member, strategy, index, course.left, size)
     this.#cash -= size.invested
-    this.#result.traded += size.shares * taken.entryPrice
+    this.#result.traded += size.shares * taken.entry
     this.#result.trades.push(taken)
     this.#positions.add(taken, this.#candidates.places[which]!, this.#exitPlace(which, course.left))
     this.#occupy(which, index, course.next)
@@ -371,12 +371,12 @@ interface Candidates {
  * one ended after the last bar of all.
  */
 export function portfolioCalendar(members: readonly Member[]): Int32Array {
-  const firsts = members.flatMap(({ bars, eligible }) => (eligible.length > 0 ? [bars.days[eligible[0]!]!] : []))
-  if (firsts.length === 0) return new Int32Array()
+  const { first } = rangeOf(members.map(({ bars, eligible }) => daysAt(bars.days, eligible)))
+  if (first === null) return new Int32Array()
   const calendar = unionCalendar(members.map(({ bars }) => bars.days))
   const last = calendar.at(-1)!
   const ends = new Set(members.map(({ bars }) => bars.delisting?.day ?? last).filter(day => day > last))
-  const from = countBelow(calendar, Math.min(...firsts))
+  const from = countBelow(calendar, first)
   return Int32Array.from([...calendar.subarray(from), ...[...ends].sort((a, b) => a - b)])
 }
 
@@ -462,7 +462,7 @@ export function deepestFalls({ days, equity }: Simulation): Backtest['drawdowns'
     .map(({ from, low, to, depth }) => ({
       from: formatDay(days[from]!),
       low: formatDay(days[low]!),
-      to: to === null ? null : formatDay(days[to]!),
+      to: dateOf(to === null ? null : days[to]),
       depth,
       bars: (to ?? days.length - 1) - from,
     }))

@@ -1,10 +1,10 @@
 import { countBelow, countUpTo } from '../model/day.js'
-import type { Costs, Strategy } from '../params/strategy.js'
+import type { Costs } from '../params/strategy.js'
 import { wilson } from '../statistics/counts.js'
 import { deviation, kurtosis, mean, median, skewness, sum } from '../statistics/moments.js'
 import { drawdowns, minTrackRecord, probabilisticSharpe, sharpe, sortino } from '../statistics/sharpe.js'
 import type { EquityStatistics, TradeStatistics } from './result.js'
-import { barsHeld, breakEvenCost, excursion, type Fills, type Member, type Taken } from './trade.js'
+import { breakEvenCost, type Lived, type Member, type Taken } from './trade.js'
 
 /** An equity curve and what is needed to judge it. */
 export interface Curve {
@@ -153,37 +153,15 @@ const NOTHING: Omit<EquityStatistics, 'reasons' | 'bars'> = {
   min_track_record_bars: null,
 }
 
-/** A closed trade as its statistics see it. */
-export interface Closed extends Fills {
-  gross: number
-  net: number
-  bars: number
-  mfe: number
-  mae: number
-}
-
 /** Those that ended before the bars did, in the order in which they ended, those of one day by ticker. */
-export function closedOf(strategy: Strategy, trades: readonly Taken[]): Closed[] {
+export function closedOf(trades: readonly Lived[]): Lived[] {
   const order = (a: Taken, b: Taken): number =>
     a.left.day - b.left.day || (a.member.ticker < b.member.ticker ? -1 : Number(a.member.ticker > b.member.ticker))
-  return trades
-    .filter(({ left }) => left.why !== 'open')
-    .toSorted((a, b) => order(a, b) || a.signal - b.signal)
-    .map(({ member: { bars }, ...trade }) => ({
-      side: strategy.side,
-      entry: trade.entryPrice,
-      exit: trade.left.price,
-      shares: trade.shares,
-      days: trade.left.day - bars.days[trade.entryBar]!,
-      gross: trade.gross,
-      net: trade.net,
-      bars: barsHeld(strategy.fill, trade.signal, trade.left, bars.days.length),
-      ...excursion(bars, strategy, trade.signal, trade.left),
-    }))
+  return trades.filter(({ left }) => left.why !== 'open').sort((a, b) => order(a, b) || a.signal - b.signal)
 }
 
 /** Statistics of closed trades, of returns net of costs unless their name says otherwise; each null has its reason. */
-export function tradeStatistics(costs: Costs, trades: readonly Closed[]): TradeStatistics {
+export function tradeStatistics(costs: Costs, trades: readonly Lived[]): TradeStatistics {
   const net = trades.map(trade => trade.net)
   const n = net.length
   const gains = net.filter(value => value > 0)

@@ -91,8 +91,10 @@ export function follow(bars: PathBars, rules: PathRules, signal: number, event: 
   return { ...ending('delisted', bars, count - 1, delisting.price), bar, day: delisting.day }
 }
 
-/** Greatest gain and loss that a trade stood at, as fractions of the entry price: at least 0, at most 0. */
-interface Excursion {
+/** What a trade lived through: its bars, and the greatest gain and loss that it stood at, fractions of the entry price. */
+export interface Lived extends Taken {
+  bars: number
+  /** At least 0, at most 0. */
   mfe: number
   mae: number
 }
@@ -102,9 +104,10 @@ interface Excursion {
  * bar (from the next after a fill at a close) to that of the exit, of which only the open counts where the trade was left
  * there; a stop or target that was hit caps what its bar shows.
  */
-export function excursion(bars: PathBars, { side, fill }: PathRules, signal: number, left: Ending): Excursion {
-  const entry = entryPrice(bars, fill, signal)
-  const first = entryBar(fill, signal) + (fill === 'next-open' ? 0 : 1)
+export function lived(fill: Fill, taken: Taken): Lived {
+  const { side, entry, left, member } = taken
+  const { bars } = member
+  const first = taken.entryBar + (fill === 'next-open' ? 0 : 1)
   const last = Math.min(left.bar, bars.days.length - 1)
   let high = Math.max(entry, left.price)
   let low = Math.min(entry, left.price)
@@ -119,13 +122,8 @@ export function excursion(bars: PathBars, { side, fill }: PathRules, signal: num
     low = Math.min(low, Math.max(bars.low[last]!, lowest))
   }
   const [best, worst] = side === 'long' ? [high / entry - 1, low / entry - 1] : [1 - low / entry, 1 - high / entry]
-  return { mfe: Math.max(0, best), mae: Math.min(0, worst) }
-}
-
-/** Bars lived: of an entry at a close the next is the first, and a bar left at its open does not count. */
-export function barsHeld(fill: Fill, signal: number, { bar, atOpen, why }: Ending, count: number): number {
-  const last = why === 'delisted' ? Math.min(bar, count - 1) : bar
-  return last - entryBar(fill, signal) + (fill === 'next-open' ? 1 : 0) - (atOpen ? 1 : 0)
+  // A bar left at its open does not count.
+  return { ...taken, bars: last - first + (left.atOpen ? 0 : 1), mfe: Math.max(0, best), mae: Math.min(0, worst) }
 }
 
 function isWithin({ why, atOpen }: Ending): boolean {
@@ -172,14 +170,12 @@ function ending(why: ExitKind, bars: PathBars, bar: number, price: number, atOpe
 }
 
 /** A trade that was taken. */
-export interface Taken {
+export interface Taken extends Fills {
   member: Member
   /** Index of its signal among those of the member. */
   index: number
   signal: number
   entryBar: number
-  entryPrice: number
-  shares: number
   invested: number
   left: Ending
   gross: number
@@ -212,12 +208,12 @@ export function courseOf(member: Member, strategy: Strategy, index: number, end 
 
 /** What a position that has not been left is worth at a price, and the day by which borrow has accrued. */
 export function worthOf(strategy: Strategy, taken: Taken, price: number, day: number): number {
-  const { shares, invested, entryPrice } = taken
+  const { shares, invested, entry } = taken
   if (strategy.side === 'long') return shares * price
   const { costs } = strategy
-  const kept = entryPrice * (1 - costShare(costs)) - costs.per_share
+  const kept = entry * (1 - costShare(costs)) - costs.per_share
   const days = day - taken.member.bars.days[taken.entryBar]!
-  return invested + shares * (kept - price) - costs.fixed - (shares * entryPrice * costs.borrow * days) / 365
+  return invested + shares * (kept - price) - costs.fixed - (shares * entry * costs.borrow * days) / 365
 }
 
 /** @param bought shares and money of the entry */
@@ -233,17 +229,9 @@ export function takenFrom(
   const at = entryBar(fill, signal)
   const entry = entryPrice(member.bars, fill, signal)
   const days = left.day - member.bars.days[at]!
-  return {
-    member,
-    index,
-    signal,
-    entryBar: at,
-    entryPrice: entry,
-    ...bought,
-    left,
-    gross: grossReturn(side, entry, left.price),
-    net: netReturn(costs, { side, entry, exit: left.price, shares: bought.shares, days }),
-  }
+  const fills = { side, entry, exit: left.price, shares: bought.shares, days }
+  const [gross, net] = [grossReturn(side, entry, left.price), netReturn(costs, fills)]
+  return { ...fills, member, index, signal, entryBar: at, invested: bought.invested, left, gross, net }
 }
 
 function fallsInto({ why, bar }: Ending, signal: number): boolean {

@@ -3,21 +3,14 @@ import { countBelow, formatDay, parseDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
-import { walkForwardFolds } from '../statistics/folds.js'
+import { rollingFolds } from '../statistics/folds.js'
 import { naiveT } from '../statistics/robust.js'
-import { counted, lacksDividends, whole } from '../study/signals.js'
+import { lacksDividends } from '../study/signals.js'
+import { counted, whole } from '../study/words.js'
 import { curveOf, type Part, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Validation } from './result.js'
-import {
-  barsAYearOf,
-  type Closed,
-  chained,
-  closedOf,
-  equityStatistics,
-  returnsOf,
-  tradeStatistics,
-} from './statistics.js'
-import type { Member } from './trade.js'
+import { barsAYearOf, chained, closedOf, equityStatistics, returnsOf, tradeStatistics } from './statistics.js'
+import { type Lived, lived, type Member } from './trade.js'
 import { differences } from './words.js'
 
 /** A strategy with its tickers loaded. */
@@ -36,7 +29,7 @@ interface Fold {
 /** A strategy in one part of the data, begun anew with its capital. */
 interface Half {
   simulation: Simulation
-  closed: Closed[]
+  closed: Lived[]
 }
 
 interface Tested {
@@ -81,7 +74,7 @@ function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
   if (run.split !== null) return [splitAt(calendar, run.split, run.embargo ?? 0)]
   if (run.walk_forward === null) return null
   refuseOverlap(run.walk_forward)
-  const folds = walkForwardFolds(calendar.length, run.walk_forward)
+  const folds = rollingFolds(calendar.length, run.walk_forward)
   if (folds.length === 0) {
     const { train, embargo } = run.walk_forward
     const allowed = `fewer bars of training and embargo than the ${calendar.length} that there are`
@@ -133,7 +126,7 @@ function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Par
 
 function halfOf({ strategy, members }: Ready, calendar: Int32Array, part: Part): Half {
   const simulation = simulate(members, strategy, calendar, part)
-  return { simulation, closed: closedOf(strategy, simulation.trades) }
+  return { simulation, closed: closedOf(simulation.trades.map(trade => lived(strategy.fill, trade))) }
 }
 
 function statisticsOf({ simulation, closed }: Half, { strategy, members }: Ready) {

@@ -10,7 +10,7 @@ import {
   type Strategy,
 } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
-import { filterWords, tickerWords } from '../study/signals.js'
+import { filterWords, tickerWords } from '../study/words.js'
 
 /**
  * A strategy in one line, with all that it was given beyond what holds anyway:

@@ -35,6 +35,11 @@ export function formatDay(day: Day): string {
   return text
 }
 
+/** The same of a day that may not be there. */
+export function dateOf(day: Day | null | undefined): string | null {
+  return day === null || day === undefined ? null : formatDay(day)
+}
+
 /** The same few thousand dates come up again for every ticker, field and window. */
 const TEXTS = new Map<Day, string>()
 

@@ -89,6 +89,17 @@ export interface EventFilter {
   before: string | null
 }
 
+/** What asks nothing of an event. */
+export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
+  bands: null,
+  prev_bands: null,
+  stability: null,
+  max_flips: null,
+  context: null,
+  after: null,
+  before: null,
+}
+
 export const SEED = given(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
 const BENCHMARK = maybe(TICKER, 'the market that abnormal returns are measured by, and the alpha of calendar time')
 const MIN_EVENTS = given(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')

@@ -41,7 +41,6 @@ function percentiles(estimates: Float64Array, tail: number) {
  * bootstrap confidence intervals" (1987); the share below the estimate counts half of those that equal it, and the
  * acceleration is that of the jackknife (Efron & Tibshirani 1993, 14.3).
  * @param x at least two values that do not depend on each other; overlapping windows do
- * @param statistic number of a sample; of `mean` itself the jackknife needs no call
  * @returns null of less than two values, or where no resample differs from another
  */
 export function bca(
@@ -102,10 +101,6 @@ function accelerationOf(left: Float64Array): number {
 
 function jackknife(values: Float64Array, statistic: (sample: Float64Array) => number | null): Float64Array {
   const n = values.length
-  if (statistic === mean) {
-    const sum = mean(values)! * n
-    return values.map(value => (sum - value) / (n - 1))
-  }
   const others = values.slice(1)
   return Float64Array.from({ length: n }, (_, i) => {
     if (i > 0) others[i - 1] = values[i - 1]!
@@ -152,13 +147,13 @@ export function stationaryIndices(random: Random, n: number, meanBlock: number, 
 }
 
 /**
- * Mean block lengths for a bootstrap of the mean of a series: Politis & White, "Automatic block-length selection for the
+ * Mean block length for a stationary bootstrap of the mean of a series: Politis & White, "Automatic block-length selection for the
  * dependent bootstrap" (2004), as corrected by Patton, Politis & White (2009). Autocovariances are weighted by a flat-top
  * window that reaches twice as far as the last correlation that differs from 0.
  * @param x a series in time order
- * @returns for the stationary and the circular bootstrap, between 1 and min(3 √n, n / 3); 1 where nothing varies
+ * @returns between 1 and min(3 √n, n / 3); 1 where nothing varies
  */
-export function politisWhite(x: ArrayLike<number>): { stationary: number; circular: number } {
+export function politisWhite(x: ArrayLike<number>): number {
   const n = x.length
   const deviations = deviationsOf(x)
   const covariances = autocovariances(deviations)
@@ -171,11 +166,8 @@ export function politisWhite(x: ArrayLike<number>): { stationary: number; circul
     slope += 2 * weight * lag * covariances[lag]!
   }
   const most = Math.max(1, Math.ceil(Math.min(3 * Math.sqrt(n), n / 3)))
-  const length = (factor: number) => {
-    const block = Math.cbrt((2 * slope * slope * n) / (factor * spectrum * spectrum))
-    return Number.isFinite(block) ? Math.min(most, Math.max(1, block)) : 1
-  }
-  return { stationary: length(2), circular: length(4 / 3) }
+  const block = Math.cbrt((2 * slope * slope * n) / (2 * spectrum * spectrum))
+  return Number.isFinite(block) ? Math.min(most, Math.max(1, block)) : 1
 }
 
 function deviationsOf(x: ArrayLike<number>): Float64Array {

@@ -1,6 +1,6 @@
 import { chiSquareSurvival } from './distributions.js'
 import { sum } from './moments.js'
-import { type ShiftOptions, shiftsOf, tooShort } from './shift.js'
+import { type Exceedance, exceedance, type ShiftOptions, shiftsOf, tooShort } from './shift.js'
 
 /** Normal quantile of 97.5 %, for two-sided 95 %. */
 const Z = 1.959963984540054
@@ -31,13 +31,9 @@ export interface GTestMember {
   events: Int32Array
 }
 
-interface GTest {
+interface GTest extends Exceedance {
   /** 2 Σ observed · ln(observed / expected). */
   g: number
-  /** (1 + exceeding) / (1 + shifts) */
-  p: number
-  shifts: number
-  exceeding: number
   /** By category: how many events, and how many there would be if each ticker's were like its own bars. */
   observed: number[]
   expected: number[]
@@ -67,18 +63,15 @@ export function gTestShift(
   const expected = expectedCounts(members, categories)
   const g = likelihoodRatio(observed, expected, n, n)
   const counts = shiftedCounts(members, calendar, shifts, categories)
-  let looked = 0
-  let exceeding = 0
-  for (let i = 0; i < shifts.length; i++) {
+  const shifted = Float64Array.from(shifts, (_, i) => {
     const landed = counts.subarray(i * categories, (i + 1) * categories)
     const many = landed.reduce((sum, count) => sum + count, 0)
-    if (many === 0) continue
-    looked++
-    if (likelihoodRatio(landed, expected, n, many) >= g - ROUNDING * n) exceeding++
-  }
-  if (looked === 0) return { reason: 'no shift leaves an event where its ticker has a band' }
-  const p = (1 + exceeding) / (1 + looked)
-  return { g, p, shifts: looked, exceeding, observed: [...observed], expected: [...expected] }
+    return many === 0 ? Number.NaN : likelihoodRatio(landed, expected, n, many)
+  })
+  const found = exceedance(shifted, g - ROUNDING * n)
+  return found === null
+    ? { reason: 'no shift leaves an event where its ticker has a band' }
+    : { g, ...found, observed: [...observed], expected: [...expected] }
 }
 
 function expectedCounts(members: readonly GTestMember[], categories: number): Float64Array {

@@ -1,5 +1,6 @@
 import { twoSidedNormal, twoSidedT } from './distributions.js'
 import { deviation, mean } from './moments.js'
+import { regression } from './robust.js'
 
 /** A two-sided test of "no abnormal return"; all null, with the reason, where there is none. */
 export type EventTest =
@@ -299,27 +300,16 @@ export interface AbnormalEvent {
  * null of fewer than three bars, or where the market or the residuals do not move.
  */
 export function marketModel(returns: Float64Array, market: Float64Array): ReturnModel | null {
-  const n = returns.length
-  if (n !== market.length) throw new RangeError(`${n} returns, but ${market.length} of the market`)
-  if (n < 3) return null
-  const [mean, marketMean] = [meanOf(returns), meanOf(market)]
-  let marketSquares = 0
-  let products = 0
-  for (let i = 0; i < n; i++) {
-    marketSquares += (market[i]! - marketMean) ** 2
-    products += (market[i]! - marketMean) * (returns[i]! - mean)
-  }
-  if (marketSquares === 0) return null
-  const beta = products / marketSquares
-  const alpha = mean - beta * marketMean
-  const residuals = returns.map((value, i) => value - alpha - beta * market[i]!)
-  return withVariance({ alpha, beta, residuals, df: n - 2, marketMean, marketSquares })
+  const line = regression(returns, market)
+  if (line === null) return null
+  const { alpha, beta, residuals, meanX: marketMean, sxx: marketSquares } = line
+  return withVariance({ alpha, beta, residuals, df: returns.length - 2, marketMean, marketSquares })
 }
 
 /** Mean-adjusted returns: R = alpha + e (Brown & Warner 1985). null of fewer than two bars, or where they do not move. */
 export function meanAdjusted(returns: Float64Array): ReturnModel | null {
   if (returns.length < 2) return null
-  const alpha = meanOf(returns)
+  const alpha = mean(returns)!
   const residuals = returns.map(value => value - alpha)
   return withVariance({ alpha, beta: 0, residuals, df: returns.length - 1, marketMean: 0, marketSquares: 0 })
 }
@@ -350,8 +340,4 @@ export function abnormalEvent(model: ReturnModel, returns: Float64Array, market?
 function withVariance(model: Omit<ReturnModel, 'variance'>): ReturnModel | null {
   const variance = model.residuals.reduce((sum, value) => sum + value * value, 0) / model.df
   return variance > 0 ? { ...model, variance } : null
-}
-
-function meanOf(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
 }

@@ -32,10 +32,9 @@ interface Cpcv {
 /**
  * Folds that roll through time: a training part, `embargo` bars left out, a test part; each `step` bars further on, with
  * `anchored` training always from the first bar. Test parts go on to the last bar, so that the last may be shorter; none
- * where the bars do not reach beyond the first training part. Throws RangeError for lengths that are not whole numbers
- * above 0 (embargo: 0 or above).
+ * where the bars do not reach beyond the first training part.
  */
-export function walkForwardFolds(
+export function rollingFolds(
   bars: number,
   {
     train,
@@ -45,8 +44,6 @@ export function walkForwardFolds(
     embargo,
   }: { train: number; test: number; step: number; anchored: boolean; embargo: number },
 ): Fold[] {
-  demand({ train, test, step }, 1)
-  demand({ bars, embargo }, 0)
   const folds: Fold[] = []
   for (let start = 0; start + train + embargo < bars; start += step) {
     const end = start + train
@@ -61,7 +58,7 @@ export function walkForwardFolds(
 /**
  * `k` test parts of equal length (they differ by one bar at most) that together are all bars; each is trained on the rest
  * without the `embargo` bars that follow it (López de Prado, "Advances in financial machine learning", 2018, ch. 7).
- * Events whose windows reach into the test part are left to `purge`. Throws RangeError for k below 2 or above the bars.
+ * Events whose windows reach into the test part are left to `purge`.
  */
 export function kFolds(bars: number, k: number, embargo: number): Fold[] {
   return groupsOf(bars, k).map(test => ({ train: outside(bars, [test], embargo), test: [test] }))
@@ -69,16 +66,14 @@ export function kFolds(bars: number, k: number, embargo: number): Fold[] {
 
 /**
  * All C(n, k) ways to test `k` of `n` groups of bars, and the C(n, k) · k / n paths through all groups that their tests
- * make up (López de Prado 2018, ch. 12): of each group, its i-th test belongs to path i. Throws RangeError unless
- * 1 <= k < n and there are bars for n groups.
+ * make up (López de Prado 2018, ch. 12): of each group, its i-th test belongs to path i.
+ * @param k fewer than the `n` groups, of which there are no more than bars
  */
-export function cpcv(bars: number, n: number, k: number, embargo = 0): Cpcv {
+export function cpcv(bars: number, n: number, k: number): Cpcv {
   const groups = groupsOf(bars, n)
-  demand({ k }, 1)
-  if (k >= n) throw new RangeError(`k is ${k}, but must be below the ${n} groups`)
   const splits = combinations(n, k).map((chosen): CpcvFold => {
     const test = merged(chosen.map(group => groups[group]!))
-    return { groups: chosen, train: outside(bars, test, embargo), test }
+    return { groups: chosen, train: outside(bars, test, 0), test }
   })
   const tests = groups.map((_, group) => splits.flatMap((split, i) => (split.groups.includes(group) ? [i] : [])))
   const paths = tests[0]!.map((_, path) => tests.map(ofGroup => ofGroup[path]!))
@@ -105,16 +100,12 @@ function isIn(bar: number, from: number, to: number): boolean {
 
 /** n consecutive groups of all bars. */
 function groupsOf(bars: number, n: number): BarRange[] {
-  demand({ bars }, 0)
-  demand({ k: n }, 2)
-  if (n > bars) throw new RangeError(`${n} parts of ${bars} bars would leave some empty`)
   const edge = (i: number): number => Math.floor((i * bars) / n)
   return Array.from({ length: n }, (_, i) => ({ from: edge(i), to: edge(i + 1) }))
 }
 
 /** The bars that are neither tested nor among the `embargo` ones after a tested part. */
 function outside(bars: number, test: readonly BarRange[], embargo: number): BarRange[] {
-  demand({ embargo }, 0)
   const rest: BarRange[] = []
   let from = 0
   for (const part of test) {
@@ -141,12 +132,4 @@ function combinations(n: number, k: number): number[][] {
   const from = (first: number): number[][] =>
     combinations(n - first - 1, k - 1).map(rest => [first, ...rest.map(i => i + first + 1)])
   return Array.from({ length: n - k + 1 }, (_, first) => from(first)).flat()
-}
-
-function demand(values: Record<string, number>, least: number): void {
-  for (const [name, value] of Object.entries(values)) {
-    if (!Number.isInteger(value) || value < least) {
-      throw new RangeError(`${name} is ${value}, but must be a whole number from ${least}`)
-    }
-  }
 }

@@ -81,15 +81,16 @@ export function naiveT(x: ArrayLike<number>): Estimate | null {
   return { estimate, se, t: estimate / se, df: x.length - 1 }
 }
 
-/** Least squares of y = alpha + beta · x, with the classical standard errors (n - 2 degrees of freedom). */
+/** Least squares of y = alpha + beta · x. */
 interface Regression {
   alpha: number
   beta: number
-  seAlpha: number
-  seBeta: number
   residuals: Float64Array
   /** Correlation of x and y. */
   r: number
+  /** Of x: the mean, and the sum of squares about it. */
+  meanX: number
+  sxx: number
 }
 
 /** @returns null of fewer than three pairs, or where x or y does not vary */
@@ -101,15 +102,7 @@ export function regression(y: Float64Array, x: Float64Array): Regression | null 
   const beta = sxy / sxx
   const alpha = meanY - beta * meanX
   const residuals = y.map((value, i) => value - alpha - beta * x[i]!)
-  const spread = squares(residuals, 0) / (n - 2)
-  return {
-    alpha,
-    beta,
-    seAlpha: Math.sqrt(spread * (1 / n + meanX ** 2 / sxx)),
-    seBeta: Math.sqrt(spread / sxx),
-    residuals,
-    r: sxy / Math.sqrt(sxx * syy),
-  }
+  return { alpha, beta, residuals, r: sxy / Math.sqrt(sxx * syy), meanX, sxx }
 }
 
 /** The alpha of that regression with Newey and West's standard error; the lag in bars. null where it has none. */
@@ -120,10 +113,9 @@ export function neweyWestAlpha(
 ): { alpha: number; se: number; t: number } | null {
   const line = regression(y, x)
   if (line === null) return null
-  const meanX = mean(x)!
-  const sxx = squares(x, meanX)
+  const { meanX, sxx, residuals } = line
   // What each bar moves alpha by: its row of (X'X)⁻¹X' times its residual.
-  const influence = line.residuals.map((residual, i) => residual * (1 / x.length - (meanX * (x[i]! - meanX)) / sxx))
+  const influence = residuals.map((residual, i) => residual * (1 / x.length - (meanX * (x[i]! - meanX)) / sxx))
   const se = Math.sqrt(bartlett(influence, lag))
   return se > 0 ? { alpha: line.alpha, se, t: line.alpha / se } : null
 }

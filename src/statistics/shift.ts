@@ -16,14 +16,29 @@ export interface ShiftOptions {
   random: Random
 }
 
-interface ShiftTest {
-  /** Mean excess of the events. */
-  diff: number
+/** How rare a statistic is among those after shifts: what every test by shifts tells. */
+export interface Exceedance {
   /** Two-sided: (1 + exceeding) / (1 + shifts). */
   p: number
-  /** How many shifts were looked at, and after how many the difference is as great as it is. */
+  /** How many shifts were looked at, and after how many it is as far from 0 as without one. */
   shifts: number
   exceeding: number
+}
+
+/**
+ * @param shifted the statistic after each shift; NaN where that is not to be looked at
+ * @param least from how far from 0 on it counts
+ * @returns null where no shift is looked at
+ */
+export function exceedance(shifted: Float64Array, least: number): Exceedance | null {
+  let shifts = 0
+  let exceeding = 0
+  for (let i = 0; i < shifted.length; i++) {
+    if (Number.isNaN(shifted[i]!)) continue
+    shifts++
+    if (Math.abs(shifted[i]!) >= least) exceeding++
+  }
+  return shifts === 0 ? null : { p: (1 + exceeding) / (1 + shifts), shifts, exceeding }
 }
 
 /** Up to so many shifts are all looked at. */
@@ -40,29 +55,25 @@ const ROUNDING = 1e-12
  * ticker has no value drops out of that shift; a shift on which all do is not looked at. p as in Davison & Hinkley,
  * "Bootstrap Methods and their Application" (1997), 4.2.
  * @param calendar how many places the calendar has
- * @returns a reason where there is nothing to test with
+ * @returns with the mean excess of the events; a reason where there is nothing to test with
  */
 export function jointShift(
   members: readonly ShiftMember[],
   calendar: number,
   horizon: number,
   options: ShiftOptions,
-): ShiftTest | { reason: string } {
+): (Exceedance & { diff: number }) | { reason: string } {
   const actual = actualMean(members)
   if (actual === null) return { reason: 'no events' }
   const shifts = shiftsOf(calendar, horizon, options)
   if (shifts.length === 0) return { reason: tooShort(calendar, horizon) }
   const { sums, counts } = shiftedSums(members, calendar, shifts)
-  const least = Math.abs(actual.diff) - ROUNDING * actual.size
-  let looked = 0
-  let exceeding = 0
-  for (let i = 0; i < shifts.length; i++) {
-    if (counts[i] === 0) continue
-    looked++
-    if (Math.abs(sums[i]! / counts[i]!) >= least) exceeding++
-  }
-  if (looked === 0) return { reason: 'no shift leaves an event where its ticker has a return' }
-  return { diff: actual.diff, p: (1 + exceeding) / (1 + looked), shifts: looked, exceeding }
+  // 0 / 0, and so no number, where no event lands on a value.
+  const means = sums.map((sum, i) => sum / counts[i]!)
+  const found = exceedance(means, Math.abs(actual.diff) - ROUNDING * actual.size)
+  return found === null
+    ? { reason: 'no shift leaves an event where its ticker has a return' }
+    : { diff: actual.diff, ...found }
 }
 
 export function tooShort(calendar: number, horizon: number): string {
@@ -149,16 +160,6 @@ function addLost(lost: Int32Array, places: Int32Array, at: Int32Array): void {
   }
 }
 
-interface StudentisedShiftTest {
-  /** Mean excess of the events over its standard error. */
-  t: number
-  /** Two-sided: (1 + exceeding) / (1 + shifts). */
-  p: number
-  /** How many shifts were looked at, and after how many t is as far from 0 as it is. */
-  shifts: number
-  exceeding: number
-}
-
 /**
  * The joint circular shift of t in place of the mean: each shift's mean excess is divided by its own standard error, that
  * of Newey and West with lag `horizon` - 1 at the returns that the events land on. Rotated means alone say how much any
@@ -169,14 +170,14 @@ interface StudentisedShiftTest {
  *
  * Members, calendar, horizon and options are those of `jointShift`, and the same options give the same shifts. A shift
  * that leaves no variance is not looked at.
- * @returns a reason where there is nothing to test with
+ * @returns with the mean excess of the events over its standard error; a reason where there is nothing to test with
  */
 export function studentisedShift(
   members: readonly ShiftMember[],
   calendar: number,
   horizon: number,
   options: ShiftOptions,
-): StudentisedShiftTest | { reason: string } {
+): (Exceedance & { t: number }) | { reason: string } {
   const some = members.filter(({ events }) => events.length > 0)
   if (some.length === 0) return { reason: 'no events' }
   const shifts = shiftsOf(calendar, horizon, options)
@@ -185,20 +186,13 @@ export function studentisedShift(
   const steps = stepsOf(days, horizon)
   const [own = Number.NaN] = shiftedTs(some, calendar, days, steps, Int32Array.of(0))
   if (Number.isNaN(own)) return { reason: 'the excess returns of the events do not vary' }
-  const least = Math.abs(own) * (1 - T_ROUNDING)
-  let looked = 0
-  let exceeding = 0
+  const ts = new Float64Array(shifts.length)
   // A few hundred thousand sums at a time: of a universe every day has events.
   const atOnce = Math.max(1, Math.floor(MOST_SUMS / days.length))
-  for (let from = 0; from < shifts.length; from += atOnce) {
-    for (const t of shiftedTs(some, calendar, days, steps, shifts.subarray(from, from + atOnce))) {
-      if (Number.isNaN(t)) continue
-      looked++
-      if (Math.abs(t) >= least) exceeding++
-    }
-  }
-  if (looked === 0) return { reason: 'no shift leaves events whose returns vary' }
-  return { t: own, p: (1 + exceeding) / (1 + looked), shifts: looked, exceeding }
+  for (let from = 0; from < shifts.length; from += atOnce)
+    ts.set(shiftedTs(some, calendar, days, steps, shifts.subarray(from, from + atOnce)), from)
+  const found = exceedance(ts, Math.abs(own) * (1 - T_ROUNDING))
+  return found === null ? { reason: 'no shift leaves events whose returns vary' } : { t: own, ...found }
 }
 
 /** Values of t that agree to so many parts are the same, whatever was added first. */

@@ -20,19 +20,27 @@ interface SurvivalStep {
  * a spell that is censored at a length is still at risk there.
  */
 export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
-  const ascending = [...spells].sort((a, b) => a.length - b.length)
   const steps: SurvivalStep[] = []
   let survival = 1
-  for (let i = 0; i < ascending.length; ) {
-    const { length } = ascending[i]!
-    const at_risk = ascending.length - i
-    let ended = 0
-    for (; i < ascending.length && ascending[i]!.length === length; i++) if (ascending[i]!.ended) ended++
+  for (const { length, at_risk, here } of byLength(spells)) {
+    const ended = here.filter(spell => spell.ended).length
     if (ended === 0) continue
     survival *= 1 - ended / at_risk
     steps.push({ length, at_risk, ended, survival })
   }
   return steps
+}
+
+/** Spells by their length, ascending: how many last at least so long, and those that last no longer. */
+function* byLength<One extends { length: number }>(spells: readonly One[]) {
+  const ascending = spells.toSorted((a, b) => a.length - b.length)
+  for (let i = 0; i < ascending.length; ) {
+    const { length } = ascending[i]!
+    let end = i
+    while (end < ascending.length && ascending[end]!.length === length) end++
+    yield { length, at_risk: ascending.length - i, here: ascending.slice(i, end) }
+    i = end
+  }
 }
 
 /** The least length by which a share of spells (0.5: the median) has ended; null when the steps do not get there. */
@@ -128,30 +136,21 @@ function sumsOf(groups: readonly (readonly Spell[])[]): {
   covariance: number[][]
 } {
   const spells = groups.flatMap((group, g) => group.map(({ length, ended }) => ({ length, ended, g })))
-  spells.sort((a, b) => a.length - b.length)
   const atRisk = groups.map(group => group.length)
   const observed = groups.map(() => 0)
   const expected = groups.map(() => 0)
   const covariance = groups.map(() => groups.map(() => 0))
-  for (let i = 0; i < spells.length; ) {
-    const n = spells.length - i
-    const ends = groups.map(() => 0)
-    const leaves = groups.map(() => 0)
-    const { length } = spells[i]!
-    for (; i < spells.length && spells[i]!.length === length; i++) {
-      leaves[spells[i]!.g]!++
-      if (spells[i]!.ended) ends[spells[i]!.g]!++
-    }
-    const d = ends.reduce((sum, count) => sum + count, 0)
+  for (const { at_risk: n, here } of byLength(spells)) {
+    const d = here.filter(({ ended }) => ended).length
     const spread = n > 1 ? (d * (n - d)) / (n - 1) : 0
     for (const g of groups.keys()) {
-      observed[g]! += ends[g]!
+      observed[g]! += here.filter(spell => spell.g === g && spell.ended).length
       expected[g]! += (d * atRisk[g]!) / n
       for (const other of groups.keys()) {
         covariance[g]![other]! += spread * (atRisk[g]! / n) * (Number(g === other) - atRisk[other]! / n)
       }
     }
-    for (const g of groups.keys()) atRisk[g]! -= leaves[g]!
+    for (const { g } of here) atRisk[g]!--
   }
   return { observed, expected, covariance }
 }
@@ -196,23 +195,14 @@ interface IncidenceStep {
  * survival add up to 1. One step for each length at which some ended; causes are numbered from 0.
  */
 export function cumulativeIncidence(spells: readonly CausedSpell[], causes: number): IncidenceStep[] {
-  const ascending = [...spells].sort((a, b) => a.length - b.length)
   const incidence: number[] = new Array(causes).fill(0)
   const steps: IncidenceStep[] = []
   let survival = 1
-  for (let i = 0; i < ascending.length; ) {
-    const { length } = ascending[i]!
-    const atRisk = ascending.length - i
-    const before = survival
-    let ended = 0
-    for (; i < ascending.length && ascending[i]!.length === length; i++) {
-      const { cause } = ascending[i]!
-      if (cause === null) continue
-      incidence[cause]! += before / atRisk
-      ended++
-    }
-    if (ended === 0) continue
-    survival *= 1 - ended / atRisk
+  for (const { length, at_risk, here } of byLength(spells)) {
+    const ends = here.flatMap(({ cause }) => cause ?? [])
+    if (ends.length === 0) continue
+    for (const cause of ends) incidence[cause]! += survival / at_risk
+    survival *= 1 - ends.length / at_risk
     steps.push({ length, survival, incidence: [...incidence] })
   }
   return steps

@@ -28,23 +28,22 @@ import {
   calendarTime,
   equalUnits,
   independentUnits,
-  LEAST_UNITS,
   type MemberBars,
   ratioOf,
   streamOf,
   type Unit,
 } from './cell.js'
-import type { AbnormalReturns, PathPoint, TestResult } from './result.js'
+import { type AbnormalReturns, LEAST_UNITS, type PathPoint, type TestResult, tooFew } from './result.js'
 import { placesIn, unionCalendar } from './signals.js'
-import { type Subject, tooFew } from './subject.js'
+import type { Subject } from './subject.js'
 
 /** What events and window say once what the model expected is taken off, with the tests of the literature. */
 export function abnormalOver(
   events: readonly ModelledEvent[],
   horizon: number,
-  about: Pick<AbnormalReturns, 'model' | 'benchmark'> & { min_events: number },
+  model: AbnormalReturns['model'],
+  query: StudyQuery,
 ): AbnormalReturns {
-  const { model, benchmark, min_events } = about
   const whole: DatedEvent[] = []
   const lost = { too_early: 0, not_elapsed: 0, no_benchmark: 0 }
   for (const event of events) {
@@ -55,8 +54,9 @@ export function abnormalOver(
   const n = whole.length
   const { car } = aggregate(whole)
   const apart = sharingNoDay(whole)
-  const few = n === 0 ? NO_EVENT : tooFew(n, apart.length, min_events)
+  const few = n === 0 ? NO_EVENT : tooFew(n, apart.length, query)
   const tests = few === null ? testsOf(whole, apart) : TESTS.map(([test, name]) => without(test, name, few))
+  const benchmark = model === 'market' ? query.benchmark : null
   return { model, benchmark, n, lost, car, tests, reason: car === null ? NO_EVENT : null }
 }
 

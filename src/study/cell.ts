@@ -8,6 +8,7 @@ import { type GTestMember, gTestShift } from '../statistics/counts.js'
 import { deviation, mean, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
+import { LEAST_UNITS } from './result.js'
 import { placesIn, unionCalendar } from './signals.js'
 
 /** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
@@ -112,9 +113,6 @@ function calendarSeries(members: readonly Member[], days: number): CalendarSerie
   }
   return series
 }
-
-/** Below so many independent units neither a p-value nor an interval means anything. */
-export const LEAST_UNITS = 10
 
 /**
  * Events, of any ticker, whose windows share days, directly or through others between them: the days from the first to

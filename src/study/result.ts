@@ -1,22 +1,10 @@
 import type { Stability } from '../model/series.js'
-import type { Timeframe } from '../model/terms.js'
-import type { Abnormal } from '../params/studies.js'
+import type { Abnormal, EventFilter } from '../params/studies.js'
 
 /** `bands study`: what followed the events, against what follows anyway. Returns are fractions, dates YYYY-MM-DD. */
-export interface EventStudy {
+export interface EventStudy extends EventFilter, Sampling {
   schema: 'bands.study/1'
   tickers: string[]
-  field: string
-  timeframe: Timeframe
-  /** null: any */
-  bands: string[] | null
-  prev_bands: readonly string[] | null
-  stability: readonly Stability[] | null
-  max_flips: number | null
-  context: { ticker: string; field: string; bands: readonly string[] | null; lag: 0 | 1 } | null
-  /** Bounds that were asked for, both exclusive. */
-  after: string | null
-  before: string | null
   /** Of the bars that count: first and last date; null without any. */
   first: string | null
   last: string | null
@@ -26,11 +14,6 @@ export interface EventStudy {
   last_bar: string | null
   benchmark: string | null
   abnormal: Abnormal
-  seed: number
-  /** Draws of each resampling; null: every possible shift, and `resamples` elsewhere. */
-  reps: number | null
-  resamples: number
-  min_events: number
   events: number
   /** Cells looked at now, and all that the ledger knows; null without one. */
   trials: { run: number; ledger: number | null }
@@ -42,6 +25,36 @@ export interface EventStudy {
   warnings: string[]
   /** What else could be asked. */
   hints: string[]
+}
+
+/** What a result says of its draws, and of the events that it asks for. */
+export interface Sampling {
+  seed: number
+  /** Draws of each resampling; null: every possible shift, and `resamples` elsewhere. */
+  reps: number | null
+  resamples: number
+  min_events: number
+}
+
+export function samplingOf({ seed, reps, resamples, min_events }: Omit<Sampling, 'reps'> & Draws): Sampling {
+  return { seed, reps: reps === 'all' ? null : reps, resamples, min_events }
+}
+
+type Draws = { reps: number | 'all' }
+
+/** Below so many independent units neither a p-value nor an interval means anything. */
+export const LEAST_UNITS = 10
+
+/** Why so few events get neither p-value nor interval; null where they are enough. */
+export function tooFew(n: number, independent: number, asked: Pick<Sampling, 'min_events'>): string | null {
+  if (independent < LEAST_UNITS)
+    return `${independent} ${independent === 1 ? 'window' : 'windows'} that share no bar are fewer than ${LEAST_UNITS}`
+  return n < asked.min_events ? `${n} events are fewer than the ${asked.min_events} asked for` : null
+}
+
+/** `fewer than 20 events`, of which there are too few. */
+export function tooFewEvents({ min_events }: Pick<Sampling, 'min_events'>): string {
+  return `fewer than ${min_events} events`
 }
 
 /** One cell: the events over one horizon. */
@@ -213,33 +226,6 @@ export function spreadOf({
   if (deviation === null || !base.deviation || tests[0]?.p == null) return null
   const ratio = deviation / base.deviation
   return ratio > WIDE ? 'wide' : ratio < NARROW ? 'narrow' : null
-}
-
-/** What to go by in windows whose shift misleads: a sentence for those of either kind. */
-export function spreadWarnings(windows: readonly StudyWindow[]): string[] {
-  const wide = spreadsOf(windows, 'wide')
-  const narrow = spreadsOf(windows, 'narrow')
-  return [
-    ...(wide === null
-      ? []
-      : [
-          `Returns after the events spread wider than after any bar (deviation ${wide}): they fall in volatile times. The shift takes their days for days like others, so its P, marked !, is too small: go by the studentised one, P(T), and the interval.`,
-        ]),
-    ...(narrow === null
-      ? []
-      : [
-          `Returns after the events spread less than after any bar (deviation ${narrow}): they fall in calm times. The shift takes their days for days like others, so its P, marked !, is too large; the studentised one, P(T), does not, but finds something in up to one in ten of what has nothing.`,
-        ]),
-  ]
-}
-
-function spreadsOf(windows: readonly StudyWindow[], kind: 'wide' | 'narrow'): string | null {
-  const some = windows.filter(window => spreadOf(window) === kind)
-  const percent = (value: number | null): string => `${(100 * value!).toFixed(1)} %`
-  const each = some.map(
-    ({ window, deviation, base }) => `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`,
-  )
-  return each.length === 0 ? null : each.join('; ')
 }
 
 /** How many shifts the default test of the windows looked at, the fewest and the most; null where none was tested. */

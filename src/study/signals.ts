@@ -1,5 +1,5 @@
 import { TierRestricted } from '../errors.js'
-import { countBelow, countUpTo, type Day, formatDay, parseDay } from '../model/day.js'
+import { countBelow, countUpTo, type Day, parseDay } from '../model/day.js'
 import { STABILITIES, UNDEFINED } from '../model/series.js'
 import type { ContextFilter, EventFilter } from '../params/studies.js'
 import { first, type MarketBars, type PricedSource, type States } from '../source.js'
@@ -146,100 +146,21 @@ function told(value: number, what: string): number {
   return value
 }
 
-function signalsAt(states: States, found: readonly number[], contextBands: (string | null)[] | null): Signals {
+/** Some events of those in columns, by their places. */
+export function signalsAt(
+  { bars, ...of }: Omit<Signals, 'contextBands'>,
+  places: readonly number[],
+  contextBands: Signals['contextBands'],
+): Signals {
+  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(places, i => column[i]!)
   return {
-    bars: Int32Array.from(found, i => states.bars[i]!),
-    entered: Uint8Array.from(found, i => states.entered[i]!),
-    left: Uint8Array.from(found, i => states.left[i]!),
-    stability: Uint8Array.from(found, i => states.stability[i]!),
-    flips: Uint8Array.from(found, i => states.flips[i]!),
+    bars: Int32Array.from(places, i => bars[i]!),
+    entered: bytes(of.entered),
+    left: bytes(of.left),
+    stability: bytes(of.stability),
+    flips: bytes(of.flips),
     contextBands,
   }
-}
-
-/** As many tickers as a line names. */
-const NAMED = 3
-
-/** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
-export function filterWords({ field, bands, prev_bands, stability, max_flips, context }: EventFilter): string[] {
-  return [
-    `${field} = ${anyOf(bands)}`,
-    ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
-    ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
-    ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
-    ...(context === null
-      ? []
-      : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
-  ]
-}
-
-/** Names, ascending, of a few tickers; of more how many they are. */
-export function tickerWords(tickers: readonly string[]): string {
-  return tickers.length <= NAMED ? tickers.toSorted().join(', ') : `${tickers.length} tickers`
-}
-
-function anyOf(values: readonly string[] | null): string {
-  return values?.join(', ') ?? 'any'
-}
-
-function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
-  return lag === 1 ? ' a bar before' : ''
-}
-
-/** A band may be carried over a weekend or a holiday without a word. */
-const CURRENT_DAYS = 7
-
-/**
- * What must be said of a context ticker whose bars do not reach over the events: its band is the most recent one on or
- * before the date, however old that is. Sentences, none where its bars do.
- *
- * @param days dates of its bars, ascending
- * @param events dates of the events that count, in any order
- * @param unfiltered the same with those that the context leaves out; before its first bar it leaves out all
- */
-export function contextReach(
-  ticker: string,
-  days: Int32Array,
-  events: readonly Day[],
-  unfiltered: readonly Day[] = events,
-): string[] {
-  const leavesOut = unfiltered.length > events.length
-  return [
-    ...lateWords(ticker, days, events, 'whose band is carried forward'),
-    ...earlyWords(ticker, days, unfiltered, leavesOut ? 'so in no band of it: left out' : 'so in no band of it'),
-  ]
-}
-
-/** The same of a benchmark: it has no return where it has no bars. */
-export function benchmarkReach(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
-  return [
-    ...lateWords(ticker, days, events, 'and there is nothing to compare them with'),
-    ...earlyWords(ticker, days, events, 'so have nothing to be compared with'),
-  ]
-}
-
-function lateWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
-  const last = days.at(-1)
-  if (last === undefined) return []
-  const late = events.length - countUpTo(ascending(events), last + CURRENT_DAYS)
-  return late === 0 ? [] : [`${some(late, events)} after the last bar of ${ticker} (${formatDay(last)}), ${so}.`]
-}
-
-function earlyWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
-  const first = days[0]
-  if (first === undefined) return []
-  const early = countBelow(ascending(events), first)
-  return early === 0
-    ? []
-    : [`${some(early, events)} before the first bar of ${ticker} (${formatDay(first)}) and ${so}.`]
-}
-
-function some(n: number, of: readonly Day[]): string {
-  return `${n} of ${of.length} events ${n === 1 ? 'lies' : 'lie'}`
-}
-
-function ascending(days: readonly Day[]): Int32Array {
-  return Int32Array.from(days).sort()
 }
 
 /** Every day on which at least one of several tickers has a bar, ascending: the calendar on which they are pooled. */
@@ -253,6 +174,22 @@ export function unionCalendar(days: readonly Int32Array[]): Int32Array {
   const found: Day[] = []
   for (let i = 0; i < seen.length; i++) if (seen[i] === 1) found.push(first + i)
   return Int32Array.from(found)
+}
+
+/** The days of some bars of a ticker. */
+export function daysAt(days: Int32Array, bars: Int32Array): Int32Array {
+  return bars.map(bar => days[bar]!)
+}
+
+export interface Range {
+  first: Day | null
+  last: Day | null
+}
+
+/** First and last of days, each column of which ascends; null without any. */
+export function rangeOf(columns: readonly Int32Array[]): Range {
+  const ends = columns.flatMap(days => [...days.slice(0, 1), ...days.slice(-1)])
+  return ends.length === 0 ? { first: null, last: null } : { first: Math.min(...ends), last: Math.max(...ends) }
 }
 
 /** The place of each day in a calendar, both ascending; -1 for a day that the calendar does not have. */
@@ -326,14 +263,4 @@ export function lacksDividends({
   barsAYear,
 }: Pick<MarketBars, 'adjustment' | 'assetClass' | 'barsAYear'>): boolean {
   return adjustment === 'raw' && assetClass !== 'crypto' && !(assetClass === null && barsAYear === EVERY_DAY)
-}
-
-/** With separators between thousands, the same in every locale. */
-export function whole(n: number): string {
-  return n.toLocaleString('en-US')
-}
-
-/** `1,259 trades`, `1 trade`. */
-export function counted(n: number, thing: string): string {
-  return `${whole(n)} ${thing}${n === 1 ? '' : 's'}`
 }

@@ -1,7 +1,6 @@
 import type { StudyQuery } from '../params/studies.js'
 import type { MarketBars, PricedSource, States } from '../source.js'
-import { LEAST_UNITS } from './cell.js'
-import { contextBandsOf, eligibleBars, type Signals, signalsOf } from './signals.js'
+import { contextBandsOf, eligibleBars, type Signals, signalsAt, signalsOf } from './signals.js'
 
 /** One ticker of a study. */
 export interface Subject {
@@ -58,21 +57,6 @@ function chosen(bands: readonly string[], wanted: readonly string[] | null): Set
 }
 
 function kept(signals: Signals, keeps: (i: number) => boolean): Signals {
-  const kept = [...signals.bars.keys()].filter(keeps)
-  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(kept, i => column[i]!)
-  return {
-    bars: Int32Array.from(kept, i => signals.bars[i]!),
-    entered: bytes(signals.entered),
-    left: bytes(signals.left),
-    stability: bytes(signals.stability),
-    flips: bytes(signals.flips),
-    contextBands: signals.contextBands && kept.map(i => signals.contextBands![i]!),
-  }
-}
-
-/** Why so few events get neither p-value nor interval; null where they are enough. */
-export function tooFew(n: number, independent: number, min_events: number): string | null {
-  if (independent < LEAST_UNITS)
-    return `${independent} ${independent === 1 ? 'window' : 'windows'} that share no bar are fewer than ${LEAST_UNITS}`
-  return n < min_events ? `${n} events are fewer than the ${min_events} asked for` : null
+  const places = [...signals.bars.keys()].filter(keeps)
+  return signalsAt(signals, places, signals.contextBands && places.map(i => signals.contextBands![i]!))
 }

@@ -14,18 +14,8 @@ import {
 } from '../statistics/robust.js'
 import { jointShift, type ShiftOptions, studentisedShift } from '../statistics/shift.js'
 import type { Held } from './abnormal.js'
-import {
-  type CalendarTime,
-  type Cell,
-  equalUnits,
-  fewUnits,
-  independentUnits,
-  LEAST_UNITS,
-  ratioOf,
-  streamOf,
-  type Unit,
-} from './cell.js'
-import type { Interval, StudyWindow, TestResult } from './result.js'
+import { type Cell, equalUnits, fewUnits, independentUnits, ratioOf, streamOf, type Unit } from './cell.js'
+import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from './result.js'
 
 type Asked = Pick<StudyQuery, 'seed' | 'reps' | 'resamples'>
 
@@ -41,17 +31,26 @@ export function intervalsOf(cell: Cell, { seed, resamples: reps }: Asked, few: s
 
 /** The default first, the naive one last. */
 export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string | null): TestResult[] {
-  const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', cell.horizon) })
+  const { horizon, members } = cell
+  const { events, excess } = cell.series
+  const shifts = () => ({ reps: query.reps, random: streamOf(query.seed, 'shift', horizon) })
+  // Student's t with one degree of freedom less than blocks, or clusters, of `horizon` days of equal size that the events
+  // amount to; Newey and West's lag is h - 1.
   const tests: [test: TestKey, run: () => TestResult, wanted: boolean][] = [
     ['shift', () => shiftTest(cell, shifts()), true],
     ['shift_studentised', () => studentisedShiftTest(cell, shifts()), true],
-    ['newey_west', () => neweyWestTest(cell), true],
+    ['newey_west', () => tTest('newey_west', neweyWest(excess, events, horizon - 1), ONE_CLUSTER), true],
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
-    ['cluster', () => clusterTest(cell), true],
-    ['calendar_time', () => calendarTimeTest(held.portfolio, held.benchmark), true],
-    ['naive', () => naiveTest(cell), query.naive],
+    ['cluster', () => tTest('cluster', clusterByBlock(excess, events, horizon), ONE_CLUSTER), true],
+    ['calendar_time', () => tTest('calendar_time', calendarTimeT(held), FEW_DAYS), true],
+    // The textbook t of all excess returns as if they were independent.
+    ['naive', () => tTest('naive', naiveT(excessOf(members)), NO_VARIANCE), query.naive],
   ]
   return tests.filter(([, , wanted]) => wanted).map(([test, run]) => (few === null ? run() : noTest(test, few)))
+}
+
+function excessOf(members: Cell['members']): number[] {
+  return members.flatMap(({ events, excess }) => Array.from(events, i => excess[i]!))
 }
 
 /** Of few events there are no draws. */
@@ -92,56 +91,31 @@ function studentisedShiftTest({ members, calendar, horizon, series }: Cell, opti
   return 'reason' in found ? noTest(test, found.reason) : shifted(test, found.t, found)
 }
 
-/**
- * t of the calendar series with the Newey-West error of lag h - 1; p of Student's t with one degree of freedom less than
- * blocks of `horizon` days of equal size that the events amount to, as of the clusters below.
- */
-function neweyWestTest({ series, horizon }: Cell): TestResult {
-  const found = neweyWest(series.excess, series.events, horizon - 1)
-  return found === null ? noTest('newey_west', ONE_CLUSTER) : tTest('newey_west', found)
-}
-
 function hansenHodrickTest({ series, horizon }: Cell): TestResult {
   const found = hansenHodrick(series.excess, series.events, horizon - 1)
-  if (found === null) return noTest('hansen_hodrick', ONE_CLUSTER)
-  const result = tTest('hansen_hodrick', found)
-  if (!found.fallback) return result
-  return { ...result, name: `${result.name} (its variance is negative: Newey-West)` }
-}
-
-/** One-way clusters of `horizon` consecutive days; t with one degree of freedom less than such clusters of equal size. */
-function clusterTest({ series, horizon }: Cell): TestResult {
-  const found = clusterByBlock(series.excess, series.events, horizon)
-  if (found === null) return noTest('cluster', ONE_CLUSTER)
-  return tTest('cluster', found)
-}
-
-/** The textbook t of all excess returns as if they were independent. */
-function naiveTest({ members }: Cell): TestResult {
-  const found = naiveT(members.flatMap(({ events, excess }) => Array.from(events, i => excess[i]!)))
-  return found === null ? noTest('naive', NO_VARIANCE) : tTest('naive', found)
+  const result = tTest('hansen_hodrick', found, ONE_CLUSTER)
+  return found?.fallback ? { ...result, name: `${result.name} (its variance is negative: Newey-West)` } : result
 }
 
 /**
  * Mean daily return of all open positions over the days that have any: less what their tickers earn on any bar, or, with
  * a benchmark, the alpha of the regression on it. Newey-West with the automatic lag 4 (n / 100)^(2/9) (Newey & West 1994),
  * because returns of different days share no bar.
- * @param benchmark its return on each day of the calendar, NaN where it has none; null without one
  */
-function calendarTimeTest({ open, sum, excess }: CalendarTime, benchmark: Float64Array | null): TestResult {
-  const days = open.reduce<number[]>((held, positions, day) => {
-    if (positions > 0 && !Number.isNaN(benchmark?.[day] ?? 0)) held.push(day)
-    return held
-  }, [])
+function calendarTimeT({ portfolio: { open, sum, excess }, benchmark }: Held): { t: number; df: null } | null {
+  const isHeld = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
+  const days = Int32Array.from(open.keys()).filter(isHeld)
   const lag = Math.floor(4 * (days.length / 100) ** (2 / 9))
   const mean = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
-  if (benchmark === null) return calendarTest(neweyWest(mean(excess), mean(open), lag))
-  const found = neweyWestAlpha(
-    mean(sum),
-    Float64Array.from(days, day => benchmark[day]!),
-    lag,
-  )
-  return calendarTest(found)
+  const found =
+    benchmark === null
+      ? neweyWest(mean(excess), mean(open), lag)
+      : neweyWestAlpha(
+          mean(sum),
+          Float64Array.from(days, day => benchmark[day]!),
+          lag,
+        )
+  return found && { t: found.t, df: null }
 }
 
 function noTest(test: TestKey, reason: string): TestResult {
@@ -157,18 +131,22 @@ const NO_VARIANCE = 'the excess returns do not vary'
 
 const FEW_DAYS = 'the days with a position are too few, or their returns do not vary'
 
-function calendarTest(found: { t: number } | null): TestResult {
-  const test = 'calendar_time'
-  if (found === null) return noTest(test, FEW_DAYS)
-  return { test, name: TEST_NAMES[test], statistic: found.t, df: null, p: twoSidedNormal(found.t), reason: null }
-}
-
 function shifted(test: TestKey, statistic: number, { p, shifts }: { p: number; shifts: number }): TestResult {
   return { test, name: `${TEST_NAMES[test]}, ${shifts} shifts`, statistic, df: null, p, reason: null, shifts }
 }
 
-function tTest(test: TestKey, { t, df }: { t: number; df: number }): TestResult {
-  return { test, name: TEST_NAMES[test], statistic: t, df, p: twoSidedT(t, df), reason: null }
+/** @param found judged by the normal distribution without degrees of freedom; null, with the reason, where there is none */
+function tTest(test: TestKey, found: { t: number; df: number | null } | null, reason: string): TestResult {
+  if (found === null) return noTest(test, reason)
+  const { t, df } = found
+  return {
+    test,
+    name: TEST_NAMES[test],
+    statistic: t,
+    df,
+    p: df === null ? twoSidedNormal(t) : twoSidedT(t, df),
+    reason: null,
+  }
 }
 
 /**
@@ -182,7 +160,7 @@ export function stationaryInterval({ horizon, series, diff }: Cell, resampling: 
   const blocks = effectiveBlocks(events, horizon)
   if (blocks < FEWEST_BLOCKS) return noInterval('stationary bootstrap', 'one stretch of time has most of the events')
   const influence = excess.map((sum, day) => sum - diff * events[day]!)
-  const block = Math.max(horizon, politisWhite(influence).stationary)
+  const block = Math.max(horizon, politisWhite(influence))
   const found = stationaryRatioInterval(excess, events, { ...resampling, block, tail: expandedTail(blocks) })
   if (found === null) return noInterval('stationary bootstrap', 'all events lie on one day')
   return { method: 'stationary bootstrap', level: 0.95, low: found.low, high: found.high, block, reason: null }

@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto'
-import { type Day, formatDay, parseDay } from '../model/day.js'
+import { InvalidParameter } from '../errors.js'
+import { formatDay, parseDay } from '../model/day.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import type { EventFilter } from '../params/studies.js'
+import type { EventFilter, Family } from '../params/studies.js'
 import type { Trial, TrialKind, Trials } from '../source.js'
-import { filterWords, tickerWords } from './signals.js'
+import type { Range } from './signals.js'
+import { filterWords, tickerWords } from './words.js'
 
-/** What makes a cell the same cell again: what was asked, of whom, and the data that answered. */
-export interface CellSpec {
+/** What makes a cell the same cell again: what was asked, of whom, and the range of the data that answered. */
+export interface CellSpec extends Range {
   tickers: readonly string[]
   filter: EventFilter
   horizon: number
-  /** First and last day of the bars that count; null without any. */
-  first: Day | null
-  last: Day | null
 }
 
 /** A cell as the trial ledger keeps it: the same cell has the same hash, whichever command looked at it. */
@@ -67,6 +66,14 @@ function inWords({ tickers, filter, horizon, first, last }: CellSpec): string {
     tickerWords(tickers),
     first === null || last === null ? 'no bars' : `${formatDay(first)} to ${formatDay(last)}`,
   ].join('; ')
+}
+
+/** Throws InvalidParameter where all looks of the ledger are to be corrected for, and there is none. */
+export function checkFamily(family: Family, trials: Trials | null): void {
+  if (family === 'run' || trials !== null) return
+  const why = 'there is no trial ledger beside the bundled sample'
+  const message = `family "ledger" cannot be: ${why}; use family "run", or a database of your own.`
+  throw new InvalidParameter(message, { param: 'family', value: family, allowed: ['run'] })
 }
 
 /**

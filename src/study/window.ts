@@ -19,9 +19,9 @@ import {
   streamOf,
   stretches,
 } from './cell.js'
-import type { StudyWindow } from './result.js'
+import { type StudyWindow, tooFew } from './result.js'
 import { forwardReturns, lostOf } from './signals.js'
-import { type Subject, tooFew } from './subject.js'
+import type { Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
 
 /** What all windows of a study stand on. */
@@ -48,7 +48,7 @@ export function studyWindow(material: Material, horizon: number): { window: Stud
   const cell = cellOf(members, horizon)
   const held = heldPositions(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, members, horizon)
-  const few = tooFew(counts.n, counts.n_indep, query.min_events)
+  const few = tooFew(counts.n, counts.n_indep, query)
   const returns = eventReturns(members)
   const base = baseOf(members)
   const figures = figuresOf(returns, base)
@@ -66,7 +66,7 @@ export function studyWindow(material: Material, horizon: number): { window: Stud
     tests: testsOf(cell, held, query, few),
     random_entry: randomEntries(cell, query, few),
     other_bands: otherBands(subjects, forwards, query.filter.bands),
-    abnormal: abnormalIn(material, horizon),
+    abnormal: query.abnormal === 'none' ? null : abnormalOver(material.modelled, horizon, query.abnormal, query),
     aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
     histogram: histogram(returns, base.columns),
     grey: few !== null,
@@ -135,12 +135,6 @@ function tallyOf({ query, subjects }: Material, horizon: number, few: string | n
   const tickers = subjects.map(({ prices, eligible, signals }) => ({ prices, eligible, signals: signals.bars }))
   const options = { reps: query.reps, random: streamOf(query.seed, 'aftermath', horizon) }
   return aftermathTally(tickers, horizon, few, options)
-}
-
-function abnormalIn({ query, modelled }: Material, horizon: number): StudyWindow['abnormal'] {
-  const { abnormal: model, benchmark, min_events } = query
-  if (model === 'none') return null
-  return abnormalOver(modelled, horizon, { model, benchmark: model === 'market' ? benchmark : null, min_events })
 }
 
 /** Statistics that have no value without an event whose window has elapsed. */

@@ -2,8 +2,8 @@ import type { SweepQuery } from '../params/studies.js'
 import { kurtosis, median, skewness, variance } from '../statistics/moments.js'
 import { type Column, pbo, type SuperiorAbility, spa } from '../statistics/selection.js'
 import { deflatedSharpe } from '../statistics/sharpe.js'
-import { whole } from '../study/signals.js'
-import { type Key, namedStream, type Pace, type Sums, told, windowName } from './ground.js'
+import { whole } from '../study/words.js'
+import { filterOf, namedStream, type Pace, type Sums, windowName } from './ground.js'
 import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
 
@@ -162,31 +162,29 @@ function noneTested(cells: number): string {
 }
 
 /** What is kept of a look. */
-export interface Found
-  extends Pick<Look, 'name' | 'events' | 'sums' | 'independent' | 'p' | 'leastP' | 'room' | 'reason'> {
-  key: Key
-  low: number | null
-  high: number | null
-  t: number | null
-  sharpe: number | null
-}
+export interface Found extends Omit<Look, 'cell' | 'grounds'>, Omit<Tested, 'returns' | 'span' | 'block' | 'column'> {}
+
+const UNTESTED = { low: null, high: null, t: null, sharpe: null }
 
 /** A tested cell enters the contest for the best, too. */
 export function foundOf(look: Look, scene: Scene, resamples: Resamples, contest: Contest): Found {
-  const { key, name, events, sums, independent, p, leastP, room, reason, cell } = look
-  const kept = { key, name, events, sums, independent, p, leastP, room, reason }
-  if (cell === null) return { ...kept, low: null, high: null, t: null, sharpe: null }
+  const { cell, grounds: _, ...kept } = look
+  if (cell === null) return { ...kept, ...UNTESTED }
   const tested = testedOf({ ...look, cell }, scene, resamples)
-  contest.enter(name, tested)
+  contest.enter(look.name, tested)
   const { low, high, t, sharpe } = tested
   return { ...kept, low, high, t, sharpe }
 }
 
 export function sweepCell(found: Found & { q: number | null }, query: KnownSweep): SweepCell {
   const { key, events, sums, independent, p, q, low, high, t, sharpe, reason } = found
+  const { field, bands, prev_bands, context } = filterOf(key.condition, query)
   return {
     ticker: key.ticker,
-    ...told(key.condition, query),
+    field,
+    band: bands![0]!,
+    prev_band: prev_bands?.[0] ?? null,
+    context: context && { ticker: context.ticker, field: context.field, band: context.bands![0]! },
     window: windowName(key.horizon, query),
     horizon: key.horizon,
     events,

@@ -2,13 +2,23 @@ import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { TIMEFRAMES } from '../model/terms.js'
-import type { EventFilter, SweepQuery } from '../params/studies.js'
+import { ANY_EVENT, type EventFilter, type SweepQuery } from '../params/studies.js'
 import { type BarStates, first, type MarketBars, type PricedSource } from '../source.js'
 import { overlap } from '../statistics/counts.js'
-import { type BarRange, cpcv, kFolds, purge, walkForwardFolds } from '../statistics/folds.js'
+import { type BarRange, cpcv, kFolds, purge, rollingFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
-import { type MemberBars, memberBars } from '../study/cell.js'
-import { bandsEnteredBy, eligibleBars, forwardReturns, placesIn, signalsIn, unionCalendar } from '../study/signals.js'
+import { gains, type MemberBars, memberBars } from '../study/cell.js'
+import {
+  bandsEnteredBy,
+  daysAt,
+  eligibleBars,
+  forwardReturns,
+  placesIn,
+  rangeOf,
+  signalsIn,
+  unionCalendar,
+} from '../study/signals.js'
+import { filterWords } from '../study/words.js'
 import type { KnownSweep, SweepValidation } from './result.js'
 
 /** One ticker's bars of one field and horizon on which the window has elapsed. */
@@ -32,17 +42,15 @@ export interface Timeline {
 
 /** Without a day where no bar counts. */
 export function timelineOf(books: readonly Book[]): Timeline {
-  let first = Number.POSITIVE_INFINITY
-  let last = Number.NEGATIVE_INFINITY
-  for (const { days, fields } of books) {
-    for (const { eligible } of fields) {
-      if (eligible.length === 0) continue
-      first = Math.min(first, days[eligible[0]!]!)
-      last = Math.max(last, days[eligible.at(-1)!]!)
-    }
-  }
-  const days = unionCalendar(books.map(book => book.days)).filter(day => day >= first)
-  return { days, end: days.indexOf(last) + 1, places: new Map(books.map(book => [book, placesIn(days, book.days)])) }
+  const { first, last } = rangeOf(books.flatMap(book => book.fields.map((_, field) => eligibleDays(book, field))))
+  const days = unionCalendar(books.map(book => book.days)).filter(day => first !== null && day >= first)
+  const end = last === null ? 0 : days.indexOf(last) + 1
+  return { days, end, places: new Map(books.map(book => [book, placesIn(days, book.days)])) }
+}
+
+/** Days on which a field of a ticker has a band. */
+export function eligibleDays({ days, fields }: Book, field: number): Int32Array {
+  return daysAt(days, fields[field]!.eligible)
 }
 
 /** @param which place of the horizon in the query's list */
@@ -51,9 +59,7 @@ export function groundOf(book: Book, field: number, which: number, mask: Mask, t
   const places = timeline.places.get(book)!
   const counting = mask === null ? eligible : eligible.filter(bar => mask[places[bar]!] === 1)
   const bars = memberBars(book.ticker, book.days, book.forward[which]!, counting, NO_EVENTS)
-  let gains = 0
-  for (const value of bars.returns) if (value > 0) gains++
-  return { ...bars, book, baseHit: gains / bars.returns.length }
+  return { ...bars, book, baseHit: gains(bars.returns) / bars.returns.length }
 }
 
 const NO_EVENTS = new Int32Array()
@@ -99,7 +105,7 @@ export function sumsOf(grounds: readonly Ground[], sign: 1 | -1 = 1): Sums {
     sums.n += events.length
     sums.base += events.length * base * sign
     if (sign === 1) sums.baseHits += events.length * baseHit
-    else sums.baseHits += events.length * (losses(returns) / returns.length)
+    else sums.baseHits += events.length * (gains(returns.map(value => -value)) / returns.length)
     for (const i of events) {
       sums.returns += sign * returns[i]!
       if (sign * returns[i]! > 0) sums.hits++
@@ -126,12 +132,6 @@ export function independentWindows(grounds: readonly Ground[], horizon: number):
   }, 0)
 }
 
-function losses(returns: Float64Array): number {
-  let count = 0
-  for (const value of returns) if (value < 0) count++
-  return count
-}
-
 /** How the days are cut: what is chosen on, what is checked on, and in which parts the checks are told apart. */
 export interface Plan {
   kind: SweepValidation['kind']
@@ -139,6 +139,10 @@ export interface Plan {
   folds: { name: string; train: BarRange[]; parts: BarRange[] }[]
   /** Combinatorial: by path and group, the fold whose check of the group belongs to the path; and each fold's groups. */
   paths: { folds: number[][]; groups: number[][] } | null
+}
+
+export function isValidated({ split, walk_forward, cv, cpcv }: SweepQuery): boolean {
+  return [split, walk_forward, cv, cpcv].some(way => way !== null)
 }
 
 /** null where no validation is asked for, or no bar counts. Throws InvalidParameter for parts that the days do not have. */
@@ -167,7 +171,7 @@ function splitPlan(split: string, { days, end }: Timeline): Plan {
 }
 
 function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): Plan {
-  const folds = walkForwardFolds(end, asked).map(({ train, test }, i) => {
+  const folds = rollingFolds(end, asked).map(({ train, test }, i) => {
     return { name: `part ${i + 1}`, train, parts: test }
   })
   if (folds.length === 0)
@@ -288,29 +292,16 @@ async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQu
 
 function bookOf({ prices, states: read }: BarStates, query: SweepQuery, contexts: readonly ContextCodes[]): Book {
   const { timeframe, after, before } = query
-  const any = {
-    timeframe,
-    after,
-    before,
-    bands: null,
-    prev_bands: null,
-    stability: null,
-    max_flips: null,
-    context: null,
-  }
   return {
     ticker: prices.ticker,
     ...columnsOf(prices),
     forward: query.horizons.map(horizon => forwardReturns(prices, horizon)),
     fields: read.map(states => {
-      const { bars, entered, left } = signalsIn(prices, states, { field: states.field, ...any })
-      return {
-        eligible: eligibleBars(prices, states, query),
-        bars,
-        entered,
-        left,
-        contexts: contexts.map(codes => codes(bars.map(bar => prices.series.days[bar]!))),
-      }
+      const any = { ...ANY_EVENT, field: states.field, timeframe, after, before }
+      const { bars, entered, left } = signalsIn(prices, states, any)
+      const dates = daysAt(prices.series.days, bars)
+      const eligible = eligibleBars(prices, states, query)
+      return { eligible, bars, entered, left, contexts: contexts.map(codes => codes(dates)) }
     }),
   }
 }
@@ -336,7 +327,7 @@ export interface Key {
   ticker: string | null
 }
 
-type Asked = Pick<KnownSweep, 'fields' | 'contexts' | 'prev_band' | 'timeframe' | 'vocabularies'>
+type Asked = Pick<KnownSweep, 'fields' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'>
 
 /** Every combination of one field's bands, with those left and those of a context where they are told apart. */
 export function conditionsOf(query: Asked, field: number): Condition[] {
@@ -351,67 +342,26 @@ export function conditionsOf(query: Asked, field: number): Condition[] {
   )
 }
 
-/** The words of a condition. */
-interface Told {
-  field: string
-  band: string
-  prev_band: string | null
-  context: { ticker: string; field: string; band: string } | null
-}
-
-export function told({ field, band, prev_band, context }: Condition, query: Asked): Told {
-  const name = query.fields[field]!
-  const bands = vocabulary(query, name)
-  const where = context === null ? null : query.contexts[context.which]!
-  return {
-    field: name,
-    band: bands[band]!,
-    prev_band: prev_band === null ? null : bands[prev_band]!,
-    context: where && {
-      ticker: where.ticker,
-      field: where.field,
-      band: vocabulary(query, where.field)[context!.band]!,
-    },
-  }
-}
-
 /** What a cell is called: its words alone, so that the name stays whatever else is looked at. */
 export function nameOf({ condition, horizon, ticker }: Key, query: Asked): string {
-  const { field, band, prev_band, context } = told(condition, query)
-  const lag = condition.context !== null && query.contexts[condition.context.which]!.lag === 1
-  const parts = [
-    `${field} = ${band}`,
-    prev_band === null ? '' : `from ${prev_band}`,
-    context === null ? '' : `while ${context.ticker} ${context.field} = ${context.band}${lag ? ' a bar before' : ''}`,
-    windowName(horizon, query),
-    ticker ?? '',
-  ]
-  return parts.filter(part => part !== '').join('; ')
+  return [...filterWords(filterOf(condition, query)), windowName(horizon, query), ticker ?? []].flat().join('; ')
 }
 
 export function windowName(horizon: number, { timeframe }: Pick<SweepQuery, 'timeframe'>): string {
   return `${horizon}${TIMEFRAMES[timeframe].unit}`
 }
 
-/** The same as an event study asks for it. */
-export function filterOf(condition: Condition, query: KnownSweep): EventFilter {
-  const { field, band, prev_band, context } = told(condition, query)
+/** A condition as an event study asks for it. */
+export function filterOf({ field, band, prev_band, context }: Condition, query: Asked): EventFilter {
   const { timeframe, after, before } = query
+  const name = query.fields[field]!
+  const bands = vocabulary(query, name)
+  const where = context === null ? null : query.contexts[context.which]!
   return {
-    field,
-    timeframe,
-    bands: [band],
-    prev_bands: prev_band === null ? null : [prev_band],
-    stability: null,
-    max_flips: null,
-    context: context && {
-      ticker: context.ticker,
-      field: context.field,
-      bands: [context.band],
-      lag: query.contexts[condition.context!.which]!.lag,
-    },
-    after,
-    before,
+    ...{ ...ANY_EVENT, field: name, timeframe, after, before },
+    bands: [bands[band]!],
+    prev_bands: prev_band === null ? null : [bands[prev_band]!],
+    context: where && { ...where, bands: [vocabulary(query, where.field)[context!.band]!] },
   }
 }
 

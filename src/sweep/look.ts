@@ -5,8 +5,9 @@ import { neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
 import { jointShift } from '../statistics/shift.js'
 import { type CalendarTime, type Cell, calendarTime, cellOf, portfolioSharpe } from '../study/cell.js'
-import { placesIn, whole } from '../study/signals.js'
-import { tooFew } from '../study/subject.js'
+import { tooFew } from '../study/result.js'
+import { placesIn } from '../study/signals.js'
+import { whole } from '../study/words.js'
 import {
   type Book,
   conditionsOf,
@@ -105,7 +106,7 @@ function lookAt(key: Key, { grounds, lost }: Pool, { query, name: run }: Scene):
     room: null,
     cell: null,
   }
-  const few = tooFew(sums.n, independent, query.min_events)
+  const few = tooFew(sums.n, independent, query)
   if (few !== null) return { ...look, reason: few }
   const cell = cellOf(grounds, key.horizon)
   const random = namedStream(query.seed, `${run} shift ${name}`)
@@ -155,7 +156,7 @@ export class Resamples {
     const days = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
     if (days.length < 2) return null
     const influence = excess.map((sum, day) => sum - diff * events[day]!)
-    const block = blockFrom(horizon, politisWhite(influence).stationary)
+    const block = blockFrom(horizon, politisWhite(influence))
     const drawn = this.#drawn(Math.ceil(events.length / FULL) * FULL, block)
     const numerators = new Float64Array(this.#reps)
     const denominators = new Float64Array(this.#reps)

@@ -1,10 +1,11 @@
 import { InvalidParameter } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Adjustment, SweepQuery } from '../params/studies.js'
-import { whole } from '../study/signals.js'
+import type { Sampling } from '../study/result.js'
+import { whole } from '../study/words.js'
 
 /** `bands sweep`: every cell that was looked at, sorted by corrected p. Returns are fractions. */
-export interface Sweep {
+export interface Sweep extends Sampling {
   schema: 'bands.sweep/1'
   tickers: string[]
   timeframe: Timeframe
@@ -16,10 +17,6 @@ export interface Sweep {
   first: string | null
   last: string | null
   as_of: string | null
-  seed: number
-  reps: number | null
-  resamples: number
-  min_events: number
   adjust: Adjustment
   family: 'run' | 'ledger'
   /** How many combinations were tried: all cells, those with a p-value among them, and all that the ledger knows. */
@@ -115,22 +112,11 @@ export interface KnownSweep extends SweepQuery {
 /** So many that a table of them still fits the memory. */
 const MOST_CELLS = 500_000
 
-/** Throws InvalidParameter for a question that has no cells, too many, or two ways of validation. */
-export function checkQuery(query: SweepQuery, cells: number): void {
-  for (const [param, list] of [
-    ['ticker', query.tickers],
-    ['fields', query.fields],
-    ['horizon', query.horizons],
-  ] as const) {
-    if (list.length === 0) throw new InvalidParameter(`a sweep needs a ${param}.`, { param })
-  }
-  const ways = (['split', 'walk_forward', 'cv', 'cpcv'] as const).filter(way => query[way] !== null)
-  if (ways.length > 1)
-    throw new InvalidParameter(`${ways.join(' and ')} are two ways to the same end; choose one.`, { param: ways[1]! })
-  if (cells > MOST_CELLS) {
-    const allowed = `at most ${whole(MOST_CELLS)} cells`
-    const what = `${whole(cells)} cells are more than a sweep takes`
-    const advice = 'ask for fewer tickers, fields, windows or contexts, or for all tickers together'
-    throw new InvalidParameter(`${what}: ${allowed}; ${advice}.`, { param: 'fields', value: cells, allowed })
-  }
+/** Throws InvalidParameter for a question that has too many cells. */
+export function checkCells(cells: number): void {
+  if (cells <= MOST_CELLS) return
+  const allowed = `at most ${whole(MOST_CELLS)} cells`
+  const what = `${whole(cells)} cells are more than a sweep takes`
+  const advice = 'ask for fewer tickers, fields, windows or contexts, or for all tickers together'
+  throw new InvalidParameter(`${what}: ${allowed}; ${advice}.`, { param: 'fields', value: cells, allowed })
 }

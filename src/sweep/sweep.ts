@@ -1,14 +1,25 @@
-import { InvalidParameter } from '../errors.js'
-import { type Day, formatDay } from '../model/day.js'
+import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf } from '../source.js'
-import { LEAST_UNITS } from '../study/cell.js'
-import { whole } from '../study/signals.js'
-import { cellTrial } from '../study/trials.js'
+import { LEAST_UNITS, samplingOf, tooFewEvents } from '../study/result.js'
+import { type Range, rangeOf } from '../study/signals.js'
+import { cellTrial, checkFamily } from '../study/trials.js'
+import { originAssumed, RETURNS_ASSUMED, whole } from '../study/words.js'
 import { Contest, type Found, foundOf, sweepCell } from './best.js'
-import { type Book, booksOf, filterOf, type Key, Pace, planOf, timelineOf, windowName } from './ground.js'
+import {
+  type Book,
+  booksOf,
+  eligibleDays,
+  filterOf,
+  isValidated,
+  type Key,
+  Pace,
+  planOf,
+  timelineOf,
+  windowName,
+} from './ground.js'
 import { adjusted, byEvidence, cellCount, lookAtAll, Resamples, type Scene } from './look.js'
-import { checkQuery, type KnownSweep, type Sweep } from './result.js'
+import { checkCells, type KnownSweep, type Sweep } from './result.js'
 import { CHOSEN_BELOW, validationOf } from './validation.js'
 
 export type { SweepContext, SweepQuery } from '../params/studies.js'
@@ -30,8 +41,8 @@ interface SweepWays {
 export async function sweep(source: PricedSource, asked: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
   const query: KnownSweep = { ...asked, vocabularies: await vocabulariesOf(source) }
   const trials = ways.trials ?? null
-  checkQuery(query, cellCount(query))
-  if (query.family === 'ledger' && trials === null) throw noLedger()
+  checkCells(cellCount(query))
+  checkFamily(query.family, trials)
   const pace = new Pace(ways.step)
   const books = await booksOf(source, query, pace)
   const timeline = timelineOf(books)
@@ -79,8 +90,7 @@ function familyOf(found: readonly Found[], ledger: Ledger | null, { family }: Sw
 }
 
 function headOf({ books, timeline, query }: Scene, asOf: number | null) {
-  const { timeframe, fields, horizons, contexts, by, prev_band, seed, reps, resamples, min_events, adjust, family } =
-    query
+  const { timeframe, fields, horizons, contexts, by, prev_band, adjust, family } = query
   const { days, end } = timeline
   return {
     schema: 'bands.sweep/1' as const,
@@ -90,23 +100,14 @@ function headOf({ books, timeline, query }: Scene, asOf: number | null) {
     horizons: [...horizons],
     contexts: contexts.map(context => ({ ...context })),
     by,
-    prev_band: prev_band,
-    first: end === 0 ? null : formatDay(days[0]!),
-    last: end === 0 ? null : formatDay(days[end - 1]!),
-    as_of: asOf === null ? null : formatDay(asOf),
-    seed,
-    reps: reps === 'all' ? null : reps,
-    resamples,
-    min_events: min_events,
+    prev_band,
+    first: dateOf(end === 0 ? null : days[0]),
+    last: dateOf(end === 0 ? null : days[end - 1]),
+    as_of: dateOf(asOf),
+    ...samplingOf(query),
     adjust,
     family,
   }
-}
-
-function noLedger(): InvalidParameter {
-  const why = 'there is no trial ledger beside the bundled sample'
-  const message = `family "ledger" cannot be: ${why}; use family "run", or a database of your own.`
-  return new InvalidParameter(message, { param: 'family', value: 'ledger', allowed: ['run'] })
 }
 
 const METHODS: Readonly<Record<SweepQuery['adjust'], string>> = {
@@ -118,21 +119,22 @@ const METHODS: Readonly<Record<SweepQuery['adjust'], string>> = {
 
 /** What the numbers stand on, line by line. */
 function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
-  const { min_events, resamples, pbo_blocks, seed } = query
+  const { resamples, pbo_blocks, seed } = query
   return [
-    'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).',
+    RETURNS_ASSUMED,
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
     `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; the share of rotations with as great a difference, two-sided.`,
     `q: p corrected ${corrected(query, tried)}.`,
-    `Cells with fewer than ${min_events} events, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
+    `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks.`,
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
     `Sharpe ratios, and what is deflated and cross-validated (${pbo_blocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
-    ...validation(query),
-    'The tickers are those that were asked for: ones that no longer trade may be missing among them (survivorship).',
-    `Seed ${seed}: the same question of the same data gives the same bytes.`,
+    ...(isValidated(query) ? [VALIDATED] : []),
+    ...originAssumed(seed),
   ]
 }
+
+const VALIDATED = `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
 
 /** What a reader must know before believing a number. */
 function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tried'], source: PricedSource): string[] {
@@ -186,13 +188,6 @@ function corrected({ adjust, family }: SweepQuery, tried: Sweep['tried']): strin
   return `for all ${looks} by ${METHODS[adjust]}`
 }
 
-function validation({ split, walk_forward, cv, cpcv }: SweepQuery): string[] {
-  if ([split, walk_forward, cv, cpcv].every(way => way === null)) return []
-  return [
-    `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`,
-  ]
-}
-
 /** A look as the ledger keeps it. */
 interface Tried {
   key: Key
@@ -219,7 +214,7 @@ export async function noted(
     const { condition, horizon, ticker } = key
     const group = ticker === null ? books : books.filter(book => book.ticker === ticker)
     const name = `${condition.field} ${ticker}`
-    const range = ranges.get(name) ?? rangeOf(group, condition.field)
+    const range = ranges.get(name) ?? rangeOf(group.map(book => eligibleDays(book, condition.field)))
     ranges.set(name, range)
     const tickers = group.map(book => book.ticker)
     return cellTrial({ tickers, filter: filterOf(condition, query), horizon, ...range }, { p, sharpe })
@@ -228,21 +223,4 @@ export async function noted(
   if (query.family === 'run') return { cells: ofKind, others: [] }
   const hashes = new Set(own.map(({ hash }) => hash))
   return { cells: ofKind, others: (await trials.of('cell')).filter(({ hash }) => !hashes.has(hash)) }
-}
-
-interface Range {
-  first: Day | null
-  last: Day | null
-}
-
-/** First and last day on which a field has a band on a bar that counts. */
-function rangeOf(books: readonly Book[], field: number): Range {
-  const range: Range = { first: null, last: null }
-  for (const { days, fields } of books) {
-    const { eligible } = fields[field]!
-    if (eligible.length === 0) continue
-    range.first = Math.min(range.first ?? days[eligible[0]!]!, days[eligible[0]!]!)
-    range.last = Math.max(range.last ?? days[eligible.at(-1)!]!, days[eligible.at(-1)!]!)
-  }
-  return range
 }

@@ -113,12 +113,6 @@ describe('walk-forward', () => {
     )
     await expect(run({ walk_forward: { ...WALK, step: 50 } })).rejects.toThrow('walk_forward: a step of 50 bars')
   })
-
-  it('is needed for candidates, which must have the same tickers', async () => {
-    await expect(run({ candidates: [holding(3)] })).rejects.toThrow('candidates need split or walk_forward')
-    const other = holding(3, { tickers: TICKERS.slice(1) })
-    await expect(run({ walk_forward: WALK, candidates: [other] })).rejects.toThrow('the tickers and the timeframe')
-  })
 })
 
 describe('random entries', () => {

@@ -160,7 +160,7 @@ function pValues(market: MadeMarket, random: Random): Record<string, number> {
 
 function interval({ num, den, ...market }: MadeMarket, random: Random): { low: number; high: number } {
   const diff = ratio({ num, den, ...market })
-  const block = Math.max(HORIZON, politisWhite(num.map((sum, day) => sum - diff * den[day]!)).stationary)
+  const block = Math.max(HORIZON, politisWhite(num.map((sum, day) => sum - diff * den[day]!)))
   const tail = expandedTail(effectiveBlocks(den, HORIZON))
   return stationaryRatioInterval(num, den, { block, reps: 299, random, tail })!
 }

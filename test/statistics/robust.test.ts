@@ -36,10 +36,8 @@ describe('robust standard errors', () => {
 
   it('of a regression are those of statsmodels', () => {
     const [, ...expected] = ROWS.find(([name]) => name === 'regression')!
-    const { alpha, beta, seAlpha, seBeta, r } = regression(MADE.y, MADE.x)!
-    for (const [i, value] of [alpha, beta, seAlpha, seBeta, r].entries()) {
-      expect(distance(value, Number(expected[i]))).toBeLessThan(1e-9)
-    }
+    const { alpha, beta, r } = regression(MADE.y, MADE.x)!
+    for (const [i, value] of [alpha, beta, r].entries()) expect(distance(value, Number(expected[i]))).toBeLessThan(1e-9)
     for (const [, lag, estimate, se] of ROWS.filter(([name]) => name === 'neweyWestAlpha')) {
       const found = neweyWestAlpha(MADE.y, MADE.x, Number(lag))!
       expect(distance(found.alpha, Number(estimate))).toBeLessThan(1e-9)
@@ -209,18 +207,13 @@ describe('the block length of Politis and White', () => {
     const random = new RandomState(0)
     const x = Float64Array.from({ length: 10_100 }, () => random.normal())
     for (let i = 1; i < x.length; i++) x[i]! += 0.3 * x[i - 1]!
-    const { stationary, circular } = politisWhite(x.subarray(100))
-    expect(stationary).toBeCloseTo(13.635665, 6)
-    expect(circular).toBeCloseTo(15.60894, 5)
+    expect(politisWhite(x.subarray(100))).toBeCloseTo(13.635665, 6)
   })
 
   it('stays between 1 and its bound, for the shortest series, too', () => {
     for (const x of [[], [1], [1, 2], [3, 3, 3, 3, 3, 3, 3, 3, 3], Array.from({ length: 30 }, (_, i) => i)]) {
-      const { stationary, circular } = politisWhite(x)
-      for (const block of [stationary, circular]) {
-        expect(block).toBeGreaterThanOrEqual(1)
-        expect(block).toBeLessThanOrEqual(Math.max(1, Math.ceil(x.length / 3)))
-      }
+      expect(politisWhite(x)).toBeGreaterThanOrEqual(1)
+      expect(politisWhite(x)).toBeLessThanOrEqual(Math.max(1, Math.ceil(x.length / 3)))
     }
   })
 
@@ -229,8 +222,8 @@ describe('the block length of Politis and White', () => {
     const noise = Float64Array.from({ length: 2000 }, () => random.normal())
     const slow = noise.slice()
     for (let i = 1; i < slow.length; i++) slow[i]! += 0.9 * slow[i - 1]!
-    expect(politisWhite(noise).stationary).toBeLessThan(politisWhite(slow).stationary)
-    expect(politisWhite(slow.map(x => 3 + 100 * x)).stationary).toBeCloseTo(politisWhite(slow).stationary, 6)
+    expect(politisWhite(noise)).toBeLessThan(politisWhite(slow))
+    expect(politisWhite(slow.map(x => 3 + 100 * x))).toBeCloseTo(politisWhite(slow), 6)
   })
 })
 
@@ -246,15 +239,6 @@ describe('the BCa interval', () => {
     const interval = bcaEndpoints(estimates, statistic(x), left)!
     expect(distance(interval.low, Number(low))).toBeLessThan(1e-9)
     expect(distance(interval.high, Number(high))).toBeLessThan(1e-9)
-  })
-
-  it('leaves values out one at a time, of a mean by arithmetic', () => {
-    const x = Float64Array.from({ length: 30 }, (_, i) => (i % 7) ** 2)
-    const of = (statistic: (sample: Float64Array) => number | null) =>
-      bca(x, statistic, { reps: 300, random: new Random(4) })!
-    const [quick, slow] = [of(mean), of(sample => mean(sample))]
-    expect(quick.low).toBeCloseTo(slow.low, 10)
-    expect(quick.high).toBeCloseTo(slow.high, 10)
   })
 
   it('is null of one value, and where nothing varies', () => {

@@ -218,7 +218,6 @@ describe('a sweep', () => {
       expect(error).toBeInstanceOf(InvalidParameter)
       return (error as InvalidParameter).message
     }
-    expect(await refused(asked({ tickers: [] }))).toMatch(/needs a ticker/)
     expect(await refused(asked({ tickers: TICKERS, family: 'ledger' }))).toMatch(/no trial ledger/)
     expect(await refused(asked({ tickers: TICKERS, split: '2099-01-01' }))).toMatch(/leaves one of the two parts empty/)
     const walk_forward = { train: 5000, test: 10, step: 10, anchored: false, embargo: 0 }

@@ -1,0 +1,384 @@
+import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
+import { ANY_EVENT, type EventFilter } from '../params/studies.js'
+import { ESTIMATION } from './abnormal.js'
+import { LEAST_UNITS, type StudyWindow, shiftsUsed, spreadOf, tooFewEvents } from './result.js'
+import { daysAt, eligibleBars, lacksDividends, lostOf, rangeOf } from './signals.js'
+import type { Subject } from './subject.js'
+import type { Material } from './window.js'
+
+/** What a reader must know before believing a number, in sentences; the gravest first. */
+export function warningsOf(material: Material, windows: readonly StudyWindow[]): string[] {
+  const { subjects, query, asOf } = material
+  if (datesOf(subjects, 'signals').length === 0) return [noEvent(material), ...reach(material)]
+  return [
+    fewEvents(windows),
+    fewDates(subjects, windows),
+    wide(windows),
+    calm(windows),
+    ...reach(material),
+    anyContext(query.filter),
+    overlapping(windows),
+    narrow(windows),
+    leaning(material),
+    severalLooks(windows),
+    open(windows),
+    delisted(subjects, query.horizons, asOf),
+    unadjusted(subjects),
+    without(subjects),
+  ].filter(sentence => sentence !== null)
+}
+
+function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'): Day[] {
+  return subjects.flatMap(subject => [...daysAt(subject.prices.series.days, subject[which].bars)])
+}
+
+function noEvent({ subjects, query: { filter } }: Material): string {
+  const inRange = extent(subjects, ({ eligible }) => eligible)
+  if (inRange !== null) return `No event from ${inRange}.`
+  const all = extent(subjects, ({ prices, states }) => eligibleBars(prices, states, ANY_EVENT))
+  if (all === null) return 'No bar has a band of this field, so there is no event.'
+  return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${all}.`
+}
+
+function extent(subjects: readonly Subject[], barsOf: (subject: Subject) => Int32Array): string | null {
+  const { first, last } = rangeOf(subjects.map(subject => daysAt(subject.prices.series.days, barsOf(subject))))
+  return first === null || last === null ? null : `${formatDay(first)} to ${formatDay(last)}`
+}
+
+/** A second ticker that has ended, or begins later. */
+function reach({ query: { filter, benchmark }, subjects, contextDays, benchmark: held }: Material): string[] {
+  const events = datesOf(subjects, 'signals')
+  const { context } = filter
+  return [
+    ...(context === null ? [] : contextReach(context.ticker, contextDays!, events, datesOf(subjects, 'anyContext'))),
+    ...(benchmark === null ? [] : benchmarkReach(benchmark, held!.days, events)),
+  ]
+}
+
+function anyContext({ context }: EventFilter): string | null {
+  if (context === null || context.bands !== null) return null
+  const { ticker, field } = context
+  return `No band of ${ticker} ${field} was asked for: the context leaves out no event, and only tells its band beside each. ${ticker}:${field}=BAND narrows to a band, and a sweep splits by all of them.`
+}
+
+/** What is said of each of some windows, in a list; null where there is none. */
+function listOf(windows: readonly StudyWindow[], each: (window: StudyWindow) => string, between = ', '): string | null {
+  return windows.length === 0 ? null : windows.map(each).join(between)
+}
+
+function fewEvents(windows: readonly StudyWindow[]): string | null {
+  const few = windows.filter(({ grey }) => grey)
+  const list = listOf(few, ({ window, n, n_indep }) => `${window}: ${n}, ${n_indep} without overlap`, '; ')
+  return list && `Too few events for a p-value or an interval (${list}): read them one by one, not as an average.`
+}
+
+/** Of pools: many events on few dates are one event seen by many tickers. */
+function fewDates(subjects: readonly Subject[], windows: readonly StudyWindow[]): string | null {
+  if (subjects.length === 1) return null
+  const few = windows.filter(({ n, n_stretches }) => n > 0 && n_stretches < LEAST_UNITS)
+  const list = listOf(few, ({ window, n, n_stretches }) => `${window}: ${n} events, ${n_stretches}`, '; ')
+  return (
+    list &&
+    `The events of all tickers lie in fewer than ${LEAST_UNITS} stretches of dates that share no window (${list}): tickers move together, so this is little evidence, however many events there are.`
+  )
+}
+
+/** What to go by in windows whose shift misleads. */
+function wide(windows: readonly StudyWindow[]): string | null {
+  const list = spreads(windows, 'wide')
+  return (
+    list &&
+    `Returns after the events spread wider than after any bar (deviation ${list}): they fall in volatile times. The shift takes their days for days like others, so its P, marked !, is too small: go by the studentised one, P(T), and the interval.`
+  )
+}
+
+function calm(windows: readonly StudyWindow[]): string | null {
+  const list = spreads(windows, 'narrow')
+  return (
+    list &&
+    `Returns after the events spread less than after any bar (deviation ${list}): they fall in calm times. The shift takes their days for days like others, so its P, marked !, is too large; the studentised one, P(T), does not, but finds something in up to one in ten of what has nothing.`
+  )
+}
+
+function spreads(windows: readonly StudyWindow[], kind: 'wide' | 'narrow'): string | null {
+  const percent = (value: number | null): string => `${(100 * value!).toFixed(1)} %`
+  const some = windows.filter(window => spreadOf(window) === kind)
+  return listOf(
+    some,
+    ({ window, deviation, base }) => `${window}: ${percent(deviation)}, any bar ${percent(base.deviation)}`,
+    '; ',
+  )
+}
+
+function overlapping(windows: readonly StudyWindow[]): string | null {
+  const some = windows.filter(({ n, n_indep }) => n_indep < n)
+  const list = listOf(some, ({ window, n, n_indep }) => `${window}: ${n_indep} of ${n}`)
+  return (
+    list &&
+    `Windows overlap; those that share no bar are fewer than the events (${list}). The tests and intervals allow for it, the mean alone does not.`
+  )
+}
+
+/** BCa intervals of fewer stretches miss the truth of random walks up to twice as often as they say. */
+const ENOUGH_FOR_BCA = 50
+
+function narrow(windows: readonly StudyWindow[]): string | null {
+  const told = windows.filter(({ intervals }) => intervals.some(({ method, low }) => method === 'bca' && low !== null))
+  const some = told.filter(({ n_stretches }) => n_stretches < ENOUGH_FOR_BCA)
+  const list = listOf(some, ({ window }) => window)
+  return (
+    list &&
+    `The events lie in fewer than ${ENOUGH_FOR_BCA} stretches of dates that share no window (${list}): BCa intervals of so few are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`
+  )
+}
+
+/** Of bands that are made from prices: the abnormal return is measured against the very fall or rise that led to the event. */
+function leaning({ query: { filter, abnormal }, fromPrices }: Material): string | null {
+  const { field } = filter
+  if (abnormal === 'none' || !fromPrices) return null
+  return `${field} is made from prices: the estimation window of an event holds part of the fall or rise that led to it, so abnormal returns lean the other way, and their tests find an edge in random walks more often than one time in twenty, the more events the more often. Trust the p of the shifts.`
+}
+
+function severalLooks(windows: readonly StudyWindow[]): string | null {
+  const looks = windows.filter(({ tests }) => tests[0]?.p !== null).length
+  if (looks < 2) return null
+  const chance = Math.round(100 * (1 - 0.95 ** looks))
+  return `${looks} windows were looked at: were they independent, at least one p below .05 would come by luck ${chance} % of the time.`
+}
+
+function open(windows: readonly StudyWindow[]): string | null {
+  const some = windows.filter(({ lost }) => lost.not_elapsed > 0)
+  const list = listOf(some, ({ window, lost }) => `${window}: ${lost.not_elapsed}`)
+  return list && `Events whose window has not elapsed are left out (${list}).`
+}
+
+function delisted(subjects: readonly Subject[], horizons: readonly number[], asOf: number | null): string | null {
+  const longest = Math.max(...horizons)
+  let unknown = 0
+  let settled = 0
+  for (const { prices, signals } of subjects) {
+    const lost = lostOf(prices, longest, signals.bars, asOf)
+    unknown += lost.delisted
+    settled += lost.settled
+  }
+  const parts = [
+    unknown === 0
+      ? ''
+      : `${unknown} ${unknown === 1 ? 'is' : 'are'} lost, because the bars of their ticker end early and its final price is not known`,
+    settled === 0 ? '' : `${settled} ${settled === 1 ? 'ends' : 'end'} with the final price of a delisting`,
+  ].filter(part => part !== '')
+  return parts.length === 0 ? null : `Of the windows of ${longest} bars ${parts.join('; ')}.`
+}
+
+function unadjusted(subjects: readonly Subject[]): string | null {
+  const raw = subjects.filter(({ prices, signals }) => lacksDividends(prices) && signals.bars.length > 0)
+  if (raw.length === 0) return null
+  return `Prices of ${named(raw)} are not adjusted for dividends, whose ex-dates look like falls.`
+}
+
+function without(subjects: readonly Subject[]): string | null {
+  const none = subjects.filter(({ signals }) => signals.bars.length === 0)
+  if (none.length === 0) return null
+  return `${none.length} of ${subjects.length} tickers have no such event and count nowhere: ${named(none)}.`
+}
+
+/** As many tickers as a sentence names. */
+const NAMED = 5
+
+function named(subjects: readonly Subject[]): string {
+  const names = subjects.slice(0, NAMED).map(({ ticker }) => ticker)
+  return subjects.length > NAMED ? `${names.join(', ')} and ${subjects.length - NAMED} more` : names.join(', ')
+}
+
+/** A band may be carried over a weekend or a holiday without a word. */
+const CURRENT_DAYS = 7
+
+/**
+ * What must be said of a context ticker whose bars do not reach over the events: its band is the most recent one on or
+ * before the date, however old that is. Sentences, none where its bars do.
+ *
+ * @param days dates of its bars, ascending
+ * @param events dates of the events that count, in any order
+ * @param unfiltered the same with those that the context leaves out; before its first bar it leaves out all
+ */
+export function contextReach(
+  ticker: string,
+  days: Int32Array,
+  events: readonly Day[],
+  unfiltered: readonly Day[] = events,
+): string[] {
+  const leavesOut = unfiltered.length > events.length
+  return [
+    ...lateWords(ticker, days, events, 'whose band is carried forward'),
+    ...earlyWords(ticker, days, unfiltered, leavesOut ? 'so in no band of it: left out' : 'so in no band of it'),
+  ]
+}
+
+/** The same of a benchmark: it has no return where it has no bars. */
+export function benchmarkReach(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
+  return [
+    ...lateWords(ticker, days, events, 'and there is nothing to compare them with'),
+    ...earlyWords(ticker, days, events, 'so have nothing to be compared with'),
+  ]
+}
+
+function lateWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
+  const last = days.at(-1)
+  if (last === undefined) return []
+  const late = events.length - countUpTo(ascending(events), last + CURRENT_DAYS)
+  return late === 0 ? [] : [`${some(late, events)} after the last bar of ${ticker} (${formatDay(last)}), ${so}.`]
+}
+
+function earlyWords(ticker: string, days: Int32Array, events: readonly Day[], so: string): string[] {
+  const first = days[0]
+  if (first === undefined) return []
+  const early = countBelow(ascending(events), first)
+  return early === 0
+    ? []
+    : [`${some(early, events)} before the first bar of ${ticker} (${formatDay(first)}) and ${so}.`]
+}
+
+function some(n: number, of: readonly Day[]): string {
+  return `${n} of ${of.length} events ${n === 1 ? 'lies' : 'lie'}`
+}
+
+function ascending(days: readonly Day[]): Int32Array {
+  return Int32Array.from(days).sort()
+}
+
+/** Words before the name of a band that make the name of a stronger one. */
+const STRONGER = ['strong', 'deep', 'deeply', 'extremely']
+
+/** What else could be asked, in sentences: bands of nearly the same name that were left out, with what they would add. */
+export function hintsOf({ query: { filter }, subjects }: Material): string[] {
+  const { bands, context } = filter
+  const total = (of: (subject: Subject) => number): number => subjects.reduce((sum, subject) => sum + of(subject), 0)
+  const entered = (band: string): number =>
+    total(({ states, byBand }) => byBand[states.bands.indexOf(band)]?.length ?? 0)
+  const beside = (band: string): number =>
+    total(({ anyContext }) => anyContext.contextBands?.filter(other => other === band).length ?? 0)
+  return [
+    ...strongerOf('band', bands, entered),
+    ...(context === null ? [] : strongerOf(`context band of ${context.ticker}`, context.bands, beside)),
+  ]
+}
+
+/** @param eventsOf how many events a band would add */
+function strongerOf(what: string, asked: readonly string[] | null, eventsOf: (band: string) => number): string[] {
+  return (asked ?? []).flatMap(band =>
+    STRONGER.flatMap(word => {
+      const stronger = `${word}_${band}`
+      const more = asked!.includes(stronger) ? 0 : eventsOf(stronger)
+      if (more === 0) return []
+      return `${stronger} is a band of its own, with ${more} more ${more === 1 ? 'event' : 'events'}: ${what} ${band},${stronger} takes both.`
+    }),
+  )
+}
+
+/** What was assumed, line by line, for whoever reads the numbers. */
+export function assumptionsOf({ query, subjects, fromPrices }: Material, windows: readonly StudyWindow[]): string[] {
+  const { filter, benchmark, abnormal, resamples, seed } = query
+  const pooled = subjects.length > 1
+  return [
+    RETURNS_ASSUMED,
+    pricesLine(subjects),
+    `Base: every bar of the same ${pooled ? 'tickers' : 'ticker'} and dates on which ${filter.field} has a band and whose window has elapsed${pooled ? '; each ticker counts in it as its events count' : ''}.`,
+    `p (${shiftsLine(query, windows)}): the events stay where they are and the returns are rotated against them${pooled ? ', by the same number of days in all tickers, and an event that lands where its ticker has no bar drops out of that rotation' : ''}; the share of rotations with as great a difference, two-sided. It takes the days of the events for days like others: where they fall in volatile times it is too small.`,
+    'Studentised: the same rotations, each difference divided by its own Newey-West error, so that volatile times are compared with their own spread (Janssen 1997, Chung & Romano 2013).',
+    ...contextLine(filter.context),
+    ...(fromPrices ? [leaningLine(filter.field)] : []),
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
+    'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. The mean of entries of the same calendar years is told beside it, but no p against it: the year holds the very fall or rise that led to an event.',
+    `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers, which are not independent of each other; n_stretches counts dates of events of any ticker whose windows share no day' : ''}; with n_indep below ${LEAST_UNITS}, or ${tooFewEvents(query)}, there is neither p-value nor interval.`,
+    `Calendar time: the mean return of all open positions by day, ${benchmark === null ? 'less what their tickers earn on any bar' : `its alpha against ${benchmark}`}.`,
+    ...modelLines(abnormal, benchmark),
+    'Path: its ribbon is the 95 % interval of the mean over units of events whose windows share no day.',
+    `Nothing here allows for the ${query.horizons.length > 1 ? 'several windows' : 'other questions'} that were looked at; a sweep corrects for it.`,
+    ...originAssumed(seed),
+  ]
+}
+
+/** What a sweep assumes, too. */
+export const RETURNS_ASSUMED =
+  'Returns are from the close of the event to the close so many bars of the same ticker later, without costs; that close is known only when trading in it is over, so a trade has to take a later price (a backtest does).'
+
+export function originAssumed(seed: number): string[] {
+  return [
+    'The tickers are those that were asked for: ones that no longer trade may be missing among them (survivorship).',
+    `Seed ${seed}: the same question of the same data gives the same bytes.`,
+  ]
+}
+
+function shiftsLine({ reps }: Material['query'], windows: readonly StudyWindow[]): string {
+  const used = shiftsUsed(windows)
+  const rule = reps === 'all' ? 'every possible one' : `every possible one up to 2,000, else ${reps} drawn ones`
+  if (used === null) return `joint circular shift, ${rule}`
+  const [least, most] = [used.least, used.most].map(whole)
+  return `joint circular shift, ${least === most ? least : `${least} to ${most}`} shifts: ${rule}`
+}
+
+function contextLine(context: Material['query']['filter']['context']): string[] {
+  if (context?.bands == null) return []
+  const { ticker, field, bands } = context
+  return [
+    `Same context: the bars of the base on which ${ticker} ${field} was ${bands.join(' or ')}. The difference from any bar holds what such times bring anyway, that from these bars does not; p and intervals are of the former.`,
+  ]
+}
+
+function leaningLine(field: string): string {
+  return `${field} is made from prices, and the base holds the fall or rise that led to an event: in short ranges the difference leans the other way by a part of its spread (of pools of random walks of 1,250 bars 6 in 100 have a p below .05).`
+}
+
+function pricesLine(subjects: Material['subjects']): string {
+  const raw = subjects.filter(({ prices }) => lacksDividends(prices)).length
+  const adjusted = subjects.some(({ prices }) => prices.adjustment !== 'raw')
+  if (raw === 0) return adjusted ? 'Prices are adjusted for splits and dividends.' : 'Prices are as they were traded.'
+  if (raw === subjects.length) return 'Prices are not adjusted for dividends: returns and base both lack them.'
+  return `Prices of ${raw} of ${subjects.length} tickers are not adjusted for dividends: returns and base both lack them there.`
+}
+
+function modelLines(abnormal: Material['query']['abnormal'], benchmark: string | null): string[] {
+  if (abnormal === 'none') return []
+  const { first, last } = ESTIMATION
+  const model = abnormal === 'market' ? `market model on ${benchmark}` : 'mean-adjusted returns'
+  return [
+    `Abnormal returns: ${model}, estimated on bars t-${first} to t-${last} of each event, summed up over the window. Kolari and Pynnonen's test takes all events; the others, which take events for independent, only the first of those that share days.`,
+    `Where a band is made from prices the estimation window holds part of the fall or rise that led to it, and abnormal returns lean the other way: there the p of the shifts is the one to trust.`,
+  ]
+}
+
+/** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
+export function filterWords({ field, bands, prev_bands, stability, max_flips, context }: EventFilter): string[] {
+  return [
+    `${field} = ${anyOf(bands)}`,
+    ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
+    ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
+    ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
+    ...(context === null
+      ? []
+      : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
+  ]
+}
+
+/** Names, ascending, of a few tickers; of more how many they are. */
+export function tickerWords(tickers: readonly string[]): string {
+  return tickers.length <= 3 ? tickers.toSorted().join(', ') : `${tickers.length} tickers`
+}
+
+function anyOf(values: readonly string[] | null): string {
+  return values?.join(', ') ?? 'any'
+}
+
+function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
+  return lag === 1 ? ' a bar before' : ''
+}
+
+/** With separators between thousands, the same in every locale. */
+export function whole(n: number): string {
+  return n.toLocaleString('en-US')
+}
+
+/** `1,259 trades`, `1 trade`. */
+export function counted(n: number, thing: string): string {
+  return `${whole(n)} ${thing}${n === 1 ? '' : 's'}`
+}
