@@ -36,7 +36,6 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   yaml: 'params',
   '@stdlib': 'statistics',
   'fast-xml-parser': 'feeds',
-  'stream-json': 'feeds',
   'hyparquet-writer': 'cli',
   'prom-client': 'server',
   undici: 'remote',

@@ -1,9 +1,31 @@
-import { BadData } from '../errors.js'
+import { BadData, type Place, type Words } from '../errors.js'
 import { type Day, formatDay, weekdayOf } from '../model/day.js'
 import type { Adjustment, Series } from '../model/series.js'
 import type { Oddity, Rejected, TickerBars, Warning, WarningKind } from './feed.js'
-import type { Bar, Fault } from './judge.js'
+import type { Role } from './layout.js'
 import { Rejections } from './refusals.js'
+
+/** A row of daily bars. */
+export interface Bar {
+  day: Day
+  /** Time of day, where the row has one: tells bars of minutes from a date given twice. */
+  seconds: number
+  open: number
+  high: number
+  low: number
+  close: number
+  volume: number
+  /** The close before it was adjusted; NaN where nothing is adjusted. */
+  unadjusted: number
+}
+
+/** Why a row is no bar, and which of its fields is at fault. */
+export interface Fault {
+  role: Role
+  reason: Words
+  /** The number of the field, where it has no role. */
+  field?: number
+}
 
 /** Where in the file a row stands; a row is known by its line, or by its ordinal where rows have no lines. */
 export interface Places {
@@ -47,9 +69,14 @@ export class Collector {
       this.reject(row, fault)
       return
     }
-    const { line, column } = this.#places.reject(row, fault)
     const what = `${date} has bars at several times of the day: these are intraday bars, and only daily bars are imported`
-    throw new BadData({ file: this.#file, line, column }, what)
+    throw new BadData(this.placeOf(row, 'date'), what)
+  }
+
+  /** Where a field of the row at hand stands. */
+  placeOf(row: number, role: Role): Place {
+    const { line, column } = this.#places.reject(row, { role, reason: '' })
+    return { file: this.#file, line, column }
   }
 
   reject(row: number, fault: Fault): void {

@@ -1,9 +1,9 @@
-import { BadData, invalid, parameter, sentence } from '../errors.js'
-import { isFactName } from './facts/records.js'
+import { BadData, invalid, type Place, parameter, sentence } from '../errors.js'
+import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
-import { columnOf, splitLine } from './judge.js'
-import { type Cut, spells } from './layout.js'
+import { spells } from './layout.js'
 import { isDated, refuseHeaderless } from './refusals.js'
+import { type Cut, columnOf, splitLine } from './row.js'
 import { eachRow } from './rows.js'
 import type { Source } from './source.js'
 import {
@@ -185,17 +185,23 @@ export async function dateFormatOf(
   const guess = guessDateFormat(texts)
   if ('format' in guess) return guess.format
   const { file } = source
-  const first = shown(texts[0] ?? '')
   const place = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column.index) }
-  if ('unknown' in guess)
-    throw new BadData(place, `${column.name} ${first} is in no known form; dates may be ${DATE_FORMATS.join(', ')}`)
+  if ('unknown' in guess) throw undatable(place, column.name, texts[0], guess)
   let balance = 0
   await eachRow(file, source.chunks(), dialect, row => {
     for (const index of [column.index, ...beside]) balance += orderProof(row.field(index) ?? '')
   })
   if (balance !== 0) return balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
+  throw undatable(place, column.name, texts[0], guess)
+}
+
+/** The refusal of dates whose format nothing tells. */
+export function undatable(place: Place, name: string, text: string | undefined, guess: object): BadData {
+  const first = shown(text ?? '')
+  if ('unknown' in guess)
+    return new BadData(place, `${name} ${first} is in no known form; dates may be ${DATE_FORMATS.join(', ')}`)
   const forms = sentence`give ${parameter('date_format', 'MM/DD/YYYY')} or DD/MM/YYYY`
-  throw new BadData(
+  return new BadData(
     place,
     sentence`no date of the file tells whether ${first} has the month or the day first; ${forms}`,
   )

@@ -1,52 +1,64 @@
-import type { Node, ParseError } from 'jsonc-parser'
+import { findNodeAtLocation, type Node, type ParseError, parse, parseTree } from 'jsonc-parser'
+import type * as z from 'zod'
 import { BadData } from '../errors.js'
-import { lengthOf } from './judge.js'
+import { lengthOf } from './row.js'
+import { type Source, textOf } from './source.js'
 
 /** A step into a JSON document at a time: keys and indexes. */
 export type Path = readonly (string | number)[]
 
-type Parser = typeof import('jsonc-parser')
+export type Names = Record<string, unknown>
 
-/** A JSON document, or one a line, that can tell where in the text each value stands. */
+export function isObject(value: unknown): value is Names {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A JSON document, or one a line (NDJSON), that can tell where in the text each value stands. */
 export class JsonText {
-  readonly #parser: Parser
-  readonly #text: string
-  /** Start of each document's line; null for a single document. */
-  readonly #starts: readonly number[] | null
+  /** The value of the document; a list of values where there is one a line. */
+  readonly root: unknown
+  /** Whether there is one document a line. */
+  readonly lines: boolean
+  readonly content: string
+  readonly #file: string
+  readonly #lineStarts: readonly number[]
+  /** Where each document starts. */
+  readonly #starts: readonly number[]
   readonly #trees = new Map<number, Node | undefined>()
-  #lineStarts: number[] | null = null
 
-  constructor(parser: Parser, text: string, starts: readonly number[] | null) {
-    this.#parser = parser
-    this.#text = text
-    this.#starts = starts
+  /** Throws BadData at the first sign that JSON does not allow. */
+  constructor(file: string, content: string) {
+    this.#file = file
+    this.content = content
+    this.#lineStarts = [0, ...Array.from(content.matchAll(/\n/g), ({ index }) => index + 1)]
+    const whole = attempt(content)
+    const starts = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
+    this.lines = whole === undefined && starts.length > 1 && attempt(this.#line(starts[0]!)) !== undefined
+    this.#starts = this.lines ? starts : [0]
+    if (whole === undefined && !this.lines) throw this.#syntaxError(0)
+    this.root = this.lines ? starts.map(start => this.#valueOfLine(start)) : whole
+  }
+
+  /** How the text is laid out, in words for people. */
+  get words(): { lines: string } {
+    return { lines: this.lines ? 'one document a line' : 'one document' }
   }
 
   /** Line and column of the value at a path, of its key when asked for; of what it would be in when it is absent. */
   locate(path: Path, key = false): { line: number; column: number } {
-    const start = this.#starts === null ? 0 : this.#starts[Number(path[0])]!
+    const start = this.#starts[this.lines ? Number(path[0]) : 0]!
+    const rest = this.lines ? path.slice(1) : path
     const tree = this.#tree(start)
-    const rest = this.#starts === null ? path : path.slice(1)
     let node = tree
     for (let length = rest.length; length > 0; length--) {
-      node = tree && this.#parser.findNodeAtLocation(tree, [...rest.slice(0, length)])
+      node = tree && findNodeAtLocation(tree, [...rest.slice(0, length)])
       if (node !== undefined) break
     }
     const found = key && node?.parent?.type === 'property' ? node.parent : (node ?? tree)
-    return this.#place(start + (found?.offset ?? 0))
+    return this.placeAt(start + (found?.offset ?? 0))
   }
 
-  /** A tree is only built when a place is asked for. */
-  #tree(start: number): Node | undefined {
-    if (!this.#trees.has(start)) {
-      const end = this.#starts === null ? -1 : this.#text.indexOf('\n', start)
-      this.#trees.set(start, this.#parser.parseTree(this.#text.slice(start, end < 0 ? undefined : end)))
-    }
-    return this.#trees.get(start)
-  }
-
-  #place(offset: number): { line: number; column: number } {
-    this.#lineStarts ??= lineStarts(this.#text)
+  placeAt(offset: number): { line: number; column: number } {
     let low = 0
     let high = this.#lineStarts.length
     while (high - low > 1) {
@@ -54,31 +66,60 @@ export class JsonText {
       if (this.#lineStarts[middle]! <= offset) low = middle
       else high = middle
     }
-    return { line: low + 1, column: lengthOf(this.#text.slice(this.#lineStarts[low], offset)) + 1 }
+    return { line: low + 1, column: lengthOf(this.content.slice(this.#lineStarts[low], offset)) + 1 }
+  }
+
+  /** A tree is only built when a place is asked for. */
+  #tree(start: number): Node | undefined {
+    if (!this.#trees.has(start)) this.#trees.set(start, parseTree(this.#document(start)))
+    return this.#trees.get(start)
+  }
+
+  #document(start: number): string {
+    return this.lines ? this.#line(start) : this.content
+  }
+
+  #line(start: number): string {
+    const end = this.content.indexOf('\n', start)
+    return this.content.slice(start, end < 0 ? undefined : end)
+  }
+
+  #valueOfLine(start: number): unknown {
+    const value = attempt(this.#line(start))
+    if (value === undefined) throw this.#syntaxError(start)
+    return value
+  }
+
+  #syntaxError(start: number): BadData {
+    const text = this.#document(start)
+    const errors: ParseError[] = []
+    parse(text, errors, { disallowComments: true, allowEmptyContent: false })
+    const { offset, length } = errors[0] ?? { offset: 0, length: 0 }
+    const sign = text.slice(offset, offset + Math.min(Math.max(length, 1), 20))
+    const isOver = offset >= text.trimEnd().length
+    const what = isOver ? 'the JSON ends here, unfinished' : `JSON does not allow ${JSON.stringify(sign)} here`
+    return new BadData({ file: this.#file, ...this.placeAt(start + offset) }, what)
   }
 }
 
-/**
- * The value of a text that is JSON, or an array of values when it is JSON a line (NDJSON), with a way to find places.
- * Throws BadData at the first sign that JSON does not allow.
- */
-export async function parseJson(
+/** A part of a vendor's document in the shape that it must have; throws BadData that names the first place that has not. */
+export function shaped<Shape extends z.ZodType>(
   file: string,
-  text: string,
-): Promise<{ root: unknown; text: JsonText; lines: boolean }> {
-  const parser = await import('jsonc-parser')
-  const root = attempt(text)
-  if (root !== undefined) return { root, text: new JsonText(parser, text, null), lines: false }
-  const starts = lineStarts(text).filter(start => /^[ \t]*[[{]/.test(text.slice(start, start + 80)))
-  const first = starts.length > 1 ? attempt(lineAt(text, starts[0]!)) : undefined
-  if (first === undefined) throw syntaxError(file, parser, text, 0)
-  const values = starts.map(start => {
-    const line = lineAt(text, start)
-    const value = attempt(line)
-    if (value === undefined) throw syntaxError(file, parser, line, text.slice(0, start).split('\n').length - 1)
-    return value
-  })
-  return { root: values, text: new JsonText(parser, text, starts), lines: true }
+  shape: Shape,
+  value: unknown,
+  what: string,
+  at: readonly string[] = [],
+): z.infer<Shape> {
+  const result = shape.safeParse(value)
+  if (result.success) return result.data
+  const { path, message } = result.error.issues[0]!
+  const place = [...at, ...path].join('.') || 'it'
+  throw new BadData({ file }, `this looks like ${what}, but ${place} is not as it should be (${message})`)
+}
+
+/** Reads the whole of a file that is JSON. */
+export async function readJsonText(source: Source): Promise<JsonText> {
+  return new JsonText(source.file, await textOf(source))
 }
 
 function attempt(text: string): unknown {
@@ -87,29 +128,4 @@ function attempt(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function syntaxError(file: string, parser: Parser, text: string, linesBefore: number): BadData {
-  const errors: ParseError[] = []
-  parser.parse(text, errors, { disallowComments: true, allowEmptyContent: false })
-  const { offset, length } = errors[0] ?? { offset: 0, length: 0 }
-  const before = text.slice(0, offset).split('\n')
-  const place = { file, line: linesBefore + before.length, column: lengthOf(before.at(-1)!) + 1 }
-  const sign = text.slice(offset, offset + Math.min(Math.max(length, 1), 20))
-  const what =
-    offset >= text.trimEnd().length
-      ? 'the JSON ends here, unfinished'
-      : `JSON does not allow ${JSON.stringify(sign)} here`
-  return new BadData(place, what)
-}
-
-function lineAt(text: string, start: number): string {
-  const end = text.indexOf('\n', start)
-  return text.slice(start, end < 0 ? undefined : end)
-}
-
-function lineStarts(text: string): number[] {
-  const starts = [0]
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
-  return starts
 }

@@ -8,6 +8,7 @@ import { shown } from './values.js'
 /** What a column can mean. */
 export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
 export type Role = (typeof ROLES)[number]
+export const PRICES = ['open', 'high', 'low', 'close'] as const
 
 /** Where each role stands in a row. */
 export type Columns = Partial<Record<Role, number>>
@@ -44,8 +45,6 @@ const SPELLINGS: Record<Role, readonly string[]> = {
   volume: ['volume', 'vol', 'v'],
   adj_close: ['adjclose', 'adjustedclose', 'adjusted', 'adjcloseprice'],
 }
-const PRICES = ['open', 'high', 'low', 'close'] as const
-
 /** Whether a name alone spells one of some roles. */
 export function spells(name: string, roles: readonly Role[] = ROLES): boolean {
   const text = plain(name)
@@ -63,8 +62,7 @@ export function layoutOf(file: string, line: number, header: readonly string[]):
   for (const role of ROLES) {
     const spelling = SPELLINGS[role].find(text => names.includes(text))
     if (spelling === undefined) continue
-    refuseTwice(file, line, header, names, spelling)
-    columns[role] = names.indexOf(spelling)
+    columns[role] = placeOfName({ file, line }, header, names, spelling)
   }
   if (columns.date === undefined && names[0] === '') columns.date = 0
   if (columns.time === columns.date) delete columns.time
@@ -76,10 +74,14 @@ export function missingFrom(columns: Columns): Role[] {
   return (['date', ...PRICES] as const).filter(role => columns[role] === undefined)
 }
 
-/** A name without case, blanks, signs, and the numbering that Alpha Vantage puts before its names. */
+/** A plain name without the numbering and the currency that Alpha Vantage puts around its names. */
 function plain(name: string): string {
-  const bare = name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, '')
-  return bare.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return plainName(name.replace(/^\s*\d+[ab]?\. /, '').replace(/ \(USD\)$/, ''))
+}
+
+/** A name of a column without case, blanks and signs. */
+export function plainName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
 /** The ticker before each price (`AAPL.Open`), or null when the prices stand under their own names. */
@@ -94,17 +96,18 @@ function prefixOf(file: string, line: number, header: readonly string[]): string
   throw new BadData({ file, line }, `has ${prefixes.join(', ')} side by side; import one file for each ticker`)
 }
 
-function refuseTwice(
-  file: string,
-  line: number,
+/** Where a name stands among the plain names of a header, -1 where it does not; throws BadData when it stands there twice. */
+export function placeOfName(
+  place: { file: string; line: number },
   header: readonly string[],
   names: readonly string[],
-  spelling: string,
-) {
-  const [first, second] = names.flatMap((name, i) => (name === spelling ? [i] : []))
-  if (first === undefined || second === undefined) return
+  wanted: string,
+): number {
+  const first = names.indexOf(wanted)
+  const second = first < 0 ? -1 : names.indexOf(wanted, first + 1)
+  if (second < 0) return first
   const told = [first, second].map(i => `column ${i + 1} ("${header[i]}")`).join(' and ')
-  throw new BadData({ file, line }, `${told} have the same name; take one of them out`)
+  throw new BadData(place, `${told} have the same name; take one of them out`)
 }
 
 /** The vendor whose header this is. Only a name to show: columns are read by their own names. */
@@ -134,75 +137,27 @@ export function givenTicker(text: string | undefined): string | null {
 }
 
 /** The ticker of a file whose rows name none: its own word for itself, or the file's name without extensions. */
-export function tickerOfFile(source: Source, own: string | null): string {
-  const { file } = source
-  if (own !== null) {
-    const ticker = parseTicker(own)
-    if (ticker !== null) return ticker
-    throw new BadData(
-      { file },
-      sentence`its symbol ${shown(own)} is not ${TICKER_SHAPE}; give one with ${parameter('ticker')}`,
-    )
-  }
+export function tickerOfFile({ file, entry }: Source, own: string | null): string {
+  if (own !== null) return tickerOfSymbol(file, own)
   const give = sentence`give it with ${parameter('ticker')}`
   if (file === '-') throw new BadData({ file }, sentence`standard input has no name to tell the ticker; ${give}`)
-  const names = [source.entry, basename(file)].filter(name => name !== null).map(stem)
+  const names = [entry, basename(file)].filter(name => name !== null).map(stem)
   const ticker = names.map(parseTicker).find(found => found !== null)
   if (ticker !== undefined) return ticker
   const what = `no column names the ticker, and the file's name (${names.at(-1)}) is no ticker`
   throw new BadData({ file }, sentence`${what}; ${give}`)
 }
 
+/** The ticker that a document says it is of; throws BadData when that is none. */
+export function tickerOfSymbol(file: string, symbol: string): string {
+  const ticker = parseTicker(symbol)
+  if (ticker !== null) return ticker
+  const what = `its symbol ${shown(symbol)} is not ${TICKER_SHAPE}`
+  throw new BadData({ file }, sentence`${what}; give one with ${parameter('ticker')}`)
+}
+
 function stem(name: string): string {
   let rest = name
   while (EXTENSIONS.test(rest)) rest = rest.replace(EXTENSIONS, '')
   return rest
-}
-
-/** How a table of text is cut into rows: from which byte and line on, by which delimiter and line end. */
-export interface Cut {
-  offset: number
-  line: number
-  delimiter: string
-  eol: '\n' | '\r'
-}
-
-export const MAX_FIELDS = 512
-export const MAX_LINE = 1 << 20
-
-/** Where the fields of the present row lie; one object for a whole file, overwritten row after row. */
-export class Row {
-  bytes: Buffer = Buffer.alloc(0)
-  /** Field i is bytes[starts[i]..ends[i]), blanks and quotes taken off. */
-  readonly starts = new Int32Array(MAX_FIELDS)
-  readonly ends = new Int32Array(MAX_FIELDS)
-  count = 0
-  /** Line on which the row starts, from 1. */
-  line = 0
-  /** The row as it stands in the file: given, or a part of the bytes. */
-  raw: string | null = null
-  from = 0
-  to = 0
-
-  text(): string {
-    return this.raw ?? this.bytes.toString('utf8', this.from, this.to)
-  }
-
-  field(index: number): string | undefined {
-    return index < this.count ? this.bytes.toString('utf8', this.starts[index], this.ends[index]) : undefined
-  }
-}
-
-/** The first field with a value beyond the width of the table; -1 when a row is wider by nothing but delimiters. */
-export function surplusField(row: Row, width: number): number {
-  for (let i = width; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return i
-  return -1
-}
-
-export function surplusReason(row: Row, width: number): string {
-  return `the row has ${row.count} fields, the header ${width}; a delimiter inside a value needs quotes`
-}
-
-export function tooMany(file: string, line: number): BadData {
-  return new BadData({ file, line }, `more than ${MAX_FIELDS} fields; this is no table of bars`)
 }

@@ -1,90 +1,92 @@
 import { BadData, type Place, parameter, sentence } from '../errors.js'
 import type { Adjustment } from '../model/series.js'
-import { parseTicker } from '../model/terms.js'
-import type { Bars, Collector, Places } from './bars.js'
+import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
+import type { Bar, Bars, Collector, Fault, Places } from './bars.js'
+import { type Columns, PRICES, type Role } from './layout.js'
+import { columnOf, type Row, surplusField, surplusReason } from './row.js'
 import {
-  adjustBy,
-  type Bar,
-  type Cells,
-  columnOf,
-  type Fault,
-  isFault,
-  isPrice,
-  isVolume,
-  judge,
-  type Reading,
-  tickerReason,
-  timeValue,
-} from './judge.js'
-import { type Columns, ROLES, type Row, surplusField, surplusReason } from './layout.js'
-import { isNullWord, numberAt, shown } from './values.js'
+  type DateReader,
+  type Decimal,
+  dateReason,
+  emptyWord,
+  isNullWord,
+  numberAt,
+  readNumber,
+  shown,
+} from './values.js'
 
-export interface TablePlan extends Reading {
-  file: string
-  delimiter: string
+/** How the rows of a file are to be read. */
+export interface PricePlan {
   columns: Columns
   /** How many fields a row has at most. */
   width: number
   /** The ticker of all rows; null when each names its own. */
   ticker: string | null
+  dates: DateReader
+  decimal: Decimal
+  /** Prices are to be adjusted by the adjusted close, which the file has. */
+  adjust: boolean
 }
 
-/** Reads the rows of a table, one after the other, into a collector. */
-export class TableRows {
+/** Reads the rows of a file, one after the other, into a collector. */
+export class PriceRows {
   /** Whether every price and volume so far was a whole number. */
   whole = true
-  readonly #plan: TablePlan
+  readonly #plan: PricePlan
   readonly #collector: Collector
   readonly #bar: Bar = { day: 0, seconds: 0, open: 0, high: 0, low: 0, close: 0, volume: 0, unadjusted: Number.NaN }
   readonly #tickerText = Buffer.alloc(64)
   #tickerLength = -1
   #bars: Bars | null = null
 
-  constructor(plan: TablePlan, collector: Collector) {
+  constructor(plan: PricePlan, collector: Collector) {
     this.#plan = plan
     this.#collector = collector
   }
 
   visit(row: Row): void {
     this.#collector.rows++
-    const verdict = this.#judge(row)
-    if (isFault(verdict)) this.#collector.reject(row.line, verdict)
+    const fault = this.#placeFault(row) ?? (this.#read(row) ? null : this.#fault(row))
+    if (fault !== null) this.#collector.reject(row.line, fault)
     else {
-      this.#collector.add(this.#bars!, verdict, row.line)
-      if (this.whole) this.whole = isWhole(verdict)
+      this.#collector.add(this.#bars!, this.#bar, row.line)
+      if (this.whole) this.whole = isWhole(this.#bar)
     }
   }
 
-  #judge(row: Row): Bar | TableFault {
+  /** Why a row belongs to no ticker or to no table of this width. */
+  #placeFault(row: Row): Fault | null {
     const { width, columns } = this.#plan
     const surplus = row.count > width ? surplusField(row, width) : -1
     if (surplus >= 0) return { role: 'close', field: surplus, reason: surplusReason(row, width) }
-    if (!this.#findBars(row)) return tickerFault(row, columns)
-    return this.#quick(row) ? this.#bar : judge(cellsOf(row, columns), this.#plan)
+    if (this.#findBars(row)) return null
+    return { role: 'ticker', reason: tickerReason(row.field(columns.ticker!) ?? '') }
   }
 
-  /** Fills the bar straight from the bytes; false when anything about the row needs a closer look. */
-  #quick(row: Row): boolean {
+  /** Fills the bar from the bytes of a row; false when the row is none. */
+  #read(row: Row): boolean {
     const { columns, dates } = this.#plan
     const bar = this.#bar
     const date = columns.date!
     if (row.count <= date) return false
     bar.day = dates.at(row.bytes, row.starts[date]!, row.ends[date]!)
     bar.seconds = dates.seconds
+    bar.unadjusted = Number.NaN
     bar.open = this.#number(row, columns.open!)
     bar.high = this.#number(row, columns.high!)
     bar.low = this.#number(row, columns.low!)
     bar.close = this.#number(row, columns.close!)
     if (Number.isNaN(bar.day) || !(isPrice(bar.open) && isPrice(bar.low) && isPrice(bar.close))) return false
     if (!isPrice(bar.high) || bar.high < bar.low) return false
-    if (columns.time !== undefined) bar.seconds = timeValue(row.field(columns.time) ?? '')
-    if (!this.#quickVolume(row)) return false
+    // A time in a column of its own is only compared, so any digits will do.
+    if (columns.time !== undefined) bar.seconds = Number((row.field(columns.time) ?? '').replace(/\D/g, '')) || 0
+    if (!this.#readVolume(row)) return false
     if (!this.#plan.adjust) return true
     const adjusted = this.#number(row, columns.adj_close!)
     return isPrice(adjusted) && adjustBy(bar, adjusted)
   }
 
-  #quickVolume(row: Row): boolean {
+  #readVolume(row: Row): boolean {
     const { volume } = this.#plan.columns
     this.#bar.volume = Number.NaN
     if (volume === undefined || row.count <= volume || row.starts[volume] === row.ends[volume]) return true
@@ -97,6 +99,23 @@ export class TableRows {
     return numberAt(row.bytes, row.starts[column]!, row.ends[column]!, this.#plan.decimal)
   }
 
+  /** The first fault of a row that is no bar. */
+  #fault(row: Row): Fault {
+    const { columns, dates, decimal } = this.#plan
+    const text = (role: Role) => row.field(columns[role] ?? row.count) ?? ''
+    const value = (role: Role) => readNumber(text(role), decimal)
+    if (dates.read(text('date')) === null)
+      return { role: 'date', reason: dateReason('date', text('date'), dates.format) }
+    const bad = PRICES.find(role => !isPrice(value(role)))
+    if (bad !== undefined) return { role: bad, reason: priceReason(bad, text(bad), value(bad)) }
+    if (value('high') < value('low'))
+      return { role: 'high', reason: `high ${text('high')} is below low ${text('low')}` }
+    if (!isNullWord(text('volume')) && !isVolume(value('volume')))
+      return { role: 'volume', reason: volumeReason(text('volume'), value('volume')) }
+    const reason = priceReason('adj_close', text('adj_close'), value('adj_close'))
+    return { role: 'adj_close', reason: sentence`${reason}; ${parameter('prices', 'raw')} loads the prices without it` }
+  }
+
   /** Finds the bars that a row belongs to; false when its ticker is none. Mostly it is the ticker of the row before. */
   #findBars(row: Row): boolean {
     const { ticker, columns } = this.#plan
@@ -106,8 +125,11 @@ export class TableRows {
       return true
     }
     if (this.#isTickerBefore(row, column)) return this.#bars !== null
-    if (ticker !== null && this.#bars !== null) throw this.#severalTickers(row, column)
     const text = row.field(column) ?? ''
+    if (ticker !== null && this.#bars !== null) {
+      const first = this.#tickerText.toString('utf8', 0, this.#tickerLength)
+      throw severalTickers(this.#collector.placeOf(row.line, 'ticker'), ticker, first, text)
+    }
     const symbol = ticker ?? parseTicker(text)
     this.#tickerLength = Math.min(Buffer.byteLength(text), 65)
     this.#tickerText.write(text)
@@ -123,13 +145,6 @@ export class TableRows {
     for (let i = 0; i < length; i++) if (row.bytes[start + i] !== this.#tickerText[i]) return false
     return true
   }
-
-  #severalTickers(row: Row, column: number): BadData {
-    const { file, delimiter, ticker } = this.#plan
-    const first = this.#tickerText.toString('utf8', 0, this.#tickerLength)
-    const place = { file, line: row.line, column: columnOf(row.text(), delimiter, column) }
-    return severalTickers(place, ticker!, first, row.field(column) ?? '')
-  }
 }
 
 /** The refusal of a ticker that was given for a file whose rows name more than one. */
@@ -139,18 +154,15 @@ export function severalTickers(place: Place, given: string, first: string, secon
   return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)
 }
 
-/** A fault of a field that has no role. */
-interface TableFault extends Fault {
-  field?: number
-}
-
 /** Places in a table, for the row at hand. */
 export class TablePlaces implements Places {
-  readonly #plan: TablePlan
+  readonly #delimiter: string
+  readonly #columns: Columns
   #row: Row | null = null
 
-  constructor(plan: TablePlan) {
-    this.#plan = plan
+  constructor(delimiter: string, columns: Columns) {
+    this.#delimiter = delimiter
+    this.#columns = columns
   }
 
   at(row: Row): Row {
@@ -162,31 +174,55 @@ export class TablePlaces implements Places {
     return row
   }
 
-  reject(line: number, fault: TableFault) {
+  reject(line: number, { role, reason, field = this.#columns[role] ?? 0 }: Fault) {
     const text = this.#row!.text()
-    const field = fault.field ?? this.#plan.columns[fault.role] ?? 0
-    return { line, column: columnOf(text, this.#plan.delimiter, field), reason: fault.reason, text }
+    return { line, column: columnOf(text, this.#delimiter, field), reason, text }
   }
 }
 
-function cellsOf(row: Row, columns: Columns): Cells {
-  const cells: Cells = {}
-  for (const role of ROLES) if (columns[role] !== undefined) cells[role] = row.field(columns[role])
-  return cells
+const NEEDS = 'a bar needs open, high, low and close'
+const ADJUSTING_NEEDS = 'adjusted prices need it'
+
+function priceReason(role: Role, text: string, value: number): string {
+  if (isNullWord(text)) return `${role} is ${emptyWord(text)}; ${role === 'adj_close' ? ADJUSTING_NEEDS : NEEDS}`
+  if (Number.isNaN(value)) return `${role} ${shown(text)} is no number; a price is a decimal number above 0`
+  if (value <= 0) return `${role} ${shown(text)} is not above 0, as a price must be`
+  return `${role} ${shown(text)} is too large or too small for a price`
 }
 
-function tickerFault(row: Row, columns: Columns): Fault {
-  return { role: 'ticker', reason: tickerReason(row.field(columns.ticker!) ?? '') }
+function volumeReason(text: string, value: number): string {
+  if (Number.isNaN(value)) return `volume ${shown(text)} is no number; it may be 0 or more, or empty where unknown`
+  if (value < 0) return `volume ${shown(text)} is below 0; it may be 0 or more, or empty where unknown`
+  return `volume ${shown(text)} is too large for a volume`
 }
 
-function isWhole(bar: Bar): boolean {
-  return (
-    Number.isInteger(bar.open) &&
-    Number.isInteger(bar.high) &&
-    Number.isInteger(bar.low) &&
-    Number.isInteger(bar.close) &&
-    (Number.isNaN(bar.volume) || Number.isInteger(bar.volume))
-  )
+export function tickerReason(text: string): string {
+  return isNullWord(text) ? 'ticker is empty' : `ticker ${shown(text)} is not ${TICKER_SHAPE}`
+}
+
+/** Finite and above 0; NaN is not. */
+function isPrice(value: number): boolean {
+  return value > 0 && value < Number.POSITIVE_INFINITY
+}
+
+function isVolume(value: number): boolean {
+  return value >= 0 && value < Number.POSITIVE_INFINITY
+}
+
+function isWhole({ open, high, low, close, volume }: Bar): boolean {
+  return [open, high, low, close].every(Number.isInteger) && (Number.isNaN(volume) || Number.isInteger(volume))
+}
+
+/**
+ * Multiplies the four prices by adjusted close over close; false when one is then beyond what a double can hold. The
+ * close becomes the adjusted close itself, and so does every price that equals it.
+ */
+function adjustBy(bar: Bar, adjustedClose: number): boolean {
+  const { close } = bar
+  const factor = adjustedClose / close
+  bar.unadjusted = close
+  for (const role of PRICES) bar[role] = bar[role] === close ? adjustedClose : bar[role] * factor
+  return isPrice(bar.low) && isPrice(bar.open) && isPrice(bar.high)
 }
 
 interface AdjustmentPlan {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { parse } from 'csv-parse'
 import { BadData } from '../errors.js'
-import { type Cut, MAX_FIELDS, MAX_LINE, Row, tooMany } from './layout.js'
+import { type Cut, MAX_FIELDS, MAX_LINE, Row, tooMany } from './row.js'
 
 /** Rows of any quoting, through csv-parse, which knows doubled quotes and line breaks inside them. */
 export async function eachQuotedRow(
@@ -22,10 +22,7 @@ export async function eachQuotedRow(
       row.line = cut.line + info.lines - row.raw.split(cut.eol).length
       line = cut.line + info.lines
       if (record.length > MAX_FIELDS) throw tooMany(file, row.line)
-      fill(
-        row,
-        record.map(field => field.trim()),
-      )
+      row.fill(record.map(field => field.trim()))
       visit(row)
     }
   } catch (error) {
@@ -45,17 +42,6 @@ function options({ delimiter, eol }: Cut) {
   const lenient = { relax_column_count: true, relax_quotes: true, skip_empty_lines: true, trim: true } as const
   const record_delimiter = eol === '\n' ? ['\r\n', '\n'] : ['\r']
   return { ...lenient, delimiter, record_delimiter, raw: true, info: true, max_record_size: MAX_LINE } as const
-}
-
-function fill(row: Row, record: readonly string[]): void {
-  let end = 0
-  for (const [i, field] of record.entries()) {
-    row.starts[i] = end
-    end += Buffer.byteLength(field)
-    row.ends[i] = end
-  }
-  row.bytes = Buffer.from(record.join(''))
-  row.count = record.length
 }
 
 /** What csv-parse says about quotes, with the line on which the unreadable row starts. */

@@ -30,9 +30,6 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
   const refusal = refuseText(file, text)
   if (refusal !== null) throw refusal
   if (/^\s*[[{]/.test(text)) {
-    const { readFactsJson } = await import('./facts/json.js')
-    const facts = await readFactsJson(source, text, options)
-    if (facts !== null) return facts
     const { readJson } = await import('./json.js')
     return readJson(source, options)
   }

@@ -71,7 +71,7 @@ export function refuseText(file: string, text: string): BadData | null {
 const JSON_KINDS: readonly (readonly [holds: (keys: Keys) => boolean, sentence: string])[] = [
   [
     has('facts', 'cik'),
-    'these are company facts of the SEC in another order than the SEC writes them; take them as they come',
+    'these are company facts of the SEC in another form than the SEC writes them; take them as they come',
   ],
   [has('annualReports'), `these are statements of Alpha Vantage, which do not tell when they became known; ${INSTEAD}`],
   [has('AssetType'), `this is a company overview of Alpha Vantage, of one day and without its quarters; ${INSTEAD}`],

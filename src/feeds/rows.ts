@@ -1,5 +1,5 @@
 import { BadData } from '../errors.js'
-import { type Cut, MAX_FIELDS, MAX_LINE, Row, tooMany } from './layout.js'
+import { type Cut, MAX_FIELDS, MAX_LINE, Row, tooMany } from './row.js'
 
 const QUOTE = 34
 const SPACE = 32

@@ -53,8 +53,10 @@ export async function headOf(source: Source, size: number): Promise<{ bytes: Buf
   return { bytes: Buffer.concat(parts), whole: true }
 }
 
-export async function allOf(source: Source): Promise<Buffer> {
-  return (await headOf(source, Number.POSITIVE_INFINITY)).bytes
+/** The whole text, without a byte order mark. */
+export async function textOf(source: Source): Promise<string> {
+  const { bytes } = await headOf(source, Number.POSITIVE_INFINITY)
+  return bytes.toString('utf8').replace(/^\ufeff/, '')
 }
 
 async function gather(stream: AsyncIterable<string | Uint8Array>): Promise<Buffer> {

@@ -11,8 +11,8 @@ import {
   type Given,
 } from './dialect.js'
 import type { FactsResult, Format, ReadOptions, ReadResult } from './feed.js'
-import { givenTicker, type Layout, layoutOf, missingFrom, type Role, tickerOfFile } from './layout.js'
-import { adjustmentOf, TablePlaces, type TablePlan, TableRows } from './price-rows.js'
+import { givenTicker, type Layout, layoutOf, missingFrom, PRICES, type Role, tickerOfFile } from './layout.js'
+import { adjustmentOf, type PricePlan, PriceRows, TablePlaces } from './price-rows.js'
 import { eachRow } from './rows.js'
 import type { Source } from './source.js'
 import { DateReader } from './values.js'
@@ -40,9 +40,9 @@ async function readBarsTable(
 ): Promise<ReadResult> {
   const { file } = source
   const plan = await planTable(source, dialect, layout, given, options)
-  const places = new TablePlaces(plan)
+  const places = new TablePlaces(dialect.delimiter, layout.columns)
   const collector = new Collector(file, places, options.skipBadRows ?? false)
-  const rows = new TableRows(plan, collector)
+  const rows = new PriceRows(plan, collector)
   const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
   await eachRow(file, source.chunks(), dialect, row => rows.visit(places.at(row)), tick)
   const format = settleFormat(file, layout, rows.whole, given)
@@ -55,7 +55,7 @@ async function readBarsTable(
   return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...counts, adjustmentNote: note }
 }
 
-function describe(source: Source, dialect: Dialect, layout: Layout, plan: TablePlan): Record<string, string> {
+function describe(source: Source, dialect: Dialect, layout: Layout, plan: PricePlan): Record<string, string> {
   const { columns, names } = layout
   const used = Object.entries(columns).map(([role, i]) =>
     names[i] === role ? role : `${role} = ${names[i] || '(unnamed)'}`,
@@ -68,8 +68,6 @@ function describe(source: Source, dialect: Dialect, layout: Layout, plan: TableP
   }
 }
 
-const PRICES = ['open', 'high', 'low', 'close'] as const
-
 /** Decides, from the first rows and what the user gave, how every row of a table is to be read. */
 async function planTable(
   source: Source,
@@ -77,15 +75,13 @@ async function planTable(
   layout: Layout,
   given: Given,
   options: ReadOptions,
-): Promise<TablePlan> {
+): Promise<PricePlan> {
   const { file } = source
   const { columns } = layout
   const ticker = givenTicker(options.ticker)
   const own = dialect.ticker ?? layout.ticker
   const format = given.dateFormat ?? (await dateFormatOf(source, dialect, { name: 'date', index: columns.date! }))
   return {
-    file,
-    delimiter: dialect.delimiter,
     columns,
     width: layout.names.length,
     ticker: columns.ticker === undefined ? (ticker ?? tickerOfFile(source, own)) : ticker,

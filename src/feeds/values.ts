@@ -1,3 +1,4 @@
+import { quoted as shown } from '../errors.js'
 import { type Day, dayOf } from '../model/day.js'
 
 /** How dates may be written; `/` stands for any of `/ - .` where the year comes last. */
@@ -16,24 +17,26 @@ export const DATE_FORMATS = [
 export type DateFormat = (typeof DATE_FORMATS)[number]
 
 const CLOCK =
-  '(?:[T ](\\d{1,2}):(\\d{2})(?::(\\d{2})(?:\\.\\d+)?)?(?: ?([AP]M))?(?: ?(?:Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?))?)?'
-const LAST_YEAR = new RegExp(`^(\\d{1,2})([/.-])(\\d{1,2})\\2(\\d{4})${CLOCK}$`)
+  '(?:[T ](?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:\\.\\d+)?)?(?: ?(?<half>[AP]M))?(?: ?(?:Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?))?)?'
+const timed = (date: string): RegExp => new RegExp(`^${date}${CLOCK}$`)
 const SHAPES: Record<DateFormat, RegExp> = {
-  'YYYY-MM-DD': new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})${CLOCK}$`),
-  YYYYMMDD: new RegExp(`^(\\d{4})(\\d{2})(\\d{2})${CLOCK}$`),
-  'YYYY/MM/DD': new RegExp(`^(\\d{4})[/.](\\d{1,2})[/.](\\d{1,2})${CLOCK}$`),
-  'MM/DD/YYYY': LAST_YEAR,
-  'DD/MM/YYYY': LAST_YEAR,
-  'DD-Mon-YYYY': /^(\d{1,2})[- ]([A-Za-z]{3,9})[- ](\d{4}|\d{2})$/,
-  'Mon DD, YYYY': /^([A-Za-z]{3,9})\.? (\d{1,2}),? (\d{4})$/,
+  'YYYY-MM-DD': timed('(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'),
+  YYYYMMDD: timed('(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})'),
+  'YYYY/MM/DD': timed('(?<year>\\d{4})[/.](?<month>\\d{1,2})[/.](?<day>\\d{1,2})'),
+  'MM/DD/YYYY': timed('(?<month>\\d{1,2})([/.-])(?<day>\\d{1,2})\\2(?<year>\\d{4})'),
+  'DD/MM/YYYY': timed('(?<day>\\d{1,2})([/.-])(?<month>\\d{1,2})\\2(?<year>\\d{4})'),
+  'DD-Mon-YYYY': /^(?<day>\d{1,2})[- ](?<month>[A-Za-z]{3,9})[- ](?<year>\d{4}|\d{2})$/,
+  'Mon DD, YYYY': /^(?<month>[A-Za-z]{3,9})\.? (?<day>\d{1,2}),? (?<year>\d{4})$/,
   'epoch seconds': /^-?\d{1,11}$/,
   'epoch milliseconds': /^-?\d{1,14}$/,
 }
+const LAST_YEAR = SHAPES['DD/MM/YYYY']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
-/** Reads dates of one format, as they are written whatever their time zone, epochs as UTC; `seconds` is the time of day of the date read last, 0 where there is none. */
+/** Reads dates of one format, as they are written whatever their time zone, epochs as UTC. */
 export class DateReader {
   readonly format: DateFormat
+  /** The time of day of the date read last, 0 where there is none. */
   seconds = 0
 
   constructor(format: DateFormat) {
@@ -43,7 +46,7 @@ export class DateReader {
   /** The day that bytes[start..end) name, NaN when they name none. */
   at(bytes: Buffer, start: number, end: number): Day {
     if (end - start !== 10 || this.format !== 'YYYY-MM-DD' || bytes[start + 4] !== 45 || bytes[start + 7] !== 45)
-      return this.read(bytes.toString('latin1', start, end)) ?? Number.NaN
+      return this.read(bytes.toString('utf8', start, end)) ?? Number.NaN
     this.seconds = 0
     const year = digits(bytes, start, 4)
     return dayOf(year, digits(bytes, start + 5, 2), digits(bytes, start + 8, 2)) ?? Number.NaN
@@ -53,10 +56,11 @@ export class DateReader {
   read(text: string): Day | null {
     const match = SHAPES[this.format].exec(text.trim())
     if (match === null) return null
-    if (this.format.startsWith('epoch')) return this.#epoch(Number(match[0]))
-    const day = calendarDay(this.format, match)
-    this.seconds = LAST_GROUP[this.format] === undefined ? 0 : clock(match, LAST_GROUP[this.format]!)
-    return Number.isNaN(this.seconds) ? null : day
+    const { groups } = match
+    if (groups === undefined) return this.#epoch(Number(match[0]))
+    this.seconds = groups.hour === undefined ? 0 : clock(groups as unknown as Clock)
+    if (Number.isNaN(this.seconds)) return null
+    return dayOf(fullYear(groups.year!), monthOf(groups.month!), Number(groups.day))
   }
 
   #epoch(value: number): Day | null {
@@ -81,13 +85,9 @@ export function guessDateFormat(texts: readonly string[]): DateGuess {
     if (count > most) [best, most] = [format, count]
   }
   if (best === null) return { unknown: true }
-  if (SHAPES[best] !== LAST_YEAR) return { format: best }
+  if (!best.endsWith('/YYYY')) return { format: best }
   // In words with points the day stands first wherever such dates are in use.
   if (texts.every(text => !LAST_YEAR.test(text.trim()) || text.includes('.'))) return { format: 'DD/MM/YYYY' }
-  return guessOrder(texts)
-}
-
-function guessOrder(texts: readonly string[]): DateGuess {
   const balance = texts.reduce((sum, text) => sum + orderProof(text), 0)
   if (balance === 0) return { ambiguous: true }
   return { format: balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY' }
@@ -97,8 +97,8 @@ function guessOrder(texts: readonly string[]): DateGuess {
 export function orderProof(text: string): -1 | 0 | 1 {
   const match = LAST_YEAR.exec(text.trim())
   if (match === null) return 0
-  const dayFirst = Number(match[1]) > 12
-  return dayFirst === Number(match[3]) > 12 ? 0 : dayFirst ? 1 : -1
+  const dayFirst = Number(match.groups!.day) > 12
+  return dayFirst === Number(match.groups!.month) > 12 ? 0 : dayFirst ? 1 : -1
 }
 
 /** Guessing takes an epoch only where no other format can mean it, and only since 1973. */
@@ -108,42 +108,23 @@ function isCandidate(format: DateFormat, text: string): boolean {
   return SHAPES[format].test(text)
 }
 
-/** Which group of a shape's match is the hour. */
-const LAST_GROUP: Partial<Record<DateFormat, number>> = {
-  'YYYY-MM-DD': 4,
-  YYYYMMDD: 4,
-  'YYYY/MM/DD': 4,
-  'MM/DD/YYYY': 5,
-  'DD/MM/YYYY': 5,
+interface Clock {
+  hour: string
+  minute: string
+  second?: string
+  half?: string
 }
 
-function calendarDay(format: DateFormat, match: RegExpExecArray): Day | null {
-  const [, a, b, c, d] = match
-  switch (format) {
-    case 'MM/DD/YYYY':
-      return dayOf(Number(d), Number(a), Number(c))
-    case 'DD/MM/YYYY':
-      return dayOf(Number(d), Number(c), Number(a))
-    case 'DD-Mon-YYYY':
-      return dayOf(fullYear(c!), monthNamed(b!), Number(a))
-    case 'Mon DD, YYYY':
-      return dayOf(Number(c), monthNamed(a!), Number(b))
-    default:
-      return dayOf(Number(a), Number(b), Number(c))
-  }
+/** Seconds since midnight, NaN when there is no such time. */
+function clock({ hour, minute, second = '0', half }: Clock): number {
+  if (Number(hour) > (half === undefined ? 23 : 12) || Number(minute) > 59 || Number(second) > 60) return Number.NaN
+  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half === 'PM' ? 12 : 0)
+  return (hours * 60 + Number(minute)) * 60 + Number(second)
 }
 
-/** Seconds since midnight of the clock that starts at a group: NaN when there is no such time, 0 without a clock. */
-function clock(match: RegExpExecArray, group: number): number {
-  if (match[group] === undefined) return 0
-  const [hour, minute, second] = [match[group], match[group + 1], match[group + 2] ?? '0'].map(Number) as number[]
-  const half = match[group + 3]
-  if (hour! > (half === undefined ? 23 : 12) || minute! > 59 || second! > 60) return Number.NaN
-  return ((half === undefined ? hour! : (hour! % 12) + (half === 'PM' ? 12 : 0)) * 60 + minute!) * 60 + second!
-}
-
-function monthNamed(name: string): number {
-  return MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1
+/** The number of a month that is written as one or by its name. */
+function monthOf(text: string): number {
+  return /^\d/.test(text) ? Number(text) : MONTHS.indexOf(text.slice(0, 3).toLowerCase()) + 1
 }
 
 /** Two digits are a year from 1970 to 2069. */
@@ -179,7 +160,7 @@ const NULL_WORDS = new Set(['', 'na', 'n/a', 'null', 'none', 'nan'])
  */
 export function numberAt(bytes: Buffer, start: number, end: number, decimal: Decimal): number {
   // Up to 15 digits are an exact integer, and so is the power of ten below them: one division rounds correctly.
-  if (end - start > 16 || decimal !== '.') return readNumber(bytes.toString('latin1', start, end), decimal)
+  if (end - start > 16 || decimal !== '.') return readNumber(bytes.toString('utf8', start, end), decimal)
   let whole = 0
   let digits = 0
   let point = -1
@@ -189,9 +170,9 @@ export function numberAt(bytes: Buffer, start: number, end: number, decimal: Dec
       whole = whole * 10 + digit
       digits++
     } else if (digit === POINT && point < 0) point = i
-    else return readNumber(bytes.toString('latin1', start, end), decimal)
+    else return readNumber(bytes.toString('utf8', start, end), decimal)
   }
-  if (digits === 0 || digits > 15) return readNumber(bytes.toString('latin1', start, end), decimal)
+  if (digits === 0 || digits > 15) return readNumber(bytes.toString('utf8', start, end), decimal)
   return point < 0 ? whole : whole / POWERS[end - 1 - point]!
 }
 
@@ -235,9 +216,20 @@ function proof(text: string): Decimal | null {
 }
 
 /** A value from a file as it may be printed. */
-export { quoted as shown } from '../errors.js'
+export { shown }
 
 /** `1 row`, `2 rows`, `1,259 rows`. */
 export function counted(count: number, thing: string): string {
   return `${count.toLocaleString('en-US')} ${thing}${count === 1 ? '' : 's'}`
+}
+
+/** Why a text is no date of a column. */
+export function dateReason(name: string, text: string, format: string): string {
+  if (isNullWord(text)) return `${name} is ${emptyWord(text)}`
+  return `${name} ${shown(text)} is no calendar date as ${format}, which the dates of this file are`
+}
+
+/** How a field that holds nothing is told: a word for it as it stands. */
+export function emptyWord(text: string): string {
+  return text === '' ? 'empty' : shown(text)
 }

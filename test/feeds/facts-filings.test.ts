@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { type FiledFact, reportsOfFilings } from '../../src/feeds/facts/sec.js'
+import { reportsOfFilings } from '../../src/feeds/facts/sec.js'
+import type { FiledFact } from '../../src/feeds/facts/sec-ledger.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import { SHARED } from '../support/bars.js'
 

@@ -2,19 +2,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { isCompanyFacts, readCompanyFacts } from '../../src/feeds/facts/company-facts.js'
-import { readForm4 } from '../../src/feeds/facts/form4.js'
-import type { FactsResult, Input, ReadOptions } from '../../src/feeds/feed.js'
+import type { FactsResult, ReadOptions } from '../../src/feeds/feed.js'
 import { expandInputs, readFile } from '../../src/feeds/read.js'
-import { openSource } from '../../src/feeds/source.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { InsiderTrade, Report } from '../../src/model/facts.js'
 import { SHARED } from '../support/bars.js'
 import { temporaryFolder } from '../support/store.js'
-import { sharedFile, written } from './files.js'
+import { factsIn as read, sharedFile, written } from './files.js'
 
-const read = async (input: Input, options: ReadOptions = {}) =>
-  readCompanyFacts(await openSource(input, undefined), options)
 const refusal = (content: string, name = 'X.json', options: ReadOptions = {}) =>
   read(written(name, content), options).then(
     () => 'nothing was refused',
@@ -59,12 +54,14 @@ function reportsOf(result: FactsResult): string[] {
 }
 
 describe('company facts of the SEC', () => {
-  it('are told by their first keys', () => {
-    expect(isCompanyFacts(JSON.stringify(PLAIN).slice(0, 4096))).toBe(true)
-    expect(isCompanyFacts(`\ufeff${JSON.stringify(PLAIN, null, 2)}`.slice(0, 4096))).toBe(true)
-    expect(isCompanyFacts('[{"cik":1,"facts":{}}]')).toBe(false)
-    expect(isCompanyFacts('{"facts":[1],"cik":1}')).toBe(false)
-    expect(isCompanyFacts('{"chart":{"result":[]}}')).toBe(false)
+  it('are told by their keys, in whatever order, and are of one company', async () => {
+    const { cik, entityName, facts } = PLAIN
+    const result = await read(written('exmp.json', JSON.stringify({ facts, entityName, cik })))
+    expect(reportsOf(result)).toEqual(['2023-03-31 2023-05-02 1.5 900 -'])
+    const sentence =
+      'BadData X.json: these are company facts of the SEC in another form than the SEC writes them; take them as they come'
+    expect(await refusal('[{"cik":1,"facts":{}}]')).toBe(sentence)
+    expect(await refusal('{"facts":[1],"cik":1}')).toBe(sentence)
   })
 
   it('become reports and the name of the company', async () => {
@@ -221,9 +218,7 @@ describe('a file', () => {
   })
 })
 
-const readXml = async (input: Input, options: ReadOptions = {}) =>
-  readForm4(await openSource(input, undefined), options)
-const load = (content: string, options: ReadOptions = {}) => readXml(written('f.xml', content), options)
+const load = (content: string, options: ReadOptions = {}) => read(written('f.xml', content), options)
 const refusalOfXml = (content: string, options: ReadOptions = {}) =>
   load(content, options).then(
     () => 'nothing was refused',
@@ -392,7 +387,7 @@ describe('XML', () => {
   })
 
   it('of another kind is refused', async () => {
-    expect(await refusalOfXml('<informationTable><infoTable/></informationTable>')).toBe(
+    expect(await refusalOfXml('<informationTable><ownershipDocument/></informationTable>')).toBe(
       'BadData f.xml: this is an XML document (informationTable), not a Form 4 of the SEC',
     )
   })
@@ -422,7 +417,7 @@ describe('XML', () => {
 
 describe.skipIf(SHARED === null)('real Form 4 documents (needs ../shared)', () => {
   it('give five sales of one day', async () => {
-    const result = await readXml(sharedFile('vendor-formats/sec-form4_snow.xml'))
+    const result = await read(sharedFile('vendor-formats/sec-form4_snow.xml'))
     // Sold on Tuesday 2022-12-13, beside an exercise of options.
     expect(trades(result)).toEqual(
       [
@@ -438,7 +433,7 @@ describe.skipIf(SHARED === null)('real Form 4 documents (needs ../shared)', () =
   })
 
   it('give nothing where only shares are granted', async () => {
-    const result = await readXml(sharedFile('vendor-formats/sec-form4_374water.xml'))
+    const result = await read(sharedFile('vendor-formats/sec-form4_374water.xml'))
     expect(result.facts).toEqual([])
     expect(remarks(result)).toEqual([
       '1 transactions of code "A" are no open-market trades and are not loaded: sec-form4_374water.xml:38',

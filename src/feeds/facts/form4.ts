@@ -5,9 +5,9 @@ import { assumedFiling, type InsiderTrade } from '../../model/facts.js'
 import { parseTicker, TICKER_SHAPE } from '../../model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { givenTicker } from '../layout.js'
-import { allOf, type Source } from '../source.js'
+import { type Source, textOf } from '../source.js'
 import { isNullWord, readNumber, shown } from '../values.js'
-import { FactsSink, FILED_LATER, WITHOUT_SHARES } from './records.js'
+import { FactsSink, FILED_LATER, WITHOUT_SHARES } from './sink.js'
 
 const SIDES = new Map([
   ['P', 'buy'],
@@ -21,8 +21,7 @@ const SIDES = new Map([
  */
 export async function readForm4(source: Source, options: ReadOptions): Promise<FactsResult> {
   const { file } = source
-  const content = (await allOf(source)).toString('utf8').replace(/^\ufeff/, '')
-  const form = documentIn(content.replace(/\r\n?/g, '\n'))
+  const form = documentIn((await textOf(source)).replace(/\r\n?/g, '\n'))
   const root = rootOf(file, form)
   const type = textAt(root, 'documentType')
   if (type !== '4' && type !== '4/A')
@@ -42,15 +41,11 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
   for (const trade of trades) addTrade(trade, { file, form, ticker, insider: ownersOf(file, root), filed, sink })
   for (const trade of derivatives)
     sink.remark('transactions in derivatives are not loaded', `${file}:${locate(file, form, trade).line}`)
-  options.onProgress?.({ bytes: source.taken(), total: source.total, rows: trades.length + derivatives.length })
-  const dialect = {
-    encoding: 'UTF-8',
-    compression: source.compression,
-    issuer: textAt(root, 'issuer', 'issuerName') ?? '',
-  }
-  const { facts, remarks } = sink
   const rows = trades.length + derivatives.length
-  return { holds: 'facts', file, format: 'SEC Form 4', dialect, header: null, rows, facts, rejected: [], remarks }
+  options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
+  const issuerName = textAt(root, 'issuer', 'issuerName') ?? ''
+  const dialect = { encoding: 'UTF-8', compression: source.compression, issuer: issuerName }
+  return sink.result(file, 'SEC Form 4', rows, { dialect })
 }
 
 interface Trading {
@@ -181,15 +176,19 @@ function rootOf(file: string, { text, linesBefore }: Form): Element {
 
 /** The text of the element at a path, null where there is none or it is empty. */
 function textAt(element: Element, ...path: string[]): string | null {
-  const found = path.reduce<unknown>((at, name) => (isElement(at) ? at[name] : undefined), element)
+  const found = valueAt(element, path)
   const text = isElement(found) ? found['#text'] : found
   return typeof text === 'string' && text !== '' ? text : null
 }
 
 /** The elements at a path; the parser gives a single one bare. */
 function childrenOf(element: Element, ...path: string[]): Element[] {
-  const found = path.reduce<unknown>((at, name) => (isElement(at) ? at[name] : undefined), element)
+  const found = valueAt(element, path)
   return (Array.isArray(found) ? found : [found]).filter(isElement)
+}
+
+function valueAt(element: Element, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isElement(at) ? at[name] : undefined), element)
 }
 
 function isElement(value: unknown): value is Element {

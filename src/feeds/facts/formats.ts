@@ -1,33 +1,25 @@
 import { formatDay, weekdayOf } from '../../model/day.js'
-import {
-  assumedFiling,
-  type EarningsResult,
-  type Grade,
-  type InsiderTrade,
-  opinionOf,
-  type Report,
-} from '../../model/facts.js'
+import { assumedFiling, type EarningsResult, type Report } from '../../model/facts.js'
 import { shown } from '../values.js'
-import { AS_FILED, type FactsSink, FILED_LATER, WITHOUT_SHARES } from './records.js'
 import { BadCell, type Columns, type FactRow } from './rows.js'
-import { type FiledFact, isCounted, isReportForm, REPORT_CONCEPTS, reportsOfFilings } from './sec.js'
+import { reportsOfFilings } from './sec.js'
+import { type FiledFact, whyUnread } from './sec-ledger.js'
+import { AS_FILED, EARLIER_MONTHS, type FactsSink, FILED_LATER, type TimedGrade, WITHOUT_SHARES } from './sink.js'
 
 /** A layout of tables of facts: how it is told, what is read of it, and what its rows become. */
-export interface FactsFormat<Reads extends Columns = Columns> {
+export interface FactsFormat<Reads extends Columns = Columns, Kept = unknown> {
   /** In words for people. */
   name: string
   /** The columns by which it is told, all of them; `ticker` is no matter. */
   told: readonly string[]
   reads: Reads
-  begin(out: FactsSink): Taking<Reads>
-}
-
-/** What becomes of one file. */
-interface Taking<Reads extends Columns = Columns> {
-  /** Takes one row; throws BadCell when it is bad. Nothing may be added or remarked before all of it is read. */
-  row(row: FactRow<Reads>): void
+  /**
+   * Takes one row; what it returns is kept for the end. Throws BadCell when the row is bad: nothing may be added or
+   * remarked before all of it is read.
+   */
+  row(row: FactRow<Reads>, out: FactsSink): Kept | undefined
   /** After the last row. */
-  end?(): void
+  end?(kept: readonly Kept[], out: FactsSink): void
 }
 
 /** A layout that is known and not loaded, and why. */
@@ -38,7 +30,7 @@ interface RefusedFormat {
 }
 
 /** A format as one of many; what its columns hold is checked here, where they are all known. */
-function factsFormat<const Reads extends Columns>(format: FactsFormat<Reads>): FactsFormat {
+function factsFormat<const Reads extends Columns, Kept>(format: FactsFormat<Reads, Kept>): FactsFormat {
   return format as unknown as FactsFormat
 }
 
@@ -47,19 +39,17 @@ const EARNINGS_EVENTS = factsFormat({
   name: 'earnings events csv',
   told: ['report_date', 'release_time'],
   reads: { report_date: 'date', release_time: 'session', eps_estimate: 'number', eps_actual: 'number' },
-  begin: out => ({
-    row(row) {
-      const { ticker } = row
-      const result: EarningsResult = {
-        report_date: row.required('report_date'),
-        session: row.optional('release_time'),
-        eps_estimate: row.optional('eps_estimate'),
-        eps_actual: row.optional('eps_actual'),
-      }
-      remarkWeekend(result, row.place, out)
-      out.add('earnings', ticker, result)
-    },
-  }),
+  row(row, out) {
+    const { ticker } = row
+    const result: EarningsResult = {
+      report_date: row.required('report_date'),
+      session: row.optional('release_time'),
+      eps_estimate: row.optional('eps_estimate'),
+      eps_actual: row.optional('eps_actual'),
+    }
+    remarkWeekend(result, row.place, out)
+    out.add('earnings', ticker, result)
+  },
 })
 
 /** A report at a weekend may be a slip of a day; it counts from the next bar on either way. */
@@ -89,31 +79,29 @@ const QUARTERLY_FIGURES = factsFormat({
     eps_diluted: 'number',
     q4_derived: 'text',
   },
-  begin: out => ({
-    row(row) {
-      const { ticker, place } = row
-      const report: Report = {
-        period_end: row.required('period_end'),
-        known: row.required('filed'),
-        session: null,
-        eps: row.optional('eps_diluted'),
-        revenue: row.optional('revenue'),
-        book_value_ps: null,
-        basis: 'filed',
-      }
-      const days = row.optional('days_to_file') ?? report.known - report.period_end
-      const derived = row.optional('q4_derived') === '1'
-      const income = row.optional('net_income')
-      if (derived && isContradicted(report.eps, income)) {
-        out.remark(CONTRADICTED, place)
-        report.eps = null
-      }
-      out.add('reports', ticker, report)
-      if (report.eps !== null) out.remark(AS_FILED, place)
-      if (report.eps !== null && derived) out.remark(DERIVED, place)
-      if (days > DAYS_TO_FILE) out.remark(LATE, place)
-    },
-  }),
+  row(row, out) {
+    const { ticker, place } = row
+    const report: Report = {
+      period_end: row.required('period_end'),
+      known: row.required('filed'),
+      session: null,
+      eps: row.optional('eps_diluted'),
+      revenue: row.optional('revenue'),
+      book_value_ps: null,
+      basis: 'filed',
+    }
+    const days = row.optional('days_to_file') ?? report.known - report.period_end
+    const derived = row.optional('q4_derived') === '1'
+    const income = row.optional('net_income')
+    if (derived && isContradicted(report.eps, income)) {
+      out.remark(CONTRADICTED, place)
+      report.eps = null
+    }
+    out.add('reports', ticker, report)
+    if (report.eps !== null) out.remark(AS_FILED, place)
+    if (report.eps !== null && derived) out.remark(DERIVED, place)
+    if (days > DAYS_TO_FILE) out.remark(LATE, place)
+  },
 })
 
 function isContradicted(eps: number | null, income: number | null): boolean {
@@ -133,36 +121,33 @@ const SEC_FACTS = factsFormat({
     form: 'text',
     filed: 'date',
   },
-  begin: out => {
-    const filed = new Map<string, FiledFact[]>()
-    return {
-      row(row) {
-        const { ticker, place } = row
-        const fact: FiledFact = {
-          concept: row.required('concept'),
-          unit: row.required('unit'),
-          start: row.optional('start'),
-          end: row.required('end'),
-          value: row.required('value'),
-          form: row.required('form'),
-          filed: row.required('filed'),
-        }
-        if (!REPORT_CONCEPTS.has(fact.concept)) out.remark('facts are of concepts that no report is made of', place)
-        else if (!isReportForm(fact.form))
-          out.remark('facts stand in filings other than reports and are not read', place)
-        else if (!isCounted(fact.concept, fact.unit)) out.remark('facts are in units that are not read', place)
-        const facts = filed.get(ticker)
-        if (facts === undefined) filed.set(ticker, [fact])
-        else facts.push(fact)
-      },
-      end() {
-        for (const [ticker, facts] of filed)
-          for (const report of reportsOfFilings(facts)) {
-            out.add('reports', ticker, report)
-            if (report.eps !== null || report.book_value_ps !== null) out.remark(AS_FILED, ticker)
-          }
-      },
+  row(row, out) {
+    const { ticker, place } = row
+    const fact: FiledFact = {
+      concept: row.required('concept'),
+      unit: row.required('unit'),
+      start: row.optional('start'),
+      end: row.required('end'),
+      value: row.required('value'),
+      form: row.required('form'),
+      filed: row.required('filed'),
     }
+    const unread = whyUnread(fact)
+    if (unread !== null) out.remark(unread, place)
+    return { ticker, fact }
+  },
+  end(kept, out) {
+    const filed = new Map<string, FiledFact[]>()
+    for (const { ticker, fact } of kept) {
+      const facts = filed.get(ticker)
+      if (facts === undefined) filed.set(ticker, [fact])
+      else facts.push(fact)
+    }
+    for (const [ticker, facts] of filed)
+      for (const report of reportsOfFilings(facts)) {
+        out.add('reports', ticker, report)
+        if (report.eps !== null || report.book_value_ps !== null) out.remark(AS_FILED, ticker)
+      }
   },
 })
 
@@ -171,13 +156,11 @@ const GICS_SECURITIES = factsFormat({
   name: 'GICS securities csv',
   told: ['gics_sector'],
   reads: { name: 'text', gics_sector: 'text' },
-  begin: out => ({
-    row(row) {
-      const { ticker } = row
-      const named = { name: row.optional('name'), sector: row.optional('gics_sector') }
-      out.add('securities', ticker, { ...named, asset_class: null, market_cap: null })
-    },
-  }),
+  row(row, out) {
+    const { ticker } = row
+    const named = { name: row.optional('name'), sector: row.optional('gics_sector') }
+    out.add('securities', ticker, { ...named, asset_class: null, market_cap: null })
+  },
 })
 
 /** One day of many listings from a screener, of which only what has no date is taken. */
@@ -185,15 +168,13 @@ const SCREENER_SNAPSHOT = factsFormat({
   name: 'screener snapshot csv',
   told: ['name', 'exchange', 'sector', 'analyst_rating', 'market_cap'],
   reads: { name: 'text', sector: 'text', market_cap: 'positive' },
-  begin: out => ({
-    row(row) {
-      const { ticker, place } = row
-      const named = { name: row.optional('name'), sector: row.optional('sector') }
-      out.add('securities', ticker, { ...named, asset_class: null, market_cap: row.optional('market_cap') })
-      if (named.sector !== null)
-        out.remark('sectors are those of the screener, not GICS; they replace the sectors that were there', place)
-    },
-  }),
+  row(row, out) {
+    const { ticker, place } = row
+    const named = { name: row.optional('name'), sector: row.optional('sector') }
+    out.add('securities', ticker, { ...named, asset_class: null, market_cap: row.optional('market_cap') })
+    if (named.sector !== null)
+      out.remark('sectors are those of the screener, not GICS; they replace the sectors that were there', place)
+  },
 })
 
 /** Single upgrades, downgrades and initiations of firms. */
@@ -201,35 +182,18 @@ const ANALYST_RATINGS = factsFormat({
   name: 'analyst ratings csv',
   told: ['date', 'firm', 'to_grade'],
   reads: { date: 'date', datetime_utc: 'text', firm: 'text', to_grade: 'text' },
-  begin: out => {
-    const graded: { ticker: string; grade: Grade; time: string; place: string }[] = []
-    return {
-      row(row) {
-        const { ticker, place } = row
-        const known = row.required('date')
-        const time = `${formatDay(known)} ${row.optional('datetime_utc') ?? ''}`
-        const [firm, grade] = [row.optional('firm'), row.optional('to_grade')]
-        if (grade === null) out.remark('rows have no to_grade and are not loaded', place)
-        else if (firm === null) out.remark('rows have no firm and are not loaded', place)
-        else graded.push({ ticker, grade: { known, session: null, firm, grade }, time, place })
-      },
-      end() {
-        // Of two grades of one firm on one day the later one stands.
-        const earlierFirst = graded.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
-        for (const { ticker, grade } of earlierFirst) out.add('grades', ticker, grade)
-        remarkWords(graded, out)
-      },
-    }
+  row(row, out): TimedGrade | undefined {
+    const { ticker, place } = row
+    const known = row.required('date')
+    const time = `${formatDay(known)} ${row.optional('datetime_utc') ?? ''}`
+    const [firm, grade] = [row.optional('firm'), row.optional('to_grade')]
+    if (grade === null) out.remark('rows have no to_grade and are not loaded', place)
+    else if (firm === null) out.remark('rows have no firm and are not loaded', place)
+    else return { ticker, grade: { known, session: null, firm, grade }, time, place }
+    return undefined
   },
+  end: (kept, out) => out.addGrades(kept),
 })
-
-/** Tells the words of grades that do not count, all of them in one remark. */
-export function remarkWords(graded: readonly { grade: Grade; place: string }[], out: FactsSink): void {
-  const odd = graded.filter(({ grade }) => opinionOf(grade.grade) === null)
-  const words = [...new Set(odd.map(({ grade }) => grade.grade.toLowerCase()))].sort()
-  const shown = words.slice(0, 20).join(', ') + (words.length > 20 ? ` and ${words.length - 20} more` : '')
-  for (const { place } of odd) out.remark(`grades are words that no list has, kept but not counted: ${shown}`, place)
-}
 
 /** Counts of opinions by month, as they stood on the day of a snapshot. */
 const RECOMMENDATION_TREND = factsFormat({
@@ -244,22 +208,20 @@ const RECOMMENDATION_TREND = factsFormat({
     sell: 'count',
     strong_sell: 'count',
   },
-  begin: out => ({
-    row(row) {
-      const { ticker, place } = row
-      const counts = {
-        known: row.required('snapshot'),
-        session: null,
-        strong_buy: row.required('strong_buy'),
-        buy: row.required('buy'),
-        hold: row.required('hold'),
-        sell: row.required('sell'),
-        strong_sell: row.required('strong_sell'),
-      }
-      if (row.required('period') === '0m') out.add('ratings', ticker, counts)
-      else out.remark('counts of earlier months are not loaded: nothing tells on which day they became known', place)
-    },
-  }),
+  row(row, out) {
+    const { ticker, place } = row
+    const counts = {
+      known: row.required('snapshot'),
+      session: null,
+      strong_buy: row.required('strong_buy'),
+      buy: row.required('buy'),
+      hold: row.required('hold'),
+      sell: row.required('sell'),
+      strong_sell: row.required('strong_sell'),
+    }
+    if (row.required('period') === '0m') out.add('ratings', ticker, counts)
+    else out.remark(EARLIER_MONTHS, place)
+  },
 })
 
 const SIDES = new Map([
@@ -272,28 +234,26 @@ const INSIDER_TRADES = factsFormat({
   name: 'insider trades csv',
   told: ['transaction_date', 'filer', 'kind', 'shares'],
   reads: { transaction_date: 'date', filer: 'text', kind: 'text', shares: 'number', value: 'amount' },
-  begin: out => ({
-    row(row) {
-      const { ticker, place } = row
-      const traded = row.required('transaction_date')
-      const kind = row.required('kind').toLowerCase()
-      const side = SIDES.get(kind as 'purchase' | 'sale')
-      const shares = row.optional('shares')
-      const value = row.optional('value')
-      if (side === undefined) {
-        out.remark(`rows of kind ${shown(kind)} are no open-market trades and are not loaded`, place)
-        return
-      }
-      if (shares === null || !(shares > 0)) {
-        out.remark(WITHOUT_SHARES, place)
-        return
-      }
-      const known = assumedFiling(traded)
-      const trade: InsiderTrade = { known, session: null, insider: row.required('filer'), side, shares, value }
-      out.add('insiders', ticker, trade)
-      out.remark(FILED_LATER, place)
-    },
-  }),
+  row(row, out) {
+    const { ticker, place } = row
+    const traded = row.required('transaction_date')
+    const kind = row.required('kind').toLowerCase()
+    const side = SIDES.get(kind as 'purchase' | 'sale')
+    const shares = row.optional('shares')
+    const value = row.optional('value')
+    if (side === undefined) {
+      out.remark(`rows of kind ${shown(kind)} are no open-market trades and are not loaded`, place)
+      return
+    }
+    if (shares === null || !(shares > 0)) {
+      out.remark(WITHOUT_SHARES, place)
+      return
+    }
+    const known = assumedFiling(traded)
+    const trade = { known, session: null, insider: row.required('filer'), side, shares, value }
+    out.add('insiders', ticker, trade)
+    out.remark(FILED_LATER, place)
+  },
 })
 
 /** Splits and dividends; `value` is new shares for each old one, or cash. */
@@ -301,19 +261,17 @@ const CORPORATE_ACTIONS = factsFormat({
   name: 'corporate actions csv',
   told: ['ex_date', 'type', 'value'],
   reads: { ex_date: 'date', type: 'text', value: 'number' },
-  begin: out => ({
-    row(row) {
-      const { ticker, place } = row
-      const ex_date = row.required('ex_date')
-      const type = row.required('type')
-      const ratio = row.optional('value') ?? 0
-      if (/^split$/i.test(type) && !(ratio > 0))
-        throw new BadCell('value', 'value is not above 0, as the ratio of a split must be')
-      if (/^split$/i.test(type)) out.add('splits', ticker, { ex_date, ratio })
-      else if (/^dividend$/i.test(type)) out.remark('dividends are not used and not loaded', place)
-      else throw new BadCell('type', `type ${shown(type)} is not split or dividend`)
-    },
-  }),
+  row(row, out) {
+    const { ticker, place } = row
+    const ex_date = row.required('ex_date')
+    const type = row.required('type')
+    const ratio = row.optional('value') ?? 0
+    if (/^split$/i.test(type) && !(ratio > 0))
+      throw new BadCell('value', 'value is not above 0, as the ratio of a split must be')
+    if (/^split$/i.test(type)) out.add('splits', ticker, { ex_date, ratio })
+    else if (/^dividend$/i.test(type)) out.remark('dividends are not used and not loaded', place)
+    else throw new BadCell('type', `type ${shown(type)} is not split or dividend`)
+  },
 })
 
 /** Tables of facts that cannot become dated records, and what to import instead. */

@@ -1,53 +1,37 @@
 import { parseDay } from '../../model/day.js'
 import { parseTicker } from '../../model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { isObject, type Names } from '../json-tables.js'
-import type { JsonText, Path } from '../json-text.js'
-import { dateReason, tickerReason } from '../judge.js'
+import { isObject, type JsonText, type Names } from '../json-text.js'
 import { givenTicker } from '../layout.js'
-import { severalTickers } from '../price-rows.js'
+import { severalTickers, tickerReason } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
-import { allOf, type Source } from '../source.js'
-import { FactsSink } from './records.js'
+import type { Source } from '../source.js'
+import { dateReason } from '../values.js'
+import { isCompanyFacts, readCompanyFacts } from './company-facts.js'
 import { BadCell } from './rows.js'
+import { FactsSink } from './sink.js'
+import { readYahooFacts } from './yahoo.js'
 
-/** Keys near the top of a document that only those of facts have. */
-const FACT_KEYS = /"(quoteSummary|timeseries|execution_date)"\s*:/
-
-/**
- * The facts of a JSON document, null when it holds none that are read; `head` is its beginning, by which documents of bars
- * are told without being read. Throws BadData.
- */
-export async function readFactsJson(source: Source, head: string, options: ReadOptions): Promise<FactsResult | null> {
-  const { isCompanyFacts, readCompanyFacts } = await import('./company-facts.js')
-  if (isCompanyFacts(head)) return readCompanyFacts(source, options)
-  if (!FACT_KEYS.test(head)) return null
-  const { parseJson } = await import('../json-text.js')
-  const content = (await allOf(source)).toString('utf8').replace(/^\ufeff/, '')
-  const { root, text, lines } = await parseJson(source.file, content)
-  const facts = await factsIn(source.file, root, text, options)
+/** The facts of a JSON document, null when it holds none that are read. Throws BadData. */
+export function readFactsJson(source: Source, text: JsonText, options: ReadOptions): FactsResult | null {
+  const { file, compression, total } = source
+  const { root } = text
+  const companyFacts = isCompanyFacts(root)
+  const facts = companyFacts
+    ? readCompanyFacts(file, root, options)
+    : (readSplits(file, text, options) ?? readYahooFacts(file, root, options))
   if (facts === null) return null
-  options.onProgress?.({ bytes: source.taken(), total: source.total, rows: facts.rows })
-  const words = {
-    encoding: 'UTF-8',
-    compression: source.compression,
-    lines: lines ? 'one document a line' : 'one document',
-  }
-  return { ...facts, dialect: { ...words, ...facts.dialect } }
-}
-
-async function factsIn(file: string, root: unknown, text: JsonText, options: ReadOptions): Promise<FactsResult | null> {
-  const splits = readSplits(file, root, text, options)
-  if (splits !== null) return splits
-  const { readYahooFacts } = await import('./yahoo.js')
-  return readYahooFacts(file, root, options)
+  options.onProgress?.({ bytes: source.taken(), total, rows: facts.rows })
+  const lines = companyFacts ? {} : text.words
+  return { ...facts, dialect: { encoding: 'UTF-8', compression, ...lines, ...facts.dialect } }
 }
 
 /**
  * The splits of Polygon, as a list or as `results` of an answer: `split_from` shares became `split_to`. Null when the
  * document holds none. Throws BadData as a table of facts does.
  */
-function readSplits(file: string, root: unknown, text: JsonText, options: ReadOptions): FactsResult | null {
+function readSplits(file: string, text: JsonText, options: ReadOptions): FactsResult | null {
+  const { root } = text
   const [list, at] = isObject(root) ? [root.results, ['results']] : [root, []]
   if (!Array.isArray(list) || !isObject(list[0]) || !('split_from' in list[0])) return null
   const rejections = new Rejections(file, options.skipBadRows ?? false)
@@ -59,16 +43,14 @@ function readSplits(file: string, root: unknown, text: JsonText, options: ReadOp
       addSplit(isObject(row) ? row : {}, given, sink)
     } catch (error) {
       if (!(error instanceof BadCell)) throw error
-      const path: Path = [...at, i, error.column]
-      rejections.add(() => ({ ...text.locate(path), reason: error.message, text: JSON.stringify(row) }))
+      const { column, message: reason } = error
+      rejections.add(() => ({ ...text.locate([...at, i, column]), reason, text: JSON.stringify(row) }))
     }
   }
   rejections.refuse(list.length)
-  const remarks = sink.remarks
   if (isObject(root) && typeof root.next_url === 'string')
-    remarks.push({ what: 'the answer has more pages, which are not in this file', count: 1, first: ['next_url'] })
-  const found = { rows: list.length, facts: sink.facts, rejected: rejections.rows, remarks }
-  return { holds: 'facts', file, format: 'polygon splits', dialect: {}, header: null, ...found }
+    sink.remark('the answer has more pages, which are not in this file', 'next_url')
+  return sink.result(file, 'polygon splits', list.length, { rejected: rejections.rows })
 }
 
 function refuseSeveral(file: string, given: string, list: readonly unknown[]): void {

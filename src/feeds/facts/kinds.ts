@@ -11,12 +11,12 @@ import {
   type Security,
 } from '../../model/facts.js'
 import type { Dialect } from '../dialect.js'
-import { layoutOf } from '../layout.js'
+import { layoutOf, plainName } from '../layout.js'
 import { isDated, refuseLayout } from '../refusals.js'
 import { shown } from '../values.js'
-import { FACTS_FORMATS, type FactsFormat, remarkWeekend, remarkWords } from './formats.js'
-import { type FactsSink, isFactName, plainName } from './records.js'
+import { FACTS_FORMATS, type FactsFormat, remarkWeekend } from './formats.js'
 import { BadCell, type FactRow } from './rows.js'
+import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
 
 /**
  * The layout of a table of facts, told by its header: one of others, or the project's own of one kind. Throws BadData that
@@ -127,19 +127,15 @@ function ownFormat(kind: FactKind, known?: Day): FactsFormat {
     name: `${kind} csv`,
     told: neededColumns(kind, known),
     reads: Object.fromEntries(columns.map(({ name, holds }) => [name, holds])),
-    begin: out => {
-      const graded: { grade: Grade; place: string }[] = []
-      return {
-        row(row) {
-          const { ticker, place } = row
-          const record = recordOf(kind, row, known)
-          CHECKS[kind]?.(record, place, out)
-          out.add(kind, ticker, record)
-          if (kind === 'grades') graded.push({ grade: record as Grade, place })
-        },
-        end: () => remarkWords(graded, out),
-      }
+    row(row, out): TimedGrade | undefined {
+      const { ticker, place } = row
+      const record = recordOf(kind, row, known)
+      CHECKS[kind]?.(record, place, out)
+      if (kind === 'grades') return { ticker, grade: record as Grade, time: 0, place }
+      out.add<FactKind>(kind, ticker, record)
+      return undefined
     },
+    end: (kept, out) => out.addGrades(kept as TimedGrade[]),
   }
 }
 

@@ -2,15 +2,16 @@ import { BadData, parameter, sentence } from '../../errors.js'
 import type { FactValue } from '../../model/facts.js'
 import { type Dialect, dateFormatOf, decimalIn, describeText, type Given } from '../dialect.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { givenTicker, type Row, spells } from '../layout.js'
+import { givenTicker, placeOfName, plainName, spells } from '../layout.js'
 import { Rejections } from '../refusals.js'
+import type { Row } from '../row.js'
 import { eachRow } from '../rows.js'
 import type { Source } from '../source.js'
 import { DateReader, isNullWord } from '../values.js'
 import type { FactsFormat } from './formats.js'
 import { formatOf, misspelt } from './kinds.js'
-import { FactsSink, plainName } from './records.js'
 import { BadCell, FactRow, type FactsPlan } from './rows.js'
+import { FactsSink } from './sink.js'
 
 /** Reads a table of facts, whose header tells which: the whole file streams through, row after row. */
 export async function readFactsTable(
@@ -28,13 +29,14 @@ export async function readFactsTable(
   const sink = new FactsSink()
   remarkNames(format, dialect, sink)
   const facts = new FactRow(plan, format.reads)
-  const taking = format.begin(sink)
+  const kept: unknown[] = []
   let rows = 0
   const visit = (row: Row) => {
     rows++
     try {
       facts.set(row)
-      taking.row(facts)
+      const made = format.row(facts, sink)
+      if (made !== undefined) kept.push(made)
     } catch (error) {
       if (!(error instanceof BadCell)) throw error
       rejections.add(() => facts.rejected(error))
@@ -43,10 +45,10 @@ export async function readFactsTable(
   const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
   await eachRow(file, source.chunks(), dialect, visit, tick)
   rejections.refuse(rows)
-  taking.end?.()
+  format.end?.(kept, sink)
   const words = describe(source, dialect, plan)
-  const found = { facts: sink.facts, rejected: rejections.rows, remarks: sink.remarks }
-  return { holds: 'facts', file, format: format.name, dialect: words, header: dialect.header, rows, ...found }
+  const { rows: rejected } = rejections
+  return sink.result(file, format.name, rows, { dialect: words, header: dialect.header, rejected })
 }
 
 /** Decides, from the header, the first rows and what the user gave, how every row is to be read. */
@@ -89,18 +91,10 @@ async function planFacts(
 /** Where each column stands that the format reads; throws BadData when a name stands there twice. */
 function placesOf(file: string, dialect: Dialect, format: FactsFormat): Map<string, number> {
   const plain = dialect.names.map(plainName)
-  const places = new Map<string, number>()
-  for (const column of Object.keys(format.reads).map(plainName)) {
-    const found = plain.flatMap((name, i) => (name === column ? [i] : []))
-    const [first, second] = found
-    if (second !== undefined) {
-      const told = found.slice(0, 2).map(i => `column ${i + 1} ("${dialect.names[i]}")`)
-      const what = `${told.join(' and ')} have the same name; take one of them out`
-      throw new BadData({ file, line: dialect.headerLine }, what)
-    }
-    if (first !== undefined) places.set(column, first)
-  }
-  return places
+  const wanted = Object.keys(format.reads).map(plainName)
+  const place = { file, line: dialect.headerLine }
+  const places = wanted.map(name => [name, placeOfName(place, dialect.names, plain, name)] as const)
+  return new Map(places.filter(([, index]) => index >= 0))
 }
 
 /** A column "name" holds names here, never tickers. */

@@ -3,11 +3,10 @@ import type { FactValue, Report, Session } from '../../model/facts.js'
 import type { AssetClass } from '../../model/series.js'
 import { parseTicker } from '../../model/terms.js'
 import type { Rejected } from '../feed.js'
-import { columnOf, dateReason, emptyWord, tickerReason } from '../judge.js'
-import { type Row, surplusField, surplusReason } from '../layout.js'
-import { severalTickers } from '../price-rows.js'
-import { type DateReader, type Decimal, isNullWord, readNumber, shown } from '../values.js'
-import { plainName } from './records.js'
+import { plainName } from '../layout.js'
+import { severalTickers, tickerReason } from '../price-rows.js'
+import { columnOf, type Row, surplusField, surplusReason } from '../row.js'
+import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber, shown } from '../values.js'
 
 /** The columns that a format reads, and what each holds. */
 export type Columns = Readonly<Record<string, FactValue>>

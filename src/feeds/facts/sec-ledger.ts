@@ -117,13 +117,20 @@ const UNITS: ReadonlyMap<string, string> = new Map(
 )
 
 /** Whether a concept is read in a unit. */
-export function isCounted(concept: string, unit: string): boolean {
+function isCounted(concept: string, unit: string): boolean {
   return UNITS.get(concept) === unit
 }
 
 /** Statements of periods and their amendments; a proxy statement or a prospectus repeats figures in other frames. */
 export function isReportForm(form: string): boolean {
   return /^(10-[QK]T?|20-F|40-F|6-K|8-K)(\/A)?$/.test(form)
+}
+
+/** Why a fact is no part of a report; null when it may be. */
+export function whyUnread({ concept, unit, form }: Pick<FiledFact, 'concept' | 'unit' | 'form'>): string | null {
+  if (!REPORT_CONCEPTS.has(concept)) return 'facts are of concepts that no report is made of'
+  if (!isReportForm(form)) return 'facts stand in filings other than reports and are not read'
+  return isCounted(concept, unit) ? null : 'facts are in units that are not read'
 }
 
 /** Quarters end on the same day whichever filing states them, but for filings that give the end of the month instead. */

@@ -2,8 +2,6 @@ import type { Day } from '../../model/day.js'
 import type { Report } from '../../model/facts.js'
 import { type Entry, FIGURES, type FiledFact, isReportForm, Ledger, type Term } from './sec-ledger.js'
 
-export { type FiledFact, isCounted, isReportForm, REPORT_CONCEPTS } from './sec-ledger.js'
-
 /**
  * The quarters of one company as its filings state them, one record a version: by the day it became known, then by
  * quarter. A filing that repeats a quarter makes no version, one that changes or adds a figure does. What it leaves out

@@ -1,30 +1,33 @@
 import * as z from 'zod'
 import { BadData, InvalidParameter, parameter, sentence, type Words } from '../../errors.js'
 import { type Day, formatDay, parseDay } from '../../model/day.js'
-import { assumedFiling, type Grade } from '../../model/facts.js'
+import { assumedFiling } from '../../model/facts.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { isObject } from '../json-tables.js'
+import { isObject, shaped } from '../json-text.js'
 import { shown } from '../values.js'
-import { remarkWords } from './formats.js'
-import { AS_FILED, documentTicker, FactsSink, FILED_LATER, shaped, WITHOUT_SHARES } from './records.js'
+import {
+  AS_FILED,
+  documentTicker,
+  EARLIER_MONTHS,
+  FactsSink,
+  FILED_LATER,
+  type TimedGrade,
+  WITHOUT_SHARES,
+} from './sink.js'
 
 /**
  * The facts of a document of Yahoo: a quote summary (grades, insiders, counts of ratings, the next report) or a time
  * series of statements. Null when it is neither. Throws BadData that says what is not as it should be, or lacking.
  */
 export function readYahooFacts(file: string, root: unknown, options: ReadOptions): FactsResult | null {
-  const reader = !isObject(root)
-    ? null
-    : 'quoteSummary' in root
-      ? { read: readSummary, format: 'Yahoo quote summary' }
-      : 'timeseries' in root
-        ? { read: readTimeseries, format: 'Yahoo statements' }
-        : null
-  if (reader === null) return null
+  if (!isObject(root) || !('quoteSummary' in root || 'timeseries' in root)) return null
+  const [read, format] =
+    'quoteSummary' in root
+      ? ([readSummary, 'Yahoo quote summary'] as const)
+      : ([readTimeseries, 'Yahoo statements'] as const)
   const sink = new FactsSink()
-  const rows = reader.read(file, root, options, sink)
-  const found = { rows, facts: sink.facts, rejected: [], remarks: sink.remarks }
-  return { holds: 'facts', file, format: reader.format, dialect: {}, header: null, ...found }
+  const rows = read(file, root, options, sink)
+  return sink.result(file, format, rows)
 }
 
 /** Modules that tell the symbol. */
@@ -155,21 +158,17 @@ function read<Shape extends z.ZodType>(taking: Taking, name: string, shape: Shap
 function grades(module: unknown, taking: Taking): Outcome {
   const { sink } = taking
   const { history } = read(taking, 'upgradeDowngradeHistory', History, module)
-  const graded: { grade: Grade; place: string }[] = []
-  for (const { epochGradeDate, firm, toGrade } of history
+  const graded: TimedGrade[] = []
+  for (const { epochGradeDate: time, firm, toGrade } of history
     .toReversed()
     .sort((a, b) => a.epochGradeDate - b.epochGradeDate)) {
-    const known = dayOfMoment(epochGradeDate)
+    const known = dayOfMoment(time)
     const place = `${firm || 'no firm'}, ${formatDay(known)}`
     if (!toGrade) sink.remark('rows have no toGrade and are not loaded', place)
     else if (!firm) sink.remark('rows have no firm and are not loaded', place)
-    else graded.push({ grade: { known, session: null, firm, grade: toGrade }, place })
+    else graded.push({ ticker: taking.ticker(), grade: { known, session: null, firm, grade: toGrade }, time, place })
   }
-  for (const { grade, place } of graded) {
-    sink.add('grades', taking.ticker(), grade)
-    sink.remark('grades are dated by the day in UTC and count from the next day on', place)
-  }
-  remarkWords(graded, sink)
+  sink.addGrades(graded, 'grades are dated by the day in UTC and count from the next day on')
   return { rows: history.length }
 }
 
@@ -204,7 +203,7 @@ function ratings(module: unknown, taking: Taking): Outcome {
   for (const { period, strongBuy: strong_buy, buy, hold, sell, strongSell: strong_sell } of trend)
     if (period === '0m')
       sink.add('ratings', taking.ticker(), { known, session: null, strong_buy, buy, hold, sell, strong_sell })
-    else sink.remark('counts of earlier months are not loaded: nothing tells on which day they became known', period)
+    else sink.remark(EARLIER_MONTHS, period)
   return { rows: trend.length }
 }
 
@@ -227,7 +226,7 @@ function schedule(name: string, dates: z.infer<typeof Calendar>['earnings'], tak
   if (known === undefined) return { refused: undated(name) }
   const expected_date = Math.min(...days)
   const place = formatDay(expected_date)
-  if (sink.facts.some(({ kind }) => kind === 'schedule')) return { rows: 1 }
+  if (sink.has('schedule')) return { rows: 1 }
   sink.add('schedule', taking.ticker(), { expected_date, known })
   if (days.length > 1) sink.remark('the next report is expected between two days; the first is taken', place)
   if (dates.isEarningsDateEstimate) sink.remark('the day of the next report is an estimate of Yahoo', place)

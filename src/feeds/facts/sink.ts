@@ -1,13 +1,27 @@
 import { basename } from 'node:path'
-import type * as z from 'zod'
 import { BadData, parameter, sentence, type Words, worded } from '../../errors.js'
-import { FACT_COLUMNS, FACT_KINDS, type FactKind, type FactRecord, type FactRecords } from '../../model/facts.js'
-import { parseTicker, TICKER_SHAPE } from '../../model/terms.js'
-import type { Remark, TickerFacts } from '../feed.js'
-import { givenTicker } from '../layout.js'
-import { shown } from '../values.js'
+import {
+  FACT_COLUMNS,
+  FACT_KINDS,
+  type FactKind,
+  type FactRecord,
+  type FactRecords,
+  type Grade,
+  opinionOf,
+} from '../../model/facts.js'
+import { parseTicker } from '../../model/terms.js'
+import type { FactsResult, Remark, TickerFacts } from '../feed.js'
+import { givenTicker, plainName, tickerOfSymbol } from '../layout.js'
 
 const SHOWN = 3
+
+/** A grade with its time of day, and where it stands. */
+export interface TimedGrade {
+  ticker: string
+  grade: Grade
+  time: string | number
+  place: string
+}
 
 /** Gathers the records of a file and what is to be said about it. */
 export class FactsSink {
@@ -30,28 +44,43 @@ export class FactsSink {
     if (remark.first.length < SHOWN && !remark.first.includes(first)) remark.first.push(first)
   }
 
-  /** Sorted by ticker, then in the order of FACT_KINDS; records as they were added. */
-  get facts(): TickerFacts[] {
-    const tickers = [...this.#facts.keys()].sort()
-    return tickers.flatMap(ticker => {
-      const kinds = this.#facts.get(ticker)!
-      return FACT_KINDS.flatMap(kind => {
-        const records = kinds.get(kind)
-        return records === undefined ? [] : [{ ticker, kind, records }]
-      })
-    })
+  /** Grades go in order of their times: of two of one firm on one day the later one stands. */
+  addGrades(given: readonly TimedGrade[], note?: string): void {
+    const graded = given.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))
+    for (const { ticker, grade, place } of graded) {
+      this.add('grades', ticker, grade)
+      if (note !== undefined) this.remark(note, place)
+    }
+    // Words that do not count are told all in one remark.
+    const odd = given.filter(({ grade }) => opinionOf(grade.grade) === null)
+    const words = [...new Set(odd.map(({ grade }) => grade.grade.toLowerCase()))].sort()
+    const shown = words.slice(0, 20).join(', ') + (words.length > 20 ? ` and ${words.length - 20} more` : '')
+    for (const { place } of odd) this.remark(`grades are words that no list has, kept but not counted: ${shown}`, place)
   }
 
-  get remarks(): Remark[] {
-    return [...this.#remarks.values()]
+  /** Whether there is a record of a kind. */
+  has(kind: FactKind): boolean {
+    return [...this.#facts.values()].some(kinds => kinds.has(kind))
+  }
+
+  /** What a file gives: by ticker, then in the order of FACT_KINDS; records as they were added. */
+  result(file: string, format: string, rows: number, more: Partial<FactsResult> = {}): FactsResult {
+    const facts = [...this.#facts.keys()].sort().flatMap(ticker =>
+      FACT_KINDS.flatMap((kind): TickerFacts[] => {
+        const records = this.#facts.get(ticker)!.get(kind)
+        return records === undefined ? [] : [{ ticker, kind, records }]
+      }),
+    )
+    const remarks = [...this.#remarks.values()]
+    return { holds: 'facts', file, format, dialect: {}, header: null, rows, facts, rejected: [], remarks, ...more }
   }
 }
 
-/** What several kinds of files leave open alike, as it is told of each. */
-
+// What several kinds of files leave open alike, as it is told of each.
 export const AS_FILED =
   'figures a share are as filed; they reach the split basis of the bars by the splits that are loaded for the ticker'
 export const FILED_LATER = 'trades count as known two weekdays after their date, as no date of filing is given'
+export const EARLIER_MONTHS = 'counts of earlier months are not loaded: nothing tells on which day they became known'
 export const WITHOUT_SHARES = 'purchases and sales without a number of shares are not loaded'
 
 /** Names of files that look like a ticker: the number that the SEC gives a company, or what the document is. */
@@ -62,13 +91,8 @@ const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
  * file's name. Throws BadData where none of them is a ticker.
  */
 export function documentTicker(file: string, own: string | null, given: string | undefined): string {
-  const ticker = givenTicker(given) ?? (own === null ? tickerOfName(file) : parseTicker(own))
+  const ticker = givenTicker(given) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
   if (ticker !== null) return ticker
-  if (own !== null)
-    throw new BadData(
-      { file },
-      sentence`its symbol ${shown(own)} is not ${TICKER_SHAPE}; give one with ${parameter('ticker')}`,
-    )
   const name = file === '-' ? 'standard input has no name' : `the file's name (${stem(file)}) is none`
   throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)
 }
@@ -80,26 +104,6 @@ function tickerOfName(file: string): string | null {
 
 function stem(file: string): string {
   return basename(file).replace(/(\.(json|txt|gz|zip))+$/i, '')
-}
-
-/** A part of a vendor's document in the shape that it must have; throws BadData that names the first place that has not. */
-export function shaped<Shape extends z.ZodType>(
-  file: string,
-  shape: Shape,
-  value: unknown,
-  what: string,
-  at: readonly string[] = [],
-): z.infer<Shape> {
-  const result = shape.safeParse(value)
-  if (result.success) return result.data
-  const { path, message } = result.error.issues[0]!
-  const place = [...at, ...path].join('.')
-  throw new BadData({ file }, `this looks like ${what}, but ${place || 'it'} is not as it should be (${message})`)
-}
-
-/** A name of a column without case, blanks and signs. */
-export function plainName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
 const NAMES = new Set(FACT_KINDS.flatMap(kind => FACT_COLUMNS[kind].map(column => plainName(column.name))))
