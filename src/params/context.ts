@@ -1,8 +1,24 @@
-import { InvalidParameter, invalid, listed, parameter, sentence, shown } from '../errors.js'
-import type { Kind, Written } from './row.js'
+import { InvalidParameter, invalid, listed, parameter, quoted, sentence, shown } from '../errors.js'
+import type { Context } from '../model/event.js'
+import { BANDS, LAG } from './figures.js'
+import { BAND, FIELD, TICKER } from './kinds.js'
+import {
+  as,
+  given,
+  type Kind,
+  maybe,
+  needed,
+  open,
+  type Read,
+  section,
+  type Table,
+  type Texts,
+  type Written,
+  whole,
+} from './row.js'
 import { bandValue, fieldValue, textOf, tickerValue } from './values.js'
 
-/** A second ticker, looked at on the dates of events: one reader for its word, and one for the three parameters that it stands for. */
+/** A second ticker, looked at on the dates of events: its parameters, the word that stands for them, and how they are read. */
 
 /** A second ticker and its field as one word tells them. */
 export interface ShortContext {
@@ -46,6 +62,63 @@ function within<Value>(param: string, text: string, word: string, read: () => Va
     throw invalid('in_part', { ...offence, param, value: text, suggestions }, { part: refusal })
   }
 }
+
+/** The parameters of `GET /v1/events`. */
+export const EVENTS_CONTEXT = {
+  context_ticker: open(TICKER, 'a second ticker, with its field and band on the date of the event; on Plus and Pro'),
+  context_field: open(FIELD, 'the field that is looked at there'),
+  context_band: open(BAND, 'the band it was in on the date of the event'),
+} as const satisfies Table
+
+/** What the command line has in place of the three: a second ticker, its field and its bands in one word. */
+export const CONTEXT = open(
+  CONTEXT_WORD,
+  'only events while a second ticker was in a band: GSPC:trend_direction=downtrend; short for the three below',
+)
+
+/** Those of studies and backtests. */
+export const SIGNALS_CONTEXT = {
+  context: CONTEXT,
+  context_ticker: maybe(TICKER, 'the second ticker'),
+  context_field: maybe(FIELD, EVENTS_CONTEXT.context_field.help),
+  context_band: maybe(BANDS, 'the bands it was in on the date of the event'),
+  context_lag: maybe(LAG, '1: as of its bar before that date, for a market that closes later; 0 unless given'),
+} as const satisfies Table
+
+const { context_ticker, context_field, context_band, context_lag } = SIGNALS_CONTEXT
+
+/** The part of a strategy that they make. */
+export const CONTEXT_PART = whole(
+  'context',
+  { ...CONTEXT, kind: { ...CONTEXT_WORD, typed: CONTEXT_WORD.parse } },
+  section({
+    ticker: as('context_ticker', needed(TICKER, context_ticker.help)),
+    field: as('context_field', needed(FIELD, context_field.help)),
+    bands: as('context_band', context_band),
+    lag: as('context_lag', given(LAG, 0, context_lag.help)),
+  }),
+)
+
+/** Second tickers of a sweep, every band of which makes cells of its own. */
+const CONTEXTS: Kind<{ ticker: string; field: string }[], Texts> = {
+  schema: { anyOf: [CONTEXT_WORD.schema, { type: 'array', items: CONTEXT_WORD.schema }] },
+  takes: 'T:F',
+  several: 'some',
+  parse: (param, written) => [written].flat().map(text => wholeContext(param, textOf(param, text))),
+}
+
+function wholeContext(param: string, text: string): { ticker: string; field: string } {
+  const { ticker, field, bands } = parseContext(param, text)
+  if (bands === null) return { ticker, field }
+  const allowed = 'TICKER:FIELD alone'
+  const why = 'every band of it makes cells of its own, so the band is left out'
+  throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}: ${why}.`, { param, value: text, allowed })
+}
+
+export const SWEEP_CONTEXT = {
+  context: given(CONTEXTS, [], 'tell cells apart by the band of a second ticker, too: GSPC:trend_direction'),
+  context_lag: maybe(LAG, '1: as of its bar before the date of the event; 0 unless given'),
+} as const satisfies Table
 
 const PARTS = ['context_ticker', 'context_field', 'context_band'] as const
 
@@ -91,7 +164,7 @@ interface ReadParts<Bands> {
 }
 
 /** The three as one, null where none is given. Throws InvalidParameter for some without the others; the band may be left out. */
-export function contextOf<Bands>(
+function contextOf<Bands>(
   read: ReadParts<Bands>,
   parts: readonly (typeof PARTS)[number][] = PARTS,
 ): { ticker: string; field: string; bands: Bands | null } | null {
@@ -102,12 +175,52 @@ export function contextOf<Bands>(
 }
 
 /** What is missing of the three. */
-export function incomplete(
-  read: ReadParts<unknown>,
-  parts: typeof PARTS | readonly (typeof PARTS)[number][] = PARTS,
-): InvalidParameter {
+function incomplete(read: ReadParts<unknown>, parts: readonly (typeof PARTS)[number][] = PARTS): InvalidParameter {
   const missing = parts.filter(name => (read[name] ?? null) === null)
   return new InvalidParameter(sentence`${listed(parts)} go together; missing: ${listed(missing, ', ')}.`, {
     param: missing[0]!,
   })
+}
+
+/** A search with the three as one value, whose band may be left open. */
+export function inOne<Query extends ReadParts<string>>(
+  read: Query,
+): Omit<Query, (typeof PARTS)[number]> & { context?: Context } {
+  const { context_ticker: _1, context_field: _2, context_band: _3, ...query } = read
+  const context = contextOf(read)
+  if (context === null) return query
+  const { bands, ...where } = context
+  return { ...query, context: bands === null ? where : { ...where, band: bands } }
+}
+
+/** The same where the band must be named. */
+export function inOneWithBand<Query extends ReadParts<string>>(read: Query) {
+  const { context, ...query } = inOne(read)
+  if (context === undefined) return query
+  if (context.band === undefined) throw incomplete(read)
+  return { ...query, context: { ...context, band: context.band } }
+}
+
+/** The one value as the three again. */
+export function apart({ ticker, field, band }: Partial<Context> = {}): Written {
+  return { context_ticker: ticker, context_field: field, context_band: band }
+}
+
+/** The context of signals, at its bar on the date of the event or before it. */
+export function laggedContext<Bands>(read: ReadParts<Bands> & { context_lag: 0 | 1 | null }) {
+  const context = contextOf(read, ['context_ticker', 'context_field'])
+  const lag = lagOf(read, context === null)
+  return context && { ...context, lag }
+}
+
+/** Those of a sweep. */
+export function laggedContexts(read: Read<typeof SWEEP_CONTEXT>) {
+  const lag = lagOf(read, read.context.length === 0)
+  return read.context.map(context => ({ ...context, lag }))
+}
+
+function lagOf({ context_lag: lag }: { context_lag: 0 | 1 | null }, isAlone: boolean): 0 | 1 {
+  if (lag === null || !isAlone) return lag ?? 0
+  const param = 'context_lag'
+  throw new InvalidParameter(sentence`${parameter(param)} is for a context, and none is given.`, { param })
 }

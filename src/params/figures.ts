@@ -1,6 +1,6 @@
 import { InvalidParameter, invalid } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
-import { BAND, DAY, FIELD, fieldOf } from './kinds.js'
+import { BAND, DAY, FIELD, fieldOf, integerOf } from './kinds.js'
 import type { Kind, Text, Texts } from './row.js'
 import { bandValue, dayValue, flagValue, integerValue, listValue, refuse, textOf } from './values.js'
 
@@ -10,6 +10,12 @@ import { bandValue, dayValue, flagValue, integerValue, listValue, refuse, textOf
 export const LARGEST_SEED = 4_294_967_295
 
 export const FLAG: Kind<boolean, boolean> = { schema: { type: 'boolean' }, takes: '', parse: flagValue }
+
+/** Bars before the date of an event. */
+export const LAG: Kind<0 | 1, Text> = {
+  ...integerOf(0, 1, 'BARS'),
+  parse: (param, written) => (integerValue(param, written, 0, 1) === 1 ? 1 : 0),
+}
 
 /** A day that stays text. */
 export const DATE: Kind<string, string> = {
@@ -62,26 +68,21 @@ export const SOME_FIELDS = several(ONE_OF_FIELDS, 'FIELDS', { all: true, words: 
 
 /** Whole numbers, ascending. */
 export function integersOf(least: number, most: number, takes: string): Kind<readonly number[], Texts> {
-  const one: Kind<number> = {
-    schema: { type: 'integer', minimum: least, maximum: most },
-    takes,
-    parse: (param, item) => integerValue(param, item, least, most),
-  }
-  const list = several(one, takes)
+  const list = several(integerOf(least, most), takes)
   return { ...list, parse: (param, written, earlier) => list.parse(param, written, earlier).toSorted((a, b) => a - b) }
 }
 
-/** What a number may be: at least, more than, at most, less than. */
+/** What a number may be, as a JSON Schema has it. */
 interface Bounds {
-  least?: number
-  above?: number
-  most?: number
-  below?: number
+  minimum?: number
+  exclusiveMinimum?: number
+  maximum?: number
+  exclusiveMaximum?: number
 }
 
 export function numberOf(bounds: Bounds, takes: string): Kind<number, Text> {
   return {
-    schema: { type: 'number', ...schemaOfBounds(bounds) },
+    schema: { type: 'number', ...bounds },
     takes,
     parse: (param, written) => {
       const number = plainNumber(written)
@@ -95,7 +96,7 @@ const PERCENTAGE = { type: 'string', pattern: '^-?\\d+(\\.\\d+)?%?$' }
 /** A fraction: 0.05, or `5%`. */
 export function shareOf(bounds: Bounds, takes: string): Kind<number, Text> {
   return {
-    schema: { anyOf: [{ type: 'number', ...schemaOfBounds(bounds) }, PERCENTAGE] },
+    schema: { anyOf: [{ type: 'number', ...bounds }, PERCENTAGE] },
     takes,
     parse: (param, written) => {
       const share = plainShare(written)
@@ -106,7 +107,7 @@ export function shareOf(bounds: Bounds, takes: string): Kind<number, Text> {
 }
 
 /** A rate a year that is not a percentage by mistake. */
-export const RATE = shareOf({ above: -1, below: 1 }, 'RATE')
+export const RATE = shareOf({ exclusiveMinimum: -1, exclusiveMaximum: 1 }, 'RATE')
 
 /** From the entry price: a fraction of it, or a multiple of the ATR at the signal's bar. */
 export type Distance = number | { readonly atr: number }
@@ -205,28 +206,17 @@ function multipleIn(value: unknown): unknown {
   return isAtr ? value.atr : null
 }
 
-function within(number: number, { least, above, most, below }: Bounds): boolean {
-  if (least !== undefined && number < least) return false
-  if (above !== undefined && number <= above) return false
-  if (most !== undefined && number > most) return false
-  return below === undefined || number < below
+function within(number: number, bounds: Bounds): boolean {
+  const { minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Infinity, exclusiveMaximum = Infinity } = bounds
+  return number >= minimum && number > exclusiveMinimum && number <= maximum && number < exclusiveMaximum
 }
 
-function inWords({ least, above, most, below }: Bounds): string {
-  const parts = [
-    least === undefined ? '' : `from ${least}`,
-    above === undefined ? '' : `above ${above}`,
-    most === undefined ? '' : `up to ${most}`,
-    below === undefined ? '' : `below ${below}`,
-  ]
-  return parts.filter(part => part !== '').join(', ')
-}
+const BOUNDS_IN_WORDS = { minimum: 'from', exclusiveMinimum: 'above', maximum: 'up to', exclusiveMaximum: 'below' }
 
-function schemaOfBounds({ least, above, most, below }: Bounds): Record<string, number> {
-  return {
-    ...(least !== undefined && { minimum: least }),
-    ...(above !== undefined && { exclusiveMinimum: above }),
-    ...(most !== undefined && { maximum: most }),
-    ...(below !== undefined && { exclusiveMaximum: below }),
-  }
+function inWords(bounds: Bounds): string {
+  const words = Object.entries(BOUNDS_IN_WORDS).map(([name, word]) => [word, bounds[name as keyof Bounds]])
+  return words
+    .filter(([, bound]) => bound !== undefined)
+    .map(part => part.join(' '))
+    .join(', ')
 }

@@ -1,5 +1,5 @@
 import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, SEVERITIES } from '../model/oversold.js'
-import { CONTEXT_WORD } from './context.js'
+import { CONTEXT, EVENTS_CONTEXT } from './context.js'
 import { BAND, DAY, FIELD, integerOf, TEXT, TICKER, TIMEFRAME, wordOf } from './kinds.js'
 import { given, needed, open, type Parameter, type ParamsOf, type Table } from './row.js'
 
@@ -10,7 +10,7 @@ export const MAX_LIMIT = 100
 const DEFAULT_MATCHES = 20
 const LIMIT = integerOf(1, MAX_LIMIT)
 
-export const TIMEFRAME_ROW = given(TIMEFRAME, 'daily', 'the bars on which bands are told: daily or weekly')
+export const TIMEFRAME_ROW = given(TIMEFRAME, 'daily', 'the bars that bands are made of: daily or weekly')
 
 /** The parameters of `GET /v1/events`, in the order of the specification. */
 export const EVENTS = {
@@ -21,9 +21,7 @@ export const EVENTS = {
   limit: given(LIMIT, DEFAULT_LIMIT, `how many of the newest events, 1 to ${MAX_LIMIT}`),
   before: open(DAY, 'only events before this day'),
   after: open(DAY, 'only events after this day'),
-  context_ticker: open(TICKER, 'a second ticker, with its field and band on the date of the event; on Plus and Pro'),
-  context_field: open(FIELD, 'the field that is looked at there'),
-  context_band: open(BAND, 'the band it was in on the date of the event'),
+  ...EVENTS_CONTEXT,
 } as const satisfies Table
 
 /** The parameters of `GET /v1/scan/oversold`. */
@@ -51,13 +49,14 @@ export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly str
 /** A scan as people write it; every value may also be text. */
 export type OversoldParams = ParamsOf<typeof OVERSOLD>
 
-/** What the command line has in place of three parameters: a second ticker, its field and its bands in one word. */
-export const CONTEXT = open(
-  CONTEXT_WORD,
-  'only events while a second ticker was in a band: GSPC:trend_direction=downtrend; short for the three below',
-)
-
-const { ticker: _ticker, field: _field, limit: _limit, band, before, after, timeframe, ...context } = EVENTS
+const { timeframe, band, before, after } = EVENTS
 
 /** What narrows a search on the command line. */
-export const FILTERS = { timeframe, band, before, after, context: CONTEXT, ...context } as const satisfies Table
+export const FILTERS = {
+  timeframe,
+  band,
+  before,
+  after,
+  context: CONTEXT,
+  ...EVENTS_CONTEXT,
+} as const satisfies Table

@@ -1,7 +1,7 @@
 import { InvalidParameter, quoted } from '../errors.js'
-import type { Context, EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
+import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import type { OversoldQuery } from '../model/oversold.js'
-import { contextOf, incomplete } from './context.js'
+import { apart, inOne, inOneWithBand } from './context.js'
 import { EVENTS, OVERSOLD } from './parameters.js'
 import { readParams, type Table, type Written } from './row.js'
 import { tickerValue } from './values.js'
@@ -11,11 +11,7 @@ const { ticker: _ticker, ...POOL } = HISTORY
 
 /** A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong. */
 export function parseEvents(params: object): EventsQuery {
-  const read = readParams(EVENTS, params)
-  const { context, ...query } = inOne(read)
-  if (context === undefined) return query
-  if (context.band === undefined) throw incomplete(read)
-  return { ...query, context: { ...context, band: context.band } }
+  return inOneWithBand(readParams(EVENTS, params))
 }
 
 /** The same without a limit; a context may leave its band open. */
@@ -28,21 +24,6 @@ export function parsePool({ tickers, ...params }: Pick<PoolQuery, 'tickers'>): P
   return { tickers: tickers.map(ticker => tickerValue('ticker', ticker)), ...inOne(readParams(POOL, params)) }
 }
 
-interface Parts {
-  context_ticker?: string
-  context_field?: string
-  context_band?: string
-}
-
-/** The three parameters of a context as one value. */
-function inOne<Query extends Parts>(read: Query): Omit<Query, keyof Parts> & { context?: Context } {
-  const { context_ticker: _1, context_field: _2, context_band: _3, ...query } = read
-  const context = contextOf(read)
-  if (context === null) return query
-  const { bands, ...where } = context
-  return { ...query, context: bands === null ? where : { ...where, band: bands } }
-}
-
 /** A scan as written → a scan that can be trusted. Throws InvalidParameter for the first thing wrong. */
 export function parseOversold(params: object): OversoldQuery {
   return readParams(OVERSOLD, params)
@@ -50,8 +31,7 @@ export function parseOversold(params: object): OversoldQuery {
 
 /** A search as the query of a URL, in the order of the specification; nothing is left to a server's default. */
 export function eventsSearch({ context, ...query }: EventsQuery): URLSearchParams {
-  const { ticker, field, band } = context ?? {}
-  return searchOf(EVENTS, { ...query, context_ticker: ticker, context_field: field, context_band: band })
+  return searchOf(EVENTS, { ...query, ...apart(context) })
 }
 
 /** The same of a scan. */

@@ -232,20 +232,76 @@ function wordsOf({ enum: words, anyOf }: JsonSchema): readonly string[] {
   return Array.isArray(anyOf) ? anyOf.flatMap((schema: JsonSchema) => wordsOf(schema)) : []
 }
 
-/** The parameters of a table as a JSON Schema. */
-export function schemaOf(table: Table): JsonSchema {
-  const entries = Object.entries(table)
-  const properties = entries.map(([name, parameter]) => [name, valueSchema(parameter)])
+/** A part of a document: a mapping of values and of parts. */
+export interface Section<Rows = Nodes, Kept = unknown> {
+  readonly rows: Rows
+  /** null where a file does not have it. */
+  readonly optional?: true
+  /** The key that a value standing alone is of. */
+  readonly short?: string
+  /** Values as they were read → the part. `field` is that of the entry. Throws InvalidParameter. */
+  finish?(values: Readonly<Record<string, unknown>>, at: string, field: string): Kept
+  /** Of the type alone: nothing has it. */
+  readonly kept?: Kept
+}
+
+/** The parameter that gives a value, or a part as a whole. */
+export interface Named<Name> {
+  readonly param: Name
+}
+
+export type Node = (Parameter | Section) & Partial<Named<string>>
+export type Nodes = Readonly<Record<string, Node>>
+type ValueOf<N> = N extends Section<unknown, infer Kept> & { rows: object } ? Kept : KeptOf<N>
+export type Values<Rows> = { readonly [Key in keyof Rows]: ValueOf<Rows[Key]> }
+
+/** A part; without `finish` it is its values as they are. */
+export function section<Rows extends Nodes, Kept = Values<Rows>>(
+  rows: Rows,
+  finish?: NonNullable<Section<Rows, Kept>['finish']>,
+): Section<Rows, Kept> {
+  return finish === undefined ? { rows } : { rows, finish }
+}
+
+/** A value of a document by the name of the parameter that gives it. */
+export function as<Name extends string, P extends Parameter>(param: Name, row: P): P & Named<Name> {
+  return { ...row, param }
+}
+
+/** A part that may be missing, and that a parameter gives as a whole. */
+export function whole<Name extends string, Rows extends Nodes, Kept>(
+  param: Name,
+  { kind, help, about }: Parameter<unknown, string>,
+  part: Section<Rows, Kept>,
+): Section<Rows, Kept | null> & Named<Name> & Pick<Parameter<unknown, string>, 'kind' | 'help' | 'about'> {
+  return { kind, help, about, ...part, optional: true, param }
+}
+
+/** A document as a JSON Schema. @param needed the parts that must be there */
+export function schemaOf(rows: Nodes, needed: readonly string[] = []): JsonSchema {
+  const entries = Object.entries(rows)
+  const required = entries.filter(([key, node]) => ('rows' in node ? needed.includes(key) : node.required))
   return {
     type: 'object',
-    properties: Object.fromEntries(properties),
-    required: entries.filter(([, { required }]) => required).map(([name]) => name),
+    properties: Object.fromEntries(entries.map(([key, node]) => [key, schemaOfNode(node)])),
+    ...(required.length > 0 && { required: required.map(([key]) => key) }),
     additionalProperties: false,
   }
 }
 
-/** One parameter as a JSON Schema. */
-export function valueSchema({ kind, about, fallback }: Parameter): JsonSchema {
-  const more = fallback === undefined || fallback === null ? {} : { default: fallback }
-  return { description: about, ...kind.schema, ...more }
+function schemaOfNode(node: Node): JsonSchema {
+  if (!('rows' in node)) {
+    const { kind, about, fallback, required } = node
+    const isOpen = fallback === undefined || fallback === null
+    const schema = { description: about, ...kind.schema, ...(!isOpen && { default: fallback }) }
+    // What is not used stands as null in a file that was printed.
+    return required || !isOpen ? schema : { anyOf: [schema, { type: 'null' }] }
+  }
+  const short = node.rows[node.short ?? '']
+  const others = [
+    ...(short !== undefined && 'kind' in short ? [short.kind.schema] : []),
+    ...(node.optional ? [{ type: 'null' }] : []),
+  ]
+  const part = schemaOf(node.rows)
+  return others.length === 0 ? part : { anyOf: [part, ...others] }
 }

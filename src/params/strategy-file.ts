@@ -1,8 +1,8 @@
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify } from 'yaml'
 import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest } from '../errors.js'
-import type { Parameter } from './row.js'
+import type { Nodes, Parameter, Section } from './row.js'
 import { checkRules } from './rules.js'
-import { keysAt, type Nodes, type Section, STRATEGY, type Strategy } from './strategy.js'
+import { keysAt, STRATEGY, type Strategy } from './strategy.js'
 
 /**
  * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named

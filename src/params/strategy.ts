@@ -1,29 +1,33 @@
 import { InvalidParameter, parameter, sentence } from '../errors.js'
 import { STABILITIES } from '../model/series.js'
 import type { Tier } from '../model/terms.js'
-import { CONTEXT_WORD } from './context.js'
+import { CONTEXT_PART } from './context.js'
 import { BANDS, DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
 import { FIELD, integerOf, oneOf, TEXT, TICKER } from './kinds.js'
-import { CONTEXT, TIMEFRAME_ROW } from './parameters.js'
+import { TIMEFRAME_ROW } from './parameters.js'
 import {
+  as,
   given,
   type JsonSchema,
-  type KeptOf,
   type Kind,
   maybe,
+  type Named,
+  type Node,
+  type Nodes,
   needed,
-  type Parameter,
   type ParamsOf,
   type Read,
+  schemaOf,
+  section,
   type Table,
   type Texts,
-  valueSchema,
+  type Values,
+  whole,
 } from './row.js'
 import {
   DEFAULT_REPS,
   type EventFilter,
   FAMILY,
-  LAG,
   MOST_DRAWS,
   SEED,
   SIGNALS,
@@ -31,55 +35,6 @@ import {
   WALK_FORWARD,
 } from './studies.js'
 import { flagValue, integerValue, wordValue } from './values.js'
-
-/** A part of a strategy: a mapping of values and of parts. */
-export interface Section<Rows = Nodes, Kept = unknown> {
-  readonly rows: Rows
-  /** null where a file does not have it. */
-  readonly optional?: true
-  /** The key that a value standing alone is of. */
-  readonly short?: string
-  /** Values as they were read → the part. `field` is that of the entry. Throws InvalidParameter. */
-  finish?(values: Readonly<Record<string, unknown>>, at: string, field: string): Kept
-  /** Of the type alone: nothing has it. */
-  readonly kept?: Kept
-}
-
-/** The parameter that gives a value, or a part as a whole. */
-interface Named<Name> {
-  readonly param: Name
-}
-
-export type Node = (Parameter | Section) & Partial<Named<string>>
-export type Nodes = Readonly<Record<string, Node>>
-type ValueOf<N> = N extends Section<unknown, infer Kept> & { rows: object } ? Kept : KeptOf<N>
-type Values<Rows> = { readonly [Key in keyof Rows]: ValueOf<Rows[Key]> }
-
-function section<Rows extends Nodes>(rows: Rows): Section<Rows, Values<Rows>> {
-  return { rows }
-}
-
-/** A part that is not its values as they are. */
-function made<Rows extends Nodes, Kept>(
-  rows: Rows,
-  finish: NonNullable<Section<Rows, Kept>['finish']>,
-): Section<Rows, Kept> {
-  return { rows, finish }
-}
-
-/** A value of a strategy by the name of the parameter that gives it. */
-function as<Name extends string, P extends Parameter>(param: Name, row: P): P & Named<Name> {
-  return { ...row, param }
-}
-
-/** A part that may be missing, and that a parameter gives as a whole. */
-function whole<Name extends string, Rows extends Nodes, Kept>(
-  param: Name,
-  row: Parameter<unknown, string>,
-  part: Section<Rows, Kept>,
-): Section<Rows, Kept | null> & Named<Name> & Pick<Parameter<unknown, string>, 'kind' | 'help' | 'about'> {
-  return { kind: row.kind, help: row.help, about: row.about, ...part, optional: true, param }
-}
 
 export type Side = 'long' | 'short'
 
@@ -93,10 +48,10 @@ export type Sizing =
   | { method: 'vol-target'; target: number; cap: number }
 
 const LONGEST_HOLD = 10_000
-const MONEY = numberOf({ least: 0 }, 'MONEY')
-const BASIS_POINTS = numberOf({ least: 0, below: 10_000 }, 'BP')
-const UP_TO_ALL = shareOf({ above: 0, most: 1 }, 'SHARE')
-const TARGET = shareOf({ above: 0, most: 10 }, 'RATE')
+const MONEY = numberOf({ minimum: 0 }, 'MONEY')
+const BASIS_POINTS = numberOf({ minimum: 0, exclusiveMaximum: 10_000 }, 'BP')
+const UP_TO_ALL = shareOf({ exclusiveMinimum: 0, maximum: 1 }, 'SHARE')
+const TARGET = shareOf({ exclusiveMinimum: 0, maximum: 10 }, 'RATE')
 const ENTRY_AND_EXIT = { under: 'Entry and exit' }
 const METHODS = ['equal', 'fixed-fraction', 'vol-target'] as const
 
@@ -143,9 +98,6 @@ const ON: Kind<unknown, string> = {
   },
 }
 
-/** A context as the part of a strategy that it makes. */
-const CONTEXT_PART = { ...CONTEXT, kind: { ...CONTEXT_WORD, typed: CONTEXT_WORD.parse } }
-
 const ENTRY = {
   field: as('field', SIGNALS.field),
   bands: as('band', SIGNALS.band),
@@ -156,16 +108,7 @@ const ENTRY = {
     kind: several(STABILITY, 'WORDS', { all: true, words: STABILITIES }),
   }),
   max_flips: as('max_flips', SIGNALS.max_flips),
-  context: whole(
-    'context',
-    CONTEXT_PART,
-    section({
-      ticker: as('context_ticker', needed(TICKER, SIGNALS.context_ticker.help)),
-      field: as('context_field', needed(FIELD, SIGNALS.context_field.help)),
-      bands: as('context_band', SIGNALS.context_band),
-      lag: as('context_lag', given(LAG, 0, SIGNALS.context_lag.help)),
-    }),
-  ),
+  context: CONTEXT_PART,
   after: as('after', SIGNALS.after),
   before: as('before', SIGNALS.before),
 }
@@ -187,7 +130,7 @@ const EXIT = {
   on: whole(
     'exit_on',
     maybe(ON, 'out when a field enters one of these bands; bands alone are those of the entry'),
-    made(
+    section(
       { field: maybe(FIELD, 'the field; that of the entry unless given'), bands: needed(BANDS, 'its bands') },
       ({ field, bands }, _, entered): { readonly field: string; readonly bands: readonly string[] } => {
         return { field: String(field ?? entered), bands: [bands].flat().map(String) }
@@ -207,12 +150,16 @@ const COSTS = {
   fixed: as('cost_fixed', given(MONEY, 0, 'a fill')),
   borrow: as(
     'borrow',
-    given(shareOf({ least: 0, below: 10 }, 'RATE'), 0, 'a year, of what is short (a long pays none): 3% or 0.03'),
+    given(
+      shareOf({ minimum: 0, exclusiveMaximum: 10 }, 'RATE'),
+      0,
+      'a year, of what is short (a long pays none): 3% or 0.03',
+    ),
   ),
 }
 
 const SIZING = {
-  ...made(
+  ...section(
     {
       method: as('sizing', given(oneOf(METHODS, 'HOW'), 'equal', 'equal (unless given), fixed-fraction or vol-target')),
       fraction: as('fraction', maybe(UP_TO_ALL, 'of equity in each position; alone it means fixed-fraction')),
@@ -236,7 +183,7 @@ function sizingOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: st
 }
 
 const PORTFOLIO = {
-  capital: as('capital', given(numberOf({ above: 0 }, 'MONEY'), 1, 'to begin with', { under: 'Portfolio' })),
+  capital: as('capital', given(numberOf({ exclusiveMinimum: 0 }, 'MONEY'), 1, 'to begin with', { under: 'Portfolio' })),
   max_positions: as('max_positions', given(integerOf(1, 100_000), 10, 'at once')),
   sizing: SIZING,
   whole_shares: as('whole_shares', given(FLAG, false, 'no fractions of shares')),
@@ -384,30 +331,6 @@ export function keysAt(place: string): string[] {
 }
 
 /** The strategy file as a JSON Schema. */
-export function strategySchema(rows: Nodes = STRATEGY): JsonSchema {
-  const properties = Object.entries(rows).map(([key, node]) => [key, schemaOfNode(node)])
-  const required = Object.entries(rows).filter(([key, node]) =>
-    'rows' in node ? key === 'entry' || key === 'exit' : node.required,
-  )
-  return {
-    type: 'object',
-    properties: Object.fromEntries(properties),
-    ...(required.length > 0 && { required: required.map(([key]) => key) }),
-    additionalProperties: false,
-  }
-}
-
-function schemaOfNode(node: Node): JsonSchema {
-  if (!('rows' in node)) {
-    const isAlways = node.required || (node.fallback !== undefined && node.fallback !== null)
-    // What is not used stands as null in a file that was printed.
-    return isAlways ? valueSchema(node) : { anyOf: [valueSchema(node), { type: 'null' }] }
-  }
-  const part = strategySchema(node.rows)
-  const short = node.short === undefined ? undefined : node.rows[node.short]
-  const others = [
-    ...(short !== undefined && 'kind' in short && !('rows' in short) ? [short.kind.schema] : []),
-    ...(node.optional ? [{ type: 'null' }] : []),
-  ]
-  return others.length === 0 ? part : { anyOf: [part, ...others] }
+export function strategySchema(): JsonSchema {
+  return schemaOf(STRATEGY, ['entry', 'exit'])
 }

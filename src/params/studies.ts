@@ -1,11 +1,11 @@
-import { InvalidParameter, invalid, listed, parameter, quoted, sentence } from '../errors.js'
+import { InvalidParameter, invalid, listed, sentence } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import { CONTEXT_WORD, contextOf, parseContext, withContext } from './context.js'
+import { laggedContext, laggedContexts, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { BANDS, DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { FIELD, integerOf, oneOf, TICKER } from './kinds.js'
-import { CONTEXT, TIMEFRAME_ROW } from './parameters.js'
+import { TIMEFRAME_ROW } from './parameters.js'
 import {
   checkedNames,
   given,
@@ -17,7 +17,6 @@ import {
   readParams,
   type Table,
   type Text,
-  type Texts,
   type Written,
 } from './row.js'
 import { integerValue, refuse, textOf, tickerValue } from './values.js'
@@ -33,11 +32,6 @@ const MOST_BARS = 1000
 export const MOST_DRAWS = 1_000_000
 export const DEFAULT_REPS = 999
 
-export const LAG: Kind<0 | 1, Text> = {
-  ...integerOf(0, 1, 'BARS'),
-  parse: (param, written) => (integerValue(param, written, 0, 1) === 1 ? 1 : 0),
-}
-
 export const STABILITY = oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD')
 
 /** Which events count, as studies and backtests have it. */
@@ -51,11 +45,7 @@ export const SIGNALS = {
     `how settled the band left was: ${STABILITIES.join(', ')}`,
   ),
   max_flips: maybe(integerOf(0, 254), 'at most so many changes of band in the days before it (FLIPS of bands events)'),
-  context: CONTEXT,
-  context_ticker: maybe(TICKER, 'the second ticker'),
-  context_field: maybe(FIELD, 'the field that is looked at there'),
-  context_band: maybe(BANDS, 'the bands it was in on the date of the event'),
-  context_lag: maybe(LAG, '1: as of its bar before that date, for a market that closes later; 0 unless given'),
+  ...SIGNALS_CONTEXT,
   after: maybe(DATE, 'only events after this day'),
   before: maybe(DATE, 'only events before this day'),
 } as const satisfies Table
@@ -185,16 +175,7 @@ export function withoutNulls(params: object): Record<string, unknown> {
 
 function filterOf(read: Read<typeof SIGNALS>): EventFilter {
   const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, after, before } = read
-  const context = contextOf(read, ['context_ticker', 'context_field'])
-  if (context === null && read.context_lag !== null) throw noContext()
-  const where = context && { ...context, lag: read.context_lag ?? 0 }
-  return { field, timeframe, bands, prev_bands, stability, max_flips, context: where, after, before }
-}
-
-function noContext(): InvalidParameter {
-  return new InvalidParameter(sentence`${parameter('context_lag')} is for a context, and none is given.`, {
-    param: 'context_lag',
-  })
+  return { field, timeframe, bands, prev_bands, stability, max_flips, context: laggedContext(read), after, before }
 }
 
 /** Ascending, each once: the order in which they are named changes nothing. Throws InvalidParameter for none. */
@@ -256,29 +237,12 @@ const BLOCKS: Kind<number, Text> = {
   },
 }
 
-/** Second tickers, every band of which makes cells of its own. */
-const CONTEXTS: Kind<{ ticker: string; field: string }[], Texts> = {
-  schema: { anyOf: [CONTEXT_WORD.schema, { type: 'array', items: CONTEXT_WORD.schema }] },
-  takes: 'T:F',
-  several: 'some',
-  parse: (param, written) => [written].flat().map(text => wholeContext(param, textOf(param, text))),
-}
-
-function wholeContext(param: string, text: string): { ticker: string; field: string } {
-  const { ticker, field, bands } = parseContext(param, text)
-  if (bands === null) return { ticker, field }
-  const allowed = 'TICKER:FIELD alone'
-  const why = 'every band of it makes cells of its own, so the band is left out'
-  throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}: ${why}.`, { param, value: text, allowed })
-}
-
 /** The parameters of a sweep beside its tickers. */
 export const SWEEP = {
   timeframe: { ...TIMEFRAME_ROW, under: 'What makes a cell' },
   fields: maybe(SOME_FIELDS, 'only these fields, or all; those that stand on bars unless given'),
   horizon: HORIZON,
-  context: given(CONTEXTS, [], 'tell cells apart by the band of a second ticker, too: GSPC:trend_direction'),
-  context_lag: maybe(LAG, '1: as of its bar before the date of the event; 0 unless given'),
+  ...SWEEP_CONTEXT,
   by: given(
     oneOf(['pool', 'ticker'] as const, 'WHAT'),
     'pool',
@@ -333,14 +297,13 @@ export function parseSweep({ tickers, ...params }: Written & { tickers?: readonl
   const written = withoutNulls(params)
   onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
   const { fields, horizon, context, context_lag, ...read } = readParams(SWEEP, written)
-  if (context_lag !== null && context.length === 0) throw noContext()
   const every = 'fields' in written ? FIELDS : FIELDS.filter(field => field.needs === 'bars')
   return {
     ...read,
     tickers: tickersValue(tickers),
     fields: fields ?? every.map(field => field.name),
     horizons: horizon ?? [...TIMEFRAMES[read.timeframe].windows],
-    contexts: context.map(where => ({ ...where, lag: context_lag ?? 0 })),
+    contexts: laggedContexts({ context, context_lag }),
   }
 }
 
