@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import {
   type BandsError,
   Busy,
@@ -26,25 +27,8 @@ export interface Answer {
   fault: string | null
 }
 
-/** The names of statuses that a server or something before it answers with. */
-const STATUS_NAMES: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  407: 'Proxy Authentication Required',
-  408: 'Request Timeout',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  501: 'Not Implemented',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-  504: 'Gateway Timeout',
-}
-
 function statusText(status: number): string {
-  const name = STATUS_NAMES[status]
+  const name = STATUS_CODES[status]
   return name === undefined ? String(status) : `${status} ${name}`
 }
 
@@ -57,25 +41,23 @@ export function readDocument(
   bytes: Uint8Array,
   { toShow }: { toShow: boolean },
 ): Pick<Answer, 'document' | 'fault'> {
-  const encoding = headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity')
-    return { document: undefined, fault: `answered in the encoding ${String(encoding)}, which was not asked for` }
-  const type = String(headers['content-type'] ?? '')
-  if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type))
-    return {
-      document: undefined,
-      fault: `answered ${type === '' ? 'without a content type' : `with ${type}`}, not JSON`,
-    }
+  const fault = headersFault(headers)
+  if (fault !== null) return { document: undefined, fault }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return { document: JSON.parse(text, toShow ? showable : undefined) as unknown, fault: null }
   } catch (error) {
-    if (error instanceof NotShowable) return { document: undefined, fault: 'answered with control characters' }
-    return {
-      document: undefined,
-      fault: bytes.length === 0 ? 'answered nothing' : 'answered something that is not JSON',
-    }
+    const what = bytes.length === 0 ? 'nothing' : 'something that is not JSON'
+    return { document: undefined, fault: `answered ${error instanceof NotShowable ? 'with control characters' : what}` }
   }
+}
+
+function headersFault(headers: Headers): string | null {
+  const { 'content-encoding': encoding = 'identity', 'content-type': told = '' } = headers
+  if (encoding !== 'identity') return `answered in the encoding ${String(encoding)}, which was not asked for`
+  const type = String(told)
+  if (/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type)) return null
+  return `answered ${type === '' ? 'without a content type' : `with ${type}`}, not JSON`
 }
 
 class NotShowable extends Error {}
@@ -103,12 +85,64 @@ export interface Occasion {
  * An answer that is none, as the error that the local engine throws for the same: told by the body in either of its
  * shapes, otherwise by its status. What no question could have brought about is Upstream.
  */
-export function refusalOf(answer: Answer, occasion: Occasion): BandsError {
-  const body = bodyOf(answer.document)
-  const message = textOf(body.message, occasion)
-  const rebuilt = byType(textOf(body.type, occasion), message, body, occasion)
-  return rebuilt ?? byStatus(answer, message, body, occasion)
+export function refusalOf(answer: Answer, { base, url, repeat, again }: Occasion): BandsError {
+  const body = new Body(answer.document, repeat)
+  const message = body.text('message')
+  const said = message || `${base} answered ${statusText(answer.status)}.`
+  const upgradeUrl = body.text('upgrade_url') || base
+  switch (kindOf(answer.status, body)) {
+    case 'invalid_parameter':
+      return invalidAs(message, offenceOf(body))
+    case 'not_found':
+      return notFoundAs(message, body.texts('suggestions'))
+    case 'unauthorized':
+      return new Unauthorized(message || undefined)
+    case 'tier_restricted': {
+      const [feature, tier, required] = ['feature', 'tier', 'required_tier'].map(name => body.text(name) || 'unknown')
+      const refused = message || `${base} refuses this to your plan.`
+      return new TierRestricted(feature!, tier!, required!, { message: refused, upgradeUrl })
+    }
+    case 'rate_limit_exceeded':
+      return new RateLimited(said, moment(body.text('reset')) ?? again, upgradeUrl)
+    case 'data_unavailable':
+      return new Unavailable(later(said, again))
+    case 'busy':
+      return new Busy(message)
+    default:
+      return new Upstream(later(repeat(`${base} ${otherAnswer(answer, body)}`), again), url, answer.status)
+  }
 }
+
+/** As much of an error's body as may be repeated. */
+class Body {
+  readonly #members: Record<string, unknown>
+  readonly #repeat: (text: string) => string
+
+  constructor(document: unknown, repeat: (text: string) => string) {
+    this.#members = bodyOf(document)
+    this.#repeat = repeat
+  }
+
+  value(name: string): unknown {
+    const value = this.#members[name]
+    return typeof value === 'string' ? this.#repeat(value) : value
+  }
+
+  /** Empty where there is none. */
+  text(name: string): string {
+    const value = this.value(name)
+    return typeof value === 'string' ? value : ''
+  }
+
+  texts(name: string): string[] {
+    const value = this.#members[name]
+    if (!Array.isArray(value)) return []
+    return value.slice(0, MOST_WORDS).flatMap(word => (typeof word === 'string' ? [this.#repeat(word)] : []))
+  }
+}
+
+/** As many words as a list of allowed ones may have. */
+const MOST_WORDS = 100
 
 /** The members of an error's body, flat or nested, with its type as `type`; none where it is no object. */
 export function bodyOf(document: unknown): Record<string, unknown> {
@@ -117,51 +151,38 @@ export function bodyOf(document: unknown): Record<string, unknown> {
   return isRecord(error) ? error : { ...document, type: error }
 }
 
-function byType(type: string, message: string, body: Record<string, unknown>, occasion: Occasion): BandsError | null {
-  if (message === '') return null
-  switch (type) {
-    case 'invalid_parameter':
-      return invalidAs(message, offenceOf(body, occasion))
-    case 'not_found':
-      return notFoundAs(message, textsOf(body.suggestions, occasion))
-    case 'unauthorized':
-      return new Unauthorized(message)
-    case 'tier_restricted':
-      return restricted(message, body, occasion)
-    case 'rate_limit_exceeded':
-      return limited(message, body, occasion)
-    case 'data_unavailable':
-      return unavailable(message, occasion)
-    case 'busy':
-      return new Busy(message)
-    default:
-      return null
-  }
+/** By its type; by its status where the body is of another server, or of whatever stands before one. null: neither tells. */
+function kindOf(status: number, body: Body): string | null {
+  const isWorded = body.text('message') !== ''
+  if (isWorded && KINDS.includes(body.text('type'))) return body.text('type')
+  if (status === 400 && isWorded) return 'invalid_parameter'
+  if (status === 401) return 'unauthorized'
+  if (status === 403 && body.value('upgrade_url') !== undefined) return 'tier_restricted'
+  if (status === 429) return 'rate_limit_exceeded'
+  return status === 503 ? 'data_unavailable' : null
 }
 
-/** For bodies of other servers, and of whatever stands before one. */
-function byStatus(
-  { status, headers, fault }: Answer,
-  message: string,
-  body: Record<string, unknown>,
-  occasion: Occasion,
-): BandsError {
-  const { base, url, repeat, again } = occasion
-  if (status === 400 && message !== '') return invalidAs(message, offenceOf(body, occasion))
-  if (status === 401) return new Unauthorized(message || undefined)
-  if (status === 403 && body.upgrade_url !== undefined)
-    return restricted(message || `${base} refuses this to your plan.`, body, occasion)
-  if (status === 429) return limited(message || `${base} answered ${statusText(status)}.`, body, occasion)
-  if (status === 503) return unavailable(message || `${base} answered ${statusText(status)}.`, occasion)
+const KINDS: readonly string[] = [
+  ...['invalid_parameter', 'not_found', 'unauthorized', 'tier_restricted', 'rate_limit_exceeded', 'data_unavailable'],
+  'busy',
+]
+
+/** What answered, as the end of a sentence that begins with who did. */
+function otherAnswer({ status, headers, fault }: Answer, body: Body): string {
   if (status >= 300 && status < 400) {
-    const target = typeof headers.location === 'string' ? ` to ${repeat(headers.location)}` : ''
-    return new Upstream(`${base} answered ${status}, a redirect${target}; redirects are not followed.`, url, status)
+    const target = typeof headers.location === 'string' ? ` to ${headers.location}` : ''
+    return `answered ${status}, a redirect${target}; redirects are not followed.`
   }
-  const request = typeof body.request_id === 'string' ? ` (request ${repeat(body.request_id)})` : ''
-  const said = message === '' ? (fault === null || status === 404 ? '' : `; it ${fault}`) : `: ${message}${request}`
-  const address = status === 404 && message === '' ? '; is the address right?' : ''
-  const sentence = `${base} answered ${statusText(status)}${said}${address}`
-  return new Upstream(later(repeat(/[.?!]$/.test(sentence) ? sentence : `${sentence}.`), again), url, status)
+  const answered = `answered ${statusText(status)}`
+  const message = body.text('message')
+  const request = body.text('request_id')
+  if (message !== '') return ended(`${answered}: ${message}${request === '' ? '' : ` (request ${request})`}`)
+  if (status === 404) return `${answered}; is the address right?`
+  return ended(fault === null ? answered : `${answered}; it ${fault}`)
+}
+
+function ended(sentence: string): string {
+  return /[.?!]$/.test(sentence) ? sentence : `${sentence}.`
 }
 
 /** With the kind of fault, where the message words one, so that it can be worded for people as a refusal from here. */
@@ -176,46 +197,18 @@ function notFoundAs(message: string, suggestions: readonly string[]): NotFound {
   return new NotFound(message, suggestions, name === undefined ? {} : { missing: { kind: 'ticker', name } })
 }
 
-function restricted(message: string, body: Record<string, unknown>, occasion: Occasion): TierRestricted {
-  const word = (name: string): string => textOf(body[name], occasion) || 'unknown'
-  const upgradeUrl = textOf(body.upgrade_url, occasion) || occasion.base
-  return new TierRestricted(word('feature'), word('tier'), word('required_tier'), { message, upgradeUrl })
-}
-
-function limited(message: string, body: Record<string, unknown>, occasion: Occasion): RateLimited {
-  const upgradeUrl = textOf(body.upgrade_url, occasion) || occasion.base
-  return new RateLimited(message, moment(body.reset) ?? occasion.again, upgradeUrl)
-}
-
-function unavailable(message: string, { again }: Occasion): Unavailable {
-  return new Unavailable(later(message, again))
-}
-
 function later(message: string, again: string | null): string {
   return again === null ? message : `${message} Try again after ${again}.`
 }
 
-function offenceOf(body: Record<string, unknown>, occasion: Occasion): Offence {
-  const offence: Offence = { param: textOf(body.param, occasion) || 'request' }
-  const { value, allowed } = body
-  if (typeof value === 'string') offence.value = occasion.repeat(value)
-  else if (typeof value === 'number' || typeof value === 'boolean') offence.value = value
-  if (typeof allowed === 'string') offence.allowed = occasion.repeat(allowed)
-  else if (Array.isArray(allowed)) offence.allowed = textsOf(allowed, occasion)
-  if (Array.isArray(body.suggestions)) offence.suggestions = textsOf(body.suggestions, occasion)
+function offenceOf(body: Body): Offence {
+  const offence: Offence = { param: body.text('param') || 'request' }
+  const [value, allowed] = [body.value('value'), body.value('allowed')]
+  if (['string', 'number', 'boolean'].includes(typeof value)) offence.value = value
+  if (typeof allowed === 'string') offence.allowed = allowed
+  else if (Array.isArray(allowed)) offence.allowed = body.texts('allowed')
+  if (Array.isArray(body.value('suggestions'))) offence.suggestions = body.texts('suggestions')
   return offence
-}
-
-function textOf(value: unknown, { repeat }: Occasion): string {
-  return typeof value === 'string' ? repeat(value) : ''
-}
-
-/** As many words as a list of allowed ones may have. */
-const MOST_WORDS = 100
-
-function textsOf(value: unknown, occasion: Occasion): string[] {
-  if (!Array.isArray(value)) return []
-  return value.slice(0, MOST_WORDS).flatMap(word => (typeof word === 'string' ? [occasion.repeat(word)] : []))
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -241,14 +234,7 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /** From the headers of an answer; null where they hold nothing of it, or nothing that can be read. */
 export function creditsOf(headers: Headers): Credits | null {
-  const day = allowance(headers, 'X-Request-Limit', 'X-Requests-Used', 'X-Requests-Remaining', 'X-Request-Reset')
-  const hour = allowance(
-    headers,
-    'X-Hourly-Request-Limit',
-    'X-Hourly-Requests-Used',
-    'X-Hourly-Requests-Remaining',
-    'X-Hourly-Request-Reset',
-  )
+  const [day, hour] = [allowance(headers, 'X-'), allowance(headers, 'X-Hourly-')]
   return day === null && hour === null ? null : { day, hour }
 }
 
@@ -264,13 +250,14 @@ export function headerText(headers: Headers, name: string): string | null {
   return typeof value === 'string' ? value : null
 }
 
-function allowance(headers: Headers, ...names: [Name, Name, Name, Name]): Allowance | null {
-  const [limit = null, used = null, remaining = null] = names.slice(0, 3).map(name => count(headerText(headers, name)))
+function allowance(headers: Headers, prefix: 'X-' | 'X-Hourly-'): Allowance | null {
+  const text = (name: keyof CreditHeaders): string | null => headerText(headers, name)
+  const limit = count(text(`${prefix}Request-Limit`))
+  const used = count(text(`${prefix}Requests-Used`))
+  const remaining = count(text(`${prefix}Requests-Remaining`))
   if (limit === null || used === null || remaining === null) return null
-  return { limit, used, remaining, reset: moment(headerText(headers, names[3])) }
+  return { limit, used, remaining, reset: moment(text(`${prefix}Request-Reset`)) }
 }
-
-type Name = keyof CreditHeaders
 
 function count(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null

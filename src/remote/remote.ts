@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { InvalidParameter, NotFound, Upstream } from '../errors.js'
-import { type Day, formatDay, parseDay } from '../model/day.js'
+import { formatDay, parseDay } from '../model/day.js'
 import type {
   BandEvent,
   Context,
@@ -17,9 +17,9 @@ import { eventsSearch, oversoldSearch } from '../params/parse.js'
 import type { FieldInfo, GrantedFields, HistoriesQuery, KnownTicker, NewestEvents, Source } from '../source.js'
 import { entitle, entitleAftermath, grantedFields, PLANS, tierOfRange } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
-import { ahead } from './ahead.js'
 import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
 import { checkedEvents, checkedOversold, type Told } from './check.js'
+import { PAGE } from './pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
 
 /** A page with what came beside it. */
@@ -39,33 +39,6 @@ export interface NewPage extends Omit<RemotePage, 'page'> {
   etag: string | null
 }
 
-/**
- * One page of events, asked for whatever was answered before: a credit, two with a context. Nothing where it was asked
- * under the same name within 48 hours, or where it is still the page that the tag names, if the server knows of such.
- */
-async function newPage(transport: Transport, query: EventsQuery, named: Required<Named>): Promise<NewPage> {
-  const params = eventsSearch(query)
-  const answer = await transport.ask(EVENTS_PATH, params, named)
-  const etag = headerText(answer.headers, 'ETag')
-  if (answer.status === 304) return { page: null, etag, ...besides(answer) }
-  return { ...pageOf(answer, query, toldBy(transport, `${EVENTS_PATH}?${params}`)), etag }
-}
-
-function pageOf(answer: Answer, query: EventsQuery, told: Told): RemotePage {
-  return { page: checkedEvents(answer.document, query, told), ...besides(answer) }
-}
-
-/** How what a server answers to a path may be told. */
-function toldBy(transport: Transport, path: string): Told {
-  const { base } = transport.address
-  return { base, url: `${base}${path}`, repeat: text => transport.repeat(text) }
-}
-
-function besides({ headers }: Answer): Omit<RemotePage, 'page'> {
-  const asOf = headerText(headers, AS_OF)
-  return { asOf: asOf !== null && parseDay(asOf) !== null ? asOf : null, credits: creditsOf(headers) }
-}
-
 export type { Allowance, Credits } from './answer.js'
 export type { TransportOptions } from './transport.js'
 
@@ -73,6 +46,9 @@ export interface RemoteOptions extends TransportOptions {
   /** What can be asked for; which of its bands a context was in is asked one by one. */
   fields: readonly FieldInfo[]
 }
+
+/** Which dates a history is of. */
+type Range = Pick<EventHistory, 'query_range' | 'after' | 'as_of'>
 
 /**
  * A server that has the two endpoints of the specification, asked with a key. A question that was answered is not asked
@@ -83,7 +59,7 @@ export class Remote implements Source {
   readonly #transport: Transport
   readonly #fields: readonly FieldInfo[]
   readonly #asked = new Map<string, Promise<unknown>>()
-  #range: Pick<EventHistory, 'query_range' | 'after' | 'as_of'> | null = null
+  #range: Range | null = null
 
   /** Asks nothing yet. Throws InvalidParameter for an address, ConfigError for a key or a proxy that cannot be used. */
   constructor({ fields, ...transport }: RemoteOptions) {
@@ -107,7 +83,7 @@ export class Remote implements Source {
   }
 
   /** What the newest page said of its range. */
-  get range(): Pick<EventHistory, 'query_range' | 'after' | 'as_of'> | null {
+  get range(): Range | null {
     return this.#range
   }
 
@@ -147,9 +123,16 @@ export class Remote implements Source {
     return found
   }
 
-  /** The same, asked anew each time: for who keeps pages longer than a run. */
-  newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
-    return newPage(this.#transport, query, named)
+  /**
+   * The same, asked for whatever was answered before: for who keeps pages longer than a run. Nothing where it was asked
+   * under the same name within 48 hours, or where it is still the page that the tag names, if the server knows of such.
+   */
+  async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
+    const params = eventsSearch(query)
+    const answer = await this.#transport.ask(EVENTS_PATH, params, named)
+    const etag = headerText(answer.headers, 'ETag')
+    if (answer.status === 304) return { page: null, etag, ...besides(answer) }
+    return { ...pageOf(answer, query, this.#told(`${EVENTS_PATH}?${params}`)), etag }
   }
 
   oversold(query: OversoldQuery): Promise<OversoldPage> {
@@ -189,32 +172,6 @@ export class Remote implements Source {
     })
   }
 
-  async #history(query: HistoryQuery): Promise<EventHistory> {
-    const { ticker, field, timeframe, context } = query
-    const { context: _open, ...plain } = query
-    const open = context !== undefined && context.band === undefined
-    const closed = open ? plain : (query as ClosedQuery)
-    const events = (await allEvents(this.#asking, closed)).reverse()
-    // The first page, asked a moment ago, tells the range; another question may have been answered since.
-    const range = rangeOf(await this.page({ ...closed, limit: PAGE }))
-    const told = open
-      ? await withContextBands(this.#asking, events, { ...query, context }, this.#bandsOf(context.field))
-      : events.map(event => (context?.band === undefined ? event : { ...event, context_band: context.band }))
-    return { ticker, field, timeframe, ...range, events: told, present: await this.#present(query, events) }
-  }
-
-  /** Throws TierRestricted where the plan of the key shows nothing of what followed. */
-  async #checkAftermath(query: HistoryQuery): Promise<void> {
-    // The first page of the whole history, which whoever counts what followed asks for anyway.
-    const asked = this.page({ ...unfiltered(query), ...bounds(query), limit: PAGE })
-    const { page } = await asked.catch((error: unknown) => {
-      // What a plan does not show is refused before what is not there, as everywhere.
-      if (error instanceof NotFound) checkAftermath(query, tierOfCredits(this.credits))
-      throw error
-    })
-    checkAftermath(query, tierOfRange(page.query_range))
-  }
-
   async tickers(): Promise<null> {
     return null
   }
@@ -228,20 +185,85 @@ export class Remote implements Source {
     return `Remote(${this.url})`
   }
 
-  #bandsOf(field: string): readonly string[] {
-    return this.#fields.find(({ name }) => name === field)?.bands ?? []
+  async #history(query: HistoryQuery): Promise<EventHistory> {
+    const { context, ...plain } = query
+    const { ticker, field, timeframe } = query
+    const band = context?.band
+    const closed: ClosedQuery =
+      context === undefined || band === undefined ? plain : { ...plain, context: { ...context, band } }
+    const events = await this.#allEvents(closed)
+    // The first page, asked a moment ago, tells the range; another question may have been answered since.
+    const range = rangeOf(await this.page({ ...closed, limit: PAGE }))
+    const isOpen = context !== undefined && band === undefined
+    const told = isOpen
+      ? await this.#withContextBands(events, { ...query, context })
+      : events.map(event => (band === undefined ? event : { ...event, context_band: band }))
+    return { ticker, field, timeframe, ...range, events: told, present: await this.#present(query, events) }
   }
 
-  get #asking(): Asking {
-    return { page: async query => (await this.page(query)).page, wrong: what => this.#wrong(what) }
+  /** All events of a question, oldest first, page by page backwards in time. Throws Upstream for pages without an end. */
+  async #allEvents(query: ClosedQuery): Promise<BandEvent[]> {
+    const events: BandEvent[] = []
+    let { before } = query
+    let left = Number.POSITIVE_INFINITY
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
+      const asked = { ...query, limit: PAGE, ...(before === undefined ? {} : { before }) }
+      const { events: found, total_occurrences: total } = await this.events(asked)
+      // A range that moves on while it is read has fewer; more are events that nobody had told of.
+      if (total > left) throw this.#wrong(`told of ${left} earlier events, and then of ${total}`)
+      for (const event of found) events.push(event)
+      left = total - found.length
+      if (left === 0) return events.reverse()
+      before = parseDay(found.at(-1)!.date)!
+    }
+    throw this.#wrong('sends pages without an end')
+  }
+
+  /**
+   * The band of the context ticker on the date of each event, null before its first: asked band by band, because that is
+   * all that can be asked. Stops as soon as each event has one; asks once at least, so that what must be refused is.
+   */
+  async #withContextBands(
+    events: readonly BandEvent[],
+    query: HistoryQuery & { context: Context },
+  ): Promise<HistoricEvent[]> {
+    const { context } = query
+    const found = new Map<string, string>()
+    for (const band of this.#bandsOf(context.field)) {
+      for (const { date } of await this.#allEvents({ ...query, context: { ...context, band } })) {
+        if (found.has(date)) throw this.#wrong(`told of ${context.ticker} in two bands on ${date}`)
+        found.set(date, band)
+      }
+      if (found.size >= events.length) break
+    }
+    return events.map(event => ({ ...event, context_band: found.get(event.date) ?? null }))
+  }
+
+  /** Throws TierRestricted where the plan of the key shows nothing of what followed. */
+  async #checkAftermath(query: HistoryQuery): Promise<void> {
+    const { band: _any, context: _none, ...whole } = query
+    try {
+      // The first page of the whole history, which whoever counts what followed asks for anyway.
+      const { page } = await this.page({ ...whole, limit: PAGE })
+      checkAftermath(query, tierOfRange(page.query_range))
+    } catch (error) {
+      // What a plan does not show is refused before what is not there, as everywhere.
+      if (error instanceof NotFound) checkAftermath(query, tierOfCredits(this.credits))
+      throw error
+    }
   }
 
   /** The newest event of the field tells the band in force; how long it has been, in bars, nobody tells. */
   async #present(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
-    const whole = query.band === undefined && query.before === undefined && query.context === undefined
-    const newest =
-      (whole ? events.at(-1) : undefined) ?? (await this.page({ ...unfiltered(query), limit: PAGE })).page.events[0]
+    const { ticker, field, timeframe, band, before, context } = query
+    const isWhole = band === undefined && before === undefined && context === undefined
+    const known = isWhole ? events.at(-1) : undefined
+    const newest = known ?? (await this.events({ ticker, field, timeframe, limit: PAGE })).events[0]
     return newest === undefined ? null : { band: newest.band, since: newest.date, bars: null, initial: false }
+  }
+
+  #bandsOf(field: string): readonly string[] {
+    return this.#fields.find(({ name }) => name === field)?.bands ?? []
   }
 
   /** One question of a kind is asked once; a refused one may be asked again. */
@@ -249,15 +271,29 @@ export class Remote implements Source {
     const name = `${path}?${params}`
     const known = this.#asked.get(name) as Promise<Found> | undefined
     if (known !== undefined) return known
-    const asked = this.#transport.ask(path, params).then(answer => read(answer, toldBy(this.#transport, name)))
+    const asked = this.#transport.ask(path, params).then(answer => read(answer, this.#told(name)))
     this.#asked.set(name, asked)
     asked.catch(() => this.#asked.delete(name))
     return asked
   }
 
+  /** How what the server answers to a path may be told. */
+  #told(path: string): Told {
+    return { base: this.url, url: `${this.url}${path}`, repeat: text => this.#transport.repeat(text) }
+  }
+
   #wrong(what: string): Upstream {
     return new Upstream(this.#transport.repeat(`${this.url} ${what}.`), this.url, 200)
   }
+}
+
+function pageOf(answer: Answer, query: EventsQuery, told: Told): RemotePage {
+  return { page: checkedEvents(answer.document, query, told), ...besides(answer) }
+}
+
+function besides({ headers }: Answer): Omit<RemotePage, 'page'> {
+  const asOf = headerText(headers, AS_OF)
+  return { asOf: asOf !== null && parseDay(asOf) !== null ? asOf : null, credits: creditsOf(headers) }
 }
 
 /** Throws TierRestricted where a plan shows nothing of what followed; null: of a plan that is not known. */
@@ -267,76 +303,51 @@ function checkAftermath(query: HistoryQuery, tier: Tier | null): void {
   entitleAftermath(tier)
 }
 
-/** Every plan has it. */
-const ANY_FIELD = 'rsi_zone'
-
-function rangeOf({ page, asOf }: RemotePage): Pick<EventHistory, 'query_range' | 'after' | 'as_of'> {
+function rangeOf({ page, asOf }: RemotePage): Range {
   const tier = tierOfRange(page.query_range)
   const after = tier === null || asOf === null ? null : formatDay(PLANS[tier].rangeStart(parseDay(asOf)!))
   return { query_range: page.query_range, after, as_of: asOf }
 }
 
-function unfiltered({ ticker, field, timeframe }: HistoryQuery): Pick<HistoryQuery, 'ticker' | 'field' | 'timeframe'> {
-  return { ticker, field, timeframe }
-}
-
-function bounds({ before, after }: HistoryQuery): Pick<HistoryQuery, 'before' | 'after'> {
-  return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }
-}
-
-/** The most events that a page may hold. */
-const PAGE = 100
+/** Every plan has it. */
+const ANY_FIELD = 'rsi_zone'
 
 /** A field has at most one event a date: more pages than a century of days fills are no history. */
 const MOST_PAGES = 400
 
-/** How a history is asked for, and how to say what is wrong with what was answered. */
-interface Asking {
-  page(query: EventsQuery): Promise<EventsPage>
-  wrong(what: string): Upstream
-}
-
 /** A history that can be asked for as it is: its context, if any, has a band. */
 type ClosedQuery = Omit<HistoryQuery, 'context'> & { context?: Required<Context> }
 
-/** All events of a question, newest first, page by page backwards in time. Throws Upstream for pages without an end. */
-async function allEvents({ page, wrong }: Asking, query: ClosedQuery): Promise<BandEvent[]> {
-  const events: BandEvent[] = []
-  let before: Day | undefined = query.before
-  let left = Number.POSITIVE_INFINITY
-  for (let pages = 0; pages < MOST_PAGES; pages++) {
-    const { events: found, total_occurrences: total } = await page({
-      ...query,
-      limit: PAGE,
-      ...(before === undefined ? {} : { before }),
-    })
-    // A range that moves on while it is read has fewer; more are events that nobody had told of.
-    if (total > left) throw wrong(`told of ${left} earlier events, and then of ${total}`)
-    for (const event of found) events.push(event)
-    left = total - found.length
-    if (left === 0) return events
-    before = parseDay(found.at(-1)!.date)!
-  }
-  throw wrong('sends pages without an end')
-}
+/** Questions under way at once: enough to hide a server's latency, few enough not to trip its limits. */
+const WIDTH = 8
 
 /**
- * The band of the context ticker on the date of each event, null before its first: asked band by band, because that is all
- * that can be asked. Stops as soon as each event has one; asks once at least, so that what must be refused is.
+ * Asks every item, at most eight at a time; answers in the order of the items, so that the same question has the same
+ * answer, or the same error, whichever came first. Nothing more is asked after an error, or once nobody listens.
  */
-async function withContextBands(
-  asking: Asking,
-  events: readonly BandEvent[],
-  query: HistoryQuery & { context: Context },
-  bands: readonly string[],
-): Promise<HistoricEvent[]> {
-  const found = new Map<string, string>()
-  for (const band of bands) {
-    for (const { date } of await allEvents(asking, { ...query, context: { ...query.context, band } })) {
-      if (found.has(date)) throw asking.wrong(`told of ${query.context.ticker} in two bands on ${date}`)
-      found.set(date, band)
+export async function* ahead<Item, Found>(
+  items: readonly Item[],
+  ask: (item: Item) => Promise<Found>,
+): AsyncGenerator<Found> {
+  const asked: Promise<Found>[] = []
+  let next = 0
+  const fill = (): void => {
+    while (next < items.length && asked.length < WIDTH) {
+      const one = ask(items[next++]!)
+      // Those before it are answered first; nothing after it is.
+      one.catch(() => {
+        next = items.length
+      })
+      asked.push(one)
     }
-    if (found.size >= events.length) break
   }
-  return events.map(event => ({ ...event, context_band: found.get(event.date) ?? null }))
+  try {
+    for (fill(); asked.length > 0; fill()) {
+      const found = await asked[0]!
+      asked.shift()
+      yield found
+    }
+  } finally {
+    await Promise.allSettled(asked)
+  }
 }

@@ -17,58 +17,6 @@ import {
 } from './answer.js'
 import { type Connections, connectionsTo, type Failure, failureOf } from './dispatcher.js'
 
-/**
- * Lets a few tasks run at once, the others wait in line. An error that concerns them all, such as a refused key, ends
- * the waiting of every other task at once: none is started that would meet the same.
- */
-class Gate {
-  readonly #concernsAll: (error: unknown) => boolean
-  #free: number
-  #line: { enter(): void; turnAway(error: unknown): void }[] = []
-  #ending = new AbortController()
-
-  constructor(width: number, concernsAll: (error: unknown) => boolean) {
-    this.#free = width
-    this.#concernsAll = concernsAll
-  }
-
-  /** @param task told by the signal that an error of another ends its waiting; the signal's reason is that error */
-  async pass<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {
-    await this.#enter()
-    const { signal } = this.#ending
-    try {
-      return await task(signal)
-    } catch (error) {
-      if (this.#concernsAll(error) && !signal.aborted) this.#turnAway(error)
-      throw error
-    } finally {
-      this.#leave()
-    }
-  }
-
-  async #enter(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free--
-      return
-    }
-    await new Promise<void>((enter, turnAway) => this.#line.push({ enter, turnAway }))
-  }
-
-  #leave(): void {
-    const next = this.#line.shift()
-    if (next === undefined) this.#free++
-    else next.enter()
-  }
-
-  #turnAway(error: unknown): void {
-    const line = this.#line
-    this.#line = []
-    this.#ending.abort(error)
-    this.#ending = new AbortController()
-    for (const waiting of line) waiting.turnAway(error)
-  }
-}
-
 export interface TransportOptions {
   /** What the paths of the specification are relative to: https, or plain http to this machine. */
   url: string
@@ -116,10 +64,14 @@ export class Transport {
   readonly #timeoutMs: number
   readonly #attempts: number
   readonly #lent: Lent
-  readonly #gate = new Gate(WIDTH, concernsAll)
   readonly #connections: Connections
   /** By URL, of questions that may have been charged in vain: asked again under the same name, they cost nothing. */
   readonly #ids = new Map<string, string>()
+  /** Questions under way, and those that wait for one of them to end. */
+  #running = 0
+  readonly #line: (() => void)[] = []
+  /** Told by an error that concerns all who ask: it ends their waiting, and is its reason. */
+  #ending = new AbortController()
   /** On the clock of `performance`: before this the server wants to hear nothing, whatever the question. */
   #quietUntil = 0
 
@@ -131,7 +83,12 @@ export class Transport {
     this.#key = key
     this.#timeoutMs = checkedNumber('timeoutMs', timeoutMs ?? DEFAULT_TIMEOUT_MS, 1)
     this.#attempts = 1 + checkedNumber('retries', retries ?? DEFAULT_RETRIES, 0)
-    this.#lent = { random: Math.random, sleep, now: Date.now, ...lent }
+    this.#lent = {
+      random: Math.random,
+      sleep: (ms, signal) => pause(ms, undefined, { signal }),
+      now: Date.now,
+      ...lent,
+    }
     this.#connections = connectionsTo(this.address, {
       env: env ?? process.env,
       connections: WIDTH,
@@ -148,7 +105,7 @@ export class Transport {
     const name = id ?? this.#ids.get(url) ?? randomUUID()
     this.#ids.delete(url)
     try {
-      return await this.#gate.pass(ending => this.#patiently({ url, id: name, etag }, ending))
+      return await this.#inTurn(ending => this.#patiently({ url, id: name, etag }, ending))
     } catch (error) {
       // It may have been answered, and charged, though the answer has not arrived.
       if (error instanceof Upstream) this.#ids.set(url, name)
@@ -165,23 +122,42 @@ export class Transport {
     await this.#connections.close()
   }
 
+  /**
+   * A few at once, the others wait in line. None is begun that would meet an error of another, such as a refused key.
+   * @param task told by the signal that an error of another ends its waiting; the signal's reason is that error
+   */
+  async #inTurn<Result>(task: (ending: AbortSignal) => Promise<Result>): Promise<Result> {
+    const { signal } = this.#ending
+    while (this.#running === WIDTH) await new Promise<void>(enter => this.#line.push(enter))
+    this.#running++
+    try {
+      signal.throwIfAborted()
+      return await task(signal)
+    } catch (error) {
+      if (concernsAll(error) && !signal.aborted) {
+        this.#ending.abort(error)
+        this.#ending = new AbortController()
+      }
+      throw error
+    } finally {
+      this.#running--
+      this.#line.shift()?.()
+    }
+  }
+
   async #patiently(asked: Omit<Question, 'deadline'>, ending: AbortSignal): Promise<Answer> {
     const deadline = new Deadline(this.#timeoutMs)
     const question = { ...asked, deadline }
-    try {
-      let pause = this.#quiet
-      for (let attempt = 1; ; attempt++) {
-        if (pause > 0) await this.#lent.sleep(pause, AbortSignal.any([deadline.signal, ending])).catch(() => {})
-        ending.throwIfAborted()
-        const tried = await this.#try(question)
-        const wait = deadline.over ? null : this.#waitAfter(tried, attempt)
-        if (wait === null || wait.ms >= deadline.left || attempt === this.#attempts)
-          return this.#outcome(tried, question, attempt, wait)
-        if (wait.asked) this.#quietUntil = performance.now() + wait.ms
-        pause = wait.ms
-      }
-    } finally {
-      deadline.end()
+    let pause = this.#quiet
+    for (let attempt = 1; ; attempt++) {
+      if (pause > 0) await this.#lent.sleep(pause, AbortSignal.any([deadline.signal, ending])).catch(() => {})
+      ending.throwIfAborted()
+      const tried = await this.#try(question)
+      const wait = deadline.over ? null : this.#waitAfter(tried, attempt)
+      if (wait === null || wait.ms >= deadline.left || attempt === this.#attempts)
+        return this.#outcome(tried, question, attempt, wait)
+      if (wait.asked) this.#quietUntil = performance.now() + wait.ms
+      pause = wait.ms
     }
   }
 
@@ -265,10 +241,6 @@ function concernsAll(error: unknown): boolean {
   return error instanceof Unauthorized || error instanceof RateLimited || error instanceof Unavailable
 }
 
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  await pause(ms, undefined, { signal })
-}
-
 /** One attempt at a question: an answer, or why there is none. */
 type Tried = { answer: Answer } | { failure: Failure }
 
@@ -298,17 +270,15 @@ async function attempt(
 
 /** The end of all attempts at one question, beginning now. */
 class Deadline {
-  readonly #controller = new AbortController()
-  readonly #timer: NodeJS.Timeout
+  readonly signal: AbortSignal
   readonly #at: number
+  readonly #passed: Promise<never>
 
   constructor(ms: number) {
     this.#at = performance.now() + ms
-    this.#timer = setTimeout(() => this.#controller.abort(), ms)
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
+    this.signal = AbortSignal.timeout(ms)
+    this.#passed = new Promise((_, reject) => this.signal.addEventListener('abort', () => reject(this.signal.reason)))
+    this.#passed.catch(() => {})
   }
 
   get over(): boolean {
@@ -321,16 +291,7 @@ class Deadline {
 
   /** What becomes of some work, or a rejection as soon as the deadline passes: for work that may not heed the signal. */
   bound<Result>(work: Promise<Result>): Promise<Result> {
-    const { signal } = this
-    return new Promise((resolve, reject) => {
-      const passed = () => reject(signal.reason)
-      signal.addEventListener('abort', passed)
-      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', passed))
-    })
-  }
-
-  end(): void {
-    clearTimeout(this.#timer)
+    return Promise.race([work, this.#passed])
   }
 }
 

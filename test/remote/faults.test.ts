@@ -159,7 +159,7 @@ describe('what stays as it is is told at once', () => {
       'upstream',
       /headers that are too large\.$/,
     ],
-    ['206', json(GOOD_PAGE, 206), 'upstream', /answered 206\.$/],
+    ['206', json(GOOD_PAGE, 206), 'upstream', /answered 206 Partial Content\.$/],
     ['204', text('', 204), 'upstream', /answered 204/],
     ['501', text('', 501), 'upstream', /answered 501 Not Implemented/],
     ['400 with HTML', text('<h1>', 400, { 'content-type': 'text/html' }), 'upstream', /answered 400 Bad Request/],

@@ -111,7 +111,8 @@ describe('a refusal that tells less', () => {
       { error: 'method_not_allowed', message: 'GET is not allowed.' },
       /answered 405 Method Not Allowed: GET is not allowed\.$/,
     ],
-    [418, { error: 42 }, /answered 418\.$/],
+    [418, { error: 42 }, /answered 418 I'm a Teapot\.$/],
+    [799, {}, /answered 799\.$/],
   ])('%i with %j is told as what it is', async (status, body, sentence) => {
     const thrown = await thrownBy(json(body, status))
     expect(thrown).toMatchObject({ code: 'upstream', status })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { recordSeries } from '../../src/engine/record.js'
-import { ahead } from '../../src/remote/ahead.js'
+import { ahead } from '../../src/remote/remote.js'
 import { overlap, wilson } from '../../src/statistics/counts.js'
 import { pooledQuantile, quantile } from '../../src/statistics/moments.js'
 import { kaplanMeier, lengthReached } from '../../src/statistics/survival.js'
