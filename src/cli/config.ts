@@ -1,80 +1,82 @@
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import type { Day } from '../model/day.js'
-import type { Tier } from '../model/terms.js'
-import { dayValue, integerValue, tierValue, wordValue } from '../params/values.js'
+import { InvalidParameter } from '../errors.js'
+import { TIER_NAMES } from '../model/terms.js'
+import { FLAG } from '../params/figures.js'
+import { DAY, integerOf, oneOf, WORDS } from '../params/kinds.js'
+import { maybe, open, given as optional, type Read, readParams } from '../params/row.js'
+import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
 import type { Given } from './given.js'
 import type { ColourFlag } from './world.js'
 
-export const PROGRESS = ['auto', 'plain', 'none'] as const
-export const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
+const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 
-/** What `--remote` and BANDS_REMOTE say for the database here. */
-export const HERE = 'local'
-
-/** What holds for the whole run: an option, otherwise the environment, otherwise the default. */
-export interface Config {
-  db: string | undefined
-  tier: Tier
-  asOf: Day | null
-  /** The address of a server, or `local`; undefined where a profile may tell (profiles/chosen.ts). */
-  remote: string | undefined
-  profile: string | undefined
-  keyFile: string | undefined
-  /** Seconds for one question to a server, and attempts after the first; undefined: as a remote has it. */
-  timeout: number | undefined
-  retries: number | undefined
-  allowPlainHttp: boolean
-  colour: ColourFlag
-  progress: (typeof PROGRESS)[number]
-  quiet: boolean
-  debug: boolean
-  /** What told a setting, as it is typed: an option, or a variable. Nothing where its default holds. */
-  from: Readonly<Partial<Record<Setting, string>>>
+/** What holds for a whole run, whatever the command. */
+export const SETTINGS = {
+  db: open(WORDS, 'the database to use (BANDS_DB)', { takes: 'FILE' }),
+  tier: optional(oneOf(TIER_NAMES, 'TIER'), 'pro', 'answer as free, plus or pro; pro unless given (BANDS_TIER)'),
+  as_of: maybe(DAY, 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'),
+  remote: open(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', { takes: 'URL' }),
+  profile: open(WORDS, 'ask the server of this profile (bands login, BANDS_PROFILE)', { takes: 'NAME' }),
+  key_file: open(WORDS, 'where the API key for it stands; otherwise BANDS_API_KEY, or as bands login keeps it', {
+    takes: 'FILE',
+  }),
+  timeout: optional(
+    integerOf(1, 3600, 'SECONDS'),
+    DEFAULT_TIMEOUT_MS / 1000,
+    'for each question to it, retries included',
+  ),
+  retries: optional(integerOf(0, 20), DEFAULT_RETRIES, 'further attempts at a question that it did not answer'),
+  allow_plain_http: optional(FLAG, false, 'send it the key without TLS, for everyone on the way to read'),
+  color: optional(oneOf(COLOURS, 'WHEN'), 'auto', 'auto, always or never'),
+  progress: optional(
+    oneOf(['auto', 'plain', 'none'] as const, 'HOW'),
+    'auto',
+    'auto, plain (a line every ten seconds) or none',
+  ),
+  quiet: optional(FLAG, false, 'no hints and no progress'),
+  debug: optional(FLAG, false, 'show the stack of an error (BANDS_DEBUG)'),
 }
 
-/** Settings by the name of their option, spelled as parameters are, and the variable that may tell them too. */
-const SETTINGS = {
+export type Setting = keyof typeof SETTINGS
+
+/** The variables of the environment that tell a setting where no option does. */
+const VARIABLES: Readonly<Partial<Record<Setting, `BANDS_${string}`>>> = {
   db: 'BANDS_DB',
   tier: 'BANDS_TIER',
   as_of: 'BANDS_AS_OF',
   remote: 'BANDS_REMOTE',
   profile: 'BANDS_PROFILE',
-  key_file: null,
-  timeout: null,
-  retries: null,
-  allow_plain_http: null,
-  color: null,
-  progress: null,
-  quiet: null,
   debug: 'BANDS_DEBUG',
-} as const satisfies Record<string, `BANDS_${string}` | null>
+}
 
-export type Setting = keyof typeof SETTINGS
-const SETTING_NAMES = Object.keys(SETTINGS) as readonly Setting[]
+/** Every setting: of its option, otherwise of its variable, otherwise its default. */
+export interface Config extends Read<typeof SETTINGS> {
+  /** What told a setting, as it is typed: an option, or a variable. Nothing where its default holds. */
+  from: Readonly<Partial<Record<Setting, string>>>
+}
+
+/** What `--remote` and BANDS_REMOTE say for the database here. */
+export const HERE = 'local'
 
 /** Throws InvalidParameter naming the option or the variable. */
 export function readConfig(globals: Given, env: NodeJS.ProcessEnv): Config {
-  const tier = either(globals, 'tier', env)
-  const asOf = either(globals, 'as_of', env)
-  const timeout = globals.text('timeout')
-  const retries = globals.text('retries')
-  return {
-    db: globals.text('db'),
-    tier: tier === null ? 'pro' : tierValue(...tier),
-    asOf: asOf === null ? null : dayValue(...asOf),
-    remote: either(globals, 'remote', env)?.[1],
-    profile: either(globals, 'profile', env)?.[1],
-    keyFile: globals.text('key-file'),
-    timeout: timeout === undefined ? undefined : integerValue('timeout', timeout, 1, 3600),
-    retries: retries === undefined ? undefined : integerValue('retries', retries, 0, 20),
-    allowPlainHttp: globals.flag('allow-plain-http'),
-    colour: wordValue('color', globals.text('color') ?? 'auto', COLOURS),
-    progress: wordValue('progress', globals.text('progress') ?? 'auto', PROGRESS),
-    quiet: globals.flag('quiet'),
-    debug: wantsDebug(globals.flag('debug'), env),
-    from: sources(globals, env),
+  const values = globals.params(Object.keys(SETTINGS))
+  const from: Partial<Record<string, string>> = {}
+  for (const name of Object.keys(values)) from[name] = `--${name.replaceAll('_', '-')}`
+  for (const [name, variable] of Object.entries(VARIABLES)) {
+    // An empty variable counts as none.
+    if (name in values || !env[variable]) continue
+    values[name] = name === 'debug' ? wantsDebug(false, env) : env[variable]
+    from[name] = variable
+  }
+  try {
+    return { ...readParams(SETTINGS, values), from }
+  } catch (error) {
+    if (!(error instanceof InvalidParameter)) throw error
+    const source = from[error.param]
+    throw source?.startsWith('BANDS_') ? error.renamed(source) : error
   }
 }
 
@@ -87,39 +89,16 @@ export function wantsDebug(flag: boolean, env: NodeJS.ProcessEnv): boolean {
   return flag || (env.BANDS_DEBUG !== undefined && !['', '0', 'false'].includes(env.BANDS_DEBUG))
 }
 
-/** The value with the name to blame for it; an empty variable counts as none. */
-function either(globals: Given, setting: Setting, env: NodeJS.ProcessEnv): [string, string] | null {
-  const given = globals.text(dashed(setting))
-  if (given !== undefined) return [setting, given]
-  const variable = SETTINGS[setting]
-  const value = variable === null ? undefined : env[variable]
-  return value ? [variable!, value] : null
-}
-
-function sources(globals: Given, env: NodeJS.ProcessEnv): Config['from'] {
-  const from: Partial<Record<Setting, string>> = {}
-  for (const name of SETTING_NAMES) {
-    const variable = SETTINGS[name]
-    if (globals.text(dashed(name)) !== undefined || globals.flag(dashed(name))) from[name] = `--${dashed(name)}`
-    else if (variable !== null && env[variable]) from[name] = variable
-  }
-  return from
-}
-
-function dashed(setting: Setting): string {
-  return setting.replaceAll('_', '-')
-}
-
 /** Where settings and keys lie, and the variable that says so, or `default`. */
 export function configFolder(env: NodeJS.ProcessEnv): { path: string; origin: string } {
   if (env.BANDS_CONFIG_DIR) return { path: resolve(env.BANDS_CONFIG_DIR), origin: 'BANDS_CONFIG_DIR' }
   // The XDG base directory specification has relative paths ignored.
-  const variable = VARIABLES.find(name => isAbsolute(env[name] ?? ''))
+  const variable = FOLDER_VARIABLES.find(name => isAbsolute(env[name] ?? ''))
   const base = variable === undefined ? join(env.HOME || userInfo().homedir, '.config') : env[variable]!
   return { path: join(base, 'bands'), origin: variable ?? 'default' }
 }
 
-const VARIABLES = process.platform === 'win32' ? ['XDG_CONFIG_HOME', 'APPDATA'] : ['XDG_CONFIG_HOME']
+const FOLDER_VARIABLES = process.platform === 'win32' ? ['XDG_CONFIG_HOME', 'APPDATA'] : ['XDG_CONFIG_HOME']
 
 export function configPath(env: NodeJS.ProcessEnv): string {
   return join(configFolder(env).path, 'config.json')

@@ -85,7 +85,7 @@ abstract class Sources {
   async #here(): Promise<Opened> {
     if (this.#opened === null) {
       const { openLocal } = await import('../open.js')
-      const { tier, asOf, from } = this.config
+      const { tier, as_of: asOf, from } = this.config
       this.#opened = await openLocal({ ...this.choice, tier: from.tier === undefined ? undefined : tier, asOf })
     }
     return this.#opened
@@ -95,7 +95,7 @@ abstract class Sources {
   async sample(): Promise<Local> {
     this.refuseRemote()
     const { openSample } = await import('../open.js')
-    const { tier, asOf, from } = this.config
+    const { tier, as_of: asOf, from } = this.config
     this.#opened ??= openSample({ tier: from.tier === undefined ? undefined : tier, asOf })
     return this.#opened.local
   }
@@ -132,7 +132,7 @@ abstract class Sources {
     ])
     const chosen = await chosenServer(this.#besideDatabase, this.world.env)
     if (chosen === null) throw noServer()
-    return addressOf(chosen.url, { allowPlainHttp: this.config.allowPlainHttp }).base
+    return addressOf(chosen.url, { allowPlainHttp: this.config.allow_plain_http }).base
   }
 
   /** The database that is pulled into, made if it is missing. Throws Busy when another process writes to it. */
@@ -234,7 +234,7 @@ export class Context extends Sources {
       width: drawn ? widthOf(this.out, this.world.env) : Number.POSITIVE_INFINITY,
       words: !drawn,
       unicode: isUnicode(this.world.env),
-      paint: await paintFor(isColoured(this.config.colour, this.world.env, this.out.terminal)),
+      paint: await paintFor(isColoured(this.config.color, this.world.env, this.out.terminal)),
     }
   }
 
@@ -254,7 +254,7 @@ export class Context extends Sources {
   async hint(...texts: string[]): Promise<void> {
     const { out, err, env } = this.world
     if (this.config.quiet || !out.terminal || !err.terminal || !this.isForPeople || texts.length === 0) return
-    const paint = await paintFor(isColoured(this.config.colour, env, err.terminal))
+    const paint = await paintFor(isColoured(this.config.color, env, err.terminal))
     const lines = texts.flatMap(text => wrap(text, widthOf(err, env))).map(line => paint.faint(line))
     await this.#toErr(this.#hinted ? lines : ['', ...lines])
     this.#hinted = true

@@ -77,7 +77,7 @@ function wantsJson(argv: readonly string[]): boolean {
 
 async function humanForm(error: Error, argv: readonly string[], world: World, context?: Context): Promise<string[]> {
   const width = widthOf(world.err, world.env)
-  const paint = await paintFor(isColoured(context?.config.colour ?? 'auto', world.env, world.err.terminal))
+  const paint = await paintFor(isColoured(context?.config.color ?? 'auto', world.env, world.err.terminal))
   const options = (await entryIn(argv)?.load())?.options ?? []
   const [first = '', ...more] = printable(inWordsOf(options, wordsOf(error))).split('\n')
   const help = (await helpLines(error, argv, context)).filter(([, text]) => text !== '')

@@ -4,8 +4,8 @@ import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import { withOneBand } from '../params/context.js'
 import { EVENTS, FILTERS } from '../params/parameters.js'
 import { parseEvents, parseHistory, parsePool } from '../params/parse.js'
-import { choice, type OptionSpec, optionsOf, type Written } from '../params/row.js'
-import { COLOURS, PROGRESS } from './config.js'
+import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
+import { SETTINGS } from './config.js'
 import type { Given } from './given.js'
 
 /** Options of every command; they may stand before or after it. */
@@ -14,19 +14,7 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   ['--json', 'short for --output json'],
   ['--ndjson', 'short for --output ndjson: one JSON object a line'],
   ['--csv', 'short for --output csv'],
-  ['--db <FILE>', 'the database to use (BANDS_DB)'],
-  ['--tier <TIER>', 'answer as free, plus or pro; pro unless given (BANDS_TIER)'],
-  ['--as-of <DATE>', 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'],
-  ['--remote <URL>', 'ask the server at this address; local asks the database here (BANDS_REMOTE)'],
-  ['--profile <NAME>', 'ask the server of this profile (bands login, BANDS_PROFILE)'],
-  ['--key-file <FILE>', 'where the API key for it stands; otherwise BANDS_API_KEY, or as bands login keeps it'],
-  ['--timeout <SECONDS>', 'for each question to it, retries included; 30 unless given'],
-  ['--retries <N>', 'further attempts at a question that it did not answer; 3 unless given'],
-  ['--allow-plain-http', 'send it the key without TLS, for everyone on the way to read'],
-  choice('--color <WHEN>', 'auto, always or never', COLOURS),
-  choice('--progress <HOW>', 'auto, plain (a line every ten seconds) or none', PROGRESS),
-  ['-q, --quiet', 'no hints and no progress'],
-  ['--debug', 'show the stack of an error (BANDS_DEBUG)'],
+  ...optionsOf(SETTINGS).map(([flags, ...more]): OptionSpec => [flags === '--quiet' ? '-q, --quiet' : flags, ...more]),
   ['-V, --version', 'print the version'],
 ]
 

@@ -97,7 +97,7 @@ export async function whereKeyIs(config: Config, env: NodeJS.ProcessEnv): Promis
 }
 
 /** A key that is told for this run alone; null where none is. */
-export async function givenKey({ keyFile }: Config, env: NodeJS.ProcessEnv): Promise<FoundKey | null> {
+export async function givenKey({ key_file: keyFile }: Config, env: NodeJS.ProcessEnv): Promise<FoundKey | null> {
   if (keyFile !== undefined) {
     const text = await textOf(keyFile)
     const key = text?.trim()
@@ -119,7 +119,7 @@ export async function openChosen(config: Config, env: NodeJS.ProcessEnv): Promis
   const chosen = await chosenServer(config, env)
   if (chosen === null) return null
   // First: what is no address may hold a password, and is not to be repeated.
-  const { base } = addressOf(chosen.url, { allowPlainHttp: config.allowPlainHttp })
+  const { base } = addressOf(chosen.url, { allowPlainHttp: config.allow_plain_http })
   refuseLocalSettings(config, base)
   const { key } = await keyFor(chosen, config, env)
   return openServer(base, key, config, env)
@@ -131,9 +131,9 @@ export function openServer(url: string, key: string, config: Config, env: NodeJS
     url,
     key,
     env,
-    allowPlainHttp: config.allowPlainHttp,
-    ...(config.timeout === undefined ? {} : { timeoutMs: config.timeout * 1000 }),
-    ...(config.retries === undefined ? {} : { retries: config.retries }),
+    allowPlainHttp: config.allow_plain_http,
+    timeoutMs: config.timeout * 1000,
+    retries: config.retries,
     fields: FIELDS,
   })
 }

@@ -1,12 +1,12 @@
 import { BandsError } from '../../errors.js'
 import { formatDay } from '../../model/day.js'
 import { databasePath } from '../../open.js'
-import { addressOf, DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../../remote/address.js'
+import { addressOf } from '../../remote/address.js'
 import type { Command } from '../command.js'
-import { configFolder, configPath, credentialsPath, type Setting } from '../config.js'
+import { type Config, configFolder, configPath, credentialsPath, type Setting } from '../config.js'
 import { readConfigFile } from '../config-files.js'
 import type { Context } from '../context.js'
-import type { Answer } from '../output.js'
+import { tableOf } from '../draw/table.js'
 import { type Chosen, chosenServer, keyFor } from '../profiles.js'
 
 export const command: Command = {
@@ -16,32 +16,28 @@ export const command: Command = {
     'config.json is JSON with comments: {"profile": "work", "profiles": {"work": {"url": "https://api.example.com", "tier": "pro"}}}',
   ],
   async run(context) {
-    await context.show(configAnswer(await settingsOf(context)))
+    const settings = await settingsOf(context)
+    await context.show({
+      document: () => ({ schema: 'bands.config/1', settings }),
+      columns: ['setting', 'value', 'origin'],
+      rows: () => settings.map(setting => ({ ...setting })),
+      blocks: () => [
+        {
+          table: tableOf(settings, [
+            ['SETTING', row => row.setting],
+            ['VALUE', row => (row.value === null ? null : String(row.value))],
+            [{ title: 'ORIGIN', wraps: true }, row => row.origin],
+          ]),
+        },
+      ],
+    })
   },
 }
 
-/** Every setting with its value and what told it. */
-function configAnswer(settings: readonly ShownSetting[]): Answer {
-  return {
-    document: () => ({ schema: 'bands.config/1', settings }),
-    columns: ['setting', 'value', 'origin'],
-    rows: () => settings.map(setting => ({ ...setting })),
-    blocks: () => [
-      {
-        table: {
-          columns: [{ title: 'SETTING' }, { title: 'VALUE' }, { title: 'ORIGIN', wraps: true }],
-          rows: settings.map(({ setting, value, origin }) => [setting, value === null ? '-' : String(value), origin]),
-        },
-      },
-    ],
-  }
-}
-
-/** One setting: what holds, and what told it. */
+/** One setting: what holds, and what told it: an option, a variable, a place in a file, or `default`. */
 interface ShownSetting {
   setting: string
   value: string | number | boolean | null
-  /** An option, a variable, a place in a file, or `default`. */
   origin: string
 }
 
@@ -51,28 +47,22 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
   const { profiles } = await readConfigFile(env)
   const folder = configFolder(env).origin
   const { profile } = chosen ?? {}
-  const of = (name: Setting, value: ShownSetting['value'], origin = config.from[name] ?? 'default'): ShownSetting => ({
-    setting: name,
-    value,
-    origin,
-  })
+  const of = (setting: Setting, value: ShownSetting['value'], origin = config.from[setting] ?? 'default') => {
+    return { setting, value, origin }
+  }
+  // Throws for what is no address: it may hold a password, and is not to be repeated.
+  const url = chosen && addressOf(chosen.url, { allowPlainHttp: true }).base
   return [
-    of('remote', chosen && shownAddress(chosen.url), chosen?.from),
+    of('remote', url, chosen?.from),
     of('profile', profile?.name ?? null, profile ? (config.from.profile ?? chosen!.from) : 'default'),
-    await keyShown(chosen, config, env),
+    { setting: 'api_key', ...(await keyShown(chosen, config, env)) },
     of('db', databasePath({ db: config.db, env })),
     // At a server the key decides; what is known of that stands in its profile.
     chosen === null
       ? of('tier', config.tier)
       : of('tier', profile?.tier ?? null, profile?.tier ? profile.place : 'the key decides'),
-    of('as_of', config.asOf === null ? null : formatDay(config.asOf)),
-    of('timeout', config.timeout ?? DEFAULT_TIMEOUT_MS / 1000),
-    of('retries', config.retries ?? DEFAULT_RETRIES),
-    of('allow_plain_http', config.allowPlainHttp),
-    of('color', config.colour),
-    of('progress', config.progress),
-    of('quiet', config.quiet),
-    of('debug', config.debug),
+    of('as_of', config.as_of === null ? null : formatDay(config.as_of)),
+    ...PLAIN.map(name => of(name, config[name])),
     { setting: 'config_file', value: configPath(env), origin: folder },
     { setting: 'credentials_file', value: credentialsPath(env), origin: folder },
     ...[...profiles.values()].map(({ name, url, place }) => ({
@@ -83,23 +73,15 @@ async function settingsOf({ config, world: { env } }: Context): Promise<ShownSet
   ]
 }
 
+const PLAIN = ['timeout', 'retries', 'allow_plain_http', 'color', 'progress', 'quiet', 'debug'] as const
+
 /** Whether there is a key, and what keeps one from being used; never the key. */
-async function keyShown(
-  chosen: Chosen | null,
-  config: Context['config'],
-  env: NodeJS.ProcessEnv,
-): Promise<ShownSetting> {
-  const setting = 'api_key'
-  if (chosen === null) return { setting, value: null, origin: 'default' }
+async function keyShown(chosen: Chosen | null, config: Config, env: NodeJS.ProcessEnv) {
+  if (chosen === null) return { value: null, origin: 'default' }
   try {
-    return { setting, value: '****', origin: (await keyFor(chosen, config, env)).from }
+    return { value: '****', origin: (await keyFor(chosen, config, env)).from }
   } catch (error) {
     if (!(error instanceof BandsError)) throw error
-    return { setting, value: null, origin: error.message }
+    return { value: null, origin: error.message }
   }
-}
-
-/** Throws InvalidParameter for what is none: it may hold a password, and is not to be repeated. */
-function shownAddress(url: string): string {
-  return addressOf(url, { allowPlainHttp: true }).base
 }

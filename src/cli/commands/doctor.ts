@@ -28,7 +28,7 @@ export const command: Command = {
       node,
       abi: modules,
       beside: await checksBeside(config, world.env),
-      terminal: terminalFacts(world, config.colour),
+      terminal: terminalFacts(world, config.color),
     })
     await context.show(doctorAnswer(found))
     if (found.outcome === 'fail') context.outcome = 5

@@ -11,16 +11,17 @@ import {
   keyEnd,
   profileName,
   readConfigFile,
+  type StoredKey,
   storedKeys,
   storeKey,
   writeProfile,
 } from '../config-files.js'
 import { type Context, Stopped } from '../context.js'
-import type { Answer } from '../output.js'
+import { oneRow } from '../output.js'
 import { givenKey, openServer } from '../profiles.js'
 import type { World } from '../world.js'
 
-const loginCommand: Command = {
+const login: Command = {
   examples: [
     'bands login --remote https://api.example.com',
     'cat key.txt | bands login --profile work --remote https://api.example.com',
@@ -30,60 +31,49 @@ const loginCommand: Command = {
     'What is asked stays with the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local asks here again.',
   ],
   async run(context) {
-    const found = await login(context)
-    await context.show(loginAnswer(found))
+    const { credits, ...kept } = await keepKey(context)
+    const { profile, url, tier, key } = kept
+    const [limit, remaining] = [credits?.day?.limit ?? null, credits?.day?.remaining ?? null]
+    const plan = tier === null ? '' : `, tier ${tier}`
+    const left = remaining === null ? '' : `, ${whole(remaining)} of ${whole(limit ?? 0)} credits left today`
+    const row = { schema: 'bands.login/1', ...kept, credits_limit: limit, credits_remaining: remaining }
+    await context.show({
+      ...oneRow(row, { notes: [`profile ${profile}: ${url}${plan}, key ${key}${left}`] }),
+      document: () => ({ schema: 'bands.login/1', ...kept, credits }),
+    })
     await context.hint(
-      `next: bands events AAPL rsi_zone --profile ${found.profile}`,
-      `to ask it always: BANDS_PROFILE=${found.profile}, or "profile": "${found.profile}" in ${configPath(context.world.env)}`,
+      `next: bands events AAPL rsi_zone --profile ${profile}`,
+      `to ask it always: BANDS_PROFILE=${profile}, or "profile": "${profile}" in ${configPath(context.world.env)}`,
     )
   },
 }
 
-const logoutCommand: Command = {
+const logout: Command = {
   examples: ['bands logout', 'bands logout --profile work'],
   notes: [
     'Forgets the key of a profile; the profile stays in config.json. Revoking a key is the business of its server.',
   ],
   async run(context) {
-    const row = await logout(context)
-    await context.show({
-      document: () => ({ schema: 'bands.logout/1', ...row }),
-      columns: ['profile', 'origin'],
-      rows: () => [{ ...row }],
-      blocks: () => [{ notes: [`the key of profile ${row.profile} for ${row.origin} is forgotten`] }],
-    })
+    const { profile, origin } = await forgottenKey(context)
+    const notes = [`the key of profile ${profile} for ${origin} is forgotten`]
+    await context.show(oneRow({ schema: 'bands.logout/1', profile, origin }, { notes }))
   },
 }
 
-/** A login that went well: what is kept, and whether it counts; of the key only its end, `****wxyz`. */
-type Login = Awaited<ReturnType<typeof login>>
-
-function loginAnswer({ credits, ...kept }: Login): Answer {
-  const { profile, url, tier, key } = kept
-  const day = credits?.day
-  const row = { ...kept, credits_limit: day?.limit ?? null, credits_remaining: day?.remaining ?? null }
-  const plan = tier === null ? '' : `, tier ${tier}`
-  const left = day == null ? '' : `, ${whole(day.remaining)} of ${whole(day.limit)} credits left today`
-  return {
-    document: () => ({ schema: 'bands.login/1', ...kept, credits }),
-    columns: Object.keys(row),
-    rows: () => [row],
-    blocks: () => [{ notes: [`profile ${profile}: ${url}${plan}, key ${key}${left}`] }],
-  }
-}
+export const commands = { login, logout }
 
 /**
  * Reads a key, asks the server whether it counts, and keeps both. Nothing is kept of a key that is refused. Throws
  * Unauthorized for that, InvalidParameter, ConfigError, and what a server throws that cannot be asked.
  */
-async function login({ config, world }: Context) {
+async function keepKey({ config, world }: Context) {
   const { env } = world
   const file = await readConfigFile(env)
   // Looked at now, so that a file that cannot be used is told before anyone types a key.
   await storedKeys(env)
   const { name, url } = serverOf(config, file)
-  const { base, origin } = addressOf(url, { allowPlainHttp: config.allowPlainHttp })
-  const typed = config.keyFile === undefined ? null : await givenKey(config, env)
+  const { base, origin } = addressOf(url, { allowPlainHttp: config.allow_plain_http })
+  const typed = config.key_file === undefined ? null : await givenKey(config, env)
   const key = typed?.key ?? (await readSecret(world, `API key for ${base}: `, 'API key'))
   const server = await openServer(base, key, config, env)
   try {
@@ -118,7 +108,7 @@ function originOf(url: string): string {
 }
 
 /** Forgets a key: of the profile or the server that is said, otherwise the only one. Throws NotFound where there is none. */
-async function logout({ config, world: { env } }: Context): Promise<{ profile: string; origin: string }> {
+async function forgottenKey({ config, world: { env } }: Context): Promise<StoredKey> {
   const kept = await storedKeys(env)
   const { remote } = config
   const name = config.profile ?? (remote === undefined ? (await readConfigFile(env)).profile?.name : undefined)
@@ -138,7 +128,7 @@ async function logout({ config, world: { env } }: Context): Promise<{ profile: s
     throw new InvalidParameter(message, { param: 'profile', allowed: names })
   }
   await forgetKey(env, only.profile)
-  return { profile: only.profile, origin: only.origin }
+  return only
 }
 
 /** More than any key has. */
@@ -183,9 +173,4 @@ async function piped(input: NodeJS.ReadableStream): Promise<string> {
   const [first = '', ...more] = text.trim().split(/\r?\n/)
   if (more.length > 0) throw new InvalidParameter('standard input has several lines; a key is one.', { param: 'key' })
   return first
-}
-
-export const commands = {
-  login: loginCommand,
-  logout: logoutCommand,
 }

@@ -71,7 +71,7 @@ export const command: Command = {
     }
     const options = given.read(SERVER)
     const tls = await certificate(options)
-    if (tls === undefined && !isLoopback(options.host) && !config.allowPlainHttp)
+    if (tls === undefined && !isLoopback(options.host) && !config.allow_plain_http)
       throw new ConfigError(
         `${options.host} is reached by other machines, and without TLS anyone between could read the keys; give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that has TLS, or say --allow-plain-http.`,
       )
@@ -84,7 +84,7 @@ async function serve(context: Context, options: Options, tls: ServerOptions['tls
   const { config, world } = context
   const utcDay = (): number => Math.floor(world.now().getTime() / DAY_MS)
   const clock = options.today === 'clock' ? utcDay : null
-  const opened = await openService({ ...context.choice, asOf: config.asOf, clock })
+  const opened = await openService({ ...context.choice, asOf: config.as_of, clock })
   const log = new LogLines(world.err)
   try {
     const { host, port, errors, metrics } = options
@@ -127,7 +127,7 @@ async function showServing(
     url,
     docs: `${url}/docs`,
     today: formatDay(await service.today()),
-    today_from: context.config.asOf === null ? options.today : ('as_of' as const),
+    today_from: context.config.as_of === null ? options.today : ('as_of' as const),
     tickers: ((await service.bands('pro').tickers()) ?? []).length,
     sample,
     database: path,
