@@ -8,6 +8,7 @@ import type { Facts } from '../model/facts.js'
 import {
   type AssetClass,
   type Entries,
+  emptySeries,
   type FieldRecord,
   type Series,
   type SeriesRecord,
@@ -111,7 +112,7 @@ const SUNDAY = 6
 export function weekly(daily: Series, assetClass?: AssetClass): Series {
   const starts = weekStarts(daily.days)
   const weeks = starts.length
-  const series = emptySeries(weeks)
+  const series = emptySeries('weekly', weeks)
   if (daily.unadjustedClose !== undefined) series.unadjustedClose = new Float64Array(weeks)
   let weekends = assetClass === 'crypto'
   for (let w = 0; w < weeks; w++) {
@@ -151,17 +152,4 @@ function weekStarts(days: Int32Array): number[] {
     starts.push(t)
   }
   return starts
-}
-
-function emptySeries(length: number): Series {
-  return {
-    timeframe: 'weekly',
-    days: new Int32Array(length),
-    known: new Int32Array(length),
-    open: new Float64Array(length),
-    high: new Float64Array(length),
-    low: new Float64Array(length),
-    close: new Float64Array(length),
-    volume: new Float64Array(length),
-  }
 }

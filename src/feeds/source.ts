@@ -1,6 +1,8 @@
 import { createReadStream, type ReadStream } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { crc32 } from 'node:zlib'
+import type { Entry } from 'yauzl'
 import { BadData, NotFound, StorageError } from '../errors.js'
 import type { Input, ReadOptions } from './feed.js'
 
@@ -35,7 +37,6 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
     return { ...base, compression: 'gzip', chunks: () => gunzipped(input.name, raw()) }
   if (start.subarray(0, 4).toString('latin1') !== 'PK\x03\x04')
     return { ...base, compression: 'none', chunks: () => checked(input.name, raw()) }
-  const { onlyFile } = await import('./zip.js')
   const { name, bytes } = await onlyFile(input.name, whole ?? (await readFile(input.path!)))
   const chunks = () => checked(input.name, Readable.from([bytes], { objectMode: false }))
   return { ...base, compression: 'zip', entry: name, chunks }
@@ -140,4 +141,34 @@ function fileError(file: string, error: unknown): unknown {
   }
   if (!code.startsWith('E') || code.startsWith('ERR_')) return error
   return new StorageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error })
+}
+
+/** The one file in a zip archive: its name without folders, and its bytes, checked. */
+async function onlyFile(file: string, archive: Buffer): Promise<{ name: string; bytes: Buffer }> {
+  const refuse = (what: string, cause?: unknown) => new BadData({ file }, what, { cause })
+  const { fromBufferPromise } = await import('yauzl')
+  const entries: Entry[] = []
+  let open: (entry: Entry) => Promise<Readable>
+  try {
+    const zip = await fromBufferPromise(archive, { lazyEntries: true, autoClose: false })
+    for await (const entry of zip.eachEntry()) entries.push(entry)
+    open = entry => zip.openReadStreamPromise(entry)
+  } catch (cause) {
+    throw refuse('the zip archive is damaged or cut off', cause)
+  }
+  const found = entries.filter(({ fileName }) => !fileName.endsWith('/') && !fileName.startsWith('__MACOSX/'))
+  const [entry] = found
+  if (entry === undefined) throw refuse('the zip archive is empty')
+  if (found.some(({ fileName }) => fileName === '[Content_Types].xml'))
+    throw refuse('this is an Office document (Excel?); save the sheet as CSV and import that')
+  if (found.length > 1) throw refuse(`the zip archive holds ${found.length} files; unpack it and import the folder`)
+  if (entry.isEncrypted()) throw refuse('the zip archive is protected by a password; unpack it and import the file')
+  const bytes = await open(entry)
+    .then(gather)
+    .catch(cause => {
+      throw refuse('the zip archive is damaged', cause)
+    })
+  // yauzl checks sizes and leaves the checksum to us.
+  if (crc32(bytes) !== entry.crc32) throw refuse('the zip archive is damaged')
+  return { name: entry.fileName.slice(entry.fileName.lastIndexOf('/') + 1), bytes }
 }

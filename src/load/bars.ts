@@ -3,7 +3,7 @@ import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { formatDay } from '../model/day.js'
 import { securityOf } from '../model/facts.js'
-import type { Adjustment, Series } from '../model/series.js'
+import { type Adjustment, emptySeries, type Series } from '../model/series.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import type { Kept, SourcedBars, TickerReport } from './report.js'
 
@@ -68,7 +68,7 @@ async function mergeOne(
   const present = entry === null || replace ? null : await store.bars(ticker)
   if (entry !== null && present !== null && entry.prices !== prices)
     throw mixedPrices(source, ticker, entry.prices, prices)
-  const { series, rescaled, ...counts } = merge(present ?? emptied(bars), bars)
+  const { series, rescaled, ...counts } = merge(present ?? emptySeries('daily', 0), bars)
   const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
   if (rescaled !== null) report.note = rescaledNote(ticker, rescaled, series.days.length - bars.days.length)
   const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
@@ -182,19 +182,12 @@ function paidAt({ unadjustedClose }: Series, t: number): number {
 }
 
 function gathered(rows: readonly Place[], paid: readonly number[]): Series {
-  const days = Int32Array.from(rows, ([series, t]) => series.days[t]!)
-  const column = (name: (typeof COLUMNS)[number]): Float64Array =>
-    Float64Array.from(rows, ([series, t]) => series[name][t]!)
-  const series: Series = {
-    timeframe: 'daily',
-    days,
-    known: days,
-    open: column('open'),
-    high: column('high'),
-    low: column('low'),
-    close: column('close'),
-    volume: column('volume'),
+  const series = emptySeries('daily', rows.length)
+  for (const [i, [from, t]] of rows.entries()) {
+    series.days[i] = from.days[t]!
+    for (const column of COLUMNS) series[column][i] = from[column][t]!
   }
+  series.known = series.days
   // Where one series tells it and the other does not, it is unknown on some bars; an adjusted close is not it.
   if (paid.some(close => !Number.isNaN(close))) series.unadjustedClose = Float64Array.from(paid)
   return series
@@ -208,20 +201,4 @@ export function firstContradiction(a: Series, b: Series): number | null {
     if (a.days[i] === b.days[j] && !sameBar(a, i, b, j)) return b.days[j]!
   }
   return null
-}
-
-/** The same series without bars. */
-function emptied(series: Series): Series {
-  const none = new Float64Array()
-  const days = new Int32Array()
-  return {
-    timeframe: series.timeframe,
-    days,
-    known: days,
-    open: none,
-    high: none,
-    low: none,
-    close: none,
-    volume: none,
-  }
 }

@@ -24,6 +24,20 @@ export interface Series {
   unadjustedClose?: Float64Array
 }
 
+/** A series of so many bars, to be filled. */
+export function emptySeries(timeframe: Timeframe, length: number): Series {
+  return {
+    timeframe,
+    days: new Int32Array(length),
+    known: new Int32Array(length),
+    open: new Float64Array(length),
+    high: new Float64Array(length),
+    low: new Float64Array(length),
+    close: new Float64Array(length),
+    volume: new Float64Array(length),
+  }
+}
+
 /** The close that was paid, apart from splits: what earnings a share are compared with. */
 export function tradedClose(series: Pick<Series, 'close' | 'unadjustedClose'>): Float64Array {
   return series.unadjustedClose ?? series.close

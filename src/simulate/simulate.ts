@@ -1,29 +1,18 @@
-import { InvalidParameter } from '../errors.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { type Day, formatDay } from '../model/day.js'
 import { FACT_COLUMNS, type FactColumn, type FactKind } from '../model/facts.js'
-import type { Series } from '../model/series.js'
+import { emptySeries, type Series } from '../model/series.js'
 import { Random } from '../statistics/random.js'
 import { sessionsUpTo } from './business.js'
 import { coinFacts, companyFacts } from './facts.js'
 import { drawCompany, Market, writeBars } from './path.js'
 
-/**
- * One kind of record as the text of its own file (`reports.csv`), in chunks: the header `ticker,` and the columns, then
- * one chunk for each ticker that has such records; other kinds are passed over. Dates YYYY-MM-DD, an unknown value
- * empty, lines ended by a line feed.
- */
-export function* factsToCsv(kind: FactKind, facts: Iterable<TickerFacts>): Generator<string> {
-  yield factHeader(kind)
-  for (const part of facts) if (part.kind === kind) yield factRows(part)
-}
-
-/** The first line of the file of a kind, with its line feed. */
+/** The first line of a file of one kind of records (`reports.csv`), with its line feed. */
 export function factHeader(kind: FactKind): string {
   return `${['ticker', ...columnsOf(kind).map(column => column.name)].join(',')}\n`
 }
 
-/** The lines of one ticker's records of one kind, for whoever writes several files in one pass. */
+/** The lines of one ticker's records of one kind: dates YYYY-MM-DD, an unknown value empty. */
 export function factRows({ ticker, kind, records }: TickerFacts): string {
   const columns = columnsOf(kind)
   let text = ''
@@ -60,8 +49,6 @@ export interface SimulateOptions {
   end: Day
   /** A bar on every day, weekends and holidays included. */
   sevenDays?: boolean
-  /** Number of the first ticker, 1 unless given: `first: 501` continues a set of 500. */
-  first?: number
 }
 
 export interface SimulatedTicker {
@@ -77,45 +64,32 @@ export interface SimulatedTicker {
 /**
  * The simulated ticker of a number: SIM0001 for 1, SIM10000 for 10000. Daily bars with fat tails, volatility clusters,
  * a market that all tickers of a seed share, overnight gaps and log-normal volume; prices in whole cents, seldom below
- * 2 or above 5,000. It depends on seed, number and the sessions alone, never on `count` or `first`; of two runs that
+ * 2 or above 5,000. It depends on seed, number and the sessions alone, never on `count`; of two runs that
  * start on the same day, the longer begins with the shorter. The past tells the size of the moves to come, not their
  * direction: between 3 and 4,000 the expected return is the same small rise on every day, so an edge found there is
  * chance. Its facts follow its past prices and draw from streams of their own: they tell nothing about the prices to
- * come, and the bars are the same whether or not facts are asked for. Throws InvalidParameter.
+ * come, and the bars are the same whether or not facts are asked for.
  */
 export function simulatedTicker(index: number, options: SimulateOptions): SimulatedTicker {
-  checkOptions(options)
-  checkInteger('index', index, 1, MOST_TICKERS)
   return simulate(index, worldOf(options))
 }
 
-/** The `count` tickers in order, from number `first` on. They share one `days` column. */
+/** The `count` tickers in order, from number 1 on. They share one `days` column. */
 export function* simulatedTickers(options: SimulateOptions): Generator<SimulatedTicker> {
-  checkOptions(options)
   const world = worldOf(options)
-  const first = options.first ?? 1
-  for (let index = first; index < first + options.count; index++) yield simulate(index, world)
+  for (let index = 1; index <= options.count; index++) yield simulate(index, world)
 }
 
-/**
- * The bars of tickers as CSV text, in chunks: the line `ticker,date,open,high,low,close,volume`, then one chunk for
- * each ticker. Prices with two decimals, an unknown volume empty, lines ended by a line feed.
- */
+/** The bars of a set of tickers as CSV text, in chunks: the header, then one chunk for each ticker. */
 export function* barsToCsv(tickers: Iterable<SimulatedTicker>): Generator<string> {
   yield 'ticker,date,open,high,low,close,volume\n'
-  let days: Int32Array = new Int32Array()
-  let dates: string[] = []
+  let dates: string[] | null = null
   for (const { ticker, bars } of tickers) {
-    if (bars.days !== days) {
-      days = bars.days
-      dates = Array.from(days, formatDay)
-    }
+    dates ??= Array.from(bars.days, formatDay)
     yield rowsOf(ticker, dates, bars)
   }
 }
 
-const MOST_TICKERS = 1_000_000
-const MOST_BARS = 50_000
 /** Beyond the number of every ticker, whose bars have the streams up to it. */
 const FACTS_STREAM = 0x40000000
 
@@ -143,17 +117,7 @@ function worldOf({ seed, bars, end, sevenDays = false }: SimulateOptions): World
 
 function simulate(index: number, { root, factsRoot, days, sevenDays, market }: World): SimulatedTicker {
   const random = Random.stream(root, index)
-  const column = (): Float64Array => new Float64Array(days.length)
-  const bars: Series = {
-    timeframe: 'daily',
-    days,
-    known: days,
-    open: column(),
-    high: column(),
-    low: column(),
-    close: column(),
-    volume: column(),
-  }
+  const bars: Series = { ...emptySeries('daily', days.length), days, known: days }
   const company = drawCompany(random)
   writeBars(bars, company, market, random)
   const ticker = `SIM${String(index).padStart(4, '0')}`
@@ -172,12 +136,11 @@ function simulate(index: number, { root, factsRoot, days, sevenDays, market }: W
   }
 }
 
-function rowsOf(ticker: string, dates: readonly string[], bars: Series): string {
-  const { open, high, low, close, volume } = bars
+function rowsOf(ticker: string, dates: readonly string[], { open, high, low, close, volume }: Series): string {
   let text = ''
-  for (let i = 0; i < dates.length; i++) {
+  for (const [i, date] of dates.entries()) {
     const prices = `${cents(open[i]!)},${cents(high[i]!)},${cents(low[i]!)},${cents(close[i]!)}`
-    text += `${ticker},${dates[i]!},${prices},${Number.isNaN(volume[i]!) ? '' : volume[i]!}\n`
+    text += `${ticker},${date},${prices},${volume[i]!}\n`
   }
   return text
 }
@@ -187,19 +150,4 @@ function cents(price: number): string {
   const all = Math.round(price * 100)
   const rest = all % 100
   return `${(all - rest) / 100}.${rest < 10 ? '0' : ''}${rest}`
-}
-
-function checkOptions({ count, bars, seed, end, first = 1 }: SimulateOptions): void {
-  checkInteger('count', count, 1, MOST_TICKERS)
-  checkInteger('bars', bars, 1, MOST_BARS)
-  checkInteger('seed', seed, 0, 0xffffffff)
-  checkInteger('first', first, 1, MOST_TICKERS - count + 1)
-  if (!Number.isInteger(end))
-    throw new InvalidParameter(`end must be a date, not ${end}.`, { param: 'end', value: end })
-}
-
-function checkInteger(param: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return
-  const allowed = `an integer from ${least} to ${most}`
-  throw new InvalidParameter(`${param} must be ${allowed}, not ${value}.`, { param, value, allowed })
 }
