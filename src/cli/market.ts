@@ -1,5 +1,6 @@
 import { Busy, NotFound, StorageError } from '../errors.js'
-import type { PricedSource, Trial, TrialKind, Trials } from '../source.js'
+import type { Ledger, NotedTrial } from '../present/data.js'
+import type { PricedSource, TrialKind, Trials } from '../source.js'
 import type { Context } from './context.js'
 
 /**
@@ -42,7 +43,7 @@ export async function withTrials<Found extends { warnings: string[] }>(
  * Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. Throws
  * StorageError for a ledger it cannot read.
  */
-export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<NotedTrial[] | 'none' | null> {
+export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<Ledger> {
   const { openTrialsForReading } = await import('../open.js')
   const trials = await openTrialsForReading(context.choice)
   if (trials === null || trials === 'none') return trials
@@ -59,5 +60,3 @@ async function opened(context: Context): Promise<Trials | null> {
   const { openTrials } = await import('../open.js')
   return openTrials(context.choice)
 }
-
-export type NotedTrial = Trial & { kind: TrialKind }

@@ -142,6 +142,12 @@ export class Importer {
     return removed
   }
 
+  /** Every ticker of which anything is here: bars, facts, or pages of a server. */
+  async tickers(): Promise<string[]> {
+    const entries = [...(await this.store.tickers()), ...(await this.store.pages.entries())]
+    return [...new Set([...entries.map(({ ticker }) => ticker), ...(await this.store.factTickers())])]
+  }
+
   async close(): Promise<void> {
     try {
       await this.store.unlock(this.#writer)

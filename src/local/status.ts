@@ -47,6 +47,34 @@ export interface TickerStatus {
   imported_at: string
 }
 
+/** What is loaded of a ticker, whatever the day. */
+export interface LoadedTicker {
+  ticker: string
+  asset_class: AssetClass | null
+  sector: string | null
+  /** Whether dated facts are loaded, too. */
+  facts: boolean
+  prices: Adjustment
+  bars: number
+  first: string
+  last: string
+  source: string
+  format: string
+  imported_at: string
+}
+
+export async function loadedTickers({ store }: Pick<Cache, 'store'>): Promise<LoadedTicker[]> {
+  const [securities, known] = [await store.securities(), new Set(await store.factTickers())]
+  return (await store.tickers()).map(({ ticker, assetClass, prices, bars, first, last, ...entry }) => ({
+    ticker,
+    asset_class: assetClass,
+    sector: securities.get(ticker)?.sector ?? null,
+    facts: known.has(ticker),
+    ...{ prices, bars, first: formatDay(first), last: formatDay(last) },
+    ...{ source: entry.source, format: entry.format, imported_at: entry.importedAt },
+  }))
+}
+
 /** Two neighbouring bars and the calendar days between them. */
 interface Gap {
   after: string

@@ -3,6 +3,7 @@ import { FIELDS } from '../fields/index.js'
 import type { FieldRecord, SeriesRecord } from '../model/series.js'
 import { TIMEFRAME_NAMES } from '../model/terms.js'
 import type { Damage, Store, TickerEntry } from '../store/store.js'
+import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
 import { countedFacts } from './view.js'
 
@@ -10,7 +11,7 @@ import { countedFacts } from './view.js'
  * Checks that a store holds what was written, by its content hashes; `deep` derives every ticker again from its bars and
  * facts too, and compares event by event. An empty list is good news.
  */
-export async function verify(store: Store, { deep = false } = {}): Promise<Damage[]> {
+export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } = {}): Promise<Damage[]> {
   const damages = await store.verify()
   if (!deep || damages.length > 0) return damages
   const unfinished = (await store.unsettled()).length

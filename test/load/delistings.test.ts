@@ -111,7 +111,7 @@ describe('a delisting', () => {
 
   it('moves no event and no band, and is kept as it was given', async () => {
     const importer = await loaded('ticker,delisted,delisting_price\nGONE,2018-02-12,35.5\n')
-    expect(await verify(importer.store, { deep: true })).toEqual([])
+    expect(await verify(importer, { deep: true })).toEqual([])
     await give(importer, 'ticker,sector\nGONE,Energy\n')
     expect((await importer.store.securities()).get('GONE')).toMatchObject({ sector: 'Energy', delisting_price: 35.5 })
     await give(importer, 'ticker,delisted,delisting_price\nGONE,2018-02-12,20\n')

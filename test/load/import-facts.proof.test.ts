@@ -41,7 +41,7 @@ describe('the same store comes of', () => {
     ])
     for (const step of shuffled(steps, new Random(3))) await step()
     expect(await eventsOf(single.store)).toEqual(whole)
-    expect(await verify(single.store, { deep: true })).toEqual([])
+    expect(await verify(single, { deep: true })).toEqual([])
   })
 
   it('facts in pieces, and given twice', async () => {
@@ -136,7 +136,7 @@ describe('crypto and funds', () => {
         if (needs === 'bars') expect(page.total_occurrences, name).toBeGreaterThan(0)
         else expect(page.total_occurrences, name).toBe(0)
       }
-      expect(await verify(importer.store, { deep: true })).toEqual([])
+      expect(await verify(importer, { deep: true })).toEqual([])
       await importer.putFacts([security(TICKERS[0]!, { asset_class: 'stock' })], SOURCE)
       expect(await eventsOf(importer.store)).toEqual(await eventsOf(await loadedStore(TICKERS)))
     },
@@ -203,7 +203,7 @@ describe('a run that was stopped before its sectors were compared', () => {
     await expect(exportSeries(cache).next()).rejects.toThrow(Busy)
     expect((await exportEvents(cache, { fields: ['rsi_zone'] }).next()).done).toBe(false)
     expect((await status(cache)).unfinished).toBe(1)
-    expect(await verify(store, { deep: true })).toMatchObject([
+    expect(await verify({ store }, { deep: true })).toMatchObject([
       { what: expect.stringContaining('a rebuild finishes it') },
     ])
     const told = databaseChecks(store.location).find(check => check.name === 'imports')

@@ -7,7 +7,7 @@ import type { Command } from '../command.js'
 import { withOptions } from '../command-line.js'
 import { type Config, configPath, credentialsPath } from '../config.js'
 import { readConfigFile, storedKeys } from '../config-files.js'
-import { type Block, type Cell, printable, type Screen, textOf } from '../draw/table.js'
+import { printable, type Screen, tableOf } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
 import type { Answer } from '../output.js'
 import { type FoundKey, openChosen, whereKeyIs } from '../profiles.js'
@@ -43,11 +43,17 @@ function doctorAnswer({ schema, outcome, checks }: Diagnosis): Answer {
     remedy: remedy === null ? null : withOptions(remedy),
   }))
   const rows = told.map(({ name, ...check }) => ({ check: name, ...check }))
+  const table = tableOf(rows, [
+    ['CHECK', row => row.check],
+    ['OUTCOME', row => row.outcome],
+    ['DETAIL', row => row.detail],
+    ['REMEDY', row => row.remedy ?? ''],
+  ])
   return {
     document: () => ({ schema, outcome, checks: told }),
     columns: ['check', 'outcome', 'detail', 'remedy'],
     rows: () => rows,
-    blocks: screen => (screen.words ? [plain(rows)] : [{ drawing: rows.flatMap(row => drawn(row, screen)) }]),
+    blocks: screen => [screen.words ? { table } : { drawing: rows.flatMap(row => drawn(row, screen)) }],
   }
 }
 
@@ -58,21 +64,10 @@ interface CheckRow {
   remedy: string | null
 }
 
-function plain(rows: readonly CheckRow[]): Block {
-  return {
-    table: {
-      columns: [{ title: 'CHECK' }, { title: 'OUTCOME' }, { title: 'DETAIL' }, { title: 'REMEDY' }],
-      rows: rows.map((row): Cell[] => [row.check, row.outcome, row.detail, row.remedy ?? '']),
-    },
-  }
-}
+const TONES = { ok: 'good', warn: 'strong', fail: 'bad' } as const
 
 function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: Screen): string[] {
-  const sign: Cell = {
-    text: outcome.padEnd(4),
-    tone: outcome === 'ok' ? 'good' : outcome === 'fail' ? 'bad' : 'strong',
-  }
-  const head = `${paint[sign.tone](textOf(sign))}  ${check}`
+  const head = `${paint[TONES[outcome]](outcome.padEnd(4))}  ${check}`
   const texts = remedy === null ? [detail] : [detail, `try: ${remedy}`]
   // Details stand beside the name, and on a narrow terminal below it, where a path has more room.
   const indent = width < 60 ? 6 : 20

@@ -1,5 +1,6 @@
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
+import { oneRow } from '../output.js'
 
 export const command: Command = {
   options: [['--wait', 'wait while another process is writing']],
@@ -10,12 +11,7 @@ export const command: Command = {
     const tickers = await importer.rebuild(({ done, of }) =>
       context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
     )
-    const row = { database: importer.store.location, tickers }
-    await context.show({
-      document: () => ({ schema: 'bands.rebuild/1', ...row }),
-      columns: ['database', 'tickers'],
-      rows: () => [row],
-      blocks: () => [{ notes: [`derived ${count(tickers, 'ticker')} again from the bars`] }],
-    })
+    const row = { schema: 'bands.rebuild/1', database: importer.store.location, tickers }
+    await context.show(oneRow(row, { notes: [`derived ${count(tickers, 'ticker')} again from the bars`] }))
   },
 }

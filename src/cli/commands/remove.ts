@@ -2,6 +2,7 @@ import { didYouMean, NotFound, suggest } from '../../errors.js'
 import { tickerValue } from '../../params/values.js'
 import type { Command } from '../command.js'
 import { TICKER } from '../options.js'
+import { oneRow } from '../output.js'
 
 export const command: Command = {
   arguments: [TICKER],
@@ -12,19 +13,11 @@ export const command: Command = {
     const ticker = tickerValue('ticker', given.argument(0)!)
     const importer = await context.importer({ wait: given.flag('wait') })
     if (!(await importer.remove(ticker))) {
-      const { store } = importer
-      const entries = [...(await store.tickers()), ...(await store.pages.entries())]
-      const known = new Set([...entries.map(entry => entry.ticker), ...(await store.factTickers())])
-      const suggestions = suggest(ticker, [...known])
+      const suggestions = suggest(ticker, await importer.tickers())
       const lack = `nothing is loaded for "${ticker}".`
       throw new NotFound(lack + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
     }
-    const row = { ticker, removed: true }
-    await context.show({
-      document: () => ({ schema: 'bands.remove/1', ...row }),
-      columns: ['ticker', 'removed'],
-      rows: () => [row],
-      blocks: () => [{ notes: [`${ticker} is removed`] }],
-    })
+    const row = { schema: 'bands.remove/1', ticker, removed: true }
+    await context.show(oneRow(row, { notes: [`${ticker} is removed`] }))
   },
 }

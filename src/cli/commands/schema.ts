@@ -6,6 +6,7 @@ import { wordValue } from '../../params/values.js'
 import { pageSchemas } from '../../wire/schemas.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
+import { tableOf } from '../draw/table.js'
 import { type Answer, json } from '../output.js'
 
 type Schema = Readonly<Record<string, unknown>>
@@ -64,10 +65,10 @@ function namesAnswer(schemas: Readonly<Record<string, Schema>>): Answer {
     rows: () => rows,
     blocks: () => [
       {
-        table: {
-          columns: [{ title: 'NAME' }, { title: 'SCHEMA' }],
-          rows: rows.map(({ name, schema }) => [name, schema ?? '-']),
-        },
+        table: tableOf(rows, [
+          ['NAME', row => row.name],
+          ['SCHEMA', row => row.schema],
+        ]),
       },
     ],
   }

@@ -5,6 +5,7 @@ import { count } from '../../present/numbers.js'
 import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
+import { tableOf } from '../draw/table.js'
 
 export const command: Command = {
   options: [['--deep', 'derive every event again from the bars, and compare']],
@@ -21,7 +22,10 @@ export const command: Command = {
       rows: () => rows,
       blocks: () => [
         {
-          table: { columns: [{ title: 'TICKER' }, { title: 'DAMAGE' }], rows: rows.map(row => [row.ticker, row.what]) },
+          table: tableOf(rows, [
+            ['TICKER', row => row.ticker],
+            ['DAMAGE', row => row.what],
+          ]),
           notes: [`${checked}: ${rows.length === 0 ? 'all as it was written' : count(rows.length, 'damage')}`],
         },
       ],
@@ -32,7 +36,7 @@ export const command: Command = {
 
 async function checkedIn(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
   const { local, bands } = await context.here()
-  const damages = await verify(local.store, { deep })
+  const damages = await verify(local, { deep })
   return { tickers: (await bands.tickers()).length, damages }
 }
 

@@ -1,0 +1,255 @@
+import type { KnownFact, KnownFacts } from '../local/facts.js'
+import type { LoadedTicker, Status, TickerStatus } from '../local/status.js'
+import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
+import type { PulledTicker } from '../remote/beside.js'
+import type { Trial, TrialKind } from '../source.js'
+import { type Column, column, type Described, type Paragraph, type Part, type Table, tableOf } from './description.js'
+import { count, ratio, whole, words } from './numbers.js'
+
+/** The tickers that are loaded, and apart from them those that were pulled from servers. */
+export function describeTickers(tickers: readonly LoadedTicker[], pulled: readonly PulledTicker[]): Described {
+  const isPulledAlone = tickers.length === 0 && pulled.length > 0
+  const loaded: Paragraph = { heading: [], parts: [{ table: tableOf('Tickers', LOADED, tickers) }] }
+  return {
+    document: { schema: 'bands.tickers/1', tickers, pulled },
+    columns: [
+      ...['ticker', 'asset_class', 'sector', 'facts', 'prices', 'bars', 'first', 'last'],
+      ...['source', 'format', 'imported_at'],
+    ],
+    rows: [...tickers.map(ticker => ({ ...ticker })), ...pulled.map(pulledRow)],
+    paragraphs: [...(isPulledAlone ? [] : [loaded]), ...pulledParagraphs(pulled)],
+  }
+}
+
+const LOADED: readonly Column<LoadedTicker>[] = [
+  column('ticker'),
+  column('bars', 'count', { spare: 2 }),
+  column('first', 'date'),
+  column('last', 'date'),
+  { title: 'Facts', kind: 'text', spare: 1, of: ({ facts }) => (facts ? 'yes' : null) },
+  column('prices', 'text', { spare: 3 }),
+  column('format', 'text', { spare: 4 }),
+  column('source', 'text', { spare: 5 }),
+]
+
+/** A ticker without bars among those that have some: what it lacks is unknown. */
+function pulledRow({ ticker, source, pulled_at, as_of, events }: PulledTicker): Described['rows'][number] {
+  const none = { asset_class: null, sector: null, facts: null, prices: null, bars: null, weekly_bars: null }
+  const unknown = { ...none, first: null, behind: null, gaps: null }
+  return { ...unknown, ticker, last: as_of, events, source, format: 'pulled', imported_at: pulled_at }
+}
+
+/** What servers told, apart from what was derived here; nothing where nothing was pulled. */
+function pulledParagraphs(pulled: readonly PulledTicker[]): Paragraph[] {
+  if (pulled.length === 0) return []
+  const unfinished = pulled.filter(ticker => ticker.unfinished > 0)
+  const notes = unfinished.map(
+    ({ ticker, unfinished, series }) =>
+      `${ticker}: ${whole(unfinished)} of ${whole(series.length)} series not pulled to the end; bands pull goes on`,
+  )
+  return [
+    {
+      heading: [`pulled from servers: ${count(pulled.length, 'ticker')}`],
+      parts: [{ table: tableOf('Pulled', PULLED, pulled) }, { notes }],
+    },
+  ]
+}
+
+const PULLED: readonly Column<PulledTicker>[] = [
+  column('ticker'),
+  { title: 'Series', kind: 'count', spare: 2, of: ({ series }) => series.length },
+  column('events', 'count', { spare: 1 }),
+  { title: 'Pulled', kind: 'date', of: ({ pulled_at }) => pulled_at.slice(0, 10) },
+  column('as_of', 'date'),
+  { title: 'From', kind: 'text', spare: 3, of: ({ source }) => source },
+]
+
+/** How fresh and how whole the loaded data is. */
+export function describeStatus(found: Status & { pulled: readonly PulledTicker[] }): Described {
+  const { database, tickers, bars, events, first, last, pulled } = found
+  return {
+    document: found,
+    columns: [
+      ...['ticker', 'asset_class', 'prices', 'bars', 'weekly_bars', 'first', 'last', 'behind', 'events', 'gaps'],
+      ...['source', 'format', 'imported_at'],
+    ],
+    rows: [...tickers.map(ticker => ({ ...ticker, gaps: ticker.gaps.length })), ...pulled.map(pulledRow)],
+    paragraphs: [
+      {
+        heading: [
+          database,
+          ...[count(tickers.length, 'ticker'), count(bars, 'bar'), count(events, 'event')],
+          first === null ? 'no bars' : `${first} to ${last}`,
+        ],
+        parts: [{ table: tableOf('Tickers', FRESH, tickers) }, { notes: statusNotes(found) }],
+      },
+      ...pulledParagraphs(pulled),
+    ],
+  }
+}
+
+const FRESH: readonly Column<TickerStatus>[] = [
+  column('ticker'),
+  column('bars', 'count', { spare: 4 }),
+  { title: 'Weeks', kind: 'count', spare: 7, of: ({ weekly_bars }) => weekly_bars },
+  column('first', 'date', { spare: 3 }),
+  column('last', 'date'),
+  { title: 'Behind', kind: 'count', spare: 1, of: ({ behind }) => `${behind}d` },
+  { title: 'Gaps', kind: 'count', spare: 2, of: ({ gaps }) => gaps.length },
+  column('events', 'count', { spare: 6 }),
+  column('prices', 'text', { spare: 5 }),
+  column('source', 'text', { spare: 8 }),
+]
+
+function statusNotes({ bytes, schema_version, as_of, unfinished, tickers, ...found }: Status): string[] {
+  // A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions.
+  const old = found.definitions_current ? '' : ': of another version, run bands rebuild'
+  const definitions = found.definitions === '' ? [] : [`definitions ${found.definitions}${old}`]
+  const [gap] = tickers
+    .flatMap(({ ticker, gaps }) => gaps.map(found => ({ ticker, ...found })))
+    .sort((a, b) => b.days - a.days)
+  return [
+    [`${(bytes / 1e6).toFixed(1)} MB`, `schema ${schema_version}`, ...definitions].join(', '),
+    ...(unfinished === 0
+      ? []
+      : [`an import is not finished (${count(unfinished, 'step')}); if none is running, bands rebuild finishes it`]),
+    ...(as_of === null ? [] : [`as of ${as_of}: what came later is not counted`]),
+    ...(gap === undefined
+      ? []
+      : [`longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`]),
+  ]
+}
+
+/** What is known of a ticker: kinds at a glance, or the newest records of one kind. */
+export function describeFacts(found: KnownFacts, kind: FactKind | undefined, limit: number): Described {
+  const { ticker, security, as_of, records } = found
+  const names = new Set((kind === undefined ? FACT_KINDS : [kind]).flatMap(factNames))
+  const known = [security?.name, security?.sector, security?.asset_class].filter(text => text != null)
+  const cap = security?.market_cap
+  return {
+    document: found,
+    columns: ['ticker', 'kind', 'known', 'usable_from', ...names, 'file', 'format', 'imported_at'],
+    rows: records.map(record => ({ ticker, ...record })),
+    paragraphs: [
+      {
+        heading: [
+          ...[ticker, ...known],
+          ...(cap == null ? [] : [`market capitalisation ${whole(cap)}`]),
+          ...(as_of === null ? [] : [`as of ${as_of}`]),
+        ],
+        parts: kind === undefined ? kindParts(found) : recordParts(records, kind, limit),
+      },
+    ],
+  }
+}
+
+function kindParts({ kinds, security }: KnownFacts): Part[] {
+  const assetClass = security?.asset_class ?? 'stock'
+  const idle = `No field stands on these: only stocks have fundamentals, not ${assetClass}.`
+  return [{ table: tableOf('Kinds', KINDS, kinds) }, { notes: assetClass === 'stock' ? [] : [idle] }]
+}
+
+const KINDS: readonly Column<KnownFacts['kinds'][number]>[] = [
+  column('kind'),
+  column('records', 'count'),
+  { title: 'First known', kind: 'date', spare: 1, of: ({ first_known }) => first_known ?? '' },
+  { title: 'Last known', kind: 'date', of: ({ last_known }) => last_known ?? '' },
+  {
+    title: 'File',
+    kind: 'text',
+    spare: 2,
+    of: ({ files }) => (files.length > 2 ? `${files[0]} and ${files.length - 1} more` : files.join(', ')),
+  },
+]
+
+function recordParts(records: readonly KnownFact[], kind: FactKind, limit: number): Part[] {
+  const names = factNames(kind)
+  const numeric = FACT_COLUMNS[kind].filter(({ holds }) => NUMERIC.has(holds)).map(({ name }) => name)
+  const columns: Column<KnownFact>[] = [
+    ...(kind === 'securities' ? [] : [column('known', 'date'), column('usable_from', 'date')]),
+    ...names.map(
+      (name, i): Column<KnownFact> => ({
+        title: words(name),
+        kind: numeric.includes(name) ? 'price' : 'text',
+        ...(i < 3 ? {} : { spare: i }),
+        of: record => exact(record[name] ?? null),
+      }),
+    ),
+    column('file', 'text', { spare: names.length }),
+  ]
+  const left = Math.max(0, records.length - limit)
+  return [
+    { table: tableOf('Newest first', columns, records.slice(-limit).reverse()) },
+    { notes: left > 0 ? [`${count(left, 'older record')}: --limit ${records.length}`] : [] },
+  ]
+}
+
+const NUMERIC: ReadonlySet<string> = new Set(['number', 'amount', 'count', 'positive', 'return'])
+
+/** A whole number keeps all its digits. */
+function exact(value: string | number | null): string | number | null {
+  return typeof value === 'number' && Number.isInteger(value) ? whole(value) : value
+}
+
+function factNames(kind: FactKind): string[] {
+  return FACT_COLUMNS[kind].map(({ name }) => name).filter(name => name !== 'known')
+}
+
+export type NotedTrial = Trial & { kind: TrialKind }
+
+/** Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. */
+export type Ledger = readonly NotedTrial[] | 'none' | null
+
+/** What the ledger of trials holds: people see the newest of it. */
+export function describeTrials(found: Ledger, kinds: readonly TrialKind[], limit: number): Described {
+  const trials = found === 'none' || found === null ? [] : found
+  const ofKind = (kind: TrialKind): NotedTrial[] => trials.filter(trial => trial.kind === kind)
+  const [cells, strategies] = [ofKind('cell').length, ofKind('strategy').length]
+  const counted = { cell: count(cells, 'cell'), strategy: count(strategies, 'strategy', 'strategies') }
+  const isCut = kinds.some(kind => ofKind(kind).length > limit)
+  return {
+    document: {
+      schema: 'bands.trials/1',
+      cells,
+      strategies,
+      trials: trials.map(({ kind, hash, spec, p, sharpe }) => ({ kind, hash, spec, p, sharpe })),
+    },
+    columns: ['kind', 'hash', 'spec', 'p', 'sharpe'],
+    rows: trials.map(trial => ({ ...trial })),
+    paragraphs: [
+      {
+        heading: [`looked at: ${kinds.map(kind => counted[kind]).join(', ')}`],
+        parts: [{ notes: ledgerNotes(found, isCut ? limit : null) }],
+      },
+      ...kinds
+        .filter(kind => ofKind(kind).length > 0)
+        .map(kind => ({ heading: [], parts: [{ table: trialTable(kind, ofKind(kind), limit) }] })),
+    ],
+  }
+}
+
+/** @param limit null: all are shown */
+function ledgerNotes(found: Ledger, limit: number | null): string[] {
+  const noted = 'bands study, backtest and sweep note what they look at.'
+  if (found === null) return ['Nothing is noted of the bundled sample.']
+  if (found === 'none') return [`There is no ledger beside this database yet: ${noted}`]
+  if (found.length === 0) return [`No such look is noted in the ledger yet: ${noted}`]
+  return limit === null ? [] : [`The newest ${whole(limit)} of each kind; --limit N shows more, --json has all.`]
+}
+
+/** The newest of a kind. Where two read alike, what tells them apart: the begin of the hash of all that they are. */
+function trialTable(kind: TrialKind, all: readonly NotedTrial[], limit: number): Table {
+  const alike = new Map<string, number>()
+  for (const { spec } of all) alike.set(spec, (alike.get(spec) ?? 0) + 1)
+  const columns: Column<NotedTrial>[] = [
+    ...(kind === 'cell' ? [column('p', 'probability')] : []),
+    { title: 'Sharpe a bar', kind: 'ratio', of: ({ sharpe }) => ratio(sharpe, 3) },
+    {
+      title: kind,
+      kind: 'text',
+      wraps: true,
+      of: ({ spec, hash }) => (alike.get(spec)! > 1 ? `${spec}; #${hash.slice(0, 7)}` : spec),
+    },
+  ]
+  return tableOf('Trials', columns, all.slice(-limit).reverse())
+}
