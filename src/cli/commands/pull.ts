@@ -1,9 +1,12 @@
 import { BandsError, didYouMean, InvalidParameter, quoted, suggest } from '../../errors.js'
 import { FIELD_NAMES, fieldNamed } from '../../fields/index.js'
+import type { SeriesKey } from '../../model/event.js'
 import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
 import { openForPlan } from '../../open.js'
-import { integerValue, wordValue } from '../../params/values.js'
-import { count, whole } from '../../present/numbers.js'
+import { several } from '../../params/figures.js'
+import { integerOf, oneOf } from '../../params/kinds.js'
+import { open, given as optional, optionsOf } from '../../params/row.js'
+import { count, UNKNOWN, whole } from '../../present/numbers.js'
 import { PAGE } from '../../remote/pages.js'
 import type { PullOptions } from '../../remote/pull.js'
 import {
@@ -16,17 +19,25 @@ import {
   planOf,
   type SeriesReport,
 } from '../../remote/pull-plan.js'
-
 import type { Remote } from '../../remote/remote.js'
 import { grantedFields } from '../../tiers.js'
 import type { Command } from '../command.js'
 import { type Config, isRemoteTyped } from '../config.js'
 import type { Context } from '../context.js'
-import type { Cell, Row, Table } from '../draw/table.js'
+import { type Row, type Table, tableOf } from '../draw/table.js'
 import type { Given } from '../given.js'
 import type { Answer } from '../output.js'
 import { namedTickers } from '../questions.js'
 import type { World } from '../world.js'
+
+const PULL = {
+  timeframe: optional(
+    several(oneOf([...TIMEFRAME_NAMES, 'both'] as const, 'NAMES'), 'NAMES'),
+    ['daily'],
+    'daily, weekly or both; daily unless given',
+  ),
+  max_credits: open(integerOf(0, 100_000_000), 'never spend more; the same command goes on from there'),
+}
 
 export const command: Command = {
   arguments: [
@@ -34,8 +45,7 @@ export const command: Command = {
   ],
   options: [
     ['--all-fields', 'every field that the key may ask for'],
-    ['--timeframe <NAMES>', 'daily, weekly or both; daily unless given', 'repeatable', undefined, TIMEFRAME_NAMES],
-    ['--max-credits <N>', 'never spend more; the same command goes on from there'],
+    ...optionsOf(PULL),
     ['--dry-run', 'ask nothing, and tell what it will cost at least'],
     ['--replace', 'begin again, whatever was pulled before, and from whom'],
     ['--wait', 'wait while another process is writing'],
@@ -51,23 +61,25 @@ export const command: Command = {
     'Of one ticker there are bars, or events of one server: bands remove TICKER takes them out.',
   ],
   async run(context, given) {
-    const request = await pullRequest(given, context.world)
+    const { max_credits: maxCredits, timeframe } = given.read(PULL)
+    const all = given.flag('all-fields')
+    const series = await seriesOf(given, all, timeframe, context.world)
+    const request = { series, replace: given.flag('replace') }
     if (given.flag('dry-run')) return context.show(planAnswer(await dryPlan(context, request)))
-    const most = given.text('max-credits')
-    const limit = most === undefined ? {} : { maxCredits: integerValue('max_credits', most, 0, 100_000_000) }
     const remote = await context.origin()
     // Costs nothing, tells what may be spent, and a wrong key before anything is made here.
     await remote.checkKey()
     const puller = await context.puller({ wait: given.flag('wait') })
     // Every page is kept as it comes: a signal only lets what there is be shown.
     context.endTidily()
-    const wanted = given.flag('all-fields') ? withinTier(request, remote.tier) : request
-    const report = await puller.pull(remote, wanted, { ...limit, ...told(context, remote) })
-    const failure = pullFailure(report, given.flag('all-fields'))
+    const wanted = { ...request, series: all ? withinTier(series, remote.tier) : series }
+    const limit = maxCredits === undefined ? {} : { maxCredits }
+    const report = await puller.pull(remote, wanted, { ...limit, ...progressOf(context, remote) })
+    const failure = pullFailure(report, all)
     const some = report.credits > 0 || report.series.some(({ outcome }) => outcome === 'unchanged')
     if (failure === null || some) await context.show(pullAnswer(report))
     if (failure !== null) throw failure
-    await context.hint(`next, without a server: ${questionOf(wanted, context.config)}`)
+    await context.hint(`next, without a server: ${questionOf(wanted.series[0]!, context.config)}`)
   },
 }
 
@@ -80,15 +92,9 @@ function pullAnswer(report: PullReport): Answer {
   const reports = report.series.toSorted(byTicker)
   const series = reports.map(one => rowOf(one, source))
   return {
-    document: () => ({
-      schema: 'bands.pull/1',
-      source,
-      credits,
-      credits_left: left,
-      credits_missing: price,
-      stopped,
-      series,
-    }),
+    document: () => {
+      return { schema: 'bands.pull/1', source, credits, credits_left: left, credits_missing: price, stopped, series }
+    },
     columns: [
       ...['ticker', 'timeframe', 'field', 'outcome', 'events', 'new', 'changed', 'credits', 'query_range'],
       ...['source', 'pulled_at', 'as_of', 'complete', 'note'],
@@ -100,11 +106,8 @@ function pullAnswer(report: PullReport): Answer {
 
 /** They were asked for in another order. */
 function byTicker(a: SeriesReport, b: SeriesReport): number {
-  return a.ticker < b.ticker
-    ? -1
-    : a.ticker > b.ticker
-      ? 1
-      : Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
+  if (a.ticker !== b.ticker) return a.ticker < b.ticker ? -1 : 1
+  return Number(a.timeframe > b.timeframe) - Number(a.timeframe < b.timeframe)
 }
 
 function rowOf({ added, refusal, outcome, ...told }: SeriesReport, source: string) {
@@ -117,7 +120,8 @@ function rowOf({ added, refusal, outcome, ...told }: SeriesReport, source: strin
 }
 
 /** What a pull would do; nothing was asked. */
-function planAnswer({ url, series, price }: PullPlan): Answer {
+function planAnswer(plan: PullPlan): Answer {
+  const { url, series, price } = plan
   const rows = series.map(({ ticker, timeframe, field, due, price: { least, most } }) => {
     return { ticker, timeframe, field, due, credits_least: least, credits_most: most }
   })
@@ -125,19 +129,16 @@ function planAnswer({ url, series, price }: PullPlan): Answer {
     document: () => ({ schema: 'bands.pull-plan/1', source: url, credits: price, series: rows }),
     columns: ['ticker', 'timeframe', 'field', 'due', 'credits_least', 'credits_most'],
     rows: (): Row[] => rows,
-    blocks: () => [{ notes: [planSentence({ url, series, price }, null)] }],
+    blocks: () => [{ notes: [planSentence(plan, null)] }],
   }
 }
 
 /** `42 series of https://…: 40 new, 2 to be brought up to date; at least 42 credits, one more for each further 100 events.` */
-function planSentence(
-  { url, series, price }: Pick<PullPlan, 'url' | 'series' | 'price'>,
-  left: CreditsLeft | null,
-): string {
-  const parts = (['new', 'rest', 'update', 'done'] as const)
-    .map(due => ({ due, number: series.filter(planned => planned.due === due).length }))
-    .filter(({ number }) => number > 0)
-    .map(({ due, number }) => `${whole(number)} ${DUE[due]}`)
+function planSentence({ url, series, price }: PullPlan, left: CreditsLeft | null): string {
+  const parts = Object.entries(DUE).flatMap(([due, words]) => {
+    const number = series.filter(planned => planned.due === due).length
+    return number === 0 ? [] : [`${whole(number)} ${words}`]
+  })
   const further = price.most === null ? `, one more for each further ${PAGE} events` : ''
   return `${whole(series.length)} series of ${url}: ${parts.join(', ')}; ${priceWords(price)}${further}${leftWords(left)}.`
 }
@@ -169,26 +170,23 @@ function notes({ series, credits, left }: PullReport): string[] {
 }
 
 function seriesTable(series: readonly SeriesReport[]): Table {
-  return {
-    columns: [
-      { title: 'TICKER' },
-      { title: 'SERIES' },
-      { title: 'OUTCOME', spare: 1 },
-      { title: 'EVENTS', align: 'right' },
-      { title: 'NEW', align: 'right', spare: 2 },
-      { title: 'CREDITS', align: 'right', spare: 3 },
-      { title: 'AS OF', spare: 4 },
+  const sum = (own: readonly SeriesReport[], key: 'events' | 'added' | 'credits'): number =>
+    own.reduce((total, one) => total + one[key], 0)
+  return tableOf(groups(series), [
+    ['TICKER', ([ticker]) => ticker],
+    [
+      'SERIES',
+      ([, own]) => (own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`),
     ],
-    rows: groups(series).map(([ticker, own]): Cell[] => [
-      ticker,
-      own.length === 1 ? `${own[0]!.timeframe} ${own[0]!.field}` : `${whole(own.length)} series`,
-      outcomes(own),
-      ...(['events', 'added', 'credits'] as const).map(key => whole(own.reduce((sum, one) => sum + one[key], 0))),
-      [...new Set(own.map(({ as_of }) => as_of ?? '-'))].sort()[0]!,
-    ]),
-  }
+    ['OUTCOME', ([, own]) => outcomes(own), 1],
+    ['EVENTS', ([, own]) => sum(own, 'events')],
+    ['NEW', ([, own]) => sum(own, 'added'), 2],
+    ['CREDITS', ([, own]) => sum(own, 'credits'), 3],
+    ['AS OF', ([, own]) => own.map(({ as_of }) => as_of ?? UNKNOWN).sort()[0]!, 4],
+  ])
 }
 
+/** What a line is of: a series, the series of a ticker, or all. */
 function groups(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
   if (series.length <= LISTED) return series.map(one => [one.ticker, [one]])
   const found = new Map<string, SeriesReport[]>()
@@ -198,10 +196,9 @@ function groups(series: readonly SeriesReport[]): [string, SeriesReport[]][] {
 
 /** `updated`, or `20 pulled, 1 refused`. */
 function outcomes(series: readonly SeriesReport[]): string {
-  const numbers = new Map<string, number>()
-  for (const { outcome } of series) numbers.set(outcome, (numbers.get(outcome) ?? 0) + 1)
-  if (numbers.size === 1) return series[0]!.outcome
-  return [...numbers].map(([outcome, number]) => `${whole(number)} ${outcome}`).join(', ')
+  const kinds = [...new Set(series.map(({ outcome }) => outcome))]
+  if (kinds.length === 1) return kinds[0]!
+  return kinds.map(kind => `${whole(series.filter(({ outcome }) => outcome === kind).length)} ${kind}`).join(', ')
 }
 
 const USAGE = 'bands pull TICKER... FIELD...'
@@ -210,20 +207,23 @@ const USAGE = 'bands pull TICKER... FIELD...'
  * Tickers and fields as typed, in any order: the name of a field is a field, everything else a ticker. Throws
  * InvalidParameter, also for a word that is nearly a field, and NotFound for a missing file.
  */
-async function pullRequest(given: Given, world: World): Promise<PullRequest> {
+async function seriesOf(
+  given: Given,
+  all: boolean,
+  timeframes: readonly (Timeframe | 'both')[],
+  world: World,
+): Promise<SeriesKey[]> {
   const words = given.rest(0).flatMap(word => (word.startsWith('@') ? [word] : word.split(',')))
   const named = words.filter(word => fieldNamed(word) !== undefined)
   const others = words.filter(word => fieldNamed(word) === undefined && word !== '')
   for (const word of others) checkNoField(word)
   const tickers = await namedTickers(others, world)
-  const fields = given.flag('all-fields') ? FIELD_NAMES : named
+  const fields = all ? FIELD_NAMES : named
   if (tickers.length === 0) throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed: USAGE })
   if (fields.length === 0)
     throw new InvalidParameter('FIELD is missing; --all-fields asks for each.', { param: 'field', allowed: USAGE })
-  const series = tickers.flatMap(ticker =>
-    timeframesOf(given).flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))),
-  )
-  return { series, replace: given.flag('replace') }
+  const chosen = TIMEFRAME_NAMES.filter(name => timeframes.includes(name) || timeframes.includes('both'))
+  return tickers.flatMap(ticker => chosen.flatMap(timeframe => fields.map(field => ({ ticker, timeframe, field }))))
 }
 
 /** A mistyped field's name would be asked for as a ticker, and paid for. */
@@ -234,22 +234,15 @@ function checkNoField(word: string): void {
   throw new InvalidParameter(what, { param: 'field', value: word, allowed: FIELD_NAMES, suggestions })
 }
 
-/** Daily unless some are given. */
-function timeframesOf(given: Given): readonly Timeframe[] {
-  const names = given.list('timeframe').map(name => wordValue('timeframe', name, [...TIMEFRAME_NAMES, 'both'] as const))
-  if (names.length === 0) return ['daily']
-  return TIMEFRAME_NAMES.filter(name => names.includes(name) || names.includes('both'))
-}
-
 /** Only fields that the key may ask for, where the server tells of its tier. */
-function withinTier({ series, ...request }: PullRequest, tier: Tier | null): PullRequest {
-  const granted = tier === null ? null : new Set(grantedFields(tier).map(({ name }) => name))
-  return { ...request, series: series.filter(({ field }) => granted?.has(field) ?? true) }
+function withinTier(series: readonly SeriesKey[], tier: Tier | null): readonly SeriesKey[] {
+  if (tier === null) return series
+  const granted = new Set(grantedFields(tier).map(({ name }) => name))
+  return series.filter(({ field }) => granted.has(field))
 }
 
 /** A command line that what was pulled answers, whatever server is chosen otherwise. */
-function questionOf({ series: [first] }: PullRequest, config: Config): string {
-  const { ticker, field, timeframe } = first!
+function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): string {
   const words = [`bands events ${ticker} ${field}`]
   if (timeframe !== 'daily') words.push(`--timeframe ${timeframe}`)
   if (config.from.db === '--db') words.push(`--db ${config.db}`)
@@ -269,14 +262,11 @@ async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan
 }
 
 /** Says beforehand what a pull costs, as soon as it is known, and shows how far it is. */
-export function told(context: Context, remote: Remote): PullOptions {
-  const tell = async (text: string): Promise<void> => {
-    if (!context.config.quiet) await context.notice(text)
-  }
+function progressOf(context: Context, remote: Remote): PullOptions {
   return {
-    onPlan: plan => tell(planSentence(plan, leftOf(remote.credits))),
+    onPlan: plan => context.remark(planSentence(plan, leftOf(remote.credits))),
     onPriced: (price, left) =>
-      tell(`the first page of each is there; the others take ${priceWords(price)} more${leftWords(left)}.`),
+      context.remark(`the first page of each is there; the others take ${priceWords(price)} more${leftWords(left)}.`),
     onPage: ({ ticker, field, done, of, credits }) =>
       context.step(() => `pull  ${ticker} ${field}  ${done}/${of} series  ${whole(credits)} credits`),
   }
@@ -289,13 +279,12 @@ export function told(context: Context, remote: Remote): PullOptions {
 function pullFailure({ series, stopped, error, price, credits }: PullReport, all: boolean): unknown {
   if (stopped === 'error') return error
   const open = series.filter(({ outcome }) => outcome === 'unfinished').length
-  const rest = `${whole(open)} of ${whole(series.length)} series are not at their end, for ${priceWords(price)} more`
+  const rest = `${whole(open)} of ${whole(series.length)} series are not at their end, for ${priceWords(price)} more; the same command goes on.`
   if (stopped === 'credits')
-    return new BandsError(
-      'rate_limit_exceeded',
-      `${whole(credits)} credits are spent, as many as may be: ${rest}; ${ON}.`,
-    )
-  if (open > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}; ${ON}.`)
+    return new BandsError('rate_limit_exceeded', `${whole(credits)} credits are spent, as many as may be: ${rest}`)
+  if (open > 0) return new BandsError('busy', `the server changed while it was asked: ${rest}`)
+  const isAbove = ({ refusal, pulled_at }: SeriesReport): boolean =>
+    refusal?.code === 'tier_restricted' && pulled_at === null
   const refused = series.filter(one => one.refusal !== null && !(all && isAbove(one)))
   const [first] = refused
   if (first === undefined) return null
@@ -303,10 +292,4 @@ function pullFailure({ series, stopped, error, price, credits }: PullReport, all
   const { code, message } = first.refusal!
   const number = refused.length === 1 ? 'One' : whole(refused.length)
   return new BandsError(code, `${number} of ${whole(series.length)} series could not be pulled: ${message}`)
-}
-
-const ON = 'the same command goes on'
-
-function isAbove({ refusal, pulled_at }: SeriesReport): boolean {
-  return refusal?.code === 'tier_restricted' && pulled_at === null
 }
