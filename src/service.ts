@@ -5,7 +5,7 @@ import type { Day } from './model/day.js'
 import type { Tier } from './model/terms.js'
 import { type DatabaseChoice, type Opened, openAccounts, openLocal } from './open.js'
 import type { Service } from './server/questions.js'
-import { Remembered } from './store/remembered.js'
+import { remembering } from './store/remembered.js'
 import type { Store } from './store/store.js'
 
 export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
@@ -30,7 +30,7 @@ export async function openService({
     throw error
   })
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
-  const derived = new Remembered(store)
+  const derived = remembering(store)
   const unmoved = [store.location, accounts.location].map(inItsPlace)
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock })
   const service: Service = {

@@ -1,9 +1,5 @@
-import type { Day } from '../model/day.js'
-import type { FactSheets, Security } from '../model/facts.js'
-import type { FieldRecord, Series } from '../model/series.js'
-import type { Timeframe } from '../model/terms.js'
-import type { PageStore } from './pages.js'
-import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from './store.js'
+import type { FieldRecord } from '../model/series.js'
+import type { Recorded, Store } from './store.js'
 
 /** What is kept of one series: everything that its fields share, and the fields that were asked for. */
 interface Kept {
@@ -12,162 +8,72 @@ interface Kept {
   bytes: number
 }
 
+/** Some 500 tickers of five years, all their fields. */
+const MOST_BYTES = 256 * 1024 * 1024
+
 /**
- * A store that keeps in memory, decoded, what questions read again and again, until something was written. The series
- * that were asked for last are kept, up to a number of bytes. For who only reads: of what is written through it, it need
- * not hear.
+ * A store that keeps in memory, decoded, the series that were asked for last, up to a number of bytes, until something was
+ * written. For who only reads: of what is written through it, it need not hear.
  */
-export class Remembered implements Store {
-  readonly #store: Store
-  readonly #most: number
-  readonly #series = new Map<string, Kept>()
-  #bytes = 0
-  #version = ''
-  #newestDay: Day | null | undefined
-  #definitions: string | undefined
+export function remembering(store: Store, most = MOST_BYTES): Store {
+  const recorded = remembered(store, most)
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'recorded') return recorded
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
 
-  constructor(store: Store, most = MOST_BYTES) {
-    this.#store = store
-    this.#most = most
-  }
-
-  get location(): string {
-    return this.#store.location
-  }
-
-  /** Small, and read where nothing else is: not kept. */
-  get pages(): PageStore {
-    return this.#store.pages
-  }
-
-  version(): Promise<string> {
-    return this.#store.version()
-  }
-
-  async definitions(): Promise<string> {
-    const version = await this.#heed()
-    if (this.#definitions !== undefined) return this.#definitions
-    const found = await this.#store.definitions()
-    if (await this.#isStill(version)) this.#definitions = found
-    return found
-  }
-
-  async newestDay(): Promise<Day | null> {
-    const version = await this.#heed()
-    if (this.#newestDay !== undefined) return this.#newestDay
-    const found = await this.#store.newestDay()
-    if (await this.#isStill(version)) this.#newestDay = found
-    return found
-  }
-
-  async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
-    const version = await this.#heed()
-    const name = `${timeframe} ${ticker}`
-    const kept = this.#series.get(name)
-    const record = kept?.fields.get(field)
-    if (kept !== undefined && record !== undefined) {
-      // Last in the map is asked for last.
-      this.#series.delete(name)
-      this.#series.set(name, kept)
-      return { ...kept.shared, field: record }
-    }
-    const found = await this.#store.recorded(ticker, timeframe, field)
-    if (found !== null && (await this.#isStill(version))) this.#keep(name, field, found)
-    return found
-  }
-
-  tickers(): Promise<TickerEntry[]> {
-    return this.#store.tickers()
-  }
-
-  ticker(ticker: string): Promise<TickerEntry | null> {
-    return this.#store.ticker(ticker)
-  }
-
-  bars(ticker: string): Promise<Series | null> {
-    return this.#store.bars(ticker)
-  }
-
-  sheets(ticker: string): Promise<FactSheets> {
-    return this.#store.sheets(ticker)
-  }
-
-  factTickers(): Promise<string[]> {
-    return this.#store.factTickers()
-  }
-
-  securities(): Promise<Map<string, Security>> {
-    return this.#store.securities()
-  }
-
-  unsettled(): Promise<readonly string[]> {
-    return this.#store.unsettled()
-  }
-
-  write(batch: Batch, definitions: string): Promise<void> {
-    return this.#store.write(batch, definitions)
-  }
-
-  remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
-    return this.#store.remove(ticker, unsettled)
-  }
-
-  footprint(): Promise<Footprint> {
-    return this.#store.footprint()
-  }
-
-  verify(): Promise<Damage[]> {
-    return this.#store.verify()
-  }
-
-  lock(writer: Writer): Promise<void> {
-    return this.#store.lock(writer)
-  }
-
-  unlock(writer: Writer): Promise<void> {
-    return this.#store.unlock(writer)
-  }
-
-  close(): Promise<void> {
-    return this.#store.close()
-  }
+function remembered(store: Store, most: number): Store['recorded'] {
+  const kept = new Map<string, Kept>()
+  let bytes = 0
+  let version = ''
 
   /** Forgets everything once something was written. */
-  async #heed(): Promise<string> {
-    const version = await this.#store.version()
-    if (version !== this.#version) {
-      this.#version = version
-      this.#series.clear()
-      this.#bytes = 0
-      this.#newestDay = undefined
-      this.#definitions = undefined
+  const heed = async (): Promise<string> => {
+    const now = await store.version()
+    if (now !== version) {
+      kept.clear()
+      bytes = 0
+      version = now
     }
-    return version
-  }
-
-  /** What was read while something was written may be older than what is kept, or newer: it is not kept. */
-  async #isStill(version: string): Promise<boolean> {
-    return (await this.#heed()) === version
+    return now
   }
 
   /** Only once a series: its outcomes are most of it, and are the same for each of its fields. */
-  #keep(name: string, field: string, { field: record, ...shared }: Recorded): void {
-    const kept = this.#series.get(name) ?? { shared, fields: new Map(), bytes: sharedBytes(shared) }
-    const before = this.#series.has(name) ? kept.bytes : 0
-    kept.fields.set(field, record)
-    kept.bytes += recordBytes(record)
-    this.#series.set(name, kept)
-    this.#bytes += kept.bytes - before
-    for (const [oldest, { bytes }] of this.#series) {
-      if (this.#bytes <= this.#most || oldest === name) break
-      this.#series.delete(oldest)
-      this.#bytes -= bytes
+  const keep = (name: string, field: string, { field: record, ...shared }: Recorded): void => {
+    const series = kept.get(name) ?? { shared, fields: new Map(), bytes: 0 }
+    const more = recordBytes(record) + (series.fields.size === 0 ? sharedBytes(shared) : 0)
+    series.fields.set(field, record)
+    series.bytes += more
+    bytes += more
+    kept.set(name, series)
+    for (const [oldest, { bytes: freed }] of kept) {
+      if (bytes <= most || oldest === name) break
+      kept.delete(oldest)
+      bytes -= freed
     }
   }
-}
 
-/** Some 500 tickers of five years, all their fields. */
-const MOST_BYTES = 256 * 1024 * 1024
+  return async (ticker, timeframe, field) => {
+    const before = await heed()
+    const name = `${timeframe} ${ticker}`
+    const series = kept.get(name)
+    const record = series?.fields.get(field)
+    if (series !== undefined && record !== undefined) {
+      // Last in the map is asked for last.
+      kept.delete(name)
+      kept.set(name, series)
+      return { ...series.shared, field: record }
+    }
+    const found = await store.recorded(ticker, timeframe, field)
+    // What was read while something was written may be older than what is kept, or newer: it is not kept.
+    if (found !== null && (await heed()) === before) keep(name, field, found)
+    return found
+  }
+}
 
 function sharedBytes({ calendar, outcomes }: Kept['shared']): number {
   const columns = [calendar.days, calendar.known, ...outcomes.returns, ...outcomes.ranks]

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
-import { Remembered } from '../../src/store/remembered.js'
+import { remembering } from '../../src/store/remembered.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { simulatedRecord } from '../contracts/store.js'
@@ -26,7 +26,7 @@ async function opened(tickers = 2): Promise<{ writer: Store; reader: Store }> {
 
 it('tells what the store tells, the first time and again', async () => {
   const { reader } = await opened()
-  const remembered = new Remembered(reader)
+  const remembered = remembering(reader)
   for (let time = 0; time < 2; time++) {
     for (const ticker of ['SIM0001', 'SIM0002', 'NOSUCH'])
       for (const timeframe of TIMEFRAME_NAMES)
@@ -40,7 +40,7 @@ it('tells what the store tells, the first time and again', async () => {
 })
 
 it('decodes once what is asked for again, and what the fields of a series share once', async () => {
-  const remembered = new Remembered((await opened()).reader)
+  const remembered = remembering((await opened()).reader)
   const [first, again] = [await ask(remembered, 'SIM0001'), await ask(remembered, 'SIM0001')]
   expect(again.field).toBe(first.field)
   await ask(remembered, 'SIM0001', 'macd_state')
@@ -51,7 +51,7 @@ it('decodes once what is asked for again, and what the fields of a series share 
 
 it('tells what is new as soon as another connection has written', async () => {
   const { writer, reader } = await opened()
-  const remembered = new Remembered(reader)
+  const remembered = remembering(reader)
   const before = await ask(remembered, 'SIM0001')
   const version = await remembered.version()
   expect(await remembered.version()).toBe(version)
@@ -67,36 +67,25 @@ it('tells what is new as soon as another connection has written', async () => {
   expect(await remembered.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
 })
 
-it('does not keep a day that was read before a write and told after it', async () => {
+it('does not keep a series that was read before a write and told after it', async () => {
   const { writer, reader } = await opened()
-  const third = simulatedRecord(3)
-  const later = { ...third, entry: { ...third.entry, last: third.entry.last + 7 } }
   let reads = 0
-  const newestDay = async () => {
-    const day = await reader.newestDay()
-    if (++reads === 1) {
-      await writer.write({ records: [later] }, DEFINITIONS_VERSION)
-      await ask(remembered, 'SIM0001')
-    }
-    return day
+  const recorded: Store['recorded'] = async (...asked) => {
+    const found = await reader.recorded(...asked)
+    if (++reads === 1) await writer.remove('SIM0001')
+    return found
   }
-  const interrupted = new Proxy(reader, {
-    get: (target, name) => {
-      if (name === 'newestDay') return newestDay
-      const value = Reflect.get(target, name) as unknown
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-  const remembered = new Remembered(interrupted)
-  expect(await remembered.newestDay()).toBeLessThan(later.entry.last)
-  expect(await remembered.newestDay()).toBe(later.entry.last)
+  const remembered = remembering(Object.assign(openSqlite(reader.location, { readonly: true }), { recorded }))
+  expect(await ask(remembered, 'SIM0001')).not.toBeNull()
+  expect(await remembered.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
+  await remembered.close()
 })
 
 it('keeps the series that were asked for last, up to its bytes', async () => {
   const { reader } = await opened(3)
-  const one = await ask(new Remembered(reader), 'SIM0001')
+  const one = await ask(remembering(reader), 'SIM0001')
   const bytes = one.calendar.days.byteLength * 2 + one.outcomes.returns.length * one.calendar.days.length * 12
-  const remembered = new Remembered(reader, 2.5 * bytes)
+  const remembered = remembering(reader, 2.5 * bytes)
   const field = async (ticker: string) => (await ask(remembered, ticker)).field
   const [first, second] = [await field('SIM0001'), await field('SIM0002')]
   expect(await field('SIM0001')).toBe(first)
