@@ -1,49 +1,25 @@
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
 import type { Tier } from '../../src/model/terms.js'
 import { firstOpen } from '../../src/remote/pages.js'
 import type { NewPage } from '../../src/remote/remote.js'
 import type { Named } from '../../src/remote/transport.js'
-import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { isMixed } from '../../src/store/pages.js'
-import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { draws } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
-import { type Ground, simulatedGround } from '../support/serve.js'
-import { temporaryFolder } from '../support/store.js'
-import { Clock, keys, pull, Source } from './pull-source.js'
+import { Clock, emptyStore, keys, killedAt, killedAtEnd, openMarket, pull, RSI, Source, toldBy } from './pull-source.js'
 
-const RSI: SeriesKey = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone' }
-
-const grounds: Ground[] = []
-/** A server's store: eight years, longer than any tier's range. */
 let market: Store
 /** One of the same tickers with other prices. */
 let otherMarket: Store
 beforeAll(async () => {
-  for (const seed of [7, 8]) grounds.push(await simulatedGround({ count: 2, bars: 2_100, seed }))
-  ;[market, otherMarket] = grounds.map(({ db }) => openSqlite(db, { readonly: true })) as [Store, Store]
+  const [one, other] = [await openMarket(2), await openMarket(2, 8)]
+  ;[market, otherMarket] = [one.market, other.market]
+  return async () => void (await Promise.all([one.close(), other.close()]))
 })
-afterAll(async () => {
-  for (const store of [market, otherMarket]) await store.close()
-  for (const ground of grounds) ground.remove()
-})
-
-function emptyStore(): Store {
-  const store = openSqlite(join(temporaryFolder(), 'own.db'), { readonly: false })
-  onTestFinished(() => store.close())
-  return store
-}
-
-/** All events of a series that the server tells, oldest first, as they go over the wire. */
-async function toldBy(source: Source, key: SeriesKey) {
-  const { events } = await eventHistory(source.local, key)
-  return events.map(({ returns, percentiles, missing, ...resource }) => resource)
-}
 
 /** Dates of all events of a series, whatever the range. */
 async function datesOf({ ticker, timeframe, field }: SeriesKey): Promise<string[]> {
@@ -58,7 +34,6 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     const random = new Random(100 + seed)
     const chance = (part: number): boolean => random.uniform() < part
     const store = emptyStore()
-    const put = store.pages.put.bind(store.pages)
     const clock = new Clock()
     const source = new Source(market, { tier: TIERS[random.below(3)]! })
     source.tagged = chance(0.5)
@@ -81,16 +56,11 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
       if (chance(0.1)) source.tier = TIERS[TIERS.indexOf(source.tier) + 1] ?? 'pro'
       const dice = random.uniform()
       if (dice < 0.4) source.answers = random.below(8)
-      else if (dice < 0.6) {
-        let left = random.below(6)
-        store.pages.put = async kept => {
-          if (left-- === 0) throw new Error('killed')
-          await put(kept)
-        }
-      }
+      let left = dice >= 0.4 && dice < 0.6 ? random.below(6) : -1
+      const mend = killedAt(store, () => (left-- === 0 ? 'before' : null))
       await run(dice > 0.8 ? { maxCredits: random.below(6) } : {})
       source.answers = Number.POSITIVE_INFINITY
-      store.pages.put = put
+      mend()
     }
     day += 1
     expect((await run()).stopped).toBeNull()
@@ -148,8 +118,8 @@ describe('a report', () => {
         const { events } = (await pulledIn(store).series(key))!
         const added = events.filter(({ date }) => !old.has(date)).length
         const changed = events.filter(event => old.has(event.date) && old.get(event.date) !== JSON.stringify(event))
-        const found = report.series.find(({ timeframe, ticker, field }) =>
-          [timeframe, ticker, field].every((word, at) => word === [key.timeframe, key.ticker, key.field][at]),
+        const found = report.series.find(
+          one => one.ticker === key.ticker && one.timeframe === key.timeframe && one.field === key.field,
         )
         expect(found).toMatchObject({ events: events.length, added, changed: changed.length })
         seen.added += added
@@ -167,50 +137,13 @@ describe('a run that was killed', () => {
     const store = emptyStore()
     const clock = new Clock()
     const source = new Source(market, { asOf: '2024-02-28' })
-    const setRun = store.pages.setRun.bind(store.pages)
-    store.pages.setRun = async run => {
-      if (run === null) throw new Error('killed')
-      await setRun(run)
-    }
-    await expect(pull(store, source, [RSI], { now: clock.now })).rejects.toThrow('killed')
-    store.pages.setRun = setRun
+    await killedAtEnd(store, source, [RSI], clock)
     clock.pass(20)
     source.asOf = '2024-02-29'
     source.cost()
     const { credits } = await pull(store, source, [RSI], { now: clock.now })
     expect(credits).toBe(1)
     expect((await pulledIn(store).series(RSI))!.as_of).toBe('2024-02-29')
-  })
-
-  it('is gone on with by the same request alone: a part of it, asked for by itself, is asked for anew', async () => {
-    const store = emptyStore()
-    const clock = new Clock()
-    const source = new Source(market, { asOf: '2024-02-28' })
-    const series = keys(['SIM0001', 'SIM0002'], ['growth_zone'])
-    await pull(store, source, series, { now: clock.now, maxCredits: 2 })
-    clock.pass(6)
-    source.asOf = '2024-02-29'
-    await pull(store, source, [series[0]!], { now: clock.now })
-    expect((await pulledIn(store).series(series[0]!))!.as_of).toBe('2024-02-29')
-  })
-
-  it('is another one when it is asked for more, or a day later', async () => {
-    const clock = new Clock()
-    const two = keys(['SIM0001', 'SIM0002'], ['growth_zone'], ['daily'])
-    for (const [hours, series] of [
-      [1, [...two, RSI]],
-      [25, two],
-    ] as const) {
-      const store = emptyStore()
-      const source = new Source(market, { asOf: '2024-02-28' })
-      await pull(store, source, two, { now: clock.now, maxCredits: 1 })
-      clock.pass(hours)
-      const report = await pull(store, source, series, { now: clock.now })
-      expect(report.series.find(({ ticker, field }) => ticker === 'SIM0001' && field === 'growth_zone')).toMatchObject({
-        outcome: 'updated',
-        credits: 1,
-      })
-    }
   })
 
   it('goes on with a series whose pages were of two days', async () => {
@@ -222,50 +155,13 @@ describe('a run that was killed', () => {
     await pull(store, source, both, { maxCredits: 100 })
     source.asOf = '2024-02-29'
     source.answers = Number.POSITIVE_INFINITY
-    const put = store.pages.put.bind(store.pages)
-    store.pages.put = async kept => {
-      await put(kept)
-      if (isMixed(kept.kept)) throw new Error('killed')
-    }
+    const mend = killedAt(store, ({ kept }) => (isMixed(kept) ? 'after' : null))
     await pull(store, source, both, { maxCredits: 100 })
     expect(await pulledIn(store).series(RSI)).toMatchObject({ state: 'mixed' })
-    store.pages.put = put
+    mend()
     const { series } = await pull(store, source, both)
     expect(series.find(({ field }) => field === 'rsi_zone')).toMatchObject({ outcome: 'updated', credits: 1 })
     expect(await pulledIn(store).series(RSI)).toMatchObject({ state: 'complete', as_of: '2024-02-29' })
-  })
-
-  it('is forgotten by one that replaces: it begins with the newest page', async () => {
-    const store = emptyStore()
-    const clock = new Clock()
-    const source = new Source(market, { asOf: '2022-02-28' })
-    await pull(store, source, [RSI], { now: clock.now })
-    source.asOf = '2024-02-29'
-    source.answers = 1
-    await pull(store, source, [RSI], { now: clock.now })
-    expect((await pulledIn(store).series(RSI))!.under_way).not.toBeNull()
-    source.answers = Number.POSITIVE_INFINITY
-    source.cost()
-    clock.pass(1)
-    await pull(store, source, [RSI], { now: clock.now, replace: true })
-    expect(source.asked[0]).not.toHaveProperty('before')
-    expect((await pulledIn(store).series(RSI))!.events).toEqual(await toldBy(source, RSI))
-  })
-
-  it('is no older answer to one that replaces', async () => {
-    const store = emptyStore()
-    const clock = new Clock()
-    const source = new Source(market, { asOf: '2024-02-28' })
-    const series = keys(['SIM0001', 'SIM0002'], ['growth_zone'])
-    await pull(store, source, series, { now: clock.now, maxCredits: 2 })
-    source.answers = 0
-    clock.pass(1)
-    await pull(store, source, series, { now: clock.now })
-    source.answers = Number.POSITIVE_INFINITY
-    const names = source.names.splice(0)
-    clock.pass(6)
-    await pull(store, source, series, { now: clock.now, replace: true })
-    expect(source.names.filter(name => names.includes(name))).toEqual([])
   })
 })
 
@@ -323,33 +219,6 @@ function mended(event: BandEvent): BandEvent {
   const performance = outcome!.performance === 'flat' ? 'slight_gain' : 'flat'
   return { ...event, aftermath: { ...event.aftermath, [window]: { performance } } }
 }
-
-describe('a key of another tier', () => {
-  it('that is higher brings all that it may see, and says why', async () => {
-    const store = emptyStore()
-    const key: SeriesKey = { ...RSI, field: 'macd_state', timeframe: 'weekly' }
-    for (const [tier, note] of [
-      ['free', null],
-      ['plus', /range now, 2y/],
-      ['pro', /range now, 5y/],
-    ] as const) {
-      const source = new Source(market, { tier })
-      const { series } = await pull(store, source, [key])
-      if (note === null) expect(series[0]!.note).toBeNull()
-      else expect(series[0]!.note).toMatch(note)
-      expect((await pulledIn(store).series(key))!.events).toEqual(await toldBy(source, key))
-    }
-  })
-
-  it('that is lower takes nothing away, also where nothing has told so before', async () => {
-    const store = emptyStore()
-    await pull(store, new Source(market), [RSI])
-    const before = await pulledIn(store).series(RSI)
-    const { series } = await pull(store, new Source(market, { tier: 'free' }), [RSI])
-    expect(series[0]).toMatchObject({ outcome: 'refused', refusal: { code: 'tier_restricted' } })
-    expect(await pulledIn(store).series(RSI)).toEqual(before)
-  })
-})
 
 it('pages that time may still change are asked for again under their names, and final ones are not', async () => {
   const store = emptyStore()
@@ -412,26 +281,3 @@ async function quietSeries(): Promise<{ series: SeriesKey; before: number; after
   }
   throw new Error('no quiet series')
 }
-
-describe('a server of others', () => {
-  /** Tells more of each event than the specification has, and other than yesterday. */
-  class Talkative extends Source {
-    override async newPage(query: EventsQuery, named: Required<Named>): Promise<NewPage> {
-      const answer = await super.newPage(query, named)
-      const events = answer.page?.events.map(event => ({ asked: this.names.length, ...event }))
-      return { ...answer, page: answer.page === null ? null : { ...answer.page, events: events! } }
-    }
-  }
-
-  it('may tell of an event what nobody here knows, as it likes: that is no other past', async () => {
-    const store = emptyStore()
-    const clock = new Clock()
-    const source = new Talkative(market, { asOf: '2024-02-28' })
-    await pull(store, source, [RSI], { now: clock.now })
-    expect(source.cost()).toBeGreaterThan(1)
-    clock.pass(24)
-    source.asOf = '2024-02-29'
-    const { series } = await pull(store, source, [RSI], { now: clock.now })
-    expect([source.cost(), series[0]!.note]).toEqual([1, null])
-  })
-})

@@ -1,14 +1,77 @@
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
 import { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { EventsQuery, SeriesKey } from '../../src/model/event.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
+import { composed } from '../../src/open.js'
 import { type PageSource, type PullOptions, pull as pullFrom } from '../../src/remote/pull.js'
 import type { NewPage } from '../../src/remote/remote.js'
 import type { Named } from '../../src/remote/transport.js'
+import { eventHistory } from '../../src/source.js'
+import type { KeptSeries } from '../../src/store/pages.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
+import { simulatedGround } from '../support/serve.js'
+import { temporaryFolder } from '../support/store.js'
 
 export const URL = 'https://bands.example'
+
+export const RSI: SeriesKey = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone' }
+
+/** The store of a server: eight years, longer than any tier's range. */
+export async function openMarket(count: number, seed = 7): Promise<{ market: Store; close(): Promise<void> }> {
+  const ground = await simulatedGround({ count, bars: 2_100, seed })
+  const market = openSqlite(ground.db, { readonly: true })
+  return { market, close: () => market.close().finally(ground.remove) }
+}
+
+/** What is pulled into. */
+export function emptyStore(): Store {
+  const store = openSqlite(join(temporaryFolder(), 'own.db'), { readonly: false })
+  onTestFinished(() => store.close())
+  return store
+}
+
+export function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null) {
+  return composed(store, tier, asOf === null ? null : parseDay(asOf)).bands
+}
+
+/** Until it is mended, putting a series fails where it is told to, as where the process is killed. */
+export function killedAt(store: Store, where: (series: KeptSeries) => 'before' | 'after' | null): () => void {
+  const put = store.pages.put.bind(store.pages)
+  store.pages.put = async series => {
+    const when = where(series)
+    if (when !== 'before') await put(series)
+    if (when !== null) throw new Error('killed')
+  }
+  return () => {
+    store.pages.put = put
+  }
+}
+
+/** A pull that comes to its end, and is killed before that is written down. */
+export async function killedAtEnd(
+  store: Store,
+  source: PageSource,
+  series: readonly SeriesKey[],
+  clock: Clock,
+): Promise<void> {
+  const setRun = store.pages.setRun.bind(store.pages)
+  store.pages.setRun = async run => {
+    if (run === null) throw new Error('killed')
+    await setRun(run)
+  }
+  await expect(pull(store, source, series, { now: clock.now })).rejects.toThrow('killed')
+  store.pages.setRun = setRun
+}
+
+/** All events of a series that a server tells, oldest first, as they go over the wire. */
+export async function toldBy(source: Source, key: SeriesKey) {
+  const { events } = await eventHistory(source.local, key)
+  return events.map(({ returns, percentiles, missing, ...resource }) => resource)
+}
 
 /** The local engine over a store, as a server shows it to a puller; every question that cost something is remembered. */
 export class Source implements PageSource {

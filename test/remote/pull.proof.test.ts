@@ -1,94 +1,43 @@
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { FIELD_NAMES } from '../../src/fields/index.js'
-import { parseDay } from '../../src/model/day.js'
-import type { BandEvent, SeriesKey } from '../../src/model/event.js'
-import { TIMEFRAMES, type Tier } from '../../src/model/terms.js'
-import { composed } from '../../src/open.js'
-import type { Beside } from '../../src/remote/beside.js'
+import type { BandEvent } from '../../src/model/event.js'
+import { TIMEFRAMES } from '../../src/model/terms.js'
 import { firstOpen } from '../../src/remote/pages.js'
 import { eventHistory } from '../../src/source.js'
-import { Random } from '../../src/statistics/random.js'
-import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { grantedFields } from '../../src/tiers.js'
+import { simulatedRecord } from '../contracts/store.js'
 import { draws } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
-import { randomEventsQuery } from '../support/random-queries.js'
-import { type Ground, simulatedGround } from '../support/serve.js'
 import { baseIn } from '../support/source.js'
-import { temporaryFolder } from '../support/store.js'
-import { Clock, keys, pull, Source, URL } from './pull-source.js'
+import {
+  Clock,
+  callerOf,
+  emptyStore,
+  keys,
+  killedAt,
+  killedAtEnd,
+  openMarket,
+  pull,
+  RSI,
+  Source,
+  toldBy,
+  URL,
+} from './pull-source.js'
 
 const TICKERS = ['SIM0001', 'SIM0002', 'SIM0003']
 const LAST = '2024-06-28'
-const RSI: SeriesKey = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone' }
 
-let ground: Ground
-/** A server's store: eight years, longer than any tier's range. */
 let market: Store
 beforeAll(async () => {
-  ground = await simulatedGround({ count: 3, bars: 2_100 })
-  market = openSqlite(ground.db, { readonly: true })
-})
-afterAll(async () => {
-  await market.close()
-  ground.remove()
+  const opened = await openMarket(3)
+  market = opened.market
+  return opened.close
 })
 
-function emptyStore(): Store {
-  const store = openSqlite(join(temporaryFolder(), 'own.db'), { readonly: false })
-  onTestFinished(() => store.close())
-  return store
-}
-
-function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null): Beside {
-  return composed(store, tier, asOf === null ? null : parseDay(asOf)).bands
-}
-
+/** A page each. */
+const TWO = keys(['SIM0001', 'SIM0002'], ['growth_zone'], ['daily'])
 const WHOLE = { ...RSI, limit: 100 } as const
-
-describe('what was pulled', () => {
-  it.each([
-    ['pro', draws(3_000)],
-    ['plus', draws(2_000)],
-    ['free', draws(1_000)],
-  ] as const)('answers random searches of %s (%i of them) as its server did', async (tier, searches) => {
-    const store = emptyStore()
-    const fields = grantedFields(tier).map(field => field.name)
-    const report = await pull(store, new Source(market, { tier }), keys(TICKERS, fields))
-    expect(report.stopped).toBeNull()
-    const server = new Source(market, { tier }).local
-    const random = new Random(11)
-    const seen = { equal: 0, found: 0, doubted: 0 }
-    const first = parseDay(tier === 'free' ? '2024-03-01' : '2018-06-01')!
-    const form = { tickers: TICKERS, sectors: ['Tech'], first, last: parseDay(LAST)! }
-    for (let draw = 0; draw < searches; draw++) {
-      const query = randomEventsQuery(random, form)
-      const offline = callerOf(store, tier)
-      const [own, theirs] = await Promise.all([told(() => offline.events(query)), told(() => server.events(query))])
-      // What a range hides may decide: that must be said then, and only then may the answers differ.
-      if (offline.marks.some(mark => !mark.includes(': pulled from '))) {
-        seen.doubted++
-        continue
-      }
-      expect(own, JSON.stringify(query)).toBe(theirs)
-      seen.equal++
-      seen.found += own.includes('"date"') ? 1 : 0
-    }
-    expect(seen.equal).toBeGreaterThan(searches * 0.8)
-    expect(seen.found).toBeGreaterThan(searches * 0.1)
-  })
-})
-
-/** A page byte for byte, or which error. */
-async function told(ask: () => Promise<object>): Promise<string> {
-  try {
-    return JSON.stringify(await ask())
-  } catch (error) {
-    return (error as { code: string }).code
-  }
-}
 
 describe('a first pull', () => {
   it('costs as many credits as there are pages, and at least one', async () => {
@@ -130,14 +79,10 @@ describe('a first pull', () => {
   it('asks for a page that was answered and not kept under its old name', async () => {
     const store = emptyStore()
     const source = new Source(market)
-    const put = store.pages.put.bind(store.pages)
     let puts = 0
-    store.pages.put = async series => {
-      if (++puts === 3) throw new Error('killed')
-      await put(series)
-    }
+    const mend = killedAt(store, () => (++puts === 3 ? 'before' : null))
     await pull(store, source, [RSI])
-    store.pages.put = put
+    mend()
     await pull(store, source, [RSI])
     expect(source.names[2]).toBe(source.names[3])
     expect(new Set(source.names).size).toBe(source.names.length - 1)
@@ -215,10 +160,7 @@ describe('a pull of what is there', () => {
         const page = await server.events(query)
         expect(own.events.length, JSON.stringify(key)).toBe(page.total_occurrences)
         expect(await callerOf(store, 'pro', asOf).events(query)).toEqual(page)
-        const theirs = (await eventHistory(server, key)).events.map(
-          ({ returns, percentiles, missing, ...resource }) => resource,
-        )
-        expect(own.events).toEqual(theirs)
+        expect(own.events).toEqual(await toldBy(source, key))
       }
       clock.pass(24)
     }
@@ -305,13 +247,7 @@ describe('a pull of what is there', () => {
     const clock = new Clock()
     const series = keys(TICKERS, ['macd_state'])
     const source = new Source(market)
-    const setRun = store.pages.setRun.bind(store.pages)
-    store.pages.setRun = async run => {
-      if (run === null) throw new Error('killed')
-      await setRun(run)
-    }
-    await expect(pull(store, source, series, { now: clock.now })).rejects.toThrow('killed')
-    store.pages.setRun = setRun
+    await killedAtEnd(store, source, series, clock)
     clock.pass(1)
     const { credits } = await pull(store, source, series, { now: clock.now })
     expect(credits).toBe(series.length)
@@ -374,18 +310,22 @@ describe('a pull of what is there', () => {
     expect(source.asked.map(({ ticker }) => ticker)).toEqual(['SIM0002', 'SIM0003', 'SIM0001'])
   })
 
-  it('fetches all of it again with the key of a higher tier, and leaves it to none of a lower', async () => {
+  it('fetches all of it again with the key of a higher tier, saying why, and leaves it to none of a lower', async () => {
     const store = emptyStore()
-    await pull(store, new Source(market, { tier: 'free' }), [RSI])
-    await expect(baseIn(callerOf(store), RSI)).rejects.toMatchObject({ code: 'tier_restricted' })
-    expect(await callerOf(store).events(WHOLE)).toMatchObject({ query_range: '90d' })
-    const pro = new Source(market)
-    await pull(store, pro, [RSI])
-    expect(await callerOf(store).events(WHOLE)).toEqual(await pro.local.events(WHOLE))
+    for (const [tier, note] of [
+      ['free', null],
+      ['plus', expect.stringContaining('range now, 2y')],
+      ['pro', expect.stringContaining('range now, 5y')],
+    ] as const) {
+      const source = new Source(market, { tier })
+      expect((await pull(store, source, [RSI])).series).toMatchObject([{ note }])
+      expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
+      if (tier === 'free') await expect(baseIn(callerOf(store), RSI)).rejects.toMatchObject({ code: 'tier_restricted' })
+    }
     const before = await pulledIn(store).series(RSI)
     const free = new Source(market, { tier: 'free' })
     const { series, credits } = await pull(store, free, [RSI, { ...RSI, ticker: 'SIM0002' }])
-    expect(series.map(({ outcome }) => outcome)).toEqual(['pulled', 'refused'])
+    expect(series).toMatchObject([{ outcome: 'pulled' }, { outcome: 'refused', refusal: { code: 'tier_restricted' } }])
     expect(credits).toBe(1)
     expect(await pulledIn(store).series(RSI)).toEqual(before)
     await pull(store, free, [RSI], { replace: true })
@@ -407,16 +347,6 @@ describe('a pull of what is there', () => {
       expect(await callerOf(store).events(WHOLE)).toEqual(theirs)
       expect(series[0]!.events).toBe(theirs.total_occurrences)
     }
-  })
-
-  it('begins with the range again when it is older than that', async () => {
-    const store = emptyStore()
-    await pull(store, new Source(market, { asOf: '2018-06-01' }), [RSI])
-    const source = new Source(market)
-    await pull(store, source, [RSI])
-    expect((await pulledIn(store).series(RSI))!.events.length).toBe(
-      (await source.local.events(WHOLE)).total_occurrences,
-    )
   })
 })
 
@@ -464,14 +394,7 @@ describe('a server that names its pages', () => {
 describe('one ticker, one source', () => {
   it('refuses a ticker that has bars before anything is asked', async () => {
     const store = emptyStore()
-    const copy = openSqlite(ground.db, { readonly: true })
-    onTestFinished(() => copy.close())
-    const entry = (await copy.ticker('SIM0001'))!
-    const { recordSeries } = await import('../../src/engine/record.js')
-    const { barsAt } = await import('../../src/engine/record.js')
-    const bars = (await copy.bars('SIM0001'))!
-    const record = { entry, daily: recordSeries(bars), weekly: recordSeries(barsAt('weekly', bars, null)) }
-    await store.write({ records: [record] }, 'x')
+    await store.write({ records: [simulatedRecord(1)] }, 'x')
     const source = new Source(market)
     await expect(pull(store, source, keys(TICKERS, ['rsi_zone']))).rejects.toMatchObject({
       code: 'invalid_parameter',
@@ -514,6 +437,40 @@ describe('one ticker, one source', () => {
     await pull(store, source, [RSI], { replace: true, now: clock.now })
     expect(source.cost()).toBe(pages)
     expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
+  })
+})
+
+describe('a run that was stopped', () => {
+  it.each([
+    ['for more', 1, [...TWO, RSI]],
+    ['for a part of it', 6, TWO.slice(0, 1)],
+    ['a day later', 25, TWO],
+  ] as const)('is not gone on with when it is asked %s', async (_, hours, series) => {
+    const [store, clock] = [emptyStore(), new Clock()]
+    const source = new Source(market, { asOf: '2024-02-28' })
+    await pull(store, source, TWO, { now: clock.now, maxCredits: 1 })
+    clock.pass(hours)
+    const report = await pull(store, source, series, { now: clock.now })
+    const own = report.series.find(({ ticker, field }) => ticker === 'SIM0001' && field === 'growth_zone')
+    expect(own).toMatchObject({ outcome: 'updated', credits: 1 })
+  })
+
+  it('is forgotten by one that replaces: it begins with the newest page, under a new name', async () => {
+    const [store, clock] = [emptyStore(), new Clock()]
+    const source = new Source(market, { asOf: '2022-02-28' })
+    await pull(store, source, [RSI], { now: clock.now })
+    source.asOf = '2024-02-29'
+    source.answers = 1
+    await pull(store, source, [RSI], { now: clock.now })
+    expect((await pulledIn(store).series(RSI))!.under_way).not.toBeNull()
+    source.answers = Number.POSITIVE_INFINITY
+    source.cost()
+    const names = source.names.splice(0)
+    clock.pass(1)
+    await pull(store, source, [RSI], { now: clock.now, replace: true })
+    expect(source.asked[0]).not.toHaveProperty('before')
+    expect(source.names.filter(name => names.includes(name))).toEqual([])
+    expect((await pulledIn(store).series(RSI))!.events).toEqual(await toldBy(source, RSI))
   })
 })
 
