@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   type Account,
   type Accounts,
@@ -44,11 +44,20 @@ export function keyOf(identity: string, given: Partial<NewKey> = {}): NewKey {
   return { identity, hash: sha256(identity), name: identity, created: iso(NOON), expires: null, ...given }
 }
 
-/** What every keeper of accounts does, whatever lies beneath it. `make` gives an empty one; `again` opens it once more. */
+/** What every keeper of accounts does, whatever lies beneath it. `open` gives an empty one; `again` opens it once more. */
 export function accountsContract(
   name: string,
-  make: () => Promise<{ accounts: Accounts; again(): Promise<Accounts> }>,
+  open: () => Promise<{ accounts: Accounts; again(): Promise<Accounts> }>,
 ): void {
+  const kept = async (opening: Promise<Accounts>): Promise<Accounts> => {
+    const accounts = await opening
+    onTestFinished(() => accounts.close())
+    return accounts
+  }
+  const make = async () => {
+    const { accounts, again } = await open()
+    return { accounts: await kept(Promise.resolve(accounts)), again: () => kept(again()) }
+  }
   const withAlice = async () => {
     const made = await make()
     return { ...made, alice: await made.accounts.create('Alice', 'free', iso(NOON)) }
@@ -67,7 +76,6 @@ export function accountsContract(
       expect(await reopened.account('BOB')).toEqual(bob)
       expect(await reopened.account('ZOË')).toEqual(zoe)
       expect(await reopened.account('zoe\u0308')).toEqual(zoe)
-      await reopened.close()
     })
 
     it('cannot have a name that another has in other case, and nothing is made then', async () => {
@@ -76,7 +84,6 @@ export function accountsContract(
       await expect(refused).rejects.toThrow(InvalidParameter)
       await expect(refused).rejects.toThrow('there is an account "Alice" already')
       expect(await accounts.accounts()).toHaveLength(1)
-      await accounts.close()
     })
 
     it('are told by the nearest name when one is not there', async () => {
@@ -85,7 +92,6 @@ export function accountsContract(
         await expect(asked).rejects.toThrow(NotFound)
         await expect(asked).rejects.toMatchObject({ suggestions: ['Alice'] })
       }
-      await accounts.close()
     })
 
     it('change their tier, and their keys with them', async () => {
@@ -93,7 +99,6 @@ export function accountsContract(
       await accounts.addKey(alice.id, keyOf('AAAAAAAA'))
       expect(await accounts.setTier('alice', 'pro')).toEqual({ ...alice, tier: 'pro' })
       expect((await accounts.key('AAAAAAAA'))?.account.tier).toBe('pro')
-      await accounts.close()
     })
   })
 
@@ -104,7 +109,6 @@ export function accountsContract(
       await accounts.addKey(alice.id, key)
       expect(await accounts.key('AAAAAAAA')).toEqual({ ...key, account: alice, lastUsed: null, revoked: null })
       expect(await accounts.key('aaaaaaaa')).toBeNull()
-      await accounts.close()
     })
 
     it('are listed in the order in which they were made, of all accounts or of one', async () => {
@@ -120,7 +124,6 @@ export function accountsContract(
       expect(await identities()).toEqual(['BBBBBBBB', 'AAAAAAAA', '00000000'])
       expect(await identities(alice.id)).toEqual(['BBBBBBBB', '00000000'])
       expect((await accounts.keys())[0]).not.toHaveProperty('hash')
-      await accounts.close()
     })
 
     it('share a name only with keys of other accounts, and with those that count no more', async () => {
@@ -134,7 +137,6 @@ export function accountsContract(
       await accounts.addKey(alice.id, named('DDDDDDDD', { created: iso(NOON + HOUR_MS) }))
       await accounts.revoke('DDDDDDDD', iso(NOON + 2 * HOUR_MS))
       await accounts.addKey(alice.id, named('EEEEEEEE', { created: iso(NOON + 3 * HOUR_MS) }))
-      await accounts.close()
     })
 
     it('are revoked once and for all', async () => {
@@ -146,7 +148,6 @@ export function accountsContract(
       const missing = accounts.revoke('AAAAAAAB', iso(NOON))
       await expect(missing).rejects.toThrow(NotFound)
       await expect(missing).rejects.toMatchObject({ suggestions: ['AAAAAAAA'] })
-      await accounts.close()
     })
 
     it('are rolled: another takes account and name, the old one ends when told, never later than it would have', async () => {
@@ -161,7 +162,6 @@ export function accountsContract(
       expect((await accounts.key('AAAAAAAA'))?.expires).toBe(iso(NOON + DAY_MS))
       await accounts.roll('BBBBBBBB', keyOf('DDDDDDDD'), iso(NOON + DAY_MS))
       expect((await accounts.key('BBBBBBBB'))?.expires).toBe(iso(NOON + 2 * HOUR_MS))
-      await accounts.close()
     })
 
     it('are not rolled once they count no more, or are not there', async () => {
@@ -174,7 +174,6 @@ export function accountsContract(
         await expect(accounts.roll(identity, later, iso(NOON + DAY_MS))).rejects.toThrow(InvalidParameter)
       await expect(accounts.roll('ZZZZZZZZ', later, iso(NOON + DAY_MS))).rejects.toThrow(NotFound)
       expect(await accounts.keys()).toHaveLength(2)
-      await accounts.close()
     })
 
     it('change the version whoever changes them, and their use through the same connection need not', async () => {
@@ -194,7 +193,6 @@ export function accountsContract(
         expect(versions).not.toContain(await accounts.version())
         versions.push(await accounts.version())
       }
-      await Promise.all([accounts.close(), other.close()])
     })
 
     it('tell the minute of their last use', async () => {
@@ -208,7 +206,6 @@ export function accountsContract(
         await accounts.charge([chargeOf(alice, { at })])
         expect((await accounts.key('Identity'))?.lastUsed).toBe(iso(seen))
       }
-      await accounts.close()
     })
   })
 
@@ -231,7 +228,6 @@ export function accountsContract(
         { date: '2026-03-24', credits: 3, requests: 3 },
       ])
       expect(await accounts.usage(alice.id, midnight)).toHaveLength(1)
-      await accounts.close()
     })
 
     it('of one batch count one after the other, up to exactly the limit', async () => {
@@ -247,7 +243,6 @@ export function accountsContract(
       ])
       expect(await accounts.used(alice.id, NOON)).toEqual({ day: 5, hour: 5 })
       expect(await accounts.reconcile()).toEqual({ rows: 3, requests: 3, credits: 5, discrepancies: [] })
-      await accounts.close()
     })
 
     it('are limited by the hour as by the day, each account by itself', async () => {
@@ -259,7 +254,6 @@ export function accountsContract(
       expect(await outcomes(alice, NOON)).toEqual(['charged', 'charged', 'limited'])
       expect(await outcomes(alice, NOON + HOUR_MS)).toEqual(['charged', 'limited', 'limited'])
       expect(await outcomes(bob, NOON + HOUR_MS)).toEqual(['charged', 'charged', 'limited'])
-      await accounts.close()
     })
 
     it('are free when the same question was charged under the same name, also where the limit is reached', async () => {
@@ -275,7 +269,6 @@ export function accountsContract(
         'conflict',
       ])
       expect(await accounts.reconcile()).toMatchObject({ rows: 1, credits: 1, discrepancies: [] })
-      await accounts.close()
     })
 
     it('that were refused do not take their name', async () => {
@@ -285,7 +278,6 @@ export function accountsContract(
         'limited',
         'charged',
       ])
-      await accounts.close()
     })
 
     it('have names of their own in every account, for 48 hours', async () => {
@@ -301,7 +293,6 @@ export function accountsContract(
       expect(await outcome(alice, NOON + REPEAT_MS - 1, 'another')).toBe('conflict')
       expect(await outcome(alice, NOON + REPEAT_MS, 'another')).toBe('charged')
       expect(await outcome(alice, NOON + REPEAT_MS + 1, 'another')).toBe('repeated')
-      await accounts.close()
     })
 
     it('are written all or none', async () => {
@@ -311,7 +302,6 @@ export function accountsContract(
       expect(await accounts.used(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
       expect(await accounts.reconcile()).toEqual({ rows: 0, requests: 0, credits: 0, discrepancies: [] })
       expect(await accounts.charge([])).toEqual([])
-      await accounts.close()
     })
 
     it('spend a limit to exactly the limit through two connections at once', async () => {
@@ -326,7 +316,6 @@ export function accountsContract(
       expect(charged.filter(({ outcome }) => outcome === 'charged')).toHaveLength(1_000)
       expect(await other.used(alice.id, NOON)).toEqual({ day: 1_000, hour: 1_000 })
       expect(await accounts.reconcile()).toEqual({ rows: 1_000, requests: 1_000, credits: 1_000, discrepancies: [] })
-      await Promise.all([accounts.close(), other.close()])
     })
 
     it.each([1, 2, 3, 4])('become what books kept by hand say, in whatever order they come (seed %i)', async seed => {
@@ -358,7 +347,6 @@ export function accountsContract(
       }
       for (const { id } of owners) expect(await accounts.usage(id, NOON)).toEqual(books.usage(id))
       expect(await accounts.reconcile()).toEqual({ ...books.total(), discrepancies: [] })
-      await Promise.all(connections.map(connection => connection.close()))
     })
   })
 }

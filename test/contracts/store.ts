@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Busy } from '../../src/errors.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
@@ -8,8 +8,18 @@ import type { Store, TickerRecord, TickerSheet } from '../../src/store/store.js'
 import { pulledIn, type Series } from '../support/pulled.js'
 import { recordOf } from '../support/store.js'
 
-/** What every store does, whatever lies beneath it. `make` gives an empty one; `again` opens the same once more. */
-export function storeContract(name: string, make: () => Promise<{ store: Store; again(): Promise<Store> }>): void {
+/** What every store does, whatever lies beneath it. `open` gives an empty one; `again` opens the same once more. */
+export function storeContract(name: string, open: () => Promise<{ store: Store; again(): Promise<Store> }>): void {
+  const kept = async (opening: Promise<Store>): Promise<Store> => {
+    const store = await opening
+    onTestFinished(() => store.close())
+    return store
+  }
+  const make = async () => {
+    const { store, again } = await open()
+    return { store: await kept(Promise.resolve(store)), again: () => kept(again()) }
+  }
+
   describe(`${name}: the store contract`, () => {
     it('gives back bars, calendars, outcomes and events as they were written, after reopening too', async () => {
       const { store, again } = await make()
@@ -30,7 +40,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
           expect(found.field).toEqual(events)
         }
       }
-      await reopened.close()
     })
 
     it('lists tickers in order and knows the newest day', async () => {
@@ -43,7 +52,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       )
       expect((await store.tickers()).map(entry => entry.ticker)).toEqual(['SIM0001', 'SIM0002', 'SIM0003'])
       expect(await store.newestDay()).toBe(simulatedRecord(1, 17_100).entry.last)
-      await store.close()
     })
 
     it('answers null for a ticker that is not there, and no field for one without data', async () => {
@@ -53,7 +61,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await store.bars('NONE')).toBeNull()
       expect(await store.recorded('NONE', 'daily', 'rsi_zone')).toBeNull()
       expect((await store.recorded('SIM0001', 'daily', 'valuation_zone'))?.field).toBeNull()
-      await store.close()
     })
 
     it('replaces a ticker whole, and the same twice is the same once', async () => {
@@ -64,7 +71,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect((await store.tickers()).map(entry => entry.bars)).toEqual([300, 700])
       expect((await store.bars('SIM0001'))?.days.length).toBe(300)
       expect(await store.verify()).toEqual([])
-      await store.close()
     })
 
     it('writes all or none', async () => {
@@ -77,7 +83,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       await expect(store.write({ records: failing() }, 'v2')).rejects.toThrow('in the middle')
       expect((await store.tickers()).map(entry => entry.ticker)).toEqual(['SIM0001'])
       expect(await store.definitions()).toBe('v1')
-      await store.close()
     })
 
     it('removes a ticker with all that belongs to it', async () => {
@@ -88,7 +93,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await store.bars('SIM0001')).toBeNull()
       expect(await store.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
       expect(await store.verify()).toEqual([])
-      await store.close()
     })
 
     it('keeps facts of tickers with and without bars, in their order, with their sources, after reopening too', async () => {
@@ -103,7 +107,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect([...(await reopened.securities())]).toEqual([['SIM0001', SECURITY]])
       expect((await reopened.ticker('SIM0001'))?.assetClass).toBe('stock')
       expect(await reopened.verify()).toEqual([])
-      await reopened.close()
     })
 
     it('replaces a sheet whole, and lets one without records go', async () => {
@@ -115,7 +118,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await store.sheets('SIM0001')).toEqual({ reports: one.sheet })
       await store.write({ sheets: [{ ...whole, sheet: { sources: [], rows: [] } }] }, 'v1')
       expect(await store.sheets('SIM0001')).toEqual({})
-      await store.close()
     })
 
     it('keeps the facts of a ticker whose bars are replaced, and removes both together', async () => {
@@ -127,7 +129,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await store.sheets('SIM0001')).toEqual({})
       await store.write({ sheets: [reportsOf('NOBARS')] }, 'v1')
       expect(await store.remove('NOBARS')).toBe(true)
-      await store.close()
     })
 
     it('replaces single fields of a series and leaves the others, bars and outcomes alone', async () => {
@@ -153,7 +154,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await store.verify()).toEqual([])
       await store.write({ amendments: [{ ticker: 'NONE', timeframe: 'daily', fields }] }, 'v1')
       expect(await store.ticker('NONE')).toBeNull()
-      await store.close()
     })
 
     it('remembers which sectors are behind until it is told otherwise', async () => {
@@ -166,7 +166,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await reopened.unsettled()).toEqual(['energy', 'materials'])
       await reopened.remove('SIM0001', ['energy'])
       expect(await reopened.unsettled()).toEqual(['energy'])
-      await reopened.close()
     })
 
     it('gives back closes before adjustment where there are such', async () => {
@@ -176,7 +175,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       await store.write({ records: [recordOf({ ticker, series })] }, 'v1')
       expect(await store.bars(ticker)).toEqual(series)
       expect(await store.verify()).toEqual([])
-      await store.close()
     })
 
     it('gives back what was pulled as it was put, after reopening too', async () => {
@@ -201,7 +199,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       ])
       expect(await pulledIn(reopened).entries('KO')).toEqual(entries.slice(2))
       expect(await reopened.verify()).toEqual([])
-      await reopened.close()
     })
 
     it('replaces a pulled series, and lets go what another server told of the ticker', async () => {
@@ -220,7 +217,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
         ['AAPL', 'rsi_zone', 'https://other.example'],
         ['KO', 'rsi_zone', 'https://bands.example'],
       ])
-      await store.close()
     })
 
     it('knows the newest day that a server has told of, or of which it was asked', async () => {
@@ -235,7 +231,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await pulledIn(store).newestDay('https://nobody.example')).toBeNull()
       // Of bars alone.
       expect(await store.newestDay()).toBeNull()
-      await store.close()
     })
 
     it('never has bars and pulled events of one ticker', async () => {
@@ -249,7 +244,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await pulledIn(store).entries()).toEqual([])
       await expect(pulledIn(store).put(pulledSeries('SIM0001'))).rejects.toThrow('takes no pulled events')
       expect((await store.tickers()).map(entry => entry.bars)).toEqual([700, 700])
-      await store.close()
     })
 
     it('takes nothing out when the bars in place of pulled events fail to be written', async () => {
@@ -262,7 +256,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       await expect(store.write({ records: failing(), unpulled: ['SIM0001'] }, 'v1')).rejects.toThrow('in the middle')
       expect(await pulledIn(store).entries()).toHaveLength(1)
       expect(await store.ticker('SIM0001')).toBeNull()
-      await store.close()
     })
 
     it('removes what was pulled with the facts of its ticker', async () => {
@@ -274,7 +267,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       expect(await store.remove('KO')).toBe(false)
       expect(await pulledIn(store).entries()).toEqual([])
       expect(await store.sheets('AAPL')).toEqual({})
-      await store.close()
     })
 
     it('has one writing place: a second writer is told who holds it, and a dead one gives it up', async () => {
@@ -290,8 +282,6 @@ export function storeContract(name: string, make: () => Promise<{ store: Store; 
       await expect(refusal).rejects.toThrow(new RegExp(`process ${process.pid} on ${host} since 2026-01-01`))
       await store.unlock(living)
       await other.lock(living)
-      await store.close()
-      await other.close()
     })
   })
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Accounts, DAY_MS } from '../../src/accounts/accounts.js'
 import { authenticate, makeKey } from '../../src/accounts/key.js'
 import { Busy, NotFound, StorageError } from '../../src/errors.js'
@@ -132,7 +132,6 @@ describe('the file of the accounts', () => {
       for (const secret of [key, key.slice(14, 46), key.slice(14, 26), key.slice(34, 46), key.slice(-6)])
         expect(bytes.some(file => file.includes(secret))).toBe(false)
     }
-    await accounts.close()
   })
 })
 
@@ -179,7 +178,6 @@ describe('the ledger', () => {
     expect((await accounts.reconcile()).discrepancies).toEqual(named)
     expect((await accounts.reconcile(id)).discrepancies).toEqual(named)
     expect((await accounts.reconcile(bob.id)).discrepancies).toEqual([])
-    await accounts.close()
   })
 
   it('forgets the names of requests after 48 hours, more of them than come in', async () => {
@@ -199,7 +197,6 @@ describe('the ledger', () => {
     expect(names()).toBe(200)
     await accounts.charge(batch(NOON + 3 * DAY_MS))
     expect(names()).toBe(100)
-    await accounts.close()
   })
 })
 
@@ -216,7 +213,6 @@ describe('beside another process that writes', () => {
     other.exec('COMMIT')
     other.close()
     expect(await charging).toEqual([{ outcome: 'charged', used: { day: 1, hour: 1 } }])
-    await accounts.close()
   })
 
   it('gives up after a while, with nothing written', async () => {
@@ -228,13 +224,13 @@ describe('beside another process that writes', () => {
     other.exec('COMMIT')
     other.close()
     expect((await accounts.reconcile()).rows).toBe(0)
-    await accounts.close()
   })
 })
 
 async function withAlice(): Promise<{ path: string; accounts: Accounts; id: number }> {
   const path = join(temporaryFolder(), 'bands.accounts.db')
   const accounts = openSqliteAccounts(path)
+  onTestFinished(() => accounts.close())
   const { id } = await accounts.create('alice', 'free', iso(NOON))
   return { path, accounts, id }
 }
