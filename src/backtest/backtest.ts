@@ -23,7 +23,7 @@ import type { Backtest, Benchmark, Trade } from './result.js'
 import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
 import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'
 import { type Ready, validate, warningsOf } from './validation.js'
-import { capitalMatters, costsInWords, exitsInWords, FILLS_IN_WORDS, inWords, sizingInWords } from './words.js'
+import { capitalMatters, costsInWords, exitsInWords, FILLS_IN_WORDS, inWords, placesInWords } from './words.js'
 
 /** Beside the question: how progress is told, and the ledger that counts what was looked at. */
 interface BacktestWays {
@@ -305,8 +305,8 @@ function assumptionsOf(
     `fills: ${FILLS_IN_WORDS[strategy.fill]}; exits: ${exitsInWords(strategy)}`,
     'within a bar: a gap fills at the open, the stop comes before the target, and both before the close',
     `costs: ${costsInWords(costs, strategy.side)}; gross is before them, net after`,
-    `positions: at most ${portfolio.max_positions}, each ${sizingInWords(portfolio.sizing, portfolio.max_positions)} at the ` +
-      `close before, never more than the cash, which earns ${percent(portfolio.cash_rate)} a year`,
+    `positions: at most ${placesInWords(portfolio)} at the close before, never more than ` +
+      `the cash, which earns ${percent(portfolio.cash_rate)} a year`,
     OVERLAPS[overlap],
     `prices: ${pricesOf(members)}`,
     `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(risk_free)} a year`,

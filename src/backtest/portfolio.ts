@@ -328,6 +328,16 @@ export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, si
   return volatility > 0 ? Math.min(sizing.cap, sizing.target / volatility) : Number.NaN
 }
 
+/** Where fewer tickers than places leave a part of the equity in cash for ever: how many can be on, of how many; else null. */
+export function idlePlaces(
+  { overlap, portfolio }: Pick<Strategy, 'overlap' | 'portfolio'>,
+  tickers: number,
+): { most: number; places: number } | null {
+  const { sizing, max_positions: places } = portfolio
+  const isIdle = overlap !== 'allow' && sizing.method === 'equal' && tickers < places
+  return isIdle ? { most: tickers, places } : null
+}
+
 /** Shares that a budget buys, and what they really take of it; null where that is none. */
 export function bought(
   { side, costs, portfolio }: Pick<Strategy, 'side' | 'costs' | 'portfolio'>,

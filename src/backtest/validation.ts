@@ -7,7 +7,7 @@ import { rollingFolds } from '../statistics/folds.js'
 import { naiveT } from '../statistics/robust.js'
 import { lacksDividends } from '../study/signals.js'
 import { counted, whole } from '../study/words.js'
-import { curveOf, type Part, type Simulation, simulate } from './portfolio.js'
+import { curveOf, idlePlaces, type Part, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Validation } from './result.js'
 import { barsAYearOf, chained, closedOf, equityStatistics, returnsOf, tradeStatistics } from './statistics.js'
 import { type Lived, lived, type Member } from './trade.js'
@@ -198,27 +198,28 @@ function ofTrades(
 }
 
 function ofPlaces(
-  { overlap, portfolio, seed }: Strategy,
+  strategy: Strategy,
   members: readonly Member[],
   { trades }: Simulation,
   { signals }: Found,
 ): Warning[] {
-  const { sizing, max_positions, shuffle } = portfolio
+  const { shuffle, whole_shares } = strategy.portfolio
+  const idle = idlePlaces(strategy, members.length)
   const without = signals.skipped.no_place ?? 0
   const lots = shuffle
-    ? `drawn by seed ${seed}: another seed takes others, see how far results differ`
+    ? `drawn by seed ${strategy.seed}: another seed takes others, see how far results differ`
     : `taken in order of ticker: ${firstOf(trades, members)}; shuffle draws them by seed: see how far results differ`
   return [
     [
-      overlap !== 'allow' && sizing.method === 'equal' && members.length < max_positions,
-      `only ${members.length} of ${max_positions} positions can be on at once, one a ticker: the rest of the ` +
+      idle !== null,
+      `only ${idle?.most} of ${idle?.places} positions can be on at once, one a ticker: the rest of the ` +
         `equity stays cash; at most ${counted(members.length, 'position')} would invest it all`,
     ],
     [
       without >= signals.total * MANY && without > 0,
       `${whole(without)} of ${counted(signals.total, 'signal')} found no place, ${lots}`,
     ],
-    ['no_size' in signals.skipped, `some signals bought nothing: ${portfolio.whole_shares ? NO_SHARE : NO_SIZE}`],
+    ['no_size' in signals.skipped, `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
   ]
 }
 

@@ -5,12 +5,11 @@ import {
   eventsFilter,
   type Fill,
   type RunOptions,
-  type Sizing,
   STRATEGY,
   type Strategy,
 } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
-import { filterWords, tickerWords } from '../study/words.js'
+import { counted, filterWords, tickerWords } from '../study/words.js'
 
 /**
  * A strategy in one line, with all that it was given beyond what holds anyway:
@@ -44,7 +43,7 @@ function givenPortfolio({ costs, portfolio, seed }: Strategy): string[] {
     max_positions === STRATEGY.portfolio.rows.max_positions.fallback
       ? ''
       : `at most ${max_positions} position${max_positions === 1 ? '' : 's'}`,
-    sizing.method === 'equal' ? '' : `each ${sizingInWords(sizing, max_positions)}`,
+    sizing.method === 'equal' ? '' : `each ${sizingInWords(portfolio)}`,
     whole_shares ? 'whole shares' : '',
     capital !== STRATEGY.portfolio.rows.capital.fallback && capitalMatters({ costs, portfolio })
       ? `capital ${plain(capital)}`
@@ -123,7 +122,19 @@ export function costsInWords({ bps, slippage_bps, per_share, fixed, borrow }: Co
     .join(' ')
 }
 
-export function sizingInWords(sizing: Sizing, max_positions: number): string {
+/** `2 positions, each 1/2 of the equity` */
+export function positionsInWords(portfolio: Strategy['portfolio']): string {
+  const { max_positions, sizing } = portfolio
+  const isAll = sizing.method === 'equal' && max_positions === 1
+  return `${counted(max_positions, 'position')}, ${isAll ? 'all of the equity' : `each ${sizingInWords(portfolio)}`}`
+}
+
+/** The same where it is clear of what: `2, each 1/2 of the equity`. */
+export function placesInWords(portfolio: Strategy['portfolio']): string {
+  return `${portfolio.max_positions}, each ${sizingInWords(portfolio)}`
+}
+
+function sizingInWords({ sizing, max_positions }: Strategy['portfolio']): string {
   if (sizing.method === 'equal') return `1/${max_positions} of the equity`
   if (sizing.method === 'fixed-fraction') return `${percent(sizing.fraction)} of the equity`
   return `a share of the equity for a volatility of ${percent(sizing.target)} a year, at most ${percent(sizing.cap)}`

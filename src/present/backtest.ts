@@ -1,23 +1,11 @@
-import type { Backtest, Benchmark, EquityStatistics } from '../backtest/result.js'
+import { idlePlaces } from '../backtest/portfolio.js'
+import type { Backtest } from '../backtest/result.js'
 import type { PriceChart } from './chart.js'
 import { besideEquity, equityChart, pricesSection, tradedPrice } from './charts.js'
-import {
-  assumedSection,
-  type Cell,
-  type Column,
-  type Content,
-  type Description,
-  type Kind,
-  reasonsPart,
-  type Section,
-  type Table,
-  type Tile,
-  tableOf,
-} from './description.js'
+import { assumedSection, type Column, type Description, type Section, type Tile, tableOf } from './description.js'
 import {
   count,
   money,
-  percentage,
   probability,
   ratio,
   returnText,
@@ -27,10 +15,17 @@ import {
   whole,
   words,
 } from './numbers.js'
+import {
+  outOfSampleSections,
+  outOfSampleTiles,
+  statisticsSection,
+  validationSections,
+  wholeWords,
+  wonText,
+} from './performance.js'
 import { assumedText, headingOf, questionOf } from './strategy.js'
 import { signalsSection, tradesSection } from './trades.js'
-import { outOfSampleSections, outOfSampleTiles, validationSections, wholeTitle, wholeWords } from './validation.js'
-import { originFacts, readingOf } from './words.js'
+import { originFacts, readingSection } from './words.js'
 
 /** What became of money that followed the rules, beside what holding made of it. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
@@ -57,13 +52,7 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
       pricesSection(prices, found.tickers, (chart, id) => tradedPrice(chart, found.trades, id)),
       signalsSection(found),
       settingsSection(found),
-      {
-        id: 'reading',
-        title: 'How to read this, and when not to',
-        short: 'How to read this',
-        on: 'page',
-        parts: [{ facts: readingOf('backtest') }],
-      },
+      readingSection('backtest'),
     ],
   }
 }
@@ -110,7 +99,7 @@ function wholeTiles(found: Backtest): Tile[] {
     {
       label: 'Trades',
       value: whole(trades.n),
-      note: `${shareText(trades.hit_rate)} won (95% ${shareRange({ low: trades.hit_low, high: trades.hit_high })})`,
+      note: wonText(trades),
     },
     {
       label: 'Mean trade, net',
@@ -127,179 +116,13 @@ function wholeTiles(found: Backtest): Tile[] {
 }
 
 /** How much of the equity can be in positions at all, where tickers are fewer than places. */
-function investedNote(found: Backtest): string {
-  const { overlap, portfolio } = found.strategy
-  if (overlap === 'allow' || portfolio.sizing.method !== 'equal') return ''
-  const [tickers, places] = [found.tickers.length, portfolio.max_positions]
-  return tickers < places ? `; ${tickers}/${places} invested at most` : ''
+function investedNote({ strategy, tickers }: Backtest): string {
+  const idle = idlePlaces(strategy, tickers.length)
+  return idle === null ? '' : `; ${idle.most}/${idle.places} invested at most`
 }
 
 function tone(value: number | null): Pick<Tile, 'tone'> {
   return value === null ? { tone: 'faint' } : value > 0 ? { tone: 'good' } : value < 0 ? { tone: 'bad' } : {}
-}
-
-/** A statistic of an equity curve; `wide` ones are not what a terminal shows first. */
-interface Statistic {
-  name: string
-  kind: Kind
-  of(one: EquityStatistics): Content
-  formula: string
-  wide?: true
-}
-
-function statisticsOf(found: Backtest): Statistic[] {
-  const m = Number(found.bars_a_year.toFixed(1))
-  const rate = percentage(found.strategy.risk_free)
-  const wide = true
-  return [
-    { name: 'total return', kind: 'return', of: one => one.total_return, formula: 'last equity / first − 1' },
-    { name: 'a year (CAGR)', kind: 'return', of: one => one.cagr, formula: `(last / first)^(${m} / bars) − 1` },
-    {
-      name: 'volatility a year',
-      kind: 'deviation',
-      of: one => one.volatility,
-      formula: `deviation of bar returns (n − 1) · √${m}`,
-    },
-    { name: `Sharpe, rf ${rate}`, kind: 'ratio', of: one => one.sharpe, formula: `mean excess / deviation · √${m}` },
-    { name: 'Sortino', kind: 'ratio', of: one => one.sortino, formula: `mean / √mean(min(r, 0)²) · √${m}`, wide },
-    {
-      name: 'worst drawdown',
-      kind: 'return',
-      of: one => one.max_drawdown,
-      formula: 'least of equity / running maximum − 1',
-    },
-    { name: 'average drawdown', kind: 'return', of: one => one.average_drawdown, formula: 'mean of the same', wide },
-    {
-      name: 'longest fall, bars',
-      kind: 'count',
-      of: one => one.longest_drawdown_bars,
-      formula: 'bars from a high to the next',
-      wide,
-    },
-    { name: 'Calmar', kind: 'ratio', of: one => one.calmar, formula: 'CAGR / |maximum drawdown|', wide },
-    { name: 'Ulcer index', kind: 'deviation', of: one => one.ulcer_index, formula: '√mean(drawdown²)', wide },
-    { name: 'best bar', kind: 'return', of: one => one.best_bar, formula: '', wide },
-    { name: 'worst bar', kind: 'return', of: one => one.worst_bar, formula: '', wide },
-    { name: 'skewness', kind: 'ratio', of: one => one.skewness, formula: 'm₃ / m₂^1.5 of bar returns', wide },
-    {
-      name: 'kurtosis, plain',
-      kind: 'ratio',
-      of: one => one.kurtosis,
-      formula: 'm₄ / m₂² of bar returns; a normal one has 3',
-      wide,
-    },
-    {
-      name: 'time in market',
-      kind: 'share',
-      of: one => one.exposure,
-      formula: 'share of bars on which a position was on',
-    },
-    {
-      name: 'turnover a year',
-      kind: 'ratio',
-      of: one => one.turnover,
-      formula: 'traded value / mean equity, a year',
-      wide,
-    },
-    {
-      name: 'P(Sharpe > 0)',
-      kind: 'probability',
-      of: one => one.probabilistic_sharpe,
-      formula: 'Bailey and López de Prado 2012',
-      wide,
-    },
-    {
-      name: 'track record, bars',
-      kind: 'count',
-      of: one => one.min_track_record_bars,
-      formula: 'bars for that to reach 95%',
-      wide,
-    },
-  ]
-}
-
-/** Of the strategy against each benchmark. */
-const AGAINST: readonly { name: string; kind: Kind; of(one: Benchmark): Content; formula: string }[] = [
-  { name: 'alpha a year', kind: 'return', of: one => one.alpha, formula: 'of the strategy, on bars that both have' },
-  { name: 'beta', kind: 'ratio', of: one => one.beta, formula: '' },
-  { name: 'correlation', kind: 'ratio', of: one => one.correlation, formula: '' },
-  {
-    name: 'information ratio',
-    kind: 'ratio',
-    of: one => one.information_ratio,
-    formula: 'mean difference / its deviation',
-  },
-  { name: 'from', kind: 'date', of: one => one.first, formula: 'its first bar within the dates of the strategy' },
-  { name: 'to', kind: 'date', of: one => one.last, formula: 'its last bar within them' },
-]
-
-/** The strategy beside what holding made of the same money. */
-function statisticsSection(found: Backtest): Section {
-  const { statistics, benchmarks } = found
-  const title = wholeTitle(found)
-  const reasons = [
-    { where: 'strategy', reasons: statistics.reasons },
-    ...benchmarks.flatMap(({ name, statistics, reasons }) => [
-      { where: name, reasons: statistics.reasons },
-      { where: `against ${name}`, reasons },
-    ]),
-  ]
-  const all = statisticsOf(found)
-  return {
-    id: 'performance',
-    title: title?.[0] ?? 'Performance',
-    short: 'Performance',
-    ...(title === null ? { untitled: true as const } : { phrases: title.slice(1) }),
-    parts: [
-      {
-        on: 'short',
-        table: beside(
-          found,
-          all.filter(({ wide }) => wide === undefined),
-          [],
-        ),
-      },
-      { on: 'wide', table: beside(found, all, benchmarks.length === 0 ? [] : AGAINST) },
-      ...reasonsPart(reasons).map(part => ({ ...part, on: 'page' as const })),
-    ],
-  }
-}
-
-function beside(found: Backtest, statistics: readonly Statistic[], against: typeof AGAINST): Table {
-  const { benchmarks } = found
-  const cell = (kind: Kind, content: Content): Cell => {
-    const sign = kind === 'return' && typeof content === 'number' ? Math.sign(content) : 0
-    return { kind, content, ...(sign === 0 ? {} : { tone: sign > 0 ? 'good' : 'bad' }) }
-  }
-  const text = (content: string): Cell => ({ kind: 'text', content })
-  return {
-    caption: `Statistics of the equity over ${count(found.statistics.bars, 'bar')}`,
-    columns: [
-      { title: '', kind: 'text' },
-      { title: 'Strategy', kind: 'return' },
-      ...benchmarks.map(({ name }, i) => ({
-        title: name.replace(' and ', ' & '),
-        kind: 'return' as const,
-        ...(i === 0 ? {} : { spare: i }),
-      })),
-      { title: 'How it is made', kind: 'text', on: 'page' },
-    ],
-    rows: [
-      ...statistics.map(({ name, kind, of, formula }) => [
-        text(name),
-        cell(kind, of(found.statistics)),
-        ...benchmarks.map(({ statistics }) => cell(kind, of(statistics))),
-        text(formula),
-      ]),
-      ...against.map(({ name, kind, of, formula }) => [
-        text(name),
-        text(''),
-        ...benchmarks.map(benchmark => cell(kind, of(benchmark))),
-        text(formula),
-      ]),
-    ],
-    whole: 'json',
-  }
 }
 
 /** Equity and drawdown, a line each; then the trades, the signals and what luck would have done. */
@@ -340,9 +163,10 @@ function equitySection(found: Backtest): Section {
 }
 
 function tradesSentence({ trade_statistics: trades }: Backtest): string {
-  const { n, wins, mean, mean_gross, median, best, worst, break_even_cost, mean_mfe, mean_mae } = trades
+  const { n, wins, hit_rate, hit_low, hit_high, mean, mean_gross, median, best, worst } = trades
+  const { break_even_cost, mean_mfe, mean_mae } = trades
   if (n === 0) return 'No closed trade.'
-  const hit = `${whole(wins)} won (${shareText(trades.hit_rate)}, 95% ${shareRange({ low: trades.hit_low, high: trades.hit_high })})`
+  const hit = `${whole(wins)} won (${shareText(hit_rate)}, 95% ${shareRange({ low: hit_low, high: hit_high })})`
   const means = `mean ${returnText(mean)} net and ${returnText(mean_gross)} gross, median ${returnText(median)}`
   const reach = `best ${returnText(best)}, worst ${returnText(worst)}`
   const excursions = `on the way ${returnText(mean_mfe)} and ${returnText(mean_mae)}`

@@ -223,6 +223,11 @@ function cellOf<Row>({ kind, of, tone, mark }: Column<Row>, row: Row): Cell {
   }
 }
 
+/** A value that stands in no column of its kind. */
+export function cell(kind: Kind, content: Content): Cell {
+  return cellOf({ title: '', kind, of: () => content }, null)
+}
+
 function signTone(kind: Kind, content: Content): Tone | undefined {
   if (kind !== 'return' || typeof content !== 'number' || content === 0) return undefined
   return content > 0 ? 'good' : 'bad'

@@ -1,4 +1,5 @@
 import type { Backtest } from '../backtest/result.js'
+import { costsInWords, positionsInWords } from '../backtest/words.js'
 import type { Distance } from '../params/figures.js'
 import type { Strategy } from '../params/strategy.js'
 import { count, either, listed, percentage } from './numbers.js'
@@ -34,36 +35,20 @@ export function assumedText(found: Backtest): string {
   // What the tests below chose may be another one.
   const of = (found.validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
-  return [
-    `${FILLS[fill] ?? fill}, ${costsText(costs, side)}; out ${exitTexts(exit).join(', or ')}${of}.`,
-    `At most ${count(portfolio.max_positions, 'position')}, ${sizeText(portfolio)}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
+  const text = [
+    `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${of}.`,
+    `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
     `${Number(found.bars_a_year.toFixed(1))} bars a year, seed ${found.seed}. Buy and hold: the same tickers, without costs.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
+  // As everywhere beside it.
+  return text.replaceAll(' %', '%')
 }
 
 const FILLS: Readonly<Record<string, string>> = {
   'next-open': 'Fills at the next open',
   'next-close': 'Fills at the next close',
   close: 'Fills at the close of the signal (not tradable on end-of-day data)',
-}
-
-/** What a side costs; borrow is of what is short alone. */
-function costsText({ bps, slippage_bps, per_share, fixed, borrow }: Strategy['costs'], side: string): string {
-  return [
-    `${Number((bps + slippage_bps).toFixed(6))} bp a side${slippage_bps > 0 ? ` (${slippage_bps} of it slippage)` : ''}`,
-    ...(per_share > 0 ? [`${per_share} a share`] : []),
-    ...(fixed > 0 ? [`${fixed} a fill`] : []),
-    ...(side === 'short' && borrow > 0 ? [`${percentage(borrow)} a year for borrowed shares`] : []),
-  ].join(' and ')
-}
-
-function sizeText({ sizing, max_positions, whole_shares }: Strategy['portfolio']): string {
-  const inWhole = whole_shares ? ', whole shares' : ''
-  if (sizing.method === 'fixed-fraction') return `each ${percentage(sizing.fraction)} of equity${inWhole}`
-  if (sizing.method === 'vol-target')
-    return `each sized to ${percentage(sizing.target)} volatility a year, at most ${percentage(sizing.cap)}${inWhole}`
-  return `${max_positions === 1 ? 'all of equity' : `each 1/${max_positions} of equity`}${inWhole}`
 }
 
 const OVERLAPS: Readonly<Record<string, string>> = {

@@ -14,7 +14,16 @@ import {
 import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
 import { occurrencesTable } from './occurrences.js'
 import { otherSections, shiftsText, testSections, WINDOW } from './study-tests.js'
-import { conditionTexts, fromText, narrowed, originFacts, rangeTexts, readingOf, whoText } from './words.js'
+import {
+  conditionTexts,
+  fewestFact,
+  fromText,
+  narrowed,
+  originFacts,
+  rangeTexts,
+  readingSection,
+  whoText,
+} from './words.js'
 
 /** What followed the events, against what follows anyway. */
 export function describeStudy(study: EventStudy, prices: readonly PriceChart[] = []): Description {
@@ -27,13 +36,7 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
     ...otherSections(study),
     occurrencesSection(study),
     settingsSection(study),
-    {
-      id: 'reading',
-      title: 'How to read this, and when not to',
-      short: 'How to read this',
-      on: 'page',
-      parts: [{ facts: readingOf('study') }],
-    },
+    readingSection('study'),
   ] satisfies Section[]
   return {
     document: study,
@@ -419,14 +422,11 @@ function occurrencesSection(study: EventStudy): Section {
 }
 
 /** What was assumed, and how it was asked. */
-function settingsSection({ assumptions, min_events, hints }: EventStudy): Section {
-  return assumedSection(assumptions, [
+function settingsSection(study: EventStudy): Section {
+  return assumedSection(study.assumptions, [
     {
       on: 'page',
-      facts: [
-        ['Fewest events', `${min_events}: below that a cell is shown, not tested`],
-        ...hints.map((hint): [string, string] => ['Left out', hint]),
-      ],
+      facts: [fewestFact(study), ...study.hints.map((hint): [string, string] => ['Left out', hint])],
     },
   ])
 }

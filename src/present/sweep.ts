@@ -1,4 +1,5 @@
-import type { Sweep } from '../sweep/result.js'
+import { tooFewEvents } from '../study/result.js'
+import { ADJUSTMENTS, type Sweep } from '../sweep/result.js'
 import { cellsTable, cellText } from './cells.js'
 import { pValueHistogram } from './charts.js'
 import {
@@ -11,7 +12,8 @@ import {
   tableOf,
 } from './description.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from './numbers.js'
-import { originFacts, rangeTexts, readingOf, whoText } from './words.js'
+import { WAYS } from './performance.js'
+import { fewestFact, originFacts, rangeTexts, readingSection, whoText } from './words.js'
 
 /** How many combinations were tried first, then the best of them, and whether the best one is real. */
 export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } = {}): Description {
@@ -22,13 +24,7 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
     leadingSection(sweep),
     ...validationSections(sweep),
     settingsSection(sweep),
-    {
-      id: 'reading',
-      title: 'How to read this, and when not to',
-      short: 'How to read this',
-      on: 'page',
-      parts: [{ facts: readingOf('sweep') }],
-    },
+    readingSection('sweep'),
   ]
   return {
     document: sweep,
@@ -78,16 +74,9 @@ function assumedText({ tickers, reps, adjust, resamples, seed }: Sweep): string 
   const shifts = reps === null ? 'every one' : `every one up to 2,000, else ${whole(reps)} drawn`
   return [
     `Close to close, without costs, against any bar of the same ${same} and dates.`,
-    `P: joint circular shift (${shifts}); Q: P ${CORRECTED[adjust]}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `P: joint circular shift (${shifts}); Q: P ${adjust === 'none' ? 'as it is' : `by ${ADJUSTMENTS[adjust]}`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
-}
-
-const CORRECTED: Readonly<Record<Sweep['adjust'], string>> = {
-  bh: 'by Benjamini-Hochberg',
-  by: 'by Benjamini-Yekutieli',
-  holm: 'by Holm',
-  none: 'as it is',
 }
 
 function tilesOf({ tried, found, best, adjust }: Sweep): Tile[] {
@@ -115,13 +104,13 @@ function tilesOf({ tried, found, best, adjust }: Sweep): Tile[] {
 
 /** Every cell, those too small for a test included: they were looked at, too. */
 function cellsSection(sweep: Sweep, limit: number): Section {
-  const { cells, min_events } = sweep
+  const { cells } = sweep
   const shown = cells.slice(0, limit)
   const more = cells.length - shown.length
   const below = [
     ...(more > 0 ? [`${whole(more)} more: --limit ${cells.length}, or --json, --csv and --cells FILE have all.`] : []),
     ...(shown.some(cell => cell.grey)
-      ? [`Without P: fewer than ${whole(min_events)} events, or than 10 independent windows; counted as tried.`]
+      ? [`Without P: ${tooFewEvents(sweep)}, or than 10 independent windows; counted as tried.`]
       : []),
   ]
   return {
@@ -231,19 +220,12 @@ function validationSections({ validation: found }: Sweep): Section[] {
   return [
     {
       id: 'validation',
-      title: KINDS[kind],
+      title: WAYS[kind],
       short: 'Validation',
       parts: [{ table: tableOf('Folds', FOLDS, folds, { whole: 'json' }) }, { notes: [all, ...ofPaths] }],
     },
   ]
 }
-
-const KINDS = {
-  split: 'Before and after the split',
-  walk_forward: 'Walk-forward',
-  cv: 'Purged cross-validation',
-  cpcv: 'Combinatorial purged cross-validation',
-} as const
 
 function datesOf(ranges: Fold['train']): string {
   return ranges.map(({ from, to }) => `${from} to ${to}`).join(', ')
@@ -282,19 +264,13 @@ const FOLDS: readonly Column<Fold>[] = [
   { title: 'Cells chosen', kind: 'text', wraps: true, on: 'page', of: ({ chosen }) => chosen.join(', ') },
 ]
 
-function settingsSection({ assumptions, min_events, adjust, family, reps }: Sweep): Section {
+function settingsSection(sweep: Sweep): Section {
+  const { assumptions, adjust, family, reps } = sweep
   const looks = family === 'run' ? 'this run' : 'all cells ever tried on this database'
   const facts: Fact[] = [
-    ['Fewest events', `${min_events}: below that a cell is shown, not tested`],
+    fewestFact(sweep),
     ['Correction', `${ADJUSTMENTS[adjust]}, over ${looks}`],
     ['Shifts', reps === null ? 'every possible one' : `every possible one up to 2,000, else ${whole(reps)} drawn`],
   ]
   return assumedSection(assumptions, [{ on: 'page', facts }])
-}
-
-const ADJUSTMENTS: Readonly<Record<Sweep['adjust'], string>> = {
-  bh: 'Benjamini and Hochberg 1995',
-  by: 'Benjamini and Yekutieli 2001',
-  holm: 'Holm 1979',
-  none: 'none: the p-values stand as they are',
 }

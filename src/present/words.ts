@@ -1,4 +1,5 @@
-import type { EventStudy } from '../study/result.js'
+import type { EventStudy, Sampling } from '../study/result.js'
+import type { Fact, Section } from './description.js'
 import { whole } from './numbers.js'
 
 /** Words that results have in common. */
@@ -70,9 +71,16 @@ export function originFacts({
 /** ASCII signs that carry the order by themselves, in the order of PERFORMANCES. */
 export const SIGNS: readonly string[] = ['---', '--', '-', '=', '+', '++', '+++']
 
+/** What is too little to be tested. */
+export function fewestFact(found: Pick<Sampling, 'min_events'>): Fact {
+  return ['Fewest events', `${found.min_events}: below that a cell is shown, not tested`]
+}
+
 /** How to read a page, and when not to. */
-export function readingOf(kind: 'study' | 'backtest' | 'sweep'): [term: string, text: string][] {
-  return [...COMMON, ...OF[kind]]
+export function readingSection(kind: 'study' | 'backtest' | 'sweep'): Section {
+  const title = 'How to read this, and when not to'
+  const facts = [...COMMON, ...OF[kind]]
+  return { id: 'reading', title, short: 'How to read this', on: 'page', parts: [{ facts }] }
 }
 
 const COMMON: [string, string][] = [

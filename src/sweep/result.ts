@@ -103,6 +103,14 @@ export interface SweepValidation {
   paths: (number | null)[] | null
 }
 
+/** Who made each correction of p. */
+export const ADJUSTMENTS: Readonly<Record<Adjustment, string>> = {
+  bh: 'Benjamini-Hochberg (1995)',
+  by: 'Benjamini-Yekutieli (2001)',
+  holm: 'Holm (1979)',
+  none: 'none',
+}
+
 /** A query with what the source says of its fields. */
 export interface KnownSweep extends SweepQuery {
   /** The vocabulary of each field that is asked about, by its name. */

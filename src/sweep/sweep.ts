@@ -19,7 +19,7 @@ import {
   windowName,
 } from './ground.js'
 import { adjusted, byEvidence, cellCount, lookAtAll, Resamples, type Scene } from './look.js'
-import { checkCells, type KnownSweep, type Sweep } from './result.js'
+import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
 import { CHOSEN_BELOW, validationOf } from './validation.js'
 
 export type { SweepContext, SweepQuery } from '../params/studies.js'
@@ -110,13 +110,6 @@ function headOf({ books, timeline, query }: Scene, asOf: number | null) {
   }
 }
 
-const METHODS: Readonly<Record<SweepQuery['adjust'], string>> = {
-  bh: 'Benjamini-Hochberg (1995)',
-  by: 'Benjamini-Yekutieli (2001)',
-  holm: 'Holm (1979)',
-  none: 'none',
-}
-
 /** What the numbers stand on, line by line. */
 function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
   const { resamples, pbo_blocks, seed } = query
@@ -185,7 +178,7 @@ function corrected({ adjust, family }: SweepQuery, tried: Sweep['tried']): strin
   if (adjust === 'none') return 'for nothing'
   const looks =
     family === 'ledger' ? `${whole(tried.ledger!)} cells of the trial ledger` : `${whole(tried.cells)} cells`
-  return `for all ${looks} by ${METHODS[adjust]}`
+  return `for all ${looks} by ${ADJUSTMENTS[adjust]}`
 }
 
 /** A look as the ledger keeps it. */

@@ -23,15 +23,15 @@ const CHOOSING = `${LEAST} --hold 5,20 --walk-forward train=504,test=252`
 
 describe('the first lines of a backtest', () => {
   test.each([
-    ['--costs-bps 2 --slippage-bps 3', '5 bp a side (3 of it slippage); out after 20 bars.'],
+    ['--costs-bps 2 --slippage-bps 3', '5 bp a side (3 bp of it slippage); out after 20 bars.'],
     ['--cost-per-share 0.01 --cost-fixed 1', '5 bp a side and 0.01 a share and 1 a fill;'],
     ['--side short --borrow 3%', '5 bp a side and 3% a year for borrowed shares;'],
     ['--borrow 3%', '5 bp a side; out'],
-    ['', 'At most 10 positions, each 1/10 of equity;'],
-    ['--max-positions 1 --whole-shares --capital 9999', 'At most 1 position, all of equity, whole shares;'],
-    ['--fraction 30%', 'each 30% of equity;'],
-    ['--target-volatility 15%', 'each sized to 15% volatility a year, at most 100%;'],
-    ['--target-volatility 15% --max-fraction 50%', 'each sized to 15% volatility a year, at most 50%;'],
+    ['', 'At most 10 positions, each 1/10 of the equity;'],
+    ['--max-positions 1 --whole-shares --capital 9999', 'At most 1 position, all of the equity, whole shares;'],
+    ['--fraction 30%', 'each 30% of the equity;'],
+    ['--target-volatility 15%', 'each a share of the equity for a volatility of 15% a year, at most 100%;'],
+    ['--target-volatility 15% --max-fraction 50%', 'each a share of the equity for a volatility of 15% a year, at most 50%;'],
     ['--cash-rate 3%', 'Cash earns 3% a year.'],
     ['--context GSPC:trend_direction=uptrend', 'while GSPC trend_direction = uptrend'],
     ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
