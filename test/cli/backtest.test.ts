@@ -31,7 +31,10 @@ describe('the first lines of a backtest', () => {
     ['--max-positions 1 --whole-shares --capital 9999', 'At most 1 position, all of the equity, whole shares;'],
     ['--fraction 30%', 'each 30% of the equity;'],
     ['--target-volatility 15%', 'each a share of the equity for a volatility of 15% a year, at most 100%;'],
-    ['--target-volatility 15% --max-fraction 50%', 'each a share of the equity for a volatility of 15% a year, at most 50%;'],
+    [
+      '--target-volatility 15% --max-fraction 50%',
+      'each a share of the equity for a volatility of 15% a year, at most 50%;',
+    ],
     ['--cash-rate 3%', 'Cash earns 3% a year.'],
     ['--context GSPC:trend_direction=uptrend', 'while GSPC trend_direction = uptrend'],
     ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
