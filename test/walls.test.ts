@@ -27,7 +27,6 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   'better-sqlite3': 'store',
   commander: 'cli',
   chalk: 'cli',
-  'cli-table3': 'cli',
   'csv-parse': 'feeds',
   'jsonc-parser': ['feeds', 'cli'],
   tinyglobby: 'feeds',

@@ -1,50 +1,148 @@
+import { parseDay } from '../model/day.js'
 import type { Column } from '../model/event.js'
 
-/** Where an export goes. `write` resolves when the chunk is handed over, so a slow reader slows the export. */
+/** Where rows go. `write` resolves when the chunk is handed over, so a slow reader slows the writer. */
 export interface Sink {
   write(chunk: string | Uint8Array): Promise<void>
+}
+
+/** A row of an answer, as one object. */
+export type Row = Readonly<Record<string, unknown>>
+
+type Rows<T> = Iterable<T> | AsyncIterable<T>
+
+/** Rows of an answer; the columns of CSV are named, nested keys joined by `_`. */
+export function writeAnswer(
+  format: 'csv' | 'ndjson',
+  { columns, rows }: { columns: readonly string[]; rows: Iterable<Row> },
+  sink: Sink,
+): Promise<void> {
+  if (format === 'ndjson') return writeNdjson(rows, sink)
+  const line = (row: Row): string => {
+    const flat = flattened(row)
+    return csvLine(columns.map(column => flat[column]))
+  }
+  return writeText(rows, sink, line, { before: csvLine(columns) })
+}
+
+export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet', 'json'] as const
+export type ExportOutput = (typeof EXPORT_OUTPUTS)[number]
+
+/** Rows as they come. Memory stays flat in text, and within one row group in Parquet. */
+export async function writeRows<Row extends object>(
+  output: ExportOutput,
+  rows: AsyncIterable<Row>,
+  columns: readonly Column<Row>[],
+  sink: Sink,
+): Promise<void> {
+  if (output === 'parquet') return writeParquet(rows, columns, sink)
+  if (output === 'ndjson') return writeNdjson(rows, sink)
+  // One JSON document that is never whole in memory.
+  const json = { before: '[', between: ',\n', after: ']\n' }
+  if (output === 'json') return writeText(rows, sink, row => JSON.stringify(row), json)
+  const header = csvLine(columns.map(({ name }) => name))
+  return writeText(rows, sink, row => csvLine(columns.map(column => column.of(row))), { before: header })
+}
+
+/** One JSON object a line, ended by a line feed. */
+function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
+  return writeText(rows, sink, row => `${JSON.stringify(row)}\n`)
 }
 
 /** Text is handed over in pieces of about this many characters. */
 const CHUNK = 65_536
 
-/** Rows as lines of text; nothing is written before the first row is there, so a refused export leaves no header behind. */
-async function writeLines<Row>(
-  rows: AsyncIterable<Row>,
+/** Rows as text; nothing is written before the first row is there, so a refused export leaves no header behind. */
+async function writeText<T>(
+  rows: Rows<T>,
   sink: Sink,
-  line: (row: Row) => string,
-  header = '',
+  textOf: (row: T) => string,
+  { before = '', between = '', after = '' } = {},
 ): Promise<void> {
-  let text = header
+  let text = before
+  let first = true
   for await (const row of rows) {
-    text += line(row)
+    text += (first ? '' : between) + textOf(row)
+    first = false
     if (text.length < CHUNK) continue
     await sink.write(text)
     text = ''
   }
+  text += after
   if (text !== '') await sink.write(text)
 }
 
-/** RFC 4180 with line feeds: a header always, null empty, numbers in full precision. */
-export function writeCsv<Row>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[], sink: Sink): Promise<void> {
-  const header = `${columns.map(column => cell(column.name)).join(',')}\n`
-  return writeLines(rows, sink, row => lineOf(row, columns), header)
+/** RFC 4180 with line feeds. */
+function csvLine(values: readonly unknown[]): string {
+  return `${values.map(csvValue).join(',')}\n`
 }
 
-function lineOf<Row>(row: Row, columns: readonly Column<Row>[]): string {
-  let line = ''
-  for (let i = 0; i < columns.length; i++) line += (i === 0 ? '' : ',') + cell(columns[i]!.of(row))
-  return `${line}\n`
-}
-
-/** One value: null is empty, and what would break the line stands in quotes. */
-export function cell(value: string | number | null): string {
-  if (value === null) return ''
+/** What is not known is empty, numbers have full precision, and what would break the line stands in quotes. */
+export function csvValue(value: unknown): string {
+  if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+  const text = String(value)
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** One JSON object a line, ended by a line feed. */
-export function writeNdjson(rows: AsyncIterable<object>, sink: Sink): Promise<void> {
-  return writeLines(rows, sink, row => `${JSON.stringify(row)}\n`)
+/** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */
+function flattened(row: Row, prefix = ''): Record<string, unknown> {
+  const flat: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(row)) {
+    const name = prefix === '' ? key : key === 'performance' ? prefix : `${prefix}_${key}`
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      Object.assign(flat, flattened(value as Row, name))
+    else flat[name] = Array.isArray(value) ? value.join(' ') : value
+  }
+  return flat
 }
+
+/** Rows that are kept until they are written as one row group: what bounds the memory. */
+const ROW_GROUP = 50_000
+
+/**
+ * Parquet (snappy), in row groups. Texts are UTF-8 strings, dates DATE, integers INT32, numbers DOUBLE; every column may
+ * be null. A table without rows is a file without row groups.
+ */
+async function writeParquet<Row>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[], sink: Sink): Promise<void> {
+  const { ByteWriter, ParquetWriter } = await import('hyparquet-writer')
+  const bytes = new ByteWriter()
+  // The bytes of each row group go out when it is complete; the buffer is used again for the next.
+  const flush = async (): Promise<void> => {
+    const written = bytes.getBytes().slice()
+    bytes.index = 0
+    await sink.write(written)
+  }
+  const leaves = columns.map(({ name, kind }) => ({ name, repetition_type: 'OPTIONAL' as const, ...PARQUET[kind] }))
+  const schema = [{ name: 'root', num_children: columns.length }, ...leaves]
+  const file = new ParquetWriter({
+    writer: Object.assign(bytes, { flush, finish: flush }),
+    schema,
+    createdBy: 'bands',
+  })
+  const empty = (): (string | number | null)[][] => columns.map(() => [])
+  const writeGroup = async (group: (string | number | null)[][]): Promise<void> => {
+    if (group[0]!.length === 0) return
+    // The type of a column stands in the schema alone: the writer takes only one of the two.
+    await file.write({ columnData: columns.map(({ name }, i) => ({ name, data: group[i]! })), rowGroupSize: ROW_GROUP })
+  }
+  let group = empty()
+  for await (const row of rows) {
+    for (const [i, { kind, of }] of columns.entries()) {
+      const value = of(row)
+      group[i]!.push(kind === 'date' && typeof value === 'string' ? parseDay(value) : value)
+    }
+    if (group[0]!.length < ROW_GROUP) continue
+    await writeGroup(group)
+    group = empty()
+  }
+  await writeGroup(group)
+  await file.finish()
+}
+
+const PARQUET = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  date: { type: 'INT32', converted_type: 'DATE' },
+  integer: { type: 'INT32' },
+  number: { type: 'DOUBLE' },
+} as const

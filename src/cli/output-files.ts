@@ -11,8 +11,7 @@ import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
-import { csv, ndjson, type Row } from './draw/table.js'
-import type { Sink } from './formats.js'
+import { type Row, type Sink, writeAnswer } from './formats.js'
 import type { Given } from './given.js'
 
 /** Files that a command writes beside its answer, by option: tables, or a page. */
@@ -68,7 +67,7 @@ export async function writeTable(
   const ending = extname(file).toLowerCase()
   await intoFile(file, async sink => {
     if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
-    for (const chunk of ending === '.csv' ? csv(columns, rows) : ndjson(rows)) await sink.write(chunk)
+    return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows }, sink)
   })
   if (!context.config.quiet) await context.notice(`wrote ${count(rows.length, thing)} to ${file}`)
 }

@@ -1,6 +1,7 @@
 import { InvalidParameter } from '../errors.js'
 import { wordValue } from '../params/values.js'
-import type { Block, Row, Screen } from './draw/table.js'
+import type { Block, Screen } from './draw/table.js'
+import type { Row } from './formats.js'
 import type { Given } from './given.js'
 import type { Stream } from './world.js'
 
@@ -39,14 +40,12 @@ export function formatOf(globals: Given, allowed: readonly Format[]): Format | n
 export async function write(answer: Answer, format: Format | null, out: Stream, screen: () => Promise<Screen>) {
   if (format === 'json') return out.write(json(answer.document(), out.terminal))
   if (format === 'ndjson' || format === 'csv') {
-    const { csv, ndjson } = await import('./draw/table.js')
-    const chunks = format === 'csv' ? csv(answer.columns, answer.rows()) : ndjson(answer.rows())
-    for (const chunk of chunks) await out.write(chunk)
-    return
+    const { writeAnswer } = await import('./formats.js')
+    return writeAnswer(format, { columns: answer.columns, rows: answer.rows() }, out)
   }
   const { laidOut } = await import('./draw/table.js')
   const drawnFor = await screen()
-  return out.write(await laidOut(await answer.blocks(drawnFor), drawnFor))
+  return out.write(laidOut(await answer.blocks(drawnFor), drawnFor))
 }
 
 /** One document, one newline at its end; pretty where a person reads. */

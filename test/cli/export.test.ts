@@ -1,7 +1,6 @@
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import { EXPORT_OUTPUTS, writeRows } from '../../src/cli/commands/export.js'
-import type { Sink } from '../../src/cli/formats.js'
+import { EXPORT_OUTPUTS, type Sink, writeRows } from '../../src/cli/formats.js'
 import type { Column } from '../../src/model/event.js'
 import { flowing, Kept } from '../support/drain.js'
 

@@ -1,17 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { Progress } from '../../src/cli/context.js'
-import {
-  csv,
-  csvValue,
-  fitted,
-  laidOut,
-  ndjson,
-  plainTable,
-  type Screen,
-  terminalTable,
-} from '../../src/cli/draw/table.js'
+import { fitted, laidOut, plainTable, type Screen } from '../../src/cli/draw/table.js'
 import { flow, UNPAINTED, wrap } from '../../src/cli/draw/text.js'
+import { csvValue, type Row, writeAnswer } from '../../src/cli/formats.js'
 import { type ColourFlag, isColoured } from '../../src/cli/world.js'
+import { Kept } from '../support/drain.js'
 
 const TABLE = {
   columns: [{ title: 'NAME' }, { title: 'COUNT', align: 'right', spare: 1 }, { title: 'WHAT', spare: 2 }],
@@ -24,10 +17,6 @@ const TABLE = {
 const screen = (width: number): Screen => ({ width, words: false, unicode: true, paint: UNPAINTED })
 
 describe('a table', () => {
-  test('is the same from both drawers', async () => {
-    expect(await terminalTable(TABLE, UNPAINTED)).toEqual(plainTable(TABLE, UNPAINTED))
-  })
-
   test('puts numbers to the right and ends no line in blanks', () => {
     expect(plainTable(TABLE, UNPAINTED)).toEqual([
       'NAME  COUNT  WHAT',
@@ -42,22 +31,22 @@ describe('a table', () => {
     expect(fitted(TABLE, 80).left).toEqual([])
   })
 
-  test('says which columns are left out', async () => {
-    const text = await laidOut([{ title: ['two'], table: TABLE }], screen(40))
+  test('says which columns are left out', () => {
+    const text = laidOut([{ title: ['two'], table: TABLE }], screen(40))
     expect(text.replaceAll('\n', ' ')).toContain('WHAT hidden (terminal too narrow); --csv has every column')
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
   })
 
-  test('goes bare into a pipe when it is all there is', async () => {
+  test('goes bare into a pipe when it is all there is', () => {
     const bare = { ...screen(Number.POSITIVE_INFINITY), words: true }
-    expect(await laidOut([{ title: ['two'], table: TABLE }], bare)).toMatch(/^NAME/)
-    expect(await laidOut([{ title: ['two'], table: TABLE, notes: ['a note'] }], bare)).toMatch(/^two\n\nNAME/)
+    expect(laidOut([{ title: ['two'], table: TABLE }], bare)).toMatch(/^NAME/)
+    expect(laidOut([{ title: ['two'], table: TABLE, notes: ['a note'] }], bare)).toMatch(/^two\n\nNAME/)
   })
 
-  test('cuts a last column that is too long with a mark', async () => {
+  test('cuts a last column that is too long with a mark', () => {
     const table = { columns: [{ title: 'A' }, { title: 'B' }], rows: [['x', 'y'.repeat(60)]] }
-    expect(await laidOut([{ table }], screen(40))).toContain(`${'y'.repeat(36)}…\n`)
-    expect(await laidOut([{ table }], { ...screen(40), unicode: false })).toContain(`${'y'.repeat(34)}...\n`)
+    expect(laidOut([{ table }], screen(40))).toContain(`${'y'.repeat(36)}…\n`)
+    expect(laidOut([{ table }], { ...screen(40), unicode: false })).toContain(`${'y'.repeat(34)}...\n`)
   })
 })
 
@@ -67,18 +56,21 @@ describe('records', () => {
     { a: 'say "no"', b: 0.1, c: null },
   ]
 
-  test('become CSV with a header, quotes where needed, null empty', () => {
-    expect([...csv(['a', 'b', 'c_5d', 'c_10d'], rows)].join('')).toBe(
+  const written = async (format: 'csv' | 'ndjson', columns: string[], rows: readonly Row[]): Promise<string> => {
+    const out = new Kept()
+    await writeAnswer(format, { columns, rows }, out)
+    return out.text
+  }
+
+  test('become CSV with a header, quotes where needed, null empty', async () => {
+    expect(await written('csv', ['a', 'b', 'c_5d', 'c_10d'], rows)).toBe(
       'a,b,c_5d,c_10d\n"x,y",,flat,\n"say ""no""",0.1,,\n',
     )
+    expect(await written('csv', ['a', 'b'], [])).toBe('a,b\n')
   })
 
-  test('become CSV with a header even when there are none', () => {
-    expect([...csv(['a', 'b'], [])].join('')).toBe('a,b\n')
-  })
-
-  test('become one JSON object a line', () => {
-    const lines = [...ndjson(rows)].join('').split('\n')
+  test('become one JSON object a line', async () => {
+    const lines = (await written('ndjson', [], rows)).split('\n')
     expect(lines.slice(0, 2).map(line => JSON.parse(line))).toEqual(rows)
     expect(lines[2]).toBe('')
   })

@@ -1,6 +1,6 @@
 import { parquetReadObjects } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import { type ExportOutput, writeRows } from '../../src/cli/commands/export.js'
+import { type ExportOutput, writeRows } from '../../src/cli/formats.js'
 import { FIELD_NAMES } from '../../src/fields/index.js'
 import type { Cache } from '../../src/local/cache.js'
 import {

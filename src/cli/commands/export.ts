@@ -15,9 +15,8 @@ import { timeframeValue, wordValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import type { Sink } from '../formats.js'
+import { EXPORT_OUTPUTS, type ExportOutput, type Sink, writeRows } from '../formats.js'
 import type { Given } from '../given.js'
-import type { Format } from '../output.js'
 import { intoFile } from '../output-files.js'
 import { namedTickers } from '../questions.js'
 
@@ -36,12 +35,12 @@ export const command: Command = {
     'bands export series --ticker AAPL --timeframe daily --csv',
     'bands export bars --output parquet --out bars.parquet',
   ],
-  outputs: ['ndjson', 'csv', 'parquet', 'json'],
+  outputs: EXPORT_OUTPUTS,
   notes: ['The whole history, whatever the range of a tier; Pro only. NDJSON unless said otherwise.'],
   async run(context, given) {
     const what = wordValue('what', given.argument(0)!, WHATS)
     const out = given.text('out')
-    const format = context.format ?? formatNamed(out) ?? 'ndjson'
+    const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatNamed(out) ?? 'ndjson'
     if (format === 'parquet' && out === undefined && context.out.terminal)
       throw new InvalidParameter('parquet is nothing to read on a terminal: give --out FILE.', { param: 'out' })
     await runExport(context, what, await filterOf(context, given, what), format, out)
@@ -60,18 +59,18 @@ async function filterOf(context: Context, given: Given, what: string): Promise<E
 }
 
 /** The format that the ending of a file name stands for. */
-function formatNamed(file: string | undefined): Format | null {
+function formatNamed(file: string | undefined): ExportOutput | undefined {
   const ending = /\.(\w+)$/.exec(file ?? '')?.[1]?.toLowerCase()
   if (ending === 'jsonl') return 'ndjson'
-  return (['ndjson', 'csv', 'parquet', 'json'] as const).find(format => format === ending) ?? null
+  return EXPORT_OUTPUTS.find(format => format === ending)
 }
 
 /** Rows go out as they are made, so memory stays flat however many there are. */
 async function runExport(
   context: Context,
-  what: 'events' | 'series' | 'bars',
+  what: (typeof WHATS)[number],
   filter: ExportFilter,
-  format: Format,
+  format: ExportOutput,
   out: string | undefined,
 ): Promise<void> {
   const cache = await context.local()
@@ -88,7 +87,7 @@ async function sendRows<Row extends object>(
   context: Context,
   rows: AsyncIterable<Row>,
   columns: readonly Column<Row>[],
-  format: Format,
+  format: ExportOutput,
   sink: Sink,
   file?: string,
 ): Promise<void> {
@@ -103,36 +102,6 @@ async function sendRows<Row extends object>(
         context.step(() => `export  ${count(done, 'row')}`)
     }
   }
-  if (format === 'json') await writeArray(seen(), sink)
-  else if (format !== 'table') await writeRows(format, seen(), columns, sink)
+  await writeRows(format, seen(), columns, sink)
   if (file !== undefined && !context.config.quiet) await context.notice(`wrote ${count(done, 'row')} to ${file}`)
-}
-
-/** One JSON document that is never whole in memory; nothing is written before the first row is there. */
-async function writeArray(rows: AsyncIterable<object>, sink: Sink): Promise<void> {
-  let text = '['
-  let between = ''
-  for await (const row of rows) {
-    text += between + JSON.stringify(row)
-    between = ',\n'
-    if (text.length < 65_536) continue
-    await sink.write(text)
-    text = ''
-  }
-  await sink.write(`${text}]\n`)
-}
-
-export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet'] as const
-export type ExportOutput = (typeof EXPORT_OUTPUTS)[number]
-
-/** Writes rows as they come. Memory stays flat in NDJSON and CSV, and within one row group in Parquet. */
-export async function writeRows<Row extends object>(
-  output: ExportOutput,
-  rows: AsyncIterable<Row>,
-  columns: readonly Column<Row>[],
-  sink: Sink,
-): Promise<void> {
-  if (output === 'ndjson') return (await import('../formats.js')).writeNdjson(rows, sink)
-  if (output === 'csv') return (await import('../formats.js')).writeCsv(rows, columns, sink)
-  return (await import('../parquet.js')).writeParquet(rows, columns, sink)
 }

@@ -19,7 +19,7 @@ import {
 } from '../../simulate/simulate.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import type { Row } from '../draw/table.js'
+import type { Row } from '../formats.js'
 
 const WORLD = {
   bars: optional(integerOf(1, 50_000), 1_260, 'daily bars of each'),

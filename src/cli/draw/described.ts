@@ -93,12 +93,14 @@ function isShown(on: Where | undefined, { wide = false, explain = false, words }
 function paragraphBlocks(paragraph: Paragraph | Section, screen: Screen, style: Drawn): Block[] {
   if (!isShown(paragraph.on, style)) return []
   const shown = paragraph.parts.filter(part => isShown(part.on, style))
-  const [first = {}, ...more] = shown.flatMap(part => partBlocks(part, screen, style, 'heading' in paragraph))
+  const blocks = shown.flatMap(part => partBlocks(part, screen, style))
   if ('heading' in paragraph) {
     const { heading } = paragraph
+    const [first = emptyBlock(shown, style), ...more] = blocks
     return [{ ...(heading.length === 0 ? {} : { title: heading }), ...first }, ...more]
   }
-  if (Object.keys(first).length === 0) return []
+  const [first, ...more] = blocks
+  if (first === undefined) return []
   const { title, phrases = [], untitled } = paragraph
   return untitled ? [first, ...more] : [{ title: [title, ...phrases, ...shown.flatMap(legend)], ...first }, ...more]
 }
@@ -111,11 +113,16 @@ function legend(part: Part): string[] {
   return [...dotted, ...(y.log ? ['logarithmic scale'] : [])]
 }
 
-/** @param empty whether a table without rows is shown, too */
-function partBlocks(part: Part, screen: Screen, style: Drawn, empty: boolean): Block[] {
+/** The heads of a table without rows, where nothing else is there to be seen. */
+function emptyBlock(parts: readonly Part[], style: Drawn): Block {
+  const part = parts.find(part => 'table' in part)
+  return part === undefined ? {} : { table: drawn(part.table, style) }
+}
+
+function partBlocks(part: Part, screen: Screen, style: Drawn): Block[] {
   if ('notes' in part) return part.notes.length === 0 ? [] : [{ notes: part.notes }]
   if ('list' in part) return part.list.length === 0 ? [] : [{ notes: part.list }]
-  if ('table' in part) return part.table.rows.length === 0 && !empty ? [] : [{ table: drawn(part.table, style) }]
+  if ('table' in part) return part.table.rows.length === 0 ? [] : [{ table: drawn(part.table, style) }]
   const drawing = 'chart' in part ? drawnChart(part.chart, screen) : 'trend' in part ? trends(part.trend, screen) : []
   return drawing.length === 0 ? [] : [{ drawing }]
 }

@@ -1,5 +1,4 @@
 import { UNKNOWN, whole } from '../../present/numbers.js'
-import { cell } from '../formats.js'
 import { flow, type Paint, wrap } from './text.js'
 
 export interface Column {
@@ -88,22 +87,6 @@ export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
   return [line(columns.map(column => ({ text: column.title, tone: 'strong' }))), ...rows.map(line)]
 }
 
-/** The same through the terminal's table drawer. */
-export async function terminalTable({ columns, rows }: Table, paint: Paint): Promise<string[]> {
-  const { default: Drawer } = await import('cli-table3')
-  const drawer = new Drawer({
-    chars: { ...NO_BORDER, middle: GAP },
-    head: columns.map(column => paint.strong(column.title)),
-    colAligns: columns.map(column => column.align ?? 'left'),
-    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
-  })
-  drawer.push(...rows.map(row => row.map(cell => painted(cell, paint))))
-  return drawer
-    .toString()
-    .split('\n')
-    .map(line => line.trimEnd())
-}
-
 export function textOf(cell: Cell): string {
   return typeof cell === 'string' ? cell : cell.text
 }
@@ -116,13 +99,6 @@ function widthOf(column: Column, at: number, { rows }: Table): number {
   return rows.reduce((widest, row) => Math.max(widest, textOf(row[at]!).length), column.title.length)
 }
 
-const NO_BORDER = Object.fromEntries(
-  ['top', 'bottom', 'left', 'right', 'mid']
-    .flatMap(side => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
-    .concat('mid-mid')
-    .map(part => [part, '']),
-)
-
 /** What an answer for people is drawn for. */
 export interface Screen {
   /** Columns; infinite where nobody cuts. */
@@ -134,14 +110,12 @@ export interface Screen {
 }
 
 /** Blocks → text. Into a pipe a lone table goes bare, so that its lines can be counted and cut. */
-export async function laidOut(blocks: readonly Block[], screen: Screen): Promise<string> {
+export function laidOut(blocks: readonly Block[], screen: Screen): string {
   const clean = blocks.map(block => cleaned(block, screen.unicode ? printable : text => ascii(printable(text))))
   const [only] = clean
   if (screen.width === Number.POSITIVE_INFINITY && clean.length === 1 && only?.table && !only.notes?.length)
     return text(plainTable(only.table, screen.paint))
-  const parts: string[] = []
-  for (const block of clean) parts.push(...(await blockParts(block, screen)))
-  return parts.join('\n')
+  return clean.flatMap(block => blockParts(block, screen)).join('\n')
 }
 
 /** Everything but drawings, which may hold the codes of their colours, and hold no text of files. */
@@ -155,20 +129,20 @@ function cleaned({ title, table, notes, ...rest }: Block, legible: (text: string
   }
 }
 
-async function blockParts({ title, table, drawing, notes = [] }: Block, screen: Screen): Promise<string[]> {
+function blockParts({ title, table, drawing, notes = [] }: Block, screen: Screen): string[] {
   const heading = title === undefined ? [] : flow(title, screen.width).map(line => screen.paint.strong(line))
   const below = notes.flatMap(note => wrap(note, screen.width))
-  const middle = table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : text(drawing ?? [])
+  const middle = table !== undefined && table.rows.length > 0 ? tableText(table, screen) : text(drawing ?? [])
   // Sentences follow their heading at once; a table or a drawing stands apart from both.
   const parts = middle === '' ? [text([...heading, ...below])] : [text(heading), middle, text(below)]
   return parts.filter(part => part !== '')
 }
 
-async function tableText(whole: Table, screen: Screen): Promise<string> {
+function tableText(whole: Table, screen: Screen): string {
   if (screen.width === Number.POSITIVE_INFINITY) return text(plainTable(whole, screen.paint))
   const { table, left } = fitted(wrapped(whole, screen), screen.width)
   const narrow = narrowed(wrapped(table, screen), screen)
-  const lines = await terminalTable(narrow, screen.paint)
+  const lines = plainTable(narrow, screen.paint)
   const hidden = `${left.join(', ')} hidden (terminal too narrow); --${whole.whole ?? 'csv'} has every column`
   if (left.length > 0) lines.push(...wrap(hidden, screen.width))
   return text(lines)
@@ -216,54 +190,6 @@ function longest(cells: readonly Cell[]): number {
 
 function text(lines: readonly string[]): string {
   return lines.map(line => `${line}\n`).join('')
-}
-
-/** A row of an answer, as one object. */
-export type Row = Readonly<Record<string, unknown>>
-
-/** Text is handed on in pieces of about this many characters. */
-const CHUNK = 65_536
-
-/** One JSON object a line. */
-export function* ndjson(rows: Iterable<Row>): Generator<string> {
-  yield* chunks(rows, row => `${JSON.stringify(row)}\n`)
-}
-
-/** RFC 4180 with line feeds: a header always, null empty, nested keys joined by `_`. */
-export function* csv(columns: readonly string[], rows: Iterable<Row>): Generator<string> {
-  yield `${columns.join(',')}\n`
-  yield* chunks(rows, row => {
-    const flat = flattened(row)
-    return `${columns.map(column => csvValue(flat[column])).join(',')}\n`
-  })
-}
-
-/** Any value of an answer as a cell. */
-export function csvValue(value: unknown): string {
-  return cell(value === null || value === undefined ? null : typeof value === 'number' ? value : String(value))
-}
-
-/** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */
-function flattened(row: Row, prefix = ''): Record<string, unknown> {
-  const flat: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(row)) {
-    const name = prefix === '' ? key : key === 'performance' ? prefix : `${prefix}_${key}`
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      Object.assign(flat, flattened(value as Row, name))
-    else flat[name] = Array.isArray(value) ? value.join(' ') : value
-  }
-  return flat
-}
-
-function* chunks<T>(rows: Iterable<T>, write: (row: T) => string): Generator<string> {
-  let text = ''
-  for (const row of rows) {
-    text += write(row)
-    if (text.length < CHUNK) continue
-    yield text
-    text = ''
-  }
-  if (text !== '') yield text
 }
 
 /** `3.1 of 12.4 MB`. */
