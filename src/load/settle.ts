@@ -1,12 +1,12 @@
-import { barsAt, recordFields } from '../engine/record.js'
+import { recordFields } from '../engine/record.js'
 import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import type { SectorView } from '../fields/sector.js'
 import type { Behind } from '../local/cache.js'
-import { type Member, Sectors } from '../local/sectors.js'
-import { countedFacts, sectorKey } from '../local/view.js'
-import { type Facts, securityOf } from '../model/facts.js'
+import { type Company, companyOf, knownOf, Sectors } from '../local/sectors.js'
+import { sectorKey } from '../local/view.js'
+import { securityOf } from '../model/facts.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import type { Amendment, Store } from '../store/store.js'
 
@@ -70,23 +70,22 @@ async function amendedByFacts(store: Store, ticker: string): Promise<Amendment[]
   const entry = await store.ticker(ticker)
   if (entry === null) return []
   const sheets = await store.sheets(ticker)
-  const facts = countedFacts(sheets)
-  const daily = (await store.bars(ticker))!
+  const company = await companyOf(store, entry)
   // Of a sector that is not behind, the comparison stands.
-  const fields = facts !== null && sectorKey(securityOf(sheets)) !== null ? BY_FACTS_ALONE : BY_FACTS
-  return TIMEFRAME_NAMES.map(timeframe => amendment({ entry, daily, facts }, timeframe, null, fields))
+  const fields = company.facts !== null && sectorKey(securityOf(sheets)) !== null ? BY_FACTS_ALONE : BY_FACTS
+  return TIMEFRAME_NAMES.map(timeframe => amendment(company, timeframe, null, fields))
 }
 
 function amendment(
-  { entry, daily, facts }: Pick<Member, 'entry' | 'daily'> & { facts: Facts | null },
+  company: Company,
   timeframe: Timeframe,
   sector: SectorView | null,
   fields: readonly Field[],
 ): Amendment {
-  const series = barsAt(timeframe, daily, entry.assetClass)
+  const { series, facts } = knownOf(company, timeframe)
   const recorded = recordFields(new Panel(series, facts, sector), fields)
   return {
-    ticker: entry.ticker,
+    ticker: company.entry.ticker,
     timeframe,
     fields: new Map(fields.map(({ name }) => [name, recorded.get(name) ?? null])),
   }

@@ -10,8 +10,8 @@ import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import { Random } from '../statistics/random.js'
 import type { TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
-import { knownOf, Sectors } from './sectors.js'
-import { countedFacts, eventColumns, eventNumbers, type View, viewOf } from './view.js'
+import { companyOf, knownOf, Sectors } from './sectors.js'
+import { columnsOf, eventNumbers, type View, viewOf } from './view.js'
 
 interface CheckQuery {
   tickers: readonly string[]
@@ -154,16 +154,14 @@ async function* subjects(
   const sectors = new Sectors(cache.store)
   for (const [done, ticker] of tickers.entries()) {
     step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
-    const entry = await cache.entry(ticker)
-    const daily = (await cache.store.bars(ticker))!
-    const facts = needs.has('facts') || needs.has('sector') ? countedFacts(await cache.store.sheets(ticker)) : null
+    const company = await companyOf(cache.store, await cache.entry(ticker), needs.has('facts') || needs.has('sector'))
     const panel: Subject['panel'] = async ({ day = null, from = 0 } = {}) => {
-      const known = knownOf({ entry, daily, facts }, timeframe, day)
+      const { series, facts } = knownOf(company, timeframe, day)
       const sector = facts !== null && needs.has('sector') ? await sectors.seenFrom(ticker, timeframe, day) : null
       const later = sector && { yieldsOfOthers: (t: number) => sector.yieldsOfOthers(t + from) }
-      return new Panel(part(known.series, from), known.facts, later)
+      return new Panel(part(series, from), facts, later)
     }
-    yield { ...entry, panel }
+    yield { ...company.entry, panel }
   }
 }
 
@@ -264,7 +262,7 @@ function* eventDifferences(shown: View, anew: View): Generator<Difference> {
 
 /** By bar. */
 function eventsInWords(view: View): Map<number, { event: string; stability: string }> {
-  const { bands, left, entered, stability, flips } = eventColumns(view, eventNumbers(view))
+  const { bands, left, entered, stability, flips } = columnsOf(view, eventNumbers(view))
   const words = Array.from(entered, (band, i) => ({
     event: `${bands[left[i]!]} → ${bands[band]}`,
     stability: `${STABILITIES[stability[i]!]}, flips ${flips[i]}`,

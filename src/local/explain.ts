@@ -6,7 +6,7 @@ import type { Panel } from '../fields/panel.js'
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { HistoricEvent, Missing } from '../model/event.js'
-import { type Adjustment, type Performance, type Series, type Stability, UNDEFINED } from '../model/series.js'
+import { type Adjustment, barOf, type Performance, type Series, type Stability, UNDEFINED } from '../model/series.js'
 import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import { entitle, PLANS } from '../tiers.js'
 import type { Cache } from './cache.js'
@@ -89,7 +89,7 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
     prices: entry.prices,
     source: entry.source,
     imported_at: entry.importedAt,
-    ...pricesOf(series, t),
+    ...barOf(series, t),
     bars_before: t,
     history_from: formatDay(series.days[0]!),
     ...judged(field, panel, t, view.bars, lack),
@@ -110,15 +110,9 @@ function barAsked({ ticker, timeframe, date }: ExplainQuery, { days }: Series, t
   if (date === undefined) return days.length - 1
   const t = days.findLastIndex(day => day <= date)
   if (t >= 0) return t
-  const allowed = `${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`
-  throw new InvalidParameter(
-    `date ${formatDay(date)} is before the first ${timeframe} bar of ${ticker} (${allowed}).`,
-    {
-      param: 'date',
-      value: formatDay(date),
-      allowed,
-    },
-  )
+  const [value, allowed] = [formatDay(date), `${formatDay(days[0]!)} to ${formatDay(days.at(-1)!)}`]
+  const message = `date ${value} is before the first ${timeframe} bar of ${ticker} (${allowed}).`
+  throw new InvalidParameter(message, { param: 'date', value, allowed })
 }
 
 /** The highest tier explains any bar of the user's own store; the others those of their range. */
@@ -135,24 +129,8 @@ function dateNote({ date, timeframe }: ExplainQuery, { days }: Series, t: number
   return `there is no final ${timeframe} bar of ${formatDay(date)}; this is ${which}`
 }
 
-function pricesOf(
-  { open, high, low, close, volume }: Series,
-  t: number,
-): Pick<Explanation, 'open' | 'high' | 'low' | 'close' | 'volume'> {
-  const traded = volume[t]!
-  return {
-    open: open[t]!,
-    high: high[t]!,
-    low: low[t]!,
-    close: close[t]!,
-    volume: Number.isNaN(traded) ? null : traded,
-  }
-}
-
-type Judged = Pick<Explanation, 'warm_up' | 'rule' | 'readings' | 'band' | 'undefined_because'>
-
 /** The rule applied to the bar, from the same indicators that the events were made with. */
-function judged(field: Field, panel: Panel, t: number, known: number, lack: string | null): Judged {
+function judged(field: Field, panel: Panel, t: number, known: number, lack: string | null) {
   const code = field.classify(panel)[t]!
   const readings = field.readings(panel, t)
   // Without facts no number of bars would do.
@@ -178,7 +156,7 @@ function whyUndefined(t: number, warmUp: number, first: string | null, readings:
   return `undefined on this bar: ${named.join(', ')}`
 }
 
-function inForce(view: View, t: number): Pick<Explanation, 'in_force' | 'entered' | 'bars_in_force' | 'initial'> {
+function inForce(view: View, t: number) {
   const stay = stayOn(view, t)
   if (stay === null) return { in_force: null, entered: null, bars_in_force: null, initial: false }
   const { band, since, initial } = stay
@@ -231,17 +209,19 @@ function explainedEvent(view: View, t: number, tier: Tier): ExplainedEvent | nul
   if (record === null || i < 0 || record.bars[i] !== t) return null
   const { duration } = TIMEFRAMES[view.timeframe]
   const event = historicEvents(view, [i])[0]!
-  const lasted = { [duration]: event[duration] ?? null }
-  if (!PLANS[tier].aftermath) return { prev_band: event.prev_band, ...lasted, windows: null }
+  const { prev_band, stability_at_entry, flips_recent_at_entry, flips_lookback, [duration]: lasted = null } = event
+  if (!PLANS[tier].aftermath) return { prev_band, [duration]: lasted, windows: null }
   return {
-    prev_band: event.prev_band,
-    stability_at_entry: event.stability_at_entry!,
-    flips_recent_at_entry: event.flips_recent_at_entry!,
-    flips_lookback: event.flips_lookback!,
+    prev_band,
+    stability_at_entry: stability_at_entry!,
+    flips_recent_at_entry: flips_recent_at_entry!,
+    flips_lookback: flips_lookback!,
     flips: Array.from(record.bars.subarray(i + 1 - record.flips[i]!, i + 1), bar => formatDay(days[bar]!)),
     stability: stabilitySum(view, i),
-    ...lasted,
-    windows: explainedWindows(view, t, event),
+    [duration]: lasted,
+    windows: Object.fromEntries(
+      windowNames(view.timeframe).map((name, w) => [name, explainedWindow(view, t, event, name, w)]),
+    ),
   }
 }
 
@@ -270,27 +250,20 @@ function stabilityWords(flips: number, lasted: number, timeframe: Timeframe): st
   return `${left}, ${establishedFrom} or more: established`
 }
 
-function explainedWindows(view: View, t: number, event: HistoricEvent): Record<string, ExplainedWindow> {
-  const { windows } = TIMEFRAMES[view.timeframe]
-  return Object.fromEntries(
-    windowNames(view.timeframe).map((name, w) => [name, explainedWindow(view, t, event, name, windows[w]!)]),
-  )
-}
-
-function explainedWindow(view: View, t: number, event: HistoricEvent, name: string, window: number): ExplainedWindow {
-  const needed = TIMEFRAMES[view.timeframe].minReference
-  const sample = referenceSize(t, window)
-  const left = t + window - (view.bars - 1)
+function explainedWindow(view: View, t: number, event: HistoricEvent, name: string, w: number): ExplainedWindow {
+  const { windows, minReference: sample_needed } = TIMEFRAMES[view.timeframe]
+  const sample = referenceSize(t, windows[w]!)
+  const left = t + windows[w]! - (view.bars - 1)
   const missing = event.missing![name] ?? null
   return {
-    ends: left > 0 ? null : formatDay(view.days[t + window]!),
+    ends: left > 0 ? null : formatDay(view.days[t + windows[w]!]!),
     return: event.returns![name]!,
     percentile: event.percentiles![name]!,
     sample,
-    sample_needed: needed,
+    sample_needed,
     performance: event.aftermath![name]?.performance ?? null,
     missing,
-    because: because(missing, left, sample, needed),
+    because: because(missing, left, sample, sample_needed),
   }
 }
 

@@ -4,7 +4,7 @@ import type { Panel } from '../fields/panel.js'
 import { percentile, type Ranks } from '../indicators/rank.js'
 import { formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
-import { UNDEFINED } from '../model/series.js'
+import { barOf, UNDEFINED } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import { fieldValue, tickerValue, timeframeValue } from '../params/values.js'
 import { entitleExport } from '../tiers.js'
@@ -48,18 +48,8 @@ export async function* exportBars(
 ): AsyncGenerator<ExportedBar> {
   entitleExport(cache.tier)
   for (const ticker of await chosenTickers(cache, filter)) {
-    const { days, open, high, low, close, volume } = await cache.series(ticker, 'daily')
-    for (let t = 0; t < days.length; t++) {
-      yield {
-        ticker,
-        date: formatDay(days[t]!),
-        open: open[t]!,
-        high: high[t]!,
-        low: low[t]!,
-        close: close[t]!,
-        volume: Number.isNaN(volume[t]!) ? null : volume[t]!,
-      }
-    }
+    const series = await cache.series(ticker, 'daily')
+    for (const [t, day] of series.days.entries()) yield { ticker, date: formatDay(day), ...barOf(series, t) }
   }
 }
 
@@ -153,54 +143,44 @@ function percentiles({ rank, size }: Ranks): Float64Array {
 export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[] {
   const timeframes = chosenTimeframes(filter)
   const windows = timeframes.flatMap(windowNames)
+  const durations = timeframes.map(name => TIMEFRAMES[name].duration)
   return [
-    text('ticker', event => event.ticker),
-    text('field', event => event.field),
-    text('timeframe', event => event.timeframe),
-    { name: 'date', kind: 'date', of: event => event.date },
-    text('band', event => event.band),
-    text('prev_band', event => event.prev_band),
-    text('stability_at_entry', event => event.stability_at_entry ?? null),
-    integer('flips_recent_at_entry', event => event.flips_recent_at_entry ?? null),
-    text('flips_lookback', event => event.flips_lookback ?? null),
-    ...timeframes
-      .map(name => TIMEFRAMES[name].duration)
-      .map(key => integer<ExportedEvent>(key, event => event[key] ?? null)),
-    ...windows.map(name =>
-      text<ExportedEvent>(`aftermath_${name}`, event => event.aftermath?.[name]?.performance ?? null),
-    ),
-    ...windows.map(name => number<ExportedEvent>(`returns_${name}`, event => event.returns[name] ?? null)),
-    ...windows.map(name => number<ExportedEvent>(`percentile_${name}`, event => event.percentiles[name] ?? null)),
+    ...columns('text', ['ticker', 'field', 'timeframe'], (event: ExportedEvent, key) => event[key]),
+    ...columns('date', ['date'], (event: ExportedEvent) => event.date),
+    ...columns('text', ['band', 'prev_band', 'stability_at_entry'], (event: ExportedEvent, key) => event[key]),
+    ...columns('integer', ['flips_recent_at_entry'], (event: ExportedEvent, key) => event[key]),
+    ...columns('text', ['flips_lookback'], (event: ExportedEvent, key) => event[key]),
+    ...columns('integer', durations, (event: ExportedEvent, key) => event[key]),
+    ...columns('text', windows, (event: ExportedEvent, name) => event.aftermath?.[name]?.performance, 'aftermath_'),
+    ...columns('number', windows, (event: ExportedEvent, name) => event.returns[name], 'returns_'),
+    ...columns('number', windows, (event: ExportedEvent, name) => event.percentiles[name], 'percentile_'),
   ]
 }
 
 /** Columns of exported series, in the order of their rows. */
 export function seriesColumns(filter: ExportFilter = {}): Column<ExportedSeriesBar>[] {
-  const numbers = [...PRICES, ...INDICATORS.map(([name]) => name)]
+  const of = (row: ExportedSeriesBar, name: string) => row[name]
   const bands = chosenFields(filter).map(field => field.name)
   return [
-    text('ticker', row => row.ticker!),
-    text('timeframe', row => row.timeframe!),
-    { name: 'date', kind: 'date', of: row => row.date! },
-    ...numbers.map(name => number<ExportedSeriesBar>(name, row => row[name]!)),
-    ...bands.map(name => text<ExportedSeriesBar>(name, row => row[name]!)),
+    ...columns('text', ['ticker', 'timeframe'], of),
+    ...columns('date', ['date'], of),
+    ...columns('number', [...PRICES, ...INDICATORS.map(([name]) => name)], of),
+    ...columns('text', bands, of),
   ]
 }
 
 export const BAR_COLUMNS: readonly Column<ExportedBar>[] = [
-  text('ticker', bar => bar.ticker),
-  { name: 'date', kind: 'date', of: bar => bar.date },
-  ...PRICES.map(name => number<ExportedBar>(name, bar => bar[name])),
+  ...columns('text', ['ticker'], (bar: ExportedBar) => bar.ticker),
+  ...columns('date', ['date'], (bar: ExportedBar) => bar.date),
+  ...columns('number', PRICES, (bar: ExportedBar, name) => bar[name]),
 ]
 
-function text<Row>(name: string, of: Column<Row>['of']): Column<Row> {
-  return { name, kind: 'text', of }
-}
-
-function integer<Row>(name: string, of: Column<Row>['of']): Column<Row> {
-  return { name, kind: 'integer', of }
-}
-
-function number<Row>(name: string, of: Column<Row>['of']): Column<Row> {
-  return { name, kind: 'number', of }
+/** Columns of one kind; what a row has nothing of is null. */
+function columns<Row, const Name extends string>(
+  kind: Column<Row>['kind'],
+  names: readonly Name[],
+  of: (row: Row, name: Name) => string | number | null | undefined,
+  prefix = '',
+): Column<Row>[] {
+  return names.map(name => ({ name: prefix + name, kind, of: row => of(row, name) ?? null }))
 }

@@ -25,8 +25,8 @@ import { Cache, type Elsewhere } from './cache.js'
 import type { Prices } from './prices.js'
 import {
   bandEnteredBy,
+  columnsOf,
   countedFacts,
-  eventColumns,
   lackOf,
   outcomesAfter,
   outcomesAt,
@@ -67,7 +67,7 @@ export class Local extends Cache implements Source, PricedSource {
     const shows = PLANS[tier].aftermath
     // What the specification does not tell: exact figures.
     const outcomes = shows ? outcomesAfter(view, newest).map(outcome => ({ ...outcome, exact: null })) : null
-    const events = eventsOf({ ...eventColumns(view, newest, shows), contexts: null, outcomes })
+    const events = eventsOf({ ...columnsOf(view, newest, shows), contexts: null, outcomes })
     return eventsPage(query, events, found.length, tier)
   }
 
@@ -166,7 +166,7 @@ export class Local extends Cache implements Source, PricedSource {
     const shows = PLANS[tier].aftermath
     return {
       ...head,
-      ...eventColumns(view, found, shows),
+      ...columnsOf(view, found, shows),
       contexts,
       outcomes: outcomes !== undefined && shows ? outcomesAfter(view, found) : null,
       base: withBase ? await this.#base(view, query, rangeStart) : null,

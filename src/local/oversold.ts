@@ -19,6 +19,7 @@ import {
 } from '../model/oversold.js'
 import type { Stability } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
+import { median } from '../statistics/moments.js'
 import { entitleDate, type OversoldFigures, presentOversold } from '../tiers.js'
 import { Cache } from './cache.js'
 import {
@@ -29,7 +30,6 @@ import {
   type Low,
   lengthOf,
   marketCapTierOf,
-  middleOf,
   OVERSOLD_RULES,
   passes,
   Standings,
@@ -175,7 +175,7 @@ function chartFigures(low: Low) {
     nearest_support_distance: () => distance(panel.series.close.at(-1)!, panel.support.level.at(-1)!),
     rsi_zone_stability: () => stability(low),
     rsi_zone_flips_recent: () => flips(low),
-    historical_median_oversold_days: () => middleOf(endedLengths(low)),
+    historical_median_oversold_days: () => median(endedLengths(low)),
     historical_max_oversold_days: () => longestEnded(low),
   } satisfies Partial<OversoldFigures>
 }

@@ -10,7 +10,7 @@ import type { BarStates, MarketBars, States } from '../source.js'
 import { entitle, entitleAftermath, PLANS } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
-import { eventColumns, eventNumbers, type View } from './view.js'
+import { columnsOf, eventNumbers, type View } from './view.js'
 
 /** What is kept of one ticker at one timeframe while it is asked about, by name. */
 type Once = ReturnType<typeof once>
@@ -110,7 +110,7 @@ function statesOf(view: View, field: Field, codes: Uint8Array, from: number): St
   const { ticker, timeframe, record, events, days, bars: to } = view
   const first = record === null ? 0 : countBelow(record.bars, from, events)
   const found = eventNumbers(view, first)
-  const { bands, entered, left, stability, flips } = eventColumns(view, found)
+  const { bands, entered, left, stability, flips } = columnsOf(view, found)
   const bars = Int32Array.from(found, i => record!.bars[i]!)
   const states = { ticker, field: field.name, timeframe, bands, codes, from, to, bars, entered, left, stability, flips }
   if (first === 0) return states

@@ -17,7 +17,7 @@ export interface Company {
 }
 
 /** One that has such facts. */
-export type Member = Company & { facts: Facts }
+type Member = Company & { facts: Facts }
 
 /**
  * The tickers of a store, sector by sector, as they stand now or stood on a day; what has been read is kept, so it serves
@@ -66,11 +66,17 @@ export class Sectors {
   }
 }
 
+/** A ticker with bars, and its facts unless they are of no use. */
+export async function companyOf(store: Store, entry: TickerEntry, withFacts = true): Promise<Company> {
+  const facts = withFacts ? countedFacts(await store.sheets(entry.ticker)) : null
+  return { entry, daily: (await store.bars(entry.ticker))!, facts }
+}
+
 /** A company's bars that were final by a day, and the facts known by it, as if nothing later had been loaded. */
 export function knownOf(
   { entry, daily, facts }: Company,
   timeframe: Timeframe,
-  day: Day | null,
+  day: Day | null = null,
 ): { series: Series; facts: Facts | null } {
   const whole = barsAt(timeframe, daily, entry.assetClass)
   if (day === null) return { series: whole, facts }

@@ -2,9 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import { barsAt, transitions } from '../engine/record.js'
 import { didYouMean, InvalidParameter, quoted, suggest } from '../errors.js'
 import { zoneOf } from '../fields/field.js'
+import { once } from '../fields/fundamentals.js'
 import { Panel } from '../fields/panel.js'
 import { rsiZone } from '../fields/technical/rsi-zone.js'
-import { compare, TOLERANCE } from '../indicators/rank.js'
+import { compare, rollingRanks } from '../indicators/rank.js'
 import { type Day, mondayOf } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { type FactKind, factsOf, knownOn, type Security } from '../model/facts.js'
@@ -17,6 +18,7 @@ import {
 } from '../model/oversold.js'
 import { type AssetClass, barsKnownBy, head, type Series, type Transitions } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import { median } from '../statistics/moments.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import { sectorKey } from './view.js'
 
@@ -36,50 +38,37 @@ export class Standings {
   readonly store: Store
   readonly timeframe: Timeframe
   readonly date: Day
-  readonly #members = new Map<string, Listed[]>()
-  readonly #standings = new Map<string, Standing | null>()
-  readonly #sectors = new Map<string, SectorStanding | null>()
+  readonly #tickers: readonly Listed[]
+  readonly #once = once()
+  #looked = 0
 
   constructor(store: Store, timeframe: Timeframe, date: Day, tickers: readonly Listed[]) {
     this.store = store
     this.timeframe = timeframe
     this.date = date
-    for (const listed of tickers) {
-      const key = sectorKey(listed.security)
-      if (key === null) continue
-      const members = this.#members.get(key)
-      if (members === undefined) this.#members.set(key, [listed])
-      else members.push(listed)
-    }
+    this.#tickers = tickers
   }
 
-  async standing({ entry }: Listed): Promise<Standing | null> {
-    const known = this.#standings.get(entry.ticker)
-    if (known !== undefined) return known
-    if ((this.#standings.size + 1) % TURN === 0) await setImmediate()
-    const found = await standingOf(this.store, entry, this.timeframe, this.date)
-    this.#standings.set(entry.ticker, found)
-    return found
+  standing({ entry }: Listed): Promise<Standing | null> {
+    return this.#once(`ticker ${entry.ticker}`, async () => {
+      if (++this.#looked % TURN === 0) await setImmediate()
+      return standingOf(this.store, entry, this.timeframe, this.date)
+    })
   }
 
   /** The sector of a stock, under no filter; null where there is none. */
   async sector({ security }: Listed): Promise<SectorStanding | null> {
     const key = sectorKey(security)
-    if (key === null) return null
-    const known = this.#sectors.get(key)
-    if (known !== undefined) return known
-    const found = await this.#standingOf(this.#members.get(key) ?? [])
-    this.#sectors.set(key, found)
-    return found
+    return key === null ? null : this.#once(`sector ${key}`, () => this.#standingOf(key))
   }
 
-  async #standingOf(members: readonly Listed[]): Promise<SectorStanding | null> {
+  async #standingOf(key: string): Promise<SectorStanding | null> {
     const standings: Standing[] = []
-    for (const member of members) {
-      const standing = await this.standing(member)
+    for (const member of this.#tickers) {
+      const standing = sectorKey(member.security) === key ? await this.standing(member) : null
       if (standing !== null) standings.push(standing)
     }
-    const middle = middleOf(standings.map(standing => standing.rsi))
+    const middle = median(standings.map(standing => standing.rsi))
     if (middle === null) return null
     return {
       total: standings.length,
@@ -157,16 +146,8 @@ function zoneOfRsi(rsi: number): string {
 /** The rolling rank of fields, of one bar alone. */
 function rankOfLast({ rsi, series }: Panel): Rank {
   const { history, minHistory } = TIMEFRAMES[series.timeframe]
-  const x = rsi.at(-1)!
-  let size = 0
-  let rank = 0
-  for (const y of rsi.subarray(-history)) {
-    if (Number.isNaN(y)) continue
-    size++
-    if (y < x - TOLERANCE) rank += 2
-    else if (y <= x + TOLERANCE) rank++
-  }
-  return { rank: size < minHistory ? -1 : rank, size }
+  const { rank, size } = rollingRanks(rsi.subarray(-history), history, minHistory)
+  return { rank: rank.at(-1)!, size: size.at(-1)! }
 }
 
 /** Bars in force oversold or deeply so, without leaving both. */
@@ -217,14 +198,6 @@ export const OVERSOLD_RULES = {
   /** Shares of the close; a distance equal to one is still the nearer. */
   distanceCuts: [0.005, 0.015, 0.03, 0.07, 0.15],
 } as const
-
-/** The median, of an even number the mean of the two in the middle; null of none. */
-export function middleOf(values: readonly number[]): number | null {
-  if (values.length === 0) return null
-  const ascending = [...values].sort((a, b) => a - b)
-  const half = ascending.length >>> 1
-  return ascending.length % 2 === 1 ? ascending[half]! : (ascending[half - 1]! + ascending[half]!) / 2
-}
 
 /** A ticker and what is said of it beside its bars. */
 export interface Listed {

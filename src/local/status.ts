@@ -86,8 +86,7 @@ interface Gap {
 const USUAL_CLOSURE = 5
 
 /** Counts what a question can find: as of the cache's day, and without the week that is not over. */
-export async function status(cache: Cache): Promise<Status> {
-  const { store, asOf } = cache
+export async function status({ store, asOf }: Cache): Promise<Status> {
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
   const tickers: TickerStatus[] = []
@@ -95,11 +94,7 @@ export async function status(cache: Cache): Promise<Status> {
     const found = await tickerStatus(store, entry, asOf)
     if (found !== null) tickers.push(found)
   }
-  const last =
-    tickers
-      .map(ticker => ticker.last)
-      .sort()
-      .at(-1) ?? null
+  const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
   return {
     schema: 'bands.status/1',
     database: store.location,
@@ -112,12 +107,13 @@ export async function status(cache: Cache): Promise<Status> {
     bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),
     events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,
-    last,
-    tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last!)! - parseDay(ticker.last)! })),
+    last: last || null,
+    // How old a ticker's last bar is shows only beside the others.
+    tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last)! - parseDay(ticker.last)! })),
   }
 }
 
-/** How old a ticker's last bar is shows only beside the others; null for one that had no bar yet on the as-of day. */
+/** null for one that had no bar yet on the as-of day. */
 async function tickerStatus(store: Store, entry: TickerEntry, asOf: Day | null): Promise<TickerStatus | null> {
   const { ticker, assetClass } = entry
   const daily = await viewsOf(store, ticker, 'daily', asOf)

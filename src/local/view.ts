@@ -77,7 +77,7 @@ export function stayOn(view: View, t: number): Stay | null {
 
 /** All events of the view, or some, oldest first, as the specification spells them, with all that is known of them. */
 export function historicEvents(view: View, found: readonly number[] = eventNumbers(view)): HistoricEvent[] {
-  return eventsOf({ ...eventColumns(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
+  return eventsOf({ ...columnsOf(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
 }
 
 /** The events of the view, from one of them on, by number. */
@@ -86,7 +86,7 @@ export function eventNumbers({ events }: View, from = 0): number[] {
 }
 
 /** @param shows whether the tier shows how settled the band left was */
-export function eventColumns({ timeframe, record, days, bands, events }: View, found: readonly number[], shows = true) {
+export function columnsOf({ timeframe, record, days, bands, events }: View, found: readonly number[], shows = true) {
   const bytes = (of: (i: number) => number): Uint8Array => Uint8Array.from(found, of)
   return {
     timeframe,

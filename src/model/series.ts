@@ -73,6 +73,18 @@ export function part({ timeframe, unadjustedClose, ...columns }: Series, from: n
   }
 }
 
+/** Prices and volume of one bar as JSON has them: null where unknown. */
+export function barOf({ open, high, low, close, volume }: Series, t: number) {
+  const traded = volume[t]!
+  return {
+    open: open[t]!,
+    high: high[t]!,
+    low: low[t]!,
+    close: close[t]!,
+    volume: Number.isNaN(traded) ? null : traded,
+  }
+}
+
 /** The code of no band; a band's code is its place in the field's vocabulary. */
 export const UNDEFINED = 255
 
