@@ -1,10 +1,19 @@
-import { InvalidParameter, listed, parameter, quoted, sentence } from '../errors.js'
+import { InvalidParameter, listed, parameter, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { checkContext } from './context.js'
-import { checkedNames, itemsOf, type Parameter, readParams, typedValue, type Written } from './row.js'
-import { BACKTEST, type BacktestParams, LEAVES, type Leaf, RUN, type RunOptions, type Strategy } from './strategy.js'
+import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
+import {
+  BACKTEST,
+  type BacktestParams,
+  candidatesOf,
+  LEAVES,
+  type Leaf,
+  type RunOptions,
+  runOf,
+  type Strategy,
+} from './strategy.js'
 import { type Located, readYaml, strategyOf } from './strategy-file.js'
-import { onlyOne, withoutNulls } from './studies.js'
+import { withoutNulls } from './studies.js'
 import { tickerValue } from './values.js'
 
 /**
@@ -18,7 +27,6 @@ export function parseBacktest(
 ): { strategy: Strategy; run: RunOptions } {
   const { document, placeOf } = located(written, file)
   const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
-  onlyOne(params, ['split', 'walk_forward'])
   checkContext(params)
   const named = tickers === undefined ? {} : { tickers: tickers.map(ticker => tickerValue('ticker', String(ticker))) }
   const whole = overlaid({ ...document, ...named }, params)
@@ -38,30 +46,6 @@ export function parseBacktest(
   const holds = params.hold === undefined ? [] : itemsOf('hold', params.hold)
   if (holds.length > 1) run.candidates = candidatesOf(holds, run, read)
   return { strategy, run }
-}
-
-function runOf(params: Written): Omit<RunOptions, 'tier'> {
-  const run = readParams(RUN, Object.fromEntries(Object.entries(params).filter(([name]) => name in RUN)))
-  if (run.embargo !== null && run.split === null)
-    throw new InvalidParameter(
-      sentence`${parameter('embargo')} is for a ${parameter('split')}; a ${parameter('walk_forward')} has its own: embargo=5.`,
-      { param: 'embargo' },
-    )
-  return run
-}
-
-/** One strategy a hold; they need data to be chosen on, apart from those that they are judged by. */
-function candidatesOf(
-  holds: readonly string[],
-  { split, walk_forward }: RunOptions,
-  read: (hold: string) => Strategy,
-): Strategy[] {
-  if (split !== null || walk_forward !== null) return holds.map(read)
-  const value = holds.join(',')
-  throw new InvalidParameter(
-    sentence`${parameter('hold')} ${quoted(value)} names candidates, and nothing is there to choose one on; give a ${parameter('split')} or a ${parameter('walk_forward')}.`,
-    { param: 'hold', value },
-  )
 }
 
 type Document = Record<string, unknown>

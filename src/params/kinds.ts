@@ -29,19 +29,26 @@ function inText<Value, Written = string>(
   }
 }
 
-export const TICKER = inText({ pattern: '^[A-Za-z0-9.^=-]{1,16}$', examples: ['AAPL'] }, 'TICKER', tickerValue)
+export const TICKER: Kind<string, string> = {
+  ...inText({ pattern: '^[A-Za-z0-9.^=-]{1,16}$', examples: ['AAPL'] }, 'TICKER', tickerValue),
+  name: 'Ticker',
+}
 
-export const FIELD = inText<string, FieldName>({ enum: FIELD_NAMES }, 'FIELD', (param, text) => {
-  return fieldValue(param, text).name
-})
+export const FIELD: Kind<string, FieldName> = {
+  ...inText({ enum: FIELD_NAMES }, 'FIELD', (param, text) => fieldValue(param, text).name),
+  name: 'Field',
+}
 
 const BAND_NAMES = [...new Set(FIELDS.flatMap(field => field.bands))]
 
 /** A band of the field that was read before: of that of the context for one of the context. */
-export const BAND = inText<string, BandName>({ enum: BAND_NAMES }, 'BAND', (param, text, earlier) => {
-  const field = fieldOf(param, earlier)
-  return field === undefined ? text : bandValue(param, text, field)
-})
+export const BAND: Kind<string, BandName> = {
+  ...inText({ enum: BAND_NAMES }, 'BAND', (param, text, earlier) => {
+    const field = fieldOf(param, earlier)
+    return field === undefined ? text : bandValue(param, text, field)
+  }),
+  name: 'Band',
+}
 
 /** undefined where none was given, which is refused in its place. */
 export function fieldOf(param: string, earlier: Earlier = {}): Field | undefined {
@@ -49,10 +56,11 @@ export function fieldOf(param: string, earlier: Earlier = {}): Field | undefined
   return fieldNamed(String(earlier[`${prefix}field`]))
 }
 
-export const TIMEFRAME: Kind<Timeframe, TimeframeName> = wordOf(TIMEFRAME_NAMES, 'NAME')
+export const TIMEFRAME: Kind<Timeframe, TimeframeName> = wordOf(TIMEFRAME_NAMES, 'NAME', 'Timeframe')
 
 export const DAY: Kind<Day, string> = {
   ...inText({ format: 'date' }, 'DATE', dayValue),
+  name: 'Date',
   text: day => formatDay(Number(day)),
 }
 
@@ -73,8 +81,8 @@ export function integerOf(least: number, most: number, takes = 'N'): Kind<number
 }
 
 /** One of some words; the library's type says that it is text. */
-export function wordOf<Word extends string>(words: readonly Word[], takes: string): Kind<Word, string> {
-  return oneOf<Word, string>(words, takes)
+export function wordOf<Word extends string>(words: readonly Word[], takes: string, name: string): Kind<Word, string> {
+  return { ...oneOf<Word, string>(words, takes), name }
 }
 
 /** The same where the library's type names them. */

@@ -8,7 +8,8 @@ export type { Parameter }
 export const DEFAULT_LIMIT = 10
 export const MAX_LIMIT = 100
 const DEFAULT_MATCHES = 20
-const LIMIT = integerOf(1, MAX_LIMIT)
+const LIMIT = { ...integerOf(1, MAX_LIMIT), name: 'Limit' }
+const SIZE = wordOf(MARKET_CAP_TIERS, 'SIZE', 'MarketCapTier')
 
 export const TIMEFRAME_ROW = given(TIMEFRAME, 'daily', 'the bars that bands are made of: daily or weekly')
 
@@ -26,12 +27,20 @@ export const EVENTS = {
 
 /** The parameters of `GET /v1/scan/oversold`. */
 export const OVERSOLD = {
-  asset_class: given(wordOf(ASSET_CLASSES, 'CLASS'), 'all', 'only stock, crypto or etf'),
-  sector: open(TEXT, 'only tickers of this sector; case does not matter'),
-  market_cap_tier: open(wordOf(MARKET_CAP_TIERS, 'SIZE'), `only ${MARKET_CAP_TIERS.join(', ')} ones`),
-  min_market_cap_tier: open(wordOf(MARKET_CAP_TIERS, 'SIZE'), 'only tickers of this size or larger'),
-  min_severity: given(wordOf(SEVERITIES, 'BAND'), 'oversold', `the least that counts: ${SEVERITIES.join(' or ')}`),
-  sort_by: given(wordOf(OVERSOLD_ORDERS, 'ORDER'), 'severity', `what comes first: ${OVERSOLD_ORDERS.join(', ')}`),
+  asset_class: given(wordOf(ASSET_CLASSES, 'CLASS', 'AssetClass'), 'all', 'only stock, crypto or etf'),
+  sector: open({ ...TEXT, name: 'Sector' }, 'only tickers of this sector; case does not matter'),
+  market_cap_tier: open(SIZE, `only ${MARKET_CAP_TIERS.join(', ')} ones`),
+  min_market_cap_tier: open(SIZE, 'only tickers of this size or larger'),
+  min_severity: given(
+    wordOf(SEVERITIES, 'BAND', 'Severity'),
+    'oversold',
+    `the least that counts: ${SEVERITIES.join(' or ')}`,
+  ),
+  sort_by: given(
+    wordOf(OVERSOLD_ORDERS, 'ORDER', 'OversoldOrder'),
+    'severity',
+    `what comes first: ${OVERSOLD_ORDERS.join(', ')}`,
+  ),
   limit: given(LIMIT, DEFAULT_MATCHES, `how many matches at most, 1 to ${MAX_LIMIT}`),
   timeframe: TIMEFRAME_ROW,
   date: open(DAY, 'as of that day, on Plus and Pro; the latest unless given'),

@@ -20,6 +20,8 @@ export interface Kind<Value, Written = Text> {
   readonly schema: JsonSchema
   /** What stands for it in help; nothing for a flag. */
   readonly takes: string
+  /** What a document calls its schema, where it has a name there. */
+  readonly name?: string
   /** A list; of some the word `all` stands for any. */
   readonly several?: 'all' | 'some'
   /** It may be written as an object, too. */

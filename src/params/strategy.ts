@@ -1,7 +1,5 @@
-import { InvalidParameter, parameter, sentence } from '../errors.js'
-import { STABILITIES } from '../model/series.js'
+import { InvalidParameter, parameter, quoted, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
-import { CONTEXT_PART } from './context.js'
 import { BANDS, DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
 import { FIELD, integerOf, oneOf, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './parameters.js'
@@ -17,23 +15,16 @@ import {
   needed,
   type ParamsOf,
   type Read,
+  readParams,
   schemaOf,
   section,
   type Table,
   type Texts,
   type Values,
+  type Written,
   whole,
 } from './row.js'
-import {
-  DEFAULT_REPS,
-  type EventFilter,
-  FAMILY,
-  MOST_DRAWS,
-  SEED,
-  SIGNALS,
-  STABILITY,
-  WALK_FORWARD,
-} from './studies.js'
+import { DEFAULT_REPS, ENTRY, type EventFilter, FAMILY, MOST_DRAWS, onlyOne, SEED, WALK_FORWARD } from './studies.js'
 import { flagValue, integerValue, wordValue } from './values.js'
 
 export type Side = 'long' | 'short'
@@ -55,6 +46,9 @@ const TARGET = shareOf({ exclusiveMinimum: 0, maximum: 10 }, 'RATE')
 const ENTRY_AND_EXIT = { under: 'Entry and exit' }
 const METHODS = ['equal', 'fixed-fraction', 'vol-target'] as const
 
+/** What apart from all data one of several is chosen on. */
+const ONE_TO_CHOOSE_ON = sentence`a ${parameter('split')} or a ${parameter('walk_forward')}`
+
 /** Candidates are no part of a strategy: a file says the one that it trades. */
 const HOLD: Kind<number, Texts> = {
   schema: { type: 'integer', minimum: 1, maximum: LONGEST_HOLD },
@@ -63,7 +57,7 @@ const HOLD: Kind<number, Texts> = {
   parse: (param, value) => {
     if (!Array.isArray(value)) return integerValue(param, value, 1, LONGEST_HOLD)
     const allowed = `an integer from 1 to ${LONGEST_HOLD}`
-    const advice = sentence`several to choose from are given beside it, as ${parameter('hold', value.join(','))} with a ${parameter('split')} or a ${parameter('walk_forward')}`
+    const advice = sentence`several to choose from are given beside it, as ${parameter('hold', value.join(','))} with ${ONE_TO_CHOOSE_ON}`
     throw new InvalidParameter(
       sentence`${parameter(param)} [${value.join(', ')}] is a list, and a file says one: ${allowed}; ${advice}.`,
       { param, value, allowed },
@@ -96,21 +90,6 @@ const ON: Kind<unknown, string> = {
     const bands = text.slice(at + 1).split(',')
     return at < 0 ? { bands } : { field: text.slice(0, at), bands }
   },
-}
-
-const ENTRY = {
-  field: as('field', SIGNALS.field),
-  bands: as('band', SIGNALS.band),
-  prev_bands: as('prev_band', SIGNALS.prev_band),
-  // In the order of the vocabulary: a file and options that say the same are one strategy.
-  stability: as('stability', {
-    ...SIGNALS.stability,
-    kind: several(STABILITY, 'WORDS', { all: true, words: STABILITIES }),
-  }),
-  max_flips: as('max_flips', SIGNALS.max_flips),
-  context: CONTEXT_PART,
-  after: as('after', SIGNALS.after),
-  before: as('before', SIGNALS.before),
 }
 
 /** Whichever comes first; null: not used. */
@@ -283,6 +262,32 @@ export interface RunOptions extends Read<typeof RUN> {
    * strategy itself is not among them unless it is named. None unless given.
    */
   candidates?: readonly Strategy[]
+}
+
+/** What is said of a run among the parameters. Throws InvalidParameter. */
+export function runOf(params: Written): Omit<RunOptions, 'tier'> {
+  onlyOne(params, ['split', 'walk_forward'])
+  const run = readParams(RUN, Object.fromEntries(Object.entries(params).filter(([name]) => name in RUN)))
+  if (run.embargo !== null && run.split === null)
+    throw new InvalidParameter(
+      sentence`${parameter('embargo')} is for a ${parameter('split')}; a ${parameter('walk_forward')} has its own: embargo=5.`,
+      { param: 'embargo' },
+    )
+  return run
+}
+
+/** One strategy a hold; they need data to be chosen on, apart from those that they are judged by. */
+export function candidatesOf(
+  holds: readonly string[],
+  { split, walk_forward }: RunOptions,
+  read: (hold: string) => Strategy,
+): Strategy[] {
+  if (split !== null || walk_forward !== null) return holds.map(read)
+  const value = holds.join(',')
+  throw new InvalidParameter(
+    sentence`${parameter('hold')} ${quoted(value)} names candidates, and nothing is there to choose one on; give ${ONE_TO_CHOOSE_ON}.`,
+    { param: 'hold', value },
+  )
 }
 
 /**

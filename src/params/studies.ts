@@ -2,11 +2,12 @@ import { InvalidParameter, invalid, listed, sentence } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import { laggedContext, laggedContexts, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
+import { CONTEXT_PART, laggedContext, laggedContexts, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { BANDS, DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { FIELD, integerOf, oneOf, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './parameters.js'
 import {
+  as,
   checkedNames,
   given,
   type Kind,
@@ -17,6 +18,7 @@ import {
   readParams,
   type Table,
   type Text,
+  type Values,
   type Written,
 } from './row.js'
 import { integerValue, refuse, textOf, tickerValue } from './values.js'
@@ -32,7 +34,7 @@ const MOST_BARS = 1000
 export const MOST_DRAWS = 1_000_000
 export const DEFAULT_REPS = 999
 
-export const STABILITY = oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD')
+const STABILITY = oneOf<(typeof STABILITIES)[number], Text>(STABILITIES, 'WORD')
 
 /** Which events count, as studies and backtests have it. */
 export const SIGNALS = {
@@ -50,34 +52,32 @@ export const SIGNALS = {
   before: maybe(DATE, 'only events before this day'),
 } as const satisfies Table
 
-/** The bands that a second ticker was in on the date of the event (lag 0), or at its bar before that date (lag 1). */
-export interface ContextFilter {
-  ticker: string
-  field: string
-  /** null: any. */
-  bands: readonly string[] | null
-  lag: 0 | 1
+/** The same as a part of a strategy, which its keys are of. */
+export const ENTRY = {
+  field: as('field', SIGNALS.field),
+  bands: as('band', SIGNALS.band),
+  prev_bands: as('prev_band', SIGNALS.prev_band),
+  // In the order of the vocabulary: a file and options that say the same are one strategy.
+  stability: as('stability', {
+    ...SIGNALS.stability,
+    kind: several(STABILITY, 'WORDS', { all: true, words: STABILITIES }),
+  }),
+  max_flips: as('max_flips', SIGNALS.max_flips),
+  context: CONTEXT_PART,
+  after: as('after', SIGNALS.after),
+  before: as('before', SIGNALS.before),
 }
 
 /**
- * Which events count as signals. Everything here is known when the event happens; how long a band lasts and what follows
- * are not, and cannot be asked for.
+ * Which events count as signals; null: any. Everything here is known when the event happens; how long a band lasts and
+ * what follows are not, and cannot be asked for.
  */
-export interface EventFilter {
-  field: string
-  timeframe: Timeframe
-  /** Bands entered; null: any. */
-  bands: readonly string[] | null
-  /** Bands left; null: any. */
-  prev_bands: readonly string[] | null
-  stability: readonly (typeof STABILITIES)[number][] | null
-  /** At most so many flips in the lookback at entry. */
-  max_flips: number | null
-  context: ContextFilter | null
-  /** Both exclusive, of the day of the event, YYYY-MM-DD. */
-  after: string | null
-  before: string | null
+export interface EventFilter extends Values<typeof ENTRY> {
+  readonly timeframe: Timeframe
 }
+
+/** The bands that a second ticker was in on the date of the event (lag 0), or at its bar before that date (lag 1). */
+export type ContextFilter = NonNullable<EventFilter['context']>
 
 /** What asks nothing of an event. */
 export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {

@@ -149,43 +149,31 @@ function readiness(): Operation {
   }
 }
 
-/** Schemas of the values of parameters that stand in no answer, by name. */
-const VALUES: Readonly<Record<string, { of: Parameter; description?: string }>> = {
-  Ticker: { of: EVENTS.ticker, description: 'Letters in either case; answers have them in upper case.' },
-  Field: {
-    of: EVENTS.field,
-    description: 'Which of them a tier may ask for, and which bands they have, is listed with the fields.',
-  },
-  Band: { of: EVENTS.band, description: 'Which of them a field has is listed with the fields.' },
-  Timeframe: { of: EVENTS.timeframe },
-  Date: { of: EVENTS.before, description: 'A calendar date, as 2024-02-29.' },
-  Limit: { of: EVENTS.limit },
-  AssetClass: { of: OVERSOLD.asset_class },
-  Sector: { of: OVERSOLD.sector, description: 'Neither blank nor with control characters.' },
-  MarketCapTier: { of: OVERSOLD.market_cap_tier },
-  Severity: { of: OVERSOLD.min_severity },
-  OversoldOrder: { of: OVERSOLD.sort_by },
+/** What is said of the values of a parameter beside their schema, by its name. */
+const VALUES: Readonly<Record<string, string>> = {
+  Ticker: 'Letters in either case; answers have them in upper case.',
+  Field: 'Which of them a tier may ask for, and which bands they have, is listed with the fields.',
+  Band: 'Which of them a field has is listed with the fields.',
+  Date: 'A calendar date, as 2024-02-29.',
+  Sector: 'Neither blank nor with control characters.',
 }
 
 function parameterSchemas(): Record<string, Schema> {
+  const kinds = [EVENTS, OVERSOLD].flatMap(table => Object.values<Parameter>(table)).map(({ kind }) => kind)
   return Object.fromEntries(
-    Object.entries(VALUES).map(([name, { of, ...more }]) => [name, { ...of.kind.schema, ...more }]),
+    kinds.map(({ name = '', schema }) => [name, { ...schema, ...(name in VALUES && { description: VALUES[name] }) }]),
   )
 }
 
 /** The parameters of a question, in the order of the specification. */
 function query(table: Readonly<Record<string, Parameter>>): ParameterObject[] {
-  return Object.entries(table).map(([name, { kind, about, required, fallback }]) => {
-    const text = JSON.stringify(kind.schema)
-    const [named] = Object.entries(VALUES).find(([, { of }]) => JSON.stringify(of.kind.schema) === text)!
-    return {
-      name,
-      in: 'query',
-      description: name === 'field' ? `${about} ${fieldsInWords()}.` : about,
-      ...(required && { required }),
-      schema: { ...schemaRef(named), ...(fallback !== undefined && { default: fallback }) },
-    }
-  })
+  return Object.entries(table).map(([name, { kind, about, required, fallback }]) => ({
+    name,
+    in: 'query',
+    description: name === 'field' ? `${about} ${fieldsInWords()}.` : about,
+    ...(required && { required }),
+    schema: { ...schemaRef(kind.name ?? ''), ...(fallback !== undefined && { default: fallback }) },
+  }))
 }
 
 /** The headers that a request may have beside its key. */
