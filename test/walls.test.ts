@@ -2,6 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { EVENTS, OVERSOLD } from '../src/params/parameters.js'
+import { BACKTEST } from '../src/params/strategy.js'
+import { STUDY, SWEEP } from '../src/params/studies.js'
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 const ARCHITECTURE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url))
@@ -80,6 +83,65 @@ it('has files that are chapters: none too long to be read at one sitting', () =>
   for (const file of FILES) expect(linesOf(file), name(file)).toBeLessThanOrEqual(500)
 })
 
+/** Many of a kind, each with a rule of its own: one file each, however short. */
+const ONE_EACH = /^(fields|indicators|cli\/commands)\//
+/** What others import it for is all that there is of it. */
+const FACES: Readonly<Record<string, string>> = {
+  'index.ts': 'what a program may import',
+  'cli/command.ts': 'what a command is, for each of them',
+  'cli/source-notices.ts': 'loaded after the answer, and by the doctor',
+}
+
+it('has files that are chapters: none so short that it is a part of another', () => {
+  // What is loaded only when it is needed has to be a file of its own.
+  const whole = new Set(FILES.flatMap(file => relativeImports(file, /(?:from|import)\s+'([^']+)'/g)).map(name))
+  const short = FILES.filter(file => linesOf(file) < 40).map(name)
+  expect(short.filter(file => !ONE_EACH.test(file) && !(file in FACES) && whole.has(file))).toEqual([])
+})
+
+/** Rooms that answer: what a parameter says is done there, in as many steps as it takes. */
+const ANSWERING = [
+  ...['model', 'fields', 'engine', 'store', 'feeds', 'simulate', 'load', 'local', 'remote', 'source', 'tiers'],
+  ...['statistics', 'tally', 'study', 'sweep', 'backtest'],
+]
+/** Names of parameters that are other things, too, and in how many files all of these stand. */
+const ALSO: Readonly<Record<string, [files: number, what: string]>> = {
+  asset_class: [5, 'what is known of a ticker, and a key of a match of a scan'],
+  market_cap_tier: [4, 'a key of a match of a scan'],
+  min_severity: [4, 'what the heading of a scan says that was looked for'],
+  context_ticker: [6, 'a column of transitions'],
+  context_field: [7, 'a column of transitions'],
+  context_band: [9, 'a column of events, trades and transitions'],
+  prev_band: [11, 'a key of every event'],
+  walk_forward: [4, 'how a sweep and a backtest were validated, in their answers'],
+}
+const PLACES = 3
+
+it('has a parameter in few places beside the rooms that do what it says', () => {
+  const carriers = FILES.filter(file => !ANSWERING.includes(roomOf(file))).map(withoutExamples)
+  const tables = [EVENTS, OVERSOLD, STUDY, SWEEP, BACKTEST]
+  // A name of one word is a word of the language as well.
+  const parameters = new Set(tables.flatMap(table => Object.keys(table)).filter(name => name.includes('_')))
+  expect(parameters.size).toBeGreaterThan(20)
+  for (const param of parameters) {
+    const places = carriers.filter(code => spellings(param).test(code)).length
+    const [most] = ALSO[param] ?? [PLACES]
+    expect(places, `files with ${param}`).toBeLessThanOrEqual(most)
+  }
+})
+
+/** Without the command lines that a help shows. */
+function withoutExamples(file: string): string {
+  return withoutComments(file).replace(/'bands [^'\n]*'/g, '')
+}
+
+/** `max_positions`, `max-positions`, `maxPositions`; not as a part of a longer name. */
+function spellings(param: string): RegExp {
+  const words = param.split('_')
+  const camel = words.map((word, i) => (i === 0 ? word : word[0]!.toUpperCase() + word.slice(1))).join('')
+  return new RegExp(`(?<![\\w-])(?:${param}|${words.join('-')}|${camel})(?![\\w-])|--${words.join('-')}(?![\\w-])`)
+}
+
 /** Rooms that may: the terminal, what it shows, the page that tells how it was made, the table that options come from. */
 const KNOW_OPTIONS = ['cli', 'present', 'report', 'params']
 /** `--option`; custom properties of a style sheet, `--ink: …` and `var(--ink)`, are none. */
@@ -111,17 +173,18 @@ function filesBelow(folder: string): string[] {
     .map(entry => join(entry.parentPath, entry.name))
 }
 
-function importsOf(file: string): string[] {
-  const found = withoutComments(file).matchAll(/(?:from\s+|import\s+|import\(|load\(|require\()\s*'([^']+)'/g)
-  return [...found].map(match => match[1]!)
+const IMPORT = /(?:from\s+|import\s+|import\(|load\(|require\()\s*'([^']+)'/g
+
+function importsOf(file: string, form = IMPORT): string[] {
+  return [...withoutComments(file).matchAll(form)].map(match => match[1]!)
 }
 
 function withoutComments(file: string): string {
   return readFileSync(file, 'utf8').replace(/^\s*(\*|\/\/|\/\*).*$/gm, '')
 }
 
-function relativeImports(file: string): string[] {
-  return importsOf(file)
+function relativeImports(file: string, form = IMPORT): string[] {
+  return importsOf(file, form)
     .filter(specifier => specifier.startsWith('.'))
     .map(specifier => join(dirname(file), specifier).replace(/\.js$/, '.ts'))
     .filter(target => existsSync(target))

@@ -158,21 +158,10 @@ function parameterHelp(error: InvalidParameter, argv: readonly string[]): [strin
   ]
 }
 
-/** What the values that are allowed are called, where they are listed apart. */
+/** What the values that are allowed are called, where they are listed apart: by its name where a server refused. */
 function labelOf({ about, param }: InvalidParameter): string | undefined {
-  return about.thing === undefined ? LABELS[param] : `${about.thing.kind}s`
-}
-
-/** The same where a server refused, or a word of the command line was not understood. */
-const LABELS: Readonly<Record<string, string>> = {
-  band: 'bands',
-  context_band: 'bands',
-  prev_band: 'bands',
-  field: 'fields',
-  fields: 'fields',
-  context_field: 'fields',
-  option: 'options',
-  command: 'commands',
+  const kind = about.thing?.kind ?? /(?:^|_)(band|field|option|command)s?$/.exec(param)?.[1]
+  return kind && `${kind}s`
 }
 
 async function notFoundHelp(error: NotFound, argv: readonly string[], context?: Context): Promise<[string, string][]> {

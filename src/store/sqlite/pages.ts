@@ -1,5 +1,6 @@
 import { type Day, parseDay } from '../../model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../model/event.js'
+import { digest } from '../codec.js'
 import {
   isMixed,
   type KeptEntry,
@@ -10,7 +11,6 @@ import {
   type PullRun,
 } from '../pages.js'
 import type { Session } from './connection.js'
-import { digest } from './hash.js'
 import type { Connection } from './migrations.js'
 
 /** A row of `pulled` as it lies in the database: what is said of a series, and its pages. */

@@ -1,8 +1,7 @@
 import { TIMEFRAME_NAMES, type Timeframe } from '../../model/terms.js'
-import { decodeBars } from '../codec.js'
+import { barsHash, decodeBars, derivedHash, type FieldRow, sheetHash } from '../codec.js'
 import type { Damage } from '../store.js'
 import type { Session } from './connection.js'
-import { barsHash, derivedHash, type FieldRow, sheetHash } from './hash.js'
 import { hashOf, type PulledRow } from './pages.js'
 import type { TickerRow } from './schema.js'
 

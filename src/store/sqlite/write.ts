@@ -9,10 +9,19 @@ import {
 } from '../../model/facts.js'
 import type { FieldRecord, SeriesRecord } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
-import { encodeBars, encodeCalendar, encodeOutcomes, encodeRecord, encodeUnadjusted } from '../codec.js'
+import {
+  barsHash,
+  derivedHash,
+  encodeBars,
+  encodeCalendar,
+  encodeOutcomes,
+  encodeRecord,
+  encodeUnadjusted,
+  type FieldRow,
+  sheetHash,
+} from '../codec.js'
 import type { Amendment, TickerEntry, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
-import { barsHash, derivedHash, type FieldRow, sheetHash } from './hash.js'
 
 /** Puts one ticker in place of whatever was there. To be called inside a transaction. */
 export function putRecord(db: Session, { entry, daily, weekly }: TickerRecord): void {
