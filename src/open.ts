@@ -72,42 +72,30 @@ export function openSample({ tier, asOf = null }: Pick<OpenOptions, 'tier' | 'as
 }
 
 /** Opens the database for writing, made first if it is missing, and takes its one writing place. Throws Busy. */
-export async function openImporter({
-  wait = false,
-  ...choice
-}: DatabaseChoice & { wait?: boolean } = {}): Promise<Importer> {
+export async function openImporter({ wait = false, ...choice }: WriteChoice = {}): Promise<Importer> {
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
-  const store = openSqlite(databasePath(choice), { readonly: false, notice: choice.notice })
-  try {
-    return await Importer.begin(store, readFile, writer(), { wait })
-  } catch (error) {
-    await store.close()
-    throw error
-  }
+  return writing(choice, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
 }
 
-/**
- * Opens the database that events of a server are pulled into, made first if it is missing, and takes its one writing
- * place. Throws Busy.
- */
+/** Opens the same for events of a server to be pulled into it. Throws Busy. */
 export async function openPuller({
   wait = false,
   now = () => new Date(),
   ...choice
-}: DatabaseChoice & { wait?: boolean; now?: () => Date } = {}): Promise<Puller> {
+}: WriteChoice & { now?: () => Date } = {}): Promise<Puller> {
   const { pull } = await import('./remote/pull.js')
-  const store = openSqlite(databasePath(choice), { readonly: false, notice: choice.notice })
-  const own = writer()
-  try {
-    await takePlace(store, own, { wait })
-  } catch (error) {
-    await store.close()
-    throw error
-  }
-  return {
-    pull: (source, request, options) => pull(store, source, request, { ...options, now }),
-    close: () => store.unlock(own).finally(() => store.close()),
-  }
+  return writing(choice, async (store, writer) => {
+    await takePlace(store, writer, { wait })
+    return {
+      pull: (source, request, options) => pull(store, source, request, { ...options, now }),
+      close: () => store.unlock(writer).finally(() => store.close()),
+    }
+  })
+}
+
+interface WriteChoice extends DatabaseChoice {
+  /** Wait while another process is writing. */
+  wait?: boolean
 }
 
 /** The one who pulls into a database, until it is closed. */
@@ -116,14 +104,21 @@ export interface Puller {
   close(): Promise<void>
 }
 
+/** Who writes has the store until it is closed; who cannot begin leaves it closed. */
+async function writing<T>(choice: DatabaseChoice, begin: (store: Store, writer: Writer) => Promise<T>): Promise<T> {
+  const store = openSqlite(databasePath(choice), { readonly: false, notice: choice.notice })
+  try {
+    return await begin(store, { pid: process.pid, host: hostname(), started: new Date().toISOString() })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
 /** What a pull would find, for a look only; null where there is no database yet. */
 export function openForPlan(choice: DatabaseChoice = {}): Store | null {
   const path = databasePath(choice)
   return existsSync(path) ? openSqlite(path, { readonly: true }) : null
-}
-
-function writer(): Writer {
-  return { pid: process.pid, host: hostname(), started: new Date().toISOString() }
 }
 
 /**

@@ -82,3 +82,20 @@ export const TOP_WORDS: readonly string[] = [...new Set(CATALOGUE.map(({ name })
 export function groupOf(word: string): Entry[] {
   return CATALOGUE.filter(({ name }) => name.startsWith(`${word} `))
 }
+
+/** How far a command line was understood. */
+export interface Heard {
+  /** The first of two words. */
+  group?: string
+  entry?: Entry
+  command?: Command
+}
+
+export function usage(entry?: Entry, command?: Command): string {
+  return ['bands', entry?.name ?? 'COMMAND', ...(command?.arguments ?? []).map(([name]) => plainName(name))].join(' ')
+}
+
+/** `<TICKER>` → `TICKER`; `[DATE]` stays. */
+export function plainName(name: string): string {
+  return name.replace(/[<>]/g, '')
+}

@@ -25,12 +25,17 @@ export function withOptions(words: Words): string {
 
 /** The same as a command understands it: what is no option of it keeps its name, such as a word of its arguments. */
 export function inWordsOf(options: readonly OptionSpec[], words: Words): string {
-  const known = new Set([...options, ...GLOBAL_OPTIONS].map(([flags]) => /--[\w-]+/.exec(flags)![0]))
+  const known = new Set(namesOf(options))
   const name = (param: string): string => {
     const option = optionOf(param)
     return known.has(option.split(' ')[0]!) ? option : param
   }
   return worded(words, mention => spelled(mention, name))
+}
+
+/** The long names of a command's options, and of those that every command has. */
+export function namesOf(options: readonly OptionSpec[]): string[] {
+  return [...options, ...GLOBAL_OPTIONS].map(([flags]) => /--[\w-]+/.exec(flags)![0])
 }
 
 function spelled(mention: Mention, name: (param: string) => string): string {

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs'
 import { InvalidParameter, NotFound } from '../errors.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
+import type { Day } from '../model/day.js'
+import type { Tier } from '../model/terms.js'
 import type { DatabaseChoice, Opened, Puller } from '../open.js'
 import type { Remote } from '../remote/remote.js'
 import type { Source } from '../source.js'
@@ -16,10 +18,10 @@ abstract class Sources {
   readonly world: World
   readonly config: Config
   #opened: Opened | null = null
-  #importer: Importer | null = null
-  #puller: Puller | null = null
   #remote: Promise<Remote | null> | null = null
   #asked: Remote | null = null
+  /** What is to be closed at the end. */
+  readonly #open: { close(): Promise<void> }[] = []
 
   constructor(world: World, config: Config) {
     this.world = world
@@ -43,12 +45,15 @@ abstract class Sources {
   async remote(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
     // Most users have no server, and are not to wait for the code that asks one.
-    if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) {
-      const { openChosen } = await import('./profiles.js')
-      this.#remote ??= openChosen(config, this.world.env)
-      this.#asked = await this.#remote
-    }
+    if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) await this.#chosen(config)
     if (this.#asked === null) refuseServerOptions(this.config)
+    return this.#asked
+  }
+
+  async #chosen(config: Config): Promise<Remote | null> {
+    const { openChosen } = await import('./profiles.js')
+    this.#remote ??= openChosen(config, this.world.env)
+    this.#asked = await this.#remote
     return this.#asked
   }
 
@@ -83,11 +88,8 @@ abstract class Sources {
   }
 
   async #here(): Promise<Opened> {
-    if (this.#opened === null) {
-      const { openLocal } = await import('../open.js')
-      const { tier, as_of: asOf, from } = this.config
-      this.#opened = await openLocal({ ...this.choice, tier: from.tier === undefined ? undefined : tier, asOf })
-    }
+    const { openLocal } = await import('../open.js')
+    this.#opened ??= await openLocal({ ...this.choice, ...this.#view })
     return this.#opened
   }
 
@@ -95,9 +97,14 @@ abstract class Sources {
   async sample(): Promise<Local> {
     this.refuseRemote()
     const { openSample } = await import('../open.js')
-    const { tier, as_of: asOf, from } = this.config
-    this.#opened ??= openSample({ tier: from.tier === undefined ? undefined : tier, asOf })
+    this.#opened ??= openSample(this.#view)
     return this.#opened.local
+  }
+
+  /** As which tier and day questions are answered. */
+  get #view(): { tier: Tier | undefined; asOf: Day | null } {
+    const { tier, as_of: asOf, from } = this.config
+    return { tier: from.tier === undefined ? undefined : tier, asOf }
   }
 
   /** Where the opened database lies, and whether it is the bundled sample. */
@@ -111,17 +118,16 @@ abstract class Sources {
     const { databasePath, openImporter } = await import('../open.js')
     const path = databasePath(this.choice)
     if (!make && !existsSync(path)) throw new NotFound(`there is no database at ${path}; bands import FILE makes one.`)
-    this.#importer ??= await openImporter({ ...this.choice, wait })
-    return this.#importer
+    const importer = await openImporter({ ...this.choice, wait })
+    this.#open.push(importer)
+    return importer
   }
 
   /** The server that events are pulled from: the database is another matter here. Throws InvalidParameter for none. */
   async origin(): Promise<Remote> {
-    const { openChosen } = await import('./profiles.js')
-    this.#remote ??= openChosen(this.#besideDatabase, this.world.env)
-    this.#asked = await this.#remote
-    if (this.#asked === null) throw noServer()
-    return this.#asked
+    const remote = await this.#chosen(this.#besideDatabase)
+    if (remote === null) throw noServer()
+    return remote
   }
 
   /** Its address alone, for which no key is needed. */
@@ -138,8 +144,9 @@ abstract class Sources {
   /** The database that is pulled into, made if it is missing. Throws Busy when another process writes to it. */
   async puller({ wait = false } = {}): Promise<Puller> {
     const { openPuller } = await import('../open.js')
-    this.#puller ??= await openPuller({ ...this.choice, wait, now: () => this.world.now() })
-    return this.#puller
+    const puller = await openPuller({ ...this.choice, wait, now: () => this.world.now() })
+    this.#open.push(puller)
+    return puller
   }
 
   /** Naming the database says nothing here about who is asked. */
@@ -149,23 +156,14 @@ abstract class Sources {
   }
 
   async close(): Promise<void> {
-    try {
-      await this.#importer?.close()
-      await this.#puller?.close()
-    } finally {
-      await this.#opened?.local.close()
-      await this.#asked?.close()
-    }
+    // A lock that is lost, or a server that has gone, keeps nothing else from being closed.
+    await Promise.allSettled([...this.#open, this.#opened?.local, this.#asked].map(one => one?.close()))
   }
 }
 
 function noServer(): InvalidParameter {
-  return new InvalidParameter(
-    'no server is chosen to pull from: name one with --remote URL, or with --profile NAME after bands login.',
-    {
-      param: 'remote',
-    },
-  )
+  const how = 'name one with --remote URL, or with --profile NAME after bands login'
+  return new InvalidParameter(`no server is chosen to pull from: ${how}.`, { param: 'remote' })
 }
 
 /** What only a server could heed is not passed over: the answer would come from elsewhere than was meant. */
@@ -297,7 +295,7 @@ export class Context extends Sources {
     }
   }
 
-  #progressKind(): 'line' | 'plain' | 'none' {
+  #progressKind(): ProgressKind {
     const { quiet, progress } = this.config
     if (quiet || progress === 'none') return 'none'
     if (progress === 'plain') return 'plain'
@@ -326,18 +324,21 @@ const PATIENCE = 500
 const REDRAW = 100
 const PLAIN_EVERY = 10_000
 
+type ProgressKind = 'line' | 'plain' | 'none'
+
 /** One line on a terminal's stderr that tells how far long work is, and is gone when the work is done. */
 export class Progress {
-  readonly #stream: Stream
-  readonly #how: 'line' | 'plain' | 'none'
-  readonly #width: number
   readonly #clock: () => number
   readonly #started: number
+  /** Nobody may be there to see it: that is no fault. */
+  readonly #write: (text: string) => void
+  readonly #how: ProgressKind
+  readonly #width: number
   #next: number
   #drawn = false
 
-  constructor(stream: Stream, how: 'line' | 'plain' | 'none', width: number, clock: () => number) {
-    this.#stream = stream
+  constructor(stream: Stream, how: ProgressKind, width: number, clock: () => number) {
+    this.#write = text => void stream.write(text).catch(() => {})
     this.#how = how
     this.#width = width
     this.#clock = clock
@@ -347,29 +348,18 @@ export class Progress {
 
   /** To be called as often as one likes; the text is only made when it is due. */
   step(text: () => string): void {
-    if (this.#how === 'none') return
     const now = this.#clock()
-    if (now < this.#next) return
+    if (this.#how === 'none' || now < this.#next) return
     const line = `${text()}  ${elapsed(now - this.#started)}`
-    if (this.#how === 'plain') {
-      this.#next = now + PLAIN_EVERY
-      this.#write(`${line}\n`)
-    } else {
-      this.#next = now + REDRAW
-      this.#drawn = true
-      this.#write(`\r${line.slice(0, this.#width - 1)}\x1b[K`)
-    }
+    this.#next = now + (this.#how === 'plain' ? PLAIN_EVERY : REDRAW)
+    this.#drawn = this.#how === 'line'
+    this.#write(this.#drawn ? `\r${line.slice(0, this.#width - 1)}\x1b[K` : `${line}\n`)
   }
 
   /** Takes the line away, so that something else can be written. */
   erase(): void {
     if (this.#drawn) this.#write('\r\x1b[K')
     this.#drawn = false
-  }
-
-  /** Nobody may be there to see it: that is no fault. */
-  #write(text: string): void {
-    this.#stream.write(text).catch(() => {})
   }
 }
 

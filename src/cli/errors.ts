@@ -1,3 +1,4 @@
+import type { CommanderError } from 'commander'
 import { redacted } from '../accounts/key.js'
 import {
   BadData,
@@ -11,13 +12,14 @@ import {
   StorageError,
   sentence,
   shown,
+  suggest,
   TierRestricted,
   Unauthorized,
   type Words,
   worded,
 } from '../errors.js'
-import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
-import { corrected, inWordsOf, remedyLine } from './command-line.js'
+import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, usage } from './catalogue.js'
+import { corrected, inWordsOf, namesOf, remedyLine } from './command-line.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { printable } from './draw/table.js'
@@ -210,4 +212,61 @@ function stackOf(thrown: unknown): string {
   const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
   const cause = thrown instanceof Error && thrown.cause !== undefined ? `\ncaused by ${stackOf(thrown.cause)}` : ''
   return stack + cause
+}
+
+/** What commander could not understand, as an error that names the word and the nearest one that exists. */
+export function usageError(error: CommanderError, argv: readonly string[], heard: Heard): InvalidParameter {
+  const { group, entry, command } = heard
+  const word = /'([^']*)'/.exec(error.message)?.[1] ?? ''
+  switch (error.code) {
+    case 'commander.unknownCommand': {
+      // Inside a group, only its own second words are meant.
+      const words = group === undefined ? TOP_WORDS : groupOf(group).map(({ name }) => name.split(' ')[1]!)
+      return unknown('command', word, words, suggest(word, words), group)
+    }
+    case 'commander.unknownOption':
+      return unknownOption(word.split('=')[0]!, heard)
+    case 'commander.missingArgument':
+      return new InvalidParameter(`${word} is missing.`, { param: word.toLowerCase(), allowed: usage(entry, command) })
+    case 'commander.optionMissingArgument':
+      return new InvalidParameter(`${word.split(' ').find(flag => flag.startsWith('--'))} needs a value.`, {
+        param: word.split(' ')[0]!.replace(/^-+/, ''),
+      })
+    case 'commander.excessArguments': {
+      const takes = command?.arguments?.length ?? 0
+      const what = takes === 0 ? 'no arguments' : takes === 1 ? 'one argument' : `${takes} arguments`
+      const offence = { param: 'arguments', value: argv.join(' '), allowed: usage(entry, command) }
+      return new InvalidParameter(`${entry?.name ?? 'bands'} takes ${what}; there are more words here.`, offence)
+    }
+    default:
+      return new InvalidParameter(error.message.replace(/^error: /, ''), { param: 'arguments' })
+  }
+}
+
+function unknownOption(typed: string, { command, entry }: Heard): InvalidParameter {
+  const allowed = namesOf(command?.options ?? [])
+  const bare = allowed.map(name => name.slice(2))
+  const near = suggest(typed.replace(/^-+/, ''), bare).map(name => `--${name}`)
+  if (entry !== undefined && bare.includes('prev-band') && LATER.test(typed) && near.length === 0)
+    return new InvalidParameter(
+      `${typed} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
+      { param: 'option', value: typed },
+    )
+  return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
+}
+
+/** What lasts until later, or follows. */
+const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|next-band/
+
+/** @param of what would have it */
+function unknown(
+  param: string,
+  value: string,
+  allowed: readonly string[],
+  suggestions: readonly string[],
+  of: string | undefined,
+): InvalidParameter {
+  const where = of === undefined ? '' : ` of ${of}`
+  const message = `there is no ${param} ${JSON.stringify(value)}${where}.${didYouMean(suggestions)}`
+  return new InvalidParameter(message, { param, value, allowed, suggestions })
 }

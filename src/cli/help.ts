@@ -1,11 +1,10 @@
 import { version } from '../open.js'
 import type { OptionSpec } from '../params/row.js'
-import { CATALOGUE, type Entry, GROUPS, groupOf } from './catalogue.js'
+import { CATALOGUE, type Entry, GROUPS, groupOf, plainName, usage } from './catalogue.js'
 import type { Command } from './command.js'
 import { wrap } from './draw/text.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import type { Request } from './program.js'
-import { plainName, usage } from './usage-errors.js'
 
 /** What `bands` alone says; under 24 lines, examples first. */
 export const TOP_HELP = `bands: when did a stock change band, and what followed?

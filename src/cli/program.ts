@@ -1,11 +1,10 @@
 import { CommanderError, Option, Command as Tree } from 'commander'
 import { InvalidParameter } from '../errors.js'
 import type { OptionSpec } from '../params/row.js'
-import { CATALOGUE, type Entry, groupOf, TOP_WORDS } from './catalogue.js'
+import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { Given } from './given.js'
 import { GLOBAL_OPTIONS } from './options.js'
-import type { Heard } from './usage-errors.js'
 
 /** A command line that was understood. */
 interface Call {
@@ -48,7 +47,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
     if (!(error instanceof CommanderError)) throw error
     if (new Given([], tree.opts()).flag('version')) return 'version'
     if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(heard)
-    const { usageError } = await import('./usage-errors.js')
+    const { usageError } = await import('./errors.js')
     throw usageError(error, argv, heard)
   }
   return heard.call!.globals.flag('version') ? 'version' : heard.call!

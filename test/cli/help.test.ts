@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, test } from 'vitest'
 import { CATALOGUE } from '../../src/cli/catalogue.js'
 import { manual, textFor } from '../../src/cli/help.js'
-import { page } from '../../src/cli/pager.js'
-import { paged, type World } from '../../src/cli/world.js'
+import { page, paged, type World } from '../../src/cli/world.js'
 import { ROOT } from './support/run.js'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'bands-help-'))

@@ -4,10 +4,9 @@ import { databasePath } from '../../open.js'
 import { addressOf } from '../../remote/address.js'
 import type { Command } from '../command.js'
 import { type Config, configFolder, configPath, credentialsPath, type Setting } from '../config.js'
-import { readConfigFile } from '../config-files.js'
 import type { Context } from '../context.js'
 import { tableOf } from '../draw/table.js'
-import { type Chosen, chosenServer, keyFor } from '../profiles.js'
+import { type Chosen, chosenServer, keyFor, readConfigFile } from '../profiles.js'
 
 export const command: Command = {
   examples: ['bands config', 'bands config --json'],

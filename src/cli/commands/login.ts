@@ -5,20 +5,21 @@ import { whole } from '../../present/numbers.js'
 import { addressOf } from '../../remote/address.js'
 import type { Command } from '../command.js'
 import { type Config, configPath, HERE } from '../config.js'
+import { type Context, Stopped } from '../context.js'
+import { oneRow } from '../output.js'
 import {
   type ConfigFile,
   forgetKey,
+  givenKey,
   keyEnd,
+  openServer,
   profileName,
   readConfigFile,
   type StoredKey,
   storedKeys,
   storeKey,
   writeProfile,
-} from '../config-files.js'
-import { type Context, Stopped } from '../context.js'
-import { oneRow } from '../output.js'
-import { givenKey, openServer } from '../profiles.js'
+} from '../profiles.js'
 import type { World } from '../world.js'
 
 const login: Command = {

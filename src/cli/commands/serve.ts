@@ -13,9 +13,9 @@ import { startServer } from '../../server/server.js'
 import { type OpenedService, openService } from '../../service.js'
 import { ERROR_SHAPES } from '../../wire/format.js'
 import type { Command } from '../command.js'
-import { textOf } from '../config-files.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
+import { textOf } from '../profiles.js'
 import type { Stream } from '../world.js'
 
 const SERVER = {
