@@ -146,7 +146,8 @@ export class Bars {
       const place = this.#places.get(day)
       if (place !== undefined) return place
     }
-    if (this.count > 0) this.#turn(later, earlier)
+    this.#ascending &&= later
+    this.#descending &&= earlier
     if (later) this.#most = day
     if (earlier) this.#least = day
     this.#places?.set(day, this.count)
@@ -186,11 +187,6 @@ export class Bars {
     const places = Int32Array.from({ length: this.count }, (_, i) => i)
     if (this.#descending) return places.reverse()
     return places.sort((a, b) => this.#days[a]! - this.#days[b]!)
-  }
-
-  #turn(later: boolean, earlier: boolean): void {
-    if (!later) this.#ascending = false
-    if (!earlier) this.#descending = false
   }
 
   #append(bar: Bar, row: number): void {

@@ -1,7 +1,7 @@
 import { BadData, type Place } from '../errors.js'
-import { Collector, type Fault, type Places } from './bars.js'
+import { Collector, type Places } from './bars.js'
 import { checkHints, undatable } from './dialect.js'
-import type { FactsResult, ReadOptions, ReadResult, Rejected } from './feed.js'
+import type { FactsResult, ReadOptions, ReadResult } from './feed.js'
 import { type JsonTable, tableIn } from './json-tables.js'
 import { type JsonText, readJsonText } from './json-text.js'
 import { givenTicker, ROLES, type Role, tickerOfFile } from './layout.js'
@@ -28,7 +28,7 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   const dates = dateCells(table)
   const format = given.dateFormat ?? dateFormat({ file }, dates)
   const ticker = fixedTicker(source, table, options)
-  const collector = new Collector(file, new JsonPlaces(text, table, ticker, dates), options.skipBadRows ?? false)
+  const collector = new Collector(file, placesIn(text, table, ticker, dates), options.skipBadRows ?? false)
   const columns = Object.fromEntries(ROLES.map((role, i) => [role, i]))
   if (ticker !== null) delete columns.ticker
   if (dates[0]?.time === undefined) delete columns.time
@@ -114,30 +114,16 @@ function asText(value: unknown): string {
 }
 
 /** Places in a JSON document; a rejected row is written as a row that `json rows` reads again. */
-class JsonPlaces implements Places {
-  readonly #text: JsonText
-  readonly #table: JsonTable
-  readonly #ticker: string | null
-  readonly #dates: readonly DateCell[]
-
-  constructor(text: JsonText, table: JsonTable, ticker: string | null, dates: readonly DateCell[]) {
-    this.#text = text
-    this.#table = table
-    this.#ticker = ticker
-    this.#dates = dates
-  }
-
-  lineOf(row: number): number {
-    return this.#text.locate(this.#table.path(row)).line
-  }
-
-  reject(row: number, { role, reason }: Fault): Rejected {
-    const { columns, keyed, path, value } = this.#table
-    const place = this.#text.locate(path(row, columns[role]), role === 'date' && keyed)
-    const values: Record<string, unknown> = { ticker: this.#ticker ?? value(row, columns.ticker!) }
-    values.date = this.#dates[row]!.date
-    for (const cell of ROLES.slice(ROLES.indexOf('open')))
-      if (columns[cell] !== undefined) values[cell] = value(row, columns[cell]) ?? null
-    return { ...place, reason, text: JSON.stringify(values) }
+function placesIn(text: JsonText, table: JsonTable, ticker: string | null, dates: readonly DateCell[]): Places {
+  const { columns, keyed = false, path, value } = table
+  return {
+    lineOf: row => text.locate(path(row)).line,
+    reject(row, { role, reason }) {
+      const place = text.locate(path(row, columns[role]), role === 'date' && keyed)
+      const values: Record<string, unknown> = { ticker: ticker ?? value(row, columns.ticker!), date: dates[row]!.date }
+      for (const cell of ROLES.slice(ROLES.indexOf('open')))
+        if (columns[cell] !== undefined) values[cell] = value(row, columns[cell]) ?? null
+      return { ...place, reason, text: JSON.stringify(values) }
+    },
   }
 }

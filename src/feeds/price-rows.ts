@@ -1,9 +1,9 @@
 import { BadData, type Place, parameter, sentence } from '../errors.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
-import type { Bar, Bars, Collector, Fault, Places } from './bars.js'
+import type { Bar, Bars, Collector, Fault } from './bars.js'
 import { type Columns, PRICES, type Role } from './layout.js'
-import { columnOf, type Row, surplusField, surplusReason } from './row.js'
+import { type Row, surplusField, surplusReason } from './row.js'
 import {
   type DateReader,
   type Decimal,
@@ -152,32 +152,6 @@ export function severalTickers(place: Place, given: string, first: string, secon
   const some = `${shown(first)}, ${shown(second)}`
   const say = sentence`leave ${parameter('ticker', given)} away to import each under its own name`
   return new BadData(place, sentence`the file has several tickers (${some}); ${say}`)
-}
-
-/** Places in a table, for the row at hand. */
-export class TablePlaces implements Places {
-  readonly #delimiter: string
-  readonly #columns: Columns
-  #row: Row | null = null
-
-  constructor(delimiter: string, columns: Columns) {
-    this.#delimiter = delimiter
-    this.#columns = columns
-  }
-
-  at(row: Row): Row {
-    this.#row = row
-    return row
-  }
-
-  lineOf(row: number): number {
-    return row
-  }
-
-  reject(line: number, { role, reason, field = this.#columns[role] ?? 0 }: Fault) {
-    const text = this.#row!.text()
-    return { line, column: columnOf(text, this.#delimiter, field), reason, text }
-  }
 }
 
 const NEEDS = 'a bar needs open, high, low and close'

@@ -1,4 +1,5 @@
-import { BadData } from '../errors.js'
+import { BadData, type Words } from '../errors.js'
+import type { Rejected } from './feed.js'
 
 /** How a table of text is cut into rows: from which byte and line on, by which delimiter and line end. */
 export interface Cut {
@@ -31,6 +32,12 @@ export class Row {
 
   field(index: number): string | undefined {
     return index < this.count ? this.bytes.toString('utf8', this.starts[index], this.ends[index]) : undefined
+  }
+
+  /** The row as one that is not loaded, with the place of the field at fault. */
+  rejected(delimiter: string, field: number, reason: Words): Rejected {
+    const text = this.text()
+    return { line: this.line, column: columnOf(text, delimiter, field), reason, text }
   }
 
   /** Takes over fields that were cut elsewhere. */

@@ -1,6 +1,6 @@
 import { BadData } from '../errors.js'
 import { parseTicker } from '../model/terms.js'
-import { Collector } from './bars.js'
+import { Collector, type Places } from './bars.js'
 import {
   checkHints,
   type Dialect,
@@ -12,7 +12,8 @@ import {
 } from './dialect.js'
 import type { FactsResult, Format, ReadOptions, ReadResult } from './feed.js'
 import { givenTicker, type Layout, layoutOf, missingFrom, PRICES, type Role, tickerOfFile } from './layout.js'
-import { adjustmentOf, type PricePlan, PriceRows, TablePlaces } from './price-rows.js'
+import { adjustmentOf, type PricePlan, PriceRows } from './price-rows.js'
+import type { Row } from './row.js'
 import { eachRow } from './rows.js'
 import type { Source } from './source.js'
 import { DateReader } from './values.js'
@@ -40,14 +41,23 @@ async function readBarsTable(
 ): Promise<ReadResult> {
   const { file } = source
   const plan = await planTable(source, dialect, layout, given, options)
-  const places = new TablePlaces(dialect.delimiter, layout.columns)
+  const { columns } = layout
+  let at: Row | null = null
+  const places: Places = {
+    lineOf: line => line,
+    reject: (_, { role, reason, field = columns[role] ?? 0 }) => at!.rejected(dialect.delimiter, field, reason),
+  }
   const collector = new Collector(file, places, options.skipBadRows ?? false)
   const rows = new PriceRows(plan, collector)
   const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
-  await eachRow(file, source.chunks(), dialect, row => rows.visit(places.at(row)), tick)
+  const visit = (row: Row) => {
+    at = row
+    rows.visit(row)
+  }
+  await eachRow(file, source.chunks(), dialect, visit, tick)
   const format = settleFormat(file, layout, rows.whole, given)
   const { order, rejected } = collector
-  const { prices, note } = adjustmentOf(layout.columns.adj_close !== undefined, options.prices)
+  const { prices, note } = adjustmentOf(columns.adj_close !== undefined, options.prices)
   const { tickers, warnings } = collector.finish(prices, format === 'lean equity' ? 10_000 : 1)
   const words: Record<string, string> = { ...describe(source, dialect, layout, plan), order }
   if (format === 'lean equity') words.scale = 'prices divided by 10,000'

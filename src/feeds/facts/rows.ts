@@ -5,7 +5,7 @@ import { parseTicker } from '../../model/terms.js'
 import type { Rejected } from '../feed.js'
 import { plainName } from '../layout.js'
 import { severalTickers, tickerReason } from '../price-rows.js'
-import { columnOf, type Row, surplusField, surplusReason } from '../row.js'
+import { type Row, surplusField, surplusReason } from '../row.js'
 import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber, shown } from '../values.js'
 
 /** The columns that a format reads, and what each holds. */
@@ -65,8 +65,8 @@ export class FactRow<Reads extends Columns = Columns> {
     if (given !== null) {
       this.#firstTicker ??= text
       if (this.#firstTicker === text) return given
-      const at = { file, line: this.#row!.line, column: columnOf(this.#row!.text(), delimiter, column) }
-      throw severalTickers(at, given, this.#firstTicker, text)
+      const { line, column: at } = this.#row!.rejected(delimiter, column, '')
+      throw severalTickers({ file, line, column: at }, given, this.#firstTicker, text)
     }
     const ticker = parseTicker(text)
     if (ticker === null) throw new BadCell('ticker', tickerReason(text))
@@ -90,10 +90,7 @@ export class FactRow<Reads extends Columns = Columns> {
 
   /** The row as one that is not loaded. */
   rejected({ column, message }: BadCell): Rejected {
-    const { delimiter } = this.#plan
-    const row = this.#row!
-    const text = row.text()
-    return { line: row.line, column: columnOf(text, delimiter, this.#fieldOf(column)), reason: message, text }
+    return this.#row!.rejected(this.#plan.delimiter, this.#fieldOf(column), message)
   }
 
   #text(name: string): string {
