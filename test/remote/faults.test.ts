@@ -1,33 +1,31 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { BandsError } from '../../src/errors.js'
-import { Remote, type RemoteOptions } from '../../src/remote/remote.js'
+import { PERFORMANCES } from '../../src/model/series.js'
+import type { Remote } from '../../src/remote/remote.js'
 import {
+  asJson,
   drip,
   eventsBefore,
   GOOD_PAGE,
   good,
+  html,
   json,
   nobody,
   pageOf,
   QUESTION,
   raw,
+  remoteTo,
   reset,
-  type Scripted,
   scripted,
   silence,
   type Turn,
   text,
 } from './upstream.js'
 
-const KEY = 'bands_canary0123456789'
-
-function remoteTo({ url }: Pick<Scripted, 'url'>, options: Partial<RemoteOptions> = {}): Remote {
-  const lent = { random: () => 0.01 }
-  const remote = new Remote({ url, key: KEY, fields: [], timeoutMs: 20_000, lent, env: {}, ...options })
-  onTestFinished(() => remote.close())
-  return remote
-}
+const GZIP = { 'content-encoding': 'gzip' }
+const OK_JSON = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n'
+const CHUNKED = `${OK_JSON}transfer-encoding: chunked\r\n\r\n`
 
 /** What a question ends with, once it has ended. */
 async function refused(remote: Remote): Promise<BandsError & { status?: number; reset?: string | null }> {
@@ -44,20 +42,11 @@ describe('what passes by itself is asked again', () => {
     ['a reset before the headers', reset],
     ['an end before the headers', raw('')],
     ['an end amid the headers', raw('HTTP/1.1 200 OK\r\ncontent-ty')],
-    [
-      'a body shorter than its length',
-      raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{"ti'),
-    ],
-    [
-      'a chunk that is cut',
-      raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n40\r\n{"tic'),
-    ],
-    [
-      'chunks without the last',
-      raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n'),
-    ],
+    ['a body shorter than its length', raw(`${OK_JSON}content-length: 500\r\n\r\n{"ti`)],
+    ['a chunk that is cut', raw(`${CHUNKED}40\r\n{"tic`)],
+    ['chunks without the last', raw(`${CHUNKED}2\r\n{}\r\n`)],
     ['500', json({ error: 'internal_error', message: 'no' }, 500)],
-    ['502 with HTML', text('<h1>Bad Gateway</h1>', 502, { 'content-type': 'text/html' })],
+    ['502 with HTML', html('<h1>Bad Gateway</h1>', 502)],
     ['503', text('', 503)],
     ['504', text('late', 504)],
     ['429 without a wait', json({ error: 'rate_limit_exceeded', message: 'slowly' }, 429)],
@@ -74,11 +63,7 @@ describe('what passes by itself is asked again', () => {
   it.each<[string, Turn, RegExp]>([
     ['resets', reset, /closed the connection before its answer was complete \(asked 4 times\)\.$/],
     ['500', text('', 500), /answered 500 Internal Server Error/],
-    [
-      '502',
-      text('<html>', 502, { 'content-type': 'text/html' }),
-      /answered 502 Bad Gateway; it answered with text\/html, not JSON\.$/,
-    ],
+    ['502', html('<html>', 502), /answered 502 Bad Gateway; it answered with text\/html, not JSON\.$/],
   ])('but not more often than four times: %s', async (_, fault, sentence) => {
     const upstream = await scripted(fault)
     const error = await refused(remoteTo(upstream))
@@ -120,99 +105,44 @@ describe('what passes by itself is asked again', () => {
 })
 
 describe('what stays as it is is told at once', () => {
-  it.each<[string, Turn, string, RegExp]>([
-    [
-      'HTML',
-      text('<html>hello</html>', 200, { 'content-type': 'text/html' }),
-      'upstream',
-      /answered with text\/html, not JSON\.$/,
-    ],
-    ['no content type', text('{}'), 'upstream', /answered without a content type, not JSON\.$/],
-    ['nothing', text('', 200, { 'content-type': 'application/json' }), 'upstream', /answered nothing\.$/],
-    [
-      'no JSON',
-      text('{"ticker":', 200, { 'content-type': 'application/json' }),
-      'upstream',
-      /answered something that is not JSON\.$/,
-    ],
-    [
-      'no UTF-8',
-      text(Buffer.from('{"ticker":"\xff"}', 'latin1'), 200, { 'content-type': 'application/json' }),
-      'upstream',
-      /is not JSON\.$/,
-    ],
-    [
-      'gzip',
-      text(gzipSync('{}'), 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
-      'upstream',
-      /in the encoding gzip, which was not asked for\.$/,
-    ],
-    [
-      'gzip that is none',
-      text('garbage', 200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
-      'upstream',
-      /encoding gzip/,
-    ],
+  it.each<[string, Turn, RegExp]>([
+    ['HTML', html('<html>hello</html>', 200), /answered with text\/html, not JSON\.$/],
+    ['no content type', text('{}'), /answered without a content type, not JSON\.$/],
+    ['nothing', asJson(''), /answered nothing\.$/],
+    ['no JSON', asJson('{"ticker":'), /answered something that is not JSON\.$/],
+    ['no UTF-8', asJson(Buffer.from('{"ticker":"\xff"}', 'latin1')), /is not JSON\.$/],
+    ['gzip', asJson(gzipSync('{}'), GZIP), /in the encoding gzip, which was not asked for\.$/],
+    ['gzip that is none', asJson('garbage', GZIP), /encoding gzip/],
     [
       'headers over the limit',
       raw(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(40_000)}\r\n\r\n`),
-      'upstream',
       /headers that are too large\.$/,
     ],
-    ['206', json(GOOD_PAGE, 206), 'upstream', /answered 206 Partial Content\.$/],
-    ['204', text('', 204), 'upstream', /answered 204/],
-    ['501', text('', 501), 'upstream', /answered 501 Not Implemented/],
-    ['400 with HTML', text('<h1>', 400, { 'content-type': 'text/html' }), 'upstream', /answered 400 Bad Request/],
-    [
-      '403 with HTML',
-      text('<h1>Forbidden</h1>', 403, { 'content-type': 'text/html' }),
-      'upstream',
-      /answered 403 Forbidden; it answered with text\/html, not JSON\.$/,
-    ],
-    [
-      '404 with HTML',
-      text('<h1>', 404, { 'content-type': 'text/html' }),
-      'upstream',
-      /answered 404 Not Found; is the address right\?$/,
-    ],
-    [
-      '401 with HTML',
-      text('<h1>', 401, { 'content-type': 'text/html' }),
-      'unauthorized',
-      /^Missing or invalid Bearer token\.$/,
-    ],
-    [
-      '401 with a body that is cut',
-      raw('HTTP/1.1 401 No\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{'),
-      'unauthorized',
-      /token/,
-    ],
-    [
-      'a sign that steers a terminal',
-      json({ ...GOOD_PAGE, query_range: '\u001b[2J' }),
-      'upstream',
-      / answered with control characters\.$/,
-    ],
-    [
-      'such a sign in the name of a key',
-      json({ ...GOOD_PAGE, '\u009b2J': 1 }),
-      'upstream',
-      / answered with control characters\.$/,
-    ],
-    [
-      'nesting without an end',
-      text(`{"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`, 200, { 'content-type': 'application/json' }),
-      'upstream',
-      / answered something that is not JSON\.$/,
-    ],
-    ['an array', json([GOOD_PAGE]), 'upstream', /is not a page of events: it is missing or no object\.$/],
-    ['null', json(null), 'upstream', /is not a page of events/],
-  ])('%s', async (_, fault, code, sentence) => {
+    ['206', json(GOOD_PAGE, 206), /answered 206 Partial Content\.$/],
+    ['204', text('', 204), /answered 204/],
+    ['501', text('', 501), /answered 501 Not Implemented/],
+    ['400 with HTML', html('<h1>', 400), /answered 400 Bad Request/],
+    ['403 with HTML', html('<h1>', 403), /answered 403 Forbidden; it answered with text\/html, not JSON\.$/],
+    ['404 with HTML', html('<h1>', 404), /answered 404 Not Found; is the address right\?$/],
+    ['a sign that steers a terminal', json({ ...GOOD_PAGE, query_range: '\u001b[2J' }), / with control characters\.$/],
+    ['such a sign in the name of a key', json({ ...GOOD_PAGE, '\u009b2J': 1 }), / with control characters\.$/],
+    ['nesting without an end', asJson(`{"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`), / is not JSON\.$/],
+    ['an array', json([GOOD_PAGE]), /is not a page of events: it is missing or no object\.$/],
+    ['null', json(null), /is not a page of events/],
+  ])('%s', async (_, fault, sentence) => {
     const upstream = await scripted(fault)
     const error = await refused(remoteTo(upstream))
-    expect([error.code, error.message]).toEqual([code, expect.stringMatching(sentence)])
-    if (code === 'upstream') expect(error.message.startsWith(upstream.url)).toBe(true)
+    expect([error.code, error.message]).toEqual(['upstream', expect.stringMatching(sentence)])
+    expect(error.message.startsWith(upstream.url)).toBe(true)
     expect(upstream.arrivals).toHaveLength(1)
+  })
+
+  it.each<[string, Turn]>([
+    ['HTML', html('<h1>', 401)],
+    ['a body that is cut', raw('HTTP/1.1 401 No\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{')],
+  ])('401 with %s', async (_, fault) => {
+    const error = await refused(remoteTo(await scripted(fault)))
+    expect([error.code, error.message]).toEqual(['unauthorized', 'Missing or invalid Bearer token.'])
   })
 
   it('something that is not HTTP', async () => {
@@ -255,62 +185,56 @@ it('keeps nothing of connections that have gone, of which node would warn', asyn
 describe('a page that is not the one asked for', () => {
   const events = eventsBefore(18_000, 3)
   const changed = (at: number, change: object) => events.map((event, i) => (i === at ? { ...event, ...change } : event))
+  const another = 'the page that was asked for:'
+  const none = 'a page of events:'
   it.each<[string, object, string]>([
-    ['another ticker', { ticker: 'XYZ' }, 'the page that was asked for: ticker is "XYZ", not ABC.'],
-    ['another field', { field: 'macd_state' }, 'the page that was asked for: field is "macd_state", not rsi_zone.'],
-    ['another timeframe', { timeframe: 'weekly' }, 'the page that was asked for: timeframe is "weekly", not daily.'],
-    ['no events', { events: undefined }, 'a page of events: events is missing or no array.'],
-    [
-      'a date that is none',
-      { events: changed(1, { date: '2019-02-29' }) },
-      'a page of events: events[1].date is not a calendar date.',
-    ],
-    [
-      'a number for a band',
-      { events: changed(2, { band: 7 }) },
-      'a page of events: events[2].band is missing or no string.',
-    ],
+    ['another ticker', { ticker: 'XYZ' }, `${another} ticker is "XYZ", not ABC.`],
+    ['another field', { field: 'macd_state' }, `${another} field is "macd_state", not rsi_zone.`],
+    ['another timeframe', { timeframe: 'weekly' }, `${another} timeframe is "weekly", not daily.`],
+    ['no events', { events: undefined }, `${none} events is missing or no array.`],
+    ['no date', { events: changed(1, { date: '2019-02-29' }) }, `${none} events[1].date is not a calendar date.`],
+    ['a number for a band', { events: changed(2, { band: 7 }) }, `${none} events[2].band is missing or no string.`],
     [
       'no aftermath',
       { events: changed(0, { aftermath: undefined }) },
-      'a page of events: events[0].aftermath is missing or no object.',
+      `${none} events[0].aftermath is missing or no object.`,
     ],
     [
       'an unknown performance',
       { events: changed(0, { aftermath: { '5d': { performance: 'superb' } } }) },
-      'a page of events: events[0].aftermath.5d.performance is none of sharp_decline, moderate_decline, slight_decline, flat, slight_gain, moderate_gain, sharp_gain.',
+      `${none} events[0].aftermath.5d.performance is none of ${PERFORMANCES.join(', ')}.`,
     ],
     [
       'dates that ascend',
       { events: events.toReversed() },
-      'the page that was asked for: events[1].date is 2019-04-12, not before 2019-04-11.',
+      `${another} events[1].date is 2019-04-12, not before 2019-04-11.`,
     ],
     [
       'a date twice',
       { events: changed(1, { date: events[0]!.date }) },
-      `the page that was asked for: events[1].date is ${events[0]!.date}, not before ${events[0]!.date}.`,
+      `${another} events[1].date is ${events[0]!.date}, not before ${events[0]!.date}.`,
     ],
     [
       'a change that is none',
       { events: changed(1, { band: 'oversold' }) },
-      'the page that was asked for: events[1].prev_band is the band that was entered.',
+      `${another} events[1].prev_band is the band that was entered.`,
     ],
-    ['fewer events than it tells', { total_occurrences: 7 }, 'the page that was asked for: it has 3 events of 7.'],
-    ['more events than it tells', { total_occurrences: 2 }, 'the page that was asked for: it has 3 events of 2.'],
+    ['fewer events than it tells', { total_occurrences: 7 }, `${another} it has 3 events of 7.`],
+    ['more events than it tells', { total_occurrences: 2 }, `${another} it has 3 events of 2.`],
     [
       'a negative total',
       { total_occurrences: -1 },
-      'a page of events: total_occurrences is not as it should be (Too small: expected number to be >=0).',
+      `${none} total_occurrences is not as it should be (Too small: expected number to be >=0).`,
     ],
     [
       'a context',
       { context: { ticker: 'A', field: 'b', band: 'c' } },
-      'the page that was asked for: context is there, and was not asked for.',
+      `${another} context is there, and was not asked for.`,
     ],
     [
       'more events than asked for',
       { events: eventsBefore(18_000, 11), total_occurrences: 11 },
-      'the page that was asked for: it has 11 events, more than 10.',
+      `${another} it has 11 events, more than 10.`,
     ],
   ])('is refused: %s', async (_, change, sentence) => {
     const upstream = await scripted(json({ ...pageOf(events), ...change }))
@@ -345,14 +269,8 @@ describe('a question ends within its deadline', () => {
     ['silence', silence],
     ['headers that drip', drip('HTTP/1.1 200 OK\r\nx: ', 'x')],
     ['headers that go on', drip('HTTP/1.1 200 OK\r\n', 'x: y\r\n')],
-    [
-      'a body that drips',
-      drip('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n', ' '),
-    ],
-    [
-      'chunks that drip',
-      drip('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', '1\r\n \r\n'),
-    ],
+    ['a body that drips', drip(`${OK_JSON}content-length: 1000000\r\n\r\n`, ' ')],
+    ['chunks that drip', drip(CHUNKED, '1\r\n \r\n')],
     ['interim answers without an end', drip('', 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n')],
   ])('%s', async (_, fault) => {
     const upstream = await scripted(fault)

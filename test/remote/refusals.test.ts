@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   type BandsError,
   Busy,
@@ -10,18 +10,28 @@ import {
   Unauthorized,
   Unavailable,
 } from '../../src/errors.js'
-import { Remote, type RemoteOptions } from '../../src/remote/remote.js'
+import type { Remote, RemoteOptions } from '../../src/remote/remote.js'
 import { ERROR_SHAPES, errorBody } from '../../src/wire/format.js'
-import { good, json, nobody, QUESTION, raw, reset, type Scripted, scripted, type Turn, text } from './upstream.js'
+import {
+  remoteTo as anyRemoteTo,
+  asJson,
+  good,
+  json,
+  nobody,
+  pageOf,
+  QUESTION,
+  raw,
+  reset,
+  type Scripted,
+  scripted,
+  type Turn,
+  text,
+} from './upstream.js'
 
 const KEY = 'bands_canary0123456789/+"\\%'
 
-function remoteTo({ url }: Pick<Scripted, 'url'>, options: Partial<RemoteOptions> = {}): Remote {
-  const lent = { random: () => 0.01 }
-  const remote = new Remote({ url, key: KEY, fields: [], timeoutMs: 10_000, lent, env: {}, ...options })
-  onTestFinished(() => remote.close())
-  return remote
-}
+const remoteTo = (at: Pick<Scripted, 'url'>, options: Partial<RemoteOptions> = {}): Remote =>
+  anyRemoteTo(at, { key: KEY, ...options })
 
 async function thrownBy(turn: Turn): Promise<BandsError> {
   const remote = remoteTo(await scripted(turn), { retries: 0 })
@@ -170,6 +180,8 @@ describe('the key', () => {
     ])
   })
 
+  const [LISTS, LATER] = [{ allowed: [KEY], suggestions: [KEY] }, { 'retry-after': '99999' }]
+  const TIERS = { tier: KEY, required_tier: KEY }
   const echo = `you sent Bearer ${KEY} as ${encodeURIComponent(KEY)}`
   it.each<[string, Turn]>([
     ['a message', json({ error: 'not_found', message: echo }, 404)],
@@ -177,38 +189,16 @@ describe('the key', () => {
     ['a nested message', json({ error: { type: 'unauthorized', message: echo } }, 401)],
     [
       'every member of a body',
-      json(
-        { error: 'invalid_parameter', message: echo, param: KEY, value: KEY, allowed: [KEY], suggestions: [KEY] },
-        400,
-      ),
+      json({ error: 'invalid_parameter', message: echo, param: KEY, value: KEY, ...LISTS }, 400),
     ],
-    [
-      'a tier',
-      json(
-        { error: 'tier_restricted', message: echo, feature: KEY, tier: KEY, required_tier: KEY, upgrade_url: KEY },
-        403,
-      ),
-    ],
-    [
-      'a limit',
-      json({ error: 'rate_limit_exceeded', message: echo, reset: KEY, upgrade_url: KEY }, 429, {
-        'retry-after': '99999',
-      }),
-    ],
+    ['a tier', json({ error: 'tier_restricted', message: echo, feature: KEY, ...TIERS, upgrade_url: KEY }, 403)],
+    ['a limit', json({ error: 'rate_limit_exceeded', message: echo, reset: KEY, upgrade_url: KEY }, 429, LATER)],
     ['an internal error', json({ error: 'internal_error', message: echo, request_id: KEY }, 500)],
     ['a content type', text('', 200, { 'content-type': KEY })],
-    ['an encoding', text('', 200, { 'content-type': 'application/json', 'content-encoding': KEY })],
+    ['an encoding', asJson('', { 'content-encoding': KEY })],
     ['a redirect', text('', 302, { location: `https://x.example/${encodeURIComponent(KEY)}` })],
     ['a page', json({ ticker: KEY })],
-    [
-      'a ticker of a page',
-      json({
-        ...JSON.parse(
-          '{"ticker":"x","field":"f","timeframe":"daily","events":[],"total_occurrences":0,"query_range":"5y"}',
-        ),
-        ticker: KEY,
-      }),
-    ],
+    ['a ticker of a page', json(pageOf([], { ticker: KEY }))],
     ['a header that is too long', raw(`HTTP/1.1 200 OK\r\nx: ${KEY.repeat(2000)}\r\n\r\n`)],
     ['what is not HTTP', raw(`${KEY}\r\n\r\n`)],
     ['a reset', reset],
@@ -240,18 +230,22 @@ describe('the key', () => {
 describe('an address', () => {
   const open = (url: string, options: Partial<RemoteOptions> = {}) => remoteTo({ url }, options).url
 
+  const refusalOf = (url: string): InvalidParameter => {
+    try {
+      expect.unreachable(`opened ${open(url)}`)
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidParameter)
+      return error as InvalidParameter
+    }
+  }
+
   it('may be https anywhere, and plain http to this machine only', () => {
     expect(open('https://api.example.com/')).toBe('https://api.example.com')
     expect(open('https://api.example.com:8443/bands//')).toBe('https://api.example.com:8443/bands')
     for (const host of ['localhost:1', '127.0.0.1:1', '127.8.8.8:1', '[::1]:1'])
       expect(open(`http://${host}`)).toBe(`http://${host}`)
-    for (const url of [
-      'http://api.example.com',
-      'http://127.0.0.1.example.com',
-      'http://10.0.0.1',
-      'http://localhost.example.com',
-      'http://0.0.0.0',
-    ])
+    const names = ['api.example.com', '127.0.0.1.example.com', '10.0.0.1', 'localhost.example.com', '0.0.0.0']
+    for (const url of names.map(name => `http://${name}`))
       expect(() => open(url)).toThrow(/would be sent the key unencrypted; use https, or say allow_plain_http\.$/)
     expect(open('http://10.0.0.1', { allowPlainHttp: true })).toBe('http://10.0.0.1')
   })
@@ -272,14 +266,7 @@ describe('an address', () => {
     ],
     ['https://api.example.com#x', '"https://api.example.com#x" goes on after its path, where an address ends.'],
   ])('%s is refused', (url, message) => {
-    const thrown = (() => {
-      try {
-        return open(url)
-      } catch (error) {
-        return error as InvalidParameter
-      }
-    })() as InvalidParameter
-    expect(thrown).toBeInstanceOf(InvalidParameter)
+    const thrown = refusalOf(url)
     expect(thrown.message).toBe(message)
     expect(everythingSaid(thrown)).not.toContain('secret')
   })
@@ -293,14 +280,7 @@ describe('an address', () => {
     ['not an address', undefined],
     ['', undefined],
   ])('that is nearly one is named: %s', (text, suggestions) => {
-    const thrown = (() => {
-      try {
-        return open(text)
-      } catch (error) {
-        return error
-      }
-    })() as InvalidParameter
-    expect(thrown.offence.suggestions).toEqual(suggestions)
+    expect(refusalOf(text).offence.suggestions).toEqual(suggestions)
   })
 
   it('through a proxy that is none is refused without being told', () => {

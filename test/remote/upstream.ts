@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { BandEvent, EventsPage } from '../../src/model/event.js'
+import { Remote, type RemoteOptions } from '../../src/remote/remote.js'
 
 /** A request as it came in, with the milliseconds since the first one. */
 export interface Arrival {
@@ -55,10 +56,27 @@ export async function nobody(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
+/** Someone who asks it, without long waits and through no proxy, and goes with the test. */
+export function remoteTo({ url }: Pick<Scripted, 'url'>, options: Partial<RemoteOptions> = {}): Remote {
+  const lent = { random: () => 0.01 }
+  const remote = new Remote({ url, key: 'bands_test', fields: [], timeoutMs: 20_000, lent, env: {}, ...options })
+  onTestFinished(() => remote.close())
+  return remote
+}
+
 /** Turns. */
 
 export function json(document: unknown, status = 200, headers: Record<string, string> = {}): Turn {
   return text(JSON.stringify(document), status, { 'content-type': 'application/json', ...headers })
+}
+
+/** Something that says of itself that it is JSON. */
+export function asJson(body: string | Uint8Array, headers: Record<string, string> = {}): Turn {
+  return text(body, 200, { 'content-type': 'application/json', ...headers })
+}
+
+export function html(body: string, status: number, headers: Record<string, string> = {}): Turn {
+  return text(body, status, { 'content-type': 'text/html', ...headers })
 }
 
 export function text(body: string | Uint8Array, status = 200, headers: Record<string, string> = {}): Turn {
