@@ -12,12 +12,10 @@ import { timeline } from '../../src/local/timeline.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
 import type { Tier } from '../../src/model/terms.js'
-import { composed, statusOf } from '../../src/open.js'
-import type { Beside } from '../../src/remote/beside.js'
+import { composed } from '../../src/open.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
-import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { now } from '../../src/tally/now.js'
 import { tally } from '../../src/tally/tally.js'
@@ -27,7 +25,8 @@ import { begun, copied, copyAll, isSectorField, pulledIn, URL } from '../support
 import { pick } from '../support/random-facts.js'
 import { type Ground, randomEventsQuery } from '../support/random-queries.js'
 import { baseIn } from '../support/source.js'
-import { loadedStore, temporaryFolder } from '../support/store.js'
+import { loadedStore } from '../support/store.js'
+import { callerOf, emptyStore, RSI } from './pull-source.js'
 
 /** Eight years of bars, longer than any tier's range: no ticker begins within it. */
 const SIMULATED: SimulatedTicker[] = [
@@ -36,7 +35,6 @@ const SIMULATED: SimulatedTicker[] = [
 const TICKERS = SIMULATED.map(({ ticker }) => ticker)
 const TODAY = parseDay('2024-06-28')!
 const GROUND: Ground = { tickers: TICKERS, sectors: ['Tech'], first: parseDay('2018-06-01')!, last: TODAY }
-const RSI: SeriesKey = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone' }
 const WHOLE = { ...RSI, limit: 100 } as const
 
 const folder = mkdtempSync(join(tmpdir(), 'bands-pulled-'))
@@ -53,16 +51,13 @@ function serverOf(tier: Tier = 'pro', asOf: string | null = null): Local {
   return new Local(market, tier, asOf === null ? null : parseDay(asOf))
 }
 
-function callerOf(store: Store, tier: Tier = 'pro', asOf: string | null = null): Beside {
-  return openedOf(store, tier, asOf).bands
-}
-
 function openedOf(store: Store, tier: Tier = 'pro', asOf: string | null = null) {
   return composed(store, tier, asOf === null ? null : parseDay(asOf))
 }
 
-function emptyStore(): Store {
-  const store = openSqlite(join(temporaryFolder(), 'own.db'), { readonly: false })
+/** A store with bars of some tickers. */
+async function storeWith(tickers: readonly SimulatedTicker[]): Promise<Store> {
+  const store = await loadedStore(tickers)
   onTestFinished(() => store.close())
   return store
 }
@@ -89,7 +84,7 @@ async function isHidden(key: Tier, { timeframe, context }: EventsQuery): Promise
 }
 
 interface Compared {
-  own: (tier: Tier) => Beside
+  store: Store
   /** Whose events were pulled, and who asks. */
   key: Tier
   tier: Tier
@@ -98,19 +93,13 @@ interface Compared {
 }
 
 /** Random searches, equal byte for byte; returns how many were compared, and how many of them found events. */
-async function compare({
-  own,
-  key,
-  tier,
-  searches,
-  suits = () => true,
-}: Compared): Promise<{ equal: number; found: number }> {
+async function compare({ store, key, tier, searches, suits = () => true }: Compared) {
   const random = new Random(23)
   const seen = { equal: 0, found: 0 }
   const first = tier === 'free' ? parseDay('2024-03-01')! : GROUND.first
   for (let draw = 0; draw < searches; draw++) {
     const query = randomEventsQuery(random, { ...GROUND, first })
-    const [offline, server] = [own(tier), serverOf(tier)]
+    const [offline, server] = [callerOf(store, tier), serverOf(tier)]
     if (!suits(query) || (await isHidden(key, query))) continue
     const [mine, theirs] = await Promise.all([told(() => offline.events(query)), told(() => server.events(query))])
     expect(mine, JSON.stringify(query)).toBe(theirs)
@@ -131,14 +120,13 @@ describe('pulled events', () => {
   ] as const)('of a %s key answer a caller of %s as that server answers %s', async (key, tier, searches) => {
     const store = emptyStore()
     await copyAll(serverOf(key), TICKERS, store)
-    const { equal, found } = await compare({ own: name => callerOf(store, name), key, tier, searches })
+    const { equal, found } = await compare({ store, key, tier, searches })
     expect(equal).toBeGreaterThan(searches * 0.7)
     expect(found).toBeGreaterThan(searches * 0.05)
   })
 
   it('answer beside bars of another ticker as one server with bars of both, a context from the same of the two', async () => {
-    const store = await loadedStore(SIMULATED.slice(0, 1))
-    onTestFinished(() => store.close())
+    const store = await storeWith(SIMULATED.slice(0, 1))
     await copyAll(serverOf(), TICKERS.slice(1), store)
     // Its peers have no bars here.
     const needsPeers = ({ ticker, field }: { ticker: string; field: string }): boolean =>
@@ -148,13 +136,7 @@ describe('pulled events', () => {
       context !== undefined && isOwn(ticker) !== isOwn(context.ticker)
     const suits = (query: EventsQuery): boolean =>
       !needsPeers(query) && !isApart(query) && !(query.context !== undefined && needsPeers(query.context))
-    const { equal, found } = await compare({
-      own: name => callerOf(store, name),
-      key: 'pro',
-      tier: 'pro',
-      searches: draws(2_000),
-      suits,
-    })
+    const { equal, found } = await compare({ store, key: 'pro', tier: 'pro', searches: draws(2_000), suits })
     expect(equal).toBeGreaterThan(draws(1_000))
     expect(found).toBeGreaterThan(draws(300))
     const [own, other] = ['SIM0001', 'SIM0002'].map(ticker => ({ ticker, field: 'rsi_zone', band: 'neutral' }))
@@ -183,12 +165,7 @@ describe('pulled events', () => {
     const store = emptyStore()
     const silent = { as_of: null, pulled_at: '2033-01-02T03:04:05.000Z' }
     await copyAll(serverOf('plus'), TICKERS, store, silent)
-    const { equal, found } = await compare({
-      own: name => callerOf(store, name),
-      key: 'plus',
-      tier: 'plus',
-      searches: draws(500),
-    })
+    const { equal, found } = await compare({ store, key: 'plus', tier: 'plus', searches: draws(500) })
     expect(equal).toBeGreaterThan(draws(300))
     expect(found).toBeGreaterThan(draws(50))
     const history = await eventHistory(callerOf(store), RSI)
@@ -358,26 +335,11 @@ describe('a series of which pages are missing', () => {
     const first = (await eventHistory(serverOf(), plain)).events[0]
     return first !== undefined && first.date < (await from({ ...context, timeframe: query.timeframe }))
   }
-
-  it('says how far it is and what goes on with it', async () => {
-    const store = emptyStore()
-    const series = await copied(serverOf(), { ...RSI, timeframe: 'weekly' })
-    await pulledIn(store).put(begun(series, 7))
-    await expect(eventHistory(callerOf(store), { ...RSI, timeframe: 'weekly' })).rejects.toMatchObject({
-      code: 'busy',
-      message: `weekly rsi_zone of SIM0001 is pulled in part only, 7 of ${series.events.length} events; pull it to the end.`,
-    })
-    await pulledIn(store).put({ ...series, state: 'mixed' })
-    await expect(callerOf(store).events({ ...WHOLE, timeframe: 'weekly', after: TODAY })).rejects.toMatchObject({
-      code: 'busy',
-    })
-  })
 })
 
 describe('a ticker of which something was pulled', () => {
   it('is listed, is no part of a scan, and says of other fields what is there', async () => {
-    const store = await loadedStore(SIMULATED.slice(2))
-    onTestFinished(() => store.close())
+    const store = await storeWith(SIMULATED.slice(2))
     await pulledIn(store).put(await copied(serverOf(), RSI))
     await pulledIn(store).put(await copied(serverOf(), { ...RSI, timeframe: 'weekly' }))
     const caller = callerOf(store)
@@ -422,15 +384,13 @@ describe('a ticker of which something was pulled', () => {
     expect(await openedOf(store).local.today()).toBe(parseDay('2024-03-01'))
     await pulledIn(store).put(await copied(serverOf(), { ...RSI, ticker: 'SIM0002' }, { as_of: null }))
     expect(await openedOf(store).local.today()).toBe(parseDay('2026-11-21'))
-    const other = await loadedStore(SIMULATED.slice(2))
-    onTestFinished(() => other.close())
+    const other = await storeWith(SIMULATED.slice(2))
     await pulledIn(other).put(await copied(serverOf(), RSI, { as_of: '2025-01-01' }))
     expect(await openedOf(other).local.today()).toBe(TODAY)
   })
 
   it('does not keep `now` from telling of everything else', async () => {
-    const store = await loadedStore(SIMULATED.slice(2))
-    onTestFinished(() => store.close())
+    const store = await storeWith(SIMULATED.slice(2))
     await pulledIn(store).put(await copied(serverOf(), RSI))
     await pulledIn(store).put(begun(await copied(serverOf(), { ...RSI, field: 'macd_state' }), 5))
     const caller = callerOf(store)
@@ -450,8 +410,7 @@ describe('a ticker of which something was pulled', () => {
   })
 
   it('is told of to a program as far as it is there, unless the program names a field', async () => {
-    const store = await loadedStore(SIMULATED.slice(2))
-    onTestFinished(() => store.close())
+    const store = await storeWith(SIMULATED.slice(2))
     await pulledIn(store).put(await copied(serverOf(), RSI))
     const client = new BandsClient(openedOf(store))
     const { states } = await client.now({ tickers: ['SIM0001', 'SIM0003'] })
@@ -459,14 +418,5 @@ describe('a ticker of which something was pulled', () => {
     await expect(client.now({ tickers: ['SIM0001'], fields: ['macd_state'] })).rejects.toMatchObject({
       code: 'not_found',
     })
-  })
-
-  it('is told of in the status', async () => {
-    const store = emptyStore()
-    const series = await copied(serverOf(), RSI)
-    await pulledIn(store).put(series)
-    const found = await statusOf(openedOf(store))
-    expect(found.tickers).toEqual([])
-    expect(JSON.stringify(found)).toContain(URL)
   })
 })

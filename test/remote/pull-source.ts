@@ -13,10 +13,9 @@ import { eventHistory } from '../../src/source.js'
 import type { KeptSeries } from '../../src/store/pages.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
+import { URL } from '../support/pulled.js'
 import { simulatedGround } from '../support/serve.js'
 import { temporaryFolder } from '../support/store.js'
-
-export const URL = 'https://bands.example'
 
 export const RSI: SeriesKey = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone' }
 

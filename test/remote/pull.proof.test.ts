@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.js'
 import { grantedFields } from '../../src/tiers.js'
 import { simulatedRecord } from '../contracts/store.js'
 import { draws } from '../support/full.js'
-import { pulledIn } from '../support/pulled.js'
+import { pulledIn, URL } from '../support/pulled.js'
 import { baseIn } from '../support/source.js'
 import {
   Clock,
@@ -22,7 +22,6 @@ import {
   RSI,
   Source,
   toldBy,
-  URL,
 } from './pull-source.js'
 
 const TICKERS = ['SIM0001', 'SIM0002', 'SIM0003']
