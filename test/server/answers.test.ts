@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { Answers, matches, type Question, type Service } from '../../src/server/questions.js'
 import type { Source } from '../../src/source.js'
+import { latch } from '../support/serve.js'
 
 /** Questions that are counted, of data whose version can be changed. */
 function counted() {
@@ -51,10 +52,8 @@ it('forgets everything when the data has changed, and asks what was under way on
   const { state, service, question } = counted()
   const answers = new Answers(service, 1e6)
   await answers.find('pro', '/a', question({ a: 1 }))
-  let open = (): void => {}
-  state.open = new Promise(resolve => {
-    open = resolve
-  })
+  const { passed, open } = latch()
+  state.open = passed
   const old = answers.find('pro', '/slow', question({ old: true }))
   await turn()
   state.version = '2'

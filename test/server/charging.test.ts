@@ -1,9 +1,8 @@
 import { Agent } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Charge } from '../../src/accounts/accounts.js'
 import { openAccounts } from '../../src/open.js'
 import type { Service } from '../../src/server/questions.js'
-import { ask, authorization, type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { ask, authorization, type Ground, type Served, serve, simulatedGround, withCharges } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 const CONTEXT = '&context_ticker=SIM0002&context_field=rsi_zone&context_band=oversold'
@@ -17,20 +16,11 @@ let now = NOON
 const commits: number[] = []
 beforeAll(async () => {
   ground = await simulatedGround()
-  const around = (service: Service): Service => {
-    const charge = (charges: readonly Charge[]) => {
+  const around = (service: Service): Service =>
+    withCharges(service, charges => {
       commits.push(charges.length)
       return service.accounts.charge(charges)
-    }
-    const accounts = new Proxy(service.accounts, {
-      get: (target, name) => {
-        if (name === 'charge') return charge
-        const value = Reflect.get(target, name) as unknown
-        return typeof value === 'function' ? value.bind(target) : value
-      },
     })
-    return { ...service, accounts }
-  }
   const pro = { day: 1_000, hour: 1_000 }
   const credits = { free: { day: 250, hour: 100 }, plus: { day: 120, hour: 100 }, pro }
   server = await serve(ground, { now: () => now, credits, around })

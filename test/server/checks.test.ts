@@ -10,16 +10,9 @@ import { copyAll } from '../support/pulled.js'
 import { ask, authorization, type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
-const CREDIT_HEADERS = [
-  'x-request-limit',
-  'x-requests-used',
-  'x-requests-remaining',
-  'x-request-reset',
-  'x-hourly-request-limit',
-  'x-hourly-requests-used',
-  'x-hourly-requests-remaining',
-  'x-hourly-request-reset',
-]
+const CREDIT_HEADERS = ['x-request', 'x-hourly-request'].flatMap(name => {
+  return [`${name}-limit`, `${name}s-used`, `${name}s-remaining`, `${name}-reset`]
+})
 
 let ground: Ground
 let server: Served

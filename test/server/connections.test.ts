@@ -42,6 +42,8 @@ function answerIn(text: string): { status: number; headers: string; body: Record
   return { status: Number(headers.slice(9, 12)), headers, body: JSON.parse(body) }
 }
 
+const PLAIN = 'GET / HTTP/1.1\r\nHost: x\r\n'
+
 describe('what is no proper HTTP is told so, and the connection ends', () => {
   it.each([
     ['other protocols', 'EHLO example.org\r\n\r\n', 400],
@@ -52,11 +54,7 @@ describe('what is no proper HTTP is told so, and the connection ends', () => {
     ['a header with a NUL', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n', 400],
     ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400],
     ['two lengths', 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
-    [
-      'a length and chunks',
-      'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-      400,
-    ],
+    ['a length and chunks', `${PLAIN}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
     ['two Hosts', 'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n', 400],
     ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ['more headers than there is room for', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
@@ -165,18 +163,8 @@ it('answers requests that were sent at once in their order', async () => {
     `GET ${QUESTION}&limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${limit === 9 ? 'Connection: close\r\n' : ''}\r\n`
   const { text } = await sendBytes(server.port, [1, 0, 2, 3, 4, 5, 6, 7, 8, 9].map(one).join(''))
   const bodies = text.split(/HTTP\/1\.1 \d+ [\w ]+\r\n(?:[^\r\n]+\r\n)+\r\n/).slice(1)
-  expect(bodies.map(body => (JSON.parse(body).events as unknown[] | undefined)?.length)).toEqual([
-    1,
-    undefined,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    8,
-    9,
-  ])
+  const lengths = bodies.map(body => (JSON.parse(body).events as unknown[] | undefined)?.length)
+  expect(lengths).toEqual([1, undefined, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
 it('turns away more connections than it may have', async () => {
@@ -230,13 +218,8 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
 
   it('takes no older protocol than 1.2', async () => {
     const refused = await new Promise<boolean>(resolve => {
-      const options = {
-        port: secure.port,
-        maxVersion: 'TLSv1.1',
-        minVersion: 'TLSv1',
-        rejectUnauthorized: false,
-      } as const
-      const socket = connectTls(options, () => resolve(false))
+      const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' } as const
+      const socket = connectTls({ port: secure.port, ...old, rejectUnauthorized: false }, () => resolve(false))
       socket.on('error', () => resolve(true))
     })
     expect(refused).toBe(true)

@@ -58,16 +58,6 @@ describe('the page', () => {
       }
     }
   })
-
-  it('is made of the document alone', () => {
-    const other = openApi({ version: '1', errors: 'flat' })
-    other.info.title = 'another title'
-    other.paths['/v2/more'] = {
-      get: { ...other.paths['/healthz']!.get, operationId: 'more', summary: 'Something new' },
-    }
-    const { html } = docsPage(other)
-    for (const text of ['another title', 'GET /v2/more', 'Something new']) expect(html).toContain(text)
-  })
 })
 
 describe('the page as HTML', () => {

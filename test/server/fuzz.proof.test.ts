@@ -117,31 +117,9 @@ function meant(random: Random): string {
 }
 
 const VALUES = ['', '%00', '%FF', '0x10', '1e1', '+5', '-0', '..%2F..%2Fetc', "'%20OR%201=1--", '%F0%9F%92%A9', 'null']
-const PATHS = [
-  '/',
-  '/v1',
-  '/v1/events',
-  '/v1/events/',
-  '/v1/scan/oversold',
-  '/docs',
-  '/..',
-  '//v1/events',
-  '/%2e%2e',
-  '*',
-]
+const PATHS = '/ /v1 /v1/events /v1/events/ /v1/scan/oversold /docs /.. //v1/events /%2e%2e *'.split(' ')
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']
-const NAMES = [
-  'ticker',
-  'field',
-  'limit',
-  'band',
-  'before',
-  'after',
-  'context_band',
-  'befor',
-  '__proto__',
-  'constructor',
-]
+const NAMES = 'ticker field limit band before after context_band befor __proto__ constructor'.split(' ')
 
 function odd(random: Random): string {
   const parts = Array.from(

@@ -7,37 +7,14 @@ import type { Source } from '../../src/source.js'
 import { EVENTS_PATH, errorBody, OVERSOLD_PATH } from '../../src/wire/format.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 
-/** As they stand in a URL. */
-const ODD: Readonly<Record<string, string>> = {
-  empty: '',
-  blank: '%20',
-  NUL: 'SIM%000001',
-  'line breaks': '%0D%0A',
-  '10 kB': 'x'.repeat(10_240),
-  emoji: '%F0%9F%98%80',
-  'raw letters': '%C3%A4',
-  'no UTF-8': '%FF%FE',
-  'half a percent sign': '%E',
-  'a surrogate': '%ED%A0%80',
-  hexadecimal: '0x10',
-  exponential: '1e1',
-  'with a plus': '%2B5',
-  'minus zero': '-0',
-  negative: '-1',
-  zero: '0',
-  fractional: '5.0',
-  'with zeros before': '005',
-  'of other digits': '%D9%A3',
-  'not a number': 'NaN',
-  infinite: 'Infinity',
-  'of the language': 'undefined',
-  'of its insides': '__proto__',
-  SQL: "'%20OR%201=1;--",
-  'a path': '../../etc/passwd',
-  markup: '%3Cscript%3E',
-  'a list': 'a,b',
-  'no date': '2023-02-29',
-}
+/** As they stand in a URL: bytes of every kind, numbers of every spelling, what means something elsewhere. */
+const ODD = [
+  '',
+  'x'.repeat(10_240),
+  ...'%20 SIM%000001 %0D%0A %F0%9F%98%80 %C3%A4 %FF%FE %E %ED%A0%80 a,b 2023-02-29'.split(' '),
+  ...'0x10 1e1 %2B5 -0 -1 0 5.0 005 %D9%A3 NaN Infinity'.split(' '),
+  ...['undefined', '__proto__', "'%20OR%201=1;--", '../../etc/passwd', '%3Cscript%3E'],
+]
 
 const ENDPOINTS = {
   [EVENTS_PATH]: {
@@ -78,7 +55,7 @@ describe.each(Object.entries(ENDPOINTS))('%s', (path, { table, valid, ask }) => 
       .map(([other, value]) => `${other}=${value}`)
 
   describe.each(Object.keys(table))('%s', name => {
-    it.each(Object.entries(ODD))('%s is refused in the words of the library, or is allowed by it', async (_, value) => {
+    it.each(ODD)('%s is refused in the words of the library, or is allowed by it', async value => {
       await expectSame([...others(name), `${name}=${value}`].join('&'))
     })
 

@@ -1,10 +1,18 @@
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Charge } from '../../src/accounts/accounts.js'
 import { openAccounts } from '../../src/open.js'
 import type { Service } from '../../src/server/questions.js'
-import { ask, authorization, type Ground, sendBytes, serve, simulatedGround } from '../support/serve.js'
+import {
+  ask,
+  authorization,
+  type Ground,
+  latch,
+  sendBytes,
+  serve,
+  simulatedGround,
+  withCharges,
+} from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 
@@ -16,31 +24,14 @@ afterAll(() => ground.remove())
 
 /** A gate before the accounts are charged, shut at first; `waiting` settles when someone stands before it. */
 function gate() {
-  let open = (): void => {}
-  let arrived = (): void => {}
-  const opened = new Promise<void>(resolve => {
-    open = resolve
-  })
-  const waiting = new Promise<void>(resolve => {
-    arrived = resolve
-  })
-  const around = (service: Service): Service => {
-    const charge = async (charges: readonly Charge[]) => {
-      arrived()
-      await opened
+  const [opened, arrived] = [latch(), latch()]
+  const around = (service: Service): Service =>
+    withCharges(service, async charges => {
+      arrived.open()
+      await opened.passed
       return service.accounts.charge(charges)
-    }
-    const accounts = Object.assign(Object.create(service.accounts) as typeof service.accounts, {
-      charge,
-      key: service.accounts.key.bind(service.accounts),
-      used: service.accounts.used.bind(service.accounts),
-      version: service.accounts.version.bind(service.accounts),
-      create: service.accounts.create.bind(service.accounts),
-      addKey: service.accounts.addKey.bind(service.accounts),
     })
-    return { ...service, accounts }
-  }
-  return { open: () => open(), waiting, around }
+  return { open: opened.open, waiting: arrived.passed, around }
 }
 
 it('answers what runs, refuses what comes, and has everything written down', async () => {
@@ -107,30 +98,18 @@ it('lets what a caller has given up be worked off before it closes what that sta
 })
 
 it('counts as gone, and charges for nothing, what was asked behind another question by a caller who has hung up', async () => {
-  let open = (): void => {}
-  const opened = new Promise<void>(resolve => {
-    open = resolve
-  })
-  let arrived = (): void => {}
-  const waiting = new Promise<void>(resolve => {
-    arrived = resolve
-  })
-  let asked = 0
+  const [opened, arrived, bothGone] = [latch(), latch(), latch()]
+  let [asked, gone] = [0, 0]
   const around = (service: Service): Service => ({
     ...service,
     async today() {
-      if (++asked === 2) arrived()
-      await opened
+      if (++asked === 2) arrived.open()
+      await opened.passed
       return service.today()
     },
   })
-  let hungUp = (): void => {}
-  const bothGone = new Promise<void>(resolve => {
-    hungUp = resolve
-  })
-  let gone = 0
   const write = (line: string): void => {
-    if (line.includes('"status":499') && ++gone === 2) hungUp()
+    if (line.includes('"status":499') && ++gone === 2) bothGone.open()
   }
   const server = await serve(ground, { around, log: { level: 'info', write } })
   const { key } = await server.account('impatient', 'pro')
@@ -138,12 +117,12 @@ it('counts as gone, and charges for nothing, what was asked behind another quest
     `GET ${QUESTION}&limit=${limit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`
   const socket = connect(server.port, '127.0.0.1')
   socket.write(one(1) + one(2))
-  await waiting
+  await arrived.passed
   socket.destroy()
-  await bothGone
+  await bothGone.passed
   // They join those that are under way, and are charged after them.
   const again = [1, 2].map(limit => ask(`${server.url}${QUESTION}&limit=${limit}`, { headers: authorization(key) }))
-  open()
+  opened.open()
   const used = (await Promise.all(again)).map(({ headers }) => headers['x-requests-used'])
   expect(used.sort()).toEqual(['1', '2'])
   await server.stop()

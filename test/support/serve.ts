@@ -98,6 +98,24 @@ export async function serve(
   }
 }
 
+/** The same service whose charges are written down in another way. */
+export function withCharges(service: Service, charge: Accounts['charge']): Service {
+  const get = (target: Accounts, name: string | symbol): unknown => {
+    const value: unknown = name === 'charge' ? charge : Reflect.get(target, name)
+    return typeof value === 'function' ? value.bind(target) : value
+  }
+  return { ...service, accounts: new Proxy(service.accounts, { get }) }
+}
+
+/** Something to wait for, and what lets it happen. */
+export function latch(): { passed: Promise<void>; open(): void } {
+  let open = (): void => {}
+  const passed = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { passed, open }
+}
+
 let made = 0
 
 async function newKey(accounts: Accounts, account: number, name: string): Promise<MadeKey> {
