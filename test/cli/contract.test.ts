@@ -3,6 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE } from '../../src/cli/catalogue.js'
 import { TOP_HELP } from '../../src/cli/help.js'
@@ -100,6 +102,23 @@ const LINES: Readonly<Record<string, string>> = {
   'check recursion': 'check recursion AAPL --fields rsi_zone',
 }
 
+/** Whether a document is as `bands schema NAME` says. */
+async function schemaErrors(name: string, document: unknown): Promise<unknown[]> {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true })
+  formats.default(ajv)
+  const validate = ajv.compile(JSON.parse((await ask(`schema ${name}`)).out))
+  validate(document)
+  return validate.errors ?? []
+}
+
+/** Answers that bear no name of a schema, and those that are made of bars or events as they come. */
+const SCHEMAS: Readonly<Record<string, string | null>> = {
+  events: 'events',
+  'scan oversold': 'oversold',
+  export: null,
+  simulate: null,
+}
+
 test('the catalogue names each command once', () => {
   const names = CATALOGUE.map(entry => entry.name)
   expect(new Set(names).size).toBe(names.length)
@@ -112,11 +131,13 @@ describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', 
     if (name === 'remove') await ask('simulate 1 --bars 20 --load')
   })
 
-  test('writes one JSON document and a newline to stdout with --json, before or after the command', async () => {
+  test('writes one JSON document, as its schema says, and a newline to stdout with --json, before or after the command', async () => {
     const ran = await ask(`${line} --json`)
     expect(ran.code).toBe(0)
-    expect(() => JSON.parse(ran.out)).not.toThrow()
+    const document = JSON.parse(ran.out)
     expect(ran.out.endsWith('\n')).toBe(true)
+    const schema = SCHEMAS[name] === undefined ? /^bands\.([\w-]+)\/1$/.exec(document.schema)![1]! : SCHEMAS[name]
+    if (schema !== null) expect(await schemaErrors(schema, document)).toEqual([])
     if (name === 'remove') await ask('simulate 1 --bars 20 --load')
     const before = await ask(`--json ${line}`)
     const changing = [
@@ -192,5 +213,29 @@ describe('the top', () => {
   test('tells the version of the package', async () => {
     expect((await ask('--version')).out).toMatch(/^bands \d+\.\d+\.\d+\n$/)
     expect((await ask('events AAPL rsi_zone -V')).out).toMatch(/^bands \d+\.\d+\.\d+\n$/)
+  })
+})
+
+describe('bands schema', () => {
+  test.each([
+    ['simulate', 'simulate 2 --bars 20 --load'],
+    ['strategy', 'backtest AAPL rsi_zone --band oversold --hold 20 --print-config'],
+  ])('%s holds what bands %s prints', async (name, line) => {
+    expect(await schemaErrors(name, JSON.parse((await ask(`${line} --json`)).out))).toEqual([])
+  })
+
+  test('refuses an answer that lacks a key or has another type', async () => {
+    const answer = JSON.parse((await ask('now --json')).out)
+    expect(await schemaErrors('now', { ...answer, states: undefined })).not.toEqual([])
+    expect(await schemaErrors('now', { ...answer, timeframe: 'hourly' })).not.toEqual([])
+  })
+
+  test('lists the names without one, also as data; has no rows, and the nearest name for a slip', async () => {
+    expect((await ask('schema')).out).toMatch(/^tally +bands\.tally\/1$/m)
+    const { schemas } = JSON.parse((await ask('schema --json')).out)
+    expect(schemas).toContainEqual({ name: 'study', schema: 'bands.study/1' })
+    expect(schemas).toContainEqual({ name: 'strategy', schema: null })
+    expect(await ask('schema taly')).toMatchObject({ code: 2, err: expect.stringContaining('tally') })
+    expect((await ask('schema tally --csv')).code).toBe(2)
   })
 })
