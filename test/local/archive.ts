@@ -37,12 +37,12 @@ export const archives: Map<string | null, Archive> = new Map(
 )
 
 /** The same tickers in a real store, bars after a date left out where one is given. */
-export async function listedStore(cut?: string): Promise<Store> {
+export async function listedStore({ cut, folder }: { cut?: string; folder?: string } = {}): Promise<Store> {
   const fixtures = Object.entries(LISTED).flatMap(([ticker, { bars, assetClass }]) => {
     const kept = bars.filter(bar => cut === undefined || bar.date <= cut)
     return kept.length === 0 ? [] : [{ ticker, series: seriesOf(kept), assetClass: assetClass ?? null }]
   })
-  return storeOf(fixtures)
+  return storeOf(fixtures, folder)
 }
 
 export function callerOf(store: Store, tier: Tier, asOf: string | null): Local {

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Field } from '../../src/fields/field.js'
 import { FIELD_NAMES, fieldNamed, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
@@ -12,11 +9,10 @@ import { UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { Random } from '../../src/statistics/random.js'
-import type { Store } from '../../src/store/store.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { pick } from '../support/random-facts.js'
-import { cacheOf, emptyImporter, loadedStore, recordOf, sourced } from '../support/store.js'
+import { cacheOf, emptyImporter, loadedStore, openedForAll, recordOf, sourced } from '../support/store.js'
 
 /** Seven tickers of one sector, so that each has peers. */
 const SIMULATED = [...simulatedTickers({ count: 7, bars: 1_000, seed: 11, end: parseDay('2024-06-28')! })]
@@ -25,16 +21,11 @@ const TICKERS = SIMULATED.map(({ ticker }) => ticker)
 const WHOLE = { tickers: TICKERS, fields: FIELD_NAMES, timeframe: 'daily', cuts: 6, seed: 1 } as const
 const RSI = { ...WHOLE, tickers: TICKERS.slice(0, 2), fields: ['rsi_zone'] }
 
-const folder = mkdtempSync(join(tmpdir(), 'bands-check-'))
-let store: Store
 let cache: Cache
-beforeAll(async () => {
-  store = await loadedStore(SIMULATED, folder)
+openedForAll(async folder => {
+  const store = await loadedStore(SIMULATED, folder)
   cache = new Cache(store, 'pro', null)
-})
-afterAll(async () => {
-  await store.close()
-  rmSync(folder, { recursive: true, force: true })
+  return store
 })
 
 describe('the look-ahead check', () => {

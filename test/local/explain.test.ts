@@ -5,13 +5,11 @@ import { type Explanation, explain } from '../../src/local/explain.js'
 import { exportEvents, exportSeries } from '../../src/local/export.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { ExportedEvent } from '../../src/model/event.js'
-import type { Series } from '../../src/model/series.js'
 import { TIMEFRAMES } from '../../src/model/terms.js'
-import { simulatedTicker } from '../../src/simulate/simulate.js'
 import { loadPrices, SHARED, series as seriesOfCloses } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
-import { cacheOf } from '../support/store.js'
+import { cacheOf, fixture } from '../support/store.js'
 
 const absent = SHARED === null ? ' (skipped: the folder of shared data is absent)' : ''
 
@@ -49,7 +47,7 @@ describe('an explanation', () => {
   it('takes the newest final bar unless a date is given, and says when that date has no bar', async () => {
     const cache = await simulated()
     const newest = await explain(cache, { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'daily' })
-    expect(newest).toMatchObject({ date: '2018-03-28', date_note: null, as_of: '2018-03-28', bars_before: BARS - 1 })
+    expect(newest).toMatchObject({ date: '2018-03-28', date_note: null, as_of: '2018-03-28', bars_before: 1_499 })
     const sunday = await at(cache, '2018-03-25')
     expect(sunday).toMatchObject({
       date: '2018-03-23',
@@ -153,12 +151,8 @@ describe('a bar without a band', () => {
       event: null,
     })
     expect(ratio.in_force).not.toBeNull()
-    const slope = await explain(cache, {
-      ticker: 'ABC',
-      field: 'accumulation_state',
-      timeframe: 'daily',
-      date: day + 3,
-    })
+    const later = { ticker: 'ABC', field: 'accumulation_state', timeframe: 'daily', date: day + 3 } as const
+    const slope = await explain(cache, later)
     expect(slope.undefined_because).toMatch(/^undefined on this bar: adl_slope, adl_pct \(among \d+ defined bars\)$/)
   })
 
@@ -195,11 +189,8 @@ describe('a tier', () => {
   it('below Plus sees neither stability nor flips nor what followed', async () => {
     const event = await recentEvent()
     const found = await explained(await cacheOf([fixture()], { tier: 'free' }), event)
-    expect(found.event).toEqual({
-      prev_band: event.prev_band,
-      duration_days: event.duration_days,
-      windows: null,
-    })
+    const { prev_band, duration_days } = event
+    expect(found.event).toEqual({ prev_band, duration_days, windows: null })
     const plus = await explained(await cacheOf([fixture()], { tier: 'plus' }), event)
     expectAgreement(plus, event)
   })
@@ -218,13 +209,6 @@ describe('a tier', () => {
     await expect(explain(free, query)).rejects.toMatchObject({ code: 'tier_restricted', requiredTier: 'plus' })
   })
 })
-
-const BARS = 1_500
-
-function fixture(): { ticker: string; series: Series } {
-  const { ticker, bars } = simulatedTicker(1, { count: 1, bars: BARS, seed: 7, end: parseDay('2018-03-28')! })
-  return { ticker, series: bars }
-}
 
 function simulated(): Promise<Cache> {
   return cacheOf([fixture()])

@@ -32,7 +32,7 @@ import {
   type Timeframe,
   weeklyBars,
 } from '../support/oracle/index.js'
-import { cacheOf } from '../support/store.js'
+import { cacheOf, fixture } from '../support/store.js'
 
 const absent = SHARED === null ? ' (skipped: the folder of shared data is absent)' : ''
 const KEYS = 'ticker,field,timeframe,date,band,prev_band,stability_at_entry,flips_recent_at_entry,flips_lookback'
@@ -176,13 +176,8 @@ describe('every export', () => {
 
 const SIMULATED = { count: 1, bars: 1_500, seed: 7, end: parseDay('2018-03-28')! }
 
-function fixture(index: number) {
-  const { ticker, bars } = simulatedTicker(index, SIMULATED)
-  return { ticker, series: bars }
-}
-
 function simulated(...indexes: number[]): Promise<Cache> {
-  return cacheOf(indexes.map(fixture))
+  return cacheOf(indexes.map(index => fixture(index)))
 }
 
 async function written(cache: Cache, output: ExportOutput): Promise<Kept> {

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { NotFound } from '../../src/errors.js'
 import type { TickerFacts } from '../../src/feeds/feed.js'
 import { Cache } from '../../src/local/cache.js'
@@ -10,20 +7,16 @@ import { formatDay, parseDay } from '../../src/model/day.js'
 import { FACT_KINDS, type FactKind } from '../../src/model/facts.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import type { Store } from '../../src/store/store.js'
-import { emptyImporter, loadedStore, sourced } from '../support/store.js'
+import { emptyImporter, loadedStore, openedForAll, sourced } from '../support/store.js'
 
 const TICKERS = [...simulatedTickers({ count: 2, bars: 600, seed: 5, end: parseDay('2018-05-11')! })]
 const [FIRST] = TICKERS as [SimulatedTicker]
 const day = (text: string): number => parseDay(text)!
 
-const folder = mkdtempSync(join(tmpdir(), 'bands-'))
 let store: Store
-beforeAll(async () => {
+openedForAll(async folder => {
   store = await loadedStore(TICKERS, folder)
-})
-afterAll(async () => {
-  await store.close()
-  rmSync(folder, { recursive: true, force: true })
+  return store
 })
 
 describe('what is known of a ticker', () => {

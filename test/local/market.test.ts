@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { FIELDS } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
 import { exportEvents, exportSeries } from '../../src/local/export.js'
@@ -20,20 +18,16 @@ import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
 import { copied, pulledIn } from '../support/pulled.js'
 import { barsIn, statesIn } from '../support/source.js'
-import { cacheOf, loadedStore, temporaryFolder } from '../support/store.js'
+import { cacheOf, loadedStore, openedForAll, temporaryFolder } from '../support/store.js'
 
 /** Seven years, longer than the widest range; seven tickers of one sector, so that it can be compared with. */
 const SIMULATED = [...simulatedTickers({ count: 7, bars: 1_800, seed: 11, end: parseDay('2024-06-28')! })]
 const NAMES = SIMULATED.map(({ ticker }) => ticker)
 
-const folder = mkdtempSync(join(tmpdir(), 'bands-market-'))
 let store: Store
-beforeAll(async () => {
+openedForAll(async folder => {
   store = await loadedStore(SIMULATED, folder)
-})
-afterAll(async () => {
-  await store.close()
-  rmSync(folder, { recursive: true, force: true })
+  return store
 })
 
 interface Told {

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import { NO_FACTS } from '../../src/model/facts.js'
@@ -26,6 +23,7 @@ import { OVERSOLD_PAGE } from '../../src/wire/schemas.js'
 import type { Bar } from '../support/bars.js'
 import { draws, FULL, provenInFull } from '../support/full.js'
 import { pick } from '../support/random-facts.js'
+import { openedForAll } from '../support/store.js'
 import {
   ask,
   cutAt,
@@ -43,14 +41,10 @@ const DATES = datesOf(MARKET)
 /** Days with something to see, and days without. */
 const SOME = ((random = new Random(5)) => Array.from({ length: FULL ? 14 : 3 }, () => pick(random, DATES.slice(120))))()
 
-const folder = mkdtempSync(join(tmpdir(), 'bands-'))
 let store: Store
-beforeAll(async () => {
+openedForAll(async folder => {
   store = await marketStore(MARKET, folder)
-})
-afterAll(async () => {
-  await store.close()
-  rmSync(folder, { recursive: true, force: true })
+  return store
 })
 
 describe('a scan', () => {
@@ -133,8 +127,9 @@ describe('a scan', () => {
     for (const date of SOME) {
       const local = new Local(store, 'pro', parseDay(date))
       for (const match of (await asked({ date, limit: 100 })).matches) {
-        for (const [key, field] of FIELD_OF) {
+        for (const key of BANDS) {
           if (match[key] === undefined) continue
+          const field = key === 'trend_context' ? 'trend_direction' : key
           const { present } = await eventHistory(local, parseHistory({ ticker: match.ticker, field }))
           expect(match[key], `${match.ticker} ${field} ${date}`).toBe(present?.band ?? null)
         }
@@ -159,24 +154,11 @@ describe('a scan', () => {
   })
 })
 
-const FUNDAMENTAL: ReadonlySet<string> = new Set([
-  'valuation_zone',
-  'earnings_proximity',
-  'growth_zone',
-  'analyst_consensus',
-])
+const FACTUAL = ['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const
+const FUNDAMENTAL: ReadonlySet<string> = new Set(FACTUAL)
 
-/** Keys that are bands of fields, and the fields. */
-const FIELD_OF: readonly (readonly [keyof OversoldMatch, string])[] = [
-  ['rsi_zone', 'rsi_zone'],
-  ['volume_ratio_band', 'volume_ratio_band'],
-  ['trend_context', 'trend_direction'],
-  ['accumulation_state', 'accumulation_state'],
-  ['valuation_zone', 'valuation_zone'],
-  ['earnings_proximity', 'earnings_proximity'],
-  ['growth_zone', 'growth_zone'],
-  ['analyst_consensus', 'analyst_consensus'],
-]
+/** Keys that are bands of fields; all but one are called as the field is. */
+const BANDS = ['rsi_zone', 'volume_ratio_band', 'trend_context', 'accumulation_state', ...FACTUAL] as const
 
 /** Whatever the day, as of the newest bar. */
 function asked(params: OversoldParams): Promise<OversoldPage> {

@@ -81,15 +81,12 @@ describe('which bar is looked at', () => {
   })
 
   it('counts days from the first bar with an RSI on, and knows no rarity of a short history', async () => {
-    const [match] = (await ask(await marketStore([falling('ABC')]))).matches
-    expect(match).toMatchObject({ rsi_zone: 'deep_oversold', days_in_oversold: 106, condition_rarity: null })
-    expect(match).toMatchObject({
-      oversold_streaks_count: 1,
-      rsi_zone_flips_recent: 0,
-      rsi_zone_stability: 'established',
+    expect(await matchOf(falling('ABC').bars)).toMatchObject({
+      ...{ rsi_zone: 'deep_oversold', days_in_oversold: 106, condition_rarity: null, oversold_streaks_count: 1 },
+      ...{ rsi_zone_flips_recent: 0, rsi_zone_stability: 'established', stochastic_zone: 'deep_oversold' },
+      ...{ historical_median_oversold_days: null, historical_max_oversold_days: null },
+      ...{ volume_context: 'normal', sector_rsi_zone: null },
     })
-    expect(match).toMatchObject({ historical_median_oversold_days: null, historical_max_oversold_days: null })
-    expect(match).toMatchObject({ stochastic_zone: 'deep_oversold', volume_context: 'normal', sector_rsi_zone: null })
   })
 })
 
@@ -113,12 +110,8 @@ describe('sectors', () => {
     const error = await refused(store, { sector: 'enrgy' })
     expect(error).toBeInstanceOf(InvalidParameter)
     expect(error.message).toBe('sector "enrgy" is not one of Energy, Utilities. Did you mean "Energy"?')
-    expect(error.payload()).toEqual({
-      param: 'sector',
-      value: 'enrgy',
-      allowed: ['Energy', 'Utilities'],
-      suggestions: ['Energy'],
-    })
+    const allowed = ['Energy', 'Utilities']
+    expect(error.payload()).toEqual({ param: 'sector', value: 'enrgy', allowed, suggestions: ['Energy'] })
     const none = await refused(await marketStore([falling('A')]), { sector: 'Energy' })
     expect(none.message).toBe('sector "Energy" cannot be looked for: no sector of any ticker is known.')
   })
@@ -165,63 +158,56 @@ describe('a rarity', () => {
   })
 })
 
+/** What one ticker's match says. */
+async function matchOf(bars: Bar[]): Promise<OversoldPage['matches'][number]> {
+  return (await ask(await marketStore([{ ...falling('ABC'), bars }]))).matches[0]!
+}
+
 describe('the volume', () => {
   it.each([
-    [69, 'below_average'],
-    [70, 'normal'],
-    [149, 'normal'],
-    [150, 'above_average'],
-    [249, 'above_average'],
-    [250, 'spike'],
-  ])('of %d after 100 on each of 50 bars is %s', async (volume, context) => {
-    const { bars, ...one } = falling('ABC')
-    const last = { ...bars.at(-1)!, volume }
-    const [match] = (await ask(await marketStore([{ ...one, bars: [...bars.slice(0, -1), last] }]))).matches
-    expect(match).toMatchObject({ volume_context: context })
+    ['below_average', [69]],
+    ['normal', [70, 149]],
+    ['above_average', [150, 249]],
+    ['spike', [250]],
+  ])('is %s, of %j after 100 on each of 50 bars', async (volume_context, volumes) => {
+    for (const volume of volumes) {
+      const { bars } = falling('ABC')
+      bars.push({ ...bars.pop()!, volume })
+      expect(await matchOf(bars)).toMatchObject({ volume_context })
+    }
   })
 })
 
 describe('the stochastic zone', () => {
   it.each([
-    [9.9, 'deep_oversold'],
-    [10, 'oversold'],
-    [19.9, 'oversold'],
-    [20, 'neutral_low'],
-    [34.9, 'neutral_low'],
-    [35, 'neutral'],
-    [64.9, 'neutral'],
-    [65, 'neutral_high'],
-    [79.9, 'neutral_high'],
-    [80, 'overbought'],
-    [89.9, 'overbought'],
-    [90, 'deep_overbought'],
-  ])('of closes at %d percent of a steady range is %s', async (percent, zone) => {
-    const fall = Array.from({ length: 100 }, (_, t) => barOf(dateOf(t), 2000 - 10 * t))
-    const steady = Array.from({ length: 20 }, (_, i) => barOf(dateOf(100 + i), 900 + percent))
-    const bars = [...fall, ...steady.map(bar => ({ ...bar, high: 1000, low: 900 }))]
-    const [match] = (await ask(await marketStore([{ ...falling('ABC'), bars }]))).matches
-    expect(match).toMatchObject({ rsi_zone: 'deep_oversold', stochastic_zone: zone })
+    ['deep_oversold', [9.9]],
+    ['oversold', [10, 19.9]],
+    ['neutral_low', [20, 34.9]],
+    ['neutral', [35, 64.9]],
+    ['neutral_high', [65, 79.9]],
+    ['overbought', [80, 89.9]],
+    ['deep_overbought', [90]],
+  ])('is %s, of closes at %j percent of a steady range', async (stochastic_zone, percents) => {
+    for (const percent of percents) {
+      const fall = Array.from({ length: 100 }, (_, t) => barOf(dateOf(t), 2000 - 10 * t))
+      const steady = Array.from({ length: 20 }, (_, i) => barOf(dateOf(100 + i), 900 + percent))
+      const bars = [...fall, ...steady.map(bar => ({ ...bar, high: 1000, low: 900 }))]
+      expect(await matchOf(bars)).toMatchObject({ rsi_zone: 'deep_oversold', stochastic_zone })
+    }
   })
 })
 
 describe('the distance to the support level', () => {
   it.each([
-    [1005.1, null],
-    [1005, 'at_level'],
-    [1000, 'at_level'],
-    [995, 'at_level'],
-    [994.9, 'very_close'],
-    [985, 'very_close'],
-    [984.9, 'near'],
-    [970, 'near'],
-    [969.9, 'moderate'],
-    [930, 'moderate'],
-    [929.9, 'far'],
-    [850, 'far'],
-    [849.9, 'very_far'],
-  ])('of a close at 1000 from a level at %d is %s', async (level, distance) => {
-    const [match] = (await ask(await marketStore([{ ...falling('ABC'), bars: above(level) }]))).matches
-    expect(match).toMatchObject({ nearest_support_distance: distance })
+    [null, [1005.1]],
+    ['at_level', [1005, 1000, 995]],
+    ['very_close', [994.9, 985]],
+    ['near', [984.9, 970]],
+    ['moderate', [969.9, 930]],
+    ['far', [929.9, 850]],
+    ['very_far', [849.9]],
+  ])('is %s, of a close at 1000 from levels at %j', async (nearest_support_distance, levels) => {
+    for (const level of levels) expect(await matchOf(above(level))).toMatchObject({ nearest_support_distance })
   })
 })
 
@@ -257,12 +243,9 @@ describe('a date', () => {
       const store = await marketStore([falling('ABC')])
       for (const date of ['2018-06-16', '2013-06-15', '0001-01-01', '9999-12-31']) {
         const error = await refused(store, { date }, tier)
-        expect(error.message).toBe(`date "${date}" is not a date from 2013-06-16 to 2018-06-15.`)
-        expect(error.payload()).toMatchObject({
-          param: 'date',
-          value: date,
-          allowed: 'a date from 2013-06-16 to 2018-06-15',
-        })
+        const allowed = 'a date from 2013-06-16 to 2018-06-15'
+        expect(error.message).toBe(`date "${date}" is not ${allowed}.`)
+        expect(error.payload()).toMatchObject({ param: 'date', value: date, allowed })
       }
     },
   )

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import type { Local } from '../../src/local/local.js'
 import type { BandEvent, EventsPage } from '../../src/model/event.js'
 import type { EventsParams } from '../../src/params/parameters.js'
 import { parseHistory } from '../../src/params/parse.js'
 import { eventHistory } from '../../src/source.js'
+import type { Store } from '../../src/store/store.js'
 import { seriesOf } from '../support/convert.js'
 import { draws } from '../support/full.js'
 import { FIELDS, search, type Tier } from '../support/oracle/index.js'
-import { storeOf } from '../support/store.js'
+import { openedForAll, storeOf } from '../support/store.js'
 import {
   AS_OF,
   archives,
@@ -24,9 +26,16 @@ import {
 const SEED = 20_240_229
 const ALL = 100
 
+let store: Store
+let local: Local
+openedForAll(async folder => {
+  store = await listedStore({ folder })
+  local = callerOf(store, 'pro', null)
+  return store
+})
+
 describe("a search in a real store equals the oracle's linear search", () => {
   it('for random questions with context, bounds, bands, limits, tiers and as-of dates', async () => {
-    const store = await listedStore()
     const random = seeded(SEED)
     let found = 0
     for (let i = 0; i < draws(6_000); i++) {
@@ -39,11 +48,9 @@ describe("a search in a real store equals the oracle's linear search", () => {
       if (own !== theirs) expect(own, `question ${i} of seed ${SEED}: ${JSON.stringify(question)}`).toBe(theirs)
     }
     expect(found).toBeGreaterThan(draws(10_000))
-    await store.close()
   })
 
   it('and the history of a question is its events, oldest first, whatever their number', async () => {
-    const store = await listedStore()
     const random = seeded(SEED + 1)
     for (let i = 0; i < draws(300); i++) {
       const question = randomQuestion(random)
@@ -54,17 +61,14 @@ describe("a search in a real store equals the oracle's linear search", () => {
       const what = `question ${i} of seed ${SEED + 1}: ${JSON.stringify(question)}`
       expect(resources.reverse(), what).toEqual(everything.events)
     }
-    await store.close()
   })
 })
 
 describe('A1: filters', () => {
   it('before and after partition the events, the limit is a prefix, bands partition the total', async () => {
-    const store = await listedStore()
-    const local = callerOf(store, 'pro', null)
-    for (const [params, whole] of await wholePages(store, 'pro')) {
+    for (const [params, whole] of await wholePages('pro')) {
       for (const { date } of whole.events.slice(0, 5)) {
-        const counts = await totals(local, [
+        const counts = await totals([
           { ...params, before: date },
           { ...params, after: date },
         ])
@@ -76,50 +80,40 @@ describe('A1: filters', () => {
         expect(page.total_occurrences).toBe(whole.total_occurrences)
       }
       const bands = FIELDS[params.field as keyof typeof FIELDS].map(band => ({ ...params, band }))
-      expect(sum(await totals(local, bands))).toBe(whole.total_occurrences)
+      expect(sum(await totals(bands))).toBe(whole.total_occurrences)
     }
-    await store.close()
   })
 
   it('after >= before is an empty list', async () => {
-    const store = await listedStore()
     const params = { ticker: 'PLAIN', field: 'rsi_zone', after: '2019-06-03', before: '2019-06-03' }
-    const page = await asked(callerOf(store, 'pro', null), params)
+    const page = await asked(local, params)
     expect([page.events, page.total_occurrences]).toEqual([[], 0])
-    await store.close()
   })
 })
 
 describe('A2: context', () => {
   it('on itself keeps exactly the events into that band; bands and none partition; adding it never adds', async () => {
-    const store = await listedStore()
-    const local = callerOf(store, 'pro', null)
-    for (const [params, whole] of await wholePages(store, 'pro')) {
+    for (const [params, whole] of await wholePages('pro')) {
       for (const band of FIELDS[params.field as keyof typeof FIELDS]) {
         const itself = { context_ticker: params.ticker, context_field: params.field, context_band: band }
         const { context: _, ...onItself } = await asked(local, { ...params, ...itself })
         expect(onItself).toEqual(await asked(local, { ...params, band }))
       }
-      const contexts = FIELDS.macd_state.map(band => ({
-        ...params,
-        context_ticker: 'CENTS',
-        context_field: 'macd_state',
-        context_band: band,
-      }))
-      const inContext = sum(await totals(local, contexts))
-      const open = parseHistory({ ...without(params), context_ticker: 'CENTS', context_field: 'macd_state' })
+      const beside = { context_ticker: 'CENTS', context_field: 'macd_state' }
+      const contexts = FIELDS.macd_state.map(band => ({ ...params, ...beside, context_band: band }))
+      const inContext = sum(await totals(contexts))
+      const { limit: _limit, ...unlimited } = params
+      const open = parseHistory({ ...unlimited, ...beside })
       const none = (await eventHistory(local, open)).events.filter(event => event.context_band === null)
       expect(inContext + none.length, JSON.stringify(params)).toBe(whole.total_occurrences)
     }
-    await store.close()
   })
 })
 
 describe('A3: tiers', () => {
   it('Free is a part of Plus is a part of Pro by date, and no value that is shown differs', async () => {
-    const store = await listedStore()
     for (const asOf of AS_OF) {
-      for (const [params, pro] of await wholePages(store, 'pro', asOf)) {
+      for (const [params, pro] of await wholePages('pro', asOf)) {
         const plus = await asked(callerOf(store, 'plus', asOf), params)
         const free = await asked(callerOf(store, 'free', asOf), params)
         expect(plus.events.slice(0, ALL)).toEqual(pro.events.slice(0, Math.min(ALL, plus.total_occurrences)))
@@ -128,51 +122,37 @@ describe('A3: tiers', () => {
         expect([free.query_range, plus.query_range, pro.query_range]).toEqual(['90d', '2y', '5y'])
       }
     }
-    await store.close()
   })
 
   it.each(TIERS)('%s as of a date is the same of a store cut there', async tier => {
-    const store = await listedStore()
     for (const asOf of AS_OF.filter(date => date !== null && date > '2014')) {
-      const cut = await listedStore(asOf!)
+      const cut = await listedStore({ cut: asOf! })
       const known = new Set((await cut.tickers()).map(entry => entry.ticker))
-      for (const [params, page] of await wholePages(store, tier, asOf)) {
+      for (const [params, page] of await wholePages(tier, asOf)) {
         if (known.has(params.ticker)) expect(await asked(callerOf(cut, tier, asOf), params)).toEqual(page)
         else expect(page.total_occurrences).toBe(0)
       }
-      await cut.close()
     }
-    await store.close()
   })
 })
 
 describe('A4: the as-of join', () => {
   it('equals a scan of the daily states of the context, blank before its first event', async () => {
-    const store = await listedStore()
     const context = archives.get(null)!.CENTS!.daily.trend_direction
-    const open = parseHistory({
-      ticker: 'BTC-USD',
-      field: 'macd_state',
-      context_ticker: 'CENTS',
-      context_field: 'trend_direction',
-    })
-    const { events } = await eventHistory(callerOf(store, 'pro', null), open)
+    const beside = { context_ticker: 'CENTS', context_field: 'trend_direction' }
+    const open = parseHistory({ ticker: 'BTC-USD', field: 'macd_state', ...beside })
+    const { events } = await eventHistory(local, open)
     expect(events.length).toBeGreaterThan(100)
     for (const { date, context_band } of events) {
       let state: string | null = null
       for (const event of context) if (event.date <= date) state = event.band
       expect(context_band, date).toBe(state)
     }
-    await store.close()
   })
 })
 
 /** Every ticker with three of the fields at both timeframes, and the page of all its events (at most 100 listed). */
-async function wholePages(
-  store: Awaited<ReturnType<typeof listedStore>>,
-  tier: Tier,
-  asOf: string | null = null,
-): Promise<[EventsParams, EventsPage][]> {
+async function wholePages(tier: Tier, asOf: string | null = null): Promise<[EventsParams, EventsPage][]> {
   const pages: [EventsParams, EventsPage][] = []
   for (const ticker of Object.keys(LISTED)) {
     for (const field of ['rsi_zone', 'accumulation_state', 'support_status']) {
@@ -185,16 +165,12 @@ async function wholePages(
   return pages
 }
 
-async function totals(local: ReturnType<typeof callerOf>, questions: EventsParams[]): Promise<number[]> {
+async function totals(questions: EventsParams[]): Promise<number[]> {
   const pages = await Promise.all(questions.map(params => asked(local, params)))
   return pages.map(page => page.total_occurrences)
 }
 
 const sum = (numbers: number[]): number => numbers.reduce((total, n) => total + n, 0)
-
-function without({ limit: _, ...params }: EventsParams): Omit<EventsParams, 'limit'> {
-  return params
-}
 
 function freed(event: BandEvent): BandEvent {
   const { stability_at_entry, flips_recent_at_entry, flips_lookback, ...kept } = event
@@ -203,7 +179,6 @@ function freed(event: BandEvent): BandEvent {
 
 describe('P16: other tickers in the store change nothing', () => {
   it.each(Object.keys(LISTED))('about %s', async ticker => {
-    const together = await listedStore()
     const { bars, assetClass } = LISTED[ticker]!
     const alone = await storeOf([{ ticker, series: seriesOf(bars), assetClass: assetClass ?? null }])
     const random = seeded(16)
@@ -215,29 +190,22 @@ describe('P16: other tickers in the store change nothing', () => {
         const date = asOf ?? TODAY
         const what = JSON.stringify({ ...own, tier, date })
         expect(await asked(callerOf(alone, tier, date), own), what).toEqual(
-          await asked(callerOf(together, tier, date), own),
+          await asked(callerOf(store, tier, date), own),
         )
       }
     }
-    await alone.close()
-    await together.close()
   })
 })
 
 describe('a known ticker without data for a field', () => {
   it('has an empty list, as a context it never matches', async () => {
-    const store = await listedStore()
-    const local = callerOf(store, 'pro', null)
     const none = await asked(local, { ticker: 'PLAIN', field: 'valuation_zone' })
     expect([none.events, none.total_occurrences]).toEqual([[], 0])
     const context = { context_ticker: 'PLAIN', context_field: 'growth_zone', context_band: 'stable' }
     expect((await asked(local, { ticker: 'PLAIN', field: 'rsi_zone', ...context })).total_occurrences).toBe(0)
-    await store.close()
   })
 
   it('is told from an unknown ticker, also as a context', async () => {
-    const store = await listedStore()
-    const local = callerOf(store, 'pro', null)
     await expect(asked(local, { ticker: 'PLAIM', field: 'rsi_zone' })).rejects.toMatchObject({
       code: 'not_found',
       suggestions: ['PLAIN'],
@@ -246,16 +214,13 @@ describe('a known ticker without data for a field', () => {
     await expect(asked(local, { ticker: 'PLAIN', field: 'rsi_zone', ...context })).rejects.toMatchObject({
       code: 'not_found',
     })
-    await store.close()
   })
 
   it('above the tier is refused before an unknown ticker is', async () => {
-    const store = await listedStore()
-    const local = callerOf(store, 'free', null)
+    const free = callerOf(store, 'free', null)
     const above = { code: 'tier_restricted' }
-    await expect(asked(local, { ticker: 'NOSUCH', field: 'valuation_zone' })).rejects.toMatchObject(above)
+    await expect(asked(free, { ticker: 'NOSUCH', field: 'valuation_zone' })).rejects.toMatchObject(above)
     const context = { context_ticker: 'NOSUCH', context_field: 'rsi_zone', context_band: 'oversold' }
-    await expect(asked(local, { ticker: 'PLAIN', field: 'rsi_zone', ...context })).rejects.toMatchObject(above)
-    await store.close()
+    await expect(asked(free, { ticker: 'PLAIN', field: 'rsi_zone', ...context })).rejects.toMatchObject(above)
   })
 })

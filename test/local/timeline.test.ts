@@ -4,12 +4,11 @@ import { FIELD_NAMES, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import type { Cache } from '../../src/local/cache.js'
 import { exportEvents } from '../../src/local/export.js'
 import { type Timeline, timeline } from '../../src/local/timeline.js'
-import { type Day, parseDay } from '../../src/model/day.js'
+import { parseDay } from '../../src/model/day.js'
 import type { HistoryQuery } from '../../src/model/event.js'
-import { simulatedTicker } from '../../src/simulate/simulate.js'
 import { dateOf } from '../support/bars.js'
 import { drained } from '../support/drain.js'
-import { cacheOf } from '../support/store.js'
+import { cacheOf, fixture } from '../support/store.js'
 
 const BRAILLE_BLANK = 0x2800
 
@@ -182,32 +181,16 @@ function widthOf(plot: readonly string[]): number {
   return plot.reduce((most, line) => Math.max(most, line.length), 0)
 }
 
-function fixture() {
-  const { ticker, bars } = simulatedTicker(1, { count: 1, bars: 1_500, seed: 7, end: parseDay('2018-03-28')! })
-  return { ticker, series: bars }
-}
-
 function simulated(): Promise<Cache> {
   return cacheOf([fixture()])
 }
 
-function asked({
-  field = 'rsi_zone',
-  after,
-  before,
-}: {
-  field?: string
-  after?: string
-  before?: string
-}): HistoryQuery {
-  const query: HistoryQuery = { ticker: 'SIM0001', field, timeframe: 'daily' }
-  if (after !== undefined) query.after = dayOf(after)
-  if (before !== undefined) query.before = dayOf(before)
-  return query
-}
-
-function dayOf(text: string): Day {
-  return parseDay(text)!
+function asked({ field = 'rsi_zone', after, before }: Record<string, string>): HistoryQuery {
+  return {
+    ...{ ticker: 'SIM0001', field, timeframe: 'daily' },
+    ...(after === undefined ? {} : { after: parseDay(after)! }),
+    ...(before === undefined ? {} : { before: parseDay(before)! }),
+  }
 }
 
 function dates(found: Timeline): string[] {

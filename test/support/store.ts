@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { record } from '../../src/engine/record.js'
 import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/load/import.js'
 import { Local } from '../../src/local/local.js'
-import type { Day } from '../../src/model/day.js'
+import { type Day, parseDay } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { Series } from '../../src/model/series.js'
 import type { Tier } from '../../src/model/terms.js'
-import type { SimulatedTicker } from '../../src/simulate/simulate.js'
+import { type SimulatedTicker, simulatedTicker } from '../../src/simulate/simulate.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store, TickerEntry, TickerRecord } from '../../src/store/store.js'
 
@@ -20,10 +20,19 @@ export interface TickerFixture extends Partial<TickerEntry> {
   series: Series
 }
 
-/** A real SQLite store that goes with the test, as its folder does, with these tickers written as an import writes them. */
-export async function storeOf(fixtures: readonly TickerFixture[], folder = temporaryFolder()): Promise<Store> {
-  const store = openSqlite(join(folder, 'bands.db'), { readonly: false })
-  onTestFinished(() => store.close())
+/** A simulated one of five years and more, up to the same Wednesday. */
+export function fixture(index = 1, bars = 1_500): { ticker: string; series: Series } {
+  const { ticker, bars: series } = simulatedTicker(index, { count: 1, bars, seed: 7, end: parseDay('2018-03-28')! })
+  return { ticker, series }
+}
+
+/**
+ * A real SQLite store with these tickers written as an import writes them. It goes with the test, as its folder does,
+ * unless a folder is given.
+ */
+export async function storeOf(fixtures: readonly TickerFixture[], folder?: string): Promise<Store> {
+  const store = openSqlite(join(folder ?? temporaryFolder(), 'bands.db'), { readonly: false })
+  if (folder === undefined) onTestFinished(() => store.close())
   await store.write({ records: fixtures.map(recordOf) }, DEFINITIONS_VERSION)
   return store
 }
@@ -73,6 +82,19 @@ export async function emptyImporter(folder = temporaryFolder()): Promise<Importe
 
 export function sourced({ ticker, bars }: SimulatedTicker) {
   return { ticker, bars, prices: 'raw' as const, source: 'simulate', format: 'simulated' }
+}
+
+/** Opens a store for all tests of a file; it goes after the last of them, as its folder does. */
+export function openedForAll(open: (folder: string) => Promise<Store>): void {
+  const folder = mkdtempSync(join(tmpdir(), 'bands-'))
+  let store: Store | undefined
+  beforeAll(async () => {
+    store = await open(folder)
+  })
+  afterAll(async () => {
+    await store?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
 }
 
 /** A new empty folder that goes when the test is over. */
