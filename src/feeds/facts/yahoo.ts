@@ -60,12 +60,11 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   let rows: number | null = null
   for (const [name, module] of Object.entries(modules)) {
     const outcome = MODULES.get(name)?.(module, taking)
-    if (outcome === undefined) {
-      if (!NAMING.some(naming => naming === name)) sink.remark('modules of no field are not loaded', name)
-    } else if ('refused' in outcome) {
-      refused.push(outcome.refused)
-      sink.remark(outcome.refused, name)
-    } else rows = (rows ?? 0) + outcome.rows
+    if (typeof outcome === 'number') rows = (rows ?? 0) + outcome
+    else if (outcome !== undefined) {
+      refused.push(outcome)
+      sink.remark(outcome, name)
+    } else if (!NAMING.some(naming => naming === name)) sink.remark('modules of no field are not loaded', name)
   }
   if (rows !== null) return rows
   const read = [...MODULES.keys()].join(', ')
@@ -106,7 +105,7 @@ interface Taking {
 }
 
 /** What a module is to the reader: how many rows it has, or why it is refused. */
-type Outcome = { rows: number } | { refused: Words }
+type Outcome = number | Words
 
 /** The modules of a quote summary that are read, or refused for a reason. */
 const MODULES: ReadonlyMap<string, (module: unknown, taking: Taking) => Outcome> = new Map([
@@ -117,11 +116,10 @@ const MODULES: ReadonlyMap<string, (module: unknown, taking: Taking) => Outcome>
   ['calendarEvents', calendar],
   [
     'earningsHistory',
-    refusal(
+    () =>
       'earningsHistory gives the ends of quarters without the days of the reports, so that nothing tells when they became known',
-    ),
   ],
-  ['earningsTrend', refusal('earningsTrend holds estimates of quarters to come, which no field uses')],
+  ['earningsTrend', () => 'earningsTrend holds estimates of quarters to come, which no field uses'],
 ])
 
 const History = z.object({
@@ -169,7 +167,7 @@ function grades(module: unknown, taking: Taking): Outcome {
     else graded.push({ ticker: taking.ticker(), grade: { known, session: null, firm, grade: toGrade }, time, place })
   }
   sink.addGrades(graded, 'grades are dated by the day in UTC and count from the next day on')
-  return { rows: history.length }
+  return history.length
 }
 
 function insiders(module: unknown, taking: Taking): Outcome {
@@ -193,18 +191,18 @@ function insiders(module: unknown, taking: Taking): Outcome {
       sink.remark(FILED_LATER, place)
     }
   }
-  return { rows: transactions.length }
+  return transactions.length
 }
 
 function ratings(module: unknown, taking: Taking): Outcome {
   const { trend } = read(taking, 'recommendationTrend', Trend, module)
   const { known, sink } = taking
-  if (known === undefined) return { refused: undated('recommendationTrend') }
+  if (known === undefined) return undated('recommendationTrend')
   for (const { period, strongBuy: strong_buy, buy, hold, sell, strongSell: strong_sell } of trend)
     if (period === '0m')
       sink.add('ratings', taking.ticker(), { known, session: null, strong_buy, buy, hold, sell, strong_sell })
     else sink.remark(EARLIER_MONTHS, period)
-  return { rows: trend.length }
+  return trend.length
 }
 
 function earnings(module: unknown, taking: Taking): Outcome {
@@ -222,19 +220,15 @@ function calendar(module: unknown, taking: Taking): Outcome {
 function schedule(name: string, dates: z.infer<typeof Calendar>['earnings'], taking: Taking): Outcome {
   const { known, sink } = taking
   const days = (dates.earningsDate ?? []).map(dayOfMoment)
-  if (days.length === 0) return { refused: `${name} names no day of a next report (earningsDate)` }
-  if (known === undefined) return { refused: undated(name) }
+  if (days.length === 0) return `${name} names no day of a next report (earningsDate)`
+  if (known === undefined) return undated(name)
   const expected_date = Math.min(...days)
   const place = formatDay(expected_date)
-  if (sink.has('schedule')) return { rows: 1 }
+  if (sink.has('schedule')) return 1
   sink.add('schedule', taking.ticker(), { expected_date, known })
   if (days.length > 1) sink.remark('the next report is expected between two days; the first is taken', place)
   if (dates.isEarningsDateEstimate) sink.remark('the day of the next report is an estimate of Yahoo', place)
-  return { rows: 1 }
-}
-
-function refusal(refused: string): () => Outcome {
-  return () => ({ refused })
+  return 1
 }
 
 function undated(name: string): Words {
