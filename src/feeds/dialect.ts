@@ -264,9 +264,8 @@ export function checkHints(hints: Hints = {}): Given {
   return given
 }
 
-export function delimiterName(character: string): string {
-  const names: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' }
-  return names[character] ?? character
+function delimiterName(character: string): string {
+  return Object.keys(DELIMITERS).find(word => DELIMITERS[word] === character) ?? character
 }
 
 function oneOf<T extends string>(param: string, value: string, allowed: readonly T[]): T {

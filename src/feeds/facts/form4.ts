@@ -21,8 +21,8 @@ const SIDES = new Map([
  */
 export async function readForm4(source: Source, options: ReadOptions): Promise<FactsResult> {
   const { file } = source
-  const form = documentIn((await textOf(source)).replace(/\r\n?/g, '\n'))
-  const root = rootOf(file, form)
+  const form = documentIn(file, (await textOf(source)).replace(/\r\n?/g, '\n'), options.known)
+  const root = rootOf(form)
   const type = textAt(root, 'documentType')
   if (type !== '4' && type !== '4/A')
     throw new BadData({ file }, `${formWords(type)}; of the SEC's forms on insiders only 4 is read`)
@@ -37,10 +37,12 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
     )
   const trades = childrenOf(root, 'nonDerivativeTable', 'nonDerivativeTransaction')
   const derivatives = childrenOf(root, 'derivativeTable', 'derivativeTransaction')
-  const filed = options.known ?? form.filed
-  for (const trade of trades) addTrade(trade, { file, form, ticker, insider: ownersOf(file, root), filed, sink })
-  for (const trade of derivatives)
-    sink.remark('transactions in derivatives are not loaded', `${file}:${locate(file, form, trade).line}`)
+  const insider = trades.length === 0 ? '' : ownersOf(file, root)
+  for (const trade of trades) {
+    const found = tradeOf(trade, form, insider, sink)
+    if (found !== null) sink.add('insiders', ticker, found)
+  }
+  for (const trade of derivatives) sink.remark('transactions in derivatives are not loaded', placeOf(form, trade))
   const rows = trades.length + derivatives.length
   options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
   const issuerName = textAt(root, 'issuer', 'issuerName') ?? ''
@@ -48,41 +50,29 @@ export async function readForm4(source: Source, options: ReadOptions): Promise<F
   return sink.result(file, 'SEC Form 4', rows, { dialect })
 }
 
-interface Trading {
-  file: string
-  form: Form
-  ticker: string
-  insider: string
-  filed: Day | null
-  sink: FactsSink
-}
-
-function addTrade(trade: Element, { file, form, ticker, insider, filed, sink }: Trading): void {
-  const place = `${file}:${locate(file, form, trade).line}`
+/** One trade, null where it is remarked and not loaded; throws BadData where it is bad. */
+function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): InsiderTrade | null {
+  const { filed } = form
+  const place = placeOf(form, trade)
   const code = textAt(trade, 'transactionCoding', 'transactionCode') ?? ''
   const side = SIDES.get(code as 'P' | 'S')
   const shares = numberAt(trade, 'transactionShares')
-  if (side === undefined) {
-    sink.remark(`transactions of code ${shown(code)} are no open-market trades and are not loaded`, place)
-    return
+  if (side === undefined || shares === null || !(shares > 0)) {
+    const other = `transactions of code ${shown(code)} are no open-market trades and are not loaded`
+    sink.remark(side === undefined ? other : WITHOUT_SHARES, place)
+    return null
   }
-  if (shares === null || !(shares > 0)) {
-    sink.remark(WITHOUT_SHARES, place)
-    return
-  }
-  const traded = dayOfTrade(file, form, trade)
+  const traded = dayOfTrade(form, trade)
   if (filed !== null && filed < traded) {
     const what = `the trade is of ${formatDay(traded)}, after the day on which it became known (${formatDay(filed)})`
-    throw new BadData(locate(file, form, trade), what)
+    throw new BadData(locate(form, trade), what)
   }
   const price = numberAt(trade, 'transactionPricePerShare')
   if (price === null) sink.remark('trades have no price, so that their value is unknown', place)
   if (filed === null) sink.remark(FILED_LATER, place)
   sink.remark('sessions are unknown: a trade counts from the day after it became known', place)
-  const known = filed ?? assumedFiling(traded)
   const value = price === null ? null : shares * price
-  const record: InsiderTrade = { known, session: null, insider, side, shares, value }
-  sink.add('insiders', ticker, record)
+  return { known: filed ?? assumedFiling(traded), session: null, insider, side, shares, value }
 }
 
 function formWords(type: string | null): string {
@@ -110,13 +100,13 @@ function ownersOf(file: string, root: Element): string {
 }
 
 /** Dates may have a time zone after them: `2022-12-13-05:00`. */
-function dayOfTrade(file: string, form: Form, trade: Element): Day {
+function dayOfTrade(form: Form, trade: Element): Day {
   const text = textAt(trade, 'transactionDate', 'value') ?? ''
   const day = parseDay(text.replace(/(?<=^.{10})(Z|[+-]\d{2}:\d{2})$/, ''))
   if (day !== null) return day
   const what =
     text === '' ? 'transactionDate is empty' : `transactionDate ${shown(text)} is no calendar date as YYYY-MM-DD`
-  throw new BadData(locate(file, form, trade), what)
+  throw new BadData(locate(form, trade), what)
 }
 
 function numberAt(trade: Element, name: string): number | null {
@@ -128,8 +118,9 @@ function numberAt(trade: Element, name: string): number | null {
 /** Under which the parser keeps the place of an element. */
 const META = XMLParser.getMetaDataSymbol() as unknown as symbol
 
-/** The XML of a form, where in its file it starts, and when it was filed, where the file tells. */
+/** The XML of a form, where in its file it starts, and when it was filed, where the user or the file tells. */
 interface Form {
+  file: string
   text: string
   linesBefore: number
   filed: Day | null
@@ -139,20 +130,20 @@ interface Form {
 type Element = Readonly<Record<string | symbol, unknown>>
 
 /** A submission wraps the document in a header of its own, which has the filing date. */
-function documentIn(content: string): Form {
+function documentIn(file: string, content: string, known?: Day): Form {
   const start = content.indexOf('<ownershipDocument')
   const end = content.lastIndexOf('</ownershipDocument>')
   if (!/^\s*(<SEC-DOCUMENT>|-----BEGIN)/.test(content) || start < 0 || end < 0)
-    return { text: content, linesBefore: 0, filed: null }
+    return { file, text: content, linesBefore: 0, filed: known ?? null }
   const header = content.slice(0, start)
   const date = /^FILED AS OF DATE:\s*(\d{4})(\d{2})(\d{2})\s*$/m.exec(header)
-  const filed = date === null ? null : parseDay(date.slice(1).join('-'))
+  const filed = known ?? (date === null ? null : parseDay(date.slice(1).join('-')))
   const text = content.slice(start, end + '</ownershipDocument>'.length)
-  return { text, linesBefore: header.split('\n').length - 1, filed }
+  return { file, text, linesBefore: header.split('\n').length - 1, filed }
 }
 
 /** The root of a well-formed ownership document; entities of its own are refused, as they can make a small file huge. */
-function rootOf(file: string, { text, linesBefore }: Form): Element {
+function rootOf({ file, text, linesBefore }: Form): Element {
   if (/<!DOCTYPE/i.test(text)) throw new BadData({ file }, 'the XML declares a document type, which no Form 4 does')
   const verdict = XMLValidator.validate(text)
   if (verdict !== true) {
@@ -196,8 +187,12 @@ function isElement(value: unknown): value is Element {
 }
 
 /** Where an element starts, for a message. */
-function locate(file: string, { text, linesBefore }: Form, element: Element): Place {
+function locate({ file, text, linesBefore }: Form, element: Element): Place {
   const data = element[META] as { startIndex?: number } | undefined
   const before = text.slice(0, data?.startIndex ?? 0).split('\n')
   return { file, line: linesBefore + before.length, column: before.at(-1)!.length + 1 }
+}
+
+function placeOf(form: Form, element: Element): string {
+  return `${form.file}:${locate(form, element).line}`
 }
