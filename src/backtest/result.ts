@@ -1,5 +1,6 @@
 import type { Timeframe } from '../model/terms.js'
 import type { Side, Strategy } from '../params/strategy.js'
+import type { Way } from '../params/studies.js'
 
 /** `bands backtest`: trades, equity and their statistics. Returns are fractions, dates YYYY-MM-DD, prices as loaded. */
 export interface Backtest {
@@ -165,7 +166,7 @@ export interface EquityPoint {
 
 /** The same strategy in parts of the data, none of whose trades reaches into another part. */
 export interface Validation {
-  kind: 'split' | 'walk_forward'
+  kind: Exclude<Way, 'cv' | 'cpcv'>
   purged: number
   /** What the candidates differ in, each in words; none where nothing was chosen. Everything else is of the first. */
   candidates: string[]

@@ -185,6 +185,9 @@ export function tickersValue(tickers: readonly string[] | undefined): string[] {
   return [...names].sort()
 }
 
+/** How what was chosen on some dates is checked on others. */
+export type Way = 'split' | 'walk_forward' | 'cv' | 'cpcv'
+
 /** Bars of training, of testing, from one fold to the next; anchored: training always begins with the first bar. */
 export interface WalkForward {
   train: number

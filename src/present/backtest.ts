@@ -18,6 +18,7 @@ import {
 import {
   outOfSampleSections,
   outOfSampleTiles,
+  partsOf,
   statisticsSection,
   validationSections,
   wholeWords,
@@ -247,7 +248,7 @@ function drawdownSections({ drawdowns }: Backtest): Section[] {
 
 /** What was assumed, and how to run it again. */
 function settingsSection({ assumptions, strategy, validation }: Backtest): Section {
-  const parts = validation === null ? '' : validation.kind === 'split' ? 'the split' : 'the walk-forward'
+  const parts = validation === null ? '' : partsOf(validation)
   const candidates = validation?.candidates ?? []
   const beside = candidates.length === 0 ? parts : `the candidates (${candidates.join('; ')}) and ${parts}`
   return assumedSection(assumptions, [

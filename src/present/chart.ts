@@ -86,7 +86,17 @@ export interface Marks {
   notes: string[]
 }
 
-export function newChart(id: string, title: string, x: XUnit, y: YUnit): Chart {
+/** What a chart is made of, beside its name. */
+interface ChartParts extends Partial<Omit<Chart, 'x' | 'y'>> {
+  x: readonly [unit: XUnit, values: number[]]
+  y: YUnit
+  log?: boolean
+  /** The axis begins at 0. */
+  zero?: boolean
+}
+
+export function newChart(id: string, title: string, { x, y, log = false, zero = false, ...parts }: ChartParts): Chart {
+  const [unit, values] = x
   return {
     id,
     title,
@@ -94,8 +104,8 @@ export function newChart(id: string, title: string, x: XUnit, y: YUnit): Chart {
     height: 240,
     width: 760,
     group: null,
-    x: { unit: x, values: [] },
-    y: { unit: y, log: false, zero: false },
+    x: { unit, values },
+    y: { unit: y, log, zero },
     lines: [],
     ribbons: [],
     bars: [],
@@ -103,6 +113,7 @@ export function newChart(id: string, title: string, x: XUnit, y: YUnit): Chart {
     marks: [],
     rules: { x: [], y: [] },
     empty: 'There is nothing to draw.',
+    ...parts,
   }
 }
 

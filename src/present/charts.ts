@@ -102,16 +102,16 @@ export function tradedPrice(prices: PriceChart, trades: readonly Trade[], id: st
 
 function closes(prices: PriceChart, id: string): Chart {
   const days = prices.dates.map(dayOf)
-  return {
-    ...newChart(id, `${prices.ticker}, close and ${prices.field}`, 'date', 'price'),
+  return newChart(id, `${prices.ticker}, close and ${prices.field}`, {
+    x: ['date', days],
+    y: 'price',
+    log: isWide(prices.close),
     height: 300,
     group: 'dates',
-    x: { unit: 'date', values: days },
-    y: { unit: 'price', log: isWide(prices.close), zero: false },
     lines: [line('close', 'accent', prices.close, { width: 1.4 })],
     stripes: stripesOf(prices, days),
     empty: `There are no bars of ${prices.ticker} to draw.`,
-  }
+  })
 }
 
 /** Fivefold: on a linear scale the early years would lie on the floor. */
@@ -165,11 +165,12 @@ export function equityChart({ equity, benchmarks }: Backtest): Chart {
   const others = benchmarks.map(({ name, equity }) => ({ name, values: equity.map(value => value && value * start) }))
   const total = (name: string, values: readonly (number | null)[]): string =>
     `${name} ${returnText((values.findLast(value => value !== null) ?? start) / start - 1)}`
-  return over(equity, 'equity-curve', 'Equity', 300, {
-    description: `What became of the capital over ${count(equity.length, 'bar')}: ${total('strategy', own)}${others
-      .map(({ name, values }) => `, ${total(name, values)}`)
-      .join('')}.`,
-    y: { unit: 'money', log: isWide([own, ...others.map(({ values }) => values)].flat()), zero: false },
+  const told = [total('strategy', own), ...others.map(({ name, values }) => total(name, values))]
+  return over(equity, 'equity-curve', 'Equity', {
+    description: `What became of the capital over ${count(equity.length, 'bar')}: ${told.join(', ')}.`,
+    height: 300,
+    y: 'money',
+    log: isWide([own, ...others.map(({ values }) => values)].flat()),
     lines: [
       ...others.map(({ name, values }, i) => holding(name, values, i)),
       line('strategy', 'accent', own, { width: 2, terminal: 'whole' }),
@@ -180,43 +181,37 @@ export function equityChart({ equity, benchmarks }: Backtest): Chart {
 
 /** How far the equity lay below its high, and how much of it was in positions: read with one pointer beside the equity. */
 export function besideEquity({ equity, statistics }: Backtest): Chart[] {
+  const [fall, gross] = [equity.map(({ drawdown }) => drawdown), equity.map(({ gross }) => gross)]
   return [
-    over(equity, 'drawdown', 'Drawdown', 150, {
+    over(equity, 'drawdown', 'Drawdown', {
       description: `How far the equity lay below its highest value so far; at worst ${returnText(statistics.max_drawdown)}.`,
-      y: { unit: 'return', log: false, zero: true },
-      lines: [
-        line(
-          'below the high',
-          'loss',
-          equity.map(point => point.drawdown),
-          { width: 1.2, area: true },
-        ),
-      ],
+      height: 150,
+      y: 'return',
+      zero: true,
+      lines: [line('below the high', 'loss', fall, { width: 1.2, area: true })],
     }),
-    over(equity, 'exposure', 'In positions', 120, {
+    over(equity, 'exposure', 'In positions', {
       description: 'The value of all positions as a share of the equity.',
-      y: { unit: 'share', log: false, zero: true },
-      lines: [
-        line(
-          'share of the equity',
-          'third',
-          equity.map(point => point.gross),
-          { width: 1, area: true },
-        ),
-      ],
+      height: 120,
+      y: 'share',
+      zero: true,
+      lines: [line('share of the equity', 'third', gross, { width: 1, area: true })],
     }),
   ]
 }
 
-function over(equity: Backtest['equity'], id: string, title: string, height: number, more: Partial<Chart>): Chart {
-  return {
-    ...newChart(id, title, 'date', 'money'),
-    height,
+function over(
+  equity: Backtest['equity'],
+  id: string,
+  title: string,
+  parts: Omit<Parameters<typeof newChart>[2], 'x'>,
+): Chart {
+  return newChart(id, title, {
+    x: ['date', equity.map(({ date }) => dayOf(date))],
     group: 'dates',
-    x: { unit: 'date', values: equity.map(({ date }) => dayOf(date)) },
     empty: 'There is no equity curve: the strategy had no bar to trade on.',
-    ...more,
-  }
+    ...parts,
+  })
 }
 
 function holding(name: string, values: Line['values'], place: number): Line {
@@ -229,11 +224,11 @@ export function pathChart({ path, benchmark }: EventStudy): Chart {
   const column = (key: Exclude<keyof PathPoint, 'bar' | 'n'>): (number | null)[] => path.map(point => point[key])
   const abnormal = column('abnormal')
   const most = path.reduce((n, point) => Math.max(n, point.n), 0)
-  return {
-    ...newChart('path-mean', 'The price around the event', 'bars', 'return'),
+  return newChart('path-mean', 'The price around the event', {
     description: `The average change of the price from the close of the event, over ${count(most, 'event')}, with its 95% interval and the middle half of the events.`,
+    x: ['bars', path.map(({ bar }) => bar)],
+    y: 'return',
     height: 320,
-    x: { unit: 'bars', values: path.map(point => point.bar) },
     ribbons: [
       { label: 'middle half of the events', tone: 'quiet', strength: 0.16, low: column('p25'), high: column('p75') },
       { label: '95% interval of the mean', tone: 'accent', strength: 0.24, low: column('low'), high: column('high') },
@@ -248,95 +243,83 @@ export function pathChart({ path, benchmark }: EventStudy): Chart {
     ],
     rules: { x: [0], y: [0] },
     empty: 'No event has bars around it to be averaged.',
-  }
+  })
 }
 
 /** How many events stand behind each bar of the average. */
 export function pathCountChart({ path }: EventStudy): Chart {
-  const bars = path.map(point => point.bar)
-  const most = path.reduce((n, point) => Math.max(n, point.n), 0)
-  return {
-    ...newChart('path-n', 'Events behind each bar', 'bars', 'count'),
+  const n = path.map(point => point.n)
+  return newChart('path-n', 'Events behind each bar', {
     description: 'How many events had a price that many bars before or after.',
+    x: ['bars', path.map(({ bar }) => bar)],
+    y: 'count',
+    zero: true,
     height: 120,
-    group: null,
-    x: { unit: 'bars', values: bars },
-    y: { unit: 'count', log: false, zero: true },
-    lines:
-      most === 0
-        ? []
-        : [
-            line(
-              'n',
-              'quiet',
-              path.map(point => point.n),
-              { area: true, width: 1.2 },
-            ),
-          ],
+    lines: n.every(count => count === 0) ? [] : [line('n', 'quiet', n, { area: true, width: 1.2 })],
     rules: { x: [0], y: [] },
     empty: 'No event has bars around it to be counted.',
-  }
+  })
 }
 
 /** Returns over one window after the events, with those after any bar behind them; both as shares of their own number. */
 export function windowHistogram({ window, histogram, n, mean, base }: StudyWindow): Chart {
-  const chart = newChart(`histogram-${window}`, `Returns over ${window}`, 'return', 'share')
-  const none = { ...chart, height: 190, width: 430, empty: `No window of ${window} has elapsed.` }
-  if (histogram === null || n === 0) return none
-  const { edges, events, base: any } = histogram
-  return {
-    ...none,
+  const { edges, events, base: any } = n === 0 || histogram === null ? NO_BINS : histogram
+  const bars: Bars[] = [
+    { label: `after events, n ${n}`, tone: 'accent', edges, values: shares(events), counts: events, outline: false },
+    { label: `after any bar, n ${base.n}`, tone: 'quiet', edges, values: shares(any), counts: any, outline: true },
+  ]
+  return newChart(`histogram-${window}`, `Returns over ${window}`, {
     description: `${count(n, 'return')} after events, mean ${returnText(mean)}, and ${count(base.n, 'return')} after any bar, mean ${returnText(base.mean)}.`,
-    x: { unit: 'return', values: middles(edges) },
-    y: { unit: 'share', log: false, zero: true },
-    bars: [
-      { label: `after events, n ${n}`, tone: 'accent', edges, values: shares(events), counts: events, outline: false },
-      { label: `after any bar, n ${base.n}`, tone: 'quiet', edges, values: shares(any), counts: any, outline: true },
-    ],
+    x: ['return', middles(edges)],
+    y: 'share',
+    zero: true,
+    ...{ height: 190, width: 430 },
+    bars: edges.length === 0 ? [] : bars,
     rules: { x: [0], y: [] },
-  }
+    empty: `No window of ${window} has elapsed.`,
+  })
 }
+
+const NO_BINS = { edges: [], events: [], base: [] }
 
 /** Net returns of closed trades. */
 export function tradeHistogram(trades: readonly Trade[]): Chart {
   const net = trades.filter(({ exit }) => exit !== 'open').map(trade => trade.net)
-  const chart = newChart('trade-returns', 'Net returns of the trades', 'return', 'count')
-  const none = { ...chart, height: 200, empty: 'No trade is closed.' }
-  if (net.length === 0) return none
-  const edges = roundEdges(net, Math.min(30, Math.max(6, Math.ceil(Math.sqrt(net.length) * 1.5))))
+  const bins = Math.min(30, Math.max(6, Math.ceil(Math.sqrt(net.length) * 1.5)))
+  const edges = net.length === 0 ? [] : roundEdges(net, bins)
   const values = counts(net, edges)
-  return {
-    ...none,
-    description: `Net returns of ${count(net.length, 'closed trade')}, from ${returnText(Math.min(...net))} to ${returnText(Math.max(...net))}.`,
-    x: { unit: 'return', values: middles(edges) },
-    y: { unit: 'count', log: false, zero: true },
-    bars: [{ label: 'trades', tone: 'accent', edges, values, counts: values, outline: false }],
+  const ascending = net.toSorted((a, b) => a - b)
+  return newChart('trade-returns', 'Net returns of the trades', {
+    description: `Net returns of ${count(net.length, 'closed trade')}, from ${returnText(ascending[0])} to ${returnText(ascending.at(-1))}.`,
+    x: ['return', middles(edges)],
+    y: 'count',
+    zero: true,
+    height: 200,
+    bars: net.length === 0 ? [] : [{ label: 'trades', tone: 'accent', edges, values, counts: values, outline: false }],
     rules: { x: [0], y: [] },
-  }
+    empty: 'No trade is closed.',
+  })
 }
 
 /** p-values of all tested cells; were there nothing to find, each of the twenty bins would hold as many. */
 export function pValueHistogram(cells: readonly SweepCell[]): Chart {
-  const p = cells.flatMap(cell => (cell.p === null ? [] : [cell.p]))
+  const p = cells.flatMap(cell => cell.p ?? [])
   const edges = Array.from({ length: 21 }, (_, i) => i / 20)
   const values = counts(p, edges)
   const byChance = values.map(() => p.length / 20)
-  const bars: Bars[] = [{ label: 'cells', tone: 'accent', edges, values, counts: values, outline: false }]
-  return {
-    ...newChart('p-values', 'p-values of all tested cells', 'p', 'count'),
-    height: 230,
+  const bars: Bars[] = [
+    { label: 'cells', tone: 'accent', edges, values, counts: values, outline: false },
+    { label: 'by chance alone', tone: 'quiet', edges, values: byChance, counts: byChance, outline: true },
+  ]
+  return newChart('p-values', 'p-values of all tested cells', {
     description: `p-values of ${count(p.length, 'tested cell')}: ${share((values[0] ?? 0) / (p.length || 1))} lie below 0.05, where chance alone puts 5%.`,
-    x: { unit: 'p', values: middles(edges) },
-    y: { unit: 'count', log: false, zero: true },
-    bars:
-      p.length === 0
-        ? []
-        : [
-            ...bars,
-            { label: 'by chance alone', tone: 'quiet', edges, values: byChance, counts: byChance, outline: true },
-          ],
+    x: ['p', middles(edges)],
+    y: 'count',
+    zero: true,
+    height: 230,
+    bars: p.length === 0 ? [] : bars,
     empty: 'No cell has a p-value.',
-  }
+  })
 }
 
 function shares(counts: readonly number[]): number[] {

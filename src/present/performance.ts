@@ -1,4 +1,5 @@
 import type { Backtest, Benchmark, EquityStatistics, TradeStatistics, Validation } from '../backtest/result.js'
+import type { Way } from '../params/studies.js'
 import {
   type Column,
   cell,
@@ -197,12 +198,17 @@ function wholeTitle({ validation }: Backtest): string[] | null {
 }
 
 /** What each way to check on other dates is called. */
-export const WAYS = {
+export const WAYS: Readonly<Record<Way, string>> = {
   split: 'Before and after the split',
   walk_forward: 'Walk-forward',
   cv: 'Purged cross-validation',
   cpcv: 'Combinatorial purged cross-validation',
-} as const
+}
+
+/** As what was asked for. */
+export function partsOf({ kind }: Validation): string {
+  return kind === 'split' ? 'the split' : 'the walk-forward'
+}
 
 type Fold = Omit<Validation['folds'][number], 'role'>
 

@@ -11,8 +11,8 @@ import {
   type Tile,
   tableOf,
 } from './description.js'
+import { occurrencesTable } from './long-tables.js'
 import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
-import { occurrencesTable } from './occurrences.js'
 import { otherSections, shiftsText, testSections, WINDOW } from './study-tests.js'
 import {
   conditionTexts,

@@ -1,6 +1,5 @@
 import { tooFewEvents } from '../study/result.js'
 import { ADJUSTMENTS, type Sweep } from '../sweep/result.js'
-import { cellsTable, cellText } from './cells.js'
 import { pValueHistogram } from './charts.js'
 import {
   assumedSection,
@@ -11,6 +10,7 @@ import {
   type Tile,
   tableOf,
 } from './description.js'
+import { cellsTable, cellText } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from './numbers.js'
 import { WAYS } from './performance.js'
 import { fewestFact, originFacts, rangeTexts, readingSection, whoText } from './words.js'

@@ -1,6 +1,7 @@
 import type { Backtest, Trade } from '../backtest/result.js'
 import { tradeHistogram } from './charts.js'
-import { type Column, plain, reasonsPart, type Section, type Table, tableOf } from './description.js'
+import { type Column, reasonsPart, type Section, tableOf } from './description.js'
+import { tradesTable } from './long-tables.js'
 import { ratio, returnText, UNKNOWN, whole, words } from './numbers.js'
 
 /** What each trade brought. */
@@ -31,39 +32,6 @@ export function tradesSection(found: Backtest): Section {
       },
     ],
   }
-}
-
-/** Each trade of a backtest. */
-export function tradesTable({ trades }: Backtest): Table {
-  // Newest entry first; of one date by ticker.
-  const rows = [...trades].sort((a, b) =>
-    a.entry_date === b.entry_date ? (a.ticker < b.ticker ? -1 : 1) : a.entry_date < b.entry_date ? 1 : -1,
-  )
-  return tableOf('Trades, newest first', tradeColumns(trades), rows, {
-    sorted: { cut: 'the newest' },
-    empty: 'There was no trade.',
-  })
-}
-
-function tradeColumns(trades: readonly Trade[]): Column<Trade>[] {
-  const context = trades.some(({ context_band }) => context_band !== null)
-  return [
-    { title: 'Signal', kind: 'date', of: ({ signal_date }) => signal_date },
-    { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
-    { title: 'Band', kind: 'text', of: ({ prev_band, band }) => `${prev_band} → ${band}` },
-    ...(context ? [{ title: 'Context', kind: 'text' as const, of: ({ context_band }: Trade) => context_band }] : []),
-    { title: 'In', kind: 'date', of: ({ entry_date }) => entry_date },
-    { title: 'at', kind: 'price', of: ({ entry_price }) => entry_price },
-    { title: 'Out', kind: 'date', of: ({ exit_date }) => exit_date },
-    { title: 'at', kind: 'price', of: ({ exit_price }) => exit_price },
-    { title: 'Why', kind: 'text', of: ({ exit }) => words(exit) },
-    { title: 'Bars', kind: 'count', of: ({ bars }) => bars },
-    { title: 'Gross', kind: 'return', of: ({ gross }) => gross, tone: plain },
-    { title: 'Net', kind: 'return', of: ({ net }) => net },
-    { title: 'P&L', kind: 'money', hint: 'Money, net', of: ({ pnl }) => pnl },
-    { title: 'MFE', kind: 'return', hint: 'Greatest gain on the way', of: ({ mfe }) => mfe, tone: plain },
-    { title: 'MAE', kind: 'return', hint: 'Greatest loss on the way', of: ({ mae }) => mae, tone: plain },
-  ]
 }
 
 /** A signal and what became of it. */

@@ -4,7 +4,7 @@ import { DEFINITIONS } from '../model/definitions.js'
 import { PERFORMANCES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { MarketBars } from '../source.js'
-import { type GTestMember, gTestShift } from '../statistics/counts.js'
+import { type GTestMember, gTestShift, overlap } from '../statistics/counts.js'
 import { deviation, mean, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
@@ -154,6 +154,14 @@ export function stretches(events: Float64Array, horizon: number): number {
     day += horizon - 1
   }
   return count
+}
+
+/** Greedy count of windows that share no bar, added up over the tickers. */
+export function independentWindows(members: readonly Pick<Member, 'bars' | 'events'>[], horizon: number): number {
+  return members.reduce((sum, { bars, events }) => {
+    const at = Array.from(events, i => bars[i]!)
+    return sum + overlap(at, horizon).independent
+  }, 0)
 }
 
 /** Sum of the units' sums over the number of their events, for units drawn with replacement: a ratio estimator. */

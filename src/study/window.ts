@@ -2,7 +2,7 @@ import type { Day } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
-import { overlap, wilson } from '../statistics/counts.js'
+import { wilson } from '../statistics/counts.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { abnormalOver, heldPositions, type ModelledEvent } from './abnormal.js'
 import {
@@ -13,6 +13,7 @@ import {
   excursions,
   gains,
   histogram,
+  independentWindows,
   type MemberBars,
   memberBars,
   portfolioSharpe,
@@ -82,17 +83,10 @@ function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], 
     lost.not_elapsed += notElapsed
     lost.delisted += delisted
   }
-  const sum = (of: (i: number) => number): number => subjects.reduce((total, _, i) => total + of(i), 0)
   return {
-    events: sum(i => subjects[i]!.signals.bars.length),
-    n: sum(i => members[i]!.events.length),
-    n_indep: sum(
-      i =>
-        overlap(
-          Array.from(members[i]!.events, at => members[i]!.bars[at]!),
-          horizon,
-        ).independent,
-    ),
+    events: subjects.reduce((sum, { signals }) => sum + signals.bars.length, 0),
+    n: members.reduce((sum, { events }) => sum + events.length, 0),
+    n_indep: independentWindows(members, horizon),
     lost,
   }
 }

@@ -4,7 +4,6 @@ import { formatDay, parseDay } from '../model/day.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../params/studies.js'
 import { type BarStates, first, type MarketBars, type PricedSource } from '../source.js'
-import { overlap } from '../statistics/counts.js'
 import { type BarRange, cpcv, kFolds, purge, rollingFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
 import { gains, type MemberBars, memberBars } from '../study/cell.js'
@@ -122,14 +121,6 @@ export function added(a: Sums, b: Sums): Sums {
     base: a.base + b.base,
     baseHits: a.baseHits + b.baseHits,
   }
-}
-
-/** Greedy count of windows that share no bar, added up over the tickers. */
-export function independentWindows(grounds: readonly Ground[], horizon: number): number {
-  return grounds.reduce((sum, { bars, events }) => {
-    const at = Array.from(events, i => bars[i]!)
-    return sum + overlap(at, horizon).independent
-  }, 0)
 }
 
 /** How the days are cut: what is chosen on, what is checked on, and in which parts the checks are told apart. */

@@ -4,7 +4,14 @@ import { quantile } from '../statistics/moments.js'
 import { neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
 import { jointShift } from '../statistics/shift.js'
-import { type CalendarTime, type Cell, calendarTime, cellOf, portfolioSharpe } from '../study/cell.js'
+import {
+  type CalendarTime,
+  type Cell,
+  calendarTime,
+  cellOf,
+  independentWindows,
+  portfolioSharpe,
+} from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
 import { whole } from '../study/words.js'
@@ -13,7 +20,6 @@ import {
   conditionsOf,
   type Ground,
   groundOf,
-  independentWindows,
   type Key,
   type Mask,
   namedStream,

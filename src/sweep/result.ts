@@ -1,6 +1,6 @@
 import { InvalidParameter } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Adjustment, SweepQuery } from '../params/studies.js'
+import type { Adjustment, SweepQuery, Way } from '../params/studies.js'
 import type { Sampling } from '../study/result.js'
 import { whole } from '../study/words.js'
 
@@ -85,7 +85,7 @@ export interface BestOfMany {
 }
 
 export interface SweepValidation {
-  kind: 'split' | 'walk_forward' | 'cv' | 'cpcv'
+  kind: Way
   /** `events` counts windows of events, one for each horizon that has elapsed; `purged` those left out of training. */
   folds: {
     name: string

@@ -10,8 +10,7 @@ import { deflatedSharpe } from '../../src/statistics/sharpe.js'
 import { loadPrices } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { onBars } from '../support/source.js'
-import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
-import { seriesMarket } from './support/series-market.js'
+import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 2, bars: 700, seed: 8, end: 17_000 })]
 const MARKET = seriesMarket(Object.fromEntries(SIMULATED.map(({ ticker, bars }) => [ticker, bars])))

@@ -104,21 +104,6 @@ describe('a strategy of any rules', () => {
 })
 
 describe('what is not known at the event', () => {
-  it.each([
-    'duration',
-    'max_duration',
-    'aftermath',
-    'performance',
-    'return',
-    'returns',
-    'forward_returns',
-    'next_band',
-  ])('cannot be asked for: %s', key => {
-    expect(() => strategyOf(withEntry({ [key]: 1 }))).toThrow(
-      `entry.${key} cannot be a rule: how long a band lasts and what follows it are not known when the event happens, so a rule on them would look ahead.`,
-    )
-  })
-
   it('is not in the context: a lag of it goes back in time alone', () => {
     const context = { ticker: 'MKT', field: 'rsi_zone', lag: -1 }
     expect(() => strategyOf(withEntry({ context }))).toThrow(InvalidParameter)

@@ -5,8 +5,7 @@ import { formatDay } from '../../src/model/day.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { forwardReturns } from '../../src/study/signals.js'
 import { barsIn } from '../support/source.js'
-import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
-import { seriesMarket } from './support/series-market.js'
+import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 4, bars: 600, seed: 5, end: 17_000 })]
 const TICKERS = SIMULATED.map(({ ticker }) => ticker)

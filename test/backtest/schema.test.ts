@@ -172,13 +172,14 @@ describe('a strategy file is refused at its line and column for', () => {
 })
 
 describe('what is known later', () => {
-  it.each(['duration', 'duration_days', 'min_duration', 'aftermath', 'performance', 'forward_return', 'held'])(
-    'cannot be a filter: %s',
-    key =>
-      expectRefusal(
-        `tickers: [SPY]\nentry: {field: rsi_zone, ${key}: 5}\nexit: {hold: 3}\n`,
-        `entry.${key} cannot be a rule: how long a band lasts and what follows it are not known when the event happens`,
-      ),
+  it.each([
+    ...['duration', 'duration_days', 'min_duration', 'max_duration', 'aftermath', 'performance', 'return', 'returns'],
+    ...['forward_return', 'forward_returns', 'held', 'next_band'],
+  ])('cannot be a filter: %s', key =>
+    expectRefusal(
+      `tickers: [SPY]\nentry: {field: rsi_zone, ${key}: 5}\nexit: {hold: 3}\n`,
+      `entry.${key} cannot be a rule: how long a band lasts and what follows it are not known when the event happens`,
+    ),
   )
 })
 

@@ -3,8 +3,7 @@ import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
 import type { RunOptions } from '../../src/params/strategy.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import { flat, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
-import { seriesMarket } from './support/series-market.js'
+import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 8, end: 17_000 })]
 const TICKERS = SIMULATED.map(({ ticker }) => ticker)

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { recordSeries } from '../../src/engine/record.js'
 import { gTestShift } from '../../src/statistics/counts.js'
 import { mean } from '../../src/statistics/moments.js'
 import { Random } from '../../src/statistics/random.js'
@@ -11,8 +10,6 @@ import {
   shiftsOf,
   studentisedShift,
 } from '../../src/statistics/shift.js'
-import { loadPrices } from '../support/bars.js'
-import { seriesOf } from '../support/convert.js'
 
 describe('the joint circular shift', () => {
   it('is what its definition says, ticker by ticker and shift by shift', () => {
@@ -102,27 +99,6 @@ describe('the joint circular shift', () => {
     expect(jointShift([lonely], 30, 5, options('all'))).toEqual({
       reason: 'no shift leaves an event where its ticker has a return',
     })
-  })
-
-  const spy = loadPrices('SPY')
-  it.skipIf(spy === null)('of SPY oversold over 20 bars has the published p (needs the shared prices)', () => {
-    const { fields, outcomes } = recordSeries(seriesOf(spy!))
-    const { bars, bands, initialBar } = fields.get('rsi_zone')!
-    const returns = outcomes.returns[2]!
-    const eligible = Int32Array.from(returns.keys()).filter(bar => bar >= initialBar && !Number.isNaN(returns[bar]!))
-    const values = Float64Array.from(eligible, bar => returns[bar]!)
-    const base = mean(values)!
-    const entered = bars.filter((bar, i) => bands[i] === 1 && !Number.isNaN(returns[bar]!))
-    const one = {
-      places: Int32Array.from(eligible.keys()),
-      excess: values.map(value => value - base),
-      events: Int32Array.from(entered, bar => eligible.indexOf(bar)),
-    }
-    const found = jointShift([one], eligible.length, 20, options('all'))
-    expect(eligible).toHaveLength(5207)
-    expect(base).toBeCloseTo(0.004506, 6)
-    expect(found).toMatchObject({ shifts: 5168, exceeding: 9, p: 10 / 5169 })
-    expect(found).toHaveProperty('diff', expect.closeTo(0.035574 - 0.004506, 5))
   })
 })
 

@@ -7,32 +7,21 @@ import { FIELDS, fieldNamed } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
-import type { ContextFilter, EventFilter } from '../../src/params/studies.js'
+import { ANY_EVENT, type ContextFilter, type EventFilter } from '../../src/params/studies.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { eventHistory, type MarketBars, type PricedSource, type States } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
 import { eligibleBars, forwardReturns, lostOf, placesIn, unionCalendar } from '../../src/study/signals.js'
-import { loadPrices, randomBars } from '../support/bars.js'
+import { randomBars } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { pick } from '../support/random-facts.js'
 import { barsIn, baseIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
-import { cacheOf, loadedStore } from '../support/store.js'
+import { loadedStore } from '../support/store.js'
 
 const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 5, end: parseDay('2024-06-28')! })]
-const SPY = loadPrices('SPY')
 const NAMES = SIMULATED.map(({ ticker }) => ticker)
-const ANY: EventFilter = {
-  field: 'rsi_zone',
-  timeframe: 'daily',
-  bands: null,
-  prev_bands: null,
-  stability: null,
-  max_flips: null,
-  context: null,
-  after: null,
-  before: null,
-}
+const ANY: EventFilter = { ...ANY_EVENT, field: 'rsi_zone', timeframe: 'daily' }
 
 const folder = mkdtempSync(join(tmpdir(), 'bands-signals-'))
 let store: Store
@@ -193,28 +182,6 @@ describe('the bars that events are held against', () => {
     const eligible = new Set(eligibleBars(prices, states, ANY))
     for (const bar of signals.bars) expect(eligible.has(bar)).toBe(true)
   })
-})
-
-describe('the numbers of the specification', () => {
-  // spec/backtest.md, section 8: SPY 1999-11..2020-08, rsi_zone oversold, 20 bars, close to close.
-  it.skipIf(SPY === null)(
-    `of SPY come of signals, eligible bars and forward returns${SPY === null ? ' (../shared is not there)' : ''}`,
-    async () => {
-      const spy = await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }])
-      const filter = { ...ANY, bands: ['oversold'] }
-      const { prices, states, signals } = await signalsFor(spy, 'SPY', filter)
-      const returns = forwardReturns(prices, 20)
-      const mean = (bars: Int32Array): number => {
-        const known = [...bars].map(bar => returns[bar]!).filter(value => !Number.isNaN(value))
-        return known.reduce((sum, value) => sum + value, 0) / known.length
-      }
-      expect(signals.bars).toHaveLength(52)
-      expect(mean(signals.bars)).toBeCloseTo(0.035574, 6)
-      const base = eligibleBars(prices, states, filter)
-      expect(mean(base)).toBeCloseTo(0.004506, 6)
-      expect(base.filter(bar => !Number.isNaN(returns[bar]!))).toHaveLength(5_207)
-    },
-  )
 })
 
 const GRANTED = FIELDS.filter(field => field.tier !== 'pro').map(field => field.name)

@@ -1,5 +1,9 @@
+import { transitions } from '../../src/engine/record.js'
+import { FIELDS, fieldNamed } from '../../src/fields/index.js'
+import { Panel } from '../../src/fields/panel.js'
 import { Local } from '../../src/local/local.js'
 import type { Baseline, HistoryQuery } from '../../src/model/event.js'
+import { type Series, UNDEFINED } from '../../src/model/series.js'
 import type { Timeframe } from '../../src/model/terms.js'
 import type { EventFilter } from '../../src/params/studies.js'
 import { first, type MarketBars, type PricedSource, type Source, type States } from '../../src/source.js'
@@ -44,6 +48,43 @@ export function statesOf(
         yield { prices: bars(ticker, timeframe), states: fields.map(field => states(ticker, field, timeframe)) }
     },
   }
+}
+
+/** A market of tickers with prices, whose bands lie in memory; as of the newest bar. */
+export function marketFrom(
+  names: readonly string[],
+  bars: (ticker: string, timeframe: Timeframe) => MarketBars,
+  states: (ticker: string, field: string, timeframe: Timeframe) => States,
+  more: Partial<PricedSource> = {},
+): PricedSource {
+  return sourceOf({
+    ...statesOf(bars, states),
+    fields: async () => FIELDS,
+    withBars: async () => names.toSorted(),
+    asOfDay: async () => Math.max(...names.map(name => bars(name, 'daily').series.days.at(-1)!)),
+    ...more,
+  })
+}
+
+/** Bars of a stock, adjusted, with all that is known of it. */
+export function pricesFrom(ticker: string, series: Series, more: Partial<MarketBars> = {}): MarketBars {
+  const whole = { assetClass: 'stock', adjustment: 'adjusted', barsAYear: 252, delisting: null } as const
+  return { ticker, series, ...whole, ...more }
+}
+
+/** States of a band by bar; nobody tells how settled they were. */
+export function statesFrom(head: Pick<States, 'ticker' | 'field' | 'timeframe' | 'bands'>, codes: Uint8Array): States {
+  const { bars, bands: entered, initialBand } = transitions(codes)
+  const untold = new Uint8Array(bars.length).fill(UNDEFINED)
+  const left = entered.map((_, i) => (i === 0 ? initialBand : entered[i - 1]!))
+  return { ...head, codes, from: 0, to: codes.length, bars, entered, left, stability: untold, flips: untold }
+}
+
+/** Of a field as the engine computes it, where no codes are given. */
+export function fieldStates(ticker: string, name: string, series: Series, codes?: Uint8Array): States {
+  const { bands, classify } = fieldNamed(name)!
+  const head = { ticker, field: name, timeframe: series.timeframe, bands }
+  return statesFrom(head, codes ?? classify(new Panel(series, null, null)))
 }
 
 /** The same with other bars. */

@@ -19,6 +19,7 @@ import { namedStream, Pace } from '../../src/sweep/ground.js'
 import { adjusted, Resamples } from '../../src/sweep/look.js'
 import type { SweepCell } from '../../src/sweep/result.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
+import { queryOf } from '../study/support/study-market.js'
 import { barsIn, statesIn } from '../support/source.js'
 import { asked, madeMarket } from './support/market.js'
 
@@ -86,23 +87,10 @@ describe('the cells of a sweep', () => {
     const query = asked({ tickers: TICKERS, fields: ['macd_state'] })
     const { cells } = await sweep(MARKET, query, { trials })
     const looks = (await trials.of('cell')).length
-    const any = { prev_bands: null, stability: null, max_flips: null, context: null, after: null, before: null }
+    const { horizons, min_events } = query
     const study = await eventStudy(
       MARKET,
-      {
-        tickers: TICKERS,
-        filter: { field: 'macd_state', timeframe: 'daily', bands: [cells[0]!.band], ...any },
-        horizons: [...query.horizons],
-        path: { before: 1, after: 1 },
-        benchmark: null,
-        abnormal: 'none',
-        min_events: query.min_events,
-        reps: 999,
-        resamples: 99,
-        seed: 1,
-        naive: false,
-        hansen_hodrick: false,
-      },
+      queryOf({ tickers: TICKERS, field: 'macd_state', bands: [cells[0]!.band], horizons, min_events, resamples: 99 }),
       { trials },
     )
     expect((await trials.of('cell')).length).toBe(looks)

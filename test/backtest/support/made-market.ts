@@ -1,11 +1,10 @@
-import { transitions } from '../../../src/engine/record.js'
-import { FIELDS, fieldNamed } from '../../../src/fields/index.js'
+import { fieldNamed } from '../../../src/fields/index.js'
 import { type Day, parseDay } from '../../../src/model/day.js'
-import { UNDEFINED } from '../../../src/model/series.js'
+import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
 import type { RunOptions, Strategy } from '../../../src/params/strategy.js'
 import { strategyOf } from '../../../src/params/strategy-file.js'
 import type { MarketBars, PricedSource, States } from '../../../src/source.js'
-import { statesOf as madeOf, sourceOf } from '../../support/source.js'
+import { fieldStates, marketFrom, pricesFrom, statesFrom } from '../../support/source.js'
 
 /** Open, high, low, close. */
 export type MadeBar = readonly [number, number, number, number]
@@ -22,15 +21,28 @@ export interface MadeTicker {
 
 /** A market of a few bars written by hand. */
 export function madeMarket(tickers: Record<string, MadeTicker>): PricedSource {
-  return sourceOf({
-    ...madeOf(
-      ticker => barsOf(ticker, tickers[ticker]!),
-      (ticker, field) => statesOf(ticker, field, tickers[ticker]!),
-    ),
-    fields: async () => FIELDS,
-    withBars: async () => Object.keys(tickers).sort(),
-    asOfDay: async () => null,
-  })
+  return marketFrom(
+    Object.keys(tickers),
+    ticker => barsOf(ticker, tickers[ticker]!),
+    (ticker, field) => statesOf(ticker, field, tickers[ticker]!),
+    { asOfDay: async () => null },
+  )
+}
+
+/** The first bars of some daily series as a market: bands as the engine computes them, nothing about stability. */
+export function seriesMarket(all: Record<string, Series>, bars = Number.MAX_SAFE_INTEGER): PricedSource {
+  const known = new Map(Object.entries(all).map(([name, of]) => [name, head(of, Math.min(bars, of.days.length))]))
+  const computed = new Map<string, States>()
+  return marketFrom(
+    [...known.keys()],
+    ticker => pricesFrom(ticker, known.get(ticker)!),
+    (ticker, field) => {
+      const name = `${ticker} ${field}`
+      const states = computed.get(name) ?? fieldStates(ticker, field, known.get(ticker)!)
+      computed.set(name, states)
+      return states
+    },
+  )
 }
 
 /** A run without draws or parts. */
@@ -69,33 +81,18 @@ function barsOf(ticker: string, { bars, start, delisting, barsAYear = 365 }: Mad
   const column = (place: 0 | 1 | 2 | 3): Float64Array => Float64Array.from(bars, bar => bar[place])
   const [open, high, low, close] = [column(0), column(1), column(2), column(3)]
   const volume = new Float64Array(bars.length).fill(1)
-  return {
+  return pricesFrom(
     ticker,
-    assetClass: 'stock',
-    adjustment: 'adjusted',
-    series: { timeframe: 'daily', days, known: days, open, high, low, close, volume },
-    barsAYear,
-    delisting: delisting === undefined ? null : { day: parseDay(delisting.day)!, price: delisting.price },
-  }
+    { timeframe: 'daily', days, known: days, open, high, low, close, volume },
+    {
+      barsAYear,
+      delisting: delisting === undefined ? null : { day: parseDay(delisting.day)!, price: delisting.price },
+    },
+  )
 }
 
 function statesOf(ticker: string, field: string, { bars, bands }: MadeTicker): States {
   const letters = (bands[field] ?? '').padEnd(bars.length, '.')
   const codes = Uint8Array.from(letters, letter => (letter === '.' ? UNDEFINED : letter.charCodeAt(0) - 97))
-  const changes = transitions(codes)
-  const none = new Uint8Array(changes.bars.length).fill(UNDEFINED)
-  return {
-    ticker,
-    field,
-    timeframe: 'daily',
-    bands: fieldNamed(field)!.bands,
-    codes,
-    from: 0,
-    to: bars.length,
-    bars: changes.bars,
-    entered: changes.bands,
-    left: Uint8Array.from(changes.bands, (_, i) => (i === 0 ? changes.initialBand : changes.bands[i - 1]!)),
-    stability: none,
-    flips: none,
-  }
+  return statesFrom({ ticker, field, timeframe: 'daily', bands: fieldNamed(field)!.bands }, codes)
 }

@@ -9,8 +9,6 @@ export const HORIZON = 20
 export interface Making {
   tickers: number
   bars: number
-  /** Log return that is planted over the HORIZON bars after each event; 0 makes a market without any edge. */
-  edge: number
 }
 
 /** Events and what followed them less what follows any bar, in the shapes that the tests take. */
@@ -27,19 +25,17 @@ export interface MadeMarket {
   fifths: Uint8Array[]
   /** On days with open positions: their mean return, and that of all tickers. */
   held: { portfolio: Float64Array; benchmark: Float64Array }
-  /** The difference that was planted. */
-  truth: number
 }
 
 const WARM_UP = 60
 
 /** Events are entries into an RSI of 14 below 30: clustered, and after falls. */
-export function madeMarket(random: Random, { tickers, bars, edge }: Making): MadeMarket {
+export function madeMarket(random: Random, { tickers, bars }: Making): MadeMarket {
   const length = WARM_UP + bars + HORIZON
-  const walks = walksOf(random, tickers, length, edge)
+  const walks = walksOf(random, tickers, length)
   const made = { members: [], num: new Float64Array(bars), den: new Float64Array(bars), excess: [] as number[] }
-  const market: MadeMarket = { ...made, independent: 0, fifths: [], held: held(walks, bars), truth: 0 }
-  for (const { prices, events, active } of walks) {
+  const market: MadeMarket = { ...made, independent: 0, fifths: [], held: held(walks, bars) }
+  for (const { prices, events } of walks) {
     const places = Int32Array.from({ length: bars }, (_, i) => i)
     const returns = Float64Array.from(places, i => prices[i + WARM_UP + HORIZON]! - prices[i + WARM_UP]!)
     const base = returns.reduce((sum, value) => sum + value, 0) / bars
@@ -50,53 +46,45 @@ export function madeMarket(random: Random, { tickers, bars, edge }: Making): Mad
       market.num[event]! += excess[event]!
       market.den[event]!++
       market.excess.push(excess[event]!)
-      market.truth += edge * (1 - active)
       if (event < free) continue
       market.independent++
       free = event + HORIZON
     }
     market.fifths.push(fifthsOf(returns))
   }
-  market.truth /= market.excess.length
   return market
 }
 
 interface Walk {
   prices: Float64Array
   events: Int32Array
-  /** Mean share of the bars of a window on which the edge is at work. */
-  active: number
 }
 
-function walksOf(random: Random, tickers: number, length: number, edge: number): Walk[] {
+function walksOf(random: Random, tickers: number, length: number): Walk[] {
   const news = Array.from({ length: tickers }, () => new Float64Array(length))
   for (let t = 1; t < length; t++) {
     const common = random.normal()
     for (const own of news) own[t] = tickers === 1 ? common : Math.SQRT1_2 * (common + random.normal())
   }
-  return news.map(own => walkOf(own, edge))
+  return news.map(walkOf)
 }
 
-function walkOf(news: Float64Array, edge: number): Walk {
+function walkOf(news: Float64Array): Walk {
   const prices = new Float64Array(news.length)
   const events: number[] = []
-  let [variance, up, down, below, until, active] = [1, 0, 0, false, 0, 0]
+  let [variance, up, down, below] = [1, 0, 0, false]
   for (let t = 1; t < news.length; t++) {
     const shock = Math.sqrt(variance) * news[t]!
     variance = 0.05 + 0.1 * shock * shock + 0.85 * variance
-    const change = shock / 100 + (t <= until ? edge / HORIZON : 0)
-    if (t <= until) active++
+    const change = shock / 100
     prices[t] = prices[t - 1]! + change
     up += (Math.max(change, 0) - up) / 14
     down += (Math.max(-change, 0) - down) / 14
     const isBelow = up < 0.3 * (up + down)
-    if (t >= WARM_UP && t < news.length - HORIZON && isBelow && !below) {
-      events.push(t - WARM_UP)
-      until = t + HORIZON
-    }
+    if (t >= WARM_UP && t < news.length - HORIZON && isBelow && !below) events.push(t - WARM_UP)
     below = isBelow
   }
-  return { prices, events: Int32Array.from(events), active: active / (news.length - WARM_UP) }
+  return { prices, events: Int32Array.from(events) }
 }
 
 function fifthsOf(returns: Float64Array): Uint8Array {

@@ -1,13 +1,12 @@
 import { entries, transitions, weekly } from '../../../src/engine/record.js'
-import { FIELDS, fieldNamed } from '../../../src/fields/index.js'
-import { Panel } from '../../../src/fields/panel.js'
+import { FIELDS } from '../../../src/fields/index.js'
 import { type Day, weekdayOf } from '../../../src/model/day.js'
 import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../../src/model/terms.js'
-import type { EventFilter, StudyQuery } from '../../../src/params/studies.js'
+import { ANY_EVENT, type EventFilter, type StudyQuery } from '../../../src/params/studies.js'
 import type { MarketBars, PricedSource, States } from '../../../src/source.js'
 import { Random } from '../../../src/statistics/random.js'
-import { statesOf as madeOf, sourceOf } from '../../support/source.js'
+import { fieldStates, marketFrom, pricesFrom, statesFrom } from '../../support/source.js'
 
 /** A ticker of a market that lies in memory. */
 export interface Listing extends Partial<Omit<MarketBars, 'ticker' | 'series'>> {
@@ -24,15 +23,12 @@ export const MADE_BANDS = ['low', 'middle', 'high']
 /** The market of these tickers; as of the newest bar. Made by the engine from bars, without a store. */
 export function marketOf(listings: readonly Listing[]): PricedSource {
   const found = (ticker: string): Listing => listings.find(listing => listing.ticker === ticker)!
-  return sourceOf({
-    ...madeOf(
-      (ticker, timeframe) => barsOf(found(ticker), timeframe),
-      (ticker, field, timeframe) => statesOf(found(ticker), field, timeframe),
-    ),
-    fields: async () => [{ name: 'made', tier: 'free', needs: 'facts', bands: MADE_BANDS, summary: '' }, ...FIELDS],
-    withBars: async () => listings.map(({ ticker }) => ticker).sort(),
-    asOfDay: async () => Math.max(...listings.map(({ series }) => series.days.at(-1)!)),
-  })
+  return marketFrom(
+    listings.map(({ ticker }) => ticker),
+    (ticker, timeframe) => barsOf(found(ticker), timeframe),
+    (ticker, field, timeframe) => statesOf(found(ticker), field, timeframe),
+    { fields: async () => [{ name: 'made', tier: 'free', needs: 'facts', bands: MADE_BANDS, summary: '' }, ...FIELDS] },
+  )
 }
 
 /** The same ticker with its first bars alone. */
@@ -40,38 +36,19 @@ export function cut({ series, codes, ...rest }: Listing, bars: number): Listing 
   return { ...rest, series: head(series, bars), ...(codes === undefined ? {} : { codes: codes.slice(0, bars) }) }
 }
 
-function barsOf({ series, codes, ...rest }: Listing, timeframe: Timeframe): MarketBars {
-  return {
-    assetClass: 'stock',
-    adjustment: 'adjusted',
-    barsAYear: timeframe === 'daily' ? 252 : 52,
-    delisting: null,
-    ...rest,
-    series: timeframe === 'daily' ? series : weekly(series),
-  }
+function barsOf({ ticker, series, codes: _, ...rest }: Listing, timeframe: Timeframe): MarketBars {
+  const isDaily = timeframe === 'daily'
+  return pricesFrom(ticker, isDaily ? series : weekly(series), { barsAYear: isDaily ? 252 : 52, ...rest })
 }
 
 function statesOf(listing: Listing, field: string, timeframe: Timeframe): States {
-  const { series } = barsOf(listing, timeframe)
-  const made = field === 'made' ? null : fieldNamed(field)!
-  const codes = made === null ? listing.codes! : made.classify(new Panel(series))
-  const changes = transitions(codes)
-  const { stability, flips } = entries(changes, TIMEFRAMES[timeframe].flipsLookback)
-  const { bars, bands: entered, initialBand } = changes
-  return {
-    ticker: listing.ticker,
-    field,
-    timeframe,
-    bands: made?.bands ?? MADE_BANDS,
-    codes,
-    from: 0,
-    to: series.days.length,
-    bars,
-    entered,
-    left: Uint8Array.from(bars, (_, i) => (i === 0 ? initialBand : entered[i - 1]!)),
-    stability,
-    flips,
-  }
+  const { ticker, codes } = listing
+  const made =
+    field === 'made'
+      ? statesFrom({ ticker, field, timeframe, bands: MADE_BANDS }, codes!)
+      : fieldStates(ticker, field, barsOf(listing, timeframe).series)
+  const { stability, flips } = entries(transitions(made.codes), TIMEFRAMES[timeframe].flipsLookback)
+  return { ...made, stability, flips }
 }
 
 /** Codes of `made` that enter `high` on some bars, for one bar each, and are `middle` otherwise; none before `from`. */
@@ -84,20 +61,13 @@ export function codesWith(bars: number, events: readonly number[], from = 0): Ui
 
 /** A complete query with the defaults of the command line; filter and the rest may be named side by side. */
 export function queryOf(given: Partial<StudyQuery> & Partial<EventFilter> = {}): StudyQuery {
-  const { field, timeframe, bands, prev_bands, stability, max_flips, context, after, before, ...rest } = given
+  const { field, timeframe, bands, prev_bands, stability, max_flips, context, after, before, ...rest } = {
+    ...{ ...ANY_EVENT, field: 'rsi_zone', timeframe: 'daily' as const },
+    ...given,
+  }
   return {
     tickers: ['SIM'],
-    filter: {
-      field: field ?? 'rsi_zone',
-      timeframe: timeframe ?? 'daily',
-      bands: bands ?? null,
-      prev_bands: prev_bands ?? null,
-      stability: stability ?? null,
-      max_flips: max_flips ?? null,
-      context: context ?? null,
-      after: after ?? null,
-      before: before ?? null,
-    },
+    filter: { field, timeframe, bands, prev_bands, stability, max_flips, context, after, before },
     horizons: [5, 10, 20, 50, 100],
     path: { before: 20, after: 100 },
     benchmark: null,

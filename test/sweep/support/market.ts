@@ -1,12 +1,11 @@
 import { NotFound } from '../../../src/errors.js'
 import { FIELDS } from '../../../src/fields/index.js'
-import { Panel } from '../../../src/fields/panel.js'
 import { weekdaysAfter } from '../../../src/model/day.js'
-import { type Series, UNDEFINED } from '../../../src/model/series.js'
-import type { MarketBars, PricedSource, States } from '../../../src/source.js'
+import type { Series } from '../../../src/model/series.js'
+import type { PricedSource } from '../../../src/source.js'
 import { Random } from '../../../src/statistics/random.js'
 import type { SweepQuery } from '../../../src/sweep/sweep.js'
-import { statesOf as madeOf, sourceOf } from '../../support/source.js'
+import { fieldStates, marketFrom, pricesFrom } from '../../support/source.js'
 
 export interface MadeMarket {
   seed: number
@@ -46,20 +45,11 @@ export function madeMarket(form: MadeMarket): PricedSource {
     if (found === undefined) throw new NotFound(`there is no ${ticker}`)
     return found
   }
-  return sourceOf({
-    ...madeOf(
-      ticker => pricesOf(ticker, of(ticker).series),
-      (ticker, field, timeframe) => {
-        const { series, codes } = of(ticker)
-        const declared = FIELDS.find(({ name }) => name === field)!
-        const own = codes.get(field) ?? declared.classify(new Panel(series, null, null))
-        return statesOf({ ticker, field, timeframe, bands: declared.bands }, own)
-      },
-    ),
-    fields: async () => FIELDS,
-    withBars: async () => names,
-    asOfDay: async () => made.get(names[0]!)!.series.days.at(-1)!,
-  })
+  return marketFrom(
+    names,
+    ticker => pricesFrom(ticker, of(ticker).series),
+    (ticker, field) => fieldStates(ticker, field, of(ticker).series, of(ticker).codes.get(field)),
+  )
 }
 
 function normals(random: Random, count: number): Float64Array {
@@ -103,29 +93,6 @@ function seriesOf(steps: Float64Array, random: Random, from: number): Series {
   const low = close.map((price, t) => Math.min(price, open[t]!) * 0.998)
   const volume = close.map(() => 1000 + random.below(1000))
   return { timeframe: 'daily', days, known: days, open, high, low, close, volume }
-}
-
-function pricesOf(ticker: string, series: Series): MarketBars {
-  return { ticker, assetClass: 'stock', adjustment: 'adjusted', series, barsAYear: 252, delisting: null }
-}
-
-function statesOf(head: Pick<States, 'ticker' | 'field' | 'timeframe' | 'bands'>, codes: Uint8Array): States {
-  const bars: number[] = []
-  for (let t = 1; t < codes.length; t++) {
-    if (codes[t] !== codes[t - 1] && codes[t] !== UNDEFINED && codes[t - 1] !== UNDEFINED) bars.push(t)
-  }
-  const none = new Uint8Array(bars.length).fill(UNDEFINED)
-  return {
-    ...head,
-    codes,
-    from: 0,
-    to: codes.length,
-    bars: Int32Array.from(bars),
-    entered: Uint8Array.from(bars, t => codes[t]!),
-    left: Uint8Array.from(bars, t => codes[t - 1]!),
-    stability: none,
-    flips: none,
-  }
 }
 
 /** A complete question of made tickers; what a test is about is named by the test. */

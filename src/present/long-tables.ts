@@ -1,0 +1,181 @@
+import type { Backtest, Trade } from '../backtest/result.js'
+import type { EventStudy, Occurrence } from '../study/result.js'
+import type { Sweep, SweepCell } from '../sweep/result.js'
+import { type Column, plain, type Table, tableOf } from './description.js'
+import { words } from './numbers.js'
+
+/** The one table of each result that may be long, and that people sort: its page's script makes it again. */
+export function longTable(result: EventStudy | Backtest | Sweep): Table {
+  if (result.schema === 'bands.study/1') return occurrencesTable(result)
+  return result.schema === 'bands.backtest/1' ? tradesTable(result) : cellsTable(result)
+}
+
+/** Each event of a study, and what followed it. */
+export function occurrencesTable({ windows, context, occurrences }: EventStudy): Table {
+  // Newest first; of one date by ticker.
+  const rows = [...occurrences].sort((a, b) =>
+    a.date < b.date ? 1 : a.date > b.date ? -1 : a.ticker < b.ticker ? -1 : 1,
+  )
+  const settled: Column<Occurrence>[] = [
+    { title: 'Stability', kind: 'text', of: ({ stability }) => stability },
+    { title: 'Flips', kind: 'count', of: ({ flips }) => flips },
+  ]
+  const of = (
+    title: string,
+    values: (row: Occurrence) => Record<string, number | null>,
+    window: string,
+    tone?: typeof plain,
+  ) => ({
+    title,
+    kind: 'return' as const,
+    of: (row: Occurrence) => values(row)[window] ?? null,
+    ...(tone === undefined ? {} : { tone }),
+  })
+  const columns: Column<Occurrence>[] = [
+    { title: 'Date', kind: 'date', of: ({ date }) => date },
+    { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
+    { title: 'From', kind: 'text', of: ({ prev_band }) => prev_band },
+    { title: 'To', kind: 'text', of: ({ band }) => band },
+    ...(occurrences.some(({ stability }) => stability !== null) ? settled : []),
+    ...(context === null
+      ? []
+      : [
+          { title: `${context.ticker} was`, kind: 'text' as const, of: ({ context_band }: Occurrence) => context_band },
+        ]),
+    { title: 'Close', kind: 'price', of: ({ close }) => close },
+    ...windows.map(({ window }) => of(window, ({ returns }) => returns, window)),
+    ...windows
+      .slice(-1)
+      .flatMap(({ window }) => [
+        of(`MFE ${window}`, ({ mfe }) => mfe, window, plain),
+        of(`MAE ${window}`, ({ mae }) => mae, window, plain),
+      ]),
+  ]
+  return tableOf('Events, newest first', columns, rows, {
+    sorted: { cut: 'the newest' },
+    empty: 'There is no such event.',
+  })
+}
+
+/** Each trade of a backtest. */
+export function tradesTable({ trades }: Backtest): Table {
+  // Newest entry first; of one date by ticker.
+  const rows = [...trades].sort((a, b) =>
+    a.entry_date === b.entry_date ? (a.ticker < b.ticker ? -1 : 1) : a.entry_date < b.entry_date ? 1 : -1,
+  )
+  return tableOf('Trades, newest first', tradeColumns(trades), rows, {
+    sorted: { cut: 'the newest' },
+    empty: 'There was no trade.',
+  })
+}
+
+function tradeColumns(trades: readonly Trade[]): Column<Trade>[] {
+  const context = trades.some(({ context_band }) => context_band !== null)
+  return [
+    { title: 'Signal', kind: 'date', of: ({ signal_date }) => signal_date },
+    { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
+    { title: 'Band', kind: 'text', of: ({ prev_band, band }) => `${prev_band} → ${band}` },
+    ...(context ? [{ title: 'Context', kind: 'text' as const, of: ({ context_band }: Trade) => context_band }] : []),
+    { title: 'In', kind: 'date', of: ({ entry_date }) => entry_date },
+    { title: 'at', kind: 'price', of: ({ entry_price }) => entry_price },
+    { title: 'Out', kind: 'date', of: ({ exit_date }) => exit_date },
+    { title: 'at', kind: 'price', of: ({ exit_price }) => exit_price },
+    { title: 'Why', kind: 'text', of: ({ exit }) => words(exit) },
+    { title: 'Bars', kind: 'count', of: ({ bars }) => bars },
+    { title: 'Gross', kind: 'return', of: ({ gross }) => gross, tone: plain },
+    { title: 'Net', kind: 'return', of: ({ net }) => net },
+    { title: 'P&L', kind: 'money', hint: 'Money, net', of: ({ pnl }) => pnl },
+    { title: 'MFE', kind: 'return', hint: 'Greatest gain on the way', of: ({ mfe }) => mfe, tone: plain },
+    { title: 'MAE', kind: 'return', hint: 'Greatest loss on the way', of: ({ mae }) => mae, tone: plain },
+  ]
+}
+
+/** Every cell of a sweep, those too small for a test included: they were looked at, too. */
+export function cellsTable(sweep: Sweep, limit = 20): Table {
+  const { cells } = sweep
+  return tableOf('Cells by corrected p, smallest first', cellColumns(sweep), cells, {
+    grey: cells.map(({ grey }) => grey),
+    limit,
+    sorted: { cut: 'the first' },
+    filter: cells.map(cell => ({
+      text: cellText(cell).toLowerCase(),
+      field: cell.field,
+      window: cell.window,
+      isTested: cell.p !== null,
+      isFound: isFound(cell),
+    })),
+    empty: 'There was no cell to look at.',
+  })
+}
+
+/** Below this corrected p a cell counts as found. */
+const FOUND = 0.05
+
+function isFound({ q }: SweepCell): boolean {
+  return q !== null && q < FOUND
+}
+
+/** What makes a cell stands last on a terminal, where it may go on in lines below; a page has a column for each part of it. */
+function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
+  const page = { kind: 'text', on: 'page' } as const
+  return [
+    { ...page, title: 'Field', of: cell => cell.field, mark: cell => (isFound(cell) ? ' ★' : undefined) },
+    ...(by === 'ticker' ? [{ ...page, title: 'Ticker', of: ({ ticker }: SweepCell) => ticker ?? 'all' }] : []),
+    { ...page, title: 'Band', of: ({ band }) => band },
+    ...(prev_band ? [{ ...page, title: 'From', of: ({ prev_band }: SweepCell) => prev_band ?? 'any' }] : []),
+    ...(contexts.length > 0 ? [{ ...page, title: 'Context', of: contextText }] : []),
+    { title: 'Window', kind: 'window', on: 'page', of: ({ window }) => window },
+    {
+      title: 'q',
+      kind: 'probability',
+      hint: 'p corrected for how many were tried',
+      of: ({ q }) => q,
+      tone: cell => (isFound(cell) ? 'strong' : undefined),
+    },
+    { title: 'p', kind: 'probability', spare: 3, hint: 'Joint circular shift', of: ({ p }) => p },
+    { title: 'n', kind: 'count', spare: 0, of: ({ n }) => n },
+    { title: 'Indep', kind: 'count', spare: 5, hint: 'Windows that share no bar', of: ({ n_indep }) => n_indep },
+    { title: 'Mean', kind: 'return', spare: 4, of: ({ mean }) => mean },
+    { title: 'Any bar', kind: 'return', spare: 7, hint: 'Mean after any bar', of: ({ base }) => base, tone: plain },
+    { title: 'Diff', kind: 'return', hint: 'Mean, less that of any bar', of: ({ diff }) => diff },
+    { title: '95%', kind: 'return', spare: 8, hint: 'Stationary bootstrap', of: ({ low, high }) => [low, high] },
+    { title: 'Hit', kind: 'share', spare: 6, hint: 'Share above 0', of: ({ hit }) => hit },
+    {
+      title: 'Any hit',
+      kind: 'share',
+      on: 'page',
+      hint: 'Share above 0 after any bar',
+      of: ({ base_hit }) => base_hit,
+    },
+    {
+      title: 't',
+      kind: 'ratio',
+      spare: 9,
+      hint: 'Above 3 is what is asked of a finding after decades of looking',
+      of: ({ t }) => t,
+      tone: ({ t }) => (t !== null && Math.abs(t) > 3 ? 'strong' : undefined),
+    },
+    {
+      title: 'Lost',
+      kind: 'count',
+      on: 'page',
+      hint: 'Windows that did not elapse, or were cut',
+      of: ({ lost }) => lost,
+    },
+    { title: 'Cell', kind: 'text', wraps: true, on: 'terminal', of: cellText },
+    { ...page, title: 'Remark', optional: true, of: ({ reason }) => reason },
+  ]
+}
+
+function contextText({ context }: SweepCell): string | null {
+  return context === null ? null : `${context.ticker} ${context.field} = ${context.band}`
+}
+
+/** `AAPL rsi_zone = oversold from neutral, 20d, GSPC trend_direction = downtrend`. */
+export function cellText(cell: SweepCell): string {
+  const { ticker, field, band, prev_band, window } = cell
+  const who = ticker === null ? '' : `${ticker} `
+  const left = prev_band === null ? '' : ` from ${prev_band}`
+  const context = contextText(cell)
+  return `${who}${field} = ${band}${left}, ${window}${context === null ? '' : `, ${context}`}`
+}
