@@ -305,12 +305,12 @@ export class Context extends Sources {
   /** Whose data that was, where it is not the user's own. */
   async #tellSource(): Promise<void> {
     if (this.opened?.sample) {
-      const { sampleNotice } = await import('./source-notices.js')
+      const { sampleNotice } = await import('./notices.js')
       await this.notice(await sampleNotice(this.opened.local))
     }
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
     if (this.asked === null || !this.#shown) return
-    const { remoteHint } = await import('./source-notices.js')
+    const { remoteHint } = await import('./notices.js')
     await this.hint(remoteHint(this.asked, this.config))
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { drawTimeline } from '../../src/cli/draw/timeline.js'
+import { drawTimeline } from '../../src/cli/draw/chart.js'
 import { FIELD_NAMES, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import type { Cache } from '../../src/local/cache.js'
 import { exportEvents } from '../../src/local/export.js'

@@ -9,14 +9,12 @@ import { printStrategy } from '../../params/strategy-file.js'
 import { describeBacktest } from '../../present/backtest.js'
 import { equityRecords, tradeRecords } from '../../present/records.js'
 import type { PricedSource } from '../../source.js'
-import type { Command } from '../command.js'
+import type { Command, Given } from '../command.js'
 import type { Context } from '../context.js'
 import { describedResult } from '../draw/described.js'
-import type { Given } from '../given.js'
-import { studyMarket, withTrials } from '../market.js'
 import { POOLED } from '../options.js'
-import { filesOf, writeReport, writeTable } from '../output-files.js'
 import { allNamed, isNoSignal, isPooled, SIGNAL_OPTIONS, textOf, tickersAndField, under } from '../questions.js'
+import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 export const command: Command = {
   arguments: [

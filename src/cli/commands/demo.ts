@@ -14,7 +14,7 @@ import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { described, describedResult } from '../draw/described.js'
 import type { Answer } from '../output.js'
-import { filesOf, writeReport } from '../output-files.js'
+import { filesOf, writeReport } from '../research.js'
 
 const SEARCH = { ticker: 'AAPL', field: 'rsi_zone', band: 'oversold' }
 const STUDY = { tickers: ['GSPC'], field: 'rsi_zone', band: 'oversold' }

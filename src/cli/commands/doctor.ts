@@ -8,9 +8,9 @@ import { withOptions } from '../command-line.js'
 import { type Config, configPath, credentialsPath } from '../config.js'
 import { printable, type Screen, tableOf } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
+import { creditsLeft } from '../notices.js'
 import type { Answer } from '../output.js'
 import { type FoundKey, openChosen, readConfigFile, storedKeys, whereKeyIs } from '../profiles.js'
-import { creditsLeft } from '../source-notices.js'
 import { terminalFacts } from '../world.js'
 
 export const command: Command = {

@@ -7,11 +7,10 @@ import type { EventStudy } from '../../study/result.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { describedResult } from '../draw/described.js'
-import { studyMarket, withTrials } from '../market.js'
 import { whyNoFactsOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
-import { filesOf, writeReport, writeTable } from '../output-files.js'
 import { isNoSignal, POOL_ARGUMENTS, SIGNAL_OPTIONS, tickersAndField, under } from '../questions.js'
+import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 export const command: Command = {
   arguments: POOL_ARGUMENTS,

@@ -7,10 +7,9 @@ import { describeSweep } from '../../present/sweep.js'
 import { sweep } from '../../sweep/sweep.js'
 import type { Command } from '../command.js'
 import { describedResult } from '../draw/described.js'
-import { studyMarket, withTrials } from '../market.js'
 import { POOLED } from '../options.js'
-import { filesOf, writeReport, writeTable } from '../output-files.js'
 import { allNamed, isPooled, under } from '../questions.js'
+import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],

@@ -4,7 +4,7 @@ import { describeTrials } from '../../present/data.js'
 import type { TrialKind } from '../../source.js'
 import type { Command } from '../command.js'
 import { described } from '../draw/described.js'
-import { ledger } from '../market.js'
+import { ledger } from '../research.js'
 
 const KINDS = ['cell', 'strategy'] as const satisfies readonly TrialKind[]
 

@@ -1,18 +1,76 @@
-import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, extname, resolve } from 'node:path'
+import { basename, extname, resolve } from 'node:path'
 import { redacted } from '../accounts/key.js'
 import type { Backtest } from '../backtest/result.js'
-import { InvalidParameter, quoted, StorageError } from '../errors.js'
+import { Busy, InvalidParameter, NotFound, quoted, StorageError } from '../errors.js'
 import { version } from '../open.js'
+import type { Ledger, NotedTrial } from '../present/data.js'
 import { count } from '../present/numbers.js'
 import type { ReportAbout } from '../report/report.js'
-import type { PricedSource } from '../source.js'
+import type { PricedSource, TrialKind, Trials } from '../source.js'
 import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
+import type { Given } from './command.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
-import { type Row, type Sink, writeAnswer } from './formats.js'
-import type { Given } from './given.js'
+import { checkFolder, intoFile, type Row, writeAnswer } from './formats.js'
+
+/**
+ * What studies stand on: all that is loaded here, or the range and the fields of a tier that was asked for; of a server
+ * the bands, with the prices that are loaded here. Throws NotFound where a server is asked and no prices are here.
+ */
+export async function studyMarket(context: Context): Promise<PricedSource> {
+  const { remote, local } = await context.beside()
+  if (remote === null) return local
+  if (context.opened!.sample || (await local.asOfDay()) === null)
+    throw new NotFound(
+      `${remote.url} tells events, not prices, and a study needs both: bands import FILE loads the prices here.`,
+    )
+  const { eventsOnBars } = await import('../remote/events-on-bars.js')
+  return eventsOnBars(remote, local)
+}
+
+/**
+ * Asks a question with the ledger of trials; without one where the sample answers, or where none can be written, which is
+ * said.
+ */
+export async function withTrials<Found extends { warnings: string[] }>(
+  context: Context,
+  ask: (trials: Trials | null) => Promise<Found>,
+): Promise<Found> {
+  const { counted } = await import('../study/trials.js')
+  const trials = await opened(context).catch(async error => {
+    if (!(error instanceof StorageError || error instanceof Busy)) throw error
+    await context.notice(`this run is not counted among the trials: ${error.message}`)
+    return null
+  })
+  try {
+    return await counted(trials, ask)
+  } finally {
+    await trials?.close()
+  }
+}
+
+/**
+ * Trials of some kinds, oldest first; `none` where no ledger was made yet, null while the sample answers. Throws
+ * StorageError for a ledger it cannot read.
+ */
+export async function ledger(context: Context, kinds: readonly TrialKind[]): Promise<Ledger> {
+  const { openTrialsForReading } = await import('../open.js')
+  const trials = await openTrialsForReading(context.choice)
+  if (trials === null || trials === 'none') return trials
+  try {
+    const found: NotedTrial[] = []
+    for (const kind of kinds) for (const trial of await trials.of(kind)) found.push({ kind, ...trial })
+    return found
+  } finally {
+    await trials.close()
+  }
+}
+
+async function opened(context: Context): Promise<Trials | null> {
+  const { openTrials } = await import('../open.js')
+  return openTrials(context.choice)
+}
 
 /** Files that a command writes beside its answer, by option: tables, or a page. */
 type FileKind = 'table' | 'page'
@@ -70,61 +128,6 @@ export async function writeTable(
     return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows }, sink)
   })
   if (!context.config.quiet) await context.notice(`wrote ${count(rows.length, thing)} to ${file}`)
-}
-
-/**
- * A file that is there is whole: it is written under another name and renamed. A link stays one. A device or a pipe is
- * written to, because renaming would put a file in its place.
- */
-export async function intoFile(named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
-  await checkFolder(named)
-  const file = await realpath(named).catch(() => named)
-  // A link that leads nowhere yet is itself what is there.
-  const there = await stat(file).catch(() => lstat(file).catch(() => null))
-  if (there !== null && !there.isFile()) return fill(file, named, write)
-  const partial = `${file}.${process.pid}.partial`
-  try {
-    await fill(partial, named, write)
-    await rename(partial, file).catch(cause => refuse(named, cause))
-  } catch (error) {
-    await rm(partial, { force: true })
-    throw error
-  }
-}
-
-/** For work that takes long before it has anything to write. Throws StorageError. */
-async function checkFolder(named: string): Promise<void> {
-  await access(dirname(named)).catch(() => {
-    throw new StorageError(`cannot write ${named}: there is no folder ${dirname(named)}.`)
-  })
-}
-
-async function fill(path: string, named: string, write: (sink: Sink) => Promise<void>): Promise<void> {
-  const handle = await open(path, 'w').catch(cause => refuse(named, cause))
-  try {
-    await write({
-      write: async chunk => {
-        await handle.writeFile(chunk).catch(cause => refuse(named, cause))
-      },
-    })
-  } finally {
-    await handle.close()
-  }
-}
-
-function refuse(file: string, cause: unknown): never {
-  const { code = '', message } = cause as NodeJS.ErrnoException
-  throw new StorageError(`cannot write ${file}: ${REASONS[code] ?? message}`, { cause })
-}
-
-/** What a system says in capitals. */
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'that is not allowed.',
-  EPERM: 'that is not allowed.',
-  EROFS: 'the disk is read-only.',
-  ENOSPC: 'the disk is full.',
-  EISDIR: 'it is a folder.',
-  ENOENT: 'its folder takes no files.',
 }
 
 /** The report of a result, as one page. */
