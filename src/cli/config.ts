@@ -7,7 +7,7 @@ import { FLAG } from '../params/figures.js'
 import { DAY, integerOf, oneOf, WORDS } from '../params/kinds.js'
 import { maybe, open, given as optional, type Read, readParams } from '../params/row.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
-import type { Given } from './command.js'
+import type { Given } from './given.js'
 import type { ColourFlag } from './world.js'
 
 const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']

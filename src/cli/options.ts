@@ -5,8 +5,8 @@ import { withOneBand } from '../params/context.js'
 import { EVENTS, FILTERS } from '../params/parameters.js'
 import { parseEvents, parseHistory, parsePool } from '../params/parse.js'
 import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
-import type { Given } from './command.js'
 import { SETTINGS } from './config.js'
+import type { Given } from './given.js'
 
 /** Options of every command; they may stand before or after it. */
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [

@@ -1,8 +1,8 @@
 import { InvalidParameter } from '../errors.js'
 import { wordValue } from '../params/values.js'
-import type { Given } from './command.js'
 import type { Block, Screen } from './draw/table.js'
 import type { Row } from './formats.js'
+import type { Given } from './given.js'
 import type { Stream } from './world.js'
 
 /** One result in all the forms in which it can be written. */

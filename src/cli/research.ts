@@ -9,10 +9,10 @@ import type { ReportAbout } from '../report/report.js'
 import type { PricedSource, TrialKind, Trials } from '../source.js'
 import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
-import type { Given } from './command.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
 import { checkFolder, intoFile, type Row, writeAnswer } from './formats.js'
+import type { Given } from './given.js'
 
 /**
  * What studies stand on: all that is loaded here, or the range and the fields of a tier that was asked for; of a server

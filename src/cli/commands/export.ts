@@ -13,9 +13,10 @@ import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { choice } from '../../params/row.js'
 import { timeframeValue, wordValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
-import type { Command, Given } from '../command.js'
+import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { EXPORT_OUTPUTS, type ExportOutput, intoFile, type Sink, writeRows } from '../formats.js'
+import type { Given } from '../given.js'
 import { namedTickers } from '../questions.js'
 
 const WHATS = ['events', 'series', 'bars'] as const
