@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs'
 import { InvalidParameter, NotFound } from '../errors.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
-import type { Day } from '../model/day.js'
+import { type Day, formatDay } from '../model/day.js'
 import type { Tier } from '../model/terms.js'
 import type { DatabaseChoice, Opened, Puller } from '../open.js'
-import type { Remote } from '../remote/remote.js'
+import { count, whole } from '../present/numbers.js'
+import type { Allowance, Credits, Remote } from '../remote/remote.js'
 import type { Source } from '../source.js'
 import { type Config, HERE, hasConfigFile, isRemoteTyped } from './config.js'
 import type { Screen } from './draw/table.js'
@@ -305,18 +306,43 @@ export class Context extends Sources {
   /** Whose data that was, where it is not the user's own. */
   async #tellSource(): Promise<void> {
     if (this.opened?.sample) {
-      const { sampleNotice } = await import('./notices.js')
       await this.notice(await sampleNotice(this.opened.local))
     }
     for (const mark of this.opened?.bands.marks ?? []) await this.notice(mark)
     if (this.asked === null || !this.#shown) return
-    const { remoteHint } = await import('./notices.js')
     await this.hint(remoteHint(this.asked, this.config))
   }
 
   async #toErr(lines: readonly string[]): Promise<void> {
     await this.world.err.write(lines.map(line => `${line}\n`).join(''))
   }
+}
+
+/** Who answered, and what the account of the key may still ask; for a hint. */
+function remoteHint({ url, credits }: Remote, { profile }: Config): string {
+  const who = `answered by ${url}${profile === undefined ? '' : ` (profile ${profile})`}`
+  const left = creditsLeft(credits)
+  return left === '' ? who : `${who}; ${left}`
+}
+
+/** `9,998 of 100,000 credits left today, 998 of 10,000 left this hour`; empty where nothing is told. */
+export function creditsLeft(credits: Credits | null): string {
+  return [allowanceWords(credits?.day, 'today'), allowanceWords(credits?.hour, 'this hour')]
+    .filter(text => text !== '')
+    .join(', ')
+}
+
+function allowanceWords(allowance: Allowance | null | undefined, when: 'today' | 'this hour'): string {
+  if (allowance == null) return ''
+  const credits = when === 'today' ? ' credits' : ''
+  return `${whole(allowance.remaining)} of ${whole(allowance.limit)}${credits} left ${when}`
+}
+
+/** What the bundled sample holds, and how to have something else. */
+async function sampleNotice({ store }: Local): Promise<string> {
+  const [tickers, newest] = [await store.tickers(), await store.newestDay()]
+  const range = newest === null ? '' : ` to ${formatDay(newest)}`
+  return `sample data, ${count(tickers.length, 'ticker')}${range}; load your own: bands import FILE.csv`
 }
 
 /** The work is shown once it has lasted this long, and drawn again at most this often (milliseconds). */
