@@ -2,80 +2,13 @@ import { countBelow, countUpTo, type Day, parseDay } from '../model/day.js'
 import type { History } from '../model/history.js'
 import { UNDEFINED } from '../model/series.js'
 import { type PricedSource, type Source, type States, tickerBars } from '../source.js'
+import { listed } from './pages.js'
 
 /** What was told of one field of one ticker. */
 interface Heard extends Pick<History, 'ticker' | 'after' | 'as_of'> {
   events: number
   unstable: boolean
-  left: LeftOut
-}
-
-/** What must be said of bands and events that another told, once for all tickers together. */
-class ToldRemarks {
-  /** By ticker, field and timeframe: the same may be asked for again. */
-  readonly #heard = new Map<string, Heard>()
-
-  /** The earliest day as of which something was told so far. */
-  get asOf(): Day {
-    const days = [...this.#heard.values()].map(({ as_of }) => (as_of === null ? null : parseDay(as_of)))
-    return days.reduce<Day>((least, day) => Math.min(least, day ?? least), Number.POSITIVE_INFINITY)
-  }
-
-  placed(history: History, days: Int32Array): States {
-    const { ticker, field, timeframe, after, as_of, stability } = history
-    const { states, left } = placed(history, days)
-    const heard = { ticker, after, as_of, events: stability.length, unstable: stability.includes(UNDEFINED), left }
-    this.#heard.set(`${timeframe} ${field} ${ticker}`, heard)
-    return states
-  }
-
-  sentences(): string[] {
-    const heard = [...this.#heard.values()]
-    if (heard.length === 0) return []
-    const unstable = heard.some(one => one.unstable)
-    return [rangeToldOf(heard), BETWEEN, ...leftOutOf(heard), ...(unstable ? [UNSTABLE] : [])]
-  }
-}
-
-function rangeToldOf(heard: readonly Heard[]): string {
-  const froms = new Set(heard.map(({ after }) => after ?? ''))
-  const ends = new Set(heard.map(({ as_of }) => as_of ?? ''))
-  const [from, to] = [least(froms), most(ends)]
-  const after = from === '' ? 'from the first event on' : `after ${from}`
-  const until = to === '' ? 'to the last event' : `up to ${to}`
-  const differ = froms.size > 1 || ends.size > 1 ? ', at the widest; that differs by ticker or field' : ''
-  return `Bands and events are as they were told, of dates ${after} ${until}${differ}; bars are from here.`
-}
-
-function leftOutOf(heard: readonly Heard[]): string[] {
-  const sum = (of: (one: Heard) => number): number => heard.reduce((total, one) => total + of(one), 0)
-  const lacking = heard.filter(({ left: { before, after, between } }) => before + after + between > 0)
-  if (lacking.length === 0) return []
-  const counts = [
-    [sum(({ left }) => left.before), 'before the first bar'],
-    [sum(({ left }) => left.after), 'after the last'],
-    [sum(({ left }) => left.between), 'between two'],
-  ] as const
-  const left = counts.reduce((total, [count]) => total + count, 0)
-  const where = counts.flatMap(([count, what]) => (count === 0 ? [] : `${count} ${what}`)).join(', ')
-  const names = [...new Set(lacking.map(({ ticker }) => ticker))].sort()
-  const shown = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
-  return [
-    `${left} of ${sum(({ events }) => events)} told events are left out, because there is no bar here on their date (${where}): ${shown}.`,
-  ]
-}
-
-const BETWEEN =
-  'A band is taken to last until the next event, and the one that the first event left to reach back to the begin of that range: bars without a band are not told.'
-const UNSTABLE = 'Stability and flips of events are not told to this key.'
-
-/** An empty text, where nobody told, is the widest. */
-function least(texts: ReadonlySet<string>): string {
-  return [...texts].sort()[0] ?? ''
-}
-
-function most(texts: ReadonlySet<string>): string {
-  return texts.has('') ? '' : ([...texts].sort().at(-1) ?? '')
+  left: readonly number[]
 }
 
 /**
@@ -84,7 +17,15 @@ function most(texts: ReadonlySet<string>): string {
  * reaches back to the begin of the told range, because whoever tells events does not tell bars without a band.
  */
 export function eventsOnBars(events: Source, prices: PricedSource): PricedSource {
-  const remarks = new ToldRemarks()
+  /** By ticker, field and timeframe: the same may be asked for again. */
+  const heard = new Map<string, Heard>()
+  const onBars = (history: History, days: Int32Array): States => {
+    const { ticker, field, timeframe, after, as_of, stability } = history
+    const { states, left } = placed(history, days)
+    const unstable = stability.includes(UNDEFINED)
+    heard.set(`${timeframe} ${field} ${ticker}`, { ticker, after, as_of, events: stability.length, unstable, left })
+    return states
+  }
   return {
     fields: () => events.fields(),
     get server() {
@@ -100,7 +41,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
           // What a tier does not have is refused before what is not here.
           for (const _field of query.fields) histories.push((await told.next()).value)
           const own = await tickerBars(prices, ticker, query.timeframe)
-          yield { prices: own, states: histories.map(history => remarks.placed(history, own.series.days)) }
+          yield { prices: own, states: histories.map(history => onBars(history, own.series.days)) }
         }
       } finally {
         await told.return?.()
@@ -111,23 +52,58 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
       const [told, bars] = await Promise.all([events.tickers(), prices.withBars()])
       return told === null ? bars : bars.filter(ticker => told.includes(ticker))
     },
+    /** Not after the earliest day as of which something was told. */
     async asOfDay() {
+      const told = [...heard.values()].flatMap(({ as_of }) => (as_of === null ? [] : [parseDay(as_of)!]))
       const day = await prices.asOfDay()
-      return day === null ? null : Math.min(day, remarks.asOf)
+      return day === null ? null : told.reduce((least, one) => Math.min(least, one), day)
     },
-    remarks: () => [...remarks.sentences(), ...prices.remarks()],
+    remarks: () => [...remarksOn([...heard.values()]), ...prices.remarks()],
     async close() {
       await Promise.all([events.close(), prices.close()])
     },
   }
 }
 
-/** Events that have no bar here on their date: dated before the first bar, after the last, or between two. */
-interface LeftOut {
-  before: number
-  after: number
-  between: number
+/** What must be said of bands and events that another told, once for all tickers together. */
+function remarksOn(heard: readonly Heard[]): string[] {
+  if (heard.length === 0) return []
+  const unstable = heard.some(one => one.unstable)
+  return [rangeToldOf(heard), BETWEEN, ...leftOutOf(heard), ...(unstable ? [UNSTABLE] : [])]
 }
+
+/** A day that nobody told is the widest. */
+function rangeToldOf(heard: readonly Heard[]): string {
+  const froms = [...new Set(heard.map(({ after }) => after ?? ''))].sort()
+  const ends = [...new Set(heard.map(({ as_of }) => as_of ?? ''))].sort()
+  const after = froms[0] === '' ? 'from the first event on' : `after ${froms[0]}`
+  const until = ends[0] === '' ? 'to the last event' : `up to ${ends.at(-1)}`
+  const differ = froms.length > 1 || ends.length > 1 ? ', at the widest; that differs by ticker or field' : ''
+  return `Bands and events are as they were told, of dates ${after} ${until}${differ}; bars are from here.`
+}
+
+function leftOutOf(heard: readonly Heard[]): string[] {
+  const lacking = heard.filter(({ left }) => total(left) > 0)
+  if (lacking.length === 0) return []
+  const counts = WITHOUT_BAR.map((_, i) => total(lacking.map(({ left }) => left[i]!)))
+  const where = counts.flatMap((count, i) => (count === 0 ? [] : `${count} ${WITHOUT_BAR[i]}`)).join(', ')
+  const tickers = listed([...new Set(lacking.map(({ ticker }) => ticker))].sort(), 3)
+  const of = total(heard.map(({ events }) => events))
+  return [
+    `${total(counts)} of ${of} told events are left out, because there is no bar here on their date (${where}): ${tickers}.`,
+  ]
+}
+
+/** Where events have no bar on their date. */
+const WITHOUT_BAR = ['before the first bar', 'after the last', 'between two'] as const
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+const BETWEEN =
+  'A band is taken to last until the next event, and the one that the first event left to reach back to the begin of that range: bars without a band are not told.'
+const UNSTABLE = 'Stability and flips of events are not told to this key.'
 
 /**
  * Told events on the bars of their dates. The range that may be asked about is the told one; where its begin is not told
@@ -135,7 +111,7 @@ interface LeftOut {
  *
  * @param days dates of the bars that are here, ascending
  */
-function placed(history: History, days: Int32Array): { states: States; left: LeftOut } {
+function placed(history: History, days: Int32Array): { states: States; left: readonly number[] } {
   const { ticker, field, timeframe, bands, days: dates } = history
   const { after, upTo } = rangeOf(history)
   const from = countUpTo(days, after)
@@ -197,14 +173,9 @@ function barOn(days: Int32Array, date: Day): number {
   return days[at] === date ? at : -1
 }
 
-function leftOut(days: Int32Array, bars: Int32Array, dates: Int32Array): LeftOut {
-  const left: LeftOut = { before: 0, after: 0, between: 0 }
-  const first = days[0] ?? Number.POSITIVE_INFINITY
-  for (const [i, bar] of bars.entries()) {
-    if (bar >= 0) continue
-    if (dates[i]! < first) left.before++
-    else if (dates[i]! > days.at(-1)!) left.after++
-    else left.between++
-  }
-  return left
+/** How many events have no bar, in the order of WITHOUT_BAR. */
+function leftOut(days: Int32Array, bars: Int32Array, dates: Int32Array): number[] {
+  const [first = Number.POSITIVE_INFINITY, last = Number.POSITIVE_INFINITY] = [days[0], days.at(-1)]
+  const places = [...dates].filter((_, i) => bars[i]! < 0).map(date => (date < first ? 0 : date > last ? 1 : 2))
+  return WITHOUT_BAR.map((_, place) => places.filter(one => one === place).length)
 }

@@ -173,11 +173,7 @@ class SqliteAccounts implements Accounts {
   #existing(name: string): AccountRow {
     const row = this.#row(name)
     if (row !== undefined) return row
-    const names = this.#db.all<{ name: string }>('SELECT name FROM accounts').map(row => row.name)
-    const suggestions = suggest(name, names)
-    throw new NotFound(`there is no account ${quoted(name)}.${didYouMean(suggestions)}`, suggestions, {
-      missing: { kind: 'account', name },
-    })
+    throw this.#missing('account', name, 'SELECT name FROM accounts')
   }
 
   #keyRow(identity: string): KeyRow | undefined {
@@ -187,11 +183,15 @@ class SqliteAccounts implements Accounts {
   #existingKey(identity: string): KeyRow {
     const row = this.#keyRow(identity)
     if (row !== undefined) return row
-    const identities = this.#db.all<{ identity: string }>('SELECT identity FROM keys').map(row => row.identity)
-    const suggestions = suggest(identity, identities)
-    throw new NotFound(`there is no key ${quoted(identity)}.${didYouMean(suggestions)}`, suggestions, {
-      missing: { kind: 'key', name: identity },
-    })
+    throw this.#missing('key', identity, 'SELECT identity AS name FROM keys')
+  }
+
+  /** @param known selects the names that there are */
+  #missing(kind: 'account' | 'key', name: string, known: string): NotFound {
+    const names = this.#db.all<{ name: string }>(known).map(row => row.name)
+    const suggestions = suggest(name, names)
+    const message = `there is no ${kind} ${quoted(name)}.${didYouMean(suggestions)}`
+    return new NotFound(message, suggestions, { missing: { kind, name } })
   }
 
   /** @param besides the key whose place it takes, which may count for a while yet */

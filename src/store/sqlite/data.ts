@@ -9,7 +9,7 @@ import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } f
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import { schemaOf } from './migrations.js'
 import { SqlitePages } from './pages.js'
-import { DATA, entryOf, MIGRATIONS, mayBeAlive, type TickerRow } from './schema.js'
+import { DATA, entryOf, MIGRATIONS, mayBeAlive, TICKERS, type TickerRow } from './schema.js'
 
 // Writing and verifying hash what they touch; a question loads neither.
 
@@ -57,7 +57,7 @@ class SqliteStore implements Store {
   }
 
   async tickers(): Promise<TickerEntry[]> {
-    return this.#db.all<TickerRow>('SELECT * FROM tickers ORDER BY ticker').map(entryOf)
+    return this.#db.all<TickerRow>(`${TICKERS} ORDER BY ticker`).map(entryOf)
   }
 
   async ticker(ticker: string): Promise<TickerEntry | null> {
@@ -199,7 +199,7 @@ class SqliteStore implements Store {
   }
 
   #row(ticker: string): TickerRow | undefined {
-    return this.#db.get<TickerRow>('SELECT * FROM tickers WHERE ticker = ?', ticker)
+    return this.#db.get<TickerRow>(`${TICKERS} WHERE ticker = ?`, ticker)
   }
 }
 

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import { remedy } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
-import type { Adjustment, AssetClass } from '../../model/series.js'
 import type { TickerEntry, Writer } from '../store.js'
 import type { DatabaseKind, Step } from './migrations.js'
 import { takeOverPulled } from './pages.js'
@@ -145,30 +144,16 @@ export function mayBeAlive({ pid, host }: Writer): boolean {
   }
 }
 
-/** A row of `tickers` as it lies in the database. */
-export interface TickerRow {
+/** What is said of tickers, to be read as rows of this kind. */
+export const TICKERS = `SELECT id, ticker, asset_class AS assetClass, prices, bars, first_date AS first, last_date AS last,
+  source, format, imported_at AS importedAt FROM tickers`
+
+export interface TickerRow extends Omit<TickerEntry, 'first' | 'last'> {
   id: number
-  ticker: string
-  asset_class: AssetClass | null
-  prices: Adjustment
-  bars: number
-  first_date: string
-  last_date: string
-  source: string
-  format: string
-  imported_at: string
+  first: string
+  last: string
 }
 
-export function entryOf(row: TickerRow): TickerEntry {
-  return {
-    ticker: row.ticker,
-    assetClass: row.asset_class,
-    prices: row.prices,
-    bars: row.bars,
-    first: parseDay(row.first_date)!,
-    last: parseDay(row.last_date)!,
-    source: row.source,
-    format: row.format,
-    importedAt: row.imported_at,
-  }
+export function entryOf({ id: _own, ...row }: TickerRow): TickerEntry {
+  return { ...row, first: parseDay(row.first)!, last: parseDay(row.last)! }
 }

@@ -3,7 +3,7 @@ import { barsHash, decodeBars, derivedHash, type FieldRow, sheetHash } from '../
 import type { Damage } from '../store.js'
 import type { Session } from './connection.js'
 import { hashOf, type PulledRow } from './pages.js'
-import type { TickerRow } from './schema.js'
+import { TICKERS, type TickerRow } from './schema.js'
 
 /**
  * SQLite has no page checksums by default: about one flipped bit in ten changes data without any error. So each series
@@ -14,7 +14,7 @@ export function verifySession(db: Session): Damage[] {
   const damages: Damage[] = structure
     .filter(line => line.integrity_check !== 'ok')
     .map(line => ({ ticker: '', what: line.integrity_check }))
-  for (const row of db.all<TickerRow>('SELECT * FROM tickers ORDER BY ticker')) {
+  for (const row of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`)) {
     const found = [barsDamage(db, row), ...TIMEFRAME_NAMES.map(timeframe => seriesDamage(db, row, timeframe))]
     for (const what of found) if (what !== null) damages.push({ ticker: row.ticker, what })
   }
