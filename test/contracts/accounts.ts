@@ -230,32 +230,6 @@ export function accountsContract(
       expect(await accounts.usage(alice.id, midnight)).toHaveLength(1)
     })
 
-    it('of one batch count one after the other, up to exactly the limit', async () => {
-      const { accounts, alice } = await withAlice()
-      const limits = { day: 5, hour: 100 }
-      const batch = [2, 2, 2, 1, 1].map(credits => chargeOf(alice, { credits, limits }))
-      expect((await accounts.charge(batch)).map(({ outcome, used }) => [outcome, used.day])).toEqual([
-        ['charged', 2],
-        ['charged', 4],
-        ['limited', 4],
-        ['charged', 5],
-        ['limited', 5],
-      ])
-      expect(await accounts.used(alice.id, NOON)).toEqual({ day: 5, hour: 5 })
-      expect(await accounts.reconcile()).toEqual({ rows: 3, requests: 3, credits: 5, discrepancies: [] })
-    })
-
-    it('are limited by the hour as by the day, each account by itself', async () => {
-      const { accounts, alice } = await withAlice()
-      const bob = await accounts.create('bob', 'free', iso(NOON))
-      const limits = { day: 3, hour: 2 }
-      const outcomes = async (account: Account, at: number) =>
-        (await accounts.charge([1, 1, 1].map(() => chargeOf(account, { limits, at })))).map(charged => charged.outcome)
-      expect(await outcomes(alice, NOON)).toEqual(['charged', 'charged', 'limited'])
-      expect(await outcomes(alice, NOON + HOUR_MS)).toEqual(['charged', 'limited', 'limited'])
-      expect(await outcomes(bob, NOON + HOUR_MS)).toEqual(['charged', 'charged', 'limited'])
-    })
-
     it('are free when the same question was charged under the same name, also where the limit is reached', async () => {
       const { accounts, alice } = await withAlice()
       const limits = { day: 1, hour: 1 }
@@ -269,15 +243,6 @@ export function accountsContract(
         'conflict',
       ])
       expect(await accounts.reconcile()).toMatchObject({ rows: 1, credits: 1, discrepancies: [] })
-    })
-
-    it('that were refused do not take their name', async () => {
-      const { accounts, alice } = await withAlice()
-      const named = (day: number) => chargeOf(alice, { idempotency: sha256('one'), limits: { day, hour: 9 } })
-      expect((await accounts.charge([named(0), named(1)])).map(charged => charged.outcome)).toEqual([
-        'limited',
-        'charged',
-      ])
     })
 
     it('have names of their own in every account, for 48 hours', async () => {
@@ -302,20 +267,6 @@ export function accountsContract(
       expect(await accounts.used(alice.id, NOON)).toEqual({ day: 0, hour: 0 })
       expect(await accounts.reconcile()).toEqual({ rows: 0, requests: 0, credits: 0, discrepancies: [] })
       expect(await accounts.charge([])).toEqual([])
-    })
-
-    it('spend a limit to exactly the limit through two connections at once', async () => {
-      const { accounts, again, alice } = await withAlice()
-      const other = await again()
-      const limits = { day: 1_000, hour: 1_000 }
-      const batches = Array.from({ length: 80 }, (_, i) => {
-        const batch = Array.from({ length: 1 + (i % 32) }, () => chargeOf(alice, { limits }))
-        return (i % 2 === 0 ? accounts : other).charge(batch)
-      })
-      const charged = (await Promise.all(batches)).flat()
-      expect(charged.filter(({ outcome }) => outcome === 'charged')).toHaveLength(1_000)
-      expect(await other.used(alice.id, NOON)).toEqual({ day: 1_000, hour: 1_000 })
-      expect(await accounts.reconcile()).toEqual({ rows: 1_000, requests: 1_000, credits: 1_000, discrepancies: [] })
     })
 
     it.each([1, 2, 3, 4])('become what books kept by hand say, in whatever order they come (seed %i)', async seed => {

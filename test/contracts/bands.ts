@@ -129,8 +129,9 @@ async function outcome(ask: () => Promise<object>): Promise<Outcome> {
   }
 }
 
-/** What the specification has of a history. */
-function specified({ events, ticker, field, timeframe, query_range }: EventHistory): object {
+/** What a server tells of a history: nothing that only prices tell, nor a band that was entered before the range. */
+function specified({ events, present, ...history }: EventHistory): object {
   const told = events.map(({ returns, percentiles, missing, context_band, ...event }) => event)
-  return { ticker, field, timeframe, query_range, events: told }
+  const since = present?.since == null ? null : { ...present, bars: null, initial: false }
+  return { ...history, events: told, present: since }
 }

@@ -3,7 +3,7 @@ import { FIELDS } from '../../src/fields/index.js'
 import type { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventHistory, HistoryQuery } from '../../src/model/event.js'
-import { TIER_NAMES, type Tier } from '../../src/model/terms.js'
+import type { Tier } from '../../src/model/terms.js'
 import { openLocal, openRemote } from '../../src/open.js'
 import { Remote } from '../../src/remote/remote.js'
 import { eventHistory } from '../../src/source.js'
@@ -37,24 +37,6 @@ describe('before a real server', () => {
     onTestFinished(() => local.close())
     return local
   }
-
-  it.each(TIER_NAMES)('as %s, a history is that of the local engine, but for what only prices tell', async tier => {
-    const [remote, local] = [await remoteAs(tier), await localAs(tier)]
-    const bounds = { before: parseDay('2024-05-01')!, after: parseDay('2023-01-01')! }
-    for (const filter of [{}, { band: 'high' }, bounds, { band: 'low', ...bounds }] as Partial<HistoryQuery>[])
-      for (const timeframe of ['daily', 'weekly'] as const) {
-        const query = { ticker: 'SIM0002', field: 'volume_ratio_band', timeframe, ...filter }
-        const found = await eventHistory(remote, query)
-        const known = await eventHistory(local, query)
-        const events = known.events.map(({ returns, percentiles, missing, ...event }) => event)
-        expect(found.events).toEqual(events)
-        expect([found.query_range, found.after, found.as_of]).toEqual([known.query_range, known.after, known.as_of])
-        // How many bars a band has been in force is not told, nor a band that was entered before the range.
-        if (known.present?.since != null)
-          expect(found.present).toEqual({ ...known.present, bars: null, initial: false })
-        else expect(found.present).toBeNull()
-      }
-  })
 
   it('tells the band of an open context as the local engine does, whatever the band', async () => {
     const [remote, local] = [await remoteAs('plus'), await localAs('plus')]

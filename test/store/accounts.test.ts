@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -59,44 +59,6 @@ describe('the file of the accounts', () => {
     expect(own.map(table => table.name).sort()).toEqual(['accounts', 'counters', 'keys', 'ledger', 'named'])
     for (const { name, strict } of own) expect(strict, name).toBe(1)
     db.close()
-  })
-
-  it('is made of an empty file, with WAL too', async () => {
-    const path = join(temporaryFolder(), 'bands.accounts.db')
-    writeFileSync(path, '')
-    const accounts = openSqliteAccounts(path)
-    expect(await accounts.accounts()).toEqual([])
-    await accounts.close()
-    const db = new Database(path, { readonly: true })
-    expect(db.pragma('journal_mode', { simple: true })).toBe('wal')
-    db.close()
-  })
-
-  it('is refused when it is another program’s, of a newer version, damaged, no database, or a folder', async () => {
-    const folder = temporaryFolder()
-    const file = (name: string, sql: string): string => {
-      const db = new Database(join(folder, name))
-      db.exec(sql)
-      db.close()
-      return join(folder, name)
-    }
-    const text = join(folder, 'notes.db')
-    writeFileSync(text, 'not a database, but long enough to have a header')
-    const bad = join(folder, 'bad.db')
-    writeFileSync(bad, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192, 7)]))
-    mkdirSync(join(folder, 'folder.db'))
-    for (const [path, message] of [
-      [file('other.db', 'CREATE TABLE places (name TEXT)'), 'is a database of another program'],
-      [file('newer.db', 'CREATE TABLE ledger (a TEXT); PRAGMA user_version = 999'), 'was made by a newer bands'],
-      [text, 'is not a SQLite database'],
-      [bad, 'put a copy from before in its place'],
-      [join(folder, 'folder.db'), 'cannot read'],
-    ] as const) {
-      const image = statSync(path).isFile() ? readFileSync(path) : null
-      expect(() => openSqliteAccounts(path), path).toThrow(StorageError)
-      expect(() => openSqliteAccounts(path), path).toThrow(message)
-      if (image !== null) expect(readFileSync(path).equals(image)).toBe(true)
-    }
   })
 
   it('is not touched by what another process of the same number has half made', () => {

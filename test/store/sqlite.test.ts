@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { StorageError } from '../../src/errors.js'
 import { formatDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
+import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import type { Store, TickerSheet } from '../../src/store/store.js'
@@ -42,19 +43,6 @@ describe('a SQLite file', () => {
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  it('is not taken for one of bands when another program made it, neither for questions nor for imports', () => {
-    const path = join(temporaryFolder(), 'other.db')
-    const db = new Database(path)
-    db.exec('CREATE TABLE places (name TEXT)')
-    db.close()
-    const before = readFileSync(path)
-    for (const readonly of [true, false])
-      expect(() => openSqlite(path, { readonly })).toThrow(
-        new StorageError(`${path} is a database of another program; choose another file`),
-      )
-    expect(readFileSync(path).equals(before)).toBe(true)
-  })
-
   it('is made of an empty file by an import, and a question says that it has to be', async () => {
     const path = join(temporaryFolder(), 'empty.db')
     writeFileSync(path, '')
@@ -64,12 +52,6 @@ describe('a SQLite file', () => {
     const store = openSqlite(path, { readonly: false })
     expect(await store.tickers()).toEqual([])
     await store.close()
-  })
-
-  it('tells in words that it is damaged, also when it is to be written', () => {
-    const path = join(temporaryFolder(), 'bad.db')
-    writeFileSync(path, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192, 7)]))
-    for (const readonly of [true, false]) expect(() => openSqlite(path, { readonly })).toThrow(StorageError)
   })
 
   it('opens for writing while another process is in the middle of a commit: only taking the place has to wait', async () => {
@@ -205,17 +187,38 @@ describe('a SQLite file', () => {
     expect(MIGRATIONS.slice(0, 3).map(digest)).toEqual(RELEASED)
   })
 
-  it('refuses what is no database, what a newer version made, and what is missing', async () => {
+  it('is refused and left alone when it is another program’s, of a newer version, damaged, no database, or a folder', () => {
     const folder = temporaryFolder()
-    const text = join(folder, 'notes.db')
-    writeFileSync(text, 'not a database, but long enough to have a header')
-    expect(() => openSqlite(text, { readonly: true })).toThrow(/is not a SQLite database/)
-    expect(() => openSqlite(text, { readonly: false })).toThrow(/is not a SQLite database/)
-    const newer = join(folder, 'newer.db')
-    const db = new Database(newer)
-    db.pragma('user_version = 999')
-    db.close()
-    expect(() => openSqlite(newer, { readonly: true })).toThrow(/made by a newer bands/)
+    const made = (name: string, sql: string): string => {
+      const db = new Database(join(folder, name))
+      db.exec(sql)
+      db.close()
+      return join(folder, name)
+    }
+    const written = (name: string, content: string | Buffer): string => {
+      writeFileSync(join(folder, name), content)
+      return join(folder, name)
+    }
+    mkdirSync(join(folder, 'folder.db'))
+    for (const [path, message] of [
+      [made('other.db', 'CREATE TABLE places (name TEXT)'), 'is a database of another program; choose another file'],
+      [made('newer.db', 'PRAGMA user_version = 999'), 'was made by a newer bands'],
+      [written('notes.db', 'no database, but long enough to have a header'), 'is not a SQLite database'],
+      [
+        written('bad.db', Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192, 7)])),
+        /damaged|cannot open/,
+      ],
+      [join(folder, 'folder.db'), 'cannot read'],
+    ] as const) {
+      const image = statSync(path).isFile() ? readFileSync(path) : null
+      for (const readonly of [true, false]) {
+        expect(() => openSqlite(path, { readonly }), path).toThrow(StorageError)
+        expect(() => openSqlite(path, { readonly }), path).toThrow(message)
+      }
+      expect(() => openSqliteAccounts(path), path).toThrow(StorageError)
+      if (image !== null) expect(readFileSync(path).equals(image)).toBe(true)
+    }
+    expect(() => openSqliteAccounts(join(folder, 'bad.db'))).toThrow('put a copy from before in its place')
     const missing = join(folder, 'missing.db')
     expect(() => openSqlite(missing, { readonly: true })).toThrow(/there is no database at/)
     expect(existsSync(missing)).toBe(false)

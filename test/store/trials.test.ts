@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -83,18 +83,6 @@ describe('the trial ledger', () => {
 })
 
 describe('a place where no ledger can be', () => {
-  it('is refused: another file', () => {
-    const path = join(temporaryFolder(), 'bands.trials.db')
-    writeFileSync(path, 'notes of mine, which are no database at all')
-    expect(() => openSqliteTrials(path)).toThrow(`${path} is not a SQLite database`)
-  })
-
-  it('is refused: a database of another kind', async () => {
-    const ground = await simulatedGround({ count: 1, bars: 60 })
-    onTestFinished(() => ground.remove())
-    expect(() => openSqliteTrials(ground.db)).toThrow('is a database of another program')
-  })
-
   // Root may write everywhere.
   it.skipIf(asRoot)('is refused: a file or a folder that cannot be written', async () => {
     const folder = temporaryFolder()
