@@ -57,11 +57,9 @@ export function sentence(texts: TemplateStringsArray, ...values: (string | numbe
 export const parameter = (name: string, value?: string): ParamMention =>
   value === undefined ? { param: name } : { param: name, value }
 
-export const remedy = (command: string, words: readonly string[] = [], params: Remedy['params'] = {}): Remedy => ({
-  command,
-  words,
-  params,
-})
+export function remedy(command: string, words: readonly string[] = [], params: Remedy['params'] = {}): Remedy {
+  return { command, words, params }
+}
 
 /** Several parameters as text lists them: `a, b and c`. */
 export function listed(names: readonly string[], last = ' and '): Sentence {
@@ -92,17 +90,20 @@ export class BandsError extends Error {
   /** The message before anyone spelled it. */
   readonly words: Words
   readonly remedy: Remedy | null
+  readonly #payload: object
 
-  constructor(code: ErrorCode, words: Words, { remedy, ...options }: ErrorAbout = {}) {
+  /** @param payload what a machine reads beside `error` and `message` */
+  constructor(code: ErrorCode, words: Words, { remedy, ...options }: ErrorAbout = {}, payload: object = {}) {
     super(worded(words), options)
     this.code = code
     this.words = words
     this.remedy = remedy ?? null
+    this.#payload = payload
   }
 
   /** What a machine reads beside `error` and `message`. */
   payload(): Record<string, unknown> {
-    return {}
+    return { ...this.#payload }
   }
 }
 
@@ -154,7 +155,7 @@ export class InvalidParameter extends BandsError {
 
   /** A sentence that is plain text and begins with the parameter's name mentions the parameter by it. */
   constructor(words: Words, offence: Offence, about: About = {}, fault: Fault | null = null) {
-    super('invalid_parameter', mentioning(words, offence.param), about)
+    super('invalid_parameter', mentioning(words, offence.param), about, offence)
     this.offence = offence
     this.about = about
     this.fault = fault
@@ -162,10 +163,6 @@ export class InvalidParameter extends BandsError {
 
   get param(): string {
     return this.offence.param
-  }
-
-  override payload(): Record<string, unknown> {
-    return { ...this.offence }
   }
 
   /** The same said of the parameter under another name. */
@@ -211,13 +208,9 @@ export class NotFound extends BandsError {
     suggestions: readonly string[] = [],
     { missing, ...options }: ErrorAbout & { missing?: MissingThing } = {},
   ) {
-    super('not_found', words, options)
+    super('not_found', words, options, suggestions.length > 0 ? { suggestions } : {})
     this.suggestions = suggestions
     this.missing = missing ?? null
-  }
-
-  override payload(): Record<string, unknown> {
-    return this.suggestions.length > 0 ? { suggestions: this.suggestions } : {}
   }
 }
 
@@ -236,18 +229,15 @@ export class TierRestricted extends BandsError {
     feature: string,
     tier: string,
     requiredTier: string,
-    { message, upgradeUrl, ...about }: ErrorAbout & { message?: Words; upgradeUrl?: string } = {},
+    { message, upgradeUrl = UPGRADE_URL, ...about }: ErrorAbout & { message?: Words; upgradeUrl?: string } = {},
   ) {
     const needs = `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`
-    super('tier_restricted', message ?? needs, about)
+    const payload = { feature, tier, required_tier: requiredTier, upgrade_url: upgradeUrl }
+    super('tier_restricted', message ?? needs, about, payload)
     this.feature = feature
     this.tier = tier
     this.requiredTier = requiredTier
-    this.upgradeUrl = upgradeUrl ?? UPGRADE_URL
-  }
-
-  override payload(): Record<string, unknown> {
-    return { feature: this.feature, tier: this.tier, required_tier: this.requiredTier, upgrade_url: this.upgradeUrl }
+    this.upgradeUrl = upgradeUrl
   }
 }
 
@@ -272,12 +262,8 @@ export class BadData extends BandsError {
   readonly place: Place
 
   constructor(place: Place, what: Words, options?: ErrorAbout) {
-    super('bad_data', typeof what === 'string' ? `${at(place)}: ${what}` : [`${at(place)}: `, ...what], options)
+    super('bad_data', sentence`${at(place)}: ${what}`, options, place)
     this.place = place
-  }
-
-  override payload(): Record<string, unknown> {
-    return { ...this.place }
   }
 }
 
@@ -341,13 +327,9 @@ export class RateLimited extends BandsError {
   readonly upgradeUrl: string
 
   constructor(words: Words, reset: string | null, upgradeUrl: string = UPGRADE_URL) {
-    super('rate_limit_exceeded', words)
+    super('rate_limit_exceeded', words, {}, { reset, upgrade_url: upgradeUrl })
     this.reset = reset
     this.upgradeUrl = upgradeUrl
-  }
-
-  override payload(): Record<string, unknown> {
-    return { reset: this.reset, upgrade_url: this.upgradeUrl }
   }
 }
 
@@ -357,12 +339,8 @@ export class MethodNotAllowed extends BandsError {
   readonly allow: readonly string[]
 
   constructor(method: string, path: string, allow: readonly string[]) {
-    super('method_not_allowed', `${path} does not answer ${method}; allowed: ${allow.join(', ')}.`)
+    super('method_not_allowed', `${path} does not answer ${method}; allowed: ${allow.join(', ')}.`, {}, { allow })
     this.allow = allow
-  }
-
-  override payload(): Record<string, unknown> {
-    return { allow: this.allow }
   }
 }
 
@@ -382,13 +360,9 @@ export class Upstream extends BandsError {
   readonly status: number | null
 
   constructor(words: Words, url: string, status: number | null = null, options?: ErrorAbout) {
-    super('upstream', words, options)
+    super('upstream', words, options, { url, ...(status !== null && { status }) })
     this.url = url
     this.status = status
-  }
-
-  override payload(): Record<string, unknown> {
-    return { url: this.url, ...(this.status === null ? {} : { status: this.status }) }
   }
 }
 

@@ -69,39 +69,22 @@ export type Table = Readonly<Record<string, Parameter>>
 
 type Look = Pick<Parameter, 'takes' | 'under' | 'none'>
 
-export function needed<Value, Written>(
-  kind: Kind<Value, Written>,
-  help: string,
-  look: Look = {},
-): Needed<Value, Written> {
+export function needed<V, W>(kind: Kind<V, W>, help: string, look?: Look): Needed<V, W> {
   return { kind, help, about: sentenceOf(help), required: true, ...look }
 }
 
 /** One that has a value where none is given. */
-export function given<Value, Written>(
-  kind: Kind<Value, Written>,
-  fallback: NoInfer<Value>,
-  help: string,
-  look: Look = {},
-): Parameter<Value, Written> {
+export function given<V, W>(kind: Kind<V, W>, fallback: NoInfer<V>, help: string, look?: Look): Parameter<V, W> {
   return { kind, help, about: sentenceOf(help), fallback, ...look }
 }
 
 /** One that is null where none is given. */
-export function maybe<Value, Written>(
-  kind: Kind<Value, Written>,
-  help: string,
-  look: Look = {},
-): Parameter<Value | null, Written> {
+export function maybe<V, W>(kind: Kind<V, W>, help: string, look?: Look): Parameter<V | null, W> {
   return { kind, help, about: sentenceOf(help), fallback: null, ...look }
 }
 
 /** One that a query is without where none is given. */
-export function open<Value, Written>(
-  kind: Kind<Value, Written>,
-  help: string,
-  look: Look = {},
-): Parameter<Value | undefined, Written> {
+export function open<V, W>(kind: Kind<V, W>, help: string, look?: Look): Parameter<V | undefined, W> {
   return { kind, help, about: sentenceOf(help), ...look }
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Server } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { redacted } from '../accounts/key.js'
@@ -8,9 +8,8 @@ import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
 /** What the log says of a request. */
 interface LoggedRequest {
   id: string
-  method: string
   url: string
-  headers: IncomingHttpHeaders
+  request: IncomingMessage
   /** null: no valid key was seen */
   caller: { account: number; key: string } | null
   /** Credits. */
@@ -37,14 +36,14 @@ export class Log {
    * The line of a request whose answer has gone. Of its headers it has only what the caller calls the request. Put
    * together by hand, as there is one for every answer, also for one that takes no longer than this.
    */
-  answered({ id, method, url, caller, charged, headers }: LoggedRequest, status: number, milliseconds: number): void {
+  answered({ id, url, request, caller, charged }: LoggedRequest, status: number, milliseconds: number): void {
     if (this.#least > LOG_LEVELS.indexOf('info')) return
-    const called = headers['x-request-id']
-    const request = `"id":"${id}","method":"${method}","url":${legible(url)}`
+    const called = request.headers['x-request-id']
+    const asked = `"id":"${id}","method":"${request.method}","url":${legible(url)}`
     const answer = `"status":${status},"ms":${milliseconds.toFixed(3)},"credits":${charged}`
     const who = caller === null ? '' : `,"account":${caller.account},"key":"${caller.key}"`
     const name = called === undefined ? '' : `,"called":${legible(String(called))}`
-    this.#write(`{"level":"info","time":"${new Date().toISOString()}",${request},${answer}${who}${name}}\n`)
+    this.#write(`{"level":"info","time":"${new Date().toISOString()}",${asked},${answer}${who}${name}}\n`)
   }
 }
 

@@ -103,18 +103,9 @@ export function limited(limits: CreditLimits, used: Used, cost: number, at: numb
   return new RateLimited(message, reset)
 }
 
-/** Asked for at every answer, and the same for an hour. */
-const spelled = new Map<number, string>()
-
 /** 2026-03-24T00:00:00Z */
 function utc(at: number): string {
-  let text = spelled.get(at)
-  if (text === undefined) {
-    if (spelled.size > 100) spelled.clear()
-    text = new Date(at).toISOString().replace('.000Z', 'Z')
-    spelled.set(at, text)
-  }
-  return text
+  return new Date(at).toISOString().replace('.000Z', 'Z')
 }
 
 /** SHA-256 of the name that the caller gave to the request; null without one. Throws InvalidParameter. */

@@ -43,11 +43,11 @@ export class Questions {
   /** The answer to the question that a path asks. Throws what is wrong with it. */
   question(path: string, read: (search: string) => Question): Handler {
     return this.authorized(async (exchange, caller) => {
-      const { search } = exchange
-      const name = requestName(exchange.rawHeaders)
+      const { search, request } = exchange
+      const name = requestName(request.rawHeaders)
       if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
       const { answer, kept } = await this.#answers.find(caller.tier, `${path}?${search}`, () => read(search))
-      if (matches(exchange.headers['if-none-match'], answer.etag)) {
+      if (matches(request.headers['if-none-match'], answer.etag)) {
         this.#metrics.reused.inc({ how: 'not_modified' })
         return { status: 304, headers: answer.headers, body: '' }
       }
@@ -64,7 +64,7 @@ export class Questions {
   authorized(answer: (exchange: Exchange, caller: Caller) => Promise<Outgoing> | Outgoing): Handler {
     return async exchange => {
       const { now, credits } = this.#settings
-      const caller = await this.#callers.of(exchange.rawHeaders, now())
+      const caller = await this.#callers.of(exchange.request.rawHeaders, now())
       exchange.caller = caller
       try {
         return await answer(exchange, caller)

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Used } from '../accounts/accounts.js'
 import { redacted } from '../accounts/key.js'
 import {
@@ -117,7 +117,7 @@ export class Requests {
     // A body that was not read could be taken for the next request.
     if (this.#closing || exchange.hasBody || status === 414) all.push('Connection', 'close')
     exchange.response.writeHead(status, all)
-    exchange.response.end(exchange.method === 'HEAD' || !hasBody ? undefined : body)
+    exchange.response.end(exchange.request.method === 'HEAD' || !hasBody ? undefined : body)
   }
 
   #count(exchange: Exchange, status: number): void {
@@ -136,7 +136,8 @@ export class Requests {
 const HUNG_UP = 499
 
 /** What node's parser lets through. Throws Malformed. */
-function checkHead({ url, rawHeaders, httpVersion }: Exchange, limits: Limits): void {
+function checkHead({ url, request }: Exchange, limits: Limits): void {
+  const { rawHeaders, httpVersion } = request
   if (url.length > limits.urlLength) throw tooLong(limits)
   const hosts = headersNamed('host', rawHeaders).length
   if (hosts === 0 && httpVersion === '1.1') throw new Malformed(400, 'The request has no Host header.', 'Host')
@@ -173,15 +174,10 @@ export interface Outgoing {
 /** One request, and what became known of it on the way to its answer. */
 export class Exchange {
   readonly id: string
-  readonly method: string
-  readonly httpVersion: string
   /** From its path on, as it was sent, and its two parts. */
   readonly url: string
   readonly path: string
   readonly search: string
-  readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, none merged or dropped. */
-  readonly rawHeaders: readonly string[]
   readonly startedAt = performance.now()
   /** null until a valid key was seen */
   caller: Caller | null = null
@@ -195,18 +191,14 @@ export class Exchange {
   readonly response: ServerResponse
 
   constructor(request: IncomingMessage, response: ServerResponse) {
-    const { method = '', url: target = '', headers, rawHeaders, httpVersion } = request
+    const { url: target = '' } = request
     // Proxies may name the whole URL.
     const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
     const mark = url.indexOf('?')
     this.id = requestId()
-    this.method = method
     this.url = url
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.search = mark < 0 ? '' : url.slice(mark + 1)
-    this.headers = headers
-    this.httpVersion = httpVersion
-    this.rawHeaders = rawHeaders
     this.request = request
     this.response = response
   }
@@ -221,8 +213,8 @@ export class Exchange {
 
   /** No request that this server answers has a body; one that comes all the same is not read. */
   get hasBody(): boolean {
-    const length = this.headers['content-length']
-    return (length !== undefined && !/^0+$/.test(length)) || this.headers['transfer-encoding'] !== undefined
+    const { 'content-length': length, 'transfer-encoding': chunks } = this.request.headers
+    return (length !== undefined && !/^0+$/.test(length)) || chunks !== undefined
   }
 
   /**
@@ -230,9 +222,10 @@ export class Exchange {
    * header for whom it asks. One that does neither looks like anyone here, and has to keep back what is not for all.
    */
   get isLocal(): boolean {
-    const address = this.request.socket.remoteAddress ?? ''
-    const host = (this.headers.host ?? '').replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
-    return isLoopback(address) && isLoopback(host) && !Object.keys(this.headers).some(name => OF_PROXIES.test(name))
+    const { headers, socket } = this.request
+    const host = (headers.host ?? '').replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
+    const isHere = isLoopback(socket.remoteAddress ?? '') && isLoopback(host)
+    return isHere && !Object.keys(headers).some(name => OF_PROXIES.test(name))
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ConfigError,
   MethodNotAllowed,
@@ -78,7 +79,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     async stop() {
       requests.close()
       log.add('info', { message: 'stopping' })
-      await within(settings.limits.grace, requests.empty())
+      await Promise.race([requests.empty(), sleep(settings.limits.grace, undefined, { ref: false })])
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
@@ -117,16 +118,6 @@ function urlOf({ host, tls }: Settings, port: number): string {
   return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Settles with the work, or when the time is over. */
-async function within(milliseconds: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  await Promise.race([work, over])
-  clearTimeout(timer)
-}
-
 /** What answers GET and HEAD at a path. */
 interface Route {
   answer: Handler
@@ -139,7 +130,8 @@ interface Route {
 
 /** A path that is not there, and a method that it does not have, are refused as such to whoever would be answered. */
 function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questions: Questions): Route {
-  const { method, path } = exchange
+  const { path } = exchange
+  const { method = '' } = exchange.request
   const route = routes.get(decoded(path))
   if (route === undefined || route.isFor?.(exchange) === false)
     return { answer: questions.authorized(() => refuse(new NotFound(`there is nothing at ${quoted(path)}.`))) }
