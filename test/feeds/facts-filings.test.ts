@@ -5,35 +5,36 @@ import type { FiledFact } from '../../src/feeds/facts/sec-ledger.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import { SHARED } from '../support/bars.js'
 
-const EPS = 'EarningsPerShareDiluted'
-const REVENUE = 'Revenues'
-const CONTRACTS = 'RevenueFromContractWithCustomerExcludingAssessedTax'
-const EQUITY = 'StockholdersEquity'
-const DILUTED = 'WeightedAverageNumberOfDilutedSharesOutstanding'
-const ON_BALANCE = 'CommonStockSharesOutstanding'
-const ON_COVER = 'EntityCommonStockSharesOutstanding'
-const UNITS: Record<string, string> = {
-  [EPS]: 'USD/shares',
-  [DILUTED]: 'shares',
-  [ON_BALANCE]: 'shares',
-  [ON_COVER]: 'shares',
+/** What filings state, by the words for it here. */
+const CONCEPTS: Record<string, [concept: string, unit: string]> = {
+  EPS: ['EarningsPerShareDiluted', 'USD/shares'],
+  REVENUE: ['Revenues', 'USD'],
+  CONTRACTS: ['RevenueFromContractWithCustomerExcludingAssessedTax', 'USD'],
+  SALES: ['SalesRevenueNet', 'USD'],
+  INCOME: ['NetIncomeLoss', 'USD'],
+  EQUITY: ['StockholdersEquity', 'USD'],
+  DILUTED: ['WeightedAverageNumberOfDilutedSharesOutstanding', 'shares'],
+  ON_BALANCE: ['CommonStockSharesOutstanding', 'shares'],
+  ON_COVER: ['EntityCommonStockSharesOutstanding', 'shares'],
+}
+const PERIODS: Record<string, string> = {
+  Q1: '2023-01-01..2023-03-31',
+  Q2: '2023-04-01..2023-06-30',
+  Q3: '2023-07-01..2023-09-30',
+  NINE: '2023-01-01..2023-09-30',
+  YEAR: '2023-01-01..2023-12-31',
 }
 
 const day = (text: string) => parseDay(text)!
 
-/** Facts of one filing: what, of which period (`START..END`, or one day), and how much. */
-function filing(filed: string, facts: [concept: string, period: string, value: number][], form = '10-Q'): FiledFact[] {
-  return facts.map(([concept, period, value]) => {
-    const [start, end = null] = period.split('..')
-    return {
-      concept,
-      unit: UNITS[concept] ?? 'USD',
-      start: end === null ? null : day(start!),
-      end: day(end ?? start!),
-      value,
-      form,
-      filed: day(filed),
-    }
+/** Facts of one filing: what, of which period (a name of it, `START..END`, or one day), and how much. */
+function filing(filed: string, facts: string, form = '10-Q'): FiledFact[] {
+  return facts.split(', ').map(fact => {
+    const [word, period, value] = fact.split(' ') as [string, string, string]
+    const [concept, unit] = CONCEPTS[word]!
+    const [start, end = null] = (PERIODS[period] ?? period).split('..')
+    const from = end === null ? null : day(start!)
+    return { concept, unit, start: from, end: day(end ?? start!), value: Number(value), form, filed: day(filed) }
   })
 }
 
@@ -45,48 +46,27 @@ function versions(...filings: FiledFact[][]): string[] {
   })
 }
 
-const Q1 = '2023-01-01..2023-03-31'
-const Q2 = '2023-04-01..2023-06-30'
-const Q3 = '2023-07-01..2023-09-30'
-const NINE = '2023-01-01..2023-09-30'
-const YEAR = '2023-01-01..2023-12-31'
-
 describe('a quarter in filings', () => {
   it('is known on its filing date, with the figures that are stated', () => {
     expect(
-      versions(
-        filing('2023-05-02', [
-          [EPS, Q1, 1.5],
-          [REVENUE, Q1, 900],
-          [EQUITY, '2023-03-31', 5000],
-          [DILUTED, Q1, 250],
-        ]),
-      ),
+      versions(filing('2023-05-02', 'EPS Q1 1.5, REVENUE Q1 900, EQUITY 2023-03-31 5000, DILUTED Q1 250')),
     ).toEqual(['2023-03-31 2023-05-02 1.5 900 20'])
   })
 
   it('has unknown figures where none are stated', () => {
-    expect(versions(filing('2023-05-02', [[REVENUE, Q1, 900]]))).toEqual(['2023-03-31 2023-05-02 - 900 -'])
+    expect(versions(filing('2023-05-02', 'REVENUE Q1 900'))).toEqual(['2023-03-31 2023-05-02 - 900 -'])
   })
 
   it('makes no second version when a later filing repeats it', () => {
-    const stated: [string, string, number][] = [
-      [EPS, Q1, 1.5],
-      [REVENUE, Q1, 900],
-    ]
+    const stated = 'EPS Q1 1.5, REVENUE Q1 900'
     expect(versions(filing('2023-05-02', stated), filing('2024-05-02', stated))).toHaveLength(1)
   })
 
   it('keeps both versions when it is restated, with what the restatement leaves out carried over', () => {
     expect(
       versions(
-        filing('2023-05-02', [
-          [EPS, Q1, 1.5],
-          [REVENUE, Q1, 900],
-          [EQUITY, '2023-03-31', 5000],
-          [DILUTED, Q1, 250],
-        ]),
-        filing('2023-09-01', [[EPS, Q1, 1.4]], '10-Q/A'),
+        filing('2023-05-02', 'EPS Q1 1.5, REVENUE Q1 900, EQUITY 2023-03-31 5000, DILUTED Q1 250'),
+        filing('2023-09-01', 'EPS Q1 1.4', '10-Q/A'),
       ),
     ).toEqual(['2023-03-31 2023-05-02 1.5 900 20', '2023-03-31 2023-09-01 1.4 900 20'])
   })
@@ -94,139 +74,94 @@ describe('a quarter in filings', () => {
   it('does not carry a book value over a split', () => {
     expect(
       versions(
-        filing('2023-05-02', [
-          [EPS, Q1, 1.6],
-          [REVENUE, Q1, 900],
-          [EQUITY, '2023-03-31', 5000],
-          [DILUTED, Q1, 250],
-        ]),
-        filing('2024-05-02', [
-          [EPS, Q1, 0.4],
-          [REVENUE, Q1, 900],
-        ]),
+        filing('2023-05-02', 'EPS Q1 1.6, REVENUE Q1 900, EQUITY 2023-03-31 5000, DILUTED Q1 250'),
+        filing('2024-05-02', 'EPS Q1 0.4, REVENUE Q1 900'),
       ),
     ).toEqual(['2023-03-31 2023-05-02 1.6 900 20', '2023-03-31 2024-05-02 0.4 900 -'])
   })
 
   it('has a new book value after a split when the new number of shares is stated', () => {
     const found = versions(
-      filing('2023-05-02', [
-        [EPS, Q1, 1.6],
-        [EQUITY, '2023-03-31', 5000],
-        [DILUTED, Q1, 250],
-      ]),
-      filing('2024-05-02', [
-        [EPS, Q1, 0.4],
-        [DILUTED, Q1, 1000],
-      ]),
+      filing('2023-05-02', 'EPS Q1 1.6, EQUITY 2023-03-31 5000, DILUTED Q1 250'),
+      filing('2024-05-02', 'EPS Q1 0.4, DILUTED Q1 1000'),
     )
     expect(found).toEqual(['2023-03-31 2023-05-02 1.6 - 20', '2023-03-31 2024-05-02 0.4 - 5'])
   })
 
   it('does not carry earnings a share over a split either, when only revenue is restated', () => {
     const found = versions(
-      filing('2023-05-02', [
-        [EPS, Q1, 1.6],
-        [REVENUE, Q1, 900],
-      ]),
-      filing('2023-08-02', [
-        [EPS, Q2, 1.8],
-        [REVENUE, Q2, 950],
-      ]),
-      filing('2024-08-02', [
-        [EPS, Q2, 0.45],
-        [REVENUE, Q1, 901],
-      ]),
+      filing('2023-05-02', 'EPS Q1 1.6, REVENUE Q1 900'),
+      filing('2023-08-02', 'EPS Q2 1.8, REVENUE Q2 950'),
+      filing('2024-08-02', 'EPS Q2 0.45, REVENUE Q1 901'),
     )
     expect(found.slice(2)).toEqual(['2023-03-31 2024-08-02 - 901 -', '2023-06-30 2024-08-02 0.45 950 -'])
   })
 
   it('takes the first name of revenue that the filing states', () => {
     const found = versions(
-      filing('2023-05-02', [
-        ['SalesRevenueNet', Q1, 800],
-        [CONTRACTS, Q1, 850],
-        [REVENUE, Q1, 900],
-      ]),
-      filing('2023-08-02', [[CONTRACTS, Q2, 860]]),
+      filing('2023-05-02', 'SALES Q1 800, CONTRACTS Q1 850, REVENUE Q1 900'),
+      filing('2023-08-02', 'CONTRACTS Q2 860'),
     )
     expect(found).toEqual(['2023-03-31 2023-05-02 - 900 -', '2023-06-30 2023-08-02 - 860 -'])
   })
 
   it('has one end though filings differ by a day or give the end of the month', () => {
     const found = versions(
-      filing('2010-08-30', [[REVENUE, '2010-05-03..2010-08-01', 811]]),
-      filing('2012-03-13', [[REVENUE, '2010-05-01..2010-07-31', 812]], '10-K'),
+      filing('2010-08-30', 'REVENUE 2010-05-03..2010-08-01 811'),
+      filing('2012-03-13', 'REVENUE 2010-05-01..2010-07-31 812', '10-K'),
     )
     expect(found).toEqual(['2010-08-01 2010-08-30 - 811 -', '2010-08-01 2012-03-13 - 812 -'])
   })
 
   it.each(['DEF 14A', 'S-1', '424B4', '10-K405X'])('is not read from a %s', form => {
-    expect(versions(filing('2023-05-02', [[REVENUE, Q1, 900]], form))).toEqual([])
+    expect(versions(filing('2023-05-02', 'REVENUE Q1 900', form))).toEqual([])
   })
 
   it.each(['10-Q', '10-Q/A', '10-K', '10-K/A', '10-KT', '8-K', '20-F', '40-F', '6-K'])('is read from a %s', form => {
-    expect(versions(filing('2023-05-02', [[REVENUE, Q1, 900]], form))).toHaveLength(1)
+    expect(versions(filing('2023-05-02', 'REVENUE Q1 900', form))).toHaveLength(1)
   })
 
   it('has the figures of an amendment filed on the same day', () => {
-    const amended = filing('2023-05-02', [[REVENUE, Q1, 901]], '10-Q/A')
-    expect(versions(amended, filing('2023-05-02', [[REVENUE, Q1, 900]]))).toEqual(['2023-03-31 2023-05-02 - 901 -'])
+    const amended = filing('2023-05-02', 'REVENUE Q1 901', '10-Q/A')
+    expect(versions(amended, filing('2023-05-02', 'REVENUE Q1 900'))).toEqual(['2023-03-31 2023-05-02 - 901 -'])
   })
 
   it('is no half-year and no year', () => {
-    expect(versions(filing('2023-08-02', [[REVENUE, '2023-01-01..2023-06-30', 1800]]))).toEqual([])
+    expect(versions(filing('2023-08-02', 'REVENUE 2023-01-01..2023-06-30 1800'))).toEqual([])
   })
 
   it('passes over figures in other units', () => {
-    const inEuro = filing('2023-05-02', [[REVENUE, Q1, 900]]).map(fact => ({ ...fact, unit: 'EUR' }))
+    const inEuro = filing('2023-05-02', 'REVENUE Q1 900').map(fact => ({ ...fact, unit: 'EUR' }))
     expect(versions(inEuro)).toEqual([])
   })
 })
 
 describe('the shares of a book value', () => {
-  const stated = (more: [string, string, number][], form?: string) =>
-    versions(filing('2023-05-02', [[REVENUE, Q1, 900], [EQUITY, '2023-03-31', 6000], ...more], form))
+  const stated = (...more: string[]) =>
+    versions(filing('2023-05-02', ['REVENUE Q1 900', 'EQUITY 2023-03-31 6000', ...more].join(', ')))
 
   it('are those of the balance sheet before those of the cover, and those before the mean of the quarter', () => {
-    const cover: [string, string, number] = [ON_COVER, '2023-04-25', 240]
-    const mean: [string, string, number] = [DILUTED, Q1, 250]
-    expect(stated([cover, mean, [ON_BALANCE, '2023-03-31', 200]])).toEqual(['2023-03-31 2023-05-02 - 900 30'])
-    expect(stated([cover, mean])).toEqual(['2023-03-31 2023-05-02 - 900 25'])
-    expect(stated([mean])).toEqual(['2023-03-31 2023-05-02 - 900 24'])
-    expect(stated([])).toEqual(['2023-03-31 2023-05-02 - 900 -'])
+    const cover = 'ON_COVER 2023-04-25 240'
+    const mean = 'DILUTED Q1 250'
+    expect(stated(cover, mean, 'ON_BALANCE 2023-03-31 200')).toEqual(['2023-03-31 2023-05-02 - 900 30'])
+    expect(stated(cover, mean)).toEqual(['2023-03-31 2023-05-02 - 900 25'])
+    expect(stated(mean)).toEqual(['2023-03-31 2023-05-02 - 900 24'])
+    expect(stated()).toEqual(['2023-03-31 2023-05-02 - 900 -'])
   })
 
   it('are not those of one class of several', () => {
-    expect(
-      stated([
-        [ON_COVER, '2023-04-25', 120],
-        [DILUTED, Q1, 250],
-      ]),
-    ).toEqual(['2023-03-31 2023-05-02 - 900 24'])
+    expect(stated('ON_COVER 2023-04-25 120, DILUTED Q1 250')).toEqual(['2023-03-31 2023-05-02 - 900 24'])
   })
 
   it('are not a number that was stated in thousands, as earnings and earnings a share tell', () => {
-    const wrong: [string, string, number][] = [
-      [EPS, Q1, 0.5],
-      ['NetIncomeLoss', Q1, 125],
-      [DILUTED, Q1, 0.25],
-    ]
+    const wrong = 'EPS Q1 0.5, INCOME Q1 125, DILUTED Q1 0.25'
     expect(stated(wrong)).toEqual(['2023-03-31 2023-05-02 0.5 900 -'])
   })
 
   it('are the mean of the year for its last quarter, where nothing better is stated', () => {
     const found = versions(
-      filing('2023-11-02', [[REVENUE, NINE, 2700]]),
-      filing(
-        '2024-02-02',
-        [
-          [REVENUE, YEAR, 3700],
-          [EQUITY, '2023-12-31', 6000],
-          [DILUTED, YEAR, 250],
-        ],
-        '10-K',
-      ),
+      filing('2023-11-02', 'REVENUE NINE 2700'),
+      filing('2024-02-02', 'REVENUE YEAR 3700, EQUITY 2023-12-31 6000, DILUTED YEAR 250', '10-K'),
     )
     expect(found).toEqual(['2023-12-31 2024-02-02 - 1000 24'])
   })
@@ -234,81 +169,45 @@ describe('the shares of a book value', () => {
 
 describe('the fourth quarter', () => {
   it('is the year less nine months, known with the later of the two', () => {
-    const nine = filing('2023-11-02', [
-      [EPS, NINE, 4.51],
-      [REVENUE, NINE, 2700],
-    ])
-    const year = (filed: string) =>
-      filing(
-        filed,
-        [
-          [EPS, YEAR, 6.2],
-          [REVENUE, YEAR, 3700],
-        ],
-        '10-K',
-      )
+    const nine = filing('2023-11-02', 'EPS NINE 4.51, REVENUE NINE 2700')
+    const year = (filed: string) => filing(filed, 'EPS YEAR 6.2, REVENUE YEAR 3700', '10-K')
     expect(versions(nine, year('2024-02-02'))).toEqual(['2023-12-31 2024-02-02 1.69 1000 -'])
     expect(versions(nine, year('2023-10-02'))).toEqual(['2023-12-31 2023-11-02 1.69 1000 -'])
   })
 
   it('is the year less three quarters where the nine months are not stated', () => {
     const found = versions(
-      filing('2023-05-02', [[EPS, Q1, 1.5]]),
-      filing('2023-08-02', [[EPS, Q2, 1.4]]),
-      filing('2023-11-02', [[EPS, Q3, 1.6]]),
-      filing('2024-02-02', [[EPS, YEAR, 6.2]], '10-K'),
+      filing('2023-05-02', 'EPS Q1 1.5'),
+      filing('2023-08-02', 'EPS Q2 1.4'),
+      filing('2023-11-02', 'EPS Q3 1.6'),
+      filing('2024-02-02', 'EPS YEAR 6.2', '10-K'),
     )
     expect(found.at(-1)).toBe('2023-12-31 2024-02-02 1.7 - -')
   })
 
   it('is what a filing states, where one does', () => {
     const found = versions(
-      filing('2023-11-02', [[EPS, NINE, 4.51]]),
-      filing(
-        '2024-02-02',
-        [
-          [EPS, YEAR, 6.2],
-          [EPS, '2023-10-01..2023-12-31', 1.7],
-        ],
-        '10-K',
-      ),
+      filing('2023-11-02', 'EPS NINE 4.51'),
+      filing('2024-02-02', 'EPS YEAR 6.2, EPS 2023-10-01..2023-12-31 1.7', '10-K'),
     )
     expect(found).toEqual(['2023-12-31 2024-02-02 1.7 - -'])
   })
 
   it('is taken across a change of the name of revenue, unless the names mean different things', () => {
-    const nine = filing('2023-11-02', [[CONTRACTS, NINE, 2700]])
-    const year = filing('2024-02-02', [[REVENUE, YEAR, 3700]], '10-K')
+    const nine = filing('2023-11-02', 'CONTRACTS NINE 2700')
+    const year = filing('2024-02-02', 'REVENUE YEAR 3700', '10-K')
     expect(versions(nine, year)).toEqual(['2023-12-31 2024-02-02 - 1000 -'])
-    const both = filing('2023-05-02', [
-      [REVENUE, Q1, 900],
-      [CONTRACTS, Q1, 850],
-    ])
+    const both = filing('2023-05-02', 'REVENUE Q1 900, CONTRACTS Q1 850')
     expect(versions(both, nine, year)).toEqual(['2023-03-31 2023-05-02 - 900 -'])
   })
 
   it('has no earnings a share when a split lies between the nine months and the year', () => {
     const found = versions(
-      filing(
-        '2023-02-02',
-        [
-          [EPS, '2022-01-01..2022-12-31', 6],
-          [REVENUE, '2022-01-01..2022-12-31', 3000],
-        ],
-        '10-K',
-      ),
-      filing('2023-11-02', [
-        [EPS, NINE, 4.5],
-        [REVENUE, NINE, 2700],
-      ]),
+      filing('2023-02-02', 'EPS 2022-01-01..2022-12-31 6, REVENUE 2022-01-01..2022-12-31 3000', '10-K'),
+      filing('2023-11-02', 'EPS NINE 4.5, REVENUE NINE 2700'),
       filing(
         '2024-02-02',
-        [
-          [EPS, YEAR, 1.55],
-          [REVENUE, YEAR, 3700],
-          [EPS, '2022-01-01..2022-12-31', 1.5],
-          [REVENUE, '2022-01-01..2022-12-31', 3000],
-        ],
+        'EPS YEAR 1.55, REVENUE YEAR 3700, EPS 2022-01-01..2022-12-31 1.5, REVENUE 2022-01-01..2022-12-31 3000',
         '10-K',
       ),
     )
@@ -317,49 +216,29 @@ describe('the fourth quarter', () => {
 
   it('has them when filings place the split before the nine months', () => {
     const found = versions(
-      filing('2022-11-02', [[EPS, '2022-01-01..2022-09-30', 4.4]]),
-      filing('2023-02-02', [[EPS, '2022-01-01..2022-12-31', 6]], '10-K'),
-      filing('2023-11-02', [
-        [EPS, NINE, 1.13],
-        [EPS, '2022-01-01..2022-09-30', 1.1],
-      ]),
-      filing(
-        '2024-02-02',
-        [
-          [EPS, YEAR, 1.55],
-          [EPS, '2022-01-01..2022-12-31', 1.5],
-        ],
-        '10-K',
-      ),
+      filing('2022-11-02', 'EPS 2022-01-01..2022-09-30 4.4'),
+      filing('2023-02-02', 'EPS 2022-01-01..2022-12-31 6', '10-K'),
+      filing('2023-11-02', 'EPS NINE 1.13, EPS 2022-01-01..2022-09-30 1.1'),
+      filing('2024-02-02', 'EPS YEAR 1.55, EPS 2022-01-01..2022-12-31 1.5', '10-K'),
     )
     expect(found.filter(line => line.startsWith('2023-12-31'))).toEqual(['2023-12-31 2024-02-02 0.42 - -'])
   })
 
   it('does not mix a restated year with nine months that are not', () => {
     const found = versions(
-      filing('2023-11-02', [[REVENUE, NINE, 2700]]),
-      filing('2024-02-02', [[REVENUE, YEAR, 3700]], '10-K'),
-      filing('2024-04-02', [[REVENUE, YEAR, 4300]], '10-K/A'),
-      filing('2024-11-02', [[REVENUE, NINE, 3100]]),
-      filing('2025-02-02', [[REVENUE, YEAR, 4300]], '10-K'),
+      filing('2023-11-02', 'REVENUE NINE 2700'),
+      filing('2024-02-02', 'REVENUE YEAR 3700', '10-K'),
+      filing('2024-04-02', 'REVENUE YEAR 4300', '10-K/A'),
+      filing('2024-11-02', 'REVENUE NINE 3100'),
+      filing('2025-02-02', 'REVENUE YEAR 4300', '10-K'),
     )
     expect(found).toEqual(['2023-12-31 2024-02-02 - 1000 -', '2023-12-31 2025-02-02 - 1200 -'])
   })
 
   it('has no earnings a share when the number of shares changed too much for them to add up', () => {
     const found = versions(
-      filing('2023-11-02', [
-        [EPS, NINE, -3.63],
-        [DILUTED, NINE, 94],
-      ]),
-      filing(
-        '2024-02-02',
-        [
-          [EPS, YEAR, -3.81],
-          [DILUTED, YEAR, 142],
-        ],
-        '10-K',
-      ),
+      filing('2023-11-02', 'EPS NINE -3.63, DILUTED NINE 94'),
+      filing('2024-02-02', 'EPS YEAR -3.81, DILUTED YEAR 142', '10-K'),
     )
     expect(found).toEqual([])
   })
