@@ -4,22 +4,14 @@ import {
   type Archive,
   type Bar,
   bands,
-  barsAsOf,
   type Event,
-  events,
   eventsOfEveryField,
   type FieldName,
   indicators,
-  percentile,
   rangeStart,
-  rank,
   recorded,
-  rollingRanks,
   search,
   type Timeframe,
-  weeklyBars,
-  zone,
-  zoneOfRank,
 } from './index.js'
 
 describe('events', () => {
@@ -153,94 +145,7 @@ function archiveOf(rsiZone: Event[]): Archive[string] {
   return { daily: fields, weekly: fields }
 }
 
-describe('ground rules', () => {
-  it('puts a value equal to a cut, within the tolerance of its scale, in the zone above', () => {
-    // Scale 100: equal up to 1e-8.
-    expect(zone(30 - 0.9e-8, [30], ['oversold', 'neutral_low'], 100)).toBe('neutral_low')
-    expect(zone(30 - 1.1e-8, [30], ['oversold', 'neutral_low'], 100)).toBe('oversold')
-  })
-
-  it('counts half of the ties in a percentile', () => {
-    // 1 in [1, 1, 2, 3]: none below, two equal: 100 · (0 + 2/2) / 4. A near tie is a tie.
-    expect(percentile(rank(1, [1, 1, 2, 3]))).toBe(25)
-    expect(percentile(rank(1, [1 - 0.9e-10, 1 + 0.9e-10, 2, 3]))).toBe(25)
-    // 2: two below, one equal. 4, which is not in the set: all below.
-    expect(percentile(rank(2, [1, 1, 2, 3]))).toBe(62.5)
-    expect(percentile(rank(4, [1, 1, 2, 3]))).toBe(100)
-  })
-
-  it('compares a percentile with a cut in integers', () => {
-    // 50 · 1 < 5 · 10 fails: exactly the fifth percentile lies above the cut. 50 · 1 < 5 · 11 holds.
-    expect(zoneOfRank({ less: 0, equal: 1, n: 10 }, [5], ['below', 'at'])).toBe('at')
-    expect(zoneOfRank({ less: 0, equal: 1, n: 11 }, [5], ['below', 'at'])).toBe('below')
-  })
-
-  it('takes a rolling percentile among the defined values of the last bars', () => {
-    // Weekly: 260 bars, at least 52 of them defined. Rising values, the first ten and bars 300 to 309 undefined.
-    const x = Array.from({ length: 400 }, (_, t) => (t < 10 || (t >= 300 && t <= 309) ? null : t))
-    const ranks = rollingRanks(x, 'weekly')
-    expect(ranks[10 + 50]).toBeNull()
-    expect(ranks[10 + 51]).toEqual({ less: 51, equal: 1, n: 52 })
-    expect(ranks[305]).toBeNull()
-    expect(ranks[399]).toEqual({ less: 249, equal: 1, n: 250 })
-  })
-})
-
-describe('weekly bars', () => {
-  // 2024-03-25 is a Monday; 2024-03-29 is Good Friday.
-  const goodFridayWeek = ['2024-03-25', '2024-03-26', '2024-03-27', '2024-03-28'].map((date, i) => day(date, 10 + i))
-
-  it('holds open, extremes, close and date of the sessions, and unknown volume if one is unknown', () => {
-    const week = [...goodFridayWeek, day('2024-04-01', 99)]
-    expect(weeklyBars(week)).toEqual([{ date: '2024-03-28', open: 10, high: 14, low: 9, close: 13, volume: 400 }])
-    expect(weeklyBars(week.with(1, { ...week[1]!, volume: null }))[0]!.volume).toBeNull()
-  })
-
-  it('counts the last week from its Friday session, a later week, or an as-of date after its Friday', () => {
-    expect(weeklyBars(goodFridayWeek)).toHaveLength(0)
-    expect(weeklyBars([...goodFridayWeek, day('2024-03-29', 14)])).toHaveLength(1)
-    expect(weeklyBars([...goodFridayWeek, day('2024-04-01', 14)])).toHaveLength(1)
-    expect(weeklyBars(goodFridayWeek, { asOf: '2024-03-29' })).toHaveLength(0)
-    expect(weeklyBars(goodFridayWeek, { asOf: '2024-03-30' })).toHaveLength(1)
-    expect(weeklyBars(goodFridayWeek, { asOf: '2024-03-30', assetClass: 'crypto' })).toHaveLength(0)
-    expect(weeklyBars(goodFridayWeek, { asOf: '2024-04-01', assetClass: 'crypto' })).toHaveLength(1)
-  })
-
-  it('waits for Sunday where a bar up to that week lies on a weekend', () => {
-    const saturdayBefore = day('2024-03-23', 9)
-    const friday = [...goodFridayWeek, day('2024-03-29', 14)]
-    expect(weeklyBars([saturdayBefore, ...friday]).map(bar => bar.date)).toEqual(['2024-03-23'])
-    expect(weeklyBars([...friday, day('2024-03-30', 14)])).toHaveLength(0)
-    expect(weeklyBars([...friday, day('2024-03-31', 14)]).map(bar => bar.date)).toEqual(['2024-03-31'])
-    expect(weeklyBars(friday, { assetClass: 'crypto' })).toHaveLength(0)
-  })
-
-  it('cuts at the as-of date before anything else', () => {
-    // On Thursday the week to come is unknown, whatever the file holds.
-    const bars = [...goodFridayWeek, day('2024-03-29', 14), day('2024-04-01', 15)]
-    expect(weeklyBars(bars, { asOf: '2024-03-28' })).toHaveLength(0)
-    expect(barsAsOf(bars, '2024-03-29')).toHaveLength(5)
-  })
-})
-
 describe('fields', () => {
-  it('reads a flat series as the laws say and one step up as an RSI of 100', () => {
-    const flat = series(Array(300).fill(50))
-    const last = (field: FieldName) => bands(flat, 'daily', field).at(-1)
-    expect(last('rsi_zone')).toBe('neutral')
-    expect(last('trend_direction')).toBe('neutral')
-    expect(last('ma_alignment')).toBe('mixed')
-    expect(last('volume_ratio_band')).toBe('normal')
-    expect(last('accumulation_state')).toBe('neutral')
-    expect(last('volatility_regime')).toBe('normal')
-    expect(last('macd_state')).toBeNull()
-    expect(last('support_status')).toBeNull()
-    expect(last('resistance_status')).toBeNull()
-    expect(events(series([...Array(100).fill(50), ...Array(100).fill(51)]), 'daily', 'rsi_zone')).toMatchObject([
-      { band: 'deep_overbought', prev_band: 'neutral', duration: null },
-    ])
-  })
-
   it('joins the sides of the averages and the slope into a trend', () => {
     const flatThen = (...closes: number[]) => series([...Array(200).fill(100), ...closes])
     // 101: above all averages (100.05, 100.02, 100.005), slope up.
