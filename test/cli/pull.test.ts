@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PLANS } from '../../src/tiers.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
@@ -292,5 +292,66 @@ describe('what was pulled', () => {
     expect([tally.code, tally.err]).toEqual([4, expect.stringContaining('was pulled with a free key')])
     await pull(db, 'SIM0001 volume_ratio_band', { key: keys.plus })
     expect((await ask(db, 'tally SIM0001 volume_ratio_band')).code).toBe(0)
+  })
+})
+
+describe('a database with bars of some tickers and pulled events of others', () => {
+  const db = folder.file('mixed.db')
+  const mixed = (line: string): Promise<Ran> => ask(db, line)
+
+  /** SIM0003 has bars; of SIM0001 two fields were pulled, of SIM0002 one and part of another. */
+  beforeAll(async () => {
+    copyFileSync(ground.db, db)
+    for (const ticker of ['SIM0001', 'SIM0002']) expect((await mixed(`remove ${ticker}`)).code).toBe(0)
+    await pull(db, 'SIM0001 rsi_zone valuation_zone')
+    await pull(db, 'SIM0002 macd_state')
+    expect((await pull(db, 'SIM0002 rsi_zone --max-credits 1')).code).toBe(8)
+  })
+
+  it('tells all states that it knows, and leaves out fields that nobody named', async () => {
+    const { code, out, err } = await mixed('now --json')
+    expect(code).toBe(0)
+    expect(err).not.toContain('left out')
+    const { states } = JSON.parse(out) as { states: { ticker: string; field: string }[] }
+    const of = (ticker: string): string[] => states.filter(state => state.ticker === ticker).map(state => state.field)
+    expect([of('SIM0001'), of('SIM0002')]).toEqual([['rsi_zone', 'valuation_zone'], ['macd_state']])
+    expect(of('SIM0003')).toHaveLength(21)
+    expect((await mixed('now SIM0001 --csv')).out.split('\n')).toHaveLength(4)
+  })
+
+  it('says which tickers it leaves out of a field that was named', async () => {
+    for (const line of ['now --field rsi_zone --json', 'tally rsi_zone --all --json']) {
+      const { code, out, err } = await mixed(line)
+      expect([code, out]).toEqual([0, expect.stringContaining('SIM0001')])
+      expect(out).not.toContain('SIM0002')
+      expect(err).toContain(
+        'left out, because their daily rsi_zone is not here, or not to its end (bands tickers shows what was pulled): SIM0002.',
+      )
+      expect((await mixed(`${line} --quiet`)).err).not.toContain('left out')
+    }
+  })
+
+  it.each([
+    ['now SIM0001 --field macd_state', 3, ''],
+    ['now SIM0002 --field rsi_zone', 8, ''],
+    ['now SIM0001 --timeframe weekly', 3, 'try:   bands pull SIM0001 rsi_zone --timeframe weekly\n'],
+    ['tally growth_zone --tickers SIM0001 --all', 3, ''],
+    ['facts SIM0001 --json', 3, 'only events are here, pulled from'],
+    ['remove SIM001', 3, 'nothing is loaded for "SIM001"'],
+  ])('refuses %s with %i, and says what to do', async (line, code, said) => {
+    const ran = await mixed(line)
+    expect([ran.code, ran.err]).toEqual([code, expect.stringContaining(said)])
+  })
+
+  it('says of a question without an event what was looked at, and nothing of facts that a server has', async () => {
+    const { code, err } = await mixed('events SIM0001 valuation_zone --after 2024-06-20')
+    expect(code).toBe(0)
+    expect(err).toContain("No event: SIM0001's daily valuation_zone did not change in 5y (2024-06-21 to 2024-06-28).")
+  })
+
+  it('is checked and counted with its pulled tickers', async () => {
+    expect((await mixed('verify')).out).toContain('3 tickers checked: all as it was written')
+    expect((await mixed('verify --deep --json')).out).toContain('"tickers":3')
+    expect(await mixed('doctor --csv')).toMatchObject({ code: 0, out: expect.stringContaining('tickers: 3') })
   })
 })
