@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { main } from '../../src/cli/main.js'
 import { json, scripted, type Turn, text } from '../remote/upstream.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
-import { type Lent, type Ran, scratch, typed } from './support/run.js'
+import { expectEnd, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const KEY = 'bands_canary_0123456789abcdefWXYZ'
 
@@ -155,7 +155,7 @@ describe('bands login', () => {
   ])('refuses %j on standard input', async (stdin, code, message) => {
     const upstream = await scripted(accepting)
     const ran = await home().ask(`login --remote ${upstream.url}`, { stdin })
-    expect([ran.code, ran.err.replaceAll('\n', ' ')]).toEqual([code, expect.stringContaining(message)])
+    expectEnd(ran, code, message)
     expect(upstream.arrivals).toEqual([])
   })
 
@@ -166,7 +166,7 @@ describe('bands login', () => {
     await ask(`login --remote ${first.url}`, { stdin: KEY })
     expect((await ask('login', { stdin: KEY })).code).toBe(0)
     const other = await ask(`login --remote ${second.url}`, { stdin: KEY })
-    expect([other.code, other.err]).toEqual([2, expect.stringContaining(`profile "default" is of ${first.url}`)])
+    expectEnd(other, 2, `profile "default" is of ${first.url}`)
     expect((await ask(`login --remote ${second.url} --profile work`, { stdin: KEY })).code).toBe(0)
     expect(Object.keys(JSON.parse(readFileSync(config, 'utf8')).profiles)).toEqual(['default', 'work'])
     expect((await ask(`login --remote ${second.url} --profile ../work`, { stdin: KEY })).code).toBe(2)
@@ -212,10 +212,7 @@ describe('a kept key', () => {
     // The profile is pointed elsewhere by hand.
     writeFileSync(config, JSON.stringify({ profiles: { default: { url: other.url } } }))
     const moved = await ask('events AAPL rsi_zone --profile default')
-    expect([moved.code, moved.err.replaceAll('\n', ' ')]).toEqual([
-      4,
-      expect.stringContaining(`was given for ${own.url}, not for ${other.url}`),
-    ])
+    expectEnd(moved, 4, `was given for ${own.url}, not for ${other.url}`)
     expect(other.arrivals).toEqual([])
   })
 
@@ -259,10 +256,7 @@ describe('a kept key', () => {
     await ask(`login --remote ${upstream.url}`, { stdin: KEY })
     chmodSync(credentials, 0o644)
     const ran = await ask(`events AAPL rsi_zone --remote ${upstream.url}`)
-    expect([ran.code, ran.err.replaceAll('\n', ' ')]).toEqual([
-      6,
-      expect.stringContaining(`credentials.json can be read by others (mode 0644); chmod 600 `),
-    ])
+    expectEnd(ran, 6, `credentials.json can be read by others (mode 0644); chmod 600 `)
     expect(upstream.arrivals).toHaveLength(1)
   })
 
@@ -278,10 +272,7 @@ describe('a kept key', () => {
     mkdirSync(folder, { recursive: true })
     writeFileSync(credentials, content, { mode: 0o600 })
     const ran = await ask('events AAPL rsi_zone --remote https://api.bands.invalid --debug')
-    expect([ran.code, ran.err.replaceAll('\n', ' ')]).toEqual([
-      6,
-      expect.stringContaining('is not as bands login writes it'),
-    ])
+    expectEnd(ran, 6, 'is not as bands login writes it')
     expect(ran.err).not.toContain('canary')
   })
 
@@ -291,10 +282,7 @@ describe('a kept key', () => {
     await ask(`login --remote ${upstream.url}`, { stdin: KEY })
     await ask(`login --remote ${upstream.url} --profile second`, { stdin: `${KEY}2` })
     const ran = await ask(`events AAPL rsi_zone --remote ${upstream.url}`)
-    expect([ran.code, ran.err.replaceAll('\n', ' ')]).toEqual([
-      2,
-      expect.stringContaining('choose one with --profile: default, second.'),
-    ])
+    expectEnd(ran, 2, 'choose one with --profile: default, second.')
     await ask(`events AAPL rsi_zone --remote ${upstream.url} --profile second`)
     expect(upstream.arrivals.at(-1)!.headers.authorization).toBe(`Bearer ${KEY}2`)
   })

@@ -2,7 +2,7 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PLANS } from '../../src/tiers.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
-import { BARS, type Lent, type Ran, scratch, typed } from './support/run.js'
+import { BARS, expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
 
 const folder = scratch()
 let ground: Ground
@@ -157,12 +157,11 @@ describe('bands pull', () => {
     )
     expect((await pull(db, 'SIM0001 rsi_zone --timeframe hourly')).err).toContain('not one of daily, weekly, both')
     const none = await typed(`pull SIM0001 rsi_zone --db ${db}`, { env: { COLUMNS: '400', BANDS_API_KEY: keys.pro } })
-    expect([none.code, none.err]).toEqual([
+    expectEnd(
+      none,
       2,
-      expect.stringContaining(
-        'error: no server is chosen to pull from: name one with --remote URL, or with --profile NAME after bands login.',
-      ),
-    ])
+      'error: no server is chosen to pull from: name one with --remote URL, or with --profile NAME after bands login.',
+    )
   })
 
   it('reads tickers from a file and from standard input', async () => {
@@ -182,8 +181,7 @@ describe('bands pull', () => {
     const outcomes = JSON.parse(all.out).series.map((one: { outcome: string }) => one.outcome)
     expect([outcomes.length, outcomes.filter((word: string) => word === 'refused').length]).toEqual([13, 0])
     const named = await pull(newDb(), 'SIM0001 net_direction', { key: keys.plus })
-    expect([named.code, named.out]).toEqual([4, ''])
-    expect(named.err).toContain('net_direction needs the Pro tier')
+    expectRefusal(named, 4, 'net_direction needs the Pro tier')
   })
 
   it('tells a ticker that the server does not have with 3, and pulls the others', async () => {
@@ -234,13 +232,12 @@ describe('what was pulled', () => {
     const db = newDb()
     await ask(db, `import ${BARS}/AAPL.csv`)
     const refused = await pull(db, 'AAPL rsi_zone')
-    expect([refused.code, refused.out]).toEqual([2, ''])
-    expect(refused.err).toContain('error: AAPL has bars here')
+    expectRefusal(refused, 2, 'error: AAPL has bars here')
     await pull(db, 'SIM0001 rsi_zone')
     const file = folder.file('SIM0001.csv')
     writeFileSync(file, 'date,open,high,low,close,volume\n2024-06-27,1,2,1,2,5\n2024-06-28,2,3,2,3,5\n')
     const kept = await ask(db, `import ${file}`)
-    expect([kept.code, kept.err]).toEqual([5, expect.stringContaining('--replace takes them out')])
+    expectEnd(kept, 5, '--replace takes them out')
     const replaced = await ask(db, `import ${file} --replace`)
     expect([replaced.code, replaced.out]).toEqual([0, expect.stringContaining('are taken out')])
     expect((await ask(db, 'events SIM0001 rsi_zone')).err).not.toContain('pulled from')
@@ -262,26 +259,20 @@ describe('what was pulled', () => {
     expect((await ask(db, 'remove SIM0002')).code).toBe(0)
     expect((await ask(db, 'verify')).code).toBe(0)
     const gone = await ask(db, 'events SIM0002 rsi_zone')
-    expect([gone.code, gone.err]).toEqual([
-      3,
-      expect.stringContaining('no bars for "SIM0002". Did you mean "SIM0001"?'),
-    ])
+    expectEnd(gone, 3, 'no bars for "SIM0002". Did you mean "SIM0001"?')
   })
 
   it('tells what was not pulled and the line that pulls it, and what only bars can tell', async () => {
     const db = newDb()
     await pull(db, 'SIM0001 rsi_zone')
     const other = await ask(db, 'events SIM0001 macd_state --timeframe weekly')
-    expect([other.code, other.err]).toEqual([
-      3,
-      expect.stringContaining('bands pull SIM0001 macd_state --timeframe weekly'),
-    ])
+    expectEnd(other, 3, 'bands pull SIM0001 macd_state --timeframe weekly')
     for (const line of ['explain SIM0001 rsi_zone', 'show SIM0001 rsi_zone', 'export events --ticker SIM0001']) {
       const ran = await ask(db, line)
       expect([line, ran.code, ran.err]).toEqual([line, 3, expect.stringMatching(/only .*events/)])
     }
     const early = await ask(db, 'events SIM0001 rsi_zone --as-of 2024-01-31')
-    expect([early.code, early.err]).toEqual([2, expect.stringContaining('--as-of 2024-01-31 is before 2024-06-28')])
+    expectEnd(early, 2, '--as-of 2024-01-31 is before 2024-06-28')
   })
 
   it('tells that what followed lacks where a Free key pulled it', async () => {
@@ -289,7 +280,7 @@ describe('what was pulled', () => {
     await pull(db, 'SIM0001 volume_ratio_band', { key: keys.free })
     expect(JSON.parse((await ask(db, 'events SIM0001 volume_ratio_band --json')).out).query_range).toBe('90d')
     const tally = await ask(db, 'tally SIM0001 volume_ratio_band')
-    expect([tally.code, tally.err]).toEqual([4, expect.stringContaining('was pulled with a free key')])
+    expectEnd(tally, 4, 'was pulled with a free key')
     await pull(db, 'SIM0001 volume_ratio_band', { key: keys.plus })
     expect((await ask(db, 'tally SIM0001 volume_ratio_band')).code).toBe(0)
   })
@@ -340,7 +331,7 @@ describe('a database with bars of some tickers and pulled events of others', () 
     ['remove SIM001', 3, 'nothing is loaded for "SIM001"'],
   ])('refuses %s with %i, and says what to do', async (line, code, said) => {
     const ran = await mixed(line)
-    expect([ran.code, ran.err]).toEqual([code, expect.stringContaining(said)])
+    expectEnd(ran, code, said)
   })
 
   it('says of a question without an event what was looked at, and nothing of facts that a server has', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Tier } from '../../src/model/terms.js'
 import { GOOD_PAGE, good, json, nobody, reset, scripted, silence, type Turn, text } from '../remote/upstream.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
-import { type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { expectEnd, expectRefusal, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const KEY = 'bands_canary0123456789'
 
@@ -197,16 +197,12 @@ describe('what a server does not decide', () => {
     ],
   ])('bands %s', async (line, told) => {
     const ran = await remotely(line.replaceAll('URL', server.url))
-    expect([ran.code, ran.out]).toEqual([2, ''])
-    expect(ran.err.replaceAll('\n', ' ')).toContain(`error: ${told.replaceAll('URL', server.url)}`)
+    expectRefusal(ran, 2, `error: ${told.replaceAll('URL', server.url)}`)
   })
 
   test('is not passed over when a variable says it', async () => {
     const ran = await remotely('events SIM0001 rsi_zone', { env: { BANDS_AS_OF: '2024-01-01' } })
-    expect([ran.code, ran.err.replaceAll('\n', ' ')]).toEqual([
-      2,
-      expect.stringContaining('unset BANDS_AS_OF, or say --remote local'),
-    ])
+    expectEnd(ran, 2, 'unset BANDS_AS_OF, or say --remote local')
   })
 
   test.each([
@@ -248,8 +244,7 @@ describe('what a server does not decide', () => {
     ],
   ])('nor what only a server decides, where none is asked: %s', async (options, told) => {
     const ran = await locally(`events SIM0001 rsi_zone ${options}`)
-    expect([ran.code, ran.out]).toEqual([2, ''])
-    expect(ran.err.replaceAll('\n', ' ')).toContain(`error: ${told}`)
+    expectRefusal(ran, 2, `error: ${told}`)
   })
 
   test('--remote local asks the database here, whatever is set', async () => {
@@ -277,8 +272,7 @@ describe('what a server does not decide', () => {
     ],
   ])('%s is refused', async (options, told) => {
     const ran = await typed(`events AAPL rsi_zone ${options}`, { env: { BANDS_API_KEY: KEY, HOME: folder.path } })
-    expect([ran.code, ran.out]).toEqual([2, ''])
-    expect(ran.err.replaceAll('\n', ' ')).toContain(`error: ${told}`)
+    expectRefusal(ran, 2, `error: ${told}`)
   })
 })
 

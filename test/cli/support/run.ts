@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
 import { main } from '../../../src/cli/main.js'
 import type { Signal, World } from '../../../src/cli/world.js'
 
@@ -62,6 +63,17 @@ export function typed(line: string, lent: Lent = {}): Promise<Ran> {
     line.split(' ').filter(word => word !== ''),
     lent,
   )
+}
+
+/** That a run ended with a code, and said something on stderr, wherever its lines were broken. */
+export function expectEnd({ code, err }: Ran, expected: number, said: string): void {
+  expect([code, err.replaceAll('\n', ' ')]).toEqual([expected, expect.stringContaining(said)])
+}
+
+/** The same, with nothing on stdout. */
+export function expectRefusal(ran: Ran, expected: number, said: string): void {
+  expectEnd(ran, expected, said)
+  expect(ran.out).toBe('')
 }
 
 /** Runs a shell line in which `bands` stands for the built program, and `$NODE $BIN` where a process id is needed. */
