@@ -61,7 +61,7 @@ function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports
   return TIER_NAMES.find(tier => PLANS[tier][feature])!
 }
 
-interface Plan {
+export interface Plan {
   /** As `query_range` reports it. */
   range: string
   /** Events lie after this day. */

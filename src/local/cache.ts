@@ -4,12 +4,14 @@ import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import type { Day } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import type { HistoryQuery } from '../model/event.js'
 import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import type { Recorded, Store, TickerEntry } from '../store/store.js'
+import { entitle, PLANS } from '../tiers.js'
 import type { Sectors } from './sectors.js'
-import { countedFacts, sectorKey, type View, viewOf } from './view.js'
+import { countedFacts, search, sectorKey, type View, viewOf } from './view.js'
 
 /** What else is here of tickers without bars, for who has to say why a question about one cannot be answered. */
 export interface Elsewhere {
@@ -18,6 +20,12 @@ export interface Elsewhere {
   of(ticker: string): Promise<string | null>
   /** The newest day of it. */
   newestDay(): Promise<Day | null>
+}
+
+export interface CacheWays {
+  /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
+  clock?: (() => Day) | null
+  elsewhere?: Elsewhere | null
 }
 
 /** A store as one caller sees it: with a tier, and as it stood on a day. What every local question is asked of. */
@@ -30,14 +38,7 @@ export class Cache {
   readonly #elsewhere: Elsewhere | null
   #sound = false
 
-  /** @param clock which day it is, for a server that counts ranges back from there and not from the newest bar */
-  constructor(
-    store: Store,
-    tier: Tier,
-    asOf: Day | null,
-    clock: (() => Day) | null = null,
-    elsewhere: Elsewhere | null = null,
-  ) {
+  constructor(store: Store, tier: Tier, asOf: Day | null, { clock = null, elsewhere = null }: CacheWays = {}) {
     this.store = store
     this.tier = tier
     this.asOf = asOf
@@ -51,6 +52,18 @@ export class Cache {
    */
   async today(): Promise<Day> {
     return this.asOf ?? this.#clock?.() ?? (await this.store.newestDay()) ?? (await this.#elsewhere?.newestDay()) ?? 0
+  }
+
+  /** The events that match a question, by number, in what it is asked of. Throws TierRestricted, NotFound, Busy. */
+  async find(query: HistoryQuery) {
+    entitle(query, this.tier)
+    const { ticker, timeframe, field, context: other } = query
+    const view = await this.view(ticker, timeframe, field)
+    const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
+    const today = await this.today()
+    const plan = PLANS[this.tier]
+    const rangeStart = plan.rangeStart(today)
+    return { view, context, today, plan, rangeStart, found: search(view, query, rangeStart, context) }
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */

@@ -129,62 +129,43 @@ export function databaseChecks(path: string): Check[] {
 }
 
 function contentChecks(found: Inspection, path: string): Check[] {
+  const { faults, schema, newestSchema, definitions, journal, unfinished } = found
   return [
-    structureCheck(found),
-    schemaCheck(found),
-    definitionsCheck(found),
-    journalCheck(found, path),
-    importCheck(found),
+    faults.length === 0
+      ? ok('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
+      : fail('structure', faults.join('; '), 'import the files again into a new database'),
+    schema === newestSchema
+      ? ok('schema', `${schema}, the newest`)
+      : warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
+    definitions === DEFINITIONS_VERSION || definitions === ''
+      ? ok('definitions', definitions || 'nothing derived yet')
+      : fail('definitions', `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`, [remedy('rebuild')]),
+    journalCheck(journal, path),
+    // What stands on facts is not answered while a step is left.
+    unfinished === 0
+      ? ok('imports', 'finished')
+      : warn(
+          'imports',
+          `one is not finished (${unfinished} steps)`,
+          sentence`wait for it; if none is running: ${remedy('rebuild')}`,
+        ),
     writerCheck(found, path),
   ]
 }
 
-function structureCheck({ faults }: Inspection): Check {
-  if (faults.length === 0)
-    return ok('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
-  return fail('structure', faults.join('; '), 'import the files again into a new database')
-}
-
-function schemaCheck({ schema, newestSchema }: Inspection): Check {
-  if (schema === newestSchema) return ok('schema', `${schema}, the newest`)
-  return warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date')
-}
-
-function definitionsCheck({ definitions }: Inspection): Check {
-  if (definitions === DEFINITIONS_VERSION) return ok('definitions', definitions)
-  if (definitions === '') return ok('definitions', 'nothing derived yet')
-  return fail('definitions', `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`, [remedy('rebuild')])
-}
-
 /** A copy in memory, which answers where the folder is read-only, has no WAL. */
-function journalCheck({ journal }: Inspection, path: string): Check {
+function journalCheck(journal: string, path: string): Check {
   if (journal === 'wal' || journal === 'memory') return ok('journal', journal)
-  return warn(
-    'journal',
-    `${journal} instead of wal: questions wait while an import runs`,
-    `sqlite3 ${path} "PRAGMA journal_mode = WAL"`,
-  )
-}
-
-/** What stands on facts is not answered while a step is left. */
-function importCheck({ unfinished }: Inspection): Check {
-  if (unfinished === 0) return ok('imports', 'finished')
-  return warn(
-    'imports',
-    `one is not finished (${unfinished} steps)`,
-    sentence`wait for it; if none is running: ${remedy('rebuild')}`,
-  )
+  const detail = `${journal} instead of wal: questions wait while an import runs`
+  return warn('journal', detail, `sqlite3 ${path} "PRAGMA journal_mode = WAL"`)
 }
 
 function writerCheck({ writer }: Inspection, path: string): Check {
   if (writer === null) return ok('writer', 'none')
   const who = `process ${writer.pid} on ${writer.host} since ${writer.started}`
   if (!writer.alive) return warn('writer', `${who} has died at work`, 'nothing: the next import takes its place')
-  return warn(
-    'writer',
-    `${who} is importing`,
-    `wait for it; if it is gone for good: sqlite3 ${path} "DELETE FROM writer"`,
-  )
+  const mend = `wait for it; if it is gone for good: sqlite3 ${path} "DELETE FROM writer"`
+  return warn('writer', `${who} is importing`, mend)
 }
 
 function permissionsCheck(path: string, folder: string): Check {
@@ -194,13 +175,9 @@ function permissionsCheck(path: string, folder: string): Check {
   if (there && process.platform !== 'win32' && (statSync(path).mode & 0o022) !== 0)
     return warn(name, `others may write ${path}`, `chmod go-w ${path}`)
   const writable = may(folder, constants.W_OK) && (!there || may(path, constants.W_OK))
-  if (!writable)
-    return warn(
-      name,
-      `${folder} is read-only: questions work, imports do not`,
-      sentence`choose another with ${parameter('db')}`,
-    )
-  return ok(name, 'can be read and written')
+  if (writable) return ok(name, 'can be read and written')
+  const detail = `${folder} is read-only: questions work, imports do not`
+  return warn(name, detail, sentence`choose another with ${parameter('db')}`)
 }
 
 function spaceCheck(folder: string, size: number): Check {
@@ -208,21 +185,15 @@ function spaceCheck(folder: string, size: number): Check {
   const free = bavail * bsize
   const detail = `${inUnits(free)} free in ${folder}`
   if (free >= Math.max(ENOUGH_BYTES, 2 * size)) return ok('space', detail)
-  return warn(
-    'space',
-    `${detail}, little for an import`,
-    sentence`make room, or choose another disk with ${parameter('db')}`,
-  )
+  const mend = sentence`make room, or choose another disk with ${parameter('db')}`
+  return warn('space', `${detail}, little for an import`, mend)
 }
 
 function fileSystemCheck(folder: string): Check {
   const kind = process.platform === 'linux' ? NETWORKED[statfsSync(folder).type >>> 0] : undefined
   if (kind === undefined) return ok('file system', 'local')
-  return warn(
-    'file system',
-    `${folder} is on ${kind}, where SQLite's locks may fail`,
-    'keep the database on a local disk',
-  )
+  const detail = `${folder} is on ${kind}, where SQLite's locks may fail`
+  return warn('file system', detail, 'keep the database on a local disk')
 }
 
 /** The nearest folder above the file that is there already. */

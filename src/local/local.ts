@@ -1,7 +1,6 @@
 import { FIELDS, fieldNamed } from '../fields/index.js'
-import type { Panel } from '../fields/panel.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { Baseline, EventsPage, EventsQuery, HistoryQuery, SeriesKey } from '../model/event.js'
+import type { Baseline, EventsPage, EventsQuery, HistoryQuery } from '../model/event.js'
 import { eventsOf, type History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import { UNDEFINED } from '../model/series.js'
@@ -20,29 +19,25 @@ import {
   type StatesQuery,
 } from '../source.js'
 import type { Store } from '../store/store.js'
-import { entitle, entitleAftermath, eventsPage, grantedFields, PLANS } from '../tiers.js'
-import { Cache, type Elsewhere } from './cache.js'
+import { entitle, entitleAftermath, eventsPage, grantedFields } from '../tiers.js'
+import { Cache, type CacheWays } from './cache.js'
 import type { Prices } from './prices.js'
 import {
   bandEnteredBy,
+  barsBetween,
   columnsOf,
   countedFacts,
   lackOf,
   outcomesAfter,
   outcomesAt,
   presentBand,
-  search,
   type View,
 } from './view.js'
 
 /** How a store answers. */
-export interface LocalWays {
-  /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
-  clock?: (() => Day) | null
+export interface LocalWays extends CacheWays {
   /** Bars and states keep to the range and the fields of the tier, too, which must be one that shows what followed. */
   emulate?: boolean
-  /** What else is here of tickers without bars. */
-  elsewhere?: Elsewhere | null
 }
 
 /** Answers from the bars of the store, under the rules of the caller's tier. */
@@ -51,24 +46,18 @@ export class Local extends Cache implements Source, PricedSource {
   readonly #emulate: boolean
   #prices: Prices | null = null
 
-  constructor(
-    store: Store,
-    tier: Tier,
-    asOf: Day | null,
-    { clock = null, emulate = false, elsewhere = null }: LocalWays = {},
-  ) {
-    super(store, tier, asOf, clock, elsewhere)
+  constructor(store: Store, tier: Tier, asOf: Day | null, { emulate = false, ...ways }: LocalWays = {}) {
+    super(store, tier, asOf, ways)
     this.#emulate = emulate
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    const { view, found, tier } = await this.#find(query)
+    const { view, found, plan } = await this.find(query)
     const newest = found.slice(-query.limit).reverse()
-    const shows = PLANS[tier].aftermath
     // What the specification does not tell: exact figures.
-    const outcomes = shows ? outcomesAfter(view, newest).map(outcome => ({ ...outcome, exact: null })) : null
-    const events = eventsOf({ ...columnsOf(view, newest, shows), contexts: null, outcomes })
-    return eventsPage(query, events, found.length, tier)
+    const outcomes = plan.aftermath ? outcomesAfter(view, newest).map(outcome => ({ ...outcome, exact: null })) : null
+    const events = eventsOf({ ...columnsOf(view, newest, plan.aftermath), contexts: null, outcomes })
+    return eventsPage(query, events, found.length, this.tier)
   }
 
   async oversold(query: OversoldQuery): Promise<OversoldPage> {
@@ -153,45 +142,25 @@ export class Local extends Cache implements Source, PricedSource {
       entitle(query, this.tier)
       entitleAftermath(this.tier)
     }
-    const { view, found, context, today, tier, rangeStart } = await this.#find(query)
-    const head = {
-      ticker: query.ticker,
-      field: query.field,
-      timeframe: query.timeframe,
-      query_range: PLANS[tier].range,
-      after: formatDay(rangeStart),
-      as_of: formatDay(today),
-    }
-    const contexts = context === null ? null : contextBands(view, found, context)
-    const shows = PLANS[tier].aftermath
+    const { view, found, context, today, plan, rangeStart } = await this.find(query)
+    const { ticker, field } = query
     return {
-      ...head,
-      ...columnsOf(view, found, shows),
-      contexts,
-      outcomes: outcomes !== undefined && shows ? outcomesAfter(view, found) : null,
+      ...{ ticker, field, query_range: plan.range, after: formatDay(rangeStart), as_of: formatDay(today) },
+      ...columnsOf(view, found, plan.aftermath),
+      contexts: context === null ? null : contextBands(view, found, context),
+      outcomes: outcomes !== undefined && plan.aftermath ? outcomesAfter(view, found) : null,
       base: withBase ? await this.#base(view, query, rangeStart) : null,
       present: presentBand(view, rangeStart),
     }
   }
 
   async #base(view: View, query: HistoryQuery, rangeStart: Day): Promise<Baseline> {
-    const panel = await this.panel(query.ticker, query.timeframe, [fieldNamed(query.field)!])
-    return baselineOf(view, panel, query, rangeStart)
-  }
-
-  async #find(query: HistoryQuery) {
-    entitle(query, this.tier)
-    const view = await this.#view(query)
-    const other = query.context
-    const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })
-    const { tier } = this
-    const today = await this.today()
-    const rangeStart = PLANS[tier].rangeStart(today)
-    return { view, context, tier, today, rangeStart, found: search(view, query, rangeStart, context) }
-  }
-
-  #view({ ticker, timeframe, field }: SeriesKey): Promise<View> {
-    return this.view(ticker, timeframe, field)
+    const field = fieldNamed(query.field)!
+    const codes = field.classify(await this.panel(query.ticker, query.timeframe, [field]))
+    return baselineOf(
+      view,
+      barsBetween(view, query, rangeStart).filter(t => codes[t] !== UNDEFINED),
+    )
   }
 }
 
@@ -206,8 +175,7 @@ function contextBands(view: View, found: readonly number[], context: View): (str
  * What any bar was followed by, to hold events against: every bar of the same ticker and range on which the field is
  * defined and the window has ended, whether or not anything happened on it.
  */
-function baselineOf(view: View, panel: Panel, query: HistoryQuery, rangeStart: Day): Baseline {
-  const bars = eligibleBars(view, panel, query, rangeStart)
+function baselineOf(view: View, bars: readonly number[]): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
   const found: Baseline = { bars: bars.length, windows: {} }
   windowNames(view.timeframe).forEach((name, w) => {
@@ -216,16 +184,4 @@ function baselineOf(view: View, panel: Panel, query: HistoryQuery, rangeStart: D
     found.windows[name] = { returns: exact.returns, performances }
   })
   return found
-}
-
-function eligibleBars(view: View, panel: Panel, query: HistoryQuery, rangeStart: Day): number[] {
-  const codes = fieldNamed(query.field)!.classify(panel)
-  const after = Math.max(rangeStart, query.after ?? rangeStart)
-  const before = query.before ?? Number.POSITIVE_INFINITY
-  const bars: number[] = []
-  for (let t = 0; t < view.bars; t++) {
-    const day = view.days[t]!
-    if (codes[t] !== UNDEFINED && day > after && day < before) bars.push(t)
-  }
-  return bars
 }

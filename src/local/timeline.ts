@@ -1,10 +1,9 @@
-import { type Day, formatDay } from '../model/day.js'
+import { formatDay } from '../model/day.js'
 import type { HistoryQuery } from '../model/event.js'
-import type { Adjustment, Series } from '../model/series.js'
+import type { Adjustment } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import { entitle, PLANS } from '../tiers.js'
 import type { Cache } from './cache.js'
-import { search, type View } from './view.js'
+import { barsBetween, type View } from './view.js'
 
 /** Prices and bands side by side, bar by bar: what `bands show` draws. */
 export interface Timeline {
@@ -38,16 +37,12 @@ const DEFAULT_BARS = 250
  * `band` and `context` choose which events are marked. Throws TierRestricted, NotFound.
  */
 export async function timeline(cache: Cache, query: HistoryQuery): Promise<Timeline> {
-  entitle(query, cache.tier)
-  const { ticker, field, timeframe, context: other } = query
-  const view = await cache.view(ticker, timeframe, field)
-  const series = await cache.series(ticker, timeframe)
-  const context = other === undefined ? null : await cache.view(other.ticker, timeframe, other.field)
-  const today = await cache.today()
-  const plan = PLANS[cache.tier]
-  const rangeStart = plan.rangeStart(today)
-  const marked = new Set(search(view, query, rangeStart, context).map(i => view.record!.bars[i]!))
+  const { ticker, field, timeframe } = query
+  const { view, found, today, plan, rangeStart } = await cache.find(query)
+  const { close } = await cache.series(ticker, timeframe)
+  const marked = new Set(found.map(i => view.record!.bars[i]!))
   const inForce = bandsInForce(view)
+  const between = barsBetween(view, query, rangeStart)
   return {
     schema: 'bands.show/1',
     ticker,
@@ -57,20 +52,13 @@ export async function timeline(cache: Cache, query: HistoryQuery): Promise<Timel
     as_of: formatDay(today),
     prices: (await cache.entry(ticker)).prices,
     bands: view.bands,
-    bars: shown(series, query, rangeStart).map(t => ({
-      date: formatDay(series.days[t]!),
-      close: series.close[t]!,
+    bars: (query.after === undefined ? between.slice(-DEFAULT_BARS) : between).map(t => ({
+      date: formatDay(view.days[t]!),
+      close: close[t]!,
       band: inForce[t]!,
       event: marked.has(t),
     })),
   }
-}
-
-function shown({ days }: Series, { after, before }: HistoryQuery, rangeStart: Day): number[] {
-  const from = Math.max(rangeStart, after ?? rangeStart)
-  const to = before ?? Number.POSITIVE_INFINITY
-  const bars = [...days.keys()].filter(t => days[t]! > from && days[t]! < to)
-  return after === undefined ? bars.slice(-DEFAULT_BARS) : bars
 }
 
 function bandsInForce({ record, events, bars, bands }: View): (string | null)[] {

@@ -160,6 +160,13 @@ export function search(view: View, query: HistoryQuery, rangeStart: Day, context
   return found
 }
 
+/** The bars of the view within the bounds, which are exclusive. @param rangeStart as of a search */
+export function barsBetween({ days, bars }: View, { after, before }: HistoryQuery, rangeStart: Day): number[] {
+  const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
+  const to = Math.min(bars, before === undefined ? bars : countBelow(days, before))
+  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i)
+}
+
 /**
  * The facts that fields may stand on: null where there are none, and for crypto and funds, which have no fundamentals
  * whatever is loaded. A ticker without an asset class counts as a stock when it has facts.

@@ -256,7 +256,7 @@ describe('a date', () => {
     const asOf = (text: string): Cache => new Cache(store, 'plus', parseDay(text))
     await expect(oversold(asOf('2018-05-31'), query)).rejects.toBeInstanceOf(InvalidParameter)
     expect((await oversold(asOf('2018-06-01'), query)).match_count).toBe(1)
-    const clock = (text: string): Cache => new Cache(store, 'plus', null, () => parseDay(text)!)
+    const clock = (text: string): Cache => new Cache(store, 'plus', null, { clock: () => parseDay(text)! })
     await expect(oversold(clock('2020-06-01'), query)).rejects.toBeInstanceOf(TierRestricted)
     expect((await oversold(clock('2018-06-22'), parseOversold({}))).total_scanned).toBe(1)
     expect((await oversold(clock('2018-06-23'), parseOversold({}))).total_scanned).toBe(0)
