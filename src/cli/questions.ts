@@ -163,7 +163,7 @@ export async function thereOf(
   const named = left.length > MOST ? count(left.length, 'ticker') : left.join(', ')
   const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
   const why = `${what} is not here, or not to its end (bands tickers shows what was pulled)`
-  if (!context.config.quiet) await context.notice(`left out, because ${why}: ${named}.`)
+  await context.remark(`left out, because ${why}: ${named}.`)
   return there
 }
 

@@ -127,7 +127,7 @@ export async function writeTable(
     if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
     return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows }, sink)
   })
-  if (!context.config.quiet) await context.notice(`wrote ${count(rows.length, thing)} to ${file}`)
+  await context.remark(`wrote ${count(rows.length, thing)} to ${file}`)
 }
 
 /** The report of a result, as one page. */
@@ -144,7 +144,7 @@ export async function writeReport(
   const about = { ...aboutOf(context, found), ...(await inputsOf(market, found)) }
   const page = report(await describeWithPrices(market, found), about)
   await intoFile(file, sink => sink.write(page))
-  if (!context.config.quiet) await context.notice(`wrote the report to ${file}`)
+  await context.remark(`wrote the report to ${file}`)
 }
 
 /** How a result came about, so that it can be made again and checked. */

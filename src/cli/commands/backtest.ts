@@ -121,7 +121,7 @@ async function printConfig(context: Context, strategy: Strategy, run: RunOptions
   const missing = beside === null ? null : `not in this file, to be given with it again: ${beside}`
   if (format === null || format === 'table')
     return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)
-  if (missing !== null && !context.config.quiet) await context.notice(missing)
+  if (missing !== null) await context.remark(missing)
   if (format === 'json') return context.out.write(`${JSON.stringify(strategy, null, 2)}\n`)
   throw new InvalidParameter(`output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
     param: 'output',

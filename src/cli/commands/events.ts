@@ -58,8 +58,8 @@ async function shown(context: Context, query: EventsQuery, { wide, returns }: St
   const found = await source.newest(query)
   await context.show(described(describeEvents(found, query, returns), { wide }))
   const { server } = source
-  if (server !== null && returns && !context.config.quiet)
-    await context.notice(`exact returns are known of the database here alone, not of ${server.url}.`)
+  if (server !== null && returns)
+    await context.remark(`exact returns are known of the database here alone, not of ${server.url}.`)
   // Where a server sells its plans, its own refusals tell.
   await context.hint(...hintsFor(found, query, wide, server === null ? `: ${UPGRADE_URL}` : ''))
   return found.total

@@ -102,5 +102,5 @@ async function sendRows<Row extends object>(
     }
   }
   await writeRows(format, seen(), columns, sink)
-  if (file !== undefined && !context.config.quiet) await context.notice(`wrote ${count(done, 'row')} to ${file}`)
+  if (file !== undefined) await context.remark(`wrote ${count(done, 'row')} to ${file}`)
 }

@@ -47,8 +47,8 @@ const STALE = 10
 /** All fields of the tier; without those of facts while they wait for an import, for which the others need not wait. */
 async function allFields(context: Context, source: Source, ticker: string, timeframe: Timeframe): Promise<string[]> {
   const { fields, waiting } = await source.granted(ticker, timeframe)
-  if (waiting.length > 0 && !context.config.quiet)
-    await context.notice('fundamental fields are left out: an import of facts is not finished (bands status).')
+  if (waiting.length > 0)
+    await context.remark('fundamental fields are left out: an import of facts is not finished (bands status).')
   return fields.map(field => field.name)
 }
 

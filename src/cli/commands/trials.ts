@@ -1,5 +1,5 @@
-import { choice } from '../../params/row.js'
-import { integerValue, wordValue } from '../../params/values.js'
+import { integerOf, oneOf } from '../../params/kinds.js'
+import { open, given as optional, optionsOf } from '../../params/row.js'
 import { describeTrials } from '../../present/data.js'
 import type { TrialKind } from '../../source.js'
 import type { Command } from '../command.js'
@@ -8,19 +8,20 @@ import { ledger } from '../research.js'
 
 const KINDS = ['cell', 'strategy'] as const satisfies readonly TrialKind[]
 
+const TRIALS = {
+  kind: open(oneOf(KINDS, 'WHAT'), `only ${KINDS.join(' or ')}`),
+  limit: optional(integerOf(1, 1_000_000), 20, 'how many of the newest'),
+}
+
 export const command: Command = {
-  options: [
-    choice('--kind <WHAT>', `only ${KINDS.join(' or ')}`, KINDS),
-    ['--limit <N>', 'how many of the newest; 20 unless given'],
-  ],
+  options: optionsOf(TRIALS),
   examples: ['bands trials', 'bands trials --kind strategy --json'],
   notes: [
     'A cell is a band of a field over a window (study, sweep), a strategy is what backtest trades. Every distinct one that was looked at is noted once, with the range of the data, in a file beside the database. So many looks are what a best result has to be deflated by (--family ledger). Nothing is noted of the bundled sample.',
   ],
   async run(context, given) {
-    const kind = given.text('kind')
-    const limit = integerValue('limit', given.text('limit') ?? '20', 1, 1_000_000)
-    const kinds: readonly TrialKind[] = kind === undefined ? KINDS : [wordValue('kind', kind, KINDS)]
+    const { kind, limit } = given.read(TRIALS)
+    const kinds = kind === undefined ? KINDS : [kind]
     const found = await ledger(context, kinds)
     await context.show(described(describeTrials(found, kinds, limit)))
   },

@@ -1,0 +1,142 @@
+import { BadData, didYouMean, NotFound, StorageError, suggest } from '../../errors.js'
+import { loadedTickers } from '../../local/status.js'
+import { FACT_KINDS } from '../../model/facts.js'
+import { databasePath, statusOf } from '../../open.js'
+import { integerOf, oneOf } from '../../params/kinds.js'
+import { open, given as optional, optionsOf } from '../../params/row.js'
+import { tickerValue } from '../../params/values.js'
+import { describeFacts, describeStatus, describeTickers } from '../../present/data.js'
+import { count } from '../../present/numbers.js'
+import type { Damage } from '../../store/store.js'
+import type { Command } from '../command.js'
+import type { Context } from '../context.js'
+import { described } from '../draw/described.js'
+import { tableOf } from '../draw/table.js'
+import { TICKER } from '../options.js'
+import { oneRow } from '../output.js'
+
+/** What is loaded, whether it is whole, and how it goes again. */
+
+const tickers: Command = {
+  examples: ['bands tickers', 'bands tickers --csv'],
+  async run(context) {
+    const { local, bands } = await context.here()
+    await context.show(described(describeTickers(await loadedTickers(local), await bands.pulled())))
+  },
+}
+
+const status: Command = {
+  examples: ['bands status', 'bands status --json'],
+  async run(context) {
+    await context.show(described(describeStatus(await statusOf(await context.here()))))
+  },
+}
+
+const FACTS = {
+  kind: open(oneOf(FACT_KINDS, 'KIND'), `the records of one kind: ${FACT_KINDS.join(', ')}`),
+  limit: optional(integerOf(1, 100_000), 20, 'with --kind: how many of the newest are shown in a table'),
+}
+
+const facts: Command = {
+  arguments: [TICKER],
+  options: optionsOf(FACTS),
+  examples: ['bands facts SIM0001', 'bands facts SIM0001 --kind reports', 'bands facts SIM0001 --kind ratings --csv'],
+  notes: [
+    'KNOWN is the day on which a fact became public, USABLE FROM the first date on whose bar it counts: the same day when it was known before the session, otherwise the next.',
+  ],
+  async run(context, given) {
+    const ticker = tickerValue('ticker', given.argument(0)!)
+    const { kind, limit } = given.read(FACTS)
+    const { facts } = await import('../../local/facts.js')
+    const found = await facts(await context.local(), kind === undefined ? { ticker } : { ticker, kind })
+    await context.show(described(describeFacts(found, kind, limit)))
+    const [first] = found.kinds
+    const by = found.as_of === null ? '' : ` by ${found.as_of}`
+    if (first === undefined)
+      await context.remark(`no ${kind ?? 'facts'} of ${ticker} are known${by}; bands import-facts FILE loads facts.`)
+    else if (kind === undefined) await context.hint(`next: bands facts ${ticker} --kind ${first.kind}`)
+  },
+}
+
+const verify: Command = {
+  options: [['--deep', 'derive every event again from the bars, and compare']],
+  examples: ['bands verify', 'bands verify --deep --json'],
+  notes: ['Exits with 5 when something is not as it was written.'],
+  async run(context, given) {
+    const deep = given.flag('deep')
+    const { tickers, damages } = await readable(context, () => checked(context, deep))
+    const said = `${count(tickers, 'ticker')} checked${deep ? ', every event derived again' : ''}`
+    const table = tableOf(damages, [
+      ['TICKER', ({ ticker }) => ticker],
+      ['DAMAGE', ({ what }) => what],
+    ])
+    await context.show({
+      document: () => ({ schema: 'bands.verify/1', database: context.opened!.path, tickers, deep, damages }),
+      columns: ['ticker', 'what'],
+      rows: () => damages.map(damage => ({ ...damage })),
+      blocks: () => [
+        {
+          table,
+          notes: [`${said}: ${damages.length === 0 ? 'all as it was written' : count(damages.length, 'damage')}`],
+        },
+      ],
+    })
+    if (damages.length > 0) context.outcome = 5
+  },
+}
+
+async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
+  const { local, bands } = await context.here()
+  const { verify } = await import('../../local/verify.js')
+  const damages = await verify(local, { deep })
+  return { tickers: (await bands.tickers()).length, damages }
+}
+
+/** A file that SQLite itself finds damaged is what a verification is there to find, no fault of the machine. */
+async function readable<T>({ choice }: Context, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check()
+  } catch (error) {
+    const { code, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: string }
+    const corrupt = typeof code === 'string' && (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
+    if (!(error instanceof StorageError) || !corrupt) throw error
+    const lack = `${message}; import the files again into a new database`
+    throw new BadData({ file: databasePath(choice) }, lack, { cause: error })
+  }
+}
+
+const WAIT = ['--wait', 'wait while another process is writing'] as const
+
+const rebuild: Command = {
+  options: [WAIT],
+  examples: ['bands rebuild', 'bands rebuild --wait'],
+  notes: ['For a database that another version of the definitions has derived; the bars stay as they are.'],
+  async run(context, given) {
+    const importer = await context.importer({ wait: given.flag('wait') })
+    const tickers = await importer.rebuild(({ done, of }) =>
+      context.step(() => `deriving  ${done}/${of ?? '?'} tickers`),
+    )
+    const row = { schema: 'bands.rebuild/1', database: importer.store.location, tickers }
+    await context.show(oneRow(row, { notes: [`derived ${count(tickers, 'ticker')} again from the bars`] }))
+  },
+}
+
+const remove: Command = {
+  arguments: [TICKER],
+  options: [WAIT],
+  examples: ['bands remove SIM0001'],
+  notes: ['Its bars, events and facts go, and what was pulled of it; the files they came from are not touched.'],
+  async run(context, given) {
+    const ticker = tickerValue('ticker', given.argument(0)!)
+    const importer = await context.importer({ wait: given.flag('wait') })
+    if (!(await importer.remove(ticker))) {
+      const suggestions = suggest(ticker, await importer.tickers())
+      const lack = `nothing is loaded for "${ticker}".`
+      throw new NotFound(lack + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
+    }
+    const row = { schema: 'bands.remove/1', ticker, removed: true }
+    await context.show(oneRow(row, { notes: [`${ticker} is removed`] }))
+  },
+}
+
+export const commands = { tickers, status, facts, verify, rebuild, remove }
