@@ -7,13 +7,12 @@ import type { EventHistory } from '../../src/model/event.js'
 import { historyOf } from '../../src/model/history.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
-import { composed, openLocal, openRemote } from '../../src/open.js'
+import { openLocal, openRemote } from '../../src/open.js'
 import type { EventFilter } from '../../src/params/studies.js'
 import { eventsOnBars } from '../../src/remote/events-on-bars.js'
 import type { PricedSource, Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { grantedFields, PLANS } from '../../src/tiers.js'
-import { copied, pulledIn } from '../support/pulled.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { barsIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
 import { temporaryFolder } from '../support/store.js'
@@ -129,28 +128,6 @@ describe('bands and events of a real server, on the same bars here', () => {
     await expect(statesIn(told, 'NONE', 'rsi_zone', 'daily')).rejects.toThrow('NONE')
     await expect(statesIn(told, 'SIM0001', 'rsi_zone', 'daily')).rejects.toThrow('no bars for "SIM0001"')
     expect(await told.withBars()).toEqual([])
-  })
-})
-
-describe('bands and events that were pulled', () => {
-  it('give the signals of the server that they were pulled from', async () => {
-    const pulled = openSqlite(join(temporaryFolder(), 'bands.db'), { readonly: false })
-    onTestFinished(() => pulled.close())
-    const theirs = await localAs('plus')
-    for (const [ticker, field] of [
-      ['SIM0001', 'rsi_zone'],
-      ['SIM0002', 'macd_state'],
-    ] as const)
-      await pulledIn(pulled).put(await copied(theirs, { ticker, timeframe: 'daily', field }))
-    const told = eventsOnBars(composed(pulled, 'pro', null).bands, await pricesHere())
-    const here = emulating(theirs)
-    const context = { ticker: 'SIM0002', field: 'macd_state', bands: ['expanding_positive'], lag: 0 } as const
-    for (const filter of [filterOf('rsi_zone'), filterOf('rsi_zone', 'daily', { context })]) {
-      const found = (await signalsFor(told, 'SIM0001', filter)).signals
-      expect(found).toEqual((await signalsFor(here, 'SIM0001', filter)).signals)
-      expect(found.bars.length).toBeGreaterThan(10)
-    }
-    expect(await told.withBars()).toEqual(['SIM0001', 'SIM0002'])
   })
 })
 

@@ -4,11 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { BandsClient } from '../../src/client.js'
 import { FIELD_NAMES } from '../../src/fields/index.js'
-import { explain } from '../../src/local/explain.js'
-import { exportBars, exportEvents } from '../../src/local/export.js'
-import { facts } from '../../src/local/facts.js'
 import { Local } from '../../src/local/local.js'
-import { timeline } from '../../src/local/timeline.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
 import type { Tier } from '../../src/model/terms.js'
@@ -18,7 +14,6 @@ import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
 import { now } from '../../src/tally/now.js'
-import { tally } from '../../src/tally/tally.js'
 import { PLANS } from '../../src/tiers.js'
 import { draws, FULL } from '../support/full.js'
 import { begun, copied, copyAll, isSectorField, pulledIn, URL } from '../support/pulled.js'
@@ -200,18 +195,6 @@ describe('pulled events', () => {
     expect(free[0]).toMatchObject({ aftermath: null })
     expect(free[0]).not.toHaveProperty('flips_lookback')
   })
-
-  it('stand on studies as those of a server do', async () => {
-    const store = emptyStore()
-    await copyAll(serverOf(), TICKERS, store)
-    const query = { tickers: TICKERS, field: 'rsi_zone', timeframe: 'daily' as const }
-    const [own, theirs] = [await tally(callerOf(store), query), await tally(serverOf(), query)]
-    expect(own.groups.map(group => [group.group, group.events])).toEqual(
-      theirs.groups.map(group => [group.group, group.events]),
-    )
-    expect(own.groups[0]!.windows[0]!.counts).toEqual(theirs.groups[0]!.windows[0]!.counts)
-    expect(own.groups[0]!.windows[0]!.base.kind).toBe('theoretical')
-  })
 })
 
 describe('what pulled events cannot tell', () => {
@@ -360,22 +343,6 @@ describe('a ticker of which something was pulled', () => {
       code: 'not_found',
       suggestions: expect.arrayContaining(['SIM0001']),
     })
-  })
-
-  it('has no bars to explain, show or export, and no facts', async () => {
-    const store = emptyStore()
-    await pulledIn(store).put(await copied(serverOf(), RSI))
-    const cache = openedOf(store).local
-    const refusal = {
-      code: 'not_found',
-      message: `there are no bars of SIM0001, and this needs them: only events are here, pulled from ${URL} on 2026-11-21, as of 2024-06-28.`,
-    }
-    await expect(explain(cache, RSI)).rejects.toMatchObject(refusal)
-    await expect(timeline(cache, RSI)).rejects.toMatchObject(refusal)
-    await expect(exportEvents(cache, { tickers: ['SIM0001'] }).next()).rejects.toMatchObject(refusal)
-    await expect(exportBars(cache, { tickers: ['SIM0001'] }).next()).rejects.toMatchObject(refusal)
-    await expect(facts(cache, { ticker: 'SIM0001' })).rejects.toMatchObject(refusal)
-    expect((await exportEvents(cache).next()).done).toBe(true)
   })
 
   it('stands in for today where there are no bars, and does not where there are', async () => {

@@ -8,9 +8,11 @@ import type { Named } from '../../src/remote/transport.js'
 import { Random } from '../../src/statistics/random.js'
 import { isMixed } from '../../src/store/pages.js'
 import type { Store } from '../../src/store/store.js'
+import { grantedFields } from '../../src/tiers.js'
 import { draws } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
-import { Clock, emptyStore, keys, killedAt, killedAtEnd, openMarket, pull, RSI, Source, toldBy } from './pull-source.js'
+import { pick } from '../support/random-facts.js'
+import { Clock, emptyStore, keys, killedAt, openMarket, pull, RSI, Source, toldBy } from './pull-source.js'
 
 let market: Store
 /** One of the same tickers with other prices. */
@@ -38,8 +40,8 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     const source = new Source(market, { tier: TIERS[random.below(3)]! })
     source.tagged = chance(0.5)
     source.silent = chance(0.3)
-    const fields = source.tier === 'free' ? ['volume_ratio_band', 'rsi_zone'] : ['volume_ratio_band', 'growth_zone']
-    const series = keys(['SIM0001', 'SIM0002'], fields)
+    const { name } = pick(random, grantedFields(source.tier))
+    const series = keys(['SIM0001', 'SIM0002'], [...new Set(['volume_ratio_band', name])])
     let day = parseDay('2023-01-10')!
     const spent = { told: 0, asked: 0 }
     const run = async (options: { maxCredits?: number } = {}) => {
@@ -133,19 +135,6 @@ describe('a report', () => {
 })
 
 describe('a run that was killed', () => {
-  it('after its last page does not keep the next day from being asked for', async () => {
-    const store = emptyStore()
-    const clock = new Clock()
-    const source = new Source(market, { asOf: '2024-02-28' })
-    await killedAtEnd(store, source, [RSI], clock)
-    clock.pass(20)
-    source.asOf = '2024-02-29'
-    source.cost()
-    const { credits } = await pull(store, source, [RSI], { now: clock.now })
-    expect(credits).toBe(1)
-    expect((await pulledIn(store).series(RSI))!.as_of).toBe('2024-02-29')
-  })
-
   it('goes on with a series whose pages were of two days', async () => {
     const store = emptyStore()
     const source = new Source(market, { asOf: '2024-02-28' })
@@ -199,18 +188,6 @@ describe('a server that mends what it told', () => {
     expect(again.series[0]!.note).toMatch(/another one on the server/)
     const kept = (await pulledIn(store).series(key))!.events
     expect(kept).toEqual(events.map(event => (event.date === final.date ? mended(event) : event)))
-  })
-
-  it('is asked once more when it counts otherwise from page to page, though the day is the same', async () => {
-    const store = emptyStore()
-    const clock = new Clock()
-    const source = new Source(market, { asOf: '2024-02-28' })
-    source.answers = 1
-    await pull(store, source, [RSI], { now: clock.now })
-    // The same day of another market.
-    const other = new Source(otherMarket, { asOf: '2024-02-28' })
-    await pull(store, other, [RSI], { now: clock.now })
-    expect((await pulledIn(store).series(RSI))!.events).toEqual(await toldBy(other, RSI))
   })
 })
 

@@ -5,9 +5,7 @@ import { TIMEFRAMES } from '../../src/model/terms.js'
 import { firstOpen } from '../../src/remote/pages.js'
 import { eventHistory } from '../../src/source.js'
 import type { Store } from '../../src/store/store.js'
-import { grantedFields } from '../../src/tiers.js'
 import { simulatedRecord } from '../contracts/store.js'
-import { draws } from '../support/full.js'
 import { pulledIn, URL } from '../support/pulled.js'
 import { baseIn } from '../support/source.js'
 import {
@@ -133,39 +131,6 @@ describe('a first pull', () => {
 })
 
 describe('a pull of what is there', () => {
-  const DAYS = ['2024-01-17', '2024-01-18', '2024-03-03', LAST]
-
-  it.each([
-    ['told', false],
-    ['not told', true],
-  ])('ends as a pull of that day alone, the day being %s, for less', async (_, silent) => {
-    const series = keys(TICKERS.slice(0, 2), FIELD_NAMES.slice(0, draws(FIELD_NAMES.length)))
-    const store = emptyStore()
-    const clock = new Clock()
-    let first = 0
-    for (const asOf of DAYS) {
-      const source = new Source(market, { asOf })
-      source.silent = silent
-      // Of a server that does not tell, the day of the pull is taken for its own.
-      if (silent) clock.set(asOf)
-      const report = await pull(store, source, series, { now: clock.now })
-      expect(report.stopped).toBeNull()
-      if (first === 0) first = report.credits
-      else expect(report.credits).toBeLessThan(series.length * 1.1)
-      const server = source.local
-      for (const key of series) {
-        const query = { ...key, limit: 100 }
-        const own = await eventHistory(callerOf(store, 'pro', asOf), key)
-        const page = await server.events(query)
-        expect(own.events.length, JSON.stringify(key)).toBe(page.total_occurrences)
-        expect(await callerOf(store, 'pro', asOf).events(query)).toEqual(page)
-        expect(own.events).toEqual(await toldBy(source, key))
-      }
-      clock.pass(24)
-    }
-    expect(first).toBeGreaterThan(series.length)
-  })
-
   it('asks a page of each, and goes back only as far as something may have changed', async () => {
     const store = emptyStore()
     const key = { ...RSI, field: 'volume_ratio_band' }
@@ -180,21 +145,6 @@ describe('a pull of what is there', () => {
     const told = (await eventHistory(source.local, key)).events.filter(event => event.date >= open)
     expect(source.asked).toHaveLength(Math.ceil(told.length / 100))
     expect(series[0]).toMatchObject({ outcome: 'updated' })
-  })
-
-  it('answers as before while a pull of it is not at its end', async () => {
-    const store = emptyStore()
-    const key = { ...RSI, field: 'volume_ratio_band' }
-    await pull(store, new Source(market, { asOf: '2021-06-30' }), [key])
-    const before = await callerOf(store).events({ ...WHOLE, ...key })
-    const source = new Source(market)
-    source.answers = 1
-    await pull(store, source, [key])
-    expect((await pulledIn(store).series(key))!.under_way).not.toBeNull()
-    expect(await callerOf(store).events({ ...WHOLE, ...key })).toEqual(before)
-    source.answers = Number.POSITIVE_INFINITY
-    await pull(store, source, [key])
-    expect(await callerOf(store).events({ ...WHOLE, ...key })).toEqual(await source.local.events({ ...WHOLE, ...key }))
   })
 
   it('asks once more when the day has changed between its pages, and answers nothing until then', async () => {
@@ -258,25 +208,6 @@ describe('a pull of what is there', () => {
     expect((await pulledIn(store).entries()).every(({ pulled_at }) => pulled_at === clock.now().toISOString())).toBe(
       true,
     )
-  })
-
-  it('keeps what has left the range as long as nothing can be missing after it', async () => {
-    const store = emptyStore()
-    const fields = grantedFields('plus').map(field => field.name)
-    const series = keys(TICKERS, fields)
-    await pull(store, new Source(market, { tier: 'plus', asOf: '2022-06-01' }), series)
-    const before = new Map<string, number>()
-    for (const key of series) before.set(JSON.stringify(key), (await pulledIn(store).series(key))!.events.length)
-    await pull(store, new Source(market, { tier: 'plus', asOf: '2024-05-31' }), series)
-    const source = new Source(market, { tier: 'plus', asOf: LAST })
-    const report = await pull(store, source, series)
-    expect(report.credits).toBeLessThan(series.length * 1.05)
-    for (const key of series) {
-      const { events } = (await pulledIn(store).series(key))!
-      const page = await source.local.events({ ...key, limit: 100 })
-      expect(events.length).toBeGreaterThanOrEqual(before.get(JSON.stringify(key))!)
-      expect(await callerOf(store, 'plus').events({ ...key, limit: 100 })).toEqual(page)
-    }
   })
 
   it('is not led astray by what a server tells beyond the specification', async () => {
@@ -420,26 +351,31 @@ describe('one ticker, one source', () => {
     ])
     expect(await pulledIn(store).entries('SIM0002')).toHaveLength(4)
   })
-
-  it('begins again with replace, answers as before until the last page, and goes on with that when stopped', async () => {
-    const store = emptyStore()
-    const clock = new Clock()
-    await pull(store, new Source(market, { asOf: '2024-02-29' }), [RSI], { now: clock.now })
-    const before = await callerOf(store).events(WHOLE)
-    clock.pass(1)
-    const source = new Source(market)
-    const pages = Math.ceil((await source.local.events(WHOLE)).total_occurrences / 100)
-    source.answers = 2
-    await pull(store, source, [RSI], { replace: true, now: clock.now })
-    expect(await callerOf(store).events(WHOLE)).toEqual(before)
-    source.answers = Number.POSITIVE_INFINITY
-    await pull(store, source, [RSI], { replace: true, now: clock.now })
-    expect(source.cost()).toBe(pages)
-    expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
-  })
 })
 
 describe('a run that was stopped', () => {
+  it.each([false, true])(
+    'lets what was there answer until its last page, and is gone on with, replacing: %s',
+    async replace => {
+      const [store, clock] = [emptyStore(), new Clock()]
+      const key = { ...RSI, field: 'volume_ratio_band' }
+      const query = { ...WHOLE, ...key }
+      await pull(store, new Source(market, { asOf: '2021-06-30' }), [key], { now: clock.now })
+      const before = await callerOf(store).events(query)
+      clock.pass(1)
+      const source = new Source(market)
+      source.answers = 2
+      await pull(store, source, [key], { now: clock.now, replace })
+      expect((await pulledIn(store).series(key))!.under_way).not.toBeNull()
+      expect(await callerOf(store).events(query)).toEqual(before)
+      source.answers = Number.POSITIVE_INFINITY
+      await pull(store, source, [key], { now: clock.now, replace })
+      const theirs = await source.local.events(query)
+      expect(await callerOf(store).events(query)).toEqual(theirs)
+      if (replace) expect(source.cost()).toBe(Math.ceil(theirs.total_occurrences / 100))
+    },
+  )
+
   it.each([
     ['for more', 1, [...TWO, RSI]],
     ['for a part of it', 6, TWO.slice(0, 1)],
