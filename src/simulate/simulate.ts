@@ -12,13 +12,13 @@ export function factHeader(kind: FactKind): string {
   return `${['ticker', ...columnsOf(kind).map(column => column.name)].join(',')}\n`
 }
 
-/** The lines of one ticker's records of one kind: dates YYYY-MM-DD, an unknown value empty. */
+/** The lines of one ticker's records of one kind: dates YYYY-MM-DD, an unknown value empty; no text needs quotes. */
 export function factRows({ ticker, kind, records }: TickerFacts): string {
   const columns = columnsOf(kind)
   let text = ''
   for (const record of records) {
     const values = Object(record) as Record<string, string | number | null | undefined>
-    text += `${[quoted(ticker), ...columns.map(column => cell(values[column.name], column))].join(',')}\n`
+    text += `${[ticker, ...columns.map(column => cell(values[column.name], column))].join(',')}\n`
   }
   return text
 }
@@ -30,12 +30,7 @@ function columnsOf(kind: FactKind): FactColumn[] {
 
 function cell(value: string | number | null | undefined, { holds }: FactColumn): string {
   if (value === null || value === undefined) return ''
-  if (typeof value === 'string') return quoted(value)
-  return holds === 'date' ? formatDay(value) : String(value)
-}
-
-function quoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  return holds === 'date' ? formatDay(Number(value)) : String(value)
 }
 
 export interface SimulateOptions {

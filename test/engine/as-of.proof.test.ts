@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect } from 'vitest'
 import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { presentBand } from '../../src/local/view.js'
 import { parseDay } from '../../src/model/day.js'
@@ -6,7 +6,7 @@ import type { Timeframe } from '../../src/model/terms.js'
 import { randomNumbers } from '../support/bars.js'
 import { dayAfter, weekday } from '../support/oracle/bars.js'
 import type { Bar, Event } from '../support/oracle/index.js'
-import { everywhere, expectSame, forRandomBars, type Recording, recording, type Shown, shown, viewIn } from './drawn.js'
+import { everywhere, expectSame, type Recording, recording, type Shown, shown, viewIn } from './drawn.js'
 
 const TIMEFRAMES = ['daily', 'weekly'] as const
 
@@ -55,32 +55,16 @@ function presents(recorded: Recording, timeframe: Timeframe, date?: string): unk
   )
 }
 
-describe('P01, P15: as-of is monotone, what a day shows the next day shows too', () => {
-  everywhere(expectMonotone, { runs: 10 })
-})
-
-function expectMonotone(bars: Bar[], what: string): void {
-  const whole = recording(bars)
-  const start = bars[Math.max(0, bars.length - 45)]!.date
-  for (const timeframe of TIMEFRAMES) {
-    let before = shown(whole, timeframe, start)
-    for (let later = 1; later <= 24; later++) {
-      const date = dayAfter(start, later)
-      const after = shown(whole, timeframe, date)
-      expectKept(before, after, `${what}, ${timeframe}, ${date}`)
-      before = after
-    }
-  }
-}
-
+// With the law above, what a day shows the next day shows too.
 describe('P20: what is filled never changes when bars are appended', () => {
-  it('random bars', () => {
-    forRandomBars({ runs: 60, longest: 900 }, (bars, { seed }) => {
+  everywhere(
+    (bars, what, seed) => {
       const cut = bars.slice(0, 1 + Math.floor(randomNumbers(seed)() * bars.length))
       for (const timeframe of TIMEFRAMES)
-        expectKept(shown(recording(cut), timeframe), shown(recording(bars), timeframe), timeframe)
-    })
-  })
+        expectKept(shown(recording(cut), timeframe), shown(recording(bars), timeframe), `${what}, ${timeframe}`)
+    },
+    { runs: 60, longest: 900 },
+  )
 })
 
 /** Every event is still there, and of each only nulls have been filled. */

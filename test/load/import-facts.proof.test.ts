@@ -229,48 +229,6 @@ describe('a run that was stopped before its sectors were compared', () => {
 })
 
 describe('records that are given again', () => {
-  it('about the same quarter, known on another day, stand beside the older version', async () => {
-    const importer = await emptyImporter()
-    const first = report({ known: 19_000, eps: 1 })
-    const second = report({ known: 19_050, eps: 2 })
-    await give(importer, 'reports', [first])
-    expect(await give(importer, 'reports', [second])).toMatchObject([
-      { added: 1, replaced: 0, unchanged: 0, records: 2 },
-    ])
-    expect((await importer.store.sheets('ABC')).reports?.rows.map(row => row.record)).toEqual([first, second])
-  })
-
-  it('about the same quarter as known on the same day stand last, and count', async () => {
-    const importer = await emptyImporter()
-    const [first, second] = [report({ known: 19_000, eps: 1 }), report({ known: 19_000, eps: 2 })]
-    const kept = async () => (await importer.store.sheets('ABC')).reports?.rows.map(row => row.record)
-    await give(importer, 'reports', [first])
-    expect(await give(importer, 'reports', [second])).toMatchObject([{ added: 1, replaced: 0, unchanged: 0 }])
-    expect(await kept()).toEqual([first, second])
-    expect(await give(importer, 'reports', [first, second])).toMatchObject([{ added: 0, replaced: 0, unchanged: 2 }])
-    expect(await give(importer, 'reports', [first])).toMatchObject([{ added: 0, replaced: 1, unchanged: 0 }])
-    expect(await kept()).toEqual([second, first])
-  })
-
-  it('about the report of a date take its place: four reports make a year', async () => {
-    const importer = await emptyImporter()
-    const result = { report_date: 19_000, session: null, eps_estimate: 1, eps_actual: 1 }
-    await give(importer, 'earnings', [result])
-    const corrected = { ...result, eps_actual: 2 }
-    expect(await give(importer, 'earnings', [corrected])).toMatchObject([{ added: 0, replaced: 1, records: 1 }])
-    expect((await importer.store.sheets('ABC')).earnings?.rows.map(row => row.record)).toEqual([corrected])
-  })
-
-  it('as equal trades are as many as the file that has most of them', async () => {
-    const importer = await emptyImporter()
-    const trade = { known: 19_000, session: null, insider: 'A', side: 'buy', shares: 10, value: null } as const
-    expect(await give(importer, 'insiders', [trade, trade])).toMatchObject([{ added: 2, records: 2 }])
-    expect(await give(importer, 'insiders', [trade])).toMatchObject([{ added: 0, unchanged: 1, records: 2 }])
-    expect(await give(importer, 'insiders', [trade, trade, trade])).toMatchObject([
-      { added: 1, unchanged: 2, records: 3 },
-    ])
-  })
-
   it('in another order of their values, or with the other zero, are the same records', async () => {
     const importer = await emptyImporter()
     const trade = { known: 19_000, session: null, insider: 'A', side: 'buy', shares: 10, value: -0 } as const
@@ -318,19 +276,6 @@ describe('records that are given again', () => {
       expect('doubts' in file ? file.doubts.map(doubt => worded(doubt)) : []).toEqual([
         'ABC has two splits of ratio 4 on 2020-08-28 and 2020-08-31, and both count; replace starts its splits again',
       ])
-  })
-
-  it('about a security complete it, and take nothing away', async () => {
-    const importer = await emptyImporter()
-    const none = { name: null, sector: null, asset_class: null, market_cap: null }
-    await give(importer, 'securities', [{ ...none, sector: 'Energy', name: 'Abc' }])
-    await give(importer, 'securities', [{ ...none, market_cap: 5e9, name: 'ABC Inc' }])
-    expect((await importer.store.securities()).get('ABC')).toEqual({
-      name: 'ABC Inc',
-      sector: 'Energy',
-      asset_class: null,
-      market_cap: 5e9,
-    })
   })
 
   it('with replace start their kind again and leave the other kinds alone', async () => {

@@ -301,9 +301,9 @@ describe('the text of simulated facts', () => {
     }
   })
 
-  it('quotes a text with a comma or a quote, and leaves an unknown value empty', () => {
-    const records = [{ name: 'A "B", Inc.', sector: null, asset_class: null, market_cap: 5 }]
-    expect(factRows({ ticker: 'X', kind: 'securities', records })).toBe('X,,,5,"A ""B"", Inc."\n')
+  it('leaves an unknown value empty', () => {
+    const records = [{ name: 'A', sector: null, asset_class: null, market_cap: 5 }]
+    expect(factRows({ ticker: 'X', kind: 'securities', records })).toBe('X,,,5,A\n')
   })
 })
 

@@ -1,16 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { weekly } from '../../../src/engine/record.js'
-import { fieldNamed } from '../../../src/fields/index.js'
-import { Panel } from '../../../src/fields/panel.js'
 import { earningsYield, Quarters } from '../../../src/fields/quarters.js'
 import { Sector, type SectorMember } from '../../../src/fields/sector.js'
 import { formatDay } from '../../../src/model/day.js'
 import type { Report, Split } from '../../../src/model/facts.js'
-import { barsKnownBy, head, type Series } from '../../../src/model/series.js'
-import { Random } from '../../../src/statistics/random.js'
-import { randomBars } from '../../support/bars.js'
-import { seriesOf } from '../../support/convert.js'
-import { randomFacts } from '../../support/random-facts.js'
+import type { Series } from '../../../src/model/series.js'
 import { bandsOf, barsOn, everyDay, facts, on, quarters, report } from '../made-facts.js'
 
 /** Period ends of the chain at each bar, newest first. */
@@ -145,8 +139,6 @@ describe('the chain', () => {
   })
 })
 
-const FORM = { price: 100, basis: 'bars', round: false, losses: 0.1 } as const
-
 /** A ticker with four quarters of 1 and a close on the given dates, so that E = 4 / close. */
 function member(ticker: string, dates: readonly string[], close: number): SectorMember {
   return {
@@ -244,28 +236,6 @@ describe('weekly', () => {
 it('gives the earnings yield of a series, undefined without four quarters', () => {
   const { series, facts: known } = member('A', ['2018-03-01', '2018-03-02'], 40)
   expect([...earningsYield(series, known!)]).toEqual([Number.NaN, 0.1])
-})
-
-describe.each(['daily', 'weekly'] as const)('an answer on %s bars', timeframe => {
-  it.each([1, 2, 3])('is what a store cut at the day had answered, seed %d', seed => {
-    const members = Array.from({ length: 9 }, (_, i): SectorMember => {
-      const daily = seriesOf(randomBars(seed * 50 + i, { length: 400, volatility: 0.03, gap: 0.02, holiday: 0.15 }))
-      return {
-        ticker: `SIM${i}`,
-        series: timeframe === 'daily' ? daily : weekly(daily),
-        facts: randomFacts(new Random(i), daily.days[0]!, daily.days.at(-1)!, FORM),
-      }
-    })
-    const own = members[0]!
-    const field = fieldNamed('pe_vs_sector')!
-    const whole = field.classify(new Panel(own.series, own.facts, new Sector(members).seenFrom('SIM0')))
-    for (let t = 5; t < own.series.days.length; t += 41) {
-      const day = own.series.known[t]!
-      const cut = members.map(one => ({ ...one, series: head(one.series, barsKnownBy(one.series, day)) }))
-      const then = field.classify(new Panel(cut[0]!.series, own.facts, new Sector(cut).seenFrom('SIM0')))
-      expect(then, `bar ${t}`).toEqual(whole.slice(0, t + 1))
-    }
-  })
 })
 
 /** A split of seven for one on 2014-06-09, a Monday; the quarter before was filed in April, the one after in July. */
