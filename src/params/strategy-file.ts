@@ -1,8 +1,9 @@
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify } from 'yaml'
 import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest } from '../errors.js'
+import { parseDay } from '../model/day.js'
+import { percent } from './figures.js'
 import type { Nodes, Parameter, Section } from './row.js'
-import { checkRules } from './rules.js'
-import { keysAt, STRATEGY, type Strategy } from './strategy.js'
+import { type Fill, keysAt, STRATEGY, type Strategy } from './strategy.js'
 
 /**
  * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named
@@ -25,12 +26,6 @@ export function strategyOf(document: unknown, placeOf?: Located['placeOf']): Str
     checkRules(strategy)
     return strategy
   })
-}
-
-/** Throws BadData at file:line:column for the first thing wrong with the text of a strategy file, YAML or JSON. */
-export function readStrategy(text: string, file: string): Strategy {
-  const { value, placeOf } = readYaml(text, file)
-  return strategyOf(value, placeOf)
 }
 
 /** The text of a strategy file that is read as the same strategy again. */
@@ -101,6 +96,33 @@ function unknownKey(path: readonly string[]): InvalidParameter {
   return new InvalidParameter(`${message} It may have ${allowed.join(', ')}.`, { param, allowed, suggestions })
 }
 
+/** What parts of a strategy ask of each other, apart from their own shape. */
+function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
+  const ends = [exit.hold, exit.on, exit.stop, exit.target, exit.trailing].some(rule => rule !== null) || exit.leave
+  if (!ends) fault('exit', 'nothing ends a trade; give one of hold, leave, on, stop, target, trailing')
+  if (exit.hold !== null && exit.hold < LEAST_HOLD[fill])
+    fault('exit.hold', `${exit.hold} is not a whole number from ${LEAST_HOLD[fill]}, which entry at ${fill} needs`)
+  const bps = costs.bps + costs.slippage_bps
+  if (bps >= 10_000) fault('costs', `${bps} basis points a side are the whole price; they must be below 10000`)
+  // Nothing lies below 0 where the price is left downwards.
+  for (const rule of side === 'long' ? (['stop', 'trailing'] as const) : (['target'] as const)) {
+    const [name, distance] = [`exit.${rule}`, exit[rule]]
+    if (typeof distance !== 'number' || distance < 1) continue
+    const message = `${name} is ${percent(distance)} of the entry price, which leaves no price; it must be below 100 %.`
+    throw new InvalidParameter(message, { param: name, value: distance })
+  }
+  const [after, before] = [parseDay(entry.after ?? ''), parseDay(entry.before ?? '')]
+  if (after !== null && before !== null && after >= before - 1)
+    fault('entry.after', 'leaves no day before entry.before; both are exclusive')
+}
+
+function fault(param: string, what: string): never {
+  throw new InvalidParameter(`${param}: ${what}.`, { param })
+}
+
+/** The bars after the signal at which a hold can end at the earliest: after the entry, at a close. */
+const LEAST_HOLD: Record<Fill, number> = { 'next-open': 1, 'next-close': 2, close: 1 }
+
 /** A document with the way back from each of its values to the place in the text. */
 export interface Located {
   value: unknown
@@ -127,7 +149,7 @@ export function readYaml(text: string, file: string): Located {
   return {
     value: contentOf(document, file),
     placeOf: (path, part = 'value', item) => {
-      const node = itemIn(nodeAt(document.contents, path, part), item)
+      const node = itemIn(nodeAt(document, path, part), item)
       return node?.range == null ? { file } : at(node.range[0])
     },
   }
@@ -142,28 +164,19 @@ function contentOf(document: Document, file: string): unknown {
   }
 }
 
-function nodeAt(root: unknown, path: readonly PropertyKey[], part: 'key' | 'value'): Node | null {
-  let node = isNode(root) ? root : null
-  for (const [depth, step] of path.entries()) {
-    const pair = isMap(node)
-      ? node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
-      : undefined
-    const isLast = depth === path.length - 1
-    if (isLast && part === 'key' && isNode(pair?.key)) return pair.key
-    const next: unknown = pair === undefined ? elementOf(node, step) : pair.value
-    if (!isNode(next)) return isNode(pair?.key) ? pair.key : node
-    node = next
-  }
-  return node
+/** The value of a path, or its key, whichever is there; the nearest enclosing one where neither is. */
+function nodeAt(document: Document, path: readonly PropertyKey[], part: 'key' | 'value'): Node | null {
+  const [above, last] = [path.slice(0, -1), String(path.at(-1))]
+  const parent = document.getIn(above, true)
+  const pair = isMap(parent) ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === last) : undefined
+  const value = document.getIn(path, true)
+  const found = part === 'key' ? [pair?.key, value] : [value, pair?.key]
+  return found.find(isNode) ?? (path.length === 0 ? null : nodeAt(document, above, 'value'))
 }
 
 function itemIn(node: Node | null, item: unknown): Node | null {
   if (!isSeq(node) || item === undefined) return node
   return node.items.filter(isScalar).find(({ value }) => value === item) ?? node
-}
-
-function elementOf(node: Node | null, step: PropertyKey): unknown {
-  return node !== null && 'get' in node ? node.get(step, true) : undefined
 }
 
 function inWords(message: string): string {

@@ -6,9 +6,14 @@ import { formatDay } from '../../src/model/day.js'
 import { STABILITIES } from '../../src/model/series.js'
 import type { Distance } from '../../src/params/figures.js'
 import type { Strategy } from '../../src/params/strategy.js'
-import { printStrategy, readStrategy, strategyOf } from '../../src/params/strategy-file.js'
+import { printStrategy, readYaml, strategyOf } from '../../src/params/strategy-file.js'
 
 const LEAST = 'tickers: [SPY]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: 20}\n'
+
+function readStrategy(text: string, file: string): Strategy {
+  const { value, placeOf } = readYaml(text, file)
+  return strategyOf(value, placeOf)
+}
 
 describe('a strategy file', () => {
   it('needs tickers, a field and a way out; the rest has the defaults of the specification', () => {
