@@ -3,18 +3,14 @@ import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
 import { spells } from './layout.js'
 import { isDated, refuseHeaderless } from './refusals.js'
-import { type Cut, columnOf, splitLine } from './row.js'
-import { eachRow } from './rows.js'
-import type { Source } from './source.js'
+import { type Cut, splitLine } from './row.js'
 import {
   DATE_FORMATS,
   type DateFormat,
   DateReader,
   type Decimal,
-  decimalOf,
   guessDateFormat,
   isNullWord,
-  orderProof,
   readNumber,
   shown,
 } from './values.js'
@@ -171,30 +167,6 @@ function delimiterOf(lines: readonly string[]): string {
   return agreed ?? ','
 }
 
-/**
- * The format of the dates in a column, judged by the first rows; by the whole file, and the columns of dates beside it,
- * when those do not tell the month from the day. Throws BadData when they are in no known form, or nothing tells.
- */
-export async function dateFormatOf(
-  source: Source,
-  dialect: Dialect,
-  column: { name: string; index: number },
-  beside: readonly number[] = [],
-): Promise<DateFormat> {
-  const texts = textsIn(dialect, [column.index]).filter(text => text !== '')
-  const guess = guessDateFormat(texts)
-  if ('format' in guess) return guess.format
-  const { file } = source
-  const place = { file, line: dialect.line, column: columnOf(dialect.firstRow, dialect.delimiter, column.index) }
-  if ('unknown' in guess) throw undatable(place, column.name, texts[0], guess)
-  let balance = 0
-  await eachRow(file, source.chunks(), dialect, row => {
-    for (const index of [column.index, ...beside]) balance += orderProof(row.field(index) ?? '')
-  })
-  if (balance !== 0) return balance > 0 ? 'DD/MM/YYYY' : 'MM/DD/YYYY'
-  throw undatable(place, column.name, texts[0], guess)
-}
-
 /** The refusal of dates whose format nothing tells. */
 export function undatable(place: Place, name: string, text: string | undefined, guess: object): BadData {
   const first = shown(text ?? '')
@@ -205,41 +177,6 @@ export function undatable(place: Place, name: string, text: string | undefined, 
     place,
     sentence`no date of the file tells whether ${first} has the month or the day first; ${forms}`,
   )
-}
-
-/**
- * Which sign separates decimals, judged by the first rows of some columns; those of `whole` numbers prove it, and cast no
- * doubt. Throws BadData when the numbers can be read both ways.
- */
-export function decimalIn(
-  file: string,
-  dialect: Dialect,
-  fractions: readonly number[],
-  whole: readonly number[],
-): Decimal {
-  if (dialect.delimiter === ',' && !dialect.quoted) return '.'
-  const texts = textsIn(dialect, fractions)
-  const sign = decimalOf(texts, textsIn(dialect, whole))
-  if (sign !== null) return sign
-  const example = texts.find(text => text.includes(','))!
-  const signs = sentence`${parameter('decimal', ',')} or ${parameter('decimal', '.')}`
-  throw new BadData({ file }, sentence`${shown(example)} can be a decimal or thousands; give ${signs}`)
-}
-
-function textsIn(dialect: Dialect, columns: readonly number[]): string[] {
-  return dialect.samples.flatMap(fields => columns.flatMap(index => fields[index] ?? []))
-}
-
-/** How a table is written, in words for people. */
-export function describeText(source: Source, dialect: Dialect): Record<string, string> {
-  return {
-    encoding: dialect.bom ? 'UTF-8 with BOM' : 'UTF-8',
-    compression: source.compression,
-    delimiter: delimiterName(dialect.delimiter),
-    quotes: dialect.quoted ? 'yes' : 'no',
-    'line ends': dialect.eol === '\r' ? 'CR' : dialect.crlf ? 'CRLF' : 'LF',
-    header: dialect.header === null ? 'no' : 'yes',
-  }
 }
 
 /** Hints that were found to be allowed. */
@@ -264,7 +201,7 @@ export function checkHints(hints: Hints = {}): Given {
   return given
 }
 
-function delimiterName(character: string): string {
+export function delimiterName(character: string): string {
   return Object.keys(DELIMITERS).find(word => DELIMITERS[word] === character) ?? character
 }
 

@@ -1,22 +1,12 @@
 import { BadData } from '../errors.js'
 import { parseTicker } from '../model/terms.js'
 import { Collector, type Places } from './bars.js'
-import {
-  checkHints,
-  type Dialect,
-  dateFormatOf,
-  decimalIn,
-  describeText,
-  detectDialect,
-  type Given,
-} from './dialect.js'
 import type { FactsResult, Format, ReadOptions, ReadResult } from './feed.js'
 import { givenTicker, type Layout, layoutOf, missingFrom, PRICES, type Role, tickerOfFile } from './layout.js'
 import { adjustmentOf, type PricePlan, PriceRows } from './price-rows.js'
 import type { Row } from './row.js'
-import { eachRow } from './rows.js'
 import type { Source } from './source.js'
-import { DateReader } from './values.js'
+import { TextTable } from './text-table.js'
 
 /** Reads a table of text: its head decides what it holds and how, then the whole file streams through. */
 export async function readTable(
@@ -24,24 +14,17 @@ export async function readTable(
   head: { bytes: Buffer; whole: boolean },
   options: ReadOptions,
 ): Promise<ReadResult | FactsResult> {
-  const given = checkHints(options.hints)
-  const dialect = detectDialect(source.file, head.bytes, head.whole, given)
-  const layout = tableLayout(source.file, dialect)
-  if (layout !== null) return readBarsTable(source, dialect, layout, given, options)
+  const table = new TextTable(source, head, options)
+  const layout = barsLayout(table)
+  if (layout !== null) return readBarsTable(table, layout)
   const { readFactsTable } = await import('./facts/read-facts.js')
-  return readFactsTable(source, dialect, given, options)
+  return readFactsTable(table)
 }
 
-async function readBarsTable(
-  source: Source,
-  dialect: Dialect,
-  layout: Layout,
-  given: Given,
-  options: ReadOptions,
-): Promise<ReadResult> {
-  const { file } = source
-  const plan = await planTable(source, dialect, layout, given, options)
+async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResult> {
+  const { file, dialect, options } = table
   const { columns } = layout
+  const plan = await planTable(table, layout)
   let at: Row | null = null
   const places: Places = {
     lineOf: line => line,
@@ -49,62 +32,46 @@ async function readBarsTable(
   }
   const collector = new Collector(file, places, options.skipBadRows ?? false)
   const rows = new PriceRows(plan, collector)
-  const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
-  const visit = (row: Row) => {
+  await table.eachRow(row => {
     at = row
     rows.visit(row)
-  }
-  await eachRow(file, source.chunks(), dialect, visit, tick)
-  const format = settleFormat(file, layout, rows.whole, given)
+  })
+  const format = settleFormat(table, layout, rows.whole)
   const { order, rejected } = collector
   const { prices, note } = adjustmentOf(columns.adj_close !== undefined, options.prices)
   const { tickers, warnings } = collector.finish(prices, format === 'lean equity' ? 10_000 : 1)
-  const words: Record<string, string> = { ...describe(source, dialect, layout, plan), order }
+  const words: Record<string, string> = { ...describe(table, layout, plan), order }
   if (format === 'lean equity') words.scale = 'prices divided by 10,000'
   const counts = { rows: collector.rows, tickers, rejected, warnings }
   return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...counts, adjustmentNote: note }
 }
 
-function describe(source: Source, dialect: Dialect, layout: Layout, plan: PricePlan): Record<string, string> {
-  const { columns, names } = layout
+function describe(table: TextTable, { columns, names }: Layout, plan: PricePlan): Record<string, string> {
   const used = Object.entries(columns).map(([role, i]) =>
     names[i] === role ? role : `${role} = ${names[i] || '(unnamed)'}`,
   )
-  return {
-    ...describeText(source, dialect),
-    columns: used.join(', '),
-    dates: plan.dates.format,
-    decimal: plan.decimal === '.' ? 'point' : 'comma',
-  }
+  return table.words({ columns: used.join(', '), dates: plan.dates.format }, plan.decimal)
 }
 
 /** Decides, from the first rows and what the user gave, how every row of a table is to be read. */
-async function planTable(
-  source: Source,
-  dialect: Dialect,
-  layout: Layout,
-  given: Given,
-  options: ReadOptions,
-): Promise<PricePlan> {
-  const { file } = source
-  const { columns } = layout
-  const ticker = givenTicker(options.ticker)
-  const own = dialect.ticker ?? layout.ticker
-  const format = given.dateFormat ?? (await dateFormatOf(source, dialect, { name: 'date', index: columns.date! }))
+async function planTable(table: TextTable, layout: Layout): Promise<PricePlan> {
+  const { source, dialect, options } = table
+  const { columns, names } = layout
+  const given = givenTicker(options.ticker)
+  const placesOf = (...roles: Role[]) => roles.flatMap(role => columns[role] ?? [])
+  const dates = await table.dates({ name: 'date', index: columns.date! })
   return {
     columns,
-    width: layout.names.length,
-    ticker: columns.ticker === undefined ? (ticker ?? tickerOfFile(source, own)) : ticker,
-    dates: new DateReader(format),
-    decimal:
-      given.decimal ??
-      decimalIn(file, dialect, columnsOf(layout, [...PRICES, 'adj_close']), columnsOf(layout, ['volume'])),
+    width: names.length,
+    ticker: columns.ticker === undefined ? (given ?? tickerOfFile(source, dialect.ticker ?? layout.ticker)) : given,
+    dates,
+    decimal: table.decimal(placesOf(...PRICES, 'adj_close'), placesOf('volume')),
     adjust: adjustmentOf(columns.adj_close !== undefined, options.prices).adjust,
   }
 }
 
 /** What the columns mean; null when they are not those of daily bars. */
-function tableLayout(file: string, dialect: Dialect): Layout | null {
+function barsLayout({ file, dialect }: TextTable): Layout | null {
   const layout = layoutOf(file, dialect.headerLine, dialect.names)
   if (missingFrom(layout.columns).length > 0) return null
   const { ticker } = layout.columns
@@ -122,14 +89,10 @@ function tableLayout(file: string, dialect: Dialect): Layout | null {
  * The format to call a file by, once all of it is read. LEAN writes prices of equities times 10,000 as whole numbers,
  * those of crypto as they are: nothing in the file says which, but a fraction proves the latter.
  */
-function settleFormat(file: string, layout: Layout, whole: boolean, given: Given): Format {
+function settleFormat({ file, given }: TextTable, layout: Layout, whole: boolean): Format {
   const isLean = layout.format === 'lean equity'
   const found = isLean && !whole ? 'lean crypto' : layout.format
   const wanted = given.format ?? found
   if (wanted === found || wanted === 'csv' || (isLean && wanted === 'lean crypto')) return wanted
   throw new BadData({ file }, `this is not ${wanted}; it looks like ${found}`)
-}
-
-function columnsOf(layout: Layout, roles: readonly Role[]): number[] {
-  return roles.flatMap(role => layout.columns[role] ?? [])
 }

@@ -10,9 +10,9 @@ import {
   type Report,
   type Security,
 } from '../../model/facts.js'
-import type { Dialect } from '../dialect.js'
 import { layoutOf, plainName } from '../layout.js'
 import { isDated, refuseLayout } from '../refusals.js'
+import type { TextTable } from '../text-table.js'
 import { shown } from '../values.js'
 import { FACTS_FORMATS, type FactsFormat, remarkWeekend } from './formats.js'
 import { BadCell, type FactRow } from './rows.js'
@@ -22,8 +22,7 @@ import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
  * The layout of a table of facts, told by its header: one of others, or the project's own of one kind. Throws BadData that
  * names the nearest kind and what is lacking, or says what else the table is.
  */
-export function formatOf(file: string, dialect: Dialect, known: Day | undefined): FactsFormat {
-  const place = { file, line: dialect.headerLine }
+export function formatOf({ file, dialect, top: place, options: { known } }: TextTable): FactsFormat {
   const header = new Header(dialect.names)
   const theirs = FACTS_FORMATS.find(({ told }) => header.hasAll(told))
   if (theirs !== undefined && 'refusal' in theirs) throw new BadData(place, theirs.refusal)

@@ -1,12 +1,10 @@
 import { BadData, parameter, sentence } from '../../errors.js'
 import type { FactValue } from '../../model/facts.js'
-import { type Dialect, dateFormatOf, decimalIn, describeText, type Given } from '../dialect.js'
-import type { FactsResult, ReadOptions } from '../feed.js'
+import type { Dialect } from '../dialect.js'
+import type { FactsResult } from '../feed.js'
 import { givenTicker, placeOfName, plainName, spells } from '../layout.js'
 import { Rejections } from '../refusals.js'
-import type { Row } from '../row.js'
-import { eachRow } from '../rows.js'
-import type { Source } from '../source.js'
+import type { TextTable } from '../text-table.js'
 import { DateReader, isNullWord } from '../values.js'
 import type { FactsFormat } from './formats.js'
 import { formatOf, misspelt } from './kinds.js'
@@ -14,24 +12,19 @@ import { BadCell, FactRow, type FactsPlan } from './rows.js'
 import { FactsSink } from './sink.js'
 
 /** Reads a table of facts, whose header tells which: the whole file streams through, row after row. */
-export async function readFactsTable(
-  source: Source,
-  dialect: Dialect,
-  given: Given,
-  options: ReadOptions,
-): Promise<FactsResult> {
-  const { file } = source
-  const format = formatOf(file, dialect, options.known)
+export async function readFactsTable(table: TextTable): Promise<FactsResult> {
+  const { file, dialect, given, options } = table
+  const format = formatOf(table)
   if (given.format !== undefined && given.format !== 'csv')
     throw new BadData({ file }, `this is not ${given.format}; it looks like ${format.name}`)
-  const plan = await planFacts(source, dialect, format, given, options)
+  const plan = await planFacts(table, format)
   const rejections = new Rejections(file, options.skipBadRows ?? false)
   const sink = new FactsSink()
   remarkNames(format, dialect, sink)
   const facts = new FactRow(plan, format.reads)
   const kept: unknown[] = []
   let rows = 0
-  const visit = (row: Row) => {
+  await table.eachRow(row => {
     rows++
     try {
       facts.set(row)
@@ -41,32 +34,22 @@ export async function readFactsTable(
       if (!(error instanceof BadCell)) throw error
       rejections.add(() => facts.rejected(error))
     }
-  }
-  const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
-  await eachRow(file, source.chunks(), dialect, visit, tick)
+  })
   rejections.refuse(rows)
   format.end?.(kept, sink)
-  const words = describe(source, dialect, plan)
+  const words = describe(table, plan)
   const { rows: rejected } = rejections
   return sink.result(file, format.name, rows, { dialect: words, header: dialect.header, rejected })
 }
 
 /** Decides, from the header, the first rows and what the user gave, how every row is to be read. */
-async function planFacts(
-  source: Source,
-  dialect: Dialect,
-  format: FactsFormat,
-  given: Given,
-  options: ReadOptions,
-): Promise<FactsPlan> {
-  const { file } = source
-  const places = placesOf(file, dialect, format)
+async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPlan> {
+  const { file, dialect } = table
+  const places = placesOf(table, format)
   const tickerColumn = tickerColumnOf(dialect.names)
-  const ticker = givenTicker(options.ticker)
-  if (tickerColumn === undefined && ticker === null) {
-    const what = sentence`no column names the ticker; give it with ${parameter('ticker')}`
-    throw new BadData({ file, line: dialect.headerLine }, what)
-  }
+  const given = givenTicker(table.options.ticker)
+  if (tickerColumn === undefined && given === null)
+    throw new BadData(table.top, sentence`no column names the ticker; give it with ${parameter('ticker')}`)
   const columns = Object.entries(format.reads).flatMap(([name, holds]) => {
     const index = places.get(plainName(name))
     return index === undefined ? [] : [{ name, holds, index }]
@@ -76,24 +59,23 @@ async function planFacts(
   for (const column of dated) {
     const empty = dialect.samples.every(fields => isNullWord(fields[column.index] ?? ''))
     const beside = dated.map(({ index }) => index).filter(index => index !== column.index)
-    const found = given.dateFormat ?? (empty ? 'YYYY-MM-DD' : await dateFormatOf(source, dialect, column, beside))
-    dates[column.name] = new DateReader(found)
+    const { dateFormat = 'YYYY-MM-DD' } = table.given
+    dates[column.name] = empty ? new DateReader(dateFormat) : await table.dates(column, beside)
   }
   const numbers = columns.filter(({ holds }) => NUMERIC.has(holds))
   const [fractions, whole] = [false, true].map(wanted =>
     numbers.filter(column => isWhole(column) === wanted).map(({ index }) => index),
   ) as [number[], number[]]
-  const decimal = given.decimal ?? decimalIn(file, dialect, fractions, whole)
+  const decimal = table.decimal(fractions, whole)
   const { delimiter, names } = dialect
-  return { file, delimiter, width: names.length, places, tickerColumn, given: ticker, dates, decimal }
+  return { file, delimiter, width: names.length, places, tickerColumn, given, dates, decimal }
 }
 
 /** Where each column stands that the format reads; throws BadData when a name stands there twice. */
-function placesOf(file: string, dialect: Dialect, format: FactsFormat): Map<string, number> {
+function placesOf({ dialect, top }: TextTable, format: FactsFormat): Map<string, number> {
   const plain = dialect.names.map(plainName)
   const wanted = Object.keys(format.reads).map(plainName)
-  const place = { file, line: dialect.headerLine }
-  const places = wanted.map(name => [name, placeOfName(place, dialect.names, plain, name)] as const)
+  const places = wanted.map(name => [name, placeOfName(top, dialect.names, plain, name)] as const)
   return new Map(places.filter(([, index]) => index >= 0))
 }
 
@@ -118,18 +100,17 @@ function remarkNames(format: FactsFormat, dialect: Dialect, sink: FactsSink): vo
     sink.remark(`a column of the file is not read, and its name is like ${column}`, word)
 }
 
-function describe(source: Source, dialect: Dialect, plan: FactsPlan): Record<string, string> {
+function describe(table: TextTable, plan: FactsPlan): Record<string, string> {
   const { tickerColumn, places } = plan
   const used = [...(tickerColumn === undefined ? [] : [tickerColumn]), ...places.values()]
   const namesOf = (wanted: boolean) =>
-    dialect.names.filter((_, i) => used.includes(i) === wanted).map(name => name || '(unnamed)')
+    table.dialect.names.filter((_, i) => used.includes(i) === wanted).map(name => name || '(unnamed)')
   const unread = namesOf(false)
   const dates = [...new Set(Object.values(plan.dates).map(({ format }) => format))]
-  return {
-    ...describeText(source, dialect),
+  const more = {
     columns: namesOf(true).join(', '),
     ...(unread.length === 0 ? {} : { 'columns not read': unread.join(', ') }),
     ...(dates.length === 0 ? {} : { dates: dates.join(', ') }),
-    decimal: plan.decimal === '.' ? 'point' : 'comma',
   }
+  return table.words(more, plan.decimal)
 }
