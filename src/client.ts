@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import type { Backtest } from './backtest/result.js'
+import { version } from './built.js'
 import { InvalidParameter, NotFound, remedy } from './errors.js'
 import type { Field } from './fields/field.js'
 import { FIELDS } from './fields/index.js'
@@ -18,7 +19,6 @@ import {
   openLocal,
   openTrials,
   statusOf,
-  version,
   type WholeStatus,
 } from './open.js'
 import type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, type Stats, statSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Accounts } from './accounts/accounts.js'
-import { NotFound, remedy } from './errors.js'
+import { builtPath } from './built.js'
+import { NotFound, remedy, StorageError } from './errors.js'
 import type { Importer } from './load/import.js'
 import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
@@ -14,6 +14,7 @@ import { Beside, type PulledTicker } from './remote/beside.js'
 import type { PageSource, PullOptions } from './remote/pull.js'
 import type { PullReport, PullRequest } from './remote/pull-plan.js'
 import type { Remote, RemoteOptions } from './remote/remote.js'
+import type { Service } from './server/questions.js'
 import type { Trials } from './source.js'
 import { sourceWords } from './store/pages.js'
 import { openSqlite } from './store/sqlite/data.js'
@@ -243,19 +244,62 @@ function samplePath(): string {
   return found
 }
 
-/** What the build makes beside the bundle, where it is there; this code may run from a chunk of it or from the sources. */
-export function builtPath(name: string): string | undefined {
-  return [`./${name}`, `../${name}`, `../dist/${name}`]
-    .map(at => fileURLToPath(new URL(at, import.meta.url)))
-    .find(existsSync)
+/** What a server stands on. */
+export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
+  service: Service
 }
 
-/** From the package that this code lies in, at whatever depth; a bundle has a package file of its own, without a version. */
-export function version(): string {
-  for (let folder = new URL('.', import.meta.url); ; folder = new URL('..', folder)) {
-    const file = new URL('package.json', folder)
-    const { version: found } = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { version?: string }) : {}
-    if (found !== undefined) return found
-    if (folder.pathname === '/') return 'unknown'
+/**
+ * Opens a database for questions, and the accounts of those who may ask them, made first if there are none: what a
+ * server stands on. Throws as openLocal and openAccounts do.
+ *
+ * @param clock which day it is; without, the newest bar tells, and with `asOf` that day counts
+ */
+export async function openService({
+  asOf = null,
+  clock = null,
+  ...choice
+}: DatabaseChoice & { asOf?: Day | null; clock?: (() => Day) | null } = {}): Promise<OpenedService> {
+  const { local, path, sample } = await openLocal({ ...choice, asOf })
+  const { store } = local
+  const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {
+    await store.close()
+    throw error
+  })
+  const { remembering } = await import('./store/remembered.js')
+  // From bars alone: what another server told of its own is that one's to tell, and to charge for.
+  const derived = remembering(store)
+  const unmoved = [store.location, accounts.location].map(inItsPlace)
+  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock })
+  const service: Service = {
+    bands,
+    accounts,
+    version: async () => `${await store.version()} ${clock?.() ?? ''}`,
+    today: () => bands('pro').today(),
+    async check() {
+      for (const check of unmoved) check()
+      await readSomething(store)
+      await accounts.used(0, Date.now())
+    },
+    async close() {
+      await Promise.all([store.close(), accounts.close()])
+    },
+  }
+  return { service, path, sample }
+}
+
+/** Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory. */
+async function readSomething(store: Store): Promise<void> {
+  const [first] = await store.tickers()
+  if (first !== undefined) await store.bars(first.ticker)
+}
+
+/** Throws StorageError once another file lies where this one was: what is open is then no longer what others write. */
+function inItsPlace(path: string): () => void {
+  const { ino, dev } = statSync(path)
+  return () => {
+    const now: Stats | undefined = statSync(path, { throwIfNoEntry: false })
+    if (now?.ino !== ino || now.dev !== dev)
+      throw new StorageError(`${path} was moved or replaced while it was being served; start the server again`)
   }
 }

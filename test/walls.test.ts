@@ -12,7 +12,7 @@ const ARCHITECTURE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url
 /** The floors of the house, from the ground up. A room may import rooms of lower floors, and nothing else. */
 const FLOORS: readonly (readonly string[])[] = [
   ['errors', 'html', 'model'],
-  ['indicators', 'source', 'wire', 'accounts', 'statistics'],
+  ['indicators', 'source', 'wire', 'accounts', 'statistics', 'built'],
   ['fields', 'store', 'feeds'],
   ['engine', 'params', 'tiers', 'simulate'],
   ['local', 'remote', 'tally', 'study'],
@@ -21,7 +21,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['present'],
   ['report', 'server'],
   ['open'],
-  ['client', 'service'],
+  ['client'],
   ['index', 'cli'],
 ]
 

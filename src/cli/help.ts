@@ -1,4 +1,4 @@
-import { version } from '../open.js'
+import { version } from '../built.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, type Entry, GROUPS, groupOf, plainName, usage } from './catalogue.js'
 import type { Command } from './command.js'

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { NotFound } from '../errors.js'
+import { builtText } from '../built.js'
 import { dataScript, Html, html } from '../html.js'
 import type { Description, Fact, Part, Section, Tile, Tone, Where } from '../present/description.js'
 import { figure } from './chart.js'
@@ -13,7 +11,7 @@ import { CLASSES, table } from './table.js'
  * load nothing but these.
  */
 export function report(found: Description, about: ReportAbout): string {
-  const [style, script] = [pageStyle(), pageScript()]
+  const [style, script] = [builtText('report.css'), pageScript()]
   const shown = found.sections.filter(({ on }) => isShown(on))
   const policy = `default-src 'none'; style-src '${digest(style)}'; script-src '${digest(script)}'; img-src data:; base-uri 'none'; form-action 'none'`
   return html`<!doctype html>
@@ -141,21 +139,7 @@ function digest(text: string): string {
 /** The script of every page: zoom, hover, sorting. */
 function pageScript(): string {
   // A script element ends at this text wherever it stands, also within a string.
-  return asset('report.js').replaceAll('</script', '<\\/script')
-}
-
-function pageStyle(): string {
-  return asset('report.css')
-}
-
-/** The build makes both, beside the bundle; this code may run from a chunk of it or from the sources. */
-function asset(name: string): string {
-  const places = [`./${name}`, `../${name}`, `../../dist/${name}`].map(at =>
-    fileURLToPath(new URL(at, import.meta.url)),
-  )
-  const found = places.find(existsSync)
-  if (found === undefined) throw new NotFound(`${name} is missing beside the program; build or install bands again.`)
-  return readFileSync(found, 'utf8').trim()
+  return builtText('report.js').replaceAll('</script', '<\\/script')
 }
 
 /** What a report says of itself; not part of the result. No time is in it: the same question has the same page. */

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { InvalidParameter, NotFound } from '../../errors.js'
-import { builtPath } from '../../open.js'
+import { builtText } from '../../built.js'
+import { InvalidParameter } from '../../errors.js'
 import { strategySchema } from '../../params/strategy.js'
 import { wordValue } from '../../params/values.js'
 import { pageSchemas } from '../../wire/schemas.js'
@@ -37,10 +36,7 @@ function allSchemas(): Record<string, Schema> {
 
 /** Of the answers that name their schema: the build reads them from the types. */
 function answerSchemas(): Record<string, Schema> {
-  const path = builtPath('schemas.json')
-  if (path === undefined)
-    throw new NotFound('schemas.json is missing beside the program; build or install bands again.')
-  return JSON.parse(readFileSync(path, 'utf8')) as Record<string, Schema>
+  return JSON.parse(builtText('schemas.json')) as Record<string, Schema>
 }
 
 /** A schema is JSON, whatever is asked for; it has no rows. */
