@@ -88,6 +88,7 @@ const ONE_EACH = /^(fields|indicators|cli\/commands)\//
 /** What others import it for is all that there is of it. */
 const FACES: Readonly<Record<string, string>> = {
   'index.ts': 'what a program may import',
+  'built.ts': 'how the page, the sample and the schemas of the build are found',
   'cli/command.ts': 'what a command is, for each of them',
   'cli/source-notices.ts': 'loaded after the answer, and by the doctor',
 }
