@@ -1,5 +1,5 @@
 import type { Day } from './day.js'
-import type { Performance, Stability } from './series.js'
+import type { Bar, Performance, Stability } from './series.js'
 import type { BandName, FieldName, Timeframe } from './terms.js'
 
 /** Window name (`5d`) → how the return over it ranked; null while it has not elapsed or cannot be ranked. */
@@ -137,15 +137,9 @@ export interface ExportedEvent extends BandEvent {
 export type ExportedSeriesBar = Readonly<Record<string, string | number | null>>
 
 /** One daily bar, as it can be imported again. */
-export interface ExportedBar {
+export interface ExportedBar extends Bar {
   ticker: string
   date: string
-  open: number
-  high: number
-  low: number
-  close: number
-  /** null where unknown */
-  volume: number | null
 }
 
 /** A column of a table made of rows: its name, what it holds, and how to take its value out of a row. */

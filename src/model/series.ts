@@ -73,8 +73,17 @@ export function part({ timeframe, unadjustedClose, ...columns }: Series, from: n
   }
 }
 
-/** Prices and volume of one bar as JSON has them: null where unknown. */
-export function barOf({ open, high, low, close, volume }: Series, t: number) {
+/** Prices and volume of one bar as JSON has them. */
+export interface Bar {
+  open: number
+  high: number
+  low: number
+  close: number
+  /** null where unknown */
+  volume: number | null
+}
+
+export function barOf({ open, high, low, close, volume }: Series, t: number): Bar {
   const traded = volume[t]!
   return {
     open: open[t]!,

@@ -67,30 +67,26 @@ describe('the look-ahead check', () => {
     await importer.close()
   })
 
-  it('catches a field that peeks one bar ahead', async () => {
-    const peeking: Field = {
-      ...fieldNamed('rsi_zone')!,
-      classify: panel => peek(fieldNamed('rsi_zone')!.classify(panel)),
-    }
-    const found = await checkLookahead(cache, RSI, { field: () => peeking })
-    expect(found.passed).toBe(false)
-    const [first] = found.differences
-    // The last bar up to a cut is the only one of which the cut-off data do not know the next.
-    expect(first).toMatchObject({ field: 'rsi_zone', what: 'band', cut: first!.date, cut_off: null })
-    expect(found.fields[0]!.differences).toBeGreaterThanOrEqual(found.differences.length)
-  })
-
-  it('catches ranks that are taken in the whole history', async () => {
-    const inHistory: Field = {
-      ...fieldNamed('volatility_regime')!,
-      classify: ({ natr }) => {
+  const rsi = fieldNamed('rsi_zone')!
+  it.each<[string, Field['classify']]>([
+    ['peeks one bar ahead', panel => rsi.classify(panel).map((_, t, codes) => codes[t + 1] ?? UNDEFINED)],
+    [
+      'takes ranks in the whole history',
+      ({ natr }) => {
         const all = natr.filter(value => !Number.isNaN(value)).sort()
-        return Uint8Array.from(natr, value => (Number.isNaN(value) ? UNDEFINED : value < all[all.length >> 1]! ? 0 : 1))
+        return Uint8Array.from(natr, value =>
+          Number.isNaN(value) ? UNDEFINED : Number(value >= all[all.length >> 1]!),
+        )
       },
-    }
-    const found = await checkLookahead(cache, { ...RSI, fields: ['volatility_regime'] }, { field: () => inHistory })
-    expect(found.passed).toBe(false)
-    expect(found.differences.map(({ what }) => what)).toContain('band')
+    ],
+  ])('catches a field that %s', async (what, classify) => {
+    const { passed, differences, fields } = await checkLookahead(cache, RSI, { field: () => ({ ...rsi, classify }) })
+    expect(passed).toBe(false)
+    expect(fields[0]!.differences).toBeGreaterThanOrEqual(differences.length)
+    const [first] = differences
+    expect(first).toMatchObject({ field: 'rsi_zone', what: 'band' })
+    // The last bar up to a cut is the only one of which the cut-off data do not know the next.
+    if (what === 'peeks one bar ahead') expect(first).toMatchObject({ cut: first!.date, cut_off: null })
   })
 
   it('catches events, stability and aftermath in the store that its bars do not give', async () => {
@@ -230,8 +226,3 @@ describe('the recursion check', () => {
     )
   })
 })
-
-/** The band of the next bar. */
-function peek(codes: Uint8Array): Uint8Array {
-  return codes.map((_, t) => codes[t + 1] ?? UNDEFINED)
-}

@@ -6,12 +6,10 @@ import { exportEvents, exportSeries } from '../../src/local/export.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { ExportedEvent } from '../../src/model/event.js'
 import { TIMEFRAMES } from '../../src/model/terms.js'
-import { loadPrices, SHARED, series as seriesOfCloses } from '../support/bars.js'
+import { series as seriesOfCloses } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { drained } from '../support/drain.js'
 import { cacheOf, fixture } from '../support/store.js'
-
-const absent = SHARED === null ? ' (skipped: the folder of shared data is absent)' : ''
 
 describe('an explanation', () => {
   it('agrees with every label of the events that it explains, daily and weekly', async () => {
@@ -107,17 +105,6 @@ describe('an explanation', () => {
     const keys = keysOf(await explained(cache, event!))
     for (const key of keys) expect(key).toMatch(/^(\d+[dw]|[a-z]+(_[a-z]+)*)$/)
     expect(keys).toContain('left_band_bars')
-  })
-
-  it.skipIf(SHARED === null)(`of AAPL's first oversold day holds the arithmetic of its labels${absent}`, async () => {
-    const cache = await cacheOf([{ ticker: 'AAPL', series: seriesOf(loadPrices('AAPL')!) }])
-    const events = await drained(exportEvents(cache, { fields: ['rsi_zone'], timeframes: ['daily'] }))
-    const event = events.find(({ band }) => band === 'oversold')!
-    const found = await explained(cache, event)
-    const rsi = found.readings.find(({ name }) => name === 'rsi')!.value!
-    expect(rsi).toBeGreaterThanOrEqual(20)
-    expect(rsi).toBeLessThan(30)
-    expectAgreement(found, event)
   })
 })
 

@@ -12,13 +12,12 @@ import {
   VOLUME_CONTEXTS,
 } from '../../src/model/oversold.js'
 import { STABILITIES } from '../../src/model/series.js'
-import { TIER_NAMES, TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import type { OversoldParams } from '../../src/params/parameters.js'
 import { parseHistory } from '../../src/params/parse.js'
 import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
-import { OVERSOLD_KEYS } from '../../src/tiers.js'
 import { OVERSOLD_PAGE } from '../../src/wire/schemas.js'
 import type { Bar } from '../support/bars.js'
 import { draws, FULL, provenInFull } from '../support/full.js'
@@ -90,39 +89,6 @@ describe('a scan', () => {
     }
   })
 
-  it('shows a higher tier all that a lower one sees, and the keys of its own', async () => {
-    for (const asOf of SOME) {
-      for (const timeframe of TIMEFRAME_NAMES) {
-        const pages = await Promise.all(TIER_NAMES.map(tier => ask(store, { params: { timeframe }, tier, asOf })))
-        for (const [i, page] of pages.entries()) {
-          for (const match of page.matches) {
-            const own = OVERSOLD_KEYS[TIER_NAMES[i]!].filter(key => hasFundamentals(match) || !FUNDAMENTAL.has(key))
-            expect(Object.keys(match)).toEqual(own)
-          }
-          expect(OVERSOLD_PAGE.parse(page)).toEqual(page)
-          expect(page).toMatchObject(pages[0]!)
-          expect(pages.at(-1)).toMatchObject(page)
-        }
-      }
-    }
-  })
-
-  it('has a prefix for a limit, the same counts for every order, and severities that part it', async () => {
-    for (const asOf of SOME) {
-      const whole = await ask(store, { params: { limit: 100 }, tier: 'pro', asOf })
-      for (const sort_by of ['severity', 'days_oversold', 'condition_percentile']) {
-        const all = await ask(store, { params: { limit: 100, sort_by }, tier: 'pro', asOf })
-        expect(all.matches.map(({ ticker }) => ticker).sort()).toEqual(whole.matches.map(({ ticker }) => ticker).sort())
-        const cut = await ask(store, { params: { limit: 2, sort_by }, tier: 'pro', asOf })
-        expect(cut).toEqual({ ...all, matches: all.matches.slice(0, 2) })
-      }
-      const deep = await ask(store, { params: { limit: 100, min_severity: 'deep_oversold' }, tier: 'pro', asOf })
-      expect(deep.matches).toEqual(whole.matches.filter(({ rsi_zone }) => rsi_zone === 'deep_oversold'))
-      expect(deep.total_scanned).toBe(whole.total_scanned)
-      expect(deep.match_count).toBe(deep.matches.length)
-    }
-  })
-
   it('tells of every field the band that its history tells', async () => {
     for (const date of SOME) {
       const local = new Local(store, 'pro', parseDay(date))
@@ -154,19 +120,15 @@ describe('a scan', () => {
   })
 })
 
-const FACTUAL = ['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const
-const FUNDAMENTAL: ReadonlySet<string> = new Set(FACTUAL)
-
 /** Keys that are bands of fields; all but one are called as the field is. */
-const BANDS = ['rsi_zone', 'volume_ratio_band', 'trend_context', 'accumulation_state', ...FACTUAL] as const
+const BANDS = [
+  ...(['rsi_zone', 'volume_ratio_band', 'trend_context', 'accumulation_state'] as const),
+  ...(['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'] as const),
+]
 
 /** Whatever the day, as of the newest bar. */
 function asked(params: OversoldParams): Promise<OversoldPage> {
   return ask(store, { params: params as OversoldParams & { limit: number }, tier: 'pro', asOf: null })
-}
-
-function hasFundamentals({ asset_class }: OversoldMatch): boolean {
-  return asset_class === 'stock' || asset_class === null
 }
 
 /** Without what other tickers decide. */
@@ -247,6 +209,7 @@ async function expectOracle(seed: number, form: MarketForm) {
     const { params, tier, asOf } = question
     const own = await ask(store, question)
     const theirs = oracle.page({ ...params, tier, today: asOf ?? dates.at(-1)! })
+    expect(OVERSOLD_PAGE.parse(own)).toEqual(own)
     expect(JSON.stringify(own), `seed ${seed}, ${JSON.stringify(question)}`).toBe(JSON.stringify(theirs))
     matches.push(...own.matches)
   }

@@ -5,10 +5,9 @@ import type { EventsParams } from '../../src/params/parameters.js'
 import { parseHistory } from '../../src/params/parse.js'
 import { eventHistory } from '../../src/source.js'
 import type { Store } from '../../src/store/store.js'
-import { seriesOf } from '../support/convert.js'
 import { draws } from '../support/full.js'
 import { FIELDS, search, type Tier } from '../support/oracle/index.js'
-import { openedForAll, storeOf } from '../support/store.js'
+import { openedForAll } from '../support/store.js'
 import {
   AS_OF,
   archives,
@@ -20,7 +19,6 @@ import {
   randomQuestion,
   seeded,
   TIERS,
-  TODAY,
 } from './archive.js'
 
 const SEED = 20_240_229
@@ -176,26 +174,6 @@ function freed(event: BandEvent): BandEvent {
   const { stability_at_entry, flips_recent_at_entry, flips_lookback, ...kept } = event
   return { ...kept, aftermath: null }
 }
-
-describe('P16: other tickers in the store change nothing', () => {
-  it.each(Object.keys(LISTED))('about %s', async ticker => {
-    const { bars, assetClass } = LISTED[ticker]!
-    const alone = await storeOf([{ ticker, series: seriesOf(bars), assetClass: assetClass ?? null }])
-    const random = seeded(16)
-    for (let i = 0; i < draws(150); i++) {
-      const { params, asOf } = randomQuestion(random)
-      const { context_ticker, context_field, context_band, ...own } = { ...params, ticker }
-      for (const tier of TIERS) {
-        // The newest bar of all sets today, so a date is given.
-        const date = asOf ?? TODAY
-        const what = JSON.stringify({ ...own, tier, date })
-        expect(await asked(callerOf(alone, tier, date), own), what).toEqual(
-          await asked(callerOf(store, tier, date), own),
-        )
-      }
-    }
-  })
-})
 
 describe('a known ticker without data for a field', () => {
   it('has an empty list, as a context it never matches', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { dayOf, formatDay, mondayOf, parseDay, weekdayOf, yearOf, yearsBefore } from '../../src/model/day.js'
+import { formatDay, mondayOf, parseDay, weekdayOf, yearOf, yearsBefore } from '../../src/model/day.js'
 
 const FIRST = Date.parse('0001-01-01') / 86_400_000
 const LAST = Date.parse('9999-12-31') / 86_400_000
@@ -28,28 +28,24 @@ describe('a day and its text', () => {
   })
 
   it('refuse what is no date of the calendar, or written otherwise', () => {
-    const noDates = ['2023-02-29', '1900-02-29', '2024-02-30', '2024-04-31', '2024-13-01', '2024-00-10', '2024-01-00']
+    const noDates = [
+      '2023-02-29',
+      '1900-02-29',
+      '2100-02-29',
+      '2024-02-30',
+      '2024-04-31',
+      '2024-13-01',
+      '2024-00-10',
+      '2024-01-00',
+    ]
     const otherwise = ['2024-1-5', '24-01-05', '20240105', '2024/01/05', '2024-01-05 ', ' 2024-01-05', '2024-01-05\n']
     const more = ['2024-01-05T00:00', '+2024-01-05', '-2024-01-05', '２０２４-01-05', '']
     for (const text of [...noDates, ...otherwise, ...more]) expect(parseDay(text), text).toBeNull()
   })
-
-  it('know leap years', () => {
-    for (const year of [2000, 2400, 2024]) expect(dayOf(year, 2, 29), String(year)).not.toBeNull()
-    for (const year of [1900, 2100, 2023]) expect(dayOf(year, 2, 29), String(year)).toBeNull()
-  })
 })
 
 describe('ISO weeks', () => {
-  it('begin on Monday, across years too', () => {
-    expect(weekdayOf(parseDay('2024-01-01')!)).toBe(0)
-    expect(weekdayOf(parseDay('2024-01-07')!)).toBe(6)
-    expect(weekdayOf(parseDay('1969-12-28')!)).toBe(6)
-    expect(formatDay(mondayOf(parseDay('2021-01-03')!))).toBe('2020-12-28')
-    expect(formatDay(mondayOf(parseDay('2020-12-28')!))).toBe('2020-12-28')
-  })
-
-  it('hold each day once', () => {
+  it('begin on Monday, and hold each day once', () => {
     fc.assert(
       fc.property(days, day => {
         expect(weekdayOf(day)).toBe((new Date(day * 86_400_000).getUTCDay() + 6) % 7)
