@@ -82,23 +82,9 @@ export class Remote implements Source {
     return this.#transport.ahead
   }
 
-  /** What the newest page said of its range. */
-  get range(): Range | null {
-    return this.#range
-  }
-
   /** The plan of the key, as far as its range or its credits tell. */
   get tier(): Tier | null {
     return (this.#range && tierOfRange(this.#range.query_range)) ?? tierOfCredits(this.credits)
-  }
-
-  /**
-   * The plan of the key, asked for with a page of the ticker, which a study of it needs anyway; Free where the answer
-   * tells of no plan that is known here.
-   */
-  async tierFor(ticker: string, timeframe: Timeframe): Promise<Tier> {
-    const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: PAGE })
-    return tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
   }
 
   /** Whether the key is accepted, at no cost: by a question that cannot be answered. Throws Unauthorized. */
@@ -151,8 +137,11 @@ export class Remote implements Source {
     return { ...page, total: page.total_occurrences, as_of: asOf }
   }
 
+  /** Told by a page of the ticker, which a study of it needs anyway; of Free where it tells of no plan that is known here. */
   async granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
-    return { fields: grantedFields(await this.tierFor(ticker, timeframe)), waiting: [] }
+    const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: PAGE })
+    const tier = tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
+    return { fields: grantedFields(tier), waiting: [] }
   }
 
   async known(): Promise<readonly KnownTicker[]> {
@@ -160,7 +149,7 @@ export class Remote implements Source {
   }
 
   get server(): NonNullable<Source['server']> {
-    return { url: this.url, range: this.range }
+    return { url: this.url, range: this.#range }
   }
 
   /** Some tickers ahead, because a server answers several questions in the time of one. */

@@ -12,7 +12,7 @@ import { grantedFields } from '../../src/tiers.js'
 import { draws } from '../support/full.js'
 import { pulledIn } from '../support/pulled.js'
 import { pick } from '../support/random-facts.js'
-import { Clock, emptyStore, keys, killedAt, openMarket, pull, RSI, Source, toldBy } from './pull-source.js'
+import { clock, emptyStore, keys, killedAt, openMarket, pull, RSI, Source, toldBy } from './pull-source.js'
 
 let market: Store
 /** One of the same tickers with other prices. */
@@ -36,7 +36,6 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     const random = new Random(100 + seed)
     const chance = (part: number): boolean => random.uniform() < part
     const store = emptyStore()
-    const clock = new Clock()
     const source = new Source(market, { tier: TIERS[random.below(3)]! })
     source.tagged = chance(0.5)
     source.silent = chance(0.3)
@@ -48,7 +47,7 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
       source.asOf = formatDay(day)
       clock.set(source.asOf)
       source.asked.splice(0)
-      const report = await pull(store, source, series, { now: clock.now, ...options })
+      const report = await pull(store, source, series, { ...options })
       spent.told += report.credits
       spent.asked += source.cost()
       return report
@@ -83,10 +82,9 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
   it.each(Array.from({ length: draws(12) }, (_, i) => i))('ends as another market has it, change %i', async seed => {
     const random = new Random(500 + seed)
     const store = emptyStore()
-    const clock = new Clock()
     const series = keys(['SIM0001'], ['volume_ratio_band', 'rsi_zone'])
     let source = new Source(market, { tier: random.below(2) === 0 ? 'plus' : 'pro', asOf: '2024-02-29' })
-    await pull(store, source, series, { now: clock.now })
+    await pull(store, source, series)
     // Another history, on a day that may be earlier; the pull of it may be broken off.
     source = new Source(otherMarket, {
       tier: source.tier,
@@ -97,11 +95,11 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     for (let step = 0; step < 3; step++) {
       clock.pass(30)
       source.answers = random.below(6)
-      await pull(store, source, series, { now: clock.now })
+      await pull(store, source, series)
     }
     clock.pass(30)
     source.answers = Number.POSITIVE_INFINITY
-    expect((await pull(store, source, series, { now: clock.now })).stopped).toBeNull()
+    expect((await pull(store, source, series)).stopped).toBeNull()
     for (const key of series) expect((await pulledIn(store).series(key))!.events).toEqual(await toldBy(source, key))
   })
 })
@@ -109,12 +107,11 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
 describe('a report', () => {
   it('counts the events that were not there, and those that are other than they were', async () => {
     const store = emptyStore()
-    const clock = new Clock()
     const series = keys(['SIM0001', 'SIM0002'], ['volume_ratio_band', 'rsi_zone', 'macd_state'])
     const seen = { added: 0, changed: 0 }
     for (const asOf of ['2024-01-17', '2024-01-18', '2024-04-02', '2024-04-02']) {
       const before = await Promise.all(series.map(key => pulledIn(store).series(key)))
-      const report = await pull(store, new Source(market, { asOf }), series, { now: clock.now })
+      const report = await pull(store, new Source(market, { asOf }), series)
       for (const [i, key] of series.entries()) {
         const old = new Map(before[i]?.events.map(event => [event.date, JSON.stringify(event)]))
         const { events } = (await pulledIn(store).series(key))!
@@ -171,10 +168,9 @@ describe('a server that mends what it told', () => {
     ['one page', 'macd_state', 'weekly'],
   ] as const)('is asked for all of %s again, and that is said', async (_, field, timeframe) => {
     const store = emptyStore()
-    const clock = new Clock()
     const key: SeriesKey = { ticker: 'SIM0001', timeframe, field }
     const source = new Mended(market, { asOf: '2024-02-28' })
-    const { credits } = await pull(store, source, [key], { now: clock.now })
+    const { credits } = await pull(store, source, [key])
     const { events } = (await pulledIn(store).series(key))!
     // A final one of the newest page: the others of it were told before the windows of the last had ended.
     const final = events.findLast(event => Object.values(event.aftermath!).every(outcome => outcome !== null))!
@@ -182,7 +178,7 @@ describe('a server that mends what it told', () => {
     expect(events.length - events.indexOf(final)).toBeLessThan(100)
     source.date = final.date
     clock.pass(24)
-    const again = await pull(store, source, [key], { now: clock.now })
+    const again = await pull(store, source, [key])
     expect(again.credits).toBe(credits)
     expect(again.series[0]).toMatchObject({ outcome: 'updated', added: 0, changed: 1 })
     expect(again.series[0]!.note).toMatch(/another one on the server/)
@@ -216,17 +212,16 @@ it('pages that time may still change are asked for again under their names, and 
 describe('events that leave the range', () => {
   it('stay, also where the newest of them is older than the range, as long as nothing lies between', async () => {
     const store = emptyStore()
-    const clock = new Clock()
     // A quiet field: find a gap between two events that is longer than what Free is told of.
     const key = await quietSeries()
     const { before, after } = key
     const source = new Source(market, { tier: 'free', asOf: formatDay(before + 80) })
-    await pull(store, source, [key.series], { now: clock.now })
+    await pull(store, source, [key.series])
     const first = (await pulledIn(store).series(key.series))!.events
     expect(first.at(-1)!.date).toBe(formatDay(before))
     clock.pass(24 * 20)
     source.asOf = formatDay(Math.min(before + 100, after - 1))
-    await pull(store, source, [key.series], { now: clock.now })
+    await pull(store, source, [key.series])
     expect((await pulledIn(store).series(key.series))!.events.map(({ date }) => date)).toEqual(
       first.map(({ date }) => date),
     )
@@ -234,12 +229,11 @@ describe('events that leave the range', () => {
 
   it('are said to go where events between them and the range are lost', async () => {
     const store = emptyStore()
-    const clock = new Clock()
     const source = new Source(market, { tier: 'free', asOf: '2023-06-01' })
-    await pull(store, source, [RSI], { now: clock.now })
+    await pull(store, source, [RSI])
     clock.pass(24 * 200)
     source.asOf = '2023-12-18'
-    const { series } = await pull(store, source, [RSI], { now: clock.now })
+    const { series } = await pull(store, source, [RSI])
     const kept = (await pulledIn(store).series(RSI))!
     expect(kept.events).toEqual(await toldBy(source, RSI))
     expect(series[0]!.note).toMatch(/range/)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { beforeEach, expect, onTestFinished } from 'vitest'
 import { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { EventsQuery, SeriesKey } from '../../src/model/event.js'
@@ -51,18 +51,13 @@ export function killedAt(store: Store, where: (series: KeptSeries) => 'before' |
 }
 
 /** A pull that comes to its end, and is killed before that is written down. */
-export async function killedAtEnd(
-  store: Store,
-  source: PageSource,
-  series: readonly SeriesKey[],
-  clock: Clock,
-): Promise<void> {
+export async function killedAtEnd(store: Store, source: PageSource, series: readonly SeriesKey[]): Promise<void> {
   const setRun = store.pages.setRun.bind(store.pages)
   store.pages.setRun = async run => {
     if (run === null) throw new Error('killed')
     await setRun(run)
   }
-  await expect(pull(store, source, series, { now: clock.now })).rejects.toThrow('killed')
+  await expect(pull(store, source, series)).rejects.toThrow('killed')
   store.pages.setRun = setRun
 }
 
@@ -119,29 +114,29 @@ export class Source implements PageSource {
 const DAY = { limit: 1_000, used: 10, remaining: 990, reset: null }
 const CREDITS = { day: DAY, hour: null }
 
-/** A clock that stands until it is moved. */
-export class Clock {
-  #now = new Date('2026-11-21T10:00:00.000Z')
-
-  readonly now = (): Date => this.#now
-
+/** A clock that stands until it is moved, and is set back for each test. */
+export const clock = {
+  at: new Date(),
+  now: (): Date => clock.at,
   set(date: string): void {
-    this.#now = new Date(`${date}T22:00:00.000Z`)
-  }
-
+    clock.at = new Date(`${date}T22:00:00.000Z`)
+  },
   pass(hours: number): void {
-    this.#now = new Date(this.#now.getTime() + hours * 3_600_000)
-  }
+    clock.at = new Date(clock.at.getTime() + hours * 3_600_000)
+  },
 }
+beforeEach(() => {
+  clock.at = new Date('2026-11-21T10:00:00.000Z')
+})
 
 /** One run of a pull. */
 export function pull(
   store: Store,
   source: PageSource,
   series: readonly SeriesKey[],
-  { replace = false, now = new Clock().now, ...options }: PullOptions & { replace?: boolean; now?: () => Date } = {},
+  { replace = false, ...options }: PullOptions & { replace?: boolean } = {},
 ) {
-  return pullFrom(store, source, { series, replace }, { ...options, now })
+  return pullFrom(store, source, { series, replace }, { ...options, now: clock.now })
 }
 
 /** Every pairing of tickers and fields, at both timeframes unless one is given. */

@@ -9,8 +9,8 @@ import { simulatedRecord } from '../contracts/store.js'
 import { pulledIn, URL } from '../support/pulled.js'
 import { baseIn } from '../support/source.js'
 import {
-  Clock,
   callerOf,
+  clock,
   emptyStore,
   keys,
   killedAt,
@@ -134,13 +134,12 @@ describe('a pull of what is there', () => {
   it('asks a page of each, and goes back only as far as something may have changed', async () => {
     const store = emptyStore()
     const key = { ...RSI, field: 'volume_ratio_band' }
-    const clock = new Clock()
-    await pull(store, new Source(market, { asOf: '2022-06-30' }), [key], { now: clock.now })
+    await pull(store, new Source(market, { asOf: '2022-06-30' }), [key])
     const { events } = (await pulledIn(store).series(key))!
     const open = events[firstOpen(events, 'daily')]!.date
     expect(open > '2021-12').toBe(true)
     const source = new Source(market)
-    const { series } = await pull(store, source, [key], { now: clock.now })
+    const { series } = await pull(store, source, [key])
     expect(source.asked.length).toBeGreaterThan(1)
     const told = (await eventHistory(source.local, key)).events.filter(event => event.date >= open)
     expect(source.asked).toHaveLength(Math.ceil(told.length / 100))
@@ -173,37 +172,35 @@ describe('a pull of what is there', () => {
 
   it('goes on with a run that was stopped without asking again what that has pulled, unless the day is a new one', async () => {
     const store = emptyStore()
-    const clock = new Clock()
     const series = keys(TICKERS, ['macd_state', 'support_status'])
     const source = new Source(market, { asOf: '2024-02-29' })
-    await pull(store, source, series, { now: clock.now })
+    await pull(store, source, series)
     clock.pass(24)
     source.cost()
-    expect(await pull(store, source, series, { now: clock.now, maxCredits: 5 })).toMatchObject({ stopped: 'credits' })
+    expect(await pull(store, source, series, { maxCredits: 5 })).toMatchObject({ stopped: 'credits' })
     clock.pass(1)
-    expect(await pull(store, source, series, { now: clock.now })).toMatchObject({ stopped: null, credits: 7 })
+    expect(await pull(store, source, series)).toMatchObject({ stopped: null, credits: 7 })
     clock.pass(1)
-    expect(await pull(store, source, series, { now: clock.now, maxCredits: 5 })).toMatchObject({ stopped: 'credits' })
+    expect(await pull(store, source, series, { maxCredits: 5 })).toMatchObject({ stopped: 'credits' })
     source.asOf = '2024-03-01'
     clock.pass(1)
-    const { credits, series: found } = await pull(store, source, series, { now: clock.now })
+    const { credits, series: found } = await pull(store, source, series)
     expect(credits).toBe(12)
     expect(new Set(found.map(({ as_of }) => as_of))).toEqual(new Set(['2024-03-01']))
   })
 
   it('asks for each again when a run was through but for its end, and when it is to be replaced', async () => {
     const store = emptyStore()
-    const clock = new Clock()
     const series = keys(TICKERS, ['macd_state'])
     const source = new Source(market)
-    await killedAtEnd(store, source, series, clock)
+    await killedAtEnd(store, source, series)
     clock.pass(1)
-    const { credits } = await pull(store, source, series, { now: clock.now })
+    const { credits } = await pull(store, source, series)
     expect(credits).toBe(series.length)
-    await pull(store, source, series, { now: clock.now, maxCredits: 2 })
+    await pull(store, source, series, { maxCredits: 2 })
     source.cost()
     clock.pass(1)
-    await pull(store, source, series, { now: clock.now, replace: true })
+    await pull(store, source, series, { replace: true })
     expect(new Set(source.asked.map(query => JSON.stringify(query))).size).toBe(source.cost())
     expect((await pulledIn(store).entries()).every(({ pulled_at }) => pulled_at === clock.now().toISOString())).toBe(
       true,
@@ -229,14 +226,13 @@ describe('a pull of what is there', () => {
 
   it('begins with what is not there, and then with the oldest', async () => {
     const store = emptyStore()
-    const clock = new Clock()
     const source = new Source(market)
     for (const ticker of ['SIM0003', 'SIM0001']) {
-      await pull(store, source, keys([ticker], ['macd_state'], ['weekly']), { now: clock.now })
+      await pull(store, source, keys([ticker], ['macd_state'], ['weekly']))
       clock.pass(1)
     }
     source.cost()
-    await pull(store, source, keys(TICKERS, ['macd_state'], ['weekly']), { now: clock.now })
+    await pull(store, source, keys(TICKERS, ['macd_state'], ['weekly']))
     expect(source.asked.map(({ ticker }) => ticker)).toEqual(['SIM0002', 'SIM0003', 'SIM0001'])
   })
 
@@ -283,20 +279,19 @@ describe('a pull of what is there', () => {
 describe('a server that names its pages', () => {
   it('is asked at no cost whether anything has changed', async () => {
     const store = emptyStore()
-    const clock = new Clock()
     const source = new Source(market, { asOf: '2024-02-29' })
     source.tagged = true
     const series = keys(TICKERS, FIELD_NAMES, ['daily'])
-    const first = await pull(store, source, series, { now: clock.now })
+    const first = await pull(store, source, series)
     expect(first.credits).toBeGreaterThanOrEqual(series.length)
     clock.pass(1)
     source.cost()
-    const again = await pull(store, source, series, { now: clock.now })
+    const again = await pull(store, source, series)
     expect([again.credits, source.cost()]).toEqual([0, 0])
     expect(new Set(again.series.map(({ outcome }) => outcome))).toEqual(new Set(['unchanged']))
     expect(again.series[0]!.pulled_at).toBe('2026-11-21T11:00:00.000Z')
     source.asOf = LAST
-    const later = await pull(store, source, series, { now: clock.now })
+    const later = await pull(store, source, series)
     expect(later.credits).toBe(later.series.filter(({ outcome }) => outcome === 'updated').length)
     expect(later.credits).toBeLessThanOrEqual(series.length)
     for (const key of series)
@@ -308,14 +303,13 @@ describe('a server that names its pages', () => {
 
   it('is asked for all of it with replace', async () => {
     const store = emptyStore()
-    const clock = new Clock()
     const source = new Source(market)
     source.tagged = true
-    const { credits } = await pull(store, source, [RSI], { now: clock.now })
+    const { credits } = await pull(store, source, [RSI])
     clock.pass(1)
     const prices: unknown[] = []
     const onPriced = (price: unknown): void => void prices.push(price)
-    const again = await pull(store, source, [RSI], { now: clock.now, replace: true, onPriced })
+    const again = await pull(store, source, [RSI], { replace: true, onPriced })
     expect(again.credits).toBe(credits)
     expect(prices).toEqual([{ least: credits - 1, most: credits - 1 }])
   })
@@ -357,19 +351,19 @@ describe('a run that was stopped', () => {
   it.each([false, true])(
     'lets what was there answer until its last page, and is gone on with, replacing: %s',
     async replace => {
-      const [store, clock] = [emptyStore(), new Clock()]
+      const store = emptyStore()
       const key = { ...RSI, field: 'volume_ratio_band' }
       const query = { ...WHOLE, ...key }
-      await pull(store, new Source(market, { asOf: '2021-06-30' }), [key], { now: clock.now })
+      await pull(store, new Source(market, { asOf: '2021-06-30' }), [key])
       const before = await callerOf(store).events(query)
       clock.pass(1)
       const source = new Source(market)
       source.answers = 2
-      await pull(store, source, [key], { now: clock.now, replace })
+      await pull(store, source, [key], { replace })
       expect((await pulledIn(store).series(key))!.under_way).not.toBeNull()
       expect(await callerOf(store).events(query)).toEqual(before)
       source.answers = Number.POSITIVE_INFINITY
-      await pull(store, source, [key], { now: clock.now, replace })
+      await pull(store, source, [key], { replace })
       const theirs = await source.local.events(query)
       expect(await callerOf(store).events(query)).toEqual(theirs)
       if (replace) expect(source.cost()).toBe(Math.ceil(theirs.total_occurrences / 100))
@@ -381,28 +375,28 @@ describe('a run that was stopped', () => {
     ['for a part of it', 6, TWO.slice(0, 1)],
     ['a day later', 25, TWO],
   ] as const)('is not gone on with when it is asked %s', async (_, hours, series) => {
-    const [store, clock] = [emptyStore(), new Clock()]
+    const store = emptyStore()
     const source = new Source(market, { asOf: '2024-02-28' })
-    await pull(store, source, TWO, { now: clock.now, maxCredits: 1 })
+    await pull(store, source, TWO, { maxCredits: 1 })
     clock.pass(hours)
-    const report = await pull(store, source, series, { now: clock.now })
+    const report = await pull(store, source, series)
     const own = report.series.find(({ ticker, field }) => ticker === 'SIM0001' && field === 'growth_zone')
     expect(own).toMatchObject({ outcome: 'updated', credits: 1 })
   })
 
   it('is forgotten by one that replaces: it begins with the newest page, under a new name', async () => {
-    const [store, clock] = [emptyStore(), new Clock()]
+    const store = emptyStore()
     const source = new Source(market, { asOf: '2022-02-28' })
-    await pull(store, source, [RSI], { now: clock.now })
+    await pull(store, source, [RSI])
     source.asOf = '2024-02-29'
     source.answers = 1
-    await pull(store, source, [RSI], { now: clock.now })
+    await pull(store, source, [RSI])
     expect((await pulledIn(store).series(RSI))!.under_way).not.toBeNull()
     source.answers = Number.POSITIVE_INFINITY
     source.cost()
     const names = source.names.splice(0)
     clock.pass(1)
-    await pull(store, source, [RSI], { now: clock.now, replace: true })
+    await pull(store, source, [RSI], { replace: true })
     expect(source.asked[0]).not.toHaveProperty('before')
     expect(source.names.filter(name => names.includes(name))).toEqual([])
     expect((await pulledIn(store).series(RSI))!.events).toEqual(await toldBy(source, RSI))
