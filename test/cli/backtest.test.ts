@@ -1,25 +1,99 @@
-import { writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
-import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { bundledBars, typed } from './support/run.js'
 
-const folder = scratch()
-const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
-  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
-const json = async (line: string): Promise<Backtest> => JSON.parse((await ask(`${line} --json`)).out) as Backtest
-const shown = async (line: string): Promise<string> => unpainted((await ask(line, { terminal: 120 })).out)
+const { folder, ask, json, table, told } = bundledBars()
+const run = (line: string): Promise<Backtest> => json(line)
+const shown = (line: string): Promise<string> => table(line, 120)
 const flowing = (text: string): string => text.replace(/\s+/g, ' ')
-/** What was said on stderr, as one line. */
-const told = async (line: string): Promise<string> => flowing((await ask(line)).err)
-
-beforeAll(async () => {
-  expect((await ask(`import ${BARS}`)).code).toBe(0)
-})
-afterAll(folder.remove)
 
 const LEAST = 'backtest AAPL rsi_zone --band oversold --reps 0'
 const HOLDING = `${LEAST} --hold 20`
 const CHOOSING = `${LEAST} --hold 5,20 --walk-forward train=504,test=252`
+
+const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
+const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8').trimEnd().split('\n')
+
+describe('bands backtest', () => {
+  test('shows in the table what JSON holds', async () => {
+    const { statistics, benchmarks, trade_statistics: trades, signals } = await json<Backtest>(BACKTEST)
+    const text = await table(BACKTEST)
+    const percent = (value: number | null): string => `${value! < 0 ? '' : '\\+'}${(value! * 100).toFixed(1)}%`
+    expect(text).toMatch(
+      new RegExp(
+        `^total return +${percent(statistics.total_return)} +${percent(benchmarks[0]!.statistics.total_return)}$`,
+        'm',
+      ),
+    )
+    expect(text).toContain(`${trades.n} trades: ${trades.wins} won`)
+    expect(text).toContain(`${signals.total} signals: ${signals.closed} closed trades`)
+    expect(text).toMatch(/^equity +[▁-█]+ {2}first 1\.00, last /m)
+    expect(text).toMatch(/^drawdown +[▁-█]+ {2}worst -/m)
+    expect(text.replace(/\s+/g, ' ')).toContain('Fills at the next open, 5 bp a side; out after 20 bars.')
+  })
+
+  test('has a row a trade for machines, and tells of every signal to whoever asks', async () => {
+    const found = await json<Backtest>(BACKTEST)
+    expect((await ask(`${BACKTEST} --csv`)).out.trimEnd().split('\n')).toHaveLength(found.trades.length + 1)
+    const text = await table(`${BACKTEST} --explain`, 120)
+    for (const { signal_date } of found.trades) expect(text).toMatch(new RegExp(`^${signal_date} `, 'm'))
+    for (const { date } of found.skipped) expect(text).toMatch(new RegExp(`^${date} .*skipped: `, 'm'))
+  })
+
+  test('prints the strategy file that makes the same run', async () => {
+    const rules = '--exit leave --stop 5% --trailing 2atr --side long --max-positions 3 --rf 1% --benchmark GSPC'
+    const printed = await ask(`${BACKTEST} ${rules} --print-config`)
+    expect(printed.code).toBe(0)
+    writeFileSync(folder.file('strategy.yaml'), printed.out)
+    const ran = (await ask(`${BACKTEST} ${rules} --json`)).out
+    expect((await ask(`backtest ${folder.file('strategy.yaml')} --reps 99 --json`)).out).toBe(ran)
+    expect((await ask(`backtest ${folder.file('strategy.yaml')} --print-config`)).out).toBe(printed.out)
+    writeFileSync(folder.file('strategy.json'), (await ask(`${BACKTEST} ${rules} --print-config --json`)).out)
+    expect((await ask(`backtest ${folder.file('strategy.json')} --reps 99 --json`)).out).toBe(ran)
+    expect((await ask(`${BACKTEST} --print-config --csv`)).code).toBe(2)
+  })
+
+  test('lets options override a file, and give what it lacks', async () => {
+    writeFileSync(folder.file('part.yaml'), 'entry:\n  field: rsi_zone\n  bands: overbought\nexit:\n  stop: 5%\n')
+    const line = `backtest ${folder.file('part.yaml')} --tickers AAPL --band oversold --hold 20 --stop none --reps 99`
+    expect(await json(line)).toEqual(await json(BACKTEST))
+    expect(await told(`backtest ${folder.file('part.yaml')}`)).toContain('tickers')
+    expect(await told(`backtest ${folder.file('part.yaml')} GSPC`)).toContain('give tickers with --tickers GSPC')
+  })
+
+  test('names the place of what is wrong in a file, and the option of what is wrong there', async () => {
+    writeFileSync(
+      folder.file('wrong.yaml'),
+      'tickers: AAPL\nentry:\n  field: rsi_zone\n  bands: oversol\nexit:\n  hold: 5\n',
+    )
+    const wrong = await ask(`backtest ${folder.file('wrong.yaml')}`)
+    expect(wrong.code).toBe(5)
+    expect(wrong.err.replace(/\s+/g, ' ')).toMatch(/wrong\.yaml:4:10: .*Did you mean "oversold"\?/)
+    const option = await ask(`backtest ${folder.file('wrong.yaml')} --band oversold --hold 0`)
+    expect(option.code).toBe(2)
+    expect(option.err).toContain('--hold "0" is not an integer from 1')
+    expect((await ask('backtest nothing-here.yaml')).code).toBe(3)
+  })
+
+  test('chooses among several holds on training data alone, and asks for such', async () => {
+    const found = await json<Backtest>(`${BACKTEST.replace('20', '5,20')} --walk-forward train=504,test=252`)
+    expect(found.validation?.kind).toBe('walk_forward')
+    expect(found.validation?.folds.some(({ chosen }) => chosen?.includes('hold') ?? false)).toBe(true)
+    expect(await told(BACKTEST.replace('20', '5,20'))).toContain('--hold "5,20" names candidates')
+    expect(await told(BACKTEST.replace('20', 'all --exit leave'))).toContain('--hold "all" is not an integer from 1')
+    expect(found.trials.run).toBe(2)
+    expect((await json<Backtest>(`${BACKTEST} --split 2016-01-01 --embargo 5`)).validation?.kind).toBe('split')
+  })
+
+  test('writes trades and equity to files', async () => {
+    const found = await json<Backtest>(BACKTEST)
+    await ask(`${BACKTEST} --trades ${folder.file('trades.csv')} --equity ${folder.file('equity.csv')}`)
+    expect(lines('trades.csv')).toHaveLength(found.trades.length + 1)
+    expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown')
+    expect(lines('equity.csv')).toHaveLength(found.equity.length + 1)
+  })
+})
 
 describe('the first lines of a backtest', () => {
   test.each([
@@ -45,7 +119,7 @@ describe('the first lines of a backtest', () => {
 
 describe('with parts of the data kept apart', () => {
   test('what came of the tests stands first, and the rest says what it is of', async () => {
-    const { validation, statistics } = await json(CHOOSING)
+    const { validation, statistics } = await run(CHOOSING)
     const text = await shown(CHOOSING)
     const total = (value: number | null): string => `${(value! * 100).toFixed(1)}%`
     const [before = '', after = ''] = text.split('First of 2 candidates (hold 5)')
@@ -92,12 +166,12 @@ describe('the family of the deflated Sharpe ratio', () => {
   test('is the run; the ledger deflates where it is asked to', async () => {
     await ask(HOLDING)
     await ask(`${LEAST} --hold 10`)
-    const { trials } = await json(HOLDING)
+    const { trials } = await run(HOLDING)
     expect(trials).toMatchObject({ run: 1, family: 'run', n: 1, deflated_sharpe: null })
     expect(flowing(await shown(HOLDING))).toContain(
       `the ledger knows ${trials.ledger}, and family "ledger" deflates by them.`,
     )
-    const { trials: all } = await json(`${HOLDING} --family ledger`)
+    const { trials: all } = await run(`${HOLDING} --family ledger`)
     expect(all).toMatchObject({ run: 1, ledger: trials.ledger, family: 'ledger', n: trials.ledger })
     expect(all.deflated_sharpe).toBeGreaterThan(0)
     expect(flowing(await shown(`${HOLDING} --family ledger`))).toContain(`by the ${trials.ledger} of the ledger.`)

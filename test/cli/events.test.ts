@@ -1,15 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { describe, expect, test } from 'vitest'
+import { BARS, bundledBars, typed, unpainted } from './support/run.js'
 
-const folder = scratch()
-const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
-  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
-
-beforeAll(async () => {
-  await ask(`import ${BARS}`)
-})
-afterAll(folder.remove)
+const { folder, ask } = bundledBars()
 
 describe('bands events', () => {
   test('draws one line an event on a terminal, with signs', async () => {

@@ -4,27 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
 import type { CheckLookahead } from '../../src/local/check.js'
 import { openTrials } from '../../src/open.js'
-import type { EventStudy } from '../../src/study/result.js'
+import { type EventStudy, spreadOf } from '../../src/study/result.js'
 import type { Sweep } from '../../src/sweep/result.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
-import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { bundledBars } from './support/run.js'
 
-const folder = scratch()
+const { folder, ask, json, table, told } = bundledBars()
 const FAST = '--reps 99 --resamples 99'
-const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
-  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
-const json = async <Found>(line: string, lent: Lent = {}): Promise<Found> =>
-  JSON.parse((await ask(`${line} --json`, lent)).out) as Found
-const table = async (line: string, width = 100): Promise<string> =>
-  unpainted((await ask(line, { terminal: width })).out)
-/** What was said on stderr, as one line. */
-const told = async (line: string): Promise<string> => (await ask(line)).err.replace(/\s+/g, ' ')
 const lines = (file: string): string[] => readFileSync(folder.file(file), 'utf8').trimEnd().split('\n')
-
-beforeAll(async () => {
-  expect((await ask(`import ${BARS}`)).code).toBe(0)
-})
-afterAll(folder.remove)
 
 const STUDY = `study AAPL,GSPC rsi_zone --band oversold ${FAST}`
 const BACKTEST = 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99'
@@ -102,83 +89,73 @@ describe('bands study', () => {
   })
 })
 
-describe('bands backtest', () => {
-  test('shows in the table what JSON holds', async () => {
-    const { statistics, benchmarks, trade_statistics: trades, signals } = await json<Backtest>(BACKTEST)
-    const text = await table(BACKTEST)
-    const percent = (value: number | null): string => `${value! < 0 ? '' : '\\+'}${(value! * 100).toFixed(1)}%`
-    expect(text).toMatch(
-      new RegExp(
-        `^total return +${percent(statistics.total_return)} +${percent(benchmarks[0]!.statistics.total_return)}$`,
-        'm',
-      ),
+describe('the windows of a study', () => {
+  const MORE = '--reps 199 --resamples 99'
+  const wide = (line: string): Promise<string> => table(line, 120)
+  const line = `study GSPC rsi_zone --band oversold ${MORE}`
+
+  test('mark a P that volatile times mislead, with the studentised one beside it and a word of what to go by', async () => {
+    const { windows, warnings } = await json<EventStudy>(line)
+    const [head, ...rows] = rowsOf(await wide(line))
+    expect(head!.slice(-2)).toEqual(['P', 'P(T)'])
+    expect(rows.map(row => row.at(-2)!.endsWith('!'))).toEqual(windows.map(window => spreadOf(window) === 'wide'))
+    expect(windows.some(window => spreadOf(window) === 'wide')).toBe(true)
+    expect(windows.some(window => spreadOf(window) === null)).toBe(true)
+    expect(warnings.join()).toContain('P(T), and the interval')
+  })
+
+  test('tell the number of shifts that were looked at', async () => {
+    const [window] = (await json<EventStudy>(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).windows
+    const { shifts } = window!.tests[0]!
+    expect(shifts).toBe(199)
+    expect(await wide(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).toContain('(199 shifts)')
+    const all = await json<EventStudy>(`study AAPL rsi_zone --band neutral_low --horizon 5,20 ${MORE}`)
+    const used = all.windows.map(({ tests }) => tests[0]!.shifts!)
+    expect(used[0]).toBeGreaterThan(used[1]!)
+    const text = await wide(`study AAPL rsi_zone --band neutral_low --horizon 5,20 ${MORE}`)
+    expect(text.replace(/\s+/g, ' ')).toContain(
+      `(${used[1]!.toLocaleString('en')} to ${used[0]!.toLocaleString('en')} shifts)`,
     )
-    expect(text).toContain(`${trades.n} trades: ${trades.wins} won`)
-    expect(text).toContain(`${signals.total} signals: ${signals.closed} closed trades`)
-    expect(text).toMatch(/^equity +[▁-█]+ {2}first 1\.00, last /m)
-    expect(text).toMatch(/^drawdown +[▁-█]+ {2}worst -/m)
-    expect(text.replace(/\s+/g, ' ')).toContain('Fills at the next open, 5 bp a side; out after 20 bars.')
   })
 
-  test('has a row a trade for machines, and tells of every signal to whoever asks', async () => {
-    const found = await json<Backtest>(BACKTEST)
-    expect((await ask(`${BACKTEST} --csv`)).out.trimEnd().split('\n')).toHaveLength(found.trades.length + 1)
-    const text = await table(`${BACKTEST} --explain`, 120)
-    for (const { signal_date } of found.trades) expect(text).toMatch(new RegExp(`^${signal_date} `, 'm'))
-    for (const { date } of found.skipped) expect(text).toMatch(new RegExp(`^${date} .*skipped: `, 'm'))
+  test('of several tickers count their stretches of dates beside', async () => {
+    const pool = `study AAPL,GSPC rsi_zone --band oversold ${MORE}`
+    const { windows } = await json<EventStudy>(pool)
+    const [head, ...rows] = rowsOf(await wide(pool))
+    const at = head!.indexOf('DATES')
+    expect(rows.map(row => row[at])).toEqual(windows.map(({ n_stretches }) => String(n_stretches)))
+    expect(rowsOf(await wide(line))[0]).not.toContain('DATES')
   })
 
-  test('prints the strategy file that makes the same run', async () => {
-    const rules = '--exit leave --stop 5% --trailing 2atr --side long --max-positions 3 --rf 1% --benchmark GSPC'
-    const printed = await ask(`${BACKTEST} ${rules} --print-config`)
-    expect(printed.code).toBe(0)
-    writeFileSync(folder.file('strategy.yaml'), printed.out)
-    const ran = (await ask(`${BACKTEST} ${rules} --json`)).out
-    expect((await ask(`backtest ${folder.file('strategy.yaml')} --reps 99 --json`)).out).toBe(ran)
-    expect((await ask(`backtest ${folder.file('strategy.yaml')} --print-config`)).out).toBe(printed.out)
-    writeFileSync(folder.file('strategy.json'), (await ask(`${BACKTEST} ${rules} --print-config --json`)).out)
-    expect((await ask(`backtest ${folder.file('strategy.json')} --reps 99 --json`)).out).toBe(ran)
-    expect((await ask(`${BACKTEST} --print-config --csv`)).code).toBe(2)
+  test('stand against the bars in the same context, too', async () => {
+    const asked = `study AAPL rsi_zone --context GSPC:trend_direction=uptrend,strong_uptrend ${MORE}`
+    const { windows } = await json<EventStudy>(asked)
+    const text = await wide(asked)
+    expect(text).toContain('Against any bar while GSPC trend_direction = uptrend or strong_uptrend')
+    expect(text).toContain(windows[0]!.context_base!.n.toLocaleString('en'))
+    expect(await wide(line)).not.toContain('Against any bar while')
   })
 
-  test('lets options override a file, and give what it lacks', async () => {
-    writeFileSync(folder.file('part.yaml'), 'entry:\n  field: rsi_zone\n  bands: overbought\nexit:\n  stop: 5%\n')
-    const line = `backtest ${folder.file('part.yaml')} --tickers AAPL --band oversold --hold 20 --stop none --reps 99`
-    expect(await json(line)).toEqual(await json(BACKTEST))
-    expect(await told(`backtest ${folder.file('part.yaml')}`)).toContain('tickers')
-    expect(await told(`backtest ${folder.file('part.yaml')} GSPC`)).toContain('give tickers with --tickers GSPC')
+  test('show the abnormal return where a benchmark is named', async () => {
+    const asked = `study AAPL rsi_zone --band neutral --benchmark GSPC ${MORE}`
+    expect((await json<EventStudy>(asked)).abnormal).toBe('market')
+    const text = await wide(asked)
+    expect(text).toContain("Cumulative abnormal return, market model on GSPC   P: Kolari and Pynnonen's test")
+    expect((await wide(`${asked} --wide`)).match(/Cumulative abnormal return/g)).toHaveLength(1)
+    expect(await wide(`${asked} --abnormal none`)).not.toContain('Cumulative abnormal return')
   })
 
-  test('names the place of what is wrong in a file, and the option of what is wrong there', async () => {
-    writeFileSync(
-      folder.file('wrong.yaml'),
-      'tickers: AAPL\nentry:\n  field: rsi_zone\n  bands: oversol\nexit:\n  hold: 5\n',
-    )
-    const wrong = await ask(`backtest ${folder.file('wrong.yaml')}`)
-    expect(wrong.code).toBe(5)
-    expect(wrong.err.replace(/\s+/g, ' ')).toMatch(/wrong\.yaml:4:10: .*Did you mean "oversold"\?/)
-    const option = await ask(`backtest ${folder.file('wrong.yaml')} --band oversold --hold 0`)
-    expect(option.code).toBe(2)
-    expect(option.err).toContain('--hold "0" is not an integer from 1')
-    expect((await ask('backtest nothing-here.yaml')).code).toBe(3)
+  test('of too few events tell no interval of the share above 0', async () => {
+    const few = await wide(`study AAPL rsi_zone --band oversold --horizon 20 ${MORE}`)
+    expect(few).toContain('Too few events')
+    expect(few).not.toContain('above 0 (95%)')
+    expect(await wide(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).toContain('above 0 (95%)')
   })
 
-  test('chooses among several holds on training data alone, and asks for such', async () => {
-    const found = await json<Backtest>(`${BACKTEST.replace('20', '5,20')} --walk-forward train=504,test=252`)
-    expect(found.validation?.kind).toBe('walk_forward')
-    expect(found.validation?.folds.some(({ chosen }) => chosen?.includes('hold') ?? false)).toBe(true)
-    expect(await told(BACKTEST.replace('20', '5,20'))).toContain('--hold "5,20" names candidates')
-    expect(await told(BACKTEST.replace('20', 'all --exit leave'))).toContain('--hold "all" is not an integer from 1')
-    expect(found.trials.run).toBe(2)
-    expect((await json<Backtest>(`${BACKTEST} --split 2016-01-01 --embargo 5`)).validation?.kind).toBe('split')
-  })
-
-  test('writes trades and equity to files', async () => {
-    const found = await json<Backtest>(BACKTEST)
-    await ask(`${BACKTEST} --trades ${folder.file('trades.csv')} --equity ${folder.file('equity.csv')}`)
-    expect(lines('trades.csv')).toHaveLength(found.trades.length + 1)
-    expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown')
-    expect(lines('equity.csv')).toHaveLength(found.equity.length + 1)
+  test('are none where the dates leave out all, which is blamed on the dates', async () => {
+    const { out, err } = await ask(`study AAPL rsi_zone --after 2030-01-01 ${MORE}`)
+    expect(out).toContain('the dates asked for leave out every bar with a band of rsi_zone, from ')
+    expect(err).toMatch(/in the dates asked for; the bars go from \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d/)
   })
 })
 
@@ -450,6 +427,14 @@ describe('at a server', () => {
     expect((await ask(`study SIM0001 rsi_zone --remote ${server.url} --tier pro`, { env: env() })).code).toBe(2)
   })
 })
+
+/** The cells of the first table. */
+function rowsOf(text: string): string[][] {
+  const lines = text.split('\n')
+  const head = lines.findIndex(line => line.startsWith('WINDOW'))
+  const end = lines.findIndex((line, i) => i > head && !/^\d+[dw] /.test(line))
+  return lines.slice(head, end).map(line => line.trim().split(/ {2,}/))
+}
 
 /** A file of tickers. */
 function tickers(): string {

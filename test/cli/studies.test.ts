@@ -1,21 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { describe, expect, test } from 'vitest'
+import { BARS, bundledBars, unpainted } from './support/run.js'
 
-const folder = scratch()
-const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
-  typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
-const table = async (line: string, width = 100): Promise<string> =>
-  unpainted((await ask(line, { terminal: width })).out)
+const { folder, ask, table } = bundledBars()
 const rows = async (line: string): Promise<Record<string, string>[]> => {
   const [header = '', ...lines] = (await ask(`${line} --csv`)).out.trimEnd().split('\n')
   const names = header.split(',')
   return lines.map(text => Object.fromEntries(text.split(',').map((value, i) => [names[i], value])))
 }
-
-beforeAll(async () => {
-  await ask(`import ${BARS}`)
-})
-afterAll(folder.remove)
 
 describe('bands tally', () => {
   test('counts each event once, as complete, open or without history', async () => {

@@ -29,7 +29,6 @@ describe('now', () => {
       expect(state.completed_stays.p90).toBeCloseTo(p90!, 12)
       expect(state.reasons).toEqual({})
     })
-    await bands.close()
   })
 
   it('has one state for each ticker, ascending, and field, as asked', async () => {
@@ -39,7 +38,6 @@ describe('now', () => {
     expect(result.states.map(({ ticker, field }) => [ticker, field])).toEqual(pairs)
     expect(result).toMatchObject({ schema: 'bands.now/1', timeframe: 'weekly', query_range: '5y', as_of: '2016-07-18' })
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
-    await bands.close()
   })
 
   it('tells no date from before the range of the tier, though it tells the band', async () => {
@@ -52,7 +50,6 @@ describe('now', () => {
     const hidden = states.filter(state => state.band !== null && state.since === null)
     expect(hidden.length).toBeGreaterThan(0)
     for (const { bars, reasons } of hidden) expect([bars, reasons.since]).toEqual([null, 'entered before the range'])
-    await bands.close()
   })
 
   it('says so where a field has no data', async () => {
@@ -66,7 +63,6 @@ describe('now', () => {
       completed_stays: { n: 0, median: null, p90: null },
     })
     expect(states[0]!.reasons.band).toBe('no band of this field can be seen')
-    await bands.close()
   })
 
   it('is refused for a field above the tier, an unknown ticker, no ticker and no field', async () => {
@@ -76,6 +72,5 @@ describe('now', () => {
     await expect(now(bands, { ...query, tickers: ['NOPE'] })).rejects.toThrow(NotFound)
     await expect(now(bands, { ...query, tickers: [] })).rejects.toThrow(InvalidParameter)
     await expect(now(bands, { ...query, fields: [] })).rejects.toThrow(InvalidParameter)
-    await bands.close()
   })
 })

@@ -31,7 +31,6 @@ for (const [timeframe, tier] of [
         for (const row of windows) expectRow(row, chosen, timeframe)
       }
     }
-    await bands.close()
   })
 }
 

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import type { Local } from '../../src/local/local.js'
 import type { Tier, Timeframe } from '../../src/model/terms.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
@@ -17,12 +18,14 @@ import { cacheOf } from '../support/store.js'
 const TICKERS = [...simulatedTickers({ count: 3, bars: 900, seed: 5, end: 17_000 })]
 export const NAMES = TICKERS.map(({ ticker }) => ticker)
 
-/** Three simulated tickers in a store of their own, as a caller of a tier sees them. */
+/** Three simulated tickers in a store of their own, as a caller of a tier sees them; closed when the test is done. */
 export async function local(tier: Tier = 'pro'): Promise<Local> {
-  return await cacheOf(
+  const bands = await cacheOf(
     TICKERS.map(({ ticker, bars }) => ({ ticker, series: bars })),
     { tier },
   )
+  onTestFinished(() => bands.close())
+  return bands
 }
 
 /** What the oracle finds in the pool: every event in range, and what followed every bar in range on which the field is defined. */

@@ -28,7 +28,6 @@ describe('a tally', () => {
         if (row.base.reason === null) expect(sum(Object.values(row.base.shares).map(Number))).toBeCloseTo(1, 12)
       }
     }
-    await bands.close()
   })
 
   it('splits the whole into groups that add up to it, in a sensible order', async () => {
@@ -57,7 +56,6 @@ describe('a tally', () => {
       }[by]
       expect(values).toEqual(order.filter(value => values.includes(value)))
     }
-    await bands.close()
   })
 
   it('gives a band filter the figures of its group, and the base that the ticker has without it', async () => {
@@ -70,7 +68,6 @@ describe('a tally', () => {
       expect(alone.groups).toEqual([{ ...group, group: null }])
       expect(group.windows.map(row => row.base)).toEqual(groups[0]!.windows.map(row => row.base))
     }
-    await bands.close()
   })
 
   it('keeps to context, after and before, and tells the range it looked at', async () => {
@@ -96,7 +93,6 @@ describe('a tally', () => {
       timeframe: 'daily',
     })
     expect(wide).toMatchObject({ after: rangeStart, as_of, before: null })
-    await bands.close()
   })
 
   it('is the same for tickers in any order or named twice', async () => {
@@ -104,7 +100,6 @@ describe('a tally', () => {
     const straight = await tally(bands, DAILY)
     expect(await tally(bands, { ...DAILY, tickers: NAMES.toReversed() })).toEqual(straight)
     expect(await tally(bands, { ...DAILY, tickers: [...NAMES, ...NAMES] })).toEqual(straight)
-    await bands.close()
   })
 
   it('gives null with a reason where nothing is known, never 0', async () => {
@@ -126,7 +121,6 @@ describe('a tally', () => {
       expect(row.base).toMatchObject({ kind: 'measured', n: 0, gain_share: null, returns: { mean: null } })
       expect(row.base.reason).toBe('no bar in range has such an outcome')
     }
-    await bands.close()
   })
 
   it('warns of few events, of windows that overlap, and of a pool', async () => {
@@ -142,19 +136,16 @@ describe('a tally', () => {
     const rare = await tally(bands, { ...DAILY, band: 'deep_oversold', after: 16_995 })
     expect(rare.warnings.join()).toMatch(/tickers have no such event: SIM0001/)
     expect((await tally(bands, { ...DAILY, tickers: [NAMES[0]!] })).warnings).toEqual([])
-    await bands.close()
   })
 
   it('is refused on Free, for an unknown ticker, without a ticker, and by a context that is not given', async () => {
     const free = await local('free')
     await expect(tally(free, DAILY)).rejects.toThrow(TierRestricted)
     await expect(tally(withoutPrices(free), DAILY)).rejects.toThrow(/aftermath needs the Plus tier/)
-    await free.close()
     const bands = await local()
     await expect(tally(bands, { ...DAILY, tickers: ['SIM0001', 'SIM9'] })).rejects.toThrow(NotFound)
     await expect(tally(bands, { ...DAILY, tickers: [] })).rejects.toThrow(InvalidParameter)
     await expect(tally(bands, { ...DAILY, by: 'context' })).rejects.toThrow(/context_ticker/)
-    await bands.close()
   })
 
   it('holds bands alone against the theoretical shares where no prices are known', async () => {
@@ -168,7 +159,6 @@ describe('a tally', () => {
       expect(row.base.returns).toMatchObject({ n: 0, mean: null, reason: 'no prices are known here' })
       expect(row.returns).toMatchObject({ n: 0, mean: null })
     })
-    await bands.close()
   })
 
   it('is plain JSON', async () => {
@@ -176,7 +166,6 @@ describe('a tally', () => {
     const result = await tally(bands, DAILY)
     expect(JSON.parse(JSON.stringify(result))).toEqual(result)
     expect(result.schema).toBe('bands.tally/1')
-    await bands.close()
   })
 })
 

@@ -57,7 +57,6 @@ describe('transitions', () => {
           else expect(row.mean).toBeNull()
         }
       }
-      await bands.close()
     })
   }
 
@@ -74,7 +73,6 @@ describe('transitions', () => {
       expect(row.censored).toBe(1)
       expect(row.longest).toBeGreaterThanOrEqual(present!.bars!)
     }
-    await bands.close()
   })
 
   it('do not depend on the order of tickers and are plain JSON', async () => {
@@ -82,7 +80,6 @@ describe('transitions', () => {
     const straight = await transitionsOf(bands, DAILY)
     expect(await transitionsOf(bands, { ...DAILY, tickers: NAMES.toReversed() })).toEqual(straight)
     expect(JSON.parse(JSON.stringify(straight))).toEqual(straight)
-    await bands.close()
   })
 
   it('work on Free, in its shorter range', async () => {
@@ -90,14 +87,12 @@ describe('transitions', () => {
     const result = await transitionsOf(bands, DAILY)
     expect(result.query_range).toBe('90d')
     expect(result.events).toBeLessThan(60)
-    await bands.close()
   })
 
   it('are refused for an unknown ticker and for none', async () => {
     const bands = await local()
     await expect(transitionsOf(bands, { ...DAILY, tickers: ['NOPE'] })).rejects.toThrow(NotFound)
     await expect(transitionsOf(bands, { ...DAILY, tickers: [] })).rejects.toThrow(InvalidParameter)
-    await bands.close()
   })
 
   it('are refused for one band alone, which would leave gaps', async () => {
@@ -108,7 +103,6 @@ describe('transitions', () => {
     )
     const beside = { ...DAILY, context: { ...CONTEXT, band: 'neutral' } }
     await expect(transitionsOf(bands, beside)).rejects.toThrow('context_band is none of their parameters.')
-    await bands.close()
   })
 })
 
@@ -130,7 +124,6 @@ describe('what follows a bar', () => {
           expect(shares[to]).toBe(n === 0 ? null : count / n)
         }
       }
-      await bands.close()
     })
   }
 })
@@ -163,7 +156,6 @@ describe('where stays go', () => {
         )
       }
     }
-    await bands.close()
   })
 
   it('is not told beyond the longest stay that was seen, if that is active', () => {
@@ -243,7 +235,6 @@ describe('transitions by context', () => {
       expect(groups.reduce((sum, group) => sum + group.matrix[i]!.n, 0)).toBe(row.n)
       expect(groups.reduce((sum, group) => sum + group.dwell[i]!.stays, 0)).toBe(whole.dwell[i]!.stays)
     }
-    await bands.close()
   })
 
   it('are tested as the counts and spells of their groups', async () => {
@@ -270,7 +261,6 @@ describe('transitions by context', () => {
       if (reason !== null) expect([chi2, df, p]).toEqual([null, null, null])
       else expect(rows.reduce((total, row) => total + row.expected! - row.ended, 0)).toBeCloseTo(0, 9)
     }
-    await bands.close()
   })
 
   it('leave what began before the context had a band out of the tests', async () => {
@@ -285,7 +275,6 @@ describe('transitions by context', () => {
   it('are above Free', async () => {
     const bands = await local('free')
     await expect(transitionsOf(bands, { ...DAILY, context: CONTEXT })).rejects.toThrow(TierRestricted)
-    await bands.close()
   })
 })
 

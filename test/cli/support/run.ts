@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { expect } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { main } from '../../../src/cli/main.js'
 import type { Signal, World } from '../../../src/cli/world.js'
 
@@ -100,4 +100,24 @@ export function scratch(): { path: string; file(name: string): string; remove():
 /** Without the codes that colour it. */
 export function unpainted(text: string): string {
   return text.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g'), '')
+}
+
+/** A database of the bundled bars in a folder of its own, asked by lines as a person types them; gone when the file is done. */
+export function bundledBars() {
+  const folder = scratch()
+  const ask = (line: string, lent: Lent = {}): Promise<Ran> =>
+    typed(line, { ...lent, env: { BANDS_DB: folder.file('bands.db'), ...lent.env } })
+  beforeAll(async () => {
+    expect((await ask(`import ${BARS}`)).code).toBe(0)
+  })
+  afterAll(folder.remove)
+  return {
+    folder,
+    ask,
+    json: async <Found>(line: string, lent: Lent = {}): Promise<Found> =>
+      JSON.parse((await ask(`${line} --json`, lent)).out) as Found,
+    table: async (line: string, width = 100): Promise<string> => unpainted((await ask(line, { terminal: width })).out),
+    /** What was said on stderr, as one line. */
+    told: async (line: string): Promise<string> => (await ask(line)).err.replace(/\s+/g, ' '),
+  }
 }
