@@ -35,7 +35,12 @@ export function inWordsOf(options: readonly OptionSpec[], words: Words): string 
 
 /** The long names of a command's options, and of those that every command has. */
 export function namesOf(options: readonly OptionSpec[]): string[] {
-  return [...options, ...GLOBAL_OPTIONS].map(([flags]) => /--[\w-]+/.exec(flags)![0])
+  return [...options, ...GLOBAL_OPTIONS].map(longName)
+}
+
+/** `-q, --quiet` → `--quiet` */
+export function longName([flags]: OptionSpec): string {
+  return /--[\w-]+/.exec(flags)![0]
 }
 
 function spelled(mention: Mention, name: (param: string) => string): string {

@@ -3,6 +3,7 @@ import { TIER_NAMES } from '../model/terms.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, GROUPS, groupOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
+import { longName } from './command-line.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { QUESTION_OUTPUTS } from './output.js'
 
@@ -19,7 +20,7 @@ const FILES = ':files'
 export async function completions(words: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   try {
     const { whole, split } = joined(words)
-    const found = await candidates(new Line(whole, env), whole.at(-1) ?? '')
+    const found = await candidates(whole, env)
     const lines = found.map(([word, about]) => {
       const rest = word === FILES ? word : word.slice(split)
       return about === undefined ? `${rest}\n` : `${rest}\t${about}\n`
@@ -51,78 +52,67 @@ function joined(words: readonly string[]): { whole: string[]; split: number } {
 }
 
 /** What was typed before the last word. */
-class Line {
-  readonly env: NodeJS.ProcessEnv
+interface Line {
+  env: NodeJS.ProcessEnv
   /** Words that belong to no option: first the command, then its arguments. */
-  readonly plain: string[] = []
-  readonly values = new Map<string, string>()
+  plain: string[]
+  values: Map<string, string>
   /** The option whose value is being typed. */
   waiting: OptionSpec | undefined
   command: Command | undefined
-  readonly #words: readonly string[]
-
-  constructor(words: readonly string[], env: NodeJS.ProcessEnv) {
-    this.env = env
-    this.#words = words.slice(0, -1)
-  }
-
-  /** Reads the words; the command is loaded when it is known, and its options from there on. */
-  async read(): Promise<void> {
-    for (const word of this.#words) {
-      const value = this.waiting
-      this.waiting = undefined
-      if (value !== undefined) this.values.set(longName(value), word)
-      else if (word.startsWith('-')) this.#option(word)
-      else await this.#plainWord(word)
-    }
-  }
-
-  #option(word: string): void {
-    const [name = '', value] = word.split(/=(.*)/s)
-    const spec = this.option(name)
-    if (spec === undefined || !takesValue(spec)) return
-    if (value === undefined) this.waiting = spec
-    else this.values.set(longName(spec), value)
-  }
-
-  async #plainWord(word: string): Promise<void> {
-    this.plain.push(word)
-    if (this.command !== undefined) return
-    const entry = CATALOGUE.find(({ name }) => name === this.plain.join(' '))
-    if (entry === undefined) return
-    this.command = await entry.load()
-    this.plain.length = 0
-  }
-
-  get options(): readonly OptionSpec[] {
-    const own = this.command?.options ?? []
-    const names = new Set(own.map(longName))
-    // An option of every command may mean something of its own to one, such as the tier of a new account.
-    return [...own, ...GLOBAL_OPTIONS.filter(spec => !names.has(longName(spec)))]
-  }
-
-  option(name: string): OptionSpec | undefined {
-    return this.options.find(([flags]) => flags.split(/[ ,]+/).includes(name))
-  }
-
-  /** Bands of the fields that were typed; of a context those of its own field. */
-  bands(option: string): readonly string[] {
-    const typed = option.startsWith('--context-')
-      ? [this.values.get('--context-field')]
-      : [this.values.get('--field'), this.values.get('--fields'), ...this.plain]
-    const names = typed.flatMap(text => text?.split(',') ?? [])
-    return FIELDS.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
-  }
+  /** Those of every command, and of the one that is known. */
+  options: readonly OptionSpec[]
 }
 
-async function candidates(line: Line, word: string): Promise<readonly Candidate[]> {
-  await line.read()
+/** The command is loaded when it is known, and its options count from there on. */
+async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Line> {
+  const values = new Map<string, string>()
+  const line: Line = { env, plain: [], values, waiting: undefined, command: undefined, options: GLOBAL_OPTIONS }
+  for (const word of words) {
+    const { waiting } = line
+    line.waiting = undefined
+    if (waiting !== undefined) values.set(longName(waiting), word)
+    else if (word.startsWith('-')) takeOption(line, word)
+    else await takeWord(line, word)
+  }
+  return line
+}
+
+function takeOption(line: Line, word: string): void {
+  const [name = '', value] = word.split(/=(.*)/s)
+  const spec = optionNamed(line, name)
+  if (!spec?.[0].includes('<')) return
+  if (value === undefined) line.waiting = spec
+  else line.values.set(longName(spec), value)
+}
+
+async function takeWord(line: Line, word: string): Promise<void> {
+  line.plain.push(word)
+  const entry = line.command === undefined ? CATALOGUE.find(({ name }) => name === line.plain.join(' ')) : undefined
+  if (entry === undefined) return
+  line.command = await entry.load()
+  line.plain = []
+  const own = line.command.options ?? []
+  const names = own.map(longName)
+  // An option of every command may mean something of its own to one, such as the tier of a new account.
+  line.options = [...own, ...GLOBAL_OPTIONS.filter(spec => !names.includes(longName(spec)))]
+}
+
+function optionNamed({ options }: Line, name: string): OptionSpec | undefined {
+  return options.find(([flags]) => flags.split(/[ ,]+/).includes(name))
+}
+
+async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
+  const line = await lineOf(words.slice(0, -1), env)
+  const word = words.at(-1) ?? ''
   if (line.waiting !== undefined) return ofOption(line, line.waiting, word)
   const [, name, value] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? []
-  const spec = name === undefined ? undefined : line.option(name)
+  const spec = name === undefined ? undefined : optionNamed(line, name)
   if (spec !== undefined) return before(`${name}=`, await ofOption(line, spec, value!))
-  if (word.startsWith('-'))
-    return startingWith(word, [...line.options.map(optionWord), ['--help', 'examples and options']])
+  if (word.startsWith('-')) {
+    const options = line.options.map((spec): Candidate => [longName(spec), spec[1]])
+    return startingWith(word, [...options, ['--help', 'examples and options']])
+  }
   if (line.command !== undefined) return startingWith(word, await ofArgument(line, line.command, word))
   return startingWith(word, commandWords(line.plain))
 }
@@ -159,10 +149,19 @@ async function valuesOf(line: Line, spec: OptionSpec, word: string): Promise<rea
   const kind = flags.slice(flags.indexOf('<') + 1, -1)
   if (longName(spec) === '--output') return (line.command?.outputs ?? QUESTION_OUTPUTS).map(format => [format])
   if (kind === 'BAND' || kind === 'BANDS') {
-    const bands = line.bands(longName(spec))
+    const bands = bandsTyped(line, longName(spec))
     return values.filter(band => bands.length === 0 || bands.includes(band)).map(band => [band])
   }
   return values.length > 0 ? values.map(value => [value]) : ofKind(line, kind, word)
+}
+
+/** Bands of the fields that were typed; of a context those of its own field. */
+function bandsTyped({ values, plain }: Line, option: string): readonly string[] {
+  const typed = option.startsWith('--context-')
+    ? [values.get('--context-field')]
+    : [values.get('--field'), values.get('--fields'), ...plain]
+  const names = typed.flatMap(text => text?.split(',') ?? [])
+  return FIELDS.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }
 
 /** What stands for a value in help tells what it is. */
@@ -193,16 +192,4 @@ function startingWith(word: string, found: readonly Candidate[]): readonly Candi
 
 function before(text: string, found: readonly Candidate[]): readonly Candidate[] {
   return found.map(([name, about]) => (name === FILES ? [name] : [text + name, about]) as Candidate)
-}
-
-function optionWord(spec: OptionSpec): Candidate {
-  return [longName(spec), spec[1]]
-}
-
-function longName([flags]: OptionSpec): string {
-  return /--[\w-]+/.exec(flags)![0]
-}
-
-function takesValue([flags]: OptionSpec): boolean {
-  return flags.includes('<')
 }
