@@ -30,7 +30,6 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   'better-sqlite3': 'store',
   commander: 'cli',
   chalk: 'cli',
-  'csv-parse': 'feeds',
   'jsonc-parser': ['feeds', 'cli'],
   tinyglobby: 'feeds',
   yauzl: 'feeds',

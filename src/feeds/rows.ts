@@ -3,11 +3,12 @@ import { type Cut, MAX_FIELDS, MAX_LINE, Row, tooMany } from './row.js'
 
 const QUOTE = 34
 const SPACE = 32
+const TAB = 9
+const RETURN = 13
 
 /**
- * Calls `visit` for every row that is not blank, `tick` after every chunk. A scanner of our
- * own, several times as fast as csv-parse with the raw text that rejects need, cuts rows with no quotes or plain ones;
- * from the first row on that doubles quotes or breaks lines inside them, csv-parse takes over.
+ * Calls `visit` for every row that is not blank, `tick` after every chunk. A scanner of our own, several times as fast as
+ * csv-parse, with the raw text that rejects need.
  */
 export async function eachRow(
   file: string,
@@ -17,33 +18,21 @@ export async function eachRow(
   tick: () => void = () => {},
 ): Promise<void> {
   const scanner = new Scanner(file, cut, visit)
-  const iterator = chunks[Symbol.asyncIterator]()
   let skip = cut.offset
-  try {
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
-      const chunk = next.value.subarray(Math.min(skip, next.value.length))
-      skip -= next.value.length - chunk.length
-      scanner.take(chunk)
-      if (scanner.quoted) break
-      tick()
-    }
-    scanner.finish()
-    if (!scanner.quoted) return
-    const { eachQuotedRow } = await import('./quoted.js')
-    const from = { ...cut, line: scanner.line }
-    await eachQuotedRow(file, continued(scanner.rest, iterator, tick), from, visit)
-  } finally {
-    await iterator.return?.()
+  for await (const whole of chunks) {
+    const chunk = whole.subarray(Math.min(skip, whole.length))
+    skip -= whole.length - chunk.length
+    scanner.take(chunk)
+    tick()
   }
+  scanner.finish()
 }
 
-/** Cuts rows with no quotes or plain ones; keeps the beginning of a row until its end arrives. */
+/** Cuts rows; keeps the beginning of a row until its end arrives. */
 class Scanner {
-  /** Whether a row was met whose quotes need a closer look; `rest` starts with it. */
-  quoted = false
-  /** The line at which `rest`, the bytes not visited yet, starts. */
-  line: number
-  rest: Buffer = Buffer.alloc(0)
+  /** The line at which the row at hand starts. */
+  #line: number
+  #bytes: Buffer = Buffer.alloc(0)
   readonly #file: string
   readonly #delimiter: number
   readonly #eol: number
@@ -51,52 +40,50 @@ class Scanner {
   readonly #row = new Row()
 
   constructor(file: string, cut: Cut, visit: (row: Row) => void) {
-    this.line = cut.line
+    this.#line = cut.line
     this.#file = file
     this.#delimiter = cut.delimiter.charCodeAt(0)
     this.#eol = cut.eol.charCodeAt(0)
     this.#visit = visit
   }
 
-  /** Visits the rows that end in this chunk, up to the first whose quotes need a closer look. */
+  /** Visits the rows that end in this chunk. */
   take(chunk: Buffer): void {
-    const bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk])
-    this.#row.bytes = bytes
+    if (this.#bytes.length > 0) this.#bytes = Buffer.concat([this.#bytes, chunk])
+    else this.#bytes = chunk
     let from = 0
-    for (let end = bytes.indexOf(this.#eol); end >= 0; end = bytes.indexOf(this.#eol, from)) {
-      if (!this.#take(from, end)) break
-      from = end + 1
-      this.line++
+    for (let end = this.#bytes.indexOf(this.#eol); end >= 0; end = this.#bytes.indexOf(this.#eol, from)) {
+      const next = this.#take(from, end, false)
+      if (next < 0) break
+      from = next
     }
-    this.rest = bytes.subarray(from)
-    if (!this.quoted && this.rest.length > MAX_LINE)
-      throw new BadData(
-        { file: this.#file, line: this.line },
-        'a line of more than a megabyte; this is no table of bars',
-      )
+    this.#bytes = this.#bytes.subarray(from)
+    if (this.#bytes.length > MAX_LINE) throw this.#bad('a line of more than a megabyte; this is no table of bars')
   }
 
-  /** Visits the last row, which no line end follows. */
+  /** Visits what is left, whose last row no line end follows. */
   finish(): void {
-    if (this.quoted) return
-    this.#row.bytes = this.rest
-    this.#take(0, this.rest.length)
+    for (let from = 0; from < this.#bytes.length; ) {
+      const end = this.#bytes.indexOf(this.#eol, from)
+      from = this.#take(from, end < 0 ? this.#bytes.length : end, true)
+    }
   }
 
-  /** Cuts and visits one row; false when its quotes need a closer look. */
-  #take(from: number, to: number): boolean {
+  /** Cuts and visits one row; where the next one starts, -1 when its quotes run on beyond the bytes there are. */
+  #take(from: number, to: number, last: boolean): number {
     const row = this.#row
-    const end = to > from && row.bytes[to - 1] === 13 ? to - 1 : to
+    row.bytes = this.#bytes
+    row.line = this.#line
+    const end = to > from && row.bytes[to - 1] === RETURN ? to - 1 : to
     const count = this.#cut(from, end)
-    this.quoted = count < 0
-    if (this.quoted) return false
-    if (count === 1 && row.starts[0] === row.ends[0]) return true
+    if (count < 0) return this.#takeQuoted(from, last)
+    this.#line++
+    if (count === 1 && row.starts[0] === row.ends[0]) return to + 1
     row.count = count
-    row.line = this.line
     row.from = from
     row.to = end
     this.#visit(row)
-    return true
+    return to + 1
   }
 
   /** Marks the fields of a row; how many, or -1 when quotes are met that need a closer look. */
@@ -124,7 +111,7 @@ class Scanner {
   }
 
   #mark(field: number, from: number, to: number): void {
-    if (field === MAX_FIELDS) throw tooMany(this.#file, this.line)
+    if (field === MAX_FIELDS) throw tooMany(this.#file, this.#line)
     const { bytes, starts, ends } = this.#row
     let start = from
     let end = to
@@ -133,13 +120,56 @@ class Scanner {
     starts[field] = start
     ends[field] = end
   }
-}
 
-async function* continued(first: Buffer, rest: AsyncIterator<Buffer>, tick: () => void): AsyncGenerator<Buffer> {
-  yield first
-  tick()
-  for (let next = await rest.next(); !next.done; next = await rest.next()) {
-    yield next.value
-    tick()
+  /** The same for a row that doubles quotes or breaks lines inside them, field by field. */
+  #takeQuoted(from: number, last: boolean): number {
+    const bytes = this.#bytes
+    const row = this.#row
+    const fields: string[] = []
+    let at = from - 1
+    do {
+      const field = this.#quotedField(at + 1)
+      if (field === null && (last || bytes.length - from > MAX_LINE))
+        throw this.#bad('a quoted field opens here and is never closed')
+      if (field === null || (field.end === bytes.length && !last)) return -1
+      if (fields.length === MAX_FIELDS) throw tooMany(this.#file, this.#line)
+      fields.push(field.text.trim())
+      at = field.end
+    } while (at < bytes.length && bytes[at] !== this.#eol)
+    row.raw = bytes.toString('utf8', from, bytes[at - 1] === RETURN ? at - 1 : at)
+    row.fill(fields)
+    this.#visit(row)
+    this.#line += row.raw.split(String.fromCharCode(this.#eol)).length
+    row.raw = null
+    return at + 1
+  }
+
+  /** The field that starts at a byte and the byte that ends it; null when its quote is not closed. */
+  #quotedField(from: number): { text: string; end: number } | null {
+    const bytes = this.#bytes
+    const start = this.#afterBlanks(from)
+    if (bytes[start] !== QUOTE) {
+      let end = start
+      while (end < bytes.length && bytes[end] !== this.#delimiter && bytes[end] !== this.#eol) end++
+      return { text: bytes.toString('utf8', start, end), end }
+    }
+    let close = bytes.indexOf(QUOTE, start + 1)
+    while (close >= 0 && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2)
+    if (close < 0) return null
+    const end = this.#afterBlanks(close + 1)
+    if (end < bytes.length && bytes[end] !== this.#delimiter && bytes[end] !== this.#eol)
+      throw this.#bad('a quoted field is followed by more text before the next delimiter')
+    return { text: bytes.toString('utf8', start + 1, close).replaceAll('""', '"'), end }
+  }
+
+  #afterBlanks(from: number): number {
+    let at = from
+    for (let byte = this.#bytes[at]; byte === SPACE || byte === TAB || byte === RETURN; byte = this.#bytes[++at])
+      if (byte === this.#delimiter || byte === this.#eol) break
+    return at
+  }
+
+  #bad(what: string): BadData {
+    return new BadData({ file: this.#file, line: this.#line }, what)
   }
 }

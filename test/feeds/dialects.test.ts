@@ -34,7 +34,7 @@ const SAME: [name: string, text: string | Buffer, options?: ReadOptions][] = [
   ['blanks around the fields', table(ROWS, ' , ')],
   ['quotes around all fields', [NAMES, ...ROWS].map(row => row.map(field => `"${field}"`).join(',')).join('\n')],
   [
-    'quotes that csv-parse has to read',
+    'quotes that are doubled, and lines broken inside them',
     `${PLAIN.replaceAll('\n', ',"a ""b""\n,c"\n').replace('"a ""b""\n,c"', 'note')}`,
   ],
   ['capitals in the header', PLAIN.replace(NAMES.join(','), 'DATE,Open,HIGH,Low,CLOSE,Volume')],
