@@ -12,7 +12,7 @@ import {
   runOf,
   type Strategy,
 } from './strategy.js'
-import { type Located, readYaml, strategyOf } from './strategy-file.js'
+import { isMapping, type Located, readYaml, strategyOf } from './strategy-file.js'
 import { withoutNulls } from './studies.js'
 import { tickerValue } from './values.js'
 
@@ -54,7 +54,7 @@ function located(written: object | string, file: string): { document: Document; 
   if (typeof written !== 'string') return { document: { ...written } }
   const { value, placeOf } = readYaml(written, file)
   // What is no mapping at all is refused with its place.
-  return { document: isPart(value) ? value : { ...strategyOf(value, placeOf) }, placeOf }
+  return { document: isMapping(value) ? value : { ...strategyOf(value, placeOf) }, placeOf }
 }
 
 /** A document with parameters put in their places; what is not given stays as it is. Throws InvalidParameter. */
@@ -123,16 +123,12 @@ function put(document: Document, place: string, value: unknown): void {
     return
   }
   const part = document[first] ?? {}
-  if (!isPart(part)) throw new InvalidParameter(`${first} is not a section of a strategy.`, { param: first })
+  if (!isMapping(part)) throw new InvalidParameter(`${first} is not a section of a strategy.`, { param: first })
   document[first] = part
   put(part, rest.join('.'), value)
 }
 
 function partOf(document: Document, key: string): Document {
   const part = document[key]
-  return isPart(part) ? part : {}
-}
-
-function isPart(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isMapping(part) ? part : {}
 }

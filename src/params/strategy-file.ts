@@ -3,7 +3,7 @@ import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, sugge
 import { parseDay } from '../model/day.js'
 import { percent } from './figures.js'
 import type { Nodes, Parameter, Section } from './row.js'
-import { type Fill, keysAt, STRATEGY, type Strategy } from './strategy.js'
+import { type Fill, STRATEGY, type Strategy } from './strategy.js'
 
 /**
  * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named
@@ -37,13 +37,13 @@ function checkKeys(rows: Nodes, value: unknown, path: readonly string[]): void {
   if (!isMapping(value)) return
   for (const [key, node] of Object.entries(rows)) if ('rows' in node) checkKeys(node.rows, value[key], [...path, key])
   const unknown = Object.keys(value).find(key => !Object.hasOwn(rows, key))
-  if (unknown !== undefined) throw unknownKey([...path, unknown])
+  if (unknown !== undefined) throw unknownKey([...path, unknown], Object.keys(rows))
 }
 
 /** @param field that of the entry, of which an exit's bands are unless it names another */
 function readPart({ rows, short, finish }: Section, value: unknown, at: string, field: string): unknown {
   const written = short !== undefined && typeof value === 'string' ? { [short]: value } : (value ?? {})
-  if (!isMapping(written) || (at === '' && value == null)) throw notAPart(at, value)
+  if (!isMapping(written) || (at === '' && value == null)) throw notAPart(at, value, Object.keys(rows))
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const place = at === '' ? key : `${at}.${key}`
@@ -68,13 +68,13 @@ function readValue({ kind, required, fallback }: Parameter, value: unknown, plac
   return kind.parse(place, value, { ...earlier })
 }
 
-function isMapping(value: unknown): value is Record<string, unknown> {
+export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function notAPart(at: string, value: unknown): InvalidParameter {
+function notAPart(at: string, value: unknown, keys: readonly string[]): InvalidParameter {
   const param = at || 'the strategy'
-  const allowed = `a mapping of ${keysAt(at).join(', ')}`
+  const allowed = `a mapping of ${keys.join(', ')}`
   const what = value === undefined || value === null ? 'is missing; it is' : `${shown(value)} is not`
   return new InvalidParameter(`${param} ${what} ${allowed}.`, { param, value, allowed })
 }
@@ -82,9 +82,8 @@ function notAPart(at: string, value: unknown): InvalidParameter {
 /** What lasts until later, or follows, as results spell it and as people may think of it. */
 const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|after_|next_band/
 
-function unknownKey(path: readonly string[]): InvalidParameter {
+function unknownKey(path: readonly string[], allowed: readonly string[]): InvalidParameter {
   const [key, param, above] = [path.at(-1)!, path.join('.'), path.slice(0, -1).join('.')]
-  const allowed = keysAt(above)
   const suggestions = suggest(key, allowed)
   if (suggestions.length === 0 && LATER.test(key.toLowerCase()))
     return new InvalidParameter(

@@ -242,9 +242,7 @@ export const RUN = {
     integerOf(0, MOST_DRAWS),
     DEFAULT_REPS,
     'draws of random entry, where more than 2,000 moves are possible',
-    {
-      under: 'Tests',
-    },
+    { under: 'Tests' },
   ),
   family: given(
     FAMILY,
@@ -323,16 +321,6 @@ function leavesIn(rows: Nodes, prefix: string): Leaf[] {
 export const BACKTEST: Table = {
   ...Object.fromEntries(LEAVES.flatMap(({ param, node }) => ('kind' in node ? [[param, node]] : []))),
   ...RUN,
-}
-
-/** The keys that a part of a strategy may have; none for what is not a part. */
-export function keysAt(place: string): string[] {
-  let rows: Nodes = STRATEGY
-  for (const key of place === '' ? [] : place.split('.')) {
-    const node = rows[key]
-    rows = node !== undefined && 'rows' in node ? node.rows : {}
-  }
-  return Object.keys(rows)
 }
 
 /** The strategy file as a JSON Schema. */

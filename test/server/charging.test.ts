@@ -1,34 +1,25 @@
 import { Agent } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openAccounts } from '../../src/open.js'
 import type { Service } from '../../src/server/questions.js'
-import { ask, authorization, type Ground, type Served, serve, simulatedGround, withCharges } from '../support/serve.js'
+import { ask, authorization, serve, serveFile, withCharges } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 const CONTEXT = '&context_ticker=SIM0002&context_field=rsi_zone&context_band=oversold'
 const NOON = Date.UTC(2024, 5, 30, 12)
 const HOUR = 3_600_000
 
-let ground: Ground
-let server: Served
 let now = NOON
 /** What each commit was asked to write. */
 const commits: number[] = []
-beforeAll(async () => {
-  ground = await simulatedGround()
-  const around = (service: Service): Service =>
-    withCharges(service, charges => {
-      commits.push(charges.length)
-      return service.accounts.charge(charges)
-    })
-  const pro = { day: 1_000, hour: 1_000 }
-  const credits = { free: { day: 250, hour: 100 }, plus: { day: 120, hour: 100 }, pro }
-  server = await serve(ground, { now: () => now, credits, around })
-})
-afterAll(async () => {
-  await server.stop()
-  ground.remove()
-})
+const around = (service: Service): Service =>
+  withCharges(service, charges => {
+    commits.push(charges.length)
+    return service.accounts.charge(charges)
+  })
+const pro = { day: 1_000, hour: 1_000 }
+const credits = { free: { day: 250, hour: 100 }, plus: { day: 120, hour: 100 }, pro }
+const { ground, server } = await serveFile({ now: () => now, credits, around })
 
 async function usedBy(key: string): Promise<number> {
   return Number((await server.get('/nothing', key)).headers['x-requests-used'])

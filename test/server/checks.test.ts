@@ -7,23 +7,14 @@ import type { Service } from '../../src/server/questions.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
 import { copyAll } from '../support/pulled.js'
-import { ask, authorization, type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { ask, authorization, type Served, serve, serveFile, simulatedGround } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 const CREDIT_HEADERS = ['x-request', 'x-hourly-request'].flatMap(name => {
   return [`${name}-limit`, `${name}s-used`, `${name}s-remaining`, `${name}-reset`]
 })
 
-let ground: Ground
-let server: Served
-beforeAll(async () => {
-  ground = await simulatedGround()
-  server = await serve(ground)
-})
-afterAll(async () => {
-  await server.stop()
-  ground.remove()
-})
+const { ground, server } = await serveFile()
 
 describe('the order of checks', () => {
   /** One request each with everything wrong from a point on; what is told is the first of it. */

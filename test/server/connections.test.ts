@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
-import { ask, authorization, type Ground, type Served, sendBytes, serve, simulatedGround } from '../support/serve.js'
+import { ask, authorization, type Served, sendBytes, serve, serveFile } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 /** Far shorter than in earnest, so that the tests do not take as long. */
@@ -19,18 +19,8 @@ const LIMITS = {
   keepAliveTimeout: 200,
 }
 
-let ground: Ground
-let server: Served
-let key: string
-beforeAll(async () => {
-  ground = await simulatedGround({ count: 1 })
-  server = await serve(ground, { limits: LIMITS })
-  key = await server.key('pro')
-})
-afterAll(async () => {
-  await server.stop()
-  ground.remove()
-})
+const { ground, server } = await serveFile({ count: 1, limits: LIMITS })
+const key = await server.key('pro')
 
 /** The answer in what came back, which must be one, and the last thing on its connection. */
 function answerIn(text: string): { status: number; headers: string; body: Record<string, unknown> } {

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound } from '../../src/errors.js'
 import type { EventsParams } from '../../src/params/parameters.js'
 import { EVENTS, OVERSOLD } from '../../src/params/parameters.js'
 import { parametersOf, parseEvents, parseOversold } from '../../src/params/parse.js'
 import type { Source } from '../../src/source.js'
 import { EVENTS_PATH, errorBody, OVERSOLD_PATH } from '../../src/wire/format.js'
-import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { serveFile } from '../support/serve.js'
 
 /** As they stand in a URL: bytes of every kind, numbers of every spelling, what means something elsewhere. */
 const ODD = [
@@ -35,18 +35,8 @@ const ENDPOINTS = {
   },
 }
 
-let ground: Ground
-let server: Served
-let key: string
-beforeAll(async () => {
-  ground = await simulatedGround()
-  server = await serve(ground)
-  key = await server.key('pro')
-})
-afterAll(async () => {
-  await server.stop()
-  ground.remove()
-})
+const { server } = await serveFile()
+const key = await server.key('pro')
 
 describe.each(Object.entries(ENDPOINTS))('%s', (path, { table, valid, ask }) => {
   const others = (name: string): string[] =>

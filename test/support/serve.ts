@@ -3,6 +3,7 @@ import { type Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { afterAll } from 'vitest'
 import type { Accounts } from '../../src/accounts/accounts.js'
 import { type MadeKey, makeKey } from '../../src/accounts/key.js'
 import { readFile } from '../../src/feeds/read.js'
@@ -59,6 +60,17 @@ export interface Served extends Running {
   /** A key of a new account of a name. */
   account(name: string, tier: Tier): Promise<{ id: number; key: string; identity: string }>
   get(path: string, key?: string, headers?: Readonly<Record<string, string>>): Promise<Response>
+}
+
+/** A ground for a whole file of tests, and a server on it; both go with the file. */
+export async function serveFile({ count = 3, ...lent }: ServeLent & { count?: number } = {}) {
+  const ground = await simulatedGround({ count })
+  const server = await serve(ground, lent)
+  afterAll(async () => {
+    await server.stop()
+    ground.remove()
+  })
+  return { ground, server }
 }
 
 export async function serve(
