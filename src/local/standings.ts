@@ -208,10 +208,10 @@ export interface Listed {
 /** Whether the filters of a query let a ticker through. */
 export async function passes(listed: Listed, query: OversoldQuery, store: Store, date: Day): Promise<boolean> {
   const { asset_class, sector, market_cap_tier, min_market_cap_tier } = query
-  if (sector !== undefined && !isSameSector(sectorOf(listed), sector)) return false
+  if (sector !== undefined && sectorOf(listed)?.toLowerCase() !== sector.trim().toLowerCase()) return false
   const tier = marketCapTierOf(listed)
   if (market_cap_tier !== undefined && tier !== market_cap_tier) return false
-  if (min_market_cap_tier !== undefined && (tier === null || placeOf(tier) < placeOf(min_market_cap_tier))) return false
+  if (min_market_cap_tier !== undefined && placeOf(tier) < placeOf(min_market_cap_tier)) return false
   return asset_class === 'all' || (await assetClassOf(listed, store, date)) === asset_class
 }
 
@@ -229,12 +229,8 @@ export function checkSector(sector: string, securities: Iterable<Security>): voi
     allowed.length === 0
       ? 'cannot be looked for: no sector of any ticker is known.'
       : `is not one of ${allowed.join(', ')}.${didYouMean(suggestions)}`
-  throw new InvalidParameter(`sector ${quoted(sector)} ${what}`, {
-    param: 'sector',
-    value: sector,
-    allowed,
-    suggestions,
-  })
+  const offence = { param: 'sector', value: sector, allowed, suggestions }
+  throw new InvalidParameter(`sector ${quoted(sector)} ${what}`, offence)
 }
 
 /** As it was given, outer blanks aside; null where nobody told. */
@@ -264,10 +260,7 @@ function nameOf({ sector }: Security): string | null {
   return sector?.trim() || null
 }
 
-function isSameSector(own: string | null, asked: string): boolean {
-  return own?.toLowerCase() === asked.trim().toLowerCase()
-}
-
-function placeOf(tier: MarketCapTier): number {
-  return MARKET_CAP_TIERS.indexOf(tier)
+/** Below all where it is unknown. */
+function placeOf(tier: MarketCapTier | null): number {
+  return tier === null ? -1 : MARKET_CAP_TIERS.indexOf(tier)
 }

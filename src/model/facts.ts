@@ -39,15 +39,14 @@ export interface ScheduledReport {
   known: Day
 }
 
+/** What an analyst thinks of a stock. */
+type Opinion = (typeof OPINIONS)[number]
+const OPINIONS = ['strong_buy', 'buy', 'hold', 'sell', 'strong_sell'] as const
+
 /** How many analysts held which opinion. */
-export interface RatingCounts {
+export interface RatingCounts extends Record<Opinion, number> {
   known: Day
   session: Session
-  strong_buy: number
-  buy: number
-  hold: number
-  sell: number
-  strong_sell: number
 }
 
 /** One firm's opinion as it was published; a standing consensus is made of them where fields are computed. */
@@ -159,7 +158,7 @@ export const FACT_COLUMNS: Readonly<Record<FactKind, readonly FactColumn[]>> = {
   ratings: [
     KNOWN,
     SESSION,
-    ...['strong_buy', 'buy', 'hold', 'sell', 'strong_sell'].map(
+    ...OPINIONS.map(
       (name): FactColumn => ({ name, holds: 'count', required: true, about: 'analysts of that opinion' }),
     ),
   ],
@@ -247,52 +246,21 @@ export function securityOf(sheets: FactSheets): Security | null {
   return sheets.securities?.rows.at(-1)?.record ?? null
 }
 
-/** What an analyst thinks of a stock. */
-type Opinion = 'strong_buy' | 'buy' | 'hold' | 'sell' | 'strong_sell'
-
 /** What single firms call each opinion; other words do not count. */
-const WORDS: readonly (readonly [opinion: Opinion, words: readonly string[]])[] = [
-  ['strong_buy', ['strong buy', 'conviction buy', 'top pick', 'long-term buy']],
-  [
-    'buy',
-    [
-      'buy',
-      'outperform',
-      'overweight',
-      'market outperform',
-      'sector outperform',
-      'positive',
-      'accumulate',
-      'add',
-      'outperformer',
-    ],
-  ],
-  [
-    'hold',
-    [
-      'hold',
-      'neutral',
-      'equal-weight',
-      'equal weight',
-      'market perform',
-      'sector perform',
-      'sector weight',
-      'peer perform',
-      'perform',
-      'in-line',
-      'fair value',
-      'mixed',
-    ],
-  ],
-  ['sell', ['sell', 'underperform', 'underweight', 'reduce', 'negative', 'sector underperform']],
-  ['strong_sell', ['strong sell']],
-]
+const WORDS: Readonly<Record<Opinion, string>> = {
+  strong_buy: 'strong buy, conviction buy, top pick, long-term buy',
+  buy: 'buy, outperform, overweight, market outperform, sector outperform, positive, accumulate, add, outperformer',
+  hold: `hold, neutral, equal-weight, equal weight, market perform, sector perform, sector weight, peer perform, perform,
+    in-line, fair value, mixed`,
+  sell: 'sell, underperform, underweight, reduce, negative, sector underperform',
+  strong_sell: 'strong sell',
+}
 
-const OPINIONS: ReadonlyMap<string, Opinion> = new Map(
-  WORDS.flatMap(([opinion, words]) => words.map(word => [word, opinion] as const)),
+const OPINION_OF: ReadonlyMap<string, Opinion> = new Map(
+  OPINIONS.flatMap(opinion => WORDS[opinion].split(/,\s+/).map(word => [word, opinion])),
 )
 
 /** What a firm's word says, case aside; null when the word does not count. */
 export function opinionOf(grade: string): Opinion | null {
-  return OPINIONS.get(grade.trim().toLowerCase()) ?? null
+  return OPINION_OF.get(grade.trim().toLowerCase()) ?? null
 }
