@@ -32,13 +32,13 @@ export function chainOf(pages: readonly KeptPage[]): Chain | null {
 }
 
 /** The next page of a series is asked for before this date; null: the newest. */
-export function nextBefore(series: KeptSeries | null): string | null {
-  return series?.coming.at(-1)?.body.events.at(-1)?.date ?? null
+export function nextBefore({ coming }: KeptSeries): string | null {
+  return coming.at(-1)?.body.events.at(-1)?.date ?? null
 }
 
 /** The page that is kept under the same question, where the server can be asked whether it is still the same. */
-export function pageAgain(series: KeptSeries | null, before: string | null): KeptPage | null {
-  return series?.kept.find(page => page.before === before && page.etag !== null) ?? null
+export function pageAgain({ kept }: KeptSeries, before: string | null): KeptPage | null {
+  return kept.find(page => page.before === before && page.etag !== null) ?? null
 }
 
 /**

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import { InvalidParameter, type NotFound, parameter, remedy, sentence, type TierRestricted } from '../errors.js'
 import type { SeriesKey } from '../model/event.js'
-import { isMixed, type KeptEntry, type KeptSeries, type PageStore, type PullRun } from '../store/pages.js'
+import {
+  isMixed,
+  type KeptEntry,
+  type KeptPage,
+  type KeptSeries,
+  type PageStore,
+  type PullRun,
+} from '../store/pages.js'
 import type { Store } from '../store/store.js'
 import { eventsCost } from '../tiers.js'
 import type { Credits } from './answer.js'
@@ -83,11 +90,9 @@ async function planned(
 ): Promise<PullPlan> {
   const found: { one: Planned; order: string }[] = []
   for (const key of distinct(series)) {
-    const kept = pages === null ? null : await countedOf(pages, key, url, { replace, run })
-    const due = dueOf(kept, run)
-    const whole = asksWhole(kept, { replace, run })
+    const { due, whole, series: kept } = await standingOf(pages, key, url, { replace, run })
     const price = due === 'done' ? { least: 0, most: 0 } : priceOf(kept, { whole })
-    const order = ORDER.indexOf(due) + (chainOf(kept?.kept ?? [])?.pulled_at ?? '')
+    const order = ORDER.indexOf(due) + (kept.kept[0]?.pulled_at ?? '')
     found.push({ one: { ...keyOf(key), due, price }, order })
   }
   const ordered = found.sort((a, b) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0)).map(({ one }) => one)
@@ -96,37 +101,36 @@ async function planned(
 
 const ORDER: readonly Due[] = ['new', 'rest', 'update', 'done']
 
-/** What counts as there: with `replace`, only what this run itself has pulled. */
-export async function countedOf(
-  pages: PageStore,
+/** How a series stands to a pull. */
+interface Standing {
+  due: Due
+  /** What counts as there; without a page where nothing does. */
+  series: KeptSeries
+  /** What is kept is asked for as if it were not there: with `replace`, until this run itself has pulled it. */
+  whole: boolean
+}
+
+export async function standingOf(
+  pages: PageStore | null,
   key: SeriesKey,
   url: string,
   { replace, run }: { replace: boolean; run: PullRun | null },
-): Promise<KeptSeries | null> {
-  const series = await pages.series(key)
-  if (series === null || series.url !== url) return null
-  if (!replace) return series
-  const isOfRun = (page: { pulled_at: string } | undefined): boolean => isOf(run, page?.pulled_at ?? '')
-  return isOfRun(series.coming[0] ?? series.kept[0]) ? series : { ...series, coming: [] }
+): Promise<Standing> {
+  const found = (await pages?.series(key)) ?? null
+  if (found === null || found.url !== url)
+    return { due: 'new', series: { ...keyOf(key), url, kept: [], coming: [] }, whole: replace }
+  const isOfRun = (page: KeptPage | undefined): boolean =>
+    run !== null && page !== undefined && page.pulled_at >= run.started
+  const [newest] = found.kept
+  const goesOn = !replace || isOfRun(found.coming[0] ?? newest)
+  const series = goesOn ? found : { ...found, coming: [] }
+  return { due: dueOf(series, isOfRun(newest)), series, whole: replace && !isOfRun(newest) }
 }
 
-/** Whether pages that are there are asked for as if they were not: with `replace`, until this run itself has pulled them. */
-export function asksWhole(
-  series: KeptSeries | null,
-  { replace, run }: { replace: boolean; run: PullRun | null },
-): boolean {
-  return replace && !isOf(run, series?.kept[0]?.pulled_at ?? '')
-}
-
-function dueOf(series: KeptSeries | null, run: PullRun | null): Due {
-  if (series === null) return 'new'
-  if (series.coming.length > 0) return 'rest'
-  return !isMixed(series.kept) && isOf(run, series.kept[0]!.pulled_at) ? 'done' : 'update'
-}
-
-/** Whether something was pulled by a run. */
-function isOf(run: PullRun | null, at: string): boolean {
-  return run !== null && at >= run.started
+function dueOf({ kept, coming }: KeptSeries, isOfRun: boolean): Due {
+  if (coming.length > 0) return 'rest'
+  if (kept.length === 0) return 'new'
+  return isOfRun && !isMixed(kept) ? 'done' : 'update'
 }
 
 async function checkBars(store: PullStore, tickers: readonly string[]): Promise<void> {
@@ -159,10 +163,9 @@ function distinct(series: readonly SeriesKey[]): SeriesKey[] {
 }
 
 /** What a series costs from here on; of one that nothing has been told of yet nobody knows more than that it is asked. */
-export function priceOf(series: KeptSeries | null, { whole = false } = {}): Price {
-  const now = chainOf(series?.coming ?? [])
-  if (now === null) return { least: pageAgain(series, null) === null ? PAGE_COST : 0, most: null }
-  const known = chainOf(series!.kept)
+export function priceOf(series: KeptSeries, { whole }: { whole: boolean }): Price {
+  const [known, now] = [chainOf(series.kept), chainOf(series.coming)]
+  if (now === null) return { least: whole || pageAgain(series, null) === null ? PAGE_COST : 0, most: null }
   const most = Math.max(1, Math.ceil((now.total_occurrences - now.events.length) / PAGE)) * PAGE_COST
   const isAll = whole || known === null || known.query_range !== now.query_range
   return { least: isAll ? most : PAGE_COST, most }

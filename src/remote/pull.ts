@@ -6,9 +6,7 @@ import type { BandEvent, EventsPage } from '../model/event.js'
 import { isMixed, type KeptSeries, type PageStore, type PullRun } from '../store/pages.js'
 import { type Anew, chainOf, checkTier, keyOf, nameOf, nextBefore, PAGE, pageAgain, withPage } from './pages.js'
 import {
-  asksWhole,
   type CreditsLeft,
-  countedOf,
   digestOf,
   leftOf,
   type Outcome,
@@ -22,6 +20,7 @@ import {
   planOf,
   priceOf,
   type SeriesReport,
+  standingOf,
   summed,
 } from './pull-plan.js'
 import type { NewPage, Remote } from './remote.js'
@@ -86,8 +85,8 @@ const MOST_MIXED = 3
 /** One series of a pull at work. */
 interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'changed' | 'note' | 'refusal'> {
   asked: boolean
-  /** All of it has come in this run, at least once. */
-  through: boolean
+  /** What is kept counts as nothing, until all of it has come in this run. */
+  whole: boolean
   complete: boolean
   /** Nothing of it has answered before. */
   fresh: boolean
@@ -97,7 +96,7 @@ interface Item extends Planned, Pick<SeriesReport, 'credits' | 'added' | 'change
 
 function itemOf(planned: Planned): Item {
   const none = { credits: 0, added: 0, changed: 0, note: null, refusal: null }
-  return { ...planned, ...none, asked: false, through: false, complete: planned.due === 'done', fresh: false, mixed: 0 }
+  return { ...planned, ...none, asked: false, whole: false, complete: planned.due === 'done', fresh: false, mixed: 0 }
 }
 
 /** One pull at work. */
@@ -164,11 +163,11 @@ class Work {
   }
 
   async #askPage(item: Item): Promise<void> {
-    const { source, request, plan, run } = this.#parts
+    const { source, run } = this.#parts
     const series = await this.#seriesOf(item)
+    const { whole } = item
     const refused = this.#refusals.get(item.ticker) ?? this.#refusals.get(item.field)
     if (refused !== undefined) throw refused
-    const whole = !item.through && asksWhole(series, { replace: request.replace, run: plan.run })
     const known = whole ? undefined : (series.coming[0] ?? series.kept[0])?.body.query_range
     if (this.#range !== null) checkTier(item, known, this.#range)
     if (this.#credits + PAGE_COST > (this.#options.maxCredits ?? Number.POSITIVE_INFINITY)) throw new Spent()
@@ -185,7 +184,7 @@ class Work {
     const body = page ?? again!.body
     checkTier(item, known, body.query_range)
     const pulled_at = this.#parts.now().toISOString()
-    await this.#keep(item, series, withPage(series, { before, ...told, pulled_at, body }, { whole }), { whole })
+    await this.#keep(item, series, withPage(series, { before, ...told, pulled_at, body }, { whole }))
   }
 
   #charge(item: Item, { query_range }: EventsPage): void {
@@ -194,17 +193,12 @@ class Work {
     this.#range = query_range
   }
 
-  async #keep(
-    item: Item,
-    before: KeptSeries,
-    { series, anew }: ReturnType<typeof withPage>,
-    { whole }: { whole: boolean },
-  ): Promise<void> {
+  async #keep(item: Item, before: KeptSeries, { series, anew }: ReturnType<typeof withPage>): Promise<void> {
     await this.#parts.pages.put(series)
     const isThrough = series.coming.length === 0
-    item.through ||= isThrough
     item.complete = isThrough && !isMixed(series.kept)
-    item.price = priceOf(series, { whole })
+    item.price = priceOf(series, item)
+    item.whole &&= !isThrough
     if (isThrough && !item.complete) item.mixed++
     if (anew !== null) item.note = NOTES[anew]((series.coming[0] ?? series.kept[0])!.body.query_range)
     // Until its last page is there, the events are those of before.
@@ -224,11 +218,11 @@ class Work {
 
   async #seriesOf(item: Item): Promise<KeptSeries> {
     const { pages, source, request, plan } = this.#parts
-    const { url } = source
-    const counted = { replace: request.replace, run: plan.run }
-    const found = item.asked ? await pages.series(item) : await countedOf(pages, item, url, counted)
-    if (!item.asked) item.fresh = found === null || found.kept.length === 0
-    return found ?? { ...keyOf(item), url, kept: [], coming: [] }
+    if (item.asked) return (await pages.series(item))!
+    const { series, whole } = await standingOf(pages, item, source.url, { replace: request.replace, run: plan.run })
+    item.whole = whole
+    item.fresh = series.kept.length === 0
+    return series
   }
 
   #price(): Price {

@@ -384,6 +384,18 @@ describe('a run that was stopped', () => {
     expect(own).toMatchObject({ outcome: 'updated', credits: 1 })
   })
 
+  it('in its first series is replaced by one that has nothing to go on with', async () => {
+    const store = emptyStore()
+    const source = new Source(market)
+    source.answers = 1
+    await pull(store, source, [RSI])
+    source.answers = Number.POSITIVE_INFINITY
+    clock.pass(1)
+    const { series } = await pull(store, source, [RSI], { replace: true })
+    expect(series).toMatchObject([{ outcome: 'pulled' }])
+    expect(await callerOf(store).events(WHOLE)).toEqual(await source.local.events(WHOLE))
+  })
+
   it('is forgotten by one that replaces: it begins with the newest page, under a new name', async () => {
     const store = emptyStore()
     const source = new Source(market, { asOf: '2022-02-28' })
