@@ -89,7 +89,6 @@ const FACES: Readonly<Record<string, string>> = {
   'index.ts': 'what a program may import',
   'built.ts': 'how the page, the sample and the schemas of the build are found',
   'cli/command.ts': 'what a command is, for each of them',
-  'cli/source-notices.ts': 'loaded after the answer, and by the doctor',
 }
 
 it('has files that are chapters: none so short that it is a part of another', () => {

@@ -108,7 +108,7 @@ interface Group {
 /** One ticker's events of a group: their rows in its columns. */
 interface Member {
   source: TickerSource
-  rows: readonly number[]
+  rows: number[]
 }
 
 /**
@@ -123,10 +123,11 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
   }
   const groups = new Map<string | null, Member[]>()
   for (const source of sources) {
-    for (const [value, rows] of split(source)) {
-      const members = groups.get(value)
-      if (members === undefined) groups.set(value, [{ source, rows }])
-      else members.push({ source, rows })
+    for (const [row, value] of source.values.entries()) {
+      const members = groups.get(value) ?? []
+      const last = members.at(-1)
+      if (last?.source === source) last.rows.push(row)
+      else groups.set(value, [...members, { source, rows: [row] }])
     }
   }
   const compare = byVocabulary(order)
@@ -152,16 +153,6 @@ function groupValues(history: History, by: TallyGrouping | null): (row: number) 
     case null:
       return () => null
   }
-}
-
-function split({ values }: TickerSource): Map<string | null, number[]> {
-  const parts = new Map<string | null, number[]>()
-  values.forEach((value, row) => {
-    const part = parts.get(value)
-    if (part === undefined) parts.set(value, [row])
-    else part.push(row)
-  })
-  return parts
 }
 
 /** The order that groups stand in, as far as their values have one. */
@@ -203,24 +194,16 @@ async function* tickerSources(
   const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
   // All events of the field, because only their unbroken chain of durations tells how many bars lie between two of them.
   const all: HistoriesQuery = { tickers, fields: [field], timeframe, ...dated }
-  const counted = { ...all, outcomes: 'needed' as const, base: true }
-  if (context === undefined) {
-    for await (const history of source.histories(counted)) {
+  const narrowed = context === undefined ? {} : { context, ...(band === undefined ? {} : { band }) }
+  const whole = context === undefined ? null : source.histories(all)[Symbol.asyncIterator]()
+  try {
+    for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
       const code = band === undefined ? null : history.bands.indexOf(band)
       const rows = [...history.entered.keys()].filter(row => code === null || history.entered[row] === code)
-      yield tickerSource(history, rows, placesOf(history), by)
-    }
-    return
-  }
-  const filtered = { ...counted, context, ...(band === undefined ? {} : { band }) }
-  const whole = source.histories(all)[Symbol.asyncIterator]()
-  try {
-    for await (const history of source.histories(filtered)) {
-      const { value } = await whole.next()
-      yield tickerSource(history, [...history.entered.keys()], placesOf(value), by)
+      yield tickerSource(history, rows, placesOf(whole === null ? history : (await whole.next()).value), by)
     }
   } finally {
-    await whole.return?.()
+    await whole?.return?.()
   }
 }
 
