@@ -5,7 +5,7 @@ import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy
 import type { EventFilter } from '../params/studies.js'
 import { type MarketBars, type PricedSource, type Trial, type Trials, tickerBars, vocabulariesOf } from '../source.js'
 import { variance } from '../statistics/moments.js'
-import { deflatedSharpe, sharpe } from '../statistics/sharpe.js'
+import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.js'
 import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { canonical, checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
@@ -59,7 +59,7 @@ export async function backtest(
   const signals = countsOf(simulation)
   const benchmarks = benchmarksOf(own, benchmark, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
-  const random_entry = randomEntry(strategy, trades, run.reps)
+  const random_entry = randomEntry(strategy, simulation.trades, run.reps)
   const validation = validate(own, rivals, portfolioCalendar([...own.members, ...others.flat()]), run)
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(strategy, simulation), ...rivals.map(lookAt)]
@@ -160,9 +160,6 @@ interface Look {
   sharpe: number | null
 }
 
-/** What a Sharpe ratio a bar is judged by. */
-type Sample = { sharpe: number; n: number; skewness: number; kurtosis: number } | null
-
 /**
  * Notes the strategies of a run in the ledger and deflates the first one's Sharpe ratio by how many there were: N are all
  * distinct strategies of the run, or with family `ledger` all that the ledger knows; the variance is that of those among
@@ -171,7 +168,7 @@ type Sample = { sharpe: number; n: number; skewness: number; kurtosis: number } 
  */
 async function deflated(
   looks: readonly Look[],
-  sample: Sample,
+  sample: SharpeSample | null,
   trials: Trials | null,
   { family, vocabularies }: { family: NonNullable<RunOptions['family']>; vocabularies: Vocabularies },
 ): Promise<Backtest['trials']> {
@@ -232,12 +229,12 @@ function chosen(bands: readonly string[] | null, all: readonly string[] | undefi
 
 /** Trades as they are told, in the order of their entries, those of one day by ticker. */
 function toldTrades(strategy: Strategy, trades: readonly Lived[]): Trade[] {
-  const days = ({ member, entryBar }: Taken): number => member.bars.days[entryBar]!
+  const day = ({ member, entryBar }: Taken): number => member.bars.days[entryBar]!
   const byTicker = (a: Taken, b: Taken): number =>
     a.member.ticker < b.member.ticker ? -1 : Number(a.member.ticker > b.member.ticker)
   return trades
-    .toSorted((a, b) => days(a) - days(b) || byTicker(a, b) || a.signal - b.signal)
-    .map(taken => toldTrade(strategy, taken))
+    .toSorted(({ taken: a }, { taken: b }) => day(a) - day(b) || byTicker(a, b) || a.signal - b.signal)
+    .map(trade => toldTrade(strategy, trade))
 }
 
 function toldSkipped({ skipped }: Simulation): Backtest['skipped'] {
@@ -266,8 +263,8 @@ function countsOf(simulation: Simulation): Backtest['signals'] {
   }
 }
 
-function toldTrade(strategy: Strategy, taken: Lived): Trade {
-  const { member, index, signal, left, invested, gross, net, mfe, mae } = taken
+function toldTrade(strategy: Strategy, { taken, bars: held, mfe, mae }: Lived): Trade {
+  const { member, index, signal, left, invested, gross, net } = taken
   const { bars, states, signals } = member
   return {
     ticker: member.ticker,
@@ -281,7 +278,7 @@ function toldTrade(strategy: Strategy, taken: Lived): Trade {
     exit_date: formatDay(left.day),
     exit_price: left.price,
     exit: left.why,
-    bars: taken.bars,
+    bars: held,
     shares: taken.shares,
     invested,
     gross,

@@ -22,14 +22,10 @@ import {
   type Taken,
 } from './trade.js'
 
-/** What is held is bought at a close and never sold but at the end of its trading. */
-interface Held {
-  /** Its bars, and on each its equity, start 1. */
+/** What is held is bought at a close and never sold but at the end of its trading; start 1. */
+interface Held extends Omit<Curve, 'start' | 'riskFree'> {
+  /** Its bars. */
   days: Int32Array
-  equity: Float64Array
-  exposed: number
-  traded: number
-  barsAYear: number
 }
 
 /** What a strategy is held against: its curve, and the days of it. */

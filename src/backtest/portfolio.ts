@@ -142,11 +142,10 @@ class Run {
   }
 
   #enter(place: number): void {
-    const { starts, members, signals } = this.#candidates
-    const found: number[] = []
-    for (let i = starts[place]!; i < starts[place + 1]!; i++) if (signals[i]! >= this.#free[members[i]!]!) found.push(i)
+    const due = this.#candidates.due.get(place) ?? []
+    const found = due.filter(([member, signal]) => signal >= this.#free[member]!)
     if (this.#strategy.portfolio.shuffle) shuffle(found, this.#random)
-    for (const i of found) this.#consider(members[i]!, signals[i]!)
+    for (const [member, signal] of found) this.#consider(member, signal)
   }
 
   #consider(which: number, index: number): void {
@@ -207,11 +206,11 @@ class Run {
 }
 
 /** Fisher & Yates, from the last place down. */
-function shuffle(items: number[], random: Random): void {
+function shuffle(items: unknown[], random: Random): void {
   for (let i = items.length - 1; i > 0; i--) {
     const j = random.below(i + 1)
-    const item = items[i]!
-    items[i] = items[j]!
+    const item = items[i]
+    items[i] = items[j]
     items[j] = item
   }
 }
@@ -361,20 +360,19 @@ export interface Part {
   signalsTo?: number
 }
 
-/** The signals of a part by the day on which they would be filled, on each day in the order of members. */
+/** The signals of a part. */
 interface Candidates {
-  /** Of each place of the calendar, and one more: where its candidates begin. */
-  starts: Int32Array
-  /** Of each candidate: place of its member, index of its signal. */
-  members: Int32Array
-  signals: Int32Array
+  /** By place of the calendar on which they would be filled, in the order of members: each one's member and its signal. */
+  due: ReadonlyMap<number, readonly Candidate[]>
+  /** Those without a bar in the part to be filled on. */
+  unfilled: readonly Candidate[]
   /** Of each member: index after its last signal in the part. */
   ends: Int32Array
-  /** Without a bar in the part to be filled on: place of the member, index of the signal. */
-  unfilled: [member: number, signal: number][]
   /** Of each member: the place of each of its bars; -1 before the calendar begins. */
   places: Int32Array[]
 }
+
+type Candidate = readonly [member: number, signal: number]
 
 /**
  * Days of all members from the first bar on which one of them could have had a signal, and the days on which trading of
@@ -397,34 +395,21 @@ function candidatesOf(
   { from, to, signalsTo = to }: Part,
 ): Candidates {
   const places = members.map(({ bars }) => placesIn(calendar, bars.days))
-  const starts = new Int32Array(calendar.length + 2)
   const ends = new Int32Array(members.length)
-  const unfilled: Candidates['unfilled'] = []
-  const each = (visit: (place: number, member: number, signal: number) => void): void =>
-    members.forEach(({ signals }, member) => {
-      const own = places[member]!
-      signals.bars.forEach((bar, signal) => {
-        if (own[bar]! < from || own[bar]! >= signalsTo) return
-        ends[member] = signal + 1
-        const place = own[entryBar(fill, bar)] ?? to
-        visit(place, member, signal)
-      })
+  const due = new Map<number, Candidate[]>()
+  const unfilled: Candidate[] = []
+  members.forEach(({ signals }, member) => {
+    const own = places[member]!
+    signals.bars.forEach((bar, signal) => {
+      if (own[bar]! < from || own[bar]! >= signalsTo) return
+      ends[member] = signal + 1
+      const place = own[entryBar(fill, bar)] ?? to
+      const there = place < to ? due.get(place) : unfilled
+      if (there === undefined) due.set(place, [[member, signal]])
+      else there.push([member, signal])
     })
-  each((place, member, signal) => {
-    if (place < to) starts[place + 2]!++
-    else unfilled.push([member, signal])
   })
-  // Counted two places ahead and summed up, each start moves to its own place while its candidates are put down.
-  for (let place = 2; place < starts.length; place++) starts[place]! += starts[place - 1]!
-  const count = starts.at(-1)!
-  const [chosen, at] = [new Int32Array(count), new Int32Array(count)]
-  each((place, member, signal) => {
-    if (place >= to) return
-    const next = starts[place + 1]!++
-    chosen[next] = member
-    at[next] = signal
-  })
-  return { starts, members: chosen, signals: at, ends, unfilled, places }
+  return { due, unfilled, ends, places }
 }
 
 /** As many of the deepest falls are told. */

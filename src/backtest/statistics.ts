@@ -2,7 +2,14 @@ import { countBelow, countUpTo } from '../model/day.js'
 import type { Costs } from '../params/strategy.js'
 import { wilson } from '../statistics/counts.js'
 import { deviation, kurtosis, mean, median, skewness, sum } from '../statistics/moments.js'
-import { drawdowns, minTrackRecord, probabilisticSharpe, sharpe, sortino } from '../statistics/sharpe.js'
+import {
+  drawdowns,
+  minTrackRecord,
+  probabilisticSharpe,
+  type SharpeSample,
+  sharpe,
+  sortino,
+} from '../statistics/sharpe.js'
 import type { EquityStatistics, TradeStatistics } from './result.js'
 import { breakEvenCost, type Lived, type Member, type Taken } from './trade.js'
 
@@ -91,11 +98,7 @@ function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, '
 }
 
 /** What the Sharpe ratio a bar is judged by; null without one. */
-export function sampleOf(
-  yearly: number | null,
-  returns: Float64Array,
-  barsAYear: number,
-): { sharpe: number; n: number; skewness: number; kurtosis: number } | null {
+export function sampleOf(yearly: number | null, returns: Float64Array, barsAYear: number): SharpeSample | null {
   const [lean, tails] = [skewness(returns), kurtosis(returns)]
   if (yearly === null || lean === null || tails === null) return null
   return { sharpe: yearly / Math.sqrt(barsAYear), n: returns.length, skewness: lean, kurtosis: tails }
@@ -157,12 +160,15 @@ const NOTHING: Omit<EquityStatistics, 'reasons' | 'bars'> = {
 export function closedOf(trades: readonly Lived[]): Lived[] {
   const order = (a: Taken, b: Taken): number =>
     a.left.day - b.left.day || (a.member.ticker < b.member.ticker ? -1 : Number(a.member.ticker > b.member.ticker))
-  return trades.filter(({ left }) => left.why !== 'open').sort((a, b) => order(a, b) || a.signal - b.signal)
+  return trades
+    .filter(({ taken }) => taken.left.why !== 'open')
+    .sort(({ taken: a }, { taken: b }) => order(a, b) || a.signal - b.signal)
 }
 
 /** Statistics of closed trades, of returns net of costs unless their name says otherwise; each null has its reason. */
 export function tradeStatistics(costs: Costs, trades: readonly Lived[]): TradeStatistics {
-  const net = trades.map(trade => trade.net)
+  const taken = trades.map(trade => trade.taken)
+  const net = taken.map(trade => trade.net)
   const n = net.length
   const gains = net.filter(value => value > 0)
   const losses = net.filter(value => value < 0)
@@ -175,7 +181,7 @@ export function tradeStatistics(costs: Costs, trades: readonly Lived[]): TradeSt
     hit_low: hit?.low ?? null,
     hit_high: hit?.high ?? null,
     mean: average,
-    mean_gross: mean(trades.map(trade => trade.gross)),
+    mean_gross: mean(taken.map(trade => trade.gross)),
     median: median(net),
     best: n === 0 ? null : net.reduce((most, value) => Math.max(most, value)),
     worst: n === 0 ? null : net.reduce((least, value) => Math.min(least, value)),
@@ -189,7 +195,7 @@ export function tradeStatistics(costs: Costs, trades: readonly Lived[]): TradeSt
     average_bars: mean(trades.map(trade => trade.bars)),
     mean_mfe: mean(trades.map(trade => trade.mfe)),
     mean_mae: mean(trades.map(trade => trade.mae)),
-    break_even_cost: n === 0 ? null : breakEvenCost(costs, trades),
+    break_even_cost: n === 0 ? null : breakEvenCost(costs, taken),
   }
   return { ...statistics, reasons: reasonsOf(statistics) }
 }

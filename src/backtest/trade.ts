@@ -1,5 +1,6 @@
 import { atr } from '../indicators/oscillators.js'
 import { countUpTo } from '../model/day.js'
+import type { Series } from '../model/series.js'
 import type { Distance } from '../params/figures.js'
 import { type Costs, type Exit, eventsFilter, type Fill, type Side, type Strategy } from '../params/strategy.js'
 import type { BarStates, MarketBars, PricedSource, States } from '../source.js'
@@ -8,22 +9,13 @@ import { type ContextBands, contextBandsOf, eligibleBars, type Signals, signalsI
 type ExitKind = 'hold' | 'leave' | 'on' | 'stop' | 'target' | 'trailing' | 'delisted' | 'open'
 
 /** What a trade lives on: the bars of a ticker, how they ended, and its average true range where a rule stands on it. */
-interface PathBars extends Pick<MarketBars, 'delisting'> {
-  days: Int32Array
-  open: Float64Array
-  high: Float64Array
-  low: Float64Array
-  close: Float64Array
+interface PathBars extends Series, Pick<MarketBars, 'delisting'> {
   /** ATR of each bar; null where no rule asks. */
   atr: Float64Array | null
 }
 
 /** The rules of a strategy that decide when one trade ends. */
-interface PathRules {
-  side: Side
-  fill: Fill
-  exit: Exit
-}
+type PathRules = Pick<Strategy, 'side' | 'fill' | 'exit'>
 
 /** The event that ends a trade (leave, on): the bar on which it happened, and which rule. -1: there is none. */
 export interface ExitEvent {
@@ -92,7 +84,8 @@ export function follow(bars: PathBars, rules: PathRules, signal: number, event: 
 }
 
 /** What a trade lived through: its bars, and the greatest gain and loss that it stood at, fractions of the entry price. */
-export interface Lived extends Taken {
+export interface Lived {
+  taken: Taken
   bars: number
   /** At least 0, at most 0. */
   mfe: number
@@ -123,7 +116,7 @@ export function lived(fill: Fill, taken: Taken): Lived {
   }
   const [best, worst] = side === 'long' ? [high / entry - 1, low / entry - 1] : [1 - low / entry, 1 - high / entry]
   // A bar left at its open does not count.
-  return { ...taken, bars: last - first + (left.atOpen ? 0 : 1), mfe: Math.max(0, best), mae: Math.min(0, worst) }
+  return { taken, bars: last - first + (left.atOpen ? 0 : 1), mfe: Math.max(0, best), mae: Math.min(0, worst) }
 }
 
 function isWithin({ why, atOpen }: Ending): boolean {
@@ -228,10 +221,12 @@ export function takenFrom(
   const signal = member.signals.bars[index]!
   const at = entryBar(fill, signal)
   const entry = entryPrice(member.bars, fill, signal)
+  const { shares, invested } = bought
   const days = left.day - member.bars.days[at]!
-  const fills = { side, entry, exit: left.price, shares: bought.shares, days }
-  const [gross, net] = [grossReturn(side, entry, left.price), netReturn(costs, fills)]
-  return { ...fills, member, index, signal, entryBar: at, invested: bought.invested, left, gross, net }
+  const exit = left.price
+  const net = netReturn(costs, { side, entry, exit, shares, days })
+  const gross = grossReturn(side, entry, exit)
+  return { member, index, signal, entryBar: at, side, entry, exit, shares, days, invested, left, gross, net }
 }
 
 function fallsInto({ why, bar }: Ending, signal: number): boolean {
@@ -357,12 +352,12 @@ function memberOf({ prices, states: read }: BarStates, strategy: Strategy, conte
   const { entry, exit } = strategy
   const of = (field: string): States => read.find(states => states.field === field)!
   const states = of(entry.field)
-  const { days, open, high, low, close } = prices.series
+  const { high, low, close } = prices.series
   const range = needsAtr(strategy) ? atr(high, low, close, ATR_LENGTH) : null
   return {
     ticker: prices.ticker,
     prices,
-    bars: { days, open, high, low, close, atr: range, delisting: prices.delisting },
+    bars: { ...prices.series, atr: range, delisting: prices.delisting },
     states,
     signals: signalsIn(prices, states, eventsFilter(strategy), context),
     eligible: eligibleBars(prices, states, entry),

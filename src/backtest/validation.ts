@@ -120,7 +120,7 @@ function splitAt(calendar: Int32Array, date: string, embargo: number): Fold {
 function chosenOn(candidates: readonly Ready[], calendar: Int32Array, train: Part): { ready: Ready; half: Half } {
   const halves = candidates.map(ready => ({ ready, half: halfOf(ready, calendar, train) }))
   const score = ({ half }: { half: Half }): number =>
-    naiveT(half.closed.map(({ net }) => net))?.t ?? Number.NEGATIVE_INFINITY
+    naiveT(half.closed.map(({ taken }) => taken.net))?.t ?? Number.NEGATIVE_INFINITY
   return halves.reduce((best, other) => (score(other) > score(best) ? other : best))
 }
 

@@ -1,6 +1,7 @@
 import type { Chart } from './chart.js'
 import { words } from './numbers.js'
 import type { Records } from './records.js'
+import { TERMS } from './terms.js'
 
 /**
  * A result, described once: what is said of it, its tables and its charts, in the order in which they are read. The
@@ -205,7 +206,10 @@ export function tableOf<Row>(
   const told = columns.filter(({ optional, of }) => optional === undefined || rows.some(row => isKnown(of(row))))
   return {
     caption,
-    columns: told.map(({ of: _of, tone: _tone, mark: _mark, optional: _optional, ...heading }) => heading),
+    columns: told.map(({ of: _of, tone: _tone, mark: _mark, optional: _optional, ...heading }) => {
+      const hint = heading.hint ?? TERMS[heading.title]
+      return { ...heading, ...(hint === undefined ? {} : { hint }) }
+    }),
     rows: rows.map(row => told.map(column => cellOf(column, row))),
     ...more,
   }

@@ -244,13 +244,7 @@ const FOLDS: readonly Column<Fold>[] = [
   { title: 'To', kind: 'date', spare: 4, of: ({ to }) => to },
   { title: 'Trades', kind: 'count', of: ({ trades }) => trades },
   { title: 'Mean', kind: 'return', of: ({ trade_statistics: { mean } }) => mean },
-  {
-    title: 'Hit',
-    kind: 'share',
-    spare: 1,
-    hint: 'Share of trades that won',
-    of: ({ trade_statistics: own }) => own.hit_rate,
-  },
+  { title: 'Hit', kind: 'share', spare: 1, of: ({ trade_statistics: own }) => own.hit_rate },
   { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
   { title: 'Sharpe', kind: 'ratio', spare: 0, of: ({ statistics }) => statistics.sharpe },
 ]

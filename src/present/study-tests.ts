@@ -58,7 +58,7 @@ export function testSections({ windows, resamples }: EventStudy): Section[] {
 const TESTS: readonly Column<Of<'tests'>>[] = [
   { title: 'Window', kind: 'window', of: ({ window }) => window },
   { title: 'Statistic', kind: 'statistic', of: ({ statistic }) => statistic },
-  { title: 'df', kind: 'degrees', spare: 1, hint: 'Degrees of freedom', of: ({ df }) => df },
+  { title: 'df', kind: 'degrees', spare: 1, of: ({ df }) => df },
   { title: 'p', kind: 'probability', of: ({ p }) => p },
   { title: 'Test', kind: 'text', of: ({ name }) => name },
   { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
@@ -68,7 +68,7 @@ const TESTS: readonly Column<Of<'tests'>>[] = [
 const INTERVALS: readonly Column<Of<'intervals'>>[] = [
   { title: 'Window', kind: 'window', of: ({ window }) => window },
   { title: 'Diff 95%', kind: 'return', of: ({ low, high }) => [low, high] },
-  { title: 'Block', kind: 'tenth', spare: 1, hint: 'Mean block in bars', of: ({ block }) => block },
+  { title: 'Block', kind: 'tenth', spare: 1, of: ({ block }) => block },
   { title: 'Method', kind: 'text', of: ({ method }) => method },
   { title: 'n', kind: 'count', on: 'page', of: ({ n }) => n },
   { title: 'Why there is none', kind: 'text', on: 'page', optional: true, of: ({ reason }) => reason },
@@ -82,7 +82,7 @@ export function otherSections({ windows, field, bands }: EventStudy): Section[] 
     { title: 'Band', kind: 'text', of: ({ band }) => band },
     { title: 'n', kind: 'count', of: ({ n }) => n },
     { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
-    { title: 'Hit', kind: 'share', spare: 0, hint: 'Share above 0', of: ({ hit }) => hit },
+    { title: 'Hit', kind: 'share', spare: 0, of: ({ hit }) => hit },
     {
       title: '',
       kind: 'text',
@@ -151,13 +151,7 @@ const RANDOM: readonly Column<StudyWindow>[] = [
     hint: 'Share of draws that lie as far out',
     of: ({ random_entry: random }) => random.p,
   },
-  {
-    title: 'Same years',
-    kind: 'return',
-    spare: 2,
-    hint: 'Mean of any bar in the calendar years of the events',
-    of: ({ random_entry: random }) => random.year_matched,
-  },
+  { title: 'Same years', kind: 'return', spare: 2, of: ({ random_entry: random }) => random.year_matched },
 ]
 
 type Told = StudyWindow & { aftermath: NonNullable<StudyWindow['aftermath']> }
@@ -182,7 +176,7 @@ function aftermathSections(windows: readonly StudyWindow[]): Section[] {
         of: ({ aftermath: { counts, lift } }) => [counts[i]!, lift[i] ?? null],
       }),
     ),
-    { title: 'G', kind: 'tenth', spare: 10, hint: 'G-test against any bar', of: ({ aftermath }) => aftermath.g },
+    { title: 'G', kind: 'tenth', spare: 10, of: ({ aftermath }) => aftermath.g },
     { title: 'p', kind: 'probability', hint: 'By circular shifts', of: ({ aftermath }) => aftermath.p },
   ]
   const parts: Part[] = [

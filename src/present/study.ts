@@ -179,12 +179,7 @@ function estimatesOf({ windows }: EventStudy) {
 const COUNTS: readonly Column<StudyWindow>[] = [
   WINDOW,
   { title: 'n', kind: 'count', of: ({ n }) => n },
-  {
-    title: 'Indep',
-    kind: 'count',
-    hint: 'Windows of one ticker that share no bar, added up over the tickers',
-    of: ({ n_indep }) => n_indep,
-  },
+  { title: 'Indep', kind: 'count', of: ({ n_indep }) => n_indep },
 ]
 
 function stretches({ tickers, windows }: EventStudy): Column<StudyWindow>[] {
@@ -193,33 +188,15 @@ function stretches({ tickers, windows }: EventStudy): Column<StudyWindow>[] {
 }
 
 /** Of pools, where the independent windows count a day once for each ticker. */
-const STRETCHES: Column<StudyWindow> = {
-  title: 'Dates',
-  kind: 'count',
-  hint: 'Dates of events of any ticker whose windows share no day',
-  of: ({ n_stretches }) => n_stretches,
-}
+const STRETCHES: Column<StudyWindow> = { title: 'Dates', kind: 'count', of: ({ n_stretches }) => n_stretches }
 
 const RETURNS: readonly Column<StudyWindow>[] = [
-  {
-    title: 'Lost',
-    kind: 'count',
-    spare: 5,
-    hint: 'Events without a return, not in n: their window has not elapsed, or their ticker ended',
-    of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted,
-  },
+  { title: 'Lost', kind: 'count', spare: 5, of: ({ lost }) => lost.not_elapsed + lost.too_early + lost.delisted },
   { title: 'Mean', kind: 'return', of: ({ mean }) => mean },
   { title: 'Median', kind: 'return', spare: 4, of: ({ median }) => median },
-  { title: 'Hit', kind: 'share', spare: 1, hint: 'Share above 0', of: ({ hit }) => hit.share },
-  {
-    title: 'Any bar',
-    kind: 'return',
-    spare: 2,
-    hint: 'Mean after any bar of the same tickers and dates',
-    of: ({ base }) => base.mean,
-    tone: plain,
-  },
-  { title: 'Diff', kind: 'return', hint: 'Mean, less that of any bar', of: ({ diff }) => diff },
+  { title: 'Hit', kind: 'share', spare: 1, of: ({ hit }) => hit.share },
+  { title: 'Any bar', kind: 'return', spare: 2, of: ({ base }) => base.mean, tone: plain },
+  { title: 'Diff', kind: 'return', of: ({ diff }) => diff },
   {
     title: '95%',
     kind: 'return',
@@ -233,7 +210,6 @@ const STUDENTISED: Column<StudyWindow> = {
   title: 'p(t)',
   kind: 'probability',
   spare: -1,
-  hint: 'Of the studentised shift, which allows for events in volatile times',
   of: window => studentised(window)?.p ?? null,
 }
 
@@ -251,7 +227,7 @@ function contextSections({ context, windows }: EventStudy): Section[] {
       of: ({ context_base: base }) => base?.n ?? 0,
     },
     { title: 'Mean', kind: 'return', of: ({ context_base: base }) => base?.mean ?? null, tone: plain },
-    { title: 'Hit', kind: 'share', hint: 'Share above 0', of: ({ context_base: base }) => base?.hit ?? null },
+    { title: 'Hit', kind: 'share', of: ({ context_base: base }) => base?.hit ?? null },
     {
       title: 'Diff',
       kind: 'return',
@@ -305,12 +281,11 @@ function abnormalSections({ windows, abnormal, benchmark }: EventStudy): Section
 const ABNORMAL: readonly Column<Told>[] = [
   WINDOW,
   { title: 'n', kind: 'count', of: ({ abnormal }) => abnormal.n },
-  { title: 'CAR', kind: 'return', hint: 'Cumulative abnormal return', of: ({ abnormal }) => abnormal.car },
+  { title: 'CAR', kind: 'return', of: ({ abnormal }) => abnormal.car },
   { title: 'p', kind: 'probability', of: ({ abnormal }) => abnormal.tests[0]?.p ?? null },
   {
     title: 'Left out',
     kind: 'text',
-    hint: 'Events without an abnormal return, by why: not in n',
     of: ({ abnormal: { lost } }) =>
       Object.entries({ 'too early': lost.too_early, open: lost.not_elapsed, unmatched: lost.no_benchmark })
         .filter(([, n]) => n > 0)
@@ -379,24 +354,18 @@ function distributionSections({ windows }: EventStudy): Section[] {
 const SPREAD: readonly Column<StudyWindow>[] = [
   WINDOW,
   { title: 'Worst', kind: 'return', spare: 3, of: ({ worst }) => worst },
-  { title: 'p10', kind: 'return', spare: 5, hint: 'A tenth of the returns lies below', of: ({ p10 }) => p10 },
+  { title: 'p10', kind: 'return', spare: 5, of: ({ p10 }) => p10 },
   { title: 'p25', kind: 'return', spare: 0, of: ({ p25 }) => p25 },
   { title: 'p75', kind: 'return', spare: 1, of: ({ p75 }) => p75 },
   { title: 'p90', kind: 'return', spare: 6, of: ({ p90 }) => p90 },
   { title: 'Best', kind: 'return', spare: 4, of: ({ best }) => best },
-  { title: 'SD', kind: 'return', spare: 9, hint: 'Standard deviation', of: ({ deviation }) => deviation },
-  { title: 'MFE', kind: 'return', spare: 7, hint: 'Mean of the greatest gain on the way', of: ({ mfe }) => mfe },
-  { title: 'MAE', kind: 'return', spare: 8, hint: 'Mean of the greatest loss on the way', of: ({ mae }) => mae },
-  { title: 'Hit', kind: 'share', hint: 'Share above 0', of: ({ hit }) => hit.share },
-  {
-    title: 'Hit 95%',
-    kind: 'share',
-    spare: 12,
-    hint: 'Wilson interval',
-    of: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]),
-  },
-  { title: 'Any hit', kind: 'share', spare: 11, hint: 'Share above 0 after any bar', of: ({ base }) => base.hit },
-  { title: 'Lift', kind: 'ratio', spare: 10, hint: 'Hit, against that of any bar', of: ({ lift }) => lift },
+  { title: 'SD', kind: 'return', spare: 9, of: ({ deviation }) => deviation },
+  { title: 'MFE', kind: 'return', spare: 7, of: ({ mfe }) => mfe },
+  { title: 'MAE', kind: 'return', spare: 8, of: ({ mae }) => mae },
+  { title: 'Hit', kind: 'share', of: ({ hit }) => hit.share },
+  { title: 'Hit 95%', kind: 'share', spare: 12, of: ({ hit, grey }) => (grey ? null : [hit.low, hit.high]) },
+  { title: 'Any hit', kind: 'share', spare: 11, of: ({ base }) => base.hit },
+  { title: 'Lift', kind: 'ratio', spare: 10, of: ({ lift }) => lift },
   { title: 'Any n', kind: 'count', on: 'page', of: ({ base }) => base.n },
   { title: 'Any SD', kind: 'return', on: 'page', of: ({ base }) => base.deviation, tone: plain },
 ]

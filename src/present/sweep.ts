@@ -246,21 +246,10 @@ const FOLDS: readonly Column<Fold>[] = [
     of: ({ test }) => `${test[0]?.from ?? UNKNOWN} to ${test.at(-1)?.to ?? UNKNOWN}`,
   },
   { title: 'Events', kind: 'count', on: 'page', of: ({ test }) => eventsOf(test) },
-  {
-    title: 'Purged',
-    kind: 'count',
-    spare: 2,
-    hint: 'Events left out because their window reached the other part',
-    of: ({ purged }) => purged,
-  },
+  { title: 'Purged', kind: 'count', spare: 2, of: ({ purged }) => purged },
   { title: 'Chosen', kind: 'count', of: ({ chosen }) => chosen.length },
-  {
-    title: 'Train mean',
-    kind: 'return',
-    hint: 'Of the chosen cells, where they were chosen',
-    of: fold => fold.train_mean,
-  },
-  { title: 'Test mean', kind: 'return', hint: 'Of the same, where they were checked', of: fold => fold.test_mean },
+  { title: 'Train mean', kind: 'return', of: fold => fold.train_mean },
+  { title: 'Test mean', kind: 'return', of: fold => fold.test_mean },
   { title: 'Cells chosen', kind: 'text', wraps: true, on: 'page', of: ({ chosen }) => chosen.join(', ') },
 ]
 

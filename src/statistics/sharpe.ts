@@ -2,7 +2,7 @@ import { normalCdf, normalQuantile } from './distributions.js'
 import { deviation, mean } from './moments.js'
 
 /** What a Sharpe ratio a bar is judged by: `n` returns, their skewness and plain kurtosis (3 for a normal distribution). */
-interface SharpeSample {
+export interface SharpeSample {
   /** A bar, not a year. */
   sharpe: number
   n: number

@@ -8,7 +8,7 @@ import { type GTestMember, gTestShift, overlap } from '../statistics/counts.js'
 import { deviation, mean, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
-import { LEAST_UNITS } from './result.js'
+import { LEAST_UNITS, type StudyWindow } from './result.js'
 import { placesIn, unionCalendar } from './signals.js'
 
 /** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
@@ -236,16 +236,15 @@ export function gains(returns: ArrayLike<number>): number {
   return count
 }
 
-/** How far prices went in favour and against over a window, as fractions of the close of the event. */
-interface Excursions {
-  /** Greatest high / close - 1, at least 0. */
-  mfe: number
-  /** Least low / close - 1, at most 0. */
-  mae: number
-}
-
-/** Over the `horizon` bars after `bar`, as far as there are bars, and the final price of a delisting where it comes first. */
-export function excursions({ series, delisting }: MarketBars, bar: number, horizon: number): Excursions {
+/**
+ * Greatest gain (high / close - 1, at least 0) and loss over the `horizon` bars after `bar`, as far as there are bars, and
+ * at the final price of a delisting where it comes first.
+ */
+export function excursions(
+  { series, delisting }: MarketBars,
+  bar: number,
+  horizon: number,
+): { mfe: number; mae: number } {
   const { close, high, low } = series
   const last = bar + horizon
   let most = close[bar]!
@@ -261,24 +260,17 @@ export function excursions({ series, delisting }: MarketBars, bar: number, horiz
   return { mfe: most / close[bar]! - 1, mae: least / close[bar]! - 1 }
 }
 
-/** Bins of equal, round width from the least to the greatest value of either; a value on an edge lies in the bin above. */
-interface Histogram {
-  /** Ascending; one more than there are bins. */
-  edges: number[]
-  events: number[]
-  base: number[]
-}
-
 /** About so many bins between the tails of the base, and at most so many in all, however far the tails reach. */
 const WANTED = 20
 const MOST = 60
 
 /**
+ * Bins of equal, round width from the least to the greatest value of either; a value on an edge lies in the bin above.
  * @param events ascending
  * @param base of each ticker; the weights count for the width of the bins alone
  * @returns null without values, or where all are the same
  */
-export function histogram(events: Float64Array, base: readonly Weighted[]): Histogram | null {
+export function histogram(events: Float64Array, base: readonly Weighted[]): StudyWindow['histogram'] {
   const columns = [events, ...base.map(({ ascending }) => ascending)]
   if (events.length === 0 || columns.some(({ length }) => length === 0)) return null
   const low = columns.reduce((least, column) => Math.min(least, column[0]!), Number.POSITIVE_INFINITY)
@@ -333,18 +325,8 @@ export function streamOf(seed: number, purpose: (typeof PURPOSES)[number], windo
   return Random.stream(new Random(seed).word(), PURPOSES.indexOf(purpose) * APART + window)
 }
 
-/** Aftermath bands after events and after any bar, in the order of PERFORMANCES. */
-interface AftermathTally {
-  counts: number[]
-  /** Bars of all tickers that have events. */
-  base: number[]
-  /** Share after events / share after any bar, each ticker counting in the latter as its events do. */
-  lift: (number | null)[]
-  g: number | null
-  p: number | null
-  /** Why there is no p. */
-  reason: string | null
-}
+/** With the reason where there is no p. */
+type AftermathTally = NonNullable<StudyWindow['aftermath']> & { reason: string | null }
 
 /** One ticker's bars that are looked at, and its events among them. */
 interface Tallied {
@@ -354,6 +336,8 @@ interface Tallied {
 }
 
 /**
+ * Aftermath bands after events and after any bar of all tickers that have events, in the order of PERFORMANCES. The lift
+ * is the share after events / that after any bar, each ticker counting in the latter as its events do.
  * @param tooFew why there is to be no test; null where there may be one
  * @returns null where no event has an aftermath band
  */

@@ -1,63 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { bca, expandedTail, politisWhite, stationaryRatioInterval } from '../../src/statistics/bootstrap.js'
-import { gTestShift } from '../../src/statistics/counts.js'
-import { twoSidedNormal, twoSidedT } from '../../src/statistics/distributions.js'
+import { bca } from '../../src/statistics/bootstrap.js'
 import { mean } from '../../src/statistics/moments.js'
 import { Random } from '../../src/statistics/random.js'
-import {
-  clusterByBlock,
-  effectiveBlocks,
-  hansenHodrick,
-  naiveT,
-  neweyWest,
-  neweyWestAlpha,
-} from '../../src/statistics/robust.js'
+import { neweyWest } from '../../src/statistics/robust.js'
 import { type SuperiorAbility, spa } from '../../src/statistics/selection.js'
 import { jointShift, type ShiftMember, studentisedShift } from '../../src/statistics/shift.js'
 import { draws, provenInFull } from '../support/full.js'
 import { fairRejections } from '../support/null-markets.js'
-import { HORIZON, type MadeMarket, type Making, madeMarket } from './support/null-market.js'
 
 const RUNS = draws(400)
-const TESTS = ['shift', 'g-test', 'newey-west', 'hansen-hodrick', 'cluster']
-/** Asked of many tickers alone: an alpha needs a benchmark, and an interval costs as much as all tests together. */
-const POOLED = ['calendar-time', 'interval']
-
-describe.each<[string, Making, Random]>([
-  ['one ticker', { tickers: 1, bars: 2500 }, new Random(101)],
-  ['fifteen tickers that move together', { tickers: 15, bars: 1000 }, new Random(202)],
-])(`of ${RUNS} markets without any edge, %s`, (_, making, random) => {
-  const found = new Map<string, number[]>()
-  beforeAll(() => {
-    for (let run = 0; run < RUNS; run++) {
-      const market = madeMarket(random, making)
-      if (market.independent < 10) continue
-      for (const [test, p] of Object.entries(pValues(market, random))) found.set(test, [...(found.get(test) ?? []), p])
-    }
-  })
-
-  it('every test says something of nearly every one', () => {
-    for (const [test, p] of found) expect(p.length, test).toBeGreaterThan(0.9 * RUNS)
-    expect([...found.keys()]).toEqual(expect.arrayContaining(making.tickers === 1 ? TESTS : [...TESTS, ...POOLED]))
-  })
-
-  provenInFull.each(making.tickers === 1 ? TESTS : [...TESTS, ...POOLED])('%s finds one in a twentieth', test => {
-    const { rejected, least, most } = rejections(found.get(test)!)
-    expect(rejected).toBeGreaterThanOrEqual(least)
-    expect(rejected).toBeLessThanOrEqual(most)
-  })
-
-  provenInFull('the shift test gives every p as often as any other (Kolmogorov, Smirnov, at 1 %)', () => {
-    const p = found.get('shift')!.toSorted((a, b) => a - b)
-    const greatest = Math.max(...p.map((value, i) => Math.max((i + 1) / p.length - value, value - i / p.length)))
-    expect(Math.sqrt(p.length) * greatest).toBeLessThan(1.63)
-  })
-
-  provenInFull('the naive t finds more', () => {
-    const { rejected, most } = rejections(found.get('naive')!)
-    expect(rejected).toBeGreaterThan(most)
-  })
-})
 
 describe('of independent values', () => {
   provenInFull('the BCa interval of a mean covers it about nineteen times of twenty, skewed ones, too', () => {
@@ -95,45 +46,6 @@ describe(`of ${RUNS} families of ten candidates none of which is better`, () => 
     },
   )
 })
-
-function pValues(market: MadeMarket, random: Random): Record<string, number> {
-  const { members, num, den, fifths, held } = market
-  const shift = jointShift(members, num.length, HORIZON, { reps: 999, random })
-  const coded = members.map(({ places, events }, i) => ({ places, events, codes: fifths[i]! }))
-  const g = gTestShift(coded, num.length, HORIZON, 5, { reps: 999, random })
-  if ('reason' in shift || 'reason' in g) throw new Error('too short')
-  const tests = {
-    'newey-west': neweyWest(num, den, HORIZON - 1)!,
-    'hansen-hodrick': hansenHodrick(num, den, HORIZON - 1)!,
-    cluster: clusterByBlock(num, den, HORIZON)!,
-    naive: naiveT(market.excess)!,
-  }
-  const judged = Object.entries(tests).map(([name, { t, df }]) => [name, twoSidedT(t, df)] as const)
-  const alpha = members.length === 1 ? null : neweyWestAlpha(held.portfolio, held.benchmark, 5)
-  return {
-    shift: shift.p,
-    'g-test': g.p,
-    ...Object.fromEntries(judged),
-    ...(alpha && { 'calendar-time': twoSidedNormal(alpha.t) }),
-    // No p-value: 0 where it leaves out 0.
-    ...(members.length > 1 && { interval: excludes(interval(market, random), 0) ? 0 : 1 }),
-  }
-}
-
-function interval({ num, den, ...market }: MadeMarket, random: Random): { low: number; high: number } {
-  const diff = ratio({ num, den, ...market })
-  const block = Math.max(HORIZON, politisWhite(num.map((sum, day) => sum - diff * den[day]!)))
-  const tail = expandedTail(effectiveBlocks(den, HORIZON))
-  return stationaryRatioInterval(num, den, { block, reps: 299, random, tail })!
-}
-
-function ratio({ excess }: MadeMarket): number {
-  return mean(excess)!
-}
-
-function excludes({ low, high }: { low: number; high: number }, value: number): boolean {
-  return value < low || value > high
-}
 
 /** How many of p are below 5 %, and between which numbers 99 % of fair tests stay (normal approximation). */
 function rejections(p: readonly number[]): { rejected: number; least: number; most: number } {
