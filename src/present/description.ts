@@ -1,7 +1,6 @@
 import type { Chart } from './chart.js'
 import { words } from './numbers.js'
 import type { Records } from './records.js'
-import { TERMS } from './terms.js'
 
 /**
  * A result, described once: what is said of it, its tables and its charts, in the order in which they are read. The
@@ -213,6 +212,36 @@ export function tableOf<Row>(
     rows: rows.map(row => told.map(column => cellOf(column, row))),
     ...more,
   }
+}
+
+/** What titles of columns mean, for whoever rests on them; a column that means something else by one says so itself. */
+const TERMS: Readonly<Record<string, string>> = {
+  'Any bar': 'Mean after any bar of the same tickers and dates',
+  'Any hit': 'Share above 0 after any bar',
+  Block: 'Mean block in bars',
+  CAR: 'Cumulative abnormal return',
+  Dates: 'Dates of events of any ticker whose windows share no day',
+  df: 'Degrees of freedom',
+  Diff: 'Mean, less that of any bar',
+  G: 'G-test against any bar',
+  Hit: 'Share above 0',
+  'Hit 95%': 'Wilson interval',
+  Indep: 'Windows of one ticker that share no bar, added up over the tickers',
+  'Left out': 'Events without an abnormal return, by why: not in n',
+  Lift: 'Hit, against that of any bar',
+  Lost: 'Events without a return, not in n: their window has not elapsed, or their ticker ended',
+  MAE: 'Greatest loss on the way; of several the mean',
+  MFE: 'Greatest gain on the way; of several the mean',
+  'P&L': 'Money, net',
+  'p(t)': 'Of the studentised shift, which allows for events in volatile times',
+  p10: 'A tenth of the returns lies below',
+  Purged: 'Events left out because their window reached the other part',
+  q: 'p corrected for how many were tried',
+  'Same years': 'Mean of any bar in the calendar years of the events',
+  SD: 'Standard deviation',
+  t: 'Above 3 is what is asked of a finding after decades of looking',
+  'Test mean': 'Of the same, where they were checked',
+  'Train mean': 'Of the chosen cells, where they were chosen',
 }
 
 function cellOf<Row>({ kind, of, tone, mark }: Column<Row>, row: Row): Cell {
