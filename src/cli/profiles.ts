@@ -166,28 +166,20 @@ export async function storedKeys(env: NodeJS.ProcessEnv): Promise<StoredKey[]> {
   return keysIn(text, path)
 }
 
-/** Keeps a key in place of one that its profile had. Throws ConfigError. */
-export async function storeKey(env: NodeJS.ProcessEnv, key: StoredKey): Promise<void> {
-  await changeKeys(env, keys => [...keys.filter(({ profile }) => profile !== key.profile), key])
-}
-
-/** Forgets the key of a profile. Throws ConfigError. */
-export async function forgetKey(env: NodeJS.ProcessEnv, profile: string): Promise<void> {
-  await changeKeys(env, keys => keys.filter(stored => stored.profile !== profile))
+/** Keeps a key in place of one that its profile had, or of null forgets that one. Throws ConfigError. */
+export async function keepKey(env: NodeJS.ProcessEnv, profile: string, key: StoredKey | null): Promise<void> {
+  const path = credentialsPath(env)
+  await changeFile(path, text => {
+    const others = (text === null ? [] : keysIn(text, path)).filter(stored => stored.profile !== profile)
+    const kept = key === null ? others : [...others, key]
+    const keys = Object.fromEntries(kept.map(({ profile, origin, key }) => [profile, { origin, key }]))
+    return `${JSON.stringify({ keys }, null, 2)}\n`
+  })
 }
 
 /** As much of a key as is shown: enough to tell two apart. */
 export function keyEnd(key: string): string {
   return `****${key.length < 12 ? '' : key.slice(-4)}`
-}
-
-async function changeKeys(env: NodeJS.ProcessEnv, change: (keys: StoredKey[]) => StoredKey[]): Promise<void> {
-  const path = credentialsPath(env)
-  await changeFile(path, text => {
-    const keys = change(text === null ? [] : keysIn(text, path))
-    const document = Object.fromEntries(keys.map(({ profile, origin, key }) => [profile, { origin, key }]))
-    return `${JSON.stringify({ keys: document }, null, 2)}\n`
-  })
 }
 
 /** Nothing of a file that is not ours is ever told, because what is wrong with it may stand beside a key. */
@@ -295,13 +287,9 @@ export async function chosenServer(config: Config, env: NodeJS.ProcessEnv): Prom
   if (!isRemoteTyped(config) && from.db === '--db') return null
   const url = typedProfile && !typedRemote ? undefined : remote
   if (url === HERE) return null
-  if (url !== undefined) {
-    return { url, from: from.remote!, profile: name === undefined ? null : await namedProfile(name, from.profile, env) }
-  }
-  if (name !== undefined) {
-    const profile = await namedProfile(name, from.profile, env)
-    return { url: profile.url, from: from.profile!, profile }
-  }
+  const named = name === undefined ? null : await namedProfile(name, from.profile, env)
+  if (url !== undefined) return { url, from: from.remote!, profile: named }
+  if (named !== null) return { url: named.url, from: from.profile!, profile: named }
   const { profile: chosen, profiles } = await readConfigFile(env)
   if (chosen === null) return null
   const profile = profiles.get(chosen.name)!
@@ -405,13 +393,18 @@ export function openServer(url: string, key: string, config: Config, env: NodeJS
 
 /** What a server decides by itself is not passed over in silence: the answer would not be the one that was asked for. */
 function refuseLocalSettings(config: Config, url: string): void {
-  const { from } = config
   const way = isRemoteTyped(config) ? 'leave it out' : 'leave it out, or say --remote local'
-  const refuse = (param: string, source: string, why: string): never => {
+  for (const [param, does] of DECIDED) {
+    const source = config.from[param]
+    // The database that a variable names is another matter: it is always there.
+    if (source === undefined || source === 'BANDS_DB') continue
     const remedy = source.startsWith('--') ? way : way.replace('leave it out', `unset ${source}`)
-    throw new InvalidParameter(`${source} is not for a server: ${url} ${why}; ${remedy}.`, { param })
+    throw new InvalidParameter(`${source} is not for a server: ${url} ${does}; ${remedy}.`, { param })
   }
-  if (from.tier !== undefined) refuse('tier', from.tier, 'answers as the tier of the key')
-  if (from.as_of !== undefined) refuse('as_of', from.as_of, 'answers as of its own day')
-  if (from.db === '--db') refuse('db', from.db, 'has its own database')
 }
+
+const DECIDED = [
+  ['tier', 'answers as the tier of the key'],
+  ['as_of', 'answers as of its own day'],
+  ['db', 'has its own database'],
+] as const

@@ -9,15 +9,14 @@ import { type Context, Stopped } from '../context.js'
 import { oneRow } from '../output.js'
 import {
   type ConfigFile,
-  forgetKey,
   givenKey,
+  keepKey,
   keyEnd,
   openServer,
   profileName,
   readConfigFile,
   type StoredKey,
   storedKeys,
-  storeKey,
   writeProfile,
 } from '../profiles.js'
 import type { World } from '../world.js'
@@ -32,7 +31,7 @@ const login: Command = {
     'What is asked stays with the database here until --profile, BANDS_PROFILE or "profile" in config.json names the profile; --remote local asks here again.',
   ],
   async run(context) {
-    const { credits, ...kept } = await keepKey(context)
+    const { credits, ...kept } = await loggedIn(context)
     const { profile, url, tier, key } = kept
     const [limit, remaining] = [credits?.day?.limit ?? null, credits?.day?.remaining ?? null]
     const plan = tier === null ? '' : `, tier ${tier}`
@@ -67,7 +66,7 @@ export const commands = { login, logout }
  * Reads a key, asks the server whether it counts, and keeps both. Nothing is kept of a key that is refused. Throws
  * Unauthorized for that, InvalidParameter, ConfigError, and what a server throws that cannot be asked.
  */
-async function keepKey({ config, world }: Context) {
+async function loggedIn({ config, world }: Context) {
   const { env } = world
   const file = await readConfigFile(env)
   // Looked at now, so that a file that cannot be used is told before anyone types a key.
@@ -82,7 +81,7 @@ async function keepKey({ config, world }: Context) {
       throw error instanceof Unauthorized ? new Unauthorized(`${base} refuses this key: ${error.message}`) : error
     })
     const { tier, credits } = server
-    await storeKey(env, { profile: name, origin, key })
+    await keepKey(env, name, { profile: name, origin, key })
     await writeProfile(env, { name, url: base, tier })
     return { profile: name, url: base, tier, key: keyEnd(key), credits }
   } finally {
@@ -128,7 +127,7 @@ async function forgottenKey({ config, world: { env } }: Context): Promise<Stored
     const message = `several keys are kept; choose the one to forget with --profile: ${names.join(', ')}.`
     throw new InvalidParameter(message, { param: 'profile', allowed: names })
   }
-  await forgetKey(env, only.profile)
+  await keepKey(env, only.profile, null)
   return only
 }
 

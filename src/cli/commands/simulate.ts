@@ -20,6 +20,7 @@ import {
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import type { Row } from '../formats.js'
+import { progressText } from './import.js'
 
 const WORLD = {
   bars: optional(integerOf(1, 50_000), 1_260, 'daily bars of each'),
@@ -69,8 +70,7 @@ async function writeSimulated(context: Context, options: SimulateOptions, folder
 async function loadSimulated(context: Context, options: SimulateOptions, wait: boolean): Promise<void> {
   const importer = await context.importer({ wait, make: true })
   const origin = { source: `simulate --seed ${options.seed}`, format: 'simulated' }
-  const onProgress = ({ stage, done, of }: ImportProgress): void =>
-    context.step(() => `${stage}  ${done}/${of ?? '?'} ${stage === 'settling' ? 'steps' : 'tickers'}`)
+  const onProgress = (progress: ImportProgress): void => context.step(() => progressText(progress))
   // Facts first: then every field is derived when the bars come.
   const facts = Array.from(simulatedTickers(options), ticker => ticker.facts).flat()
   const sheets = await importer.putFacts(
