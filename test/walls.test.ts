@@ -110,9 +110,8 @@ const ALSO: Readonly<Record<string, [files: number, what: string]>> = {
   min_severity: [4, 'what the heading of a scan says that was looked for'],
   context_ticker: [6, 'a column of transitions'],
   context_field: [7, 'a column of transitions'],
-  context_band: [9, 'a column of events, trades and transitions'],
-  prev_band: [11, 'a key of every event'],
-  walk_forward: [4, 'how a sweep and a backtest were validated, in their answers'],
+  context_band: [8, 'a column of events, trades and transitions'],
+  prev_band: [9, 'a key of every event'],
 }
 const PLACES = 3
 

@@ -24,7 +24,7 @@ import {
 import { integerValue, refuse, textOf, tickerValue } from './values.js'
 
 export type Abnormal = 'none' | 'mean' | 'market'
-export const ABNORMALS: readonly Abnormal[] = ['none', 'mean', 'market']
+const ABNORMALS: readonly Abnormal[] = ['none', 'mean', 'market']
 export type Adjustment = 'bh' | 'by' | 'holm' | 'none'
 const ADJUSTMENTS: readonly Adjustment[] = ['bh', 'by', 'holm', 'none']
 export type Family = 'run' | 'ledger'
@@ -91,7 +91,6 @@ export const ANY_EVENT: Omit<EventFilter, 'field' | 'timeframe'> = {
 }
 
 export const SEED = given(integerOf(0, LARGEST_SEED), 1, 'other draws for another number')
-const BENCHMARK = maybe(TICKER, 'the market that abnormal returns are measured by, and the alpha of calendar time')
 const MIN_EVENTS = given(integerOf(1, MOST_DRAWS), 20, 'fewer get no p-value')
 const HORIZON = maybe(
   integersOf(1, MOST_BARS, 'BARS'),
@@ -121,7 +120,7 @@ const REPS: Kind<number | 'all', Text> = {
 const MEASURES = {
   horizon: { ...HORIZON, under: 'What is measured' },
   path: given(PATH, { before: 20, after: 100 }, 'bars of the average path; -20..100 unless given'),
-  benchmark: BENCHMARK,
+  benchmark: maybe(TICKER, 'the market that abnormal returns are measured by, and the alpha of calendar time'),
   abnormal: maybe(
     oneOf(ABNORMALS, 'MODEL'),
     `abnormal returns by ${ABNORMALS.join(', ')}; market with a benchmark, else none`,

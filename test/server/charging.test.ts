@@ -65,23 +65,14 @@ describe('an answer', () => {
     expect(await usedBy(key)).toBe(0)
   })
 
-  it.each([
-    ['its tag', (etag: string) => etag],
-    ['its tag marked as weak', (etag: string) => `W/${etag}`],
-    ['a list with its tag', (etag: string) => `"other, too", ${etag},"more"`],
-    ['any', () => '*'],
-  ])('costs nothing to who has it: If-None-Match with %s', async (_, condition) => {
+  it('costs nothing to who has it, and is given again to who has another', async () => {
     const key = await server.key('pro')
     const { headers } = await server.get(QUESTION, key)
-    const again = await server.get(QUESTION, key, { 'If-None-Match': condition(headers.etag!) })
+    const again = await server.get(QUESTION, key, { 'If-None-Match': `"other, too", ${headers.etag},"more"` })
     expect([again.status, again.text, again.headers['content-length']]).toEqual([304, '', undefined])
     expect(again.headers).toMatchObject({ etag: headers.etag, vary: 'Authorization', 'x-requests-used': '1' })
     expect(await usedBy(key)).toBe(1)
-  })
-
-  it.each(['"another"', 'W/"another"', '', 'junk', '"'])('is given again for If-None-Match: %s', async condition => {
-    const key = await server.key('pro')
-    expect((await server.get(QUESTION, key, { 'If-None-Match': condition })).status).toBe(200)
+    expect((await server.get(QUESTION, key, { 'If-None-Match': 'W/"another"' })).status).toBe(200)
   })
 
   it('has one tag as long as its body is the same, and another for another tier', async () => {
