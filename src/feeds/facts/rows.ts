@@ -78,7 +78,8 @@ export class FactRow<Reads extends Columns = Columns> {
     const text = this.#text(name)
     if (isNullWord(text) || isUnknown(this.#reads[name]!, text)) return null
     const { dates, decimal } = this.#plan
-    return readValue(this.#reads[name]!, { name, text, dates: dates[name], decimal })
+    const read: (cell: Cell) => FactValues[Reads[Name]] = READERS[this.#reads[name]!]
+    return read({ name, text, dates: dates[name], decimal })
   }
 
   /** The value of a column without which the row says nothing; throws BadCell. */
@@ -137,11 +138,6 @@ export class BadCell extends Error {
     super(reason)
     this.column = column
   }
-}
-
-/** The value of a field that is not empty; throws BadCell when it is none of its kind. */
-function readValue<Holds extends FactValue>(holds: Holds, cell: Cell): FactValues[Holds] {
-  return READERS[holds](cell)
 }
 
 /** What people write for a session that nobody knows. */
