@@ -337,13 +337,4 @@ describe.skipIf(SHARED === null)('documents of Yahoo about Apple (needs ../share
       ['2024-12-31', '2025-02-01', null, 2.4, 124_300_000_000],
     ])
   })
-
-  it.each([
-    ['earningsHistory', 'gives the ends of quarters without the days of the reports'],
-    ['earningsTrend', 'holds estimates of quarters to come'],
-  ])('hold %s, which is refused', (module, reason) => {
-    expect(() => load(`quoteSummary_${module}_aapl`)).toThrow(
-      `yahoo-quoteSummary_${module}_aapl.json: ${module} ${reason}`,
-    )
-  })
 })
