@@ -1,7 +1,7 @@
 import { BadData, type Place, type Words } from '../errors.js'
 import { type Day, formatDay, weekdayOf } from '../model/day.js'
 import type { Adjustment, Series } from '../model/series.js'
-import type { Oddity, Rejected, TickerBars, Warning, WarningKind } from './feed.js'
+import type { Rejected, TickerBars, Warning, WarningKind } from './feed.js'
 import type { Role } from './layout.js'
 import { Rejections } from './refusals.js'
 
@@ -97,7 +97,7 @@ export class Collector {
   /** The clean columns; throws BadData when bad rows are not to be skipped, or no row is good. */
   finish(prices: Adjustment, divisor = 1): { tickers: TickerBars[]; warnings: Warning[] } {
     this.#rejections.refuse(this.rows)
-    const oddities = new Oddities(row => `${this.#file}:${this.#places.lineOf(row)}`)
+    const found = new Map<WarningKind, Warning>()
     const tickers: TickerBars[] = []
     for (const ticker of [...this.#tickers.keys()].sort()) {
       const collected = this.#tickers.get(ticker)!
@@ -105,10 +105,16 @@ export class Collector {
       this.#tickers.delete(ticker)
       if (collected.count === 0) continue
       const { bars, rows } = collected.sorted(divisor)
-      oddities.inspect(ticker, bars, rows)
       tickers.push({ ticker, bars, prices })
+      for (const [kind, i, detail] of odditiesOf(bars)) {
+        const warning = found.get(kind) ?? { kind, count: 0, first: [] }
+        found.set(kind, warning)
+        if (warning.count++ >= SHOWN) continue
+        const place = `${this.#file}:${this.#places.lineOf(rows[i]!)}`
+        warning.first.push({ ticker, date: formatDay(bars.days[i]!), place, detail })
+      }
     }
-    return { tickers, warnings: oddities.warnings }
+    return { tickers, warnings: KINDS.flatMap(kind => found.get(kind) ?? []) }
   }
 }
 
@@ -232,46 +238,20 @@ const JUMP = 0.3
 const SHOWN = 3
 const KINDS: readonly WarningKind[] = ['not_daily', 'outside_range', 'zero_volume', 'gap', 'jump']
 
-/** Gathers what looks odd in a file and stays: counts, and the first few of each kind. */
-class Oddities {
-  readonly #found = new Map<WarningKind, Warning>()
-  readonly #placeOf: (row: number) => string
-
-  constructor(placeOf: (row: number) => string) {
-    this.#placeOf = placeOf
-  }
-
-  /** In a fixed order of kinds. */
-  get warnings(): Warning[] {
-    return KINDS.flatMap(kind => this.#found.get(kind) ?? [])
-  }
-
-  /** Looks through the bars of one ticker; `rows` tells where each stands in the file. */
-  inspect(ticker: string, bars: Series, rows: Int32Array): void {
-    const spacing = middleSpacing(bars.days)
-    const note = (kind: WarningKind, i: number, detail: () => string) =>
-      this.#note(kind, () => {
-        return { ticker, date: formatDay(bars.days[i]!), place: this.#placeOf(rows[i]!), detail: detail() }
-      })
-    if (spacing > 4) note('not_daily', 0, () => `bars are mostly ${spacing} days apart: not daily bars?`)
-    const gap = spacing > 4 ? Number.POSITIVE_INFINITY : tradesAtWeekends(bars.days) ? 1 : GAP_DAYS
-    for (let i = 0; i < bars.days.length; i++) {
-      const outside = outsideRange(bars, i)
-      if (outside !== null) note('outside_range', i, () => outside)
-      if (bars.volume[i] === 0) note('zero_volume', i, () => 'volume 0')
-      if (i === 0) continue
-      const days = bars.days[i]! - bars.days[i - 1]!
-      if (days > gap) note('gap', i, () => `${days} days after the bar before`)
-      const move = bars.close[i]! / bars.close[i - 1]! - 1
-      if (Math.abs(move) > JUMP) note('jump', i, () => `close ${percent(move)} from the bar before`)
-    }
-  }
-
-  #note(kind: WarningKind, describe: () => Oddity): void {
-    const warning = this.#found.get(kind) ?? { kind, count: 0, first: [] }
-    this.#found.set(kind, warning)
-    warning.count++
-    if (warning.first.length < SHOWN) warning.first.push(describe())
+/** What looks odd in the bars of one ticker and stays: its kind, the bar, and a word about it. */
+function* odditiesOf(bars: Series): Generator<[kind: WarningKind, bar: number, detail: string]> {
+  const spacing = middleSpacing(bars.days)
+  if (spacing > 4) yield ['not_daily', 0, `bars are mostly ${spacing} days apart: not daily bars?`]
+  const gap = spacing > 4 ? Number.POSITIVE_INFINITY : tradesAtWeekends(bars.days) ? 1 : GAP_DAYS
+  for (let i = 0; i < bars.days.length; i++) {
+    const outside = outsideRange(bars, i)
+    if (outside !== null) yield ['outside_range', i, outside]
+    if (bars.volume[i] === 0) yield ['zero_volume', i, 'volume 0']
+    if (i === 0) continue
+    const days = bars.days[i]! - bars.days[i - 1]!
+    if (days > gap) yield ['gap', i, `${days} days after the bar before`]
+    const move = bars.close[i]! / bars.close[i - 1]! - 1
+    if (Math.abs(move) > JUMP) yield ['jump', i, `close ${percent(move)} from the bar before`]
   }
 }
 
