@@ -3,7 +3,7 @@ import { once } from '../fields/fundamentals.js'
 import { SplitBasis } from '../fields/quarters.js'
 import { Sector, type SectorView } from '../fields/sector.js'
 import { countUpTo, type Day } from '../model/day.js'
-import { FACT_KINDS, type FactRecord, type Facts, knownOn, type Report } from '../model/facts.js'
+import { type Facts, factsKnownBy, type Report } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
@@ -94,12 +94,7 @@ export function knownOf(
  * @param last date of the last bar: splits count up to there
  */
 function factsBy(facts: Facts, basis: SplitBasis, day: Day, last: Day): Facts {
-  const kinds = FACT_KINDS.filter(kind => kind !== 'securities')
-  const known = kinds.map(kind => [
-    kind,
-    (facts[kind] as readonly FactRecord[]).filter(record => knownOn(kind, record)! <= day),
-  ])
-  const found = Object.fromEntries(known) as unknown as Facts
+  const found = factsKnownBy(facts, day)
   const splits = found.splits.filter(({ ex_date }) => ex_date <= last)
   return { ...found, splits, reports: found.reports.map(report => onBasisOf(basis, report, last)) }
 }

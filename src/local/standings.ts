@@ -8,7 +8,7 @@ import { rsiZone } from '../fields/technical/rsi-zone.js'
 import { compare, rollingRanks } from '../indicators/rank.js'
 import { type Day, mondayOf } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import { type FactKind, factsOf, knownOn, type Security } from '../model/facts.js'
+import { factsKnownBy, factsOf, type Security } from '../model/facts.js'
 import {
   MARKET_CAP_TIERS,
   type MarketCapTier,
@@ -252,8 +252,8 @@ export async function assetClassOf(listed: Listed, store: Store, date: Day): Pro
 }
 
 async function hasFacts(ticker: string, store: Store, date: Day): Promise<boolean> {
-  const kinds = Object.entries(factsOf(await store.sheets(ticker)))
-  return kinds.some(([kind, records]) => records.some(record => knownOn(kind as FactKind, record)! <= date))
+  const known = factsKnownBy(factsOf(await store.sheets(ticker)), date)
+  return Object.values(known).some(records => records.length > 0)
 }
 
 function nameOf({ sector }: Security): string | null {

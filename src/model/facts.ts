@@ -103,18 +103,24 @@ export interface FactRecords {
 export type FactKind = keyof FactRecords
 export type FactRecord = FactRecords[FactKind]
 
-/** The dated records of one ticker, each kind in the order in which it was given. */
-export type Facts = { readonly [Kind in Exclude<FactKind, 'securities'>]: readonly FactRecords[Kind][] }
+type DatedKind = Exclude<FactKind, 'securities'>
 
-export const NO_FACTS: Facts = {
-  reports: [],
-  earnings: [],
-  schedule: [],
-  ratings: [],
-  grades: [],
-  insiders: [],
-  splits: [],
+/** The dated records of one ticker, each kind in the order in which it was given. */
+export type Facts = { readonly [Kind in DatedKind]: readonly FactRecords[Kind][] }
+
+function factsFrom(records: <Kind extends DatedKind>(kind: Kind) => readonly FactRecords[Kind][]): Facts {
+  return {
+    reports: records('reports'),
+    earnings: records('earnings'),
+    schedule: records('schedule'),
+    ratings: records('ratings'),
+    grades: records('grades'),
+    insiders: records('insiders'),
+    splits: records('splits'),
+  }
 }
+
+export const NO_FACTS = factsFrom(() => [])
 
 /** What a column of records holds: how it is read, checked and shown. */
 export type FactValue = FactAmount | 'date' | 'session' | 'text' | 'side' | 'basis' | 'asset_class'
@@ -229,17 +235,14 @@ export type FactSheets = { readonly [Kind in FactKind]?: FactSheet<Kind> }
 
 /** The records without their sources. */
 export function factsOf(sheets: FactSheets): Facts {
-  const records = <Kind extends FactKind>(kind: Kind): FactRecords[Kind][] =>
-    ((sheets[kind] as FactSheet<Kind> | undefined)?.rows ?? []).map(row => row.record)
-  return {
-    reports: records('reports'),
-    earnings: records('earnings'),
-    schedule: records('schedule'),
-    ratings: records('ratings'),
-    grades: records('grades'),
-    insiders: records('insiders'),
-    splits: records('splits'),
-  }
+  return factsFrom(<Kind extends DatedKind>(kind: Kind) =>
+    ((sheets[kind] as FactSheet<Kind> | undefined)?.rows ?? []).map(row => row.record),
+  )
+}
+
+/** Those that became known by a day. */
+export function factsKnownBy(facts: Facts, day: Day): Facts {
+  return factsFrom(kind => facts[kind].filter(record => knownOn(kind, record)! <= day))
 }
 
 export function securityOf(sheets: FactSheets): Security | null {

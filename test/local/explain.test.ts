@@ -46,13 +46,10 @@ describe('an explanation', () => {
     const cache = await simulated()
     const newest = await explain(cache, { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'daily' })
     expect(newest).toMatchObject({ date: '2018-03-28', date_note: null, as_of: '2018-03-28', bars_before: 1_499 })
-    const sunday = await at(cache, '2018-03-25')
-    expect(sunday).toMatchObject({
-      date: '2018-03-23',
-      date_note: 'there is no final daily bar of 2018-03-25; this is the last daily bar before it',
-    })
-    const later = await at(cache, '2019-01-01')
-    expect(later.date_note).toBe('there is no final daily bar of 2019-01-01; this is the newest final daily bar')
+    const none = (date: string, which: string) => `there is no final daily bar of ${date}; this is ${which}`
+    const sunday = none('2018-03-25', 'the last daily bar before it')
+    expect(await at(cache, '2018-03-25')).toMatchObject({ date: '2018-03-23', date_note: sunday })
+    expect((await at(cache, '2019-01-01')).date_note).toBe(none('2019-01-01', 'the newest final daily bar'))
     const week = await explain(cache, { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'weekly' })
     expect(week.date).toBe('2018-03-23')
   })
@@ -91,12 +88,10 @@ describe('an explanation', () => {
     const found = await explained(await cacheOf([fixture()], { asOf }), event!)
     expect(found).toMatchObject({ date: event!.date, as_of: event!.date })
     expect(found.event!.duration_days).toBeNull()
-    for (const [name, window] of Object.entries(found.event!.windows!))
-      expect(window).toMatchObject({
-        return: null,
-        missing: 'pending',
-        because: `pending: ${name.slice(0, -1)} more bars to come`,
-      })
+    for (const [name, window] of Object.entries(found.event!.windows!)) {
+      const because = `pending: ${name.slice(0, -1)} more bars to come`
+      expect(window).toMatchObject({ return: null, missing: 'pending', because })
+    }
   })
 
   it('spells its keys as the specification does', async () => {
@@ -112,14 +107,10 @@ describe('a bar without a band', () => {
   it('is in the warm-up, which has a last day or is yet to end', async () => {
     const cache = await simulated()
     const { days } = fixture().series
-    const early = await at(cache, formatDay(days[9]!))
     const first = formatDay(days[14]!)
-    expect(early).toMatchObject({
-      band: null,
-      in_force: null,
-      entered: null,
-      undefined_because: `warm-up: this bar has 9 before it, and the first that can have a band needs 14, on ${first}`,
-    })
+    const why = `warm-up: this bar has 9 before it, and the first that can have a band needs 14, on ${first}`
+    const none = { band: null, in_force: null, entered: null, undefined_because: why }
+    expect(await at(cache, formatDay(days[9]!))).toMatchObject(none)
     const short = await cacheOf([{ ticker: 'ABC', series: seriesOf(seriesOfCloses([1, 2, 3])) }])
     const never = await explain(short, { ticker: 'ABC', field: 'ma_alignment', timeframe: 'daily' })
     expect(never.undefined_because).toContain('needs 199, which is yet to come')
@@ -132,11 +123,8 @@ describe('a bar without a band', () => {
     const cache = await cacheOf([{ ticker: 'ABC', series }])
     const day = series.days[400]!
     const ratio = await explain(cache, { ticker: 'ABC', field: 'volume_ratio_band', timeframe: 'daily', date: day })
-    expect(ratio).toMatchObject({
-      band: null,
-      undefined_because: 'undefined on this bar: volume, volume_ratio',
-      event: null,
-    })
+    const why = 'undefined on this bar: volume, volume_ratio'
+    expect(ratio).toMatchObject({ band: null, undefined_because: why, event: null })
     expect(ratio.in_force).not.toBeNull()
     const later = { ticker: 'ABC', field: 'accumulation_state', timeframe: 'daily', date: day + 3 } as const
     const slope = await explain(cache, later)
@@ -174,7 +162,8 @@ describe('a window without a performance band', () => {
 
 describe('a tier', () => {
   it('below Plus sees neither stability nor flips nor what followed', async () => {
-    const event = await recentEvent()
+    const events = await drained(exportEvents(await simulated(), { fields: ['macd_state'], timeframes: ['daily'] }))
+    const event = events.findLast(event => event.date > '2018-01-01' && event.duration_days !== null)!
     const found = await explained(await cacheOf([fixture()], { tier: 'free' }), event)
     const { prev_band, duration_days } = event
     expect(found.event).toEqual({ prev_band, duration_days, windows: null })
@@ -209,11 +198,6 @@ type Placed = Pick<ExportedEvent, 'ticker' | 'field' | 'timeframe' | 'date'>
 
 function explained(cache: Cache, { ticker, field, timeframe, date }: Placed): Promise<Explanation> {
   return explain(cache, { ticker, field, timeframe, date: parseDay(date)! })
-}
-
-async function recentEvent(): Promise<ExportedEvent> {
-  const events = await drained(exportEvents(await simulated(), { fields: ['macd_state'], timeframes: ['daily'] }))
-  return events.findLast(event => event.date > '2018-01-01' && event.duration_days !== null)!
 }
 
 function expectAgreement(found: Explanation, event: ExportedEvent): void {

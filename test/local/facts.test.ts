@@ -63,22 +63,11 @@ describe('what is known of a ticker', () => {
     const importer = await emptyImporter()
     const known = day('2018-02-28')
     const counts = { strong_buy: 1, buy: 1, hold: 1, sell: 1, strong_sell: 1 }
-    await importer.putFacts(
-      [
-        {
-          ticker: 'ABC',
-          kind: 'ratings',
-          records: [
-            { known, session: 'pre', ...counts },
-            { known: known + 1, session: 'post', ...counts },
-            { known: known + 2, session: null, ...counts },
-          ],
-        },
-        { ticker: 'ABC', kind: 'schedule', records: [{ expected_date: known + 40, known }] },
-        { ticker: 'ABC', kind: 'splits', records: [{ ex_date: known, ratio: 2 }] },
-      ],
-      SOURCE,
-    )
+    const records = (['pre', 'post', null] as const).map((session, i) => ({ known: known + i, session, ...counts }))
+    const ratings = { ticker: 'ABC', kind: 'ratings' as const, records }
+    const schedule = { ticker: 'ABC', kind: 'schedule' as const, records: [{ expected_date: known + 40, known }] }
+    const splits = { ticker: 'ABC', kind: 'splits' as const, records: [{ ex_date: known, ratio: 2 }] }
+    await importer.putFacts([ratings, schedule, splits], SOURCE)
     const usable = (found: KnownFacts, kind: FactKind) =>
       found.records.filter(record => record.kind === kind).map(record => record.usable_from)
     const found = await asked(importer.store, { ticker: 'ABC' })

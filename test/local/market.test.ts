@@ -57,17 +57,13 @@ describe('the market of what is loaded', () => {
         const states = await statesIn(market, ticker!, name, timeframe)
         expect([states.from, states.to]).toEqual([0, rows.length])
         expect(Array.from(states.codes, code => bandOf(states, code))).toEqual(rows.map(row => row[name]))
-        expect(eventsOf(states, series.days)).toEqual(
-          events
-            .filter(event => event.field === name)
-            .map(event => [
-              event.date,
-              event.prev_band,
-              event.band,
-              event.stability_at_entry,
-              event.flips_recent_at_entry,
-            ]),
-        )
+        const told = events
+          .filter(event => event.field === name)
+          .map(({ date, prev_band, band, ...event }) => [
+            ...[date, prev_band, band],
+            ...[event.stability_at_entry, event.flips_recent_at_entry],
+          ])
+        expect(eventsOf(states, series.days)).toEqual(told)
         expect(states.earlier).toBeUndefined()
       }
     },
@@ -80,19 +76,16 @@ describe('the market of what is loaded', () => {
     for (const timeframe of TIMEFRAME_NAMES)
       for (const ticker of NAMES.slice(0, 2)) {
         const { series } = await barsIn(market, ticker, timeframe)
+        const all = (await barsIn(whole, ticker, timeframe)).series
         expect(series.known.every(known => known <= day)).toBe(true)
         const bars = series.days.length
-        expect(series.close).toEqual((await barsIn(whole, ticker, timeframe)).series.close.subarray(0, bars))
+        expect(series.close).toEqual(all.close.subarray(0, bars))
         for (const { name } of FIELDS) {
-          const [then, now] = [
-            await statesIn(market, ticker, name, timeframe),
-            await statesIn(whole, ticker, name, timeframe),
-          ]
+          const then = await statesIn(market, ticker, name, timeframe)
+          const now = await statesIn(whole, ticker, name, timeframe)
           expect(then.codes).toEqual(now.codes.subarray(0, bars))
           expect(then.to).toBe(bars)
-          expect(eventsOf(then, series.days)).toEqual(
-            eventsOf(now, (await barsIn(whole, ticker, timeframe)).series.days).slice(0, then.bars.length),
-          )
+          expect(eventsOf(then, series.days)).toEqual(eventsOf(now, all.days).slice(0, then.bars.length))
         }
       }
     expect(await market.asOfDay()).toBe(day)
@@ -110,8 +103,7 @@ describe('the market of what is loaded', () => {
       { ticker: 'SEVEN', series: bars(7) },
       { ticker: 'COIN', series: bars(5), assetClass: 'crypto' },
     ])
-    const market = cache
-    const years = async (ticker: string, timeframe: Timeframe) => (await barsIn(market, ticker, timeframe)).barsAYear
+    const years = async (ticker: string, timeframe: Timeframe) => (await barsIn(cache, ticker, timeframe)).barsAYear
     expect(await years('FIVE', 'daily')).toBe(252)
     expect(await years('SEVEN', 'daily')).toBe(365)
     expect(await years('COIN', 'daily')).toBe(365)
@@ -155,10 +147,8 @@ describe('the market of a tier', () => {
       for (const ticker of NAMES)
         for (const timeframe of TIMEFRAME_NAMES) {
           const { days } = (await barsIn(market, ticker, timeframe)).series
-          const [seen, all] = [
-            await statesIn(market, ticker, 'rsi_zone', timeframe),
-            await statesIn(whole, ticker, 'rsi_zone', timeframe),
-          ]
+          const seen = await statesIn(market, ticker, 'rsi_zone', timeframe)
+          const all = await statesIn(whole, ticker, 'rsi_zone', timeframe)
           expect(days[seen.from]!).toBeGreaterThan(start)
           expect(days[seen.from - 1]!).toBeLessThanOrEqual(start)
           expect(seen.to).toBe(days.length)

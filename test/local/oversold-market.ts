@@ -2,16 +2,7 @@ import type { TickerFacts } from '../../src/feeds/feed.js'
 import { Cache } from '../../src/local/cache.js'
 import { oversold } from '../../src/local/oversold.js'
 import { parseDay } from '../../src/model/day.js'
-import {
-  type FactKind,
-  type FactRecord,
-  type Facts,
-  factsOf,
-  knownOn,
-  NO_FACTS,
-  type Security,
-  securityOf,
-} from '../../src/model/facts.js'
+import { type Facts, factsKnownBy, factsOf, NO_FACTS, type Security, securityOf } from '../../src/model/facts.js'
 import type { OversoldPage } from '../../src/model/oversold.js'
 import type { Tier } from '../../src/model/terms.js'
 import type { OversoldParams } from '../../src/params/parameters.js'
@@ -79,16 +70,8 @@ export function randomMarket(seed: number, form: MarketForm): Given[] {
 /** The bars and facts of one day's end, and nothing later. */
 export function cutAt(market: readonly Given[], date: string): Given[] {
   const day = parseDay(date)!
-  const known = (kind: string, records: readonly FactRecord[]): FactRecord[] =>
-    records.filter(record => knownOn(kind as FactKind, record)! <= day)
   return market
-    .map(one => ({
-      ...one,
-      bars: one.bars.filter(bar => bar.date <= date),
-      facts: Object.fromEntries(
-        Object.entries(one.facts).map(([kind, records]) => [kind, known(kind, records)]),
-      ) as unknown as Facts,
-    }))
+    .map(one => ({ ...one, bars: one.bars.filter(bar => bar.date <= date), facts: factsKnownBy(one.facts, day) }))
     .filter(({ bars }) => bars.length > 0)
 }
 
