@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Progress } from '../../src/cli/context.js'
-import { drawBars, drawChart, drawLine, drawLines, sparkline } from '../../src/cli/draw/chart.js'
+import { drawBars, drawChart, drawLines, sparkline } from '../../src/cli/draw/chart.js'
 import { fitted, laidOut, plainTable, type Screen } from '../../src/cli/draw/table.js'
 import { flow, UNPAINTED, wrap } from '../../src/cli/draw/text.js'
 import { csvValue, type Row, writeAnswer } from '../../src/cli/formats.js'
@@ -226,8 +226,7 @@ describe('a chart', () => {
   })
 
   test('draws several lines on one scale, the dotted one thinner, and breaks where nothing is known', () => {
-    const whole = drawLine([0, 1, 2, 3], { width: 20, height: 4, ascii: true })
-    expect(drawLines([{ values: [0, 1, 2, 3] }], { width: 20, height: 4, ascii: true })).toEqual(whole)
+    const whole = drawLines([{ values: [0, 1, 2, 3] }], { width: 20, height: 4, ascii: true })
     const ink = (rows: readonly string[]): number => rows.join('').replaceAll(' ', '').length
     const dotted = drawLines([{ values: [0, 1, 2, 3], dotted: true }], { width: 20, height: 4, ascii: true })
     expect(ink(dotted)).toBeLessThan(ink(whole))

@@ -38,7 +38,7 @@ export function drawingWidth(width: number): number {
 }
 
 /** One label a line: the highest value, the middle and the lowest. */
-function labelsOf(low: number, high: number, { height, label }: Pick<ChartOptions, 'height' | 'label'>): string[] {
+function labelsOf(low: number, high: number, { height, label }: ChartOptions): string[] {
   const labels = Array.from({ length: height }, () => '')
   const last = height - 1
   for (const row of new Set([0, Math.floor(last / 2), last]))
@@ -86,11 +86,6 @@ const BRAILLE: Pen = {
 /** Two dots a character, the upper and the lower. */
 const ASCII: Pen = { across: 1, down: 2, character: dots => " '.:"[dots]! }
 
-/** A line through the values from left to right, as `height` lines of `width` characters; lowest at the bottom. */
-export function drawLine(values: readonly number[], options: LineOptions): string[] {
-  return drawLines([{ values }], options)
-}
-
 interface Line {
   /** null: the line is broken there. */
   values: readonly (number | null)[]
@@ -98,7 +93,7 @@ interface Line {
   dotted?: boolean
 }
 
-/** Several lines on one scale. */
+/** Several lines on one scale, from left to right, as `height` lines of `width` characters; lowest at the bottom. */
 export function drawLines(lines: readonly Line[], { width, height, ascii }: LineOptions): string[] {
   const pen = ascii ? ASCII : BRAILLE
   const cells = Array.from({ length: height }, () => new Uint8Array(width))
@@ -221,18 +216,18 @@ interface TimelineOptions {
  */
 export function drawTimeline({ bars, bands }: Timeline, options: TimelineOptions): string[] {
   if (bars.length === 0) return []
-  const { height, ascii, paint = (_, text) => text } = options
-  const closes = bars.map(({ close }) => close)
-  const { low, high } = scaleOf([{ values: closes }])
-  const labels = labelsOf(low, high, { height, label: price => price.toFixed(decimalsOf(low, high, height)) })
-  const margin = labels[0]!.length
-  const width = Math.max(1, options.width - margin - 2)
-  const axis = ascii ? '|' : '│'
-  const beneath = (text: string): string => `${' '.repeat(margin)}  ${text}`.trimEnd()
+  const { paint = (_, text) => text } = options
+  const line = { values: bars.map(({ close }) => close) }
+  const { low, high } = scaleOf([line])
+  const label = (price: number): string => price.toFixed(decimalsOf(low, high, options.height))
+  const plot = drawChart([line], { ...options, label, beneath: [] }).slice(0, options.height)
+  const margin = plot[0]!.search(/[|│]/) + 1
+  const width = Math.max(1, options.width - margin)
+  const beneath = (text: string): string => `${' '.repeat(margin)}${text}`.trimEnd()
   const codes = bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band)))
   const columns = columnsOf(bars.length, width)
   return [
-    ...drawLine(closes, { width, height, ascii }).map((row, i) => `${labels[i]} ${axis}${row}`.trimEnd()),
+    ...plot,
     beneath(
       strip(
         columns.map(at => commonest(at.map(i => codes[i]!))),

@@ -164,9 +164,9 @@ function wrapped(table: Table, screen: Screen): Table {
 const NARROWEST = 24
 
 /** What the columns before leave to the last one. */
-function roomOfLast({ columns, rows }: Table, { width }: Screen): number {
-  const before = columns.slice(0, -1).map((column, i) => longest([column.title, ...rows.map(row => row[i]!)]))
-  return width - before.reduce((sum, taken) => sum + taken + 2, 0)
+function roomOfLast(table: Table, { width }: Screen): number {
+  const before = table.columns.slice(0, -1)
+  return before.reduce((room, column, i) => room - widthOf(column, i, table) - GAP.length, width)
 }
 
 /** A last column of text that still does not fit is cut, with a mark; a number never is. */
@@ -182,10 +182,6 @@ function narrowed(table: Table, screen: Screen): Table {
     return typeof cell === 'string' ? short : { ...cell, text: short }
   }
   return { ...table, rows: table.rows.map(row => row.map((cell, i) => (i === last ? cut(cell) : cell))) }
-}
-
-function longest(cells: readonly Cell[]): number {
-  return cells.reduce((most, cell) => Math.max(most, textOf(cell).length), 0)
 }
 
 function text(lines: readonly string[]): string {
