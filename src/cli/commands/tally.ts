@@ -1,22 +1,25 @@
+import { oneOf } from '../../params/kinds.js'
 import { FILTERS } from '../../params/parameters.js'
-import { choice, optionsOf } from '../../params/row.js'
-import { wordValue } from '../../params/values.js'
+import { open, optionsOf } from '../../params/row.js'
 import { describeTally } from '../../present/tally.js'
-import { TALLY_GROUPINGS, type Tally, type TallyQuery, tally } from '../../tally/tally.js'
+import { TALLY_GROUPINGS, type Tally, tally } from '../../tally/tally.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
-import type { Given } from '../given.js'
 import { noticeNoEvent, whyNoFactsOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
 import { POOL_ARGUMENTS, pooledQuery } from '../questions.js'
+
+const GROUPED = {
+  by: open(oneOf(TALLY_GROUPINGS, 'WHAT'), `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`),
+}
 
 export const command: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
     ...POOLED,
-    choice('--by <WHAT>', `split by ${TALLY_GROUPINGS.join(', ')}; by band unless --band is given`, TALLY_GROUPINGS),
+    ...optionsOf(GROUPED),
     ['--fail-empty', 'exit with 3 when no event matches'],
   ],
   examples: [
@@ -26,7 +29,7 @@ export const command: Command = {
     'bands tally AAPL macd_state --context GSPC:trend_direction --by context',
   ],
   async run(context, given) {
-    const query = await tallyQuery(context, given)
+    const query = { ...(await pooledQuery(context, given, 'tally')), ...given.read(GROUPED) }
     const found = await tally(await context.bands(), query, { step: text => context.step(text) })
     await context.show(described(describeTally(found)))
     if (found.events > 0) return context.hint(...tallyHints(found))
@@ -56,12 +59,4 @@ function tallyHints({ field, timeframe, tickers, band, groups }: Tally): string[
     hints.push(`next: bands tally ${only} ${field} --band ${band}${weekly} --by stability`)
   }
   return hints
-}
-
-/** What a tally is asked for. Throws InvalidParameter. */
-async function tallyQuery(context: Context, given: Given): Promise<TallyQuery> {
-  const query: TallyQuery = await pooledQuery(context, given, 'tally')
-  const by = given.text('by')
-  if (by !== undefined) query.by = wordValue('by', by, TALLY_GROUPINGS)
-  return query
 }
