@@ -1,6 +1,6 @@
-import { InvalidParameter, invalid, listed, parameter, quoted, sentence, shown } from '../errors.js'
+import { InvalidParameter, invalid, listed, parameter, sentence, shown } from '../errors.js'
 import type { Context } from '../model/event.js'
-import { BANDS, LAG } from './figures.js'
+import { BANDS, LAG, several } from './figures.js'
 import { BAND, FIELD, TICKER } from './kinds.js'
 import {
   as,
@@ -12,7 +12,6 @@ import {
   type Read,
   section,
   type Table,
-  type Texts,
   type Written,
   whole,
 } from './row.js'
@@ -28,14 +27,14 @@ export interface ShortContext {
   bands: string[] | null
 }
 
-export const CONTEXT_WORD: Kind<ShortContext, string> = {
+const CONTEXT_WORD: Kind<ShortContext, string> = {
   schema: { type: 'string', examples: ['GSPC:trend_direction=downtrend'] },
   takes: 'T:F=B',
   parse: (param, written) => parseContext(param, textOf(param, written)),
 }
 
 /** `T:F` or `T:F=B,B` in its parts. Throws InvalidParameter, which names the whole word and the part that is wrong. */
-export function parseContext(param: string, text: string): ShortContext {
+function parseContext(param: string, text: string): ShortContext {
   const [, ticker, name, bands] = /^([^:=]+):([^:=]+)(?:=([^:=]+))?$/.exec(text) ?? []
   if (ticker === undefined || name === undefined) {
     const allowed = 'TICKER:FIELD or TICKER:FIELD=BAND, such as GSPC:trend_direction=downtrend'
@@ -99,24 +98,25 @@ export const CONTEXT_PART = whole(
   }),
 )
 
-/** Second tickers of a sweep, every band of which makes cells of its own. */
-const CONTEXTS: Kind<{ ticker: string; field: string }[], Texts> = {
-  schema: { anyOf: [CONTEXT_WORD.schema, { type: 'array', items: CONTEXT_WORD.schema }] },
-  takes: 'T:F',
-  several: 'some',
-  parse: (param, written) => [written].flat().map(text => wholeContext(param, textOf(param, text))),
-}
-
-function wholeContext(param: string, text: string): { ticker: string; field: string } {
-  const { ticker, field, bands } = parseContext(param, text)
-  if (bands === null) return { ticker, field }
-  const allowed = 'TICKER:FIELD alone'
-  const why = 'every band of it makes cells of its own, so the band is left out'
-  throw new InvalidParameter(`${param} ${quoted(text)} is not ${allowed}: ${why}.`, { param, value: text, allowed })
+/** A second ticker of a sweep, every band of which makes cells of its own. */
+const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
+  ...CONTEXT_WORD,
+  parse: (param, written) => {
+    const { ticker, field, bands } = CONTEXT_WORD.parse(param, written)
+    if (bands === null) return { ticker, field }
+    const allowed = 'TICKER:FIELD alone'
+    const why = 'every band of it makes cells of its own, so the band is left out'
+    const offence = { param, value: written, allowed }
+    throw new InvalidParameter(`${param} ${shown(written)} is not ${allowed}: ${why}.`, offence)
+  },
 }
 
 export const SWEEP_CONTEXT = {
-  context: given(CONTEXTS, [], 'tell cells apart by the band of a second ticker, too: GSPC:trend_direction'),
+  context: given(
+    several(WHOLE_CONTEXT, 'T:F'),
+    [],
+    'tell cells apart by the band of a second ticker, too: GSPC:trend_direction',
+  ),
   context_lag: maybe(LAG, '1: as of its bar before the date of the event; 0 unless given'),
 } as const satisfies Table
 
@@ -145,10 +145,10 @@ export function checkContext(params: Written): void {
 
 /** The same of a question that takes one band. Throws InvalidParameter where the word names several. */
 export function withOneBand(params: Written): Written {
-  const { context_band: bands, ...others } = withContext(params)
-  if (bands === undefined || !Array.isArray(bands))
-    return bands === undefined ? others : { ...others, context_band: bands }
-  if (bands.length === 1) return { ...others, context_band: bands[0] }
+  const parts = withContext(params)
+  const { context_band: bands } = parts
+  if (!Array.isArray(bands)) return parts
+  if (bands.length === 1) return { ...parts, context_band: bands[0] }
   const value = params.context
   throw new InvalidParameter(`context ${shown(value)} names ${bands.length} bands, and this question takes one.`, {
     param: 'context',
