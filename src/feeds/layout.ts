@@ -156,7 +156,8 @@ export function tickerOfSymbol(file: string, symbol: string): string {
   throw new BadData({ file }, sentence`${what}; give one with ${parameter('ticker')}`)
 }
 
-function stem(name: string): string {
+/** The name of a file without its extensions. */
+export function stem(name: string): string {
   let rest = name
   while (EXTENSIONS.test(rest)) rest = rest.replace(EXTENSIONS, '')
   return rest

@@ -28,16 +28,7 @@ export async function readBars(input: Input, options: ReadOptions = {}): Promise
 
 /** The message of the error with which reading ends. */
 export async function refusal(name: string, content: string | Uint8Array, options: ReadOptions = {}): Promise<string> {
-  return messageOf(read(name, content, options))
-}
-
-export async function messageOf(reading: Promise<ReadResult>): Promise<string> {
-  try {
-    const { tickers } = await reading
-    throw new Error(`nothing was refused; loaded ${tickers.map(({ ticker }) => ticker).join(', ')}`)
-  } catch (error) {
-    return (error as Error).message
-  }
+  return refusedInput(written(name, content), options)
 }
 
 /** A file of the shared data, seen by its bare name. */
@@ -70,7 +61,6 @@ export async function factsIn(input: Input, options: ReadOptions = {}): Promise<
   return factsOf(await readFile(input, options))
 }
 
-/** The message of the error with which reading ends. */
 export async function refused(content: string, options: ReadOptions = {}): Promise<string> {
   return refusedInput(written('facts.csv', content), options)
 }

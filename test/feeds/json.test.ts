@@ -13,7 +13,7 @@ import { DateReader, decimalOf, guessDateFormat, numberAt, readNumber } from '..
 import { formatDay } from '../../src/model/day.js'
 import { parseTicker } from '../../src/model/terms.js'
 import { temporaryFolder } from '../support/store.js'
-import { messageOf, only, read, readBars, refusal, rowsOf, written } from './files.js'
+import { only, read, readBars, refusal, refusedInput, rowsOf, written } from './files.js'
 
 const LOADS = 'skip_bad_rows loads the rest'
 const BAR = { date: '2024-01-02', open: 10, high: 12, low: 9, close: 11, volume: 100 }
@@ -198,7 +198,7 @@ describe('a file', () => {
       expect(only(result)).toMatchObject({ ticker: 'X' })
       expect(rowsOf(only(result))).toHaveLength(2)
     }
-    expect(await messageOf(readBars(STDIN, { stdin: Readable.from([TEXT]) }))).toBe(
+    expect(await refusedInput(STDIN, { stdin: Readable.from([TEXT]) })).toBe(
       '-: standard input has no name to tell the ticker; give it with ticker',
     )
   })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { worded } from '../../src/errors.js'
 import { loadUniverse, SHARED } from '../support/bars.js'
 import { provenInFull } from '../support/full.js'
-import { messageOf, read, readBars, rowsOf, sharedFile } from './files.js'
+import { read, readBars, refusedInput, rowsOf, sharedFile } from './files.js'
 
 const FILE = 'prices/universe.csv.gz'
 /** The bad rows that the README of the data names: no open, or a high below the low. */
@@ -25,7 +25,7 @@ const BAD = [
 
 describe.skipIf(SHARED === null)('the universe (needs the shared data beside the project)', () => {
   it('is refused at its first bad row', async () => {
-    expect(await messageOf(readBars(sharedFile(FILE)))).toBe(
+    expect(await refusedInput(sharedFile(FILE))).toBe(
       'universe.csv.gz:54263:22: high 23.595 is below low 23.85; 11 more bad rows in this file; skip_bad_rows loads the rest',
     )
   })

