@@ -146,11 +146,12 @@ function fileError(file: string, error: unknown): unknown {
 /** The one file in a zip archive: its name without folders, and its bytes, checked. */
 async function onlyFile(file: string, archive: Buffer): Promise<{ name: string; bytes: Buffer }> {
   const refuse = (what: string, cause?: unknown) => new BadData({ file }, what, { cause })
-  const { fromBufferPromise } = await import('yauzl')
+  // Bundled, a CommonJS package has its default export alone.
+  const { default: yauzl } = await import('yauzl')
   const entries: Entry[] = []
   let open: (entry: Entry) => Promise<Readable>
   try {
-    const zip = await fromBufferPromise(archive, { lazyEntries: true, autoClose: false })
+    const zip = await yauzl.fromBufferPromise(archive, { lazyEntries: true, autoClose: false })
     for await (const entry of zip.eachEntry()) entries.push(entry)
     open = entry => zip.openReadStreamPromise(entry)
   } catch (cause) {
