@@ -192,7 +192,7 @@ describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', 
 
 describe('the top', () => {
   test('is under 24 lines of at most 80 columns, and names every command', () => {
-    expect(TOP_HELP.split('\n').length).toBeLessThanOrEqual(24)
+    expect(TOP_HELP.split('\n').length).toBeLessThan(24)
     for (const line of TOP_HELP.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     for (const { name } of CATALOGUE) expect(TOP_HELP).toMatch(new RegExp(`\\b${name.split(' ')[0]}\\b`))
   })

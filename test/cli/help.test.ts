@@ -26,10 +26,6 @@ describe('help', () => {
     expect(own).not.toContain('--output')
     expect(own.split('\n').length, 'lines of a terminal').toBeLessThan(24)
   })
-
-  it('of bands alone fits a terminal of 24 lines', () => {
-    expect(textFor('help', 80).split('\n').length).toBeLessThan(24)
-  })
 })
 
 describe('man pages', () => {
