@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { BARS, type Lent, type Ran, scratch, shell, typed } from './support/run.js'
 
@@ -41,6 +42,14 @@ describe('bands import', () => {
     expect((await ask(`import ${BARS}`)).code).toBe(0)
     const { out } = await ask('tickers --csv')
     expect(out.match(/^\w+/gm)).toEqual(['ticker', 'AAPL', 'GSPC', 'ONE', 'TWO'])
+  })
+
+  test('unpacks a zip with the library that is bundled for it', async () => {
+    const ran = await shell(
+      `bands import "${write('THREE.zip', Buffer.from(zipSync({ 'three.csv': strToU8(GOOD) })))}"`,
+      env(),
+    )
+    expect([ran.code, ran.err]).toEqual([0, ''])
   })
 
   test('cannot be made to steer the terminal by the name of a file', async () => {
