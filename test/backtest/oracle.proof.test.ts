@@ -5,7 +5,8 @@ import { FIELDS } from '../../src/fields/index.js'
 import { atr } from '../../src/indicators/oscillators.js'
 import { formatDay } from '../../src/model/day.js'
 import type { Distance } from '../../src/params/figures.js'
-import { eventsFilter, type RunOptions, type Strategy } from '../../src/params/strategy.js'
+import { eventsFilter, type Strategy } from '../../src/params/strategy.js'
+import { strategyOf } from '../../src/params/strategy-file.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { PricedSource } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
@@ -14,20 +15,11 @@ import { draws } from '../support/full.js'
 import { type OracleRun, type OracleTicker, oracleBacktest } from '../support/oracle/backtest.js'
 import { signalsFor, statesIn } from '../support/source.js'
 import { cacheOf } from '../support/store.js'
+import { PLAIN } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 5, bars: 700, seed: 11, end: 17_000 })]
 const NAMES = SIMULATED.map(({ ticker }) => ticker)
 const RUNS = draws(200)
-const RUN: RunOptions = {
-  tier: null,
-  reps: 0,
-  split: null,
-  walk_forward: null,
-  embargo: null,
-  min_trades: 20,
-  family: 'run',
-}
-
 describe('a backtest equals a simulation that walks day by day', () => {
   it(`in ${RUNS} random strategies: trades, what was skipped, and equity on every day`, async () => {
     const fixtures = SIMULATED.map(({ ticker, bars }) => ({ ticker, series: bars }))
@@ -37,7 +29,7 @@ describe('a backtest equals a simulation that walks day by day', () => {
     for (let i = 0; i < RUNS; i++) {
       const strategy = randomStrategy(random)
       const told = `strategy ${i}: ${JSON.stringify(strategy)}`
-      const [engine, oracle] = [await backtest(market, strategy, RUN), await simulated(market, strategy)]
+      const [engine, oracle] = [await backtest(market, strategy, PLAIN), await simulated(market, strategy)]
       expectSame(engine, oracle, told)
       trades += oracle.trades.length
     }
@@ -136,55 +128,34 @@ function randomStrategy(random: Random): Strategy {
   const hold = maybe(0.75, () => pick(2, 3, 5, 10, 20, 50))
   const leave = random.uniform() < 0.3 || hold === null
   const chosen = bands.filter(() => random.uniform() < 0.5)
-  return {
-    name: null,
+  return strategyOf({
     tickers: NAMES.slice(0, 1 + random.below(NAMES.length)),
-    timeframe: 'daily',
     side: pick('long', 'short'),
-    entry: {
-      field,
-      bands: chosen.length === 0 ? null : chosen,
-      prev_bands: null,
-      stability: null,
-      max_flips: maybe(0.2, () => random.below(5)),
-      context: null,
-      after: null,
-      before: null,
-    },
+    entry: { field, bands: chosen.length === 0 ? null : chosen, max_flips: maybe(0.2, () => random.below(5)) },
     fill,
     exit: {
-      hold,
-      leave,
+      ...{ hold, leave },
       on: maybe(0.25, () => {
         const other = bandField()
         return { field: other.field, bands: [pick(...other.bands)] }
       }),
-      stop: maybe(0.4, distance),
-      target: maybe(0.4, distance),
-      trailing: maybe(0.3, distance),
+      ...{ stop: maybe(0.4, distance), target: maybe(0.4, distance), trailing: maybe(0.3, distance) },
     },
     overlap: pick('skip', 'allow', 'extend'),
     costs: {
-      bps: pick(0, 5, 30),
-      slippage_bps: pick(0, 2),
-      per_share: pick(0, 0, 0.01),
-      fixed: pick(0, 0, 1),
+      ...{ bps: pick(0, 5, 30), slippage_bps: pick(0, 2), per_share: pick(0, 0, 0.01), fixed: pick(0, 0, 1) },
       borrow: pick(0, 0.05),
     },
     portfolio: {
       capital: pick(10_000, 100_000),
       max_positions: pick(1, 2, 10),
-      sizing: pick(
-        { method: 'equal' as const },
-        { method: 'fixed-fraction' as const, fraction: pick(0.1, 0.6) },
-        { method: 'vol-target' as const, target: 0.15, cap: pick(0.5, 1) },
+      sizing: pick<unknown>(
+        { method: 'equal' },
+        { method: 'fixed-fraction', fraction: pick(0.1, 0.6) },
+        { method: 'vol-target', target: 0.15, cap: pick(0.5, 1) },
       ),
       whole_shares: random.uniform() < 0.3,
       cash_rate: pick(0, 0.03),
-      shuffle: false,
     },
-    benchmark: null,
-    risk_free: 0,
-    seed: 1,
-  }
+  })
 }

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
 import { strategyOf } from '../../src/params/strategy-file.js'
-import type { SweepQuery } from '../../src/params/studies.js'
 import { mean } from '../../src/statistics/moments.js'
 import { sweep } from '../../src/sweep/sweep.js'
 import { PLAIN } from '../backtest/support/made-market.js'
@@ -9,6 +8,7 @@ import { print, Rejections } from '../study/support/rejections.js'
 import { marketOf } from '../study/support/study-market.js'
 import { draws, NIGHT, provenInFull } from '../support/full.js'
 import { fairRejections, nullMarket, type Walk } from '../support/null-markets.js'
+import { asked } from './support/market.js'
 
 /*
  * On prices that nothing foretells: what a backtest is judged by, and what judges the best of many. Sharpe ratios are held
@@ -18,6 +18,7 @@ const SEED = 20261121
 const WALKS: readonly Walk[] = ['iid', 'garch', 'student']
 const JUDGES = ['as good as random entries', 'Sharpe ratio above 0', 'Sharpe ratio below 0']
 const CORRECTIONS = ['Benjamini-Hochberg', 'reality check', 'SPA', 'SPA, upper', 'deflated Sharpe ratio']
+const QUERY = { fields: ['rsi_zone', 'macd_state'], reps: 499, resamples: 199 }
 const STOPS = { hold: 40, stop: 0.05, target: '3atr', on: { bands: ['neutral_high', 'overbought'] } }
 
 describe.each([
@@ -67,7 +68,11 @@ describe.each([
     for (let run = 0; run < runs; run++) {
       const market = nullMarket(SEED + run, { walk: WALKS[run % WALKS.length]!, tickers, bars: 1250 })
       const names = market.map(({ ticker }) => ticker).filter(name => name !== 'MKT')
-      const { best, cells, found: significant } = await sweep(marketOf(market), { ...QUERY, tickers: names, seed: run })
+      const {
+        best,
+        cells,
+        found: significant,
+      } = await sweep(marketOf(market), asked({ ...QUERY, tickers: names, seed: run }))
       found.add('Benjamini-Hochberg', significant > 0 ? 0 : 1)
       found.add('reality check', best.reality_check)
       found.add('SPA', best.spa?.consistent ?? null)
@@ -97,14 +102,3 @@ describe.each([
     expect(uncorrected / runs).toBeGreaterThan(0.3)
   })
 })
-
-const QUERY: Omit<SweepQuery, 'tickers' | 'seed'> = {
-  timeframe: 'daily',
-  fields: ['rsi_zone', 'macd_state'],
-  horizons: [5, 20],
-  contexts: [],
-  by: 'pool',
-  prev_band: false,
-  ...{ after: null, before: null, min_events: 20, reps: 499, resamples: 199 },
-  ...{ adjust: 'bh', family: 'run', split: null, walk_forward: null, cv: null, cpcv: null, pbo_blocks: 8 },
-}
