@@ -73,25 +73,15 @@ function tilesOf(found: Backtest): Tile[] {
 function wholeTiles(found: Backtest): Tile[] {
   const { statistics, benchmarks, trade_statistics: trades, random_entry: random } = found
   const held = benchmarks[0]?.statistics
+  const beside = (label: string, key: 'total_return' | 'cagr' | 'sharpe' | 'max_drawdown', text = returnText): Tile => {
+    return { label, value: text(statistics[key]), note: `holding ${text(held?.[key])}` }
+  }
+  const total = beside('Total return', 'total_return')
   return [
-    {
-      label: 'Total return',
-      value: returnText(statistics.total_return),
-      note: `holding ${returnText(held?.total_return)}${investedNote(found)}`,
-      ...tone(statistics.total_return),
-    },
-    {
-      label: 'A year',
-      value: returnText(statistics.cagr),
-      note: `holding ${returnText(held?.cagr)}`,
-      ...tone(statistics.cagr),
-    },
-    { label: 'Sharpe', value: ratio(statistics.sharpe), note: `holding ${ratio(held?.sharpe)}` },
-    {
-      label: 'Worst drawdown',
-      value: returnText(statistics.max_drawdown),
-      note: `holding ${returnText(held?.max_drawdown)}`,
-    },
+    { ...total, note: `${total.note}${investedNote(found)}`, ...tone(statistics.total_return) },
+    { ...beside('A year', 'cagr'), ...tone(statistics.cagr) },
+    beside('Sharpe', 'sharpe', ratio),
+    beside('Worst drawdown', 'max_drawdown'),
     {
       label: 'In the market',
       value: shareText(statistics.exposure),

@@ -35,7 +35,7 @@ ${clipped(chart, html`${chart.stripes !== null && stripes(chart.stripes, scales)
 }
 
 /** Where values lie on the drawing, and where its foot is. */
-export interface Scales {
+interface Scales {
   x: Scale
   y: Scale
   foot: number

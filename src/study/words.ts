@@ -215,7 +215,7 @@ export function contextReach(
 }
 
 /** The same of a benchmark: it has no return where it has no bars. */
-export function benchmarkReach(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
+function benchmarkReach(ticker: string, days: Int32Array, events: readonly Day[]): string[] {
   return [
     ...lateWords(ticker, days, events, 'and there is nothing to compare them with'),
     ...earlyWords(ticker, days, events, 'so have nothing to be compared with'),
