@@ -51,7 +51,7 @@ export async function takeFacts(
     changed: [],
     behind: await Behind.in(store),
   }
-  for (const [ticker, given] of byTicker(facts)) {
+  for (const [ticker, given] of grouped(facts, ({ ticker }) => ticker)) {
     const before = await store.sheets(ticker)
     const after: { [Kind in FactKind]?: FactSheet } = { ...before }
     const merged = given.map(({ kind, records }) => {
@@ -127,12 +127,6 @@ function reportOf(ticker: string, kind: FactKind, { sheet, ...counts }: MergedSh
   return { ticker, kind, ...counts, records: sheet.rows.length, ...dates }
 }
 
-function byTicker(facts: readonly TickerFacts[]): Map<string, TickerFacts[]> {
-  const found = new Map<string, TickerFacts[]>()
-  for (const given of facts) found.set(given.ticker, [...(found.get(given.ticker) ?? []), given])
-  return found
-}
-
 interface MergedSheet {
   sheet: FactSheet
   /** Records that are new, that take another's place, that were there alike. */
@@ -156,11 +150,11 @@ export function mergeFacts(
 ): MergedSheet {
   const rule = RULES[kind] as Rule<FactRecord>
   const number = present?.sources.length ?? 0
-  const mine = grouped(present?.rows ?? [], rule.key)
+  const mine = grouped(present?.rows ?? [], row => rule.key(row.record))
   const counts = { added: 0, replaced: 0, unchanged: 0 }
   const theirs = grouped(
-    incoming.map(record => ({ source: number, record })),
-    rule.key,
+    incoming.map((record): Row => ({ source: number, record })),
+    row => rule.key(row.record),
   )
   for (const [key, given] of theirs) {
     const had = mine.get(key) ?? []
@@ -231,16 +225,13 @@ function sameRecord(a: FactRecord, b: FactRecord): boolean {
   return [...names].every(name => Object.is(one![name] ?? null, other![name] ?? null))
 }
 
-function grouped<Of extends FactRecord>(
-  rows: readonly Row[],
-  key: (record: Of) => string,
-): Map<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>()
-  for (const row of rows) {
-    const name = key(row.record as Of)
+function grouped<T>(items: readonly T[], key: (item: T) => string): Map<string, readonly T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const name = key(item)
     const group = groups.get(name)
-    if (group === undefined) groups.set(name, [row])
-    else group.push(row)
+    if (group === undefined) groups.set(name, [item])
+    else group.push(item)
   }
   return groups
 }
