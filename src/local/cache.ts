@@ -11,7 +11,7 @@ import type { Tier, Timeframe } from '../model/terms.js'
 import type { Recorded, Store, TickerEntry } from '../store/store.js'
 import { entitle, PLANS } from '../tiers.js'
 import type { Sectors } from './sectors.js'
-import { countedFacts, search, sectorKey, type View, viewOf } from './view.js'
+import { search, sectorKey, type View, viewOf } from './view.js'
 
 /** What else is here of tickers without bars, for who has to say why a question about one cannot be answered. */
 export interface Elsewhere {
@@ -101,12 +101,9 @@ export class Cache {
    */
   async panel(ticker: string, timeframe: Timeframe, fields: readonly Field[], sectors?: Sectors): Promise<Panel> {
     // A question about events computes nothing; it is not to load what would.
-    const [{ Panel }, { Sectors }] = await Promise.all([import('../fields/panel.js'), import('./sectors.js')])
-    const series = await this.whole(await this.entry(ticker), timeframe)
-    if (fields.every(field => field.needs === 'bars')) return new Panel(series)
-    const facts = countedFacts(await this.store.sheets(ticker))
-    if (facts === null || fields.every(field => field.needs !== 'sector')) return new Panel(series, facts)
-    return new Panel(series, facts, await (sectors ?? new Sectors(this.store)).seenFrom(ticker, timeframe))
+    const { companyOf, panelOf, Sectors } = await import('./sectors.js')
+    const company = await companyOf(this.store, await this.entry(ticker), fields)
+    return panelOf(company, timeframe, fields, sectors ?? new Sectors(this.store))
   }
 
   /** Throws Busy when some of the fields wait anywhere for an import to be finished: before anything is handed out. */
@@ -142,14 +139,11 @@ export class Cache {
     })
   }
 
-  async #sectorOf(ticker: string): Promise<string | null> {
-    return sectorKey(securityOf(await this.store.sheets(ticker)))
-  }
-
   /** While an import runs, facts may already be new, and what stands on them still be as before. */
   async #checkSettled(ticker: string, field: string, behind: Behind): Promise<void> {
     if (behind.none) return
-    const sector = fieldNamed(field)!.needs === 'sector' ? await this.#sectorOf(ticker) : null
+    const isCompared = fieldNamed(field)!.needs === 'sector'
+    const sector = isCompared ? sectorKey(securityOf(await this.store.sheets(ticker))) : null
     const waits = behind.tickers.has(ticker) || (sector !== null && behind.sectors.has(sector))
     if (!waits) return
     throw new Busy(`${field} of ${ticker} waits for an import to be finished; ${WHEN}`, { remedy: remedy('rebuild') })

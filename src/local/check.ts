@@ -3,14 +3,14 @@ import { entries, transitions } from '../engine/record.js'
 import { InvalidParameter } from '../errors.js'
 import type { Field } from '../fields/field.js'
 import { fieldNamed } from '../fields/index.js'
-import { Panel } from '../fields/panel.js'
+import type { Panel } from '../fields/panel.js'
 import { type Day, formatDay } from '../model/day.js'
-import { barsKnownBy, type Outcomes, part, STABILITIES, UNDEFINED } from '../model/series.js'
+import { barsKnownBy, type Outcomes, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import { Random } from '../statistics/random.js'
 import type { TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
-import { companyOf, knownOf, Sectors } from './sectors.js'
+import { companyOf, panelOf, Sectors } from './sectors.js'
 import { columnsOf, eventNumbers, type View, viewOf } from './view.js'
 
 interface CheckQuery {
@@ -138,8 +138,7 @@ function named(name: string): Field {
 }
 
 interface Subject extends TickerEntry {
-  /** Of everything that is loaded; of what was known by a day; or of the bars from one of them on. */
-  panel(what?: { day?: Day | null; from?: number }): Promise<Panel>
+  panel(what?: Parameters<typeof panelOf>[4]): Promise<Panel>
 }
 
 /** Each ticker with what its bands are derived from. Throws NotFound. */
@@ -150,18 +149,11 @@ async function* subjects(
   timeframe: Timeframe,
   { step }: CheckWays,
 ): AsyncGenerator<Subject> {
-  const needs = new Set(fields.map(field => field.needs))
   const sectors = new Sectors(cache.store)
   for (const [done, ticker] of tickers.entries()) {
     step?.(() => `${ticker}: ${done} of ${tickers.length} tickers`)
-    const company = await companyOf(cache.store, await cache.entry(ticker), needs.has('facts') || needs.has('sector'))
-    const panel: Subject['panel'] = async ({ day = null, from = 0 } = {}) => {
-      const { series, facts } = knownOf(company, timeframe, day)
-      const sector = facts !== null && needs.has('sector') ? await sectors.seenFrom(ticker, timeframe, day) : null
-      const later = sector && { yieldsOfOthers: (t: number) => sector.yieldsOfOthers(t + from) }
-      return new Panel(part(series, from), facts, later)
-    }
-    yield { ...company.entry, panel }
+    const company = await companyOf(cache.store, await cache.entry(ticker), fields)
+    yield { ...company.entry, panel: what => panelOf(company, timeframe, fields, sectors, what) }
   }
 }
 

@@ -1,10 +1,13 @@
 import { barsAt } from '../engine/record.js'
+import type { Field } from '../fields/field.js'
 import { once } from '../fields/fundamentals.js'
+import { FIELDS } from '../fields/index.js'
+import { Panel } from '../fields/panel.js'
 import { SplitBasis } from '../fields/quarters.js'
 import { Sector, type SectorView } from '../fields/sector.js'
 import { countUpTo, type Day } from '../model/day.js'
 import { type Facts, factsKnownBy, type Report } from '../model/facts.js'
-import { barsKnownBy, head, type Series } from '../model/series.js'
+import { barsKnownBy, head, part, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import { countedFacts, sectorKey } from './view.js'
@@ -66,10 +69,26 @@ export class Sectors {
   }
 }
 
-/** A ticker with bars, and its facts unless they are of no use. */
-export async function companyOf(store: Store, entry: TickerEntry, withFacts = true): Promise<Company> {
-  const facts = withFacts ? countedFacts(await store.sheets(entry.ticker)) : null
+/** A ticker with bars, and its facts where one of the fields stands on any. */
+export async function companyOf(store: Store, entry: TickerEntry, fields = FIELDS): Promise<Company> {
+  const needsFacts = fields.some(({ needs }) => needs !== 'bars')
+  const facts = needsFacts ? countedFacts(await store.sheets(entry.ticker)) : null
   return { entry, daily: (await store.bars(entry.ticker))!, facts }
+}
+
+/** What fields are decided by: all that is loaded, what was known by a day, or the bars from one of them on. */
+export async function panelOf(
+  company: Company,
+  timeframe: Timeframe,
+  fields: readonly Field[],
+  sectors: Sectors,
+  { day = null, from = 0 }: { day?: Day | null; from?: number } = {},
+): Promise<Panel> {
+  const { series, facts } = knownOf(company, timeframe, day)
+  const isCompared = facts !== null && fields.some(({ needs }) => needs === 'sector')
+  const sector = isCompared ? await sectors.seenFrom(company.entry.ticker, timeframe, day) : null
+  if (from === 0) return new Panel(series, facts, sector)
+  return new Panel(part(series, from), facts, sector && { yieldsOfOthers: t => sector.yieldsOfOthers(t + from) })
 }
 
 /** A company's bars that were final by a day, and the facts known by it, as if nothing later had been loaded. */
