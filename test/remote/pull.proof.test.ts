@@ -207,6 +207,22 @@ describe('a pull of what is there', () => {
     )
   })
 
+  it('keeps what has left the range as long as nothing can be missing after it', async () => {
+    const store = emptyStore()
+    const series = keys(TICKERS, ['rsi_zone', 'growth_zone'])
+    const kept = async () => Promise.all(series.map(async key => (await pulledIn(store).series(key))!.events.length))
+    await pull(store, new Source(market, { tier: 'plus', asOf: '2022-06-01' }), series)
+    const before = await kept()
+    await pull(store, new Source(market, { tier: 'plus', asOf: '2024-05-31' }), series)
+    const source = new Source(market, { tier: 'plus', asOf: LAST })
+    await pull(store, source, series)
+    for (const [i, events] of (await kept()).entries()) expect(events).toBeGreaterThanOrEqual(before[i]!)
+    for (const key of series) {
+      const query = { ...key, limit: 100 }
+      expect(await callerOf(store, 'plus').events(query)).toEqual(await source.local.events(query))
+    }
+  })
+
   it('is not led astray by what a server tells beyond the specification', async () => {
     const store = emptyStore()
     const source = new Source(market)
