@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { makeKey } from '../../src/accounts/key.js'
 import { Log } from '../../src/server/log.js'
 import { LOG_LEVELS, type LogLevel } from '../../src/server/options.js'
 import type { Service } from '../../src/server/questions.js'
-import { ask, authorization, type Ground, sendBytes, serve, simulatedGround } from '../support/serve.js'
+import { ask, authorization, sendBytes, serve, simulatedGround } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 
-let ground: Ground
-beforeAll(async () => {
-  ground = await simulatedGround({ count: 1 })
-})
+const ground = await simulatedGround({ count: 1 })
 afterAll(() => ground.remove())
 
 function logAt(level: LogLevel) {

@@ -1,25 +1,13 @@
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { openAccounts } from '../../src/open.js'
 import type { Service } from '../../src/server/questions.js'
-import {
-  ask,
-  authorization,
-  type Ground,
-  latch,
-  sendBytes,
-  serve,
-  simulatedGround,
-  withCharges,
-} from '../support/serve.js'
+import { ask, authorization, latch, sendBytes, serve, simulatedGround, withCharges } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 
-let ground: Ground
-beforeAll(async () => {
-  ground = await simulatedGround({ count: 1 })
-})
+const ground = await simulatedGround({ count: 1 })
 afterAll(() => ground.remove())
 
 /** A gate before the accounts are charged, shut at first; `waiting` settles when someone stands before it. */
