@@ -51,10 +51,10 @@ const ROWS: readonly Row[] = [
   ['login', 'keep a key for a server', () => import('./commands/login.js')],
   ['logout', 'forget a key', () => import('./commands/login.js')],
   ['config', 'every setting and what told it', () => import('./commands/config.js')],
-  ['fields', 'what can be asked: fields, tiers, bands', () => import('./commands/fields.js')],
-  ['schema', 'the JSON Schema of an answer or of the strategy file', () => import('./commands/schema.js')],
+  ['fields', 'what can be asked: fields, tiers, bands', () => import('./commands/reference.js')],
+  ['schema', 'the JSON Schema of an answer or of the strategy file', () => import('./commands/reference.js')],
   ['doctor', 'check this machine and the installation', () => import('./commands/doctor.js')],
-  ['completion', 'let a shell complete what is typed: bash, zsh, fish', () => import('./commands/completion.js')],
+  ['completion', 'let a shell complete what is typed: bash, zsh, fish', () => import('./commands/reference.js')],
   ['demo', 'a first answer from the bundled sample', () => import('./commands/demo.js')],
 ]
 

@@ -1,0 +1,171 @@
+import { builtText } from '../../built.js'
+import { InvalidParameter } from '../../errors.js'
+import { FIELDS } from '../../fields/index.js'
+import { wordValue } from '../../params/values.js'
+import { column, tableOf } from '../../present/description.js'
+import type { Command } from '../command.js'
+import type { Context } from '../context.js'
+import { described } from '../draw/described.js'
+import { type Answer, json } from '../output.js'
+
+/** What can be asked and what comes back, for people, programs and shells. */
+
+const fields: Command = {
+  examples: ['bands fields', 'bands fields --json'],
+  async run(context) {
+    await context.show(fieldsAnswer())
+  },
+}
+
+function fieldsAnswer(): Answer {
+  const rows = FIELDS.map(({ name, tier, needs, bands, summary }) => ({ field: name, tier, needs, bands, summary }))
+  const vocabularies = rows.map(row => ({ ...row, bands: row.bands.join(' ') }))
+  const columns = [column('field'), column('tier'), column('needs'), column('bands')]
+  const table = tableOf<(typeof vocabularies)[number]>('Fields', columns, vocabularies)
+  return described({
+    document: { schema: 'bands.fields/1', fields: rows },
+    columns: ['field', 'tier', 'needs', 'bands', 'summary'],
+    rows,
+    paragraphs: [
+      { heading: [], on: 'pipe', parts: [{ table }] },
+      // On a terminal the vocabularies, which are longer than a line, stand below each field.
+      ...vocabularies.map(({ field, tier, needs, bands, summary }) => ({
+        heading: [field, tier, `from ${needs}`],
+        on: 'screen' as const,
+        parts: [{ notes: [summary, `  ${bands}`] }],
+      })),
+    ],
+  })
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
+
+const schema: Command = {
+  arguments: [['[NAME]', 'the answer, as tally of bands.tally/1, or strategy; all names are listed unless given']],
+  examples: ['bands schema', 'bands schema tally', 'bands schema strategy'],
+  notes: [
+    'A JSON Schema (draft 2020-12) of what a command prints with --json, or of the strategy file of a backtest. Keys may be added to an answer, so readers should let unknown ones through.',
+  ],
+  async run(context, given) {
+    const schemas = await allSchemas()
+    const word = given.argument(0)
+    if (word === undefined) return context.show(namesAnswer(schemas))
+    const name = wordValue('name', word, Object.keys(schemas))
+    await printSchema(context, schemas[name]!)
+  },
+}
+
+/** Of the answers that name their schema, which the build reads from the types, and of the others; in the order of the names. */
+async function allSchemas(): Promise<Record<string, Schema>> {
+  const [{ strategySchema }, { pageSchemas }] = await Promise.all([
+    import('../../params/strategy.js'),
+    import('../../wire/schemas.js'),
+  ])
+  const answers = JSON.parse(builtText('schemas.json')) as Record<string, Schema>
+  const strategy = { $schema: DRAFT, title: 'strategy', ...strategySchema() }
+  const all = Object.entries<Schema>({ ...answers, ...pageSchemas(), strategy })
+  return Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** A schema is JSON, whatever is asked for; it has no rows. */
+function printSchema(context: Context, schema: Schema): Promise<void> {
+  const { format } = context
+  if (format !== null && format !== 'table' && format !== 'json')
+    throw new InvalidParameter(`output "${format}" has no form for a schema; it is JSON.`, {
+      param: 'output',
+      value: format,
+    })
+  return context.out.write(json(schema, format !== 'json' || context.out.terminal))
+}
+
+function namesAnswer(schemas: Readonly<Record<string, Schema>>): Answer {
+  const rows = Object.entries(schemas).map(([name, { title }]) => ({
+    name,
+    schema: typeof title === 'string' && title !== name ? title : null,
+  }))
+  const table = tableOf<(typeof rows)[number]>('Schemas', [column('name'), column('schema')], rows)
+  return described({
+    document: { schema: 'bands.schemas/1', schemas: rows },
+    columns: ['name', 'schema'],
+    rows,
+    paragraphs: [{ heading: [], parts: [{ table }] }],
+  })
+}
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
+
+const completion: Command = {
+  arguments: [['<SHELL>', SHELLS.join(', '), SHELLS]],
+  examples: ['bands completion bash', 'bands completion zsh', 'bands completion fish | source'],
+  notes: [
+    'Prints a script that lets the shell complete commands, options and their values, fields, the bands of the field that was typed, and the tickers that are loaded.',
+    'For good: source <(bands completion bash) as a line of ~/.bashrc; the same with zsh in ~/.zshrc, below compinit; for fish: bands completion fish > ~/.config/fish/completions/bands.fish.',
+  ],
+  async run(context, given) {
+    const shell = wordValue('shell', given.argument(0)!, SHELLS)
+    const script = SCRIPTS[shell]
+    if (context.isForPeople) return context.out.write(script)
+    const lines = script.trimEnd().split('\n')
+    await context.show({
+      document: () => ({ schema: 'bands.completion/1', shell, script }),
+      columns: ['line'],
+      rows: () => lines.map(line => ({ line })),
+      blocks: () => [],
+    })
+  },
+}
+
+/** Each asks `bands completion --complete` for the words that may stand there; `:files` leaves it to the shell. */
+const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `# Completion of bands for bash.
+_bands() {
+  local line files='' IFS=$'\\n'
+  COMPREPLY=()
+  while read -r line; do
+    if [[ $line == :files ]]; then files=1; else COMPREPLY+=("\${line%%$'\\t'*}"); fi
+  done < <("$1" completion --complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  if [[ $files && \${#COMPREPLY[@]} == 0 ]]; then
+    compopt -o default 2>/dev/null || COMPREPLY=($(compgen -f -- "$2"))
+  fi
+}
+complete -F _bands bands
+`,
+  zsh: `#compdef bands
+# Completion of bands for zsh.
+_bands() {
+  local -a found shown
+  local line files=''
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      files=1
+    else
+      found+=("\${line%%$'\\t'*}")
+      shown+=("\${line/$'\\t'/  }")
+    fi
+  done < <("\${words[1]}" completion --complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  (( \${#found} )) && compadd -M 'm:{a-zA-Z}={A-Za-z}' -l -d shown -a found
+  if [[ -n $files ]]; then _files; fi
+}
+if [[ $funcstack[1] == _bands ]]; then _bands "$@"; else compdef _bands bands; fi
+`,
+  fish: `# Completion of bands for fish.
+function __bands_complete
+    set -l words (commandline -opc)
+    set -e words[1]
+    set -l current (commandline -ct)
+    for line in (bands completion --complete -- $words "$current" 2>/dev/null)
+        if test "$line" = ":files"
+            __fish_complete_path "$current"
+        else
+            printf '%s\\n' $line
+        end
+    end
+end
+complete -c bands -f -a '(__bands_complete)'
+`,
+}
+
+export const commands = { fields, schema, completion }
