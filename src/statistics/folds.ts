@@ -5,7 +5,7 @@ export interface BarRange {
 }
 
 /** What is chosen on `train` is checked on `test`. Ranges ascend and do not touch. */
-interface Fold {
+export interface Fold {
   train: BarRange[]
   test: BarRange[]
 }

@@ -72,17 +72,20 @@ export function signalsIn(
 /** Tells the band of a second ticker on each of some days; null where it was in none yet. */
 export type ContextBands = (days: readonly Day[]) => (string | null)[]
 
-export async function contextBandsOf(
+export async function contextBandsOf(...asked: Parameters<typeof contextOn>): Promise<ContextBands> {
+  const { bands, codesOn } = await contextOn(...asked)
+  return days => Array.from(codesOn(days), code => (code === UNDEFINED ? null : bands[code]!))
+}
+
+/** The same as codes, with the vocabulary that they are places of. */
+export async function contextOn(
   source: PricedSource,
   { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,
   timeframe: EventFilter['timeframe'],
-): Promise<ContextBands> {
-  const { prices, states: told } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
-  const [states] = told
-  return days =>
-    Array.from(bandsEnteredBy(states!, prices.series.days, days, lag), code =>
-      code === UNDEFINED ? null : states!.bands[code]!,
-    )
+): Promise<{ bands: readonly string[]; codesOn: (days: ArrayLike<Day>) => Uint8Array }> {
+  const { prices, states: found } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
+  const states = found[0]!
+  return { bands: states.bands, codesOn: days => bandsEnteredBy(states, prices.series.days, days, lag) }
 }
 
 /** The bars that events are held against: those within the filter's dates and the range on which the field has a band. */
@@ -103,7 +106,7 @@ export function eligibleBars(
  *
  * @param days dates of the ticker's own bars, by which `states` is numbered
  */
-export function bandsEnteredBy(states: States, days: Int32Array, dates: readonly Day[], lag: 0 | 1): Uint8Array {
+function bandsEnteredBy(states: States, days: Int32Array, dates: ArrayLike<Day>, lag: 0 | 1): Uint8Array {
   return Uint8Array.from(dates, date => {
     const day = date - lag
     if (states.upTo !== undefined && day > states.upTo) return UNDEFINED

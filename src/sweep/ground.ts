@@ -3,12 +3,12 @@ import { InvalidParameter } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../params/studies.js'
-import { type BarStates, first, type MarketBars, type PricedSource } from '../source.js'
-import { type BarRange, cpcv, kFolds, purge, rollingFolds } from '../statistics/folds.js'
+import type { BarStates, MarketBars, PricedSource } from '../source.js'
+import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
 import { gains, type MemberBars, memberBars } from '../study/cell.js'
 import {
-  bandsEnteredBy,
+  contextOn,
   daysAt,
   eligibleBars,
   forwardReturns,
@@ -162,20 +162,20 @@ function splitPlan(split: string, { days, end }: Timeline): Plan {
 }
 
 function walkForwardPlan(asked: NonNullable<SweepQuery['walk_forward']>, { end }: Timeline): Plan {
-  const folds = rollingFolds(end, asked).map(({ train, test }, i) => {
-    return { name: `part ${i + 1}`, train, parts: test }
-  })
+  const { train, embargo } = asked
+  const folds = rollingFolds(end, asked)
   if (folds.length === 0)
-    throw tooFew('walk_forward', end, `more than the ${asked.train + asked.embargo} bars of train and embargo`)
-  return { kind: 'walk_forward', embargo: asked.embargo, folds, paths: null }
+    throw tooFew('walk_forward', end, `more than the ${train + embargo} bars of train and embargo`)
+  return { kind: 'walk_forward', embargo, folds: named(folds, i => `part ${i}`), paths: null }
 }
 
 function cvPlan({ k, embargo }: NonNullable<SweepQuery['cv']>, { end }: Timeline): Plan {
   if (k > end) throw tooFew('cv', end, `at least one bar for each of ${k} folds`)
-  const folds = kFolds(end, k, embargo).map(({ train, test }, i) => {
-    return { name: `fold ${i + 1} of ${k}`, train, parts: test }
-  })
-  return { kind: 'cv', embargo, folds, paths: null }
+  return { kind: 'cv', embargo, folds: named(kFolds(end, k, embargo), i => `fold ${i} of ${k}`), paths: null }
+}
+
+function named(folds: readonly Fold[], name: (i: number) => string): Plan['folds'] {
+  return folds.map(({ train, test }, i) => ({ name: name(i + 1), train, parts: test }))
 }
 
 function cpcvPlan({ n, k }: NonNullable<SweepQuery['cpcv']>, { end }: Timeline): Plan {
@@ -270,15 +270,10 @@ function signalBars({ fields }: Book, { field, band, prev_band, context }: Condi
   )
 }
 
-type ContextCodes = (dates: Int32Array) => Uint8Array
+type ContextCodes = Awaited<ReturnType<typeof contextOn>>['codesOn']
 
 async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQuery): Promise<ContextCodes[]> {
-  return Promise.all(
-    contexts.map(async ({ ticker, field, lag }): Promise<ContextCodes> => {
-      const { prices, states } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
-      return dates => bandsEnteredBy(states[0]!, prices.series.days, Array.from(dates), lag)
-    }),
-  )
+  return Promise.all(contexts.map(async context => (await contextOn(source, context, timeframe)).codesOn))
 }
 
 function bookOf({ prices, states: read }: BarStates, query: SweepQuery, contexts: readonly ContextCodes[]): Book {
