@@ -19,7 +19,7 @@ export interface ConfigFile {
 }
 
 /** A server that has a name. */
-export interface Profile {
+interface Profile {
   name: string
   url: string
   /** What its key may ask, as it was told at the login. */
@@ -46,7 +46,7 @@ export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile
   return { profile: { name, place: file.line(chosen) }, profiles }
 }
 
-export function noProfile(name: string, names: readonly string[]): string {
+function noProfile(name: string, names: readonly string[]): string {
   const known = names.length === 0 ? 'none is set up' : `there are ${names.join(', ')}`
   return `there is no profile ${quoted(name)}; ${known}.${didYouMean(suggest(name, names))}`
 }
