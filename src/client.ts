@@ -32,7 +32,7 @@ import { eventHistory, type FieldInfo, type PricedSource, type Source, type Tria
 import type { TickerEntry } from './store/store.js'
 import type { EventStudy } from './study/result.js'
 import type { Sweep } from './sweep/result.js'
-import { type Now, type NowQuery, now } from './tally/now.js'
+import { type Now, now } from './tally/now.js'
 import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from './tally/tally.js'
 import { type Transitions, transitionsOf } from './tally/transitions.js'
 
@@ -87,7 +87,7 @@ abstract class Questions {
     const names = tickers.map(ticker => tickerValue('ticker', ticker))
     const unit = timeframeValue('timeframe', timeframe)
     const asked = fields?.map(name => fieldValue('field', name)) ?? (await this.#granted(names, unit))
-    const skip = fields === undefined ? await this.lacking() : undefined
+    const skip = fields === undefined ? await this.#bands.lacking?.() : undefined
     return now(this.#bands, { tickers: names, fields: asked.map(field => field.name), timeframe: unit, skip })
   }
 
@@ -106,9 +106,6 @@ abstract class Questions {
     const { fields, waiting } = await this.#bands.granted(first, timeframe)
     return [...fields, ...waiting]
   }
-
-  /** What is left out where no fields are named. */
-  protected abstract lacking(): Promise<NowQuery['skip']>
 }
 
 /** How progress of long work is told: often, the text only made when it is asked for. */
@@ -249,10 +246,6 @@ export class RemoteClient extends Studies {
   /** Whether the key is accepted, at no cost. Throws Unauthorized where it is not. */
   async checkKey(): Promise<void> {
     await this.#remote.checkKey()
-  }
-
-  protected async lacking(): Promise<NowQuery['skip']> {
-    return undefined
   }
 
   override async close(): Promise<void> {
@@ -400,10 +393,6 @@ export class BandsClient extends Studies {
     const name = tickerValue('ticker', ticker)
     if (kind === undefined) return facts(this.#local, { ticker: name })
     return facts(this.#local, { ticker: name, kind: wordValue('kind', kind, FACT_KINDS) })
-  }
-
-  protected async lacking(): Promise<NowQuery['skip']> {
-    return this.#bands.lacking()
   }
 
   protected async market(): Promise<PricedSource> {
