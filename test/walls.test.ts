@@ -30,6 +30,7 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   'better-sqlite3': 'store',
   commander: 'cli',
   chalk: 'cli',
+  'cli-table3': 'cli',
   'jsonc-parser': ['feeds', 'cli'],
   tinyglobby: 'feeds',
   yauzl: 'feeds',

@@ -45,7 +45,7 @@ export async function write(answer: Answer, format: Format | null, out: Stream, 
   }
   const { laidOut } = await import('./draw/table.js')
   const drawnFor = await screen()
-  return out.write(laidOut(await answer.blocks(drawnFor), drawnFor))
+  return out.write(await laidOut(await answer.blocks(drawnFor), drawnFor))
 }
 
 /** One document, one newline at its end; pretty where a person reads. */

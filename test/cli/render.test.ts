@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Progress } from '../../src/cli/context.js'
 import { drawBars, drawChart, drawLines, sparkline } from '../../src/cli/draw/chart.js'
-import { fitted, laidOut, plainTable, type Screen } from '../../src/cli/draw/table.js'
+import { fitted, laidOut, plainTable, type Screen, terminalTable } from '../../src/cli/draw/table.js'
 import { flow, UNPAINTED, wrap } from '../../src/cli/draw/text.js'
 import { csvValue, type Row, writeAnswer } from '../../src/cli/formats.js'
 import { type ColourFlag, isColoured } from '../../src/cli/world.js'
@@ -18,6 +18,21 @@ const TABLE = {
 const screen = (width: number): Screen => ({ width, words: false, unicode: true, paint: UNPAINTED })
 
 describe('a table', () => {
+  test('is the same from both drawers', async () => {
+    expect(await terminalTable(TABLE, UNPAINTED)).toEqual(plainTable(TABLE, UNPAINTED))
+  })
+
+  test('stands straight on a terminal where characters are two columns wide', async () => {
+    const table = {
+      columns: [{ title: 'A' }, { title: 'B' }],
+      rows: [
+        ['東京', 'x'],
+        ['abcd', 'y'],
+      ],
+    }
+    expect(await terminalTable(table, UNPAINTED)).toEqual(['A     B', '東京  x', 'abcd  y'])
+  })
+
   test('puts numbers to the right and ends no line in blanks', () => {
     expect(plainTable(TABLE, UNPAINTED)).toEqual([
       'NAME  COUNT  WHAT',
@@ -32,22 +47,22 @@ describe('a table', () => {
     expect(fitted(TABLE, 80).left).toEqual([])
   })
 
-  test('says which columns are left out', () => {
-    const text = laidOut([{ title: ['two'], table: TABLE }], screen(40))
+  test('says which columns are left out', async () => {
+    const text = await laidOut([{ title: ['two'], table: TABLE }], screen(40))
     expect(text.replaceAll('\n', ' ')).toContain('WHAT hidden (terminal too narrow); --csv has every column')
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(40)
   })
 
-  test('goes bare into a pipe when it is all there is', () => {
+  test('goes bare into a pipe when it is all there is', async () => {
     const bare = { ...screen(Number.POSITIVE_INFINITY), words: true }
-    expect(laidOut([{ title: ['two'], table: TABLE }], bare)).toMatch(/^NAME/)
-    expect(laidOut([{ title: ['two'], table: TABLE, notes: ['a note'] }], bare)).toMatch(/^two\n\nNAME/)
+    expect(await laidOut([{ title: ['two'], table: TABLE }], bare)).toMatch(/^NAME/)
+    expect(await laidOut([{ title: ['two'], table: TABLE, notes: ['a note'] }], bare)).toMatch(/^two\n\nNAME/)
   })
 
-  test('cuts a last column that is too long with a mark', () => {
+  test('cuts a last column that is too long with a mark', async () => {
     const table = { columns: [{ title: 'A' }, { title: 'B' }], rows: [['x', 'y'.repeat(60)]] }
-    expect(laidOut([{ table }], screen(40))).toContain(`${'y'.repeat(36)}…\n`)
-    expect(laidOut([{ table }], { ...screen(40), unicode: false })).toContain(`${'y'.repeat(34)}...\n`)
+    expect(await laidOut([{ table }], screen(40))).toContain(`${'y'.repeat(36)}…\n`)
+    expect(await laidOut([{ table }], { ...screen(40), unicode: false })).toContain(`${'y'.repeat(34)}...\n`)
   })
 })
 

@@ -87,6 +87,29 @@ export function plainTable({ columns, rows }: Table, paint: Paint): string[] {
   return [line(columns.map(column => ({ text: column.title, tone: 'strong' }))), ...rows.map(line)]
 }
 
+/** The same through the terminal's table drawer, which knows how wide a character is there. */
+export async function terminalTable({ columns, rows }: Table, paint: Paint): Promise<string[]> {
+  const { default: Drawer } = await import('cli-table3')
+  const drawer = new Drawer({
+    chars: { ...NO_BORDER, middle: GAP },
+    head: columns.map(column => paint.strong(column.title)),
+    colAligns: columns.map(column => column.align ?? 'left'),
+    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
+  })
+  drawer.push(...rows.map(row => row.map(cell => painted(cell, paint))))
+  return drawer
+    .toString()
+    .split('\n')
+    .map(line => line.trimEnd())
+}
+
+const NO_BORDER = Object.fromEntries(
+  ['top', 'bottom', 'left', 'right', 'mid']
+    .flatMap(side => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
+    .concat('mid-mid')
+    .map(part => [part, '']),
+)
+
 export function textOf(cell: Cell): string {
   return typeof cell === 'string' ? cell : cell.text
 }
@@ -110,12 +133,14 @@ export interface Screen {
 }
 
 /** Blocks → text. Into a pipe a lone table goes bare, so that its lines can be counted and cut. */
-export function laidOut(blocks: readonly Block[], screen: Screen): string {
+export async function laidOut(blocks: readonly Block[], screen: Screen): Promise<string> {
   const clean = blocks.map(block => cleaned(block, screen.unicode ? printable : text => ascii(printable(text))))
   const [only] = clean
   if (screen.width === Number.POSITIVE_INFINITY && clean.length === 1 && only?.table && !only.notes?.length)
     return text(plainTable(only.table, screen.paint))
-  return clean.flatMap(block => blockParts(block, screen)).join('\n')
+  const parts: string[] = []
+  for (const block of clean) parts.push(...(await blockParts(block, screen)))
+  return parts.join('\n')
 }
 
 /** Everything but drawings, which may hold the codes of their colours, and hold no text of files. */
@@ -129,20 +154,20 @@ function cleaned({ title, table, notes, ...rest }: Block, legible: (text: string
   }
 }
 
-function blockParts({ title, table, drawing, notes = [] }: Block, screen: Screen): string[] {
+async function blockParts({ title, table, drawing, notes = [] }: Block, screen: Screen): Promise<string[]> {
   const heading = title === undefined ? [] : flow(title, screen.width).map(line => screen.paint.strong(line))
   const below = notes.flatMap(note => wrap(note, screen.width))
-  const middle = table !== undefined && table.rows.length > 0 ? tableText(table, screen) : text(drawing ?? [])
+  const middle = table !== undefined && table.rows.length > 0 ? await tableText(table, screen) : text(drawing ?? [])
   // Sentences follow their heading at once; a table or a drawing stands apart from both.
   const parts = middle === '' ? [text([...heading, ...below])] : [text(heading), middle, text(below)]
   return parts.filter(part => part !== '')
 }
 
-function tableText(whole: Table, screen: Screen): string {
+async function tableText(whole: Table, screen: Screen): Promise<string> {
   if (screen.width === Number.POSITIVE_INFINITY) return text(plainTable(whole, screen.paint))
   const { table, left } = fitted(wrapped(whole, screen), screen.width)
   const narrow = narrowed(wrapped(table, screen), screen)
-  const lines = plainTable(narrow, screen.paint)
+  const lines = await terminalTable(narrow, screen.paint)
   const hidden = `${left.join(', ')} hidden (terminal too narrow); --${whole.whole ?? 'csv'} has every column`
   if (left.length > 0) lines.push(...wrap(hidden, screen.width))
   return text(lines)
