@@ -47,8 +47,25 @@ const { outputFiles, metafile } = await build({
   logLevel: 'warning',
 })
 for (const { path, text } of outputFiles) await write(path, path.endsWith('.js') ? await commonJs(text) : text)
+// On Node 20 the driver is another one (src/store/sqlite/driver.ts), whose JavaScript is one file, too.
+const { metafile: node20 } = await build({
+  entryPoints: { 'sqlite-node-20': 'bin/node-20/node_modules/better-sqlite3/lib/index.js' },
+  outdir: 'dist',
+  bundle: true,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+})
 const report = await buildReport(DIST)
-await write(`${DIST}/LICENSES.txt`, licencesOf({ outputs: { ...metafile.outputs, ...report.outputs } }))
+await write(
+  `${DIST}/LICENSES.txt`,
+  licencesOf({ outputs: { ...metafile.outputs, ...node20.outputs, ...report.outputs } }),
+)
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
 const { makeSample } = await import('./make-sample.mjs')

@@ -33,7 +33,8 @@ beforeAll(() => {
   mkdirSync(installed, { recursive: true })
   write('package.json', '{ "name": "consumer" }')
   run('tar', ['-xzf', join(home, filename), '--strip-components=1', '-C', installed], home)
-  symlinkSync(join(ROOT, 'node_modules', 'better-sqlite3'), join(home, 'node_modules', 'better-sqlite3'))
+  for (const own of ['node_modules/better-sqlite3', 'bin/node-20/node_modules'])
+    symlinkSync(join(ROOT, own), own.startsWith('bin') ? join(installed, own) : join(home, own))
 })
 
 afterAll(() => rmSync(home, { recursive: true, force: true }))

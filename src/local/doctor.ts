@@ -2,7 +2,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname } from 'node:path'
 import { parameter, remedy, sentence, type Words } from '../errors.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import { DRIVER_MAJOR, type Inspection, inspect, installedDriver, sqliteVersion } from '../store/sqlite/inspect.js'
+import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
+import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
 
 export interface Check {
   name: string
@@ -78,9 +79,9 @@ function driverCheck(node: string): Check {
     const version = installedDriver()
     if (Number.parseInt(version, 10) === DRIVER_MAJOR) return ok('driver', `better-sqlite3 ${version}`)
     const detail = `better-sqlite3 ${version} is installed, bands needs ${DRIVER_MAJOR}; it may crash Node ${node}`
-    return fail('driver', detail, `npm install better-sqlite3@${DRIVER_MAJOR}`)
+    return fail('driver', detail, driverRemedy())
   } catch (thrown) {
-    return fail('driver', `better-sqlite3 is not installed: ${said(thrown)}`, 'npm install')
+    return fail('driver', `better-sqlite3 is not installed: ${said(thrown)}`, driverRemedy())
   }
 }
 
@@ -88,7 +89,7 @@ function sqliteCheck(): Check {
   try {
     return ok('sqlite', `${sqliteVersion()}, its compiled module loads`)
   } catch (thrown) {
-    return fail('sqlite', said(thrown), 'npm rebuild better-sqlite3')
+    return fail('sqlite', said(thrown), driverRemedy())
   }
 }
 

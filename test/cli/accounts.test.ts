@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import Database from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { authenticate, parseKey } from '../../src/accounts/key.js'
 import { CATALOGUE, GROUPS } from '../../src/cli/catalogue.js'
 import { openAccounts } from '../../src/open.js'
 import { chargeOf } from '../contracts/accounts.js'
+import { Database } from '../support/database.js'
 import { type Lent, type Ran, run, scratch, typed, unpainted } from './support/run.js'
 
 /** The clock that commands are lent stands at this moment. */

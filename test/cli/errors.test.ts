@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/errors.js'
 import { main } from '../../src/cli/main.js'
+import { Database } from '../support/database.js'
 import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()

@@ -247,7 +247,7 @@ describe('what was pulled', () => {
     const db = newDb()
     await pull(db, 'SIM0001 SIM0002 rsi_zone')
     expect((await ask(db, 'verify')).code).toBe(0)
-    const { default: Database } = await import('better-sqlite3')
+    const { Database } = await import('../support/database.js')
     const raw = new Database(db)
     raw.exec("UPDATE pulled SET events = events + 1 WHERE ticker = 'SIM0002'")
     raw.close()

@@ -1,11 +1,11 @@
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
 import type { CheckLookahead } from '../../src/local/check.js'
 import { openTrials } from '../../src/open.js'
 import { type EventStudy, spreadOf } from '../../src/study/result.js'
 import type { Sweep } from '../../src/sweep/result.js'
+import { Database } from '../support/database.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
 import { bundledBars } from './support/run.js'
 

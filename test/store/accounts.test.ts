@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Accounts, DAY_MS } from '../../src/accounts/accounts.js'
 import { authenticate, makeKey } from '../../src/accounts/key.js'
@@ -10,6 +9,7 @@ import { ACCOUNTS, openSqliteAccounts } from '../../src/store/sqlite/accounts.js
 import { openForWriting } from '../../src/store/sqlite/connection.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../contracts/accounts.js'
+import { Database } from '../support/database.js'
 import { temporaryFolder } from '../support/store.js'
 
 accountsContract('sqlite', async () => {

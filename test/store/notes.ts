@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3'
 import type { DatabaseKind } from '../../src/store/sqlite/migrations.js'
+import { Database } from '../support/database.js'
 
 /** A database whose third step repacks its table, as a kind of its own: what is proved of it holds for every kind. */
 export const NOTES: DatabaseKind = slowNotes(0)

@@ -2,16 +2,17 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Database from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
 import { StorageError } from '../../src/errors.js'
 import { formatDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
+import { DRIVER_MAJOR, installedDriver } from '../../src/store/sqlite/driver.js'
 import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import type { Store, TickerSheet } from '../../src/store/store.js'
 import { pulledSeries, simulatedRecord, storeContract } from '../contracts/store.js'
+import { Database } from '../support/database.js'
 import { pulledIn, type Series } from '../support/pulled.js'
 import { temporaryFolder } from '../support/store.js'
 
@@ -224,11 +225,9 @@ describe('a SQLite file', () => {
     expect(existsSync(missing)).toBe(false)
   })
 
-  it('runs on the major of better-sqlite3 that Node 20 can load', async () => {
-    const { version } = JSON.parse(readFileSync('node_modules/better-sqlite3/package.json', 'utf8')) as {
-      version: string
-    }
-    expect(version.split('.')[0]).toBe('12')
+  it('runs on the major of better-sqlite3 that this Node can load', () => {
+    expect(Number.parseInt(installedDriver(), 10)).toBe(DRIVER_MAJOR)
+    expect(DRIVER_MAJOR).toBe(process.versions.node.startsWith('20.') ? 12 : 13)
   })
 })
 
@@ -281,7 +280,7 @@ function underWay(events: BandEvent[]): Series['under_way'] {
 }
 
 /** A row as version 3 of the schema had it. */
-function insertOld(db: Database.Database, { events, under_way, ...series }: Series): void {
+function insertOld(db: Database, { events, under_way, ...series }: Series): void {
   const row = {
     ...series,
     known: series.as_of ?? series.pulled_at.slice(0, 10),

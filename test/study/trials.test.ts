@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Trial, Trials } from '../../src/source.js'
 import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
 import { counted } from '../../src/study/trials.js'
+import { Database } from '../support/database.js'
 import { temporaryFolder } from '../support/store.js'
 
 const [one, two, three] = [1, 2, 3].map(

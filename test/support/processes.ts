@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -17,9 +17,9 @@ export async function bundled(program: string, folder: string): Promise<string> 
     // Of a package with two forms, the one that can be bundled.
     mainFields: ['module', 'main'],
     target: 'node20',
-    external: ['better-sqlite3'],
     define: { 'import.meta.url': 'bandsFileUrl' },
-    banner: { js: "const bandsFileUrl=require('node:url').pathToFileURL(__filename).href;" },
+    // As if it lay where the product does, so that it finds what lies beside that.
+    banner: { js: `const bandsFileUrl=${JSON.stringify(pathToFileURL(join(ROOT, 'dist', 'program.js')).href)};` },
     logLevel: 'error',
   })
   return outfile
@@ -36,7 +36,6 @@ export interface Started {
 /** Starts such a file; packages are found where the project has them. */
 export function started(file: string, words: readonly string[]): Started {
   const child = spawn(process.execPath, [file, ...words], {
-    env: { ...process.env, NODE_PATH: join(ROOT, 'node_modules') },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let text = ''

@@ -10,10 +10,10 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import Database, { type Statement } from 'better-sqlite3'
+import type { Options, Statement } from 'better-sqlite3'
 import { Busy, StorageError } from '../../errors.js'
+import { compiledModule, driver, driverFailure } from './driver.js'
 import { type Connection, copyNotice, type DatabaseKind, migrate, schemaOf } from './migrations.js'
 
 /** Opens an existing database for questions. Nothing in it is written. Throws StorageError. */
@@ -206,7 +206,7 @@ export class Session {
 const BUSY_TIMEOUT = 5_000
 
 /** A connection to a file, or to the image of one. Throws what SQLite throws; StorageError when it does not load. */
-function connect(path: string | Buffer, options: Database.Options): Connection {
+function connect(path: string | Buffer, options: Options): Connection {
   // Touches the file, so that what is wrong with it is said here and not in the middle of a question.
   return closedOnFailure(opened(path, options), schemaOf)
 }
@@ -251,27 +251,14 @@ function reason(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-function opened(path: string | Buffer, options: Database.Options): Connection {
+function opened(path: string | Buffer, options: Options): Connection {
   try {
-    return new Database(path, { ...options, timeout: BUSY_TIMEOUT, nativeBinding: nativeBinding() })
+    return new (driver())(path, { ...options, timeout: BUSY_TIMEOUT, nativeBinding: compiledModule() as string })
   } catch (cause) {
     const code = (cause as { code?: string }).code
-    if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw nativeFailure(reason(cause), cause)
+    if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw driverFailure(reason(cause), cause)
     throw cause
   }
-}
-
-/** The compiled module by its path: looking it up through `bindings` costs more than opening the database. */
-function nativeBinding(): string {
-  const entry = createRequire(import.meta.url).resolve('better-sqlite3')
-  const path = entry.replace(/lib[\\/]index\.js$/, 'build/Release/better_sqlite3.node')
-  if (!existsSync(path)) throw nativeFailure('its compiled module is missing')
-  return path
-}
-
-function nativeFailure(what: string, cause?: unknown): StorageError {
-  const sentence = `better-sqlite3 does not load in Node ${process.versions.node}: ${what.split('\n')[0]}`
-  return new StorageError(`${sentence}\n  try:   npm rebuild better-sqlite3`, { cause })
 }
 
 /**

@@ -1,20 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import type { Writer } from '../store.js'
 import { openForReading, openInMemory } from './connection.js'
 import { schemaOf } from './migrations.js'
 import { DATA, MIGRATIONS, mayBeAlive } from './schema.js'
-
-/** The driver's major version that this code speaks to: another one may crash the process instead of throwing. */
-export const DRIVER_MAJOR = 12
-
-/** The version of the driver that is installed, read without loading its compiled code. Throws when there is none. */
-export function installedDriver(): string {
-  const entry = createRequire(import.meta.url).resolve('better-sqlite3')
-  const about: unknown = JSON.parse(readFileSync(join(dirname(dirname(entry)), 'package.json'), 'utf8'))
-  return String((about as { version?: unknown }).version)
-}
 
 /** Throws StorageError when the driver does not load. */
 export function sqliteVersion(): string {
