@@ -45,6 +45,8 @@ export interface Charge {
   idempotency: Buffer | null
   /** SHA-256 of what is asked: the same name for another question is refused. */
   question: Buffer
+  /** SHA-256 of what is answered: a retry that would get another answer is charged. */
+  answer: Buffer
   endpoint: string
   credits: number
   limits: { day: number; hour: number }
@@ -59,8 +61,8 @@ export interface Used {
 }
 
 /**
- * What became of a charge: written down; free, because the same question under the same name was charged within 48
- * hours; refused, as it would pass a limit; or the name already belongs to another question.
+ * What became of a charge: written down; free, because the same answer to the same question was charged under the same
+ * name within 48 hours; refused, as it would pass a limit; or the name already belongs to another question.
  */
 export interface Charged {
   outcome: 'charged' | 'repeated' | 'limited' | 'conflict'
@@ -103,6 +105,8 @@ export interface Accounts {
   readonly location: string
   /** Stays the same as long as no account and no key is changed, by whomever; it may change without that as well. */
   version(): Promise<string>
+  /** What tags of answers are keyed with: the same for every server on these accounts, and told to nobody. */
+  secret(): Promise<Buffer>
   /** Throws InvalidParameter when the name is taken. */
   create(name: string, tier: Tier, at: string): Promise<Account>
   /** By name, ascending. */
@@ -156,7 +160,7 @@ const LONGEST = 64
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
-/** How long a request that its caller named may be asked again at no cost. */
+/** How long a request that its caller named may be asked again at no cost, as long as its answer is the same. */
 export const REPEAT_MS = 48 * HOUR_MS
 
 /** Start of the day or the hour of a moment; all in milliseconds since 1970. */

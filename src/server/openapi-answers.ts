@@ -77,7 +77,7 @@ const CREDIT_HEADERS: Readonly<Record<keyof CreditHeaders, string>> = {
 export const HEADERS: Record<string, HeaderObject> = {
   ...creditHeaderObjects(),
   ETag: text(
-    'Names this answer; with it in If-None-Match the same answer comes as 304, without body and free.',
+    "Names this answer to this account; with it in If-None-Match the account's same answer comes as 304, without body and free.",
     '"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"',
   ),
   [AS_OF]: {

@@ -182,13 +182,13 @@ const REQUEST_HEADERS: Record<string, ParameterObject> = {
     name: 'If-None-Match',
     in: 'header',
     description:
-      'ETags of answers that the caller still has, or *. When one of them is the answer, it is 304 and free.',
+      'ETags of answers that the caller still has. When one of them is the answer, it is 304 and free; * names none.',
     schema: TEXT,
   },
   IdempotencyKey: {
     name: IDEMPOTENCY_KEY,
     in: 'header',
-    description: `The caller's own name for this request: the same question under the same name is free for ${REPEAT_MS / HOUR_MS} hours, another one is refused (when it would be charged: after 403 and 404).`,
+    description: `The caller's own name for this request: the same answer to the same question under the same name is free for ${REPEAT_MS / HOUR_MS} hours, another question is refused (when it would be charged: after 403 and 404).`,
     schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
   },
 }

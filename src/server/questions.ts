@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
 import { authenticate, hashOf } from '../accounts/key.js'
 import { InvalidParameter, Unauthorized } from '../errors.js'
@@ -30,12 +31,15 @@ export class Questions {
   readonly #settings: Settings
   readonly #metrics: Metrics
   readonly #answers: Answers
+  readonly #accounts: Accounts
   readonly #callers: Callers
+  #secret: Buffer | null = null
 
   constructor(service: Service, settings: Settings, metrics: Metrics) {
     this.#settings = settings
     this.#metrics = metrics
     this.#answers = new Answers(service, settings.limits.keptBytes)
+    this.#accounts = service.accounts
     this.#callers = new Callers(service.accounts)
     this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
   }
@@ -47,14 +51,25 @@ export class Questions {
       const name = requestName(request.rawHeaders)
       if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
       const { answer, kept } = await this.#answers.find(caller.tier, `${path}?${search}`, () => read(search))
-      if (matches(request.headers['if-none-match'], answer.etag)) {
+      const etag = await this.#tagOf(answer, caller.account)
+      const headers = headersOf(etag, answer.asOf)
+      if (matches(request.headers['if-none-match'], etag)) {
         this.#metrics.reused.inc({ how: 'not_modified' })
-        return { status: 304, headers: answer.headers, body: '' }
+        return { status: 304, headers, body: '' }
       }
       if (kept) this.#metrics.reused.inc({ how: 'cache' })
       await this.#charge(exchange, caller, path, answer, name)
-      return { status: 200, headers: ['Content-Type', JSON_TYPE, ...answer.headers], body: answer.body }
+      return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body: answer.body }
     })
+  }
+
+  /**
+   * Strong: another body has another. Who names it has paid for it, as nobody can make one: neither from a body that was
+   * guessed, nor from what another account was told.
+   */
+  async #tagOf({ digest }: Answer, account: number): Promise<string> {
+    this.#secret ??= await this.#accounts.secret()
+    return `"${createHmac('sha256', this.#secret).update(`${account} `).update(digest).digest('base64url')}"`
   }
 
   /**
@@ -95,8 +110,8 @@ export class Questions {
     const at = this.#settings.now()
     const limits = this.#settings.credits[caller.tier]
     const { account, key, tier } = caller
-    const { credits, question } = answer
-    const request = { account, key, requestId: exchange.id, idempotency, question, endpoint }
+    const { credits, question, digest } = answer
+    const request = { account, key, requestId: exchange.id, idempotency, question, answer: digest, endpoint }
     const { outcome, used } = await this.meter.charge({ ...request, credits, limits, at })
     exchange.credits = { used, at }
     this.#callers.charged(account, used, at)
@@ -191,9 +206,10 @@ function bearerToken(rawHeaders: readonly string[]): string {
 interface Answer {
   /** A text, because that leaves in one piece with the head of the answer. */
   body: string
-  /** Strong: another body has another. */
-  etag: string
-  headers: HeaderList
+  /** SHA-256 of it. */
+  digest: Buffer
+  /** The day that it stands on. */
+  asOf: string
   credits: number
   /** SHA-256 of what was asked. */
   question: Buffer
@@ -257,9 +273,7 @@ export class Answers {
   async #ask(tier: Tier, question: Question): Promise<Answer> {
     const asOf = formatDay(await this.#service.today())
     const body = JSON.stringify(await question.ask(this.#service.bands(tier)))
-    const etag = `"${sha256(body).toString('base64url')}"`
-    const headers = headersOf(etag, asOf)
-    return { body, etag, headers, credits: question.credits, question: sha256(question.normal) }
+    return { body, digest: sha256(body), asOf, credits: question.credits, question: sha256(question.normal) }
   }
 
   #keep(name: string, answer: Answer): void {
@@ -328,12 +342,12 @@ function normalOf(path: string, query: object): string {
 }
 
 /**
- * Whether an `If-None-Match` names what would be answered: `*`, or a list with its tag. Weak tags count as well, because
- * nothing is changed by the request (RFC 9110, 13.1.2).
+ * Whether an `If-None-Match` names what would be answered: a list with its tag. Weak tags count as well, because nothing
+ * is changed by the request (RFC 9110, 13.1.2). `*` is no tag: who sends it need not have any answer.
  */
 export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
-  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
+  if (ifNoneMatch === etag) return true
   return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag)
 }
 

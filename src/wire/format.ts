@@ -42,7 +42,7 @@ export const REQUEST_ID = 'X-Request-Id'
 /** The day that the answer stands on, YYYY-MM-DD: ranges count back from it. Ours; other servers do not send it. */
 export const AS_OF = 'X-Bands-As-Of'
 
-/** A caller's name for a request: asked again under it, the answer is free for 48 hours. */
+/** A caller's name for a request: asked again under it, the same answer is free for 48 hours. */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 
 export const EVENTS_PATH = '/v1/events'

@@ -32,6 +32,7 @@ export function chargeOf(account: Account, given: Partial<Charge> = {}): Charge 
     requestId: `request-${requests}`,
     idempotency: null,
     question: sha256('AAPL rsi_zone'),
+    answer: sha256('{"events":[]}'),
     endpoint: '/v1/events',
     credits: 1,
     limits: { day: 250, hour: 100 },
@@ -84,6 +85,14 @@ export function accountsContract(
       await expect(refused).rejects.toThrow(InvalidParameter)
       await expect(refused).rejects.toThrow('there is an account "Alice" already')
       expect(await accounts.accounts()).toHaveLength(1)
+    })
+
+    it('have one secret, whoever opens them, and other accounts another', async () => {
+      const { accounts, again } = await make()
+      const secret = await accounts.secret()
+      expect(secret).toHaveLength(32)
+      expect(await (await again()).secret()).toEqual(secret)
+      expect(await (await make()).accounts.secret()).not.toEqual(secret)
     })
 
     it('are told by the nearest name when one is not there', async () => {
@@ -245,6 +254,22 @@ export function accountsContract(
       expect(await accounts.reconcile()).toMatchObject({ rows: 1, credits: 1, discrepancies: [] })
     })
 
+    it('are made again under the same name once the answer is another, which is then free in its turn', async () => {
+      const { accounts, alice } = await withAlice()
+      const outcome = async (answer: string, given: Partial<Charge> = {}) => {
+        const named = { idempotency: sha256('one'), answer: sha256(answer), ...given }
+        return (await accounts.charge([chargeOf(alice, named)]))[0]!.outcome
+      }
+      expect(await outcome('old')).toBe('charged')
+      expect(await outcome('old')).toBe('repeated')
+      expect(await outcome('new', { limits: { day: 1, hour: 1 } })).toBe('limited')
+      expect(await outcome('new', { question: sha256('MSFT rsi_zone') })).toBe('conflict')
+      expect(await outcome('new', { at: NOON + HOUR_MS })).toBe('charged')
+      expect(await outcome('new', { at: NOON + REPEAT_MS })).toBe('repeated')
+      expect(await outcome('old')).toBe('charged')
+      expect(await accounts.reconcile()).toMatchObject({ rows: 3, credits: 3, discrepancies: [] })
+    })
+
     it('have names of their own in every account, for 48 hours', async () => {
       const { accounts, alice } = await withAlice()
       const bob = await accounts.create('bob', 'free', iso(NOON))
@@ -285,6 +310,7 @@ export function accountsContract(
             credits: pick([1, 1, 2]),
             idempotency: pick([null, sha256(`name ${random.word() % 12}`)]),
             question: sha256(`question ${random.word() % 2}`),
+            answer: sha256(`answer ${random.word() % 2}`),
             limits: pick([
               { day: 12, hour: 4 },
               { day: 30, hour: 20 },
@@ -315,7 +341,8 @@ export class Books {
         other.idempotency?.equals(charge.idempotency) === true &&
         charge.at - other.at < 48 * 3_600_000,
     )
-    if (before !== undefined) return told(before.question.equals(charge.question) ? 'repeated' : 'conflict')
+    if (before?.question.equals(charge.question) === false) return told('conflict')
+    if (before?.answer.equals(charge.answer) === true) return told('repeated')
     const { day, hour } = this.used(charge.account, charge.at)
     if (day + charge.credits > charge.limits.day || hour + charge.credits > charge.limits.hour) return told('limited')
     this.#granted.push(charge)

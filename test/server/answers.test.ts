@@ -34,7 +34,7 @@ it('asks once for the same, and again for another tier or URL', async () => {
   const second = await answers.find('pro', '/a', question({ a: 1 }))
   expect([first.kept, second.kept, first.answer === second.answer, state.read]).toEqual([false, true, true, 1])
   expect(first.answer.body).toBe('{"a":1}')
-  expect(first.answer.headers).toContain('2024-10-04')
+  expect(first.answer.asOf).toBe('2024-10-04')
   await answers.find('free', '/a', question({ a: 1 }))
   await answers.find('pro', '/b', question({ a: 1 }))
   expect(state.asked).toBe(3)
@@ -102,7 +102,9 @@ it.each([
   ['W/"a"', true],
   ['"b", W/"a"', true],
   ['"other, too", "a","more"', true],
-  [' * ', true],
+  ['*', false],
+  [' * ', false],
+  ['*, "b"', false],
   ['junk', false],
   ['"b"', false],
   ['a', false],

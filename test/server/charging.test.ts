@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { Agent } from 'node:http'
 import { describe, expect, it } from 'vitest'
+import { parseDay } from '../../src/model/day.js'
 import { openAccounts } from '../../src/open.js'
 import type { Service } from '../../src/server/questions.js'
 import { ask, authorization, serve, serveFile, withCharges } from '../support/serve.js'
@@ -75,11 +77,27 @@ describe('an answer', () => {
     expect((await server.get(QUESTION, key, { 'If-None-Match': 'W/"another"' })).status).toBe(200)
   })
 
-  it('has one tag as long as its body is the same, and another for another tier', async () => {
-    const [pro, also, free] = await Promise.all(['pro', 'pro', 'free'].map(tier => server.key(tier as 'pro')))
-    const tags = await Promise.all([pro, also, free].map(async key => (await server.get(QUESTION, key)).headers.etag))
-    expect(tags[0]).toBe(tags[1])
-    expect(tags[2]).not.toBe(tags[0])
+  it('has one tag as long as account and body are the same, whichever key asks and whichever server answers', async () => {
+    const other = await serve(ground, { now: () => now })
+    const { id, key } = await server.account('of one tag', 'pro')
+    const { etag } = (await server.get(QUESTION, key)).headers
+    expect((await server.get(QUESTION, await server.keyOf(id, 'another'))).headers.etag).toBe(etag)
+    expect((await other.get(QUESTION, key)).headers.etag).toBe(etag)
+    expect((await server.get(`${QUESTION}&limit=1`, key)).headers.etag).not.toBe(etag)
+    await server.accounts.setTier('of one tag', 'free')
+    expect((await server.get(QUESTION, key)).headers.etag).not.toBe(etag)
+    await other.stop()
+  })
+
+  it('has a tag that nobody else can name: no other account, not who hashes the body, nor who names any', async () => {
+    const [key, other] = await Promise.all([server.key('pro'), server.key('pro')])
+    const { headers, text } = await server.get(QUESTION, key)
+    const hashed = createHash('sha256').update(text).digest('base64url')
+    for (const tag of [headers.etag!, `"${hashed}"`, '*', ' * ', `*, ${headers.etag}`]) {
+      const { status, text: told } = await server.get(QUESTION, other, { 'If-None-Match': tag })
+      expect([status, told], tag).toEqual([200, text])
+    }
+    expect(await usedBy(other)).toBe(5)
   })
 })
 
@@ -166,6 +184,21 @@ describe('Idempotency-Key', () => {
     now = NOON + 48 * HOUR
     expect((await server.get(QUESTION, key, named)).headers['x-requests-used']).toBe('1')
     now = NOON
+  })
+
+  it('is charged again once newer data have made the answer another one', async () => {
+    let day = parseDay('2024-06-28')!
+    const clocked = await serve(ground, { now: () => now, clock: () => day })
+    const key = await clocked.key('free')
+    const named = { 'Idempotency-Key': 'of-a-day' }
+    const first = await clocked.get(QUESTION, key, named)
+    expect((await clocked.get(QUESTION, key, named)).headers['x-requests-used']).toBe('1')
+    day += 60
+    const later = await clocked.get(QUESTION, key, named)
+    expect(later.text).not.toBe(first.text)
+    expect([later.status, later.headers['x-requests-used']]).toEqual([200, '2'])
+    expect((await clocked.get(QUESTION, key, named)).headers['x-requests-used']).toBe('2')
+    await clocked.stop()
   })
 
   it('is free also when all credits are spent, and belongs to the account', async () => {

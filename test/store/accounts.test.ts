@@ -56,9 +56,26 @@ describe('the file of the accounts', () => {
     expect(db.pragma('synchronous', { simple: true })).toBe(2)
     const tables = db.pragma('table_list') as { name: string; strict: number }[]
     const own = tables.filter(table => !table.name.startsWith('sqlite_'))
-    expect(own.map(table => table.name).sort()).toEqual(['accounts', 'counters', 'keys', 'ledger', 'named'])
+    expect(own.map(table => table.name).sort()).toEqual(['accounts', 'counters', 'keys', 'ledger', 'named', 'secrets'])
     for (const { name, strict } of own) expect(strict, name).toBe(1)
     db.close()
+  })
+
+  it('of an older version gets its secret, and takes what it charged under a name for another answer', async () => {
+    const path = join(temporaryFolder(), 'bands.accounts.db')
+    openForWriting(path, { ...ACCOUNTS, migrations: ACCOUNTS.migrations.slice(0, 1) }).close()
+    planted(
+      path,
+      `INSERT INTO accounts VALUES (1, 'alice', 'alice', 'free', ${NOON});
+       INSERT INTO named VALUES (1, 1, x'${sha256('one').toString('hex')}', x'${sha256('AAPL rsi_zone').toString('hex')}', ${NOON})`,
+    )
+    const accounts = openSqliteAccounts(path)
+    expect(await accounts.secret()).toHaveLength(32)
+    const named = { idempotency: sha256('one') }
+    const alice = await accounts.account('alice')
+    const charged = await accounts.charge([chargeOf(alice, named), chargeOf(alice, named)])
+    expect(charged.map(({ outcome }) => outcome)).toEqual(['charged', 'repeated'])
+    await accounts.close()
   })
 
   it('is not touched by what another process of the same number has half made', () => {

@@ -23,6 +23,7 @@ async function main(): Promise<void> {
         requestId,
         idempotency: createHash('sha256').update(requestId).digest(),
         question: createHash('sha256').update('AAPL rsi_zone').digest(),
+        answer: createHash('sha256').update('{"events":[]}').digest(),
         endpoint: '/v1/events',
         credits: 1,
         limits: { day: Number(limit), hour: Number(limit) },

@@ -51,6 +51,10 @@ class SqliteAccounts implements Accounts {
     })
   }
 
+  secret(): Promise<Buffer> {
+    return this.#patiently(() => this.#db.get<{ secret: Buffer }>(SECRET)!.secret)
+  }
+
   create(name: string, tier: Tier, at: string): Promise<Account> {
     return this.#writing(() => {
       const taken = this.#row(name)
@@ -273,6 +277,17 @@ export const ACCOUNTS: DatabaseKind = {
       UNIQUE (account, name)
     ) STRICT;
     `,
+    `
+    -- What tags of answers are keyed with. SQLite seeds its generator (ChaCha20) from the system's.
+    CREATE TABLE secrets (
+      use TEXT PRIMARY KEY,
+      secret BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO secrets VALUES ('tags', randomblob(32));
+
+    -- SHA-256 of what was answered; that of requests named before this step is not known, and equals none
+    ALTER TABLE named ADD COLUMN answer BLOB NOT NULL DEFAULT x'';
+    `,
   ],
 }
 
@@ -301,6 +316,8 @@ interface KeyRow {
 const KEYS = `SELECT k.identity, k.hash, k.name, k.created, k.expires, k.last_used, k.revoked,
   k.account, a.name AS account_name, a.tier, a.created AS account_created
   FROM keys k JOIN accounts a ON a.id = k.account`
+
+const SECRET = "SELECT secret FROM secrets WHERE use = 'tags'"
 
 /** Runs at every request, so its text is put together once. */
 const KEY_BY_IDENTITY = `${KEYS} WHERE k.identity = ?`

@@ -45,11 +45,12 @@ function chargeOne(db: Session, counters: Counters, charge: Charge): Charged {
   const day = counters.counter(account, 'day', dayStart(at))
   const hour = counters.counter(account, 'hour', hourStart(at))
   const told = (outcome: Charged['outcome']): Charged => ({ outcome, used: { day: day.credits, hour: hour.credits } })
-  const same = repeated(db, charge)
-  if (same !== null) return told(same ? 'repeated' : 'conflict')
+  const before = namedBefore(db, charge)
+  if (before?.question.equals(charge.question) === false) return told('conflict')
+  if (before?.answer.equals(charge.answer) === true) return told('repeated')
   if (day.credits + credits > limits.day || hour.credits + credits > limits.hour) return told('limited')
   db.run(INTO_LEDGER, charge.requestId, account, charge.key, charge.endpoint, credits, at)
-  if (charge.idempotency !== null) db.run(INTO_NAMED, account, charge.idempotency, charge.question, at)
+  if (charge.idempotency !== null) db.run(INTO_NAMED, account, charge.idempotency, charge.question, charge.answer, at)
   for (const counter of [day, hour]) {
     counter.credits += credits
     counter.added += credits
@@ -59,17 +60,17 @@ function chargeOne(db: Session, counters: Counters, charge: Charge): Charged {
 }
 
 const INTO_LEDGER = 'INSERT INTO ledger (request, account, key, endpoint, credits, at) VALUES (?, ?, ?, ?, ?, ?)'
-// An expired row of the same name makes place; the new one has the highest id again.
-const INTO_NAMED = 'INSERT OR REPLACE INTO named (account, name, question, at) VALUES (?, ?, ?, ?)'
+// A row of the same name that has expired, or had another answer, makes place; the new one has the highest id again.
+const INTO_NAMED = 'INSERT OR REPLACE INTO named (account, name, question, answer, at) VALUES (?, ?, ?, ?, ?)'
 
-/** Whether what was charged under this name was the same question; null when the name is free. */
-function repeated(db: Session, { account, idempotency, question, at }: Charge): boolean | null {
-  if (idempotency === null) return null
-  const row = db.get<{ question: Buffer }>(NAMED, account, idempotency, at - REPEAT_MS)
-  return row === undefined ? null : row.question.equals(question)
+type Named = Pick<Charge, 'question' | 'answer'>
+
+/** What was charged last under this name; undefined when the name is free. */
+function namedBefore(db: Session, { account, idempotency, at }: Charge): Named | undefined {
+  return idempotency === null ? undefined : db.get<Named>(NAMED, account, idempotency, at - REPEAT_MS)
 }
 
-const NAMED = 'SELECT question FROM named WHERE account = ? AND name = ? AND at > ?'
+const NAMED = 'SELECT question, answer FROM named WHERE account = ? AND name = ? AND at > ?'
 
 /** One day or hour of an account: its credits by now, and how much of that this batch has added. */
 interface Counter {
