@@ -94,6 +94,11 @@ export function credits(count: number): string {
   return count === 1 ? '1 credit' : `${count} credits`
 }
 
+/** Whether an answer of a cost would pass a limit. */
+export function isBeyond(limits: CreditLimits, used: Used, cost: number): boolean {
+  return used.day + cost > limits.day || used.hour + cost > limits.hour
+}
+
 /** Why an answer was not given; the limit that is named is the one that lasts longer. */
 export function limited(limits: CreditLimits, used: Used, cost: number, at: number): RateLimited {
   const ofDay = used.day + cost > limits.day

@@ -1,15 +1,18 @@
 import { createHmac } from 'node:crypto'
 import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
 import { authenticate, hashOf } from '../accounts/key.js'
-import { InvalidParameter, Unauthorized } from '../errors.js'
+import { InvalidParameter, type RateLimited, Unauthorized } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
+import type { EventsQuery } from '../model/event.js'
+import type { OversoldPage } from '../model/oversold.js'
 import type { Tier } from '../model/terms.js'
+import { MAX_LIMIT } from '../params/parameters.js'
 import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
 import type { Source } from '../source.js'
-import { eventsCost, OVERSOLD_COST } from '../tiers.js'
+import { entitle, entitleDate, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import type { Metrics } from './log.js'
-import { creditHeaders, limited, Meter, nameTaken, requestName } from './meter.js'
+import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
 import {
   type Caller,
@@ -24,14 +27,15 @@ import {
 
 /**
  * What is answered to a valid key alone. Checked in this order: the key, the parameters, the tier, whether there is such
- * a ticker, whether the caller has the answer already; then it is charged, and only then does it leave.
+ * a ticker; then whether credits are left for an answer that is not kept yet, before it is computed; whether the caller
+ * has it already; then it is charged, and only then does it leave.
  */
 export class Questions {
   readonly meter: Meter
   readonly #settings: Settings
   readonly #metrics: Metrics
   readonly #answers: Answers
-  readonly #accounts: Accounts
+  readonly #service: Service
   readonly #callers: Callers
   #secret: Buffer | null = null
 
@@ -39,7 +43,7 @@ export class Questions {
     this.#settings = settings
     this.#metrics = metrics
     this.#answers = new Answers(service, settings.limits.keptBytes)
-    this.#accounts = service.accounts
+    this.#service = service
     this.#callers = new Callers(service.accounts)
     this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
   }
@@ -50,7 +54,10 @@ export class Questions {
       const { search, request } = exchange
       const name = requestName(request.rawHeaders)
       if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
-      const { answer, kept } = await this.#answers.find(caller.tier, `${path}?${search}`, () => read(search))
+      const question = read(search)
+      const check = (): Promise<void> => this.#checkCredits(exchange, caller, question)
+      const { answer: whole, kept } = await this.#answers.find(caller.tier, question, check)
+      const answer = partOf(whole, question)
       const etag = await this.#tagOf(answer, caller.account)
       const headers = headersOf(etag, answer.asOf)
       if (matches(request.headers['if-none-match'], etag)) {
@@ -58,7 +65,7 @@ export class Questions {
         return { status: 304, headers, body: '' }
       }
       if (kept) this.#metrics.reused.inc({ how: 'cache' })
-      await this.#charge(exchange, caller, path, answer, name)
+      await this.#charge(exchange, caller, path, question, answer.digest, name)
       return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body: answer.body }
     })
   }
@@ -68,7 +75,7 @@ export class Questions {
    * guessed, nor from what another account was told.
    */
   async #tagOf({ digest }: Answer, account: number): Promise<string> {
-    this.#secret ??= await this.#accounts.secret()
+    this.#secret ??= await this.#service.accounts.secret()
     return `"${createHmac('sha256', this.#secret).update(`${account} `).update(digest).digest('base64url')}"`
   }
 
@@ -97,12 +104,29 @@ export class Questions {
     return { used: await this.#callers.used(account, at), at }
   }
 
-  /** Throws RateLimited, InvalidParameter, Busy, StorageError. */
+  /**
+   * Whoever has no credits for an answer does not have it computed: to compute it for nothing would take the time of
+   * those who have. Throws RateLimited, and before that what is wrong with the question.
+   */
+  async #checkCredits(exchange: Exchange, { account, tier }: Caller, question: Question): Promise<void> {
+    const spent = await this.#creditsOf(account)
+    if (!isBeyond(this.#settings.credits[tier], spent.used, question.credits)) return
+    if (await question.isAnswerable(this.#service, tier)) throw this.#limited(exchange, tier, question.credits, spent)
+  }
+
+  #limited(exchange: Exchange, tier: Tier, cost: number, spent: { used: Used; at: number }): RateLimited {
+    exchange.credits = spent
+    this.#metrics.limited.inc({ tier })
+    return limited(this.#settings.credits[tier], spent.used, cost, spent.at)
+  }
+
+  /** @param answer the hash of what is answered. Throws RateLimited, InvalidParameter, Busy, StorageError. */
   async #charge(
     exchange: Exchange,
     caller: Caller,
     endpoint: string,
-    answer: Answer,
+    { credits, normal }: Question,
+    answer: Buffer,
     idempotency: Buffer | null,
   ): Promise<void> {
     // What cannot arrive is not charged.
@@ -110,16 +134,12 @@ export class Questions {
     const at = this.#settings.now()
     const limits = this.#settings.credits[caller.tier]
     const { account, key, tier } = caller
-    const { credits, question, digest } = answer
-    const request = { account, key, requestId: exchange.id, idempotency, question, answer: digest, endpoint }
+    const request = { account, key, requestId: exchange.id, idempotency, question: sha256(normal), answer, endpoint }
     const { outcome, used } = await this.meter.charge({ ...request, credits, limits, at })
     exchange.credits = { used, at }
     this.#callers.charged(account, used, at)
     if (outcome === 'conflict') throw nameTaken()
-    if (outcome === 'limited') {
-      this.#metrics.limited.inc({ tier })
-      throw limited(limits, used, credits, at)
-    }
+    if (outcome === 'limited') throw this.#limited(exchange, tier, credits, { used, at })
     if (outcome === 'repeated') return
     exchange.charged = credits
     this.#metrics.credits.inc({ tier }, credits)
@@ -210,14 +230,16 @@ interface Answer {
   digest: Buffer
   /** The day that it stands on. */
   asOf: string
-  credits: number
-  /** SHA-256 of what was asked. */
-  question: Buffer
+}
+
+function partOf(whole: Answer, question: Question): Answer {
+  const body = question.part(whole.body)
+  return body === whole.body ? whole : { body, digest: sha256(body), asOf: whole.asOf }
 }
 
 /**
- * Finished answers by tier and URL, of one version of the data. Those asked for last are kept, up to a number of bytes;
- * of equal questions that are under way at once, one is computed.
+ * Finished answers by tier and question, of one version of the data. Those asked for last are kept, up to a number of
+ * bytes; of equal questions that are under way at once, one is computed.
  */
 export class Answers {
   readonly #service: Service
@@ -235,13 +257,14 @@ export class Answers {
   }
 
   /**
-   * @param read called only when the answer is not there already
-   * @returns whether it was there as well. Throws what reading and asking throw.
+   * The answer of which that to the question is a part.
+   * @param check called when it is not kept; what it throws keeps it from being computed
+   * @returns whether it was there as well. Throws what checking and asking throw.
    */
-  async find(tier: Tier, url: string, read: () => Question): Promise<{ answer: Answer; kept: boolean }> {
+  async find(tier: Tier, question: Question, check: () => Promise<void>): Promise<{ answer: Answer; kept: boolean }> {
     const version = await this.#version()
     if (version !== this.#seen) this.#forget(version)
-    const name = `${tier} ${url}`
+    const name = `${tier} ${question.whole}`
     const kept = this.#kept.get(name)
     if (kept !== undefined) {
       // Last in the map is asked for last.
@@ -249,9 +272,10 @@ export class Answers {
       this.#kept.set(name, kept)
       return { answer: kept, kept: true }
     }
+    await check()
     let found = this.#underWay.get(name)
     if (found === undefined) {
-      found = this.#find(tier, name, read()).finally(() => {
+      found = this.#find(tier, name, question).finally(() => {
         if (this.#underWay.get(name) === found) this.#underWay.delete(name)
       })
       this.#underWay.set(name, found)
@@ -273,7 +297,7 @@ export class Answers {
   async #ask(tier: Tier, question: Question): Promise<Answer> {
     const asOf = formatDay(await this.#service.today())
     const body = JSON.stringify(await question.ask(this.#service.bands(tier)))
-    return { body, digest: sha256(body), asOf, credits: question.credits, question: sha256(question.normal) }
+    return { body, digest: sha256(body), asOf }
   }
 
   #keep(name: string, answer: Answer): void {
@@ -316,8 +340,14 @@ export interface Question {
   credits: number
   /** The same for every spelling of the same question. */
   normal: string
-  /** The page that answers it. */
+  /** The same for all questions whose answers are parts of one. */
+  whole: string
+  /** The page of the whole. */
   ask(bands: Source): Promise<object>
+  /** What of the body of the whole is the answer. */
+  part(body: string): string
+  /** Whether there is an answer, as far as can be told without computing it. Throws TierRestricted, InvalidParameter. */
+  isAnswerable(service: Service, tier: Tier): Promise<boolean>
 }
 
 /** Path → how its query is read. Reading throws InvalidParameter. */
@@ -328,12 +358,46 @@ export const QUESTIONS: ReadonlyMap<string, (search: string) => Question> = new 
 
 export function readEvents(search: string): Question {
   const query = parseEvents(parametersOf(search))
-  return { credits: eventsCost(query), normal: normalOf(EVENTS_PATH, query), ask: bands => bands.events(query) }
+  const normal = normalOf(EVENTS_PATH, query)
+  return {
+    credits: eventsCost(query),
+    normal,
+    whole: normal,
+    ask: bands => bands.events(query),
+    part: body => body,
+    async isAnswerable(service, tier) {
+      entitle(query, tier)
+      const tickers = tickersOf(query)
+      return (await service.bands(tier).known(tickers)).length === tickers.length
+    },
+  }
 }
 
+function tickersOf({ ticker, context }: EventsQuery): string[] {
+  return context === undefined ? [ticker] : [ticker, context.ticker]
+}
+
+/** A scan looks at every ticker, whatever its limit, so it is kept with all that any limit could ask of it. */
 function readOversold(search: string): Question {
   const query = parseOversold(parametersOf(search))
-  return { credits: OVERSOLD_COST, normal: normalOf(OVERSOLD_PATH, query), ask: bands => bands.oversold(query) }
+  const whole = { ...query, limit: MAX_LIMIT }
+  return {
+    credits: OVERSOLD_COST,
+    normal: normalOf(OVERSOLD_PATH, query),
+    whole: normalOf(OVERSOLD_PATH, whole),
+    ask: bands => bands.oversold(whole),
+    part: body => firstMatches(body, query.limit),
+    async isAnswerable(service, tier) {
+      if (query.date !== undefined) entitleDate(query.date, tier, await service.today())
+      return true
+    },
+  }
+}
+
+function firstMatches(body: string, limit: number): string {
+  if (limit === MAX_LIMIT) return body
+  const page: OversoldPage = JSON.parse(body)
+  return page.matches.length <= limit ? body : JSON.stringify({ ...page, matches: page.matches.slice(0, limit) })
 }
 
 /** Parsers put the values of a query in one order, whatever the order in which they were given. */

@@ -2,12 +2,14 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../src/accounts/key.js'
 import { Busy, StorageError } from '../../src/errors.js'
+import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { openLocal } from '../../src/open.js'
+import { parseOversold } from '../../src/params/parse.js'
 import type { Service } from '../../src/server/questions.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
 import { copyAll } from '../support/pulled.js'
-import { ask, authorization, type Served, serve, serveFile, simulatedGround } from '../support/serve.js'
+import { ask, authorization, type Served, serve, serveFile, simulatedGround, spend } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 const CREDIT_HEADERS = ['x-request', 'x-hourly-request'].flatMap(name => {
@@ -25,6 +27,9 @@ describe('the order of checks', () => {
     ['parameters come before the tier', 'free', '/v1/events?ticker=NOSUCH&field=net_direction&limit=0', 400],
     ['the tier comes before the ticker', 'free', '/v1/events?ticker=NOSUCH&field=net_direction', 403],
     ['the context is a matter of the tier too', 'free', `${QUESTION}&${context('NOSUCH')}`, 403],
+    ['parameters come before credits', 'spent', '/v1/scan/oversold?limit=0', 400],
+    ['the tier comes before credits', 'spent', '/v1/events?ticker=SIM0001&field=net_direction', 403],
+    ['the day of a scan comes before credits', 'spent', '/v1/scan/oversold?date=2024-06-27', 403],
     ['the ticker comes before credits', 'spent', '/v1/events?ticker=NOSUCH&field=rsi_zone', 404],
     ['credits come last', 'spent', QUESTION, 429],
     ['then there is an answer', 'free', QUESTION, 200],
@@ -39,7 +44,7 @@ describe('the order of checks', () => {
   it('what the caller has comes before credits', async () => {
     const account = await server.account('spent after an answer', 'free')
     const { etag } = (await server.get(QUESTION, account.key)).headers
-    await spend(account, 99)
+    await spend(server.accounts, account, 99, Date.now())
     expect((await server.get(QUESTION, account.key)).status).toBe(429)
     expect((await server.get(QUESTION, account.key, { 'If-None-Match': etag! })).status).toBe(304)
     expect((await server.get(QUESTION, account.key, { 'If-None-Match': '*' })).status).toBe(429)
@@ -47,14 +52,8 @@ describe('the order of checks', () => {
 
   async function spentKey(): Promise<string> {
     const account = await server.account(`spent ${Math.random()}`, 'free')
-    await spend(account, 100)
+    await spend(server.accounts, account, 100, Date.now())
     return account.key
-  }
-
-  async function spend({ id, identity }: { id: number; identity: string }, credits: number): Promise<void> {
-    const hashes = { idempotency: null, question: Buffer.alloc(32), answer: Buffer.alloc(32) }
-    const charge = { ...hashes, account: id, key: identity, endpoint: '/', at: Date.now() }
-    await server.accounts.charge([{ ...charge, requestId: `all of ${id}`, credits, limits: { day: 250, hour: 100 } }])
   }
 })
 
@@ -329,6 +328,18 @@ describe('an answer', () => {
   it('of a scan as well', async () => {
     const { text } = await server.get('/v1/scan/oversold?limit=5', await server.key('pro'))
     expect(Object.keys(JSON.parse(text))).toEqual(['matches', 'total_scanned', 'match_count', 'data_status'])
+  })
+
+  it('of a scan has as many matches as are asked for, whichever limit was asked for before', async () => {
+    const pro = server.service.bands('pro')
+    const scanOf = (date: Day, limit: number) => parseOversold({ date: formatDay(date), limit })
+    let date = parseDay('2024-06-28')!
+    while ((await pro.oversold(scanOf(date, 100))).match_count < 2) date--
+    const key = await server.key('pro')
+    for (const limit of [2, 1, 100, 20]) {
+      const { text } = await server.get(`/v1/scan/oversold?date=${formatDay(date)}&limit=${limit}`, key)
+      expect(text).toBe(JSON.stringify(await pro.oversold(scanOf(date, limit))))
+    }
   })
 
   it('has no body for HEAD, and the same headers', async () => {

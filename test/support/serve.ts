@@ -119,6 +119,20 @@ export function withCharges(service: Service, charge: Accounts['charge']): Servi
   return { ...service, accounts: new Proxy(service.accounts, { get }) }
 }
 
+/** Has an account use credits at a moment, whatever its tier. */
+export async function spend(
+  accounts: Accounts,
+  { id, identity }: { id: number; identity: string },
+  credits: number,
+  at: number,
+): Promise<void> {
+  const hashes = { idempotency: null, question: Buffer.alloc(32), answer: Buffer.alloc(32) }
+  const limits = { day: 1_000_000, hour: 1_000_000 }
+  const charge = { ...hashes, account: id, key: identity, requestId: `spent by ${id}`, endpoint: '/', limits }
+  const [charged] = await accounts.charge([{ ...charge, credits, at }])
+  if (charged?.outcome !== 'charged') throw new Error(`not spent: ${charged?.outcome}`)
+}
+
 /** Something to wait for, and what lets it happen. */
 export function latch(): { passed: Promise<void>; open(): void } {
   let open = (): void => {}

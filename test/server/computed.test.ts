@@ -1,0 +1,85 @@
+import { expect, it, onTestFinished } from 'vitest'
+import type { Tier } from '../../src/model/terms.js'
+import type { Service } from '../../src/server/questions.js'
+import type { Source } from '../../src/source.js'
+import { type ServeLent, serve, serveFile, spend } from '../support/serve.js'
+
+const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
+const CONTEXT = '&context_ticker=SIM0002&context_field=rsi_zone&context_band=oversold'
+const SPELLINGS = [
+  QUESTION,
+  `${QUESTION}&&`,
+  '/v1/events?field=rsi_zone&ticker=sim0001&limit=10&timeframe=daily',
+  '/v1/events?ticker=%53IM0001&field=rsi_zone',
+]
+const SCANS = ['', '?', '?limit=1', '?limit=100', '?&&', '?sort_by=severity'].map(query => `/v1/scan/oversold${query}`)
+const NOON = Date.UTC(2024, 5, 30, 12)
+
+const { ground } = await serveFile()
+
+/** A server that has kept nothing yet, and each page that it computes. */
+async function noted(lent: ServeLent = {}) {
+  const computed: string[] = []
+  const around = (service: Service): Service => ({ ...service, bands: tier => noting(service.bands(tier), computed) })
+  const server = await serve(ground, { now: () => NOON, around, ...lent })
+  onTestFinished(() => server.stop())
+  /** The key of a new account that has used some of its credits. */
+  const spent = async (tier: Tier, credits: number): Promise<string> => {
+    const account = await server.account(`spent ${++spenders}`, tier)
+    await spend(server.accounts, account, credits, NOON)
+    return account.key
+  }
+  return { server, computed, spent }
+}
+
+let spenders = 0
+
+function noting(source: Source, computed: string[]): Source {
+  return new Proxy(source, {
+    get(target, name) {
+      if (name === 'events' || name === 'oversold') computed.push(name)
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+it('computes one answer for all spellings of a question, and for all limits of a scan', async () => {
+  const { server, computed } = await noted()
+  const key = await server.key('pro')
+  for (const path of [...SPELLINGS, ...SCANS]) expect((await server.get(path, key)).status, path).toBe(200)
+  expect(computed).toEqual(['events', 'oversold'])
+})
+
+it('computes nothing for who has no credits, however often and in whatever words they ask', async () => {
+  const { server, computed, spent } = await noted()
+  const key = await spent('free', 100)
+  const scans = Array.from({ length: 150 }, (_, i) => `/v1/scan/oversold?${'&'.repeat(i)}`)
+  const asked = [...scans, ...SPELLINGS].map(path => server.get(path, key))
+  for (const { status, headers } of await Promise.all(asked))
+    expect([status, headers['x-hourly-requests-remaining']]).toEqual([429, '0'])
+  expect(computed).toEqual([])
+})
+
+it('computes nothing for who has one credit where two are needed, and what costs one', async () => {
+  const { server, computed, spent } = await noted()
+  const key = await spent('plus', 4_999)
+  expect((await server.get(QUESTION + CONTEXT, key)).status).toBe(429)
+  expect(computed).toEqual([])
+  expect((await server.get(QUESTION, key)).status).toBe(200)
+  expect(computed).toEqual(['events'])
+})
+
+it.each([
+  ['gives a 304 and a free repeat from what is kept', 1e6, 304, 200],
+  ['gives neither where it would have to be computed', 0, 429, 429],
+])('to who has no credits %s', async (_, keptBytes, unchanged, repeated) => {
+  const { server, computed, spent } = await noted({ limits: { keptBytes } })
+  const key = await spent('free', 99)
+  const named = { 'Idempotency-Key': 'again' }
+  const { etag } = (await server.get(QUESTION, key, named)).headers
+  expect((await server.get(QUESTION, key, { 'If-None-Match': etag! })).status).toBe(unchanged)
+  expect((await server.get(QUESTION, key, named)).status).toBe(repeated)
+  expect((await server.get(QUESTION, key)).status).toBe(429)
+  expect(computed).toEqual(['events'])
+})
