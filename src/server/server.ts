@@ -51,7 +51,7 @@ export interface Running {
 }
 
 /**
- * Starts to listen: on node's own server, as there are seven paths, and no answer that a framework could put together.
+ * Starts to listen: on node's own server, as there are eight paths, and no answer that a framework could put together.
  * Throws ConfigError where that cannot be done.
  */
 export async function startServer(service: Service, options: ServerOptions): Promise<Running> {
@@ -158,7 +158,7 @@ function questionRoutes(questions: Questions): [string, Route][] {
 }
 
 /** Paths that are answered without a key. */
-const OPEN_PATHS = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const
+const OPEN_PATHS = ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const
 
 interface OpenTo {
   service: Service
@@ -170,6 +170,8 @@ interface OpenTo {
 function openRoutes({ service, settings, metrics, isClosing }: OpenTo): [string, Route][] {
   const documents = documentsOf(settings)
   const routes: Record<(typeof OPEN_PATHS)[number], Route> = {
+    // Where people begin. Not for ever: a browser would keep it, whatever is served here later.
+    '/': { answer: () => ({ status: 302, headers: ['Location', '/docs', 'Cache-Control', 'no-cache'], body: '' }) },
     '/healthz': { answer: () => json(200, { status: 'ok' }), always: true },
     '/readyz': {
       async answer() {

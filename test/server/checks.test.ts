@@ -112,7 +112,7 @@ describe('a key', () => {
 })
 
 describe('paths and methods', () => {
-  it.each(['/', '/v1', '/v1/', '/v1/events/', '/v1//events', '/V1/EVENTS', '/v1/events%2F', '/%', '/%FF', '/..'])(
+  it.each(['/v1', '/v1/', '/v1/events/', '/v1//events', '/V1/EVENTS', '/v1/events%2F', '/%', '/%FF', '/..'])(
     '%s is not there',
     async path => {
       expect((await ask(server.url + path, { headers: authorization(undefined) })).status).toBe(401)
@@ -144,6 +144,13 @@ describe('paths and methods', () => {
       expect((await server.get(path)).status, path).toBe(200)
     expect((await server.get('/openapi.json')).json()).toMatchObject({ openapi: '3.1.0' })
     expect((await server.get('/docs')).headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8' })
+  })
+
+  it('leads from / to the documentation, without a key', async () => {
+    const { status, headers, text } = await server.get('/')
+    expect([status, headers.location, text]).toEqual([302, '/docs', ''])
+    expect((await server.get(headers.location!)).status).toBe(200)
+    expect((await ask(`${server.url}/`, { method: 'POST' })).status).toBe(405)
   })
 
   it('shows its measures to this machine alone, and to no proxy on it', async () => {
