@@ -15,6 +15,7 @@ import {
 } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { type ErrorShape, errorBody, internalErrorBody, REQUEST_ID } from '../wire/format.js'
+import { encoded } from './encoding.js'
 import type { Log, Metrics } from './log.js'
 import type { Limits, Settings } from './options.js'
 
@@ -85,7 +86,7 @@ export class Requests {
     try {
       if (this.#closing && !always) throw new Unavailable('The server is shutting down.')
       checkHead(exchange, this.#settings.limits)
-      return await handler(exchange)
+      return await encoded(await handler(exchange), exchange.request.headers['accept-encoding'])
     } catch (error) {
       return this.#refusal(error, exchange)
     }

@@ -316,7 +316,7 @@ describe('headers', () => {
       'content-type': 'application/json; charset=utf-8',
       'content-length': String(Buffer.byteLength(text)),
       'cache-control': 'private, no-cache',
-      vary: 'Authorization',
+      vary: 'Authorization, Accept-Encoding',
       etag: expect.stringMatching(/^"[\w-]+"$/),
       'x-bands-as-of': '2024-06-28',
     })

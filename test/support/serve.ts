@@ -155,9 +155,13 @@ export function authorization(key: string | undefined): string[] {
   return key === undefined ? [] : ['Authorization', `Bearer ${key}`]
 }
 
-export interface Response {
+export interface RawResponse {
   status: number
   headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+export interface Response extends Omit<RawResponse, 'body'> {
   text: string
   /** The body as JSON. */
   json(): Record<string, unknown>
@@ -191,7 +195,14 @@ export function sendBytes(
 }
 
 /** One request, over a connection of its own without an agent. @param headers names and values in turn, sent as they are */
-export function ask(
+export async function ask(url: string, lent: Parameters<typeof raw>[1] = {}): Promise<Response> {
+  const { body, ...response } = await raw(url, lent)
+  const text = body.toString('utf8')
+  return { ...response, text, json: () => JSON.parse(text) }
+}
+
+/** The same, with the bytes of the body as they came. */
+export function raw(
   url: string,
   {
     method = 'GET',
@@ -201,7 +212,7 @@ export function ask(
     agent = false as Agent | false,
     host = new URL(url).host,
   } = {},
-): Promise<Response> {
+): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, {
       method,
@@ -215,8 +226,7 @@ export function ask(
       answer.on('data', part => parts.push(part))
       answer.on('error', reject)
       answer.on('end', () => {
-        const text = Buffer.concat(parts).toString('utf8')
-        resolve({ status: answer.statusCode!, headers: answer.headers, text, json: () => JSON.parse(text) })
+        resolve({ status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(parts) })
       })
     })
     sent.end(body === '' ? undefined : body)

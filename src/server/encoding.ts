@@ -1,0 +1,61 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+/** As much of an answer as matters here. */
+interface Sent {
+  /** Names and values in turn. */
+  headers: readonly string[]
+  body: Buffer | string
+}
+
+/** Bytes from which on an answer is compressed: a shorter one is a single packet anyway. */
+const LEAST = 1_024
+
+const CODINGS = {
+  // Higher levels take several times as long for a few per cent.
+  br: (body: Buffer | string) => brotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }),
+  gzip: (body: Buffer | string) => gzipped(body),
+} as const
+type Coding = keyof typeof CODINGS
+
+const brotli = promisify(brotliCompress)
+const gzipped = promisify<Buffer | string, Buffer>(gzip)
+
+/** A long answer as its caller may have it: compressed where the request says so. Outside of this thread. */
+export async function encoded<Answer extends Sent>(answer: Answer, accepted: string | undefined): Promise<Answer> {
+  if (Buffer.byteLength(answer.body) < LEAST) return answer
+  const coding = codingOf(accepted ?? '')
+  const headers = [...answer.headers, 'Vary', 'Accept-Encoding']
+  if (coding === null) return { ...answer, headers }
+  return { ...answer, headers: [...weakly(headers), 'Content-Encoding', coding], body: await bodyIn(coding, answer) }
+}
+
+/** The coding that an `Accept-Encoding` prefers, the denser of equals; null: none of ours. */
+export function codingOf(accepted: string): Coding | null {
+  const weights = new Map(accepted.toLowerCase().split(',').map(weighed))
+  const [br, gzip] = [weights.get('br') ?? 0, weights.get('gzip') ?? 0]
+  if (br > 0 && br >= gzip) return 'br'
+  return gzip > 0 ? 'gzip' : null
+}
+
+function weighed(part: string): [string, number] {
+  const [name = '', ...parameters] = part.split(';').map(text => text.trim())
+  const weight = parameters.find(text => text.startsWith('q='))?.slice(2)
+  return [name, weight === undefined ? 1 : Number(weight)]
+}
+
+/** What is the same object every time, as the documents are, is compressed once. */
+const compressed = new WeakMap<Sent, Map<Coding, Promise<Buffer>>>()
+
+function bodyIn(coding: Coding, answer: Sent): Promise<Buffer> {
+  const bodies = compressed.get(answer) ?? new Map<Coding, Promise<Buffer>>()
+  compressed.set(answer, bodies)
+  const body = bodies.get(coding) ?? CODINGS[coding](answer.body)
+  bodies.set(coding, body)
+  return body
+}
+
+/** Other bytes may not have the same strong tag (RFC 9110, 8.8.1); a weak one is as good for a 304. */
+function weakly(headers: readonly string[]): string[] {
+  return headers.map((text, i) => (headers[i - 1] === 'ETag' && i % 2 === 1 ? `W/${text}` : text))
+}
