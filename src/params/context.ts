@@ -33,16 +33,20 @@ const CONTEXT_WORD: Kind<ShortContext, string> = {
   parse: (param, written) => parseContext(param, textOf(param, written)),
 }
 
-/** `T:F` or `T:F=B,B` in its parts. Throws InvalidParameter, which names the whole word and the part that is wrong. */
+/**
+ * `T:F` or `T:F=B,B` in its parts, cut at the first `:` and at the first `=` after it: a ticker may have `=` in it. Throws
+ * InvalidParameter, which names the whole word and the part that is wrong.
+ */
 function parseContext(param: string, text: string): ShortContext {
-  const [, ticker, name, bands] = /^([^:=]+):([^:=]+)(?:=([^:=]+))?$/.exec(text) ?? []
+  const [, ticker, name, bands] = /^([^:]+):([^:=]+)(?:=([^:=]+))?$/.exec(text) ?? []
   if (ticker === undefined || name === undefined) {
     const allowed = 'TICKER:FIELD or TICKER:FIELD=BAND, such as GSPC:trend_direction=downtrend'
     throw invalid('not_allowed', { param, value: text, allowed })
   }
-  const part = <Value>(word: string, read: () => Value): Value => within(param, text, word, read)
-  const field = part(name, () => fieldValue('field', name))
-  const chosen = bands?.split(',').map(band => part(band, () => bandValue('band', band, field))) ?? null
+  const part = <Value>(word: string, read: () => Value, from = 0): Value => within({ param, text, word, from }, read)
+  const field = part(name, () => fieldValue('field', name), ticker.length)
+  const chosen =
+    bands?.split(',').map(band => part(band, () => bandValue('band', band, field), text.length - bands.length)) ?? null
   return {
     ticker: part(ticker, () => tickerValue('ticker', ticker)),
     field: field.name,
@@ -50,14 +54,24 @@ function parseContext(param: string, text: string): ShortContext {
   }
 }
 
+interface Part {
+  param: string
+  /** The whole word, the part of it, and from where on that is looked for: it may stand in the parts before, too. */
+  text: string
+  word: string
+  from: number
+}
+
 /** A refusal of a part, told of the whole word: that is what was typed, and what can be typed instead. */
-function within<Value>(param: string, text: string, word: string, read: () => Value): Value {
+function within<Value>({ param, text, word, from }: Part, read: () => Value): Value {
   try {
     return read()
   } catch (refusal) {
     if (!(refusal instanceof InvalidParameter)) throw refusal
     const { offence } = refusal
-    const suggestions = offence.suggestions?.map(meant => text.replace(word, () => meant)) ?? []
+    const at = text.indexOf(word, from)
+    const suggestions =
+      offence.suggestions?.map(meant => text.slice(0, at) + meant + text.slice(at + word.length)) ?? []
     throw invalid('in_part', { ...offence, param, value: text, suggestions }, { part: refusal })
   }
 }

@@ -99,6 +99,22 @@ describe('a second ticker', () => {
   })
 })
 
+it('is cut at the first colon and at the first equals sign after it: a ticker may have one', () => {
+  const read = (context: string) => parseStudy({ tickers: ['AAPL'], field: 'rsi_zone', context }).filter.context
+  expect(read('EURUSD=X:rsi_zone=neutral')).toEqual({ ...EURUSD, bands: ['neutral'] })
+  expect(read('eurusd=x:rsi_zone')).toEqual({ ...EURUSD, bands: null })
+  expect(() => read('EURUSD=X:rsi_zone=X')).toThrow('"EURUSD=X:rsi_zone=X"')
+  expect(() => read('X=X:rsi_zone=X')).toThrow('band "X" is not one of')
+  const suggestions = ['EURUSD=X:rsi_zone=neutral']
+  expect(() => read('EURUSD=X:rsi_zone=neutra')).toThrow(
+    expect.objectContaining({ offence: expect.objectContaining({ suggestions }) }),
+  )
+  for (const word of ['EURUSD=X', 'EURUSD=X:', ':rsi_zone', 'A:B:C', 'A:rsi_zone=', 'A:rsi_zone=neutral=x'])
+    expect(() => read(word), word).toThrow('is not TICKER:FIELD or TICKER:FIELD=BAND')
+})
+
+const EURUSD = { ticker: 'EURUSD=X', field: 'rsi_zone', lag: 0 }
+
 it('takes the market model where a benchmark is named, unless told otherwise', () => {
   const asked = { tickers: ['AAPL'], field: 'rsi_zone', benchmark: 'GSPC' }
   expect(parseStudy(asked).abnormal).toBe('market')

@@ -41,7 +41,7 @@ export const command: Command = {
 /** Said here in its own words, because a search may name a band of the context, too. */
 function checkContext(given: Given): void {
   const short = given.text('context')
-  if (short?.includes('='))
+  if (short !== undefined && /:.*=/.test(short))
     throw new InvalidParameter(
       `context ${quoted(short)} names a band, and all of them are compared: write T:F alone.`,
       {
