@@ -180,10 +180,11 @@ export interface States {
   stability: Uint8Array
   flips: Uint8Array
   /**
-   * The band entered by the last transition before the first event here, and the first day on which that is known; absent
-   * where there was none. It is what a second ticker was in on dates of the range before its first event.
+   * The band entered by the last transition before the first event here, from when on it was, and the first day on which
+   * that bar is final; absent where there was none. It is what a second ticker was in on dates of the range before its
+   * first event.
    */
-  earlier?: { band: number; since: Day }
+  earlier?: { band: number; since: Day; known: Day }
   /** The last day of which it was told; absent where everything up to the as-of day is here. */
   upTo?: Day
 }

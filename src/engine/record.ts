@@ -2,7 +2,7 @@ import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import type { SectorView } from '../fields/sector.js'
-import { mondayOf, weekdayOf } from '../model/day.js'
+import { isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
 import {
@@ -101,9 +101,6 @@ export function stabilityOf(flips: number, lasted: number): Stability {
   return lasted < establishedFrom ? 'holding' : 'established'
 }
 
-const FRIDAY = 4
-const SUNDAY = 6
-
 /**
  * Daily bars → weekly bars, one for every ISO week that has a session: first open, highest high, lowest low, last close,
  * summed volume (NaN if one is unknown), dated on the last session. The last week is there even while it is incomplete;
@@ -125,14 +122,13 @@ export function weekly(daily: Series, assetClass?: AssetClass): Series {
       series.high[w] = Math.max(series.high[w]!, daily.high[t]!)
       series.low[w] = Math.min(series.low[w]!, daily.low[t]!)
       series.volume[w]! += daily.volume[t]!
-      weekends ||= weekdayOf(daily.days[t]!) > FRIDAY
+      weekends ||= isWeekend(daily.days[t]!)
     }
     const last = daily.days[to - 1]!
     series.close[w] = daily.close[to - 1]!
     if (series.unadjustedClose !== undefined) series.unadjustedClose[w] = daily.unadjustedClose![to - 1]!
     series.days[w] = last
-    const closing = mondayOf(last) + (weekends ? SUNDAY : FRIDAY)
-    series.known[w] = last >= closing ? last : closing + 1
+    series.known[w] = weekFinalOn(last, weekends)
   }
   return series
 }

@@ -68,7 +68,7 @@ export class Cache {
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
   async view(ticker: string, timeframe: Timeframe, field: string): Promise<View> {
-    return viewOf(await this.recorded(ticker, timeframe, field), timeframe, field, this.asOf)
+    return viewOf(await this.recorded(ticker, timeframe, field), timeframe, field, await this.today())
   }
 
   /** The same, whatever the day. */
@@ -91,7 +91,7 @@ export class Cache {
   async series(ticker: string, timeframe: Timeframe): Promise<Series> {
     const entry = await this.entry(ticker)
     const series = await this.whole(entry, timeframe)
-    return head(series, barsKnownBy(series, this.asOf ?? entry.last))
+    return head(series, barsKnownBy(series, await this.today()))
   }
 
   /**

@@ -94,10 +94,10 @@ export async function checkRecursion(
   const drops = [...new Set(dropped)].sort((a, b) => a - b)
   const found = fields.map(() => drops.map((): Agreement[] => []))
   const skipped: Skipped[] = []
-  for await (const { ticker, last, panel } of subjects(cache, tickers, fields, timeframe, ways)) {
+  for await (const { ticker, panel } of subjects(cache, tickers, fields, timeframe, ways)) {
     const whole = await panel()
     const codes = fields.map(field => field.classify(whole))
-    const bars = barsKnownBy(whole.series, cache.asOf ?? last)
+    const bars = barsKnownBy(whole.series, await cache.today())
     if (bars <= drops[0]!) skipped.push({ ticker, reason: `has ${bars} bars, of which ${drops[0]} are to be left out` })
     for (const [n, from] of drops.entries()) {
       if (bars <= from) continue

@@ -166,7 +166,7 @@ export class Local extends Cache implements Source, PricedSource {
 
 function contextBands(view: View, found: readonly number[], context: View): (string | null)[] {
   return found.map(i => {
-    const code = bandEnteredBy(context, view.days[view.record!.bars[i]!]!)
+    const code = bandEnteredBy(context, view, view.record!.bars[i]!)
     return code === null ? null : context.bands[code]!
   })
 }

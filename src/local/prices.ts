@@ -2,7 +2,7 @@ import { Busy } from '../errors.js'
 import type { Field } from '../fields/field.js'
 import { once } from '../fields/fundamentals.js'
 import { fieldNamed } from '../fields/index.js'
-import { countBelow, countUpTo, type Day, formatDay, weekdayOf } from '../model/day.js'
+import { countBelow, countUpTo, type Day, formatDay, isWeekend } from '../model/day.js'
 import type { Security } from '../model/facts.js'
 import { type AssetClass, barsKnownBy, head, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
@@ -62,7 +62,7 @@ export class Prices {
 
   /** A refusal is not kept: another question may be answered. */
   async #asked<Found>(ticker: string, timeframe: Timeframe, ask: (kept: Once) => Promise<Found>): Promise<Found> {
-    const name = `${timeframe} ${ticker}`
+    const name = `${timeframe} ${ticker} ${await this.#cache.today()}`
     const kept = this.#kept.get(name) ?? once()
     this.#kept.delete(name)
     this.#kept.set(name, kept)
@@ -80,7 +80,8 @@ export class Prices {
     return kept('prices', async () => {
       const cache = this.#cache
       const entry = await cache.entry(ticker)
-      const known = (series: Series): Series => head(series, barsKnownBy(series, cache.asOf ?? entry.last))
+      const today = await cache.today()
+      const known = (series: Series): Series => head(series, barsKnownBy(series, today))
       const daily = await cache.whole(entry, 'daily')
       return {
         ticker,
@@ -107,23 +108,22 @@ export class Prices {
 
 /** Bands by bar beside the events that are recorded; those before `from` are left at the last of them. */
 function statesOf(view: View, field: Field, codes: Uint8Array, from: number): States {
-  const { ticker, timeframe, record, events, days, bars: to } = view
+  const { ticker, timeframe, record, events, days, known, bars: to } = view
   const first = record === null ? 0 : countBelow(record.bars, from, events)
   const found = eventNumbers(view, first)
   const { bands, entered, left, stability, flips } = columnsOf(view, found)
   const bars = Int32Array.from(found, i => record!.bars[i]!)
   const states = { ticker, field: field.name, timeframe, bands, codes, from, to, bars, entered, left, stability, flips }
   if (first === 0) return states
-  return { ...states, earlier: { band: record!.bands[first - 1]!, since: days[record!.bars[first - 1]!]! } }
+  const entry = record!.bars[first - 1]!
+  return { ...states, earlier: { band: record!.bands[first - 1]!, since: days[entry]!, known: known[entry]! } }
 }
 
 /** Sessions of an exchange in a year; of a ticker that trades at weekends every day. */
 function barsAYear(timeframe: Timeframe, daily: Series, assetClass: AssetClass | null): number {
   if (timeframe === 'weekly') return 52
-  return assetClass === 'crypto' || daily.days.some(day => weekdayOf(day) > FRIDAY) ? 365 : 252
+  return assetClass === 'crypto' || daily.days.some(isWeekend) ? 365 : 252
 }
-
-const FRIDAY = 4
 
 /** How trading of tickers ended, as far as the cache's day knows, and what of it could not be used. */
 class Delistings {

@@ -86,12 +86,14 @@ interface Gap {
 const USUAL_CLOSURE = 5
 
 /** Counts what a question can find: as of the cache's day, and without the week that is not over. */
-export async function status({ store, asOf }: Cache): Promise<Status> {
+export async function status(cache: Cache): Promise<Status> {
+  const { store, asOf } = cache
+  const today = await cache.today()
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
   const tickers: TickerStatus[] = []
   for (const entry of await store.tickers()) {
-    const found = await tickerStatus(store, entry, asOf)
+    const found = await tickerStatus(store, entry, today)
     if (found !== null) tickers.push(found)
   }
   const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
@@ -114,10 +116,10 @@ export async function status({ store, asOf }: Cache): Promise<Status> {
 }
 
 /** null for one that had no bar yet on the as-of day. */
-async function tickerStatus(store: Store, entry: TickerEntry, asOf: Day | null): Promise<TickerStatus | null> {
+async function tickerStatus(store: Store, entry: TickerEntry, today: Day): Promise<TickerStatus | null> {
   const { ticker, assetClass } = entry
-  const daily = await viewsOf(store, ticker, 'daily', asOf)
-  const weekly = await viewsOf(store, ticker, 'weekly', asOf)
+  const daily = await viewsOf(store, ticker, 'daily', today)
+  const weekly = await viewsOf(store, ticker, 'weekly', today)
   const { bars } = daily[0]!
   if (bars === 0) return null
   const days = daily[0]!.days.subarray(0, bars)
@@ -139,11 +141,11 @@ async function tickerStatus(store: Store, entry: TickerEntry, asOf: Day | null):
 }
 
 /** Every field of one series. */
-async function viewsOf(store: Store, ticker: string, timeframe: Timeframe, asOf: Day | null): Promise<View[]> {
+async function viewsOf(store: Store, ticker: string, timeframe: Timeframe, today: Day): Promise<View[]> {
   const views: View[] = []
   for (const { name } of FIELDS) {
     const recorded = (await store.recorded(ticker, timeframe, name))!
-    views.push(viewOf(recorded, timeframe, name, asOf))
+    views.push(viewOf(recorded, timeframe, name, today))
   }
   return views
 }

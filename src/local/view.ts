@@ -5,7 +5,7 @@ import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery } from '../model/event.js'
 import { type FactSheets, type Facts, factsOf, type Security, securityOf } from '../model/facts.js'
 import { eventsOf, type WindowOutcomes } from '../model/history.js'
-import { barsKnownBy, type FieldRecord, UNDEFINED } from '../model/series.js'
+import { barsCountingOn, barsKnownBy, type FieldRecord, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Recorded } from '../store/store.js'
 
@@ -20,15 +20,17 @@ export interface View {
   /** Final bars, and the date of each of them. */
   bars: number
   days: Int32Array
+  /** The first day on which each bar is final. */
+  known: Int32Array
   events: number
   record: FieldRecord | null
   outcomes: Recorded['outcomes']
 }
 
-/** @param asOf without one, the ticker's own newest bar: nothing else in the store changes what its bars show */
-export function viewOf(recorded: Recorded, timeframe: Timeframe, field: string, asOf: Day | null): View {
+/** @param today the day that it is, given or not: a week that is over counts, also of a ticker that stopped within it */
+export function viewOf(recorded: Recorded, timeframe: Timeframe, field: string, today: Day): View {
   const { entry, calendar, outcomes, field: record } = recorded
-  const bars = barsKnownBy(calendar, asOf ?? entry.last)
+  const bars = barsKnownBy(calendar, today)
   const events = record === null ? 0 : countBelow(record.bars, bars)
   return {
     ticker: entry.ticker,
@@ -36,6 +38,7 @@ export function viewOf(recorded: Recorded, timeframe: Timeframe, field: string, 
     bands: fieldNamed(field)!.bands,
     bars,
     days: calendar.days,
+    known: calendar.known,
     events,
     record,
     outcomes,
@@ -48,10 +51,11 @@ export function eventsUpTo(view: View, day: Day): number {
   return record === null ? 0 : countBelow(record.bars, countUpTo(days, day), events)
 }
 
-/** The code of the band that was entered last on or before a day; null before the first event. */
-export function bandEnteredBy(view: View, day: Day): number | null {
-  const upTo = eventsUpTo(view, day)
-  return upTo === 0 ? null : view.record!.bands[upTo - 1]!
+/** The code of the band that a second ticker entered last, as known on bar `t` of another; null before its first event. */
+export function bandEnteredBy(context: View, other: View, t: number): number | null {
+  const { record, events } = context
+  const upTo = record === null ? 0 : countBelow(record.bars, barsCountingOn(context, other, t), events)
+  return upTo === 0 ? null : record!.bands[upTo - 1]!
 }
 
 /** One stay in a band: which, from which bar on, and whether it is the first, which no event entered. */
@@ -145,7 +149,7 @@ export function presentBand(view: View, rangeStart: Day): EventHistory['present'
  * @param context the second ticker's view when the query has a context
  */
 export function search(view: View, query: HistoryQuery, rangeStart: Day, context: View | null): number[] {
-  const { record, days } = view
+  const { record } = view
   if (record === null) return []
   const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
   const to = query.before === undefined ? view.events : eventsUpTo(view, query.before - 1)
@@ -154,7 +158,7 @@ export function search(view: View, query: HistoryQuery, rangeStart: Day, context
   const found: number[] = []
   for (let i = from; i < to; i++) {
     if (band !== null && record.bands[i] !== band) continue
-    if (contextBand !== null && bandEnteredBy(context!, days[record.bars[i]!]!) !== contextBand) continue
+    if (contextBand !== null && bandEnteredBy(context!, view, record.bars[i]!) !== contextBand) continue
     found.push(i)
   }
   return found

@@ -53,6 +53,19 @@ export function mondayOf(day: Day): Day {
   return day - weekdayOf(day)
 }
 
+/** The first day on which the week of a last session is final: its own where that closes the week, or the day after. */
+export function weekFinalOn(lastSession: Day, tradesAtWeekends: boolean): Day {
+  const closing = mondayOf(lastSession) + (tradesAtWeekends ? SUNDAY : FRIDAY)
+  return lastSession >= closing ? lastSession : closing + 1
+}
+
+export function isWeekend(day: Day): boolean {
+  return weekdayOf(day) > FRIDAY
+}
+
+const FRIDAY = 4
+const SUNDAY = 6
+
 /** The day so many weekdays (Monday to Friday) later. */
 export function weekdaysAfter(day: Day, weekdays: number): Day {
   let later = day

@@ -53,6 +53,17 @@ export function barsKnownBy(series: Pick<Series, 'known'>, day: Day): number {
   return countUpTo(series.known, day)
 }
 
+type Dates = Pick<Series, 'days' | 'known'>
+
+/**
+ * How many bars of a series count on bar `t` of another: those dated not after it, and final by the day on which it is.
+ * @param lag days by which they must be dated before it
+ */
+export function barsCountingOn(series: Dates, other: Dates, t: number, lag = 0): number {
+  const { days, known } = series
+  return countUpTo(known, other.known[t]!, 0, countUpTo(days, other.days[t]! - lag))
+}
+
 /** The first `count` bars, as views on the same columns. */
 export function head(series: Series, count: number): Series {
   return part(series, 0, count)

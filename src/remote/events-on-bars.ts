@@ -133,7 +133,9 @@ function placed(history: History, days: Int32Array): { states: States; left: rea
     left: column(history.left),
     stability: column(history.stability),
     flips: column(history.flips),
-    ...(earlier === null || history.after === null ? {} : { earlier: { band: earlier, since: after + 1 } }),
+    ...(earlier === null || history.after === null
+      ? {}
+      : { earlier: { band: earlier, since: after + 1, known: after + 1 } }),
     upTo,
   }
   return { states, left: leftOut(days, bars, dates) }

@@ -1,6 +1,6 @@
 import { Busy, InvalidParameter, NotFound, type Remedy, remedy, TierRestricted } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
-import { type Day, formatDay, parseDay } from '../model/day.js'
+import { type Day, formatDay, isWeekend, parseDay, weekFinalOn } from '../model/day.js'
 import type {
   BandEvent,
   EventHistory,
@@ -21,8 +21,9 @@ import { type Chain, chainOf, keyOf, listed, named } from './pages.js'
 /** One series as far as its pages have come. */
 interface View extends Chain, SeriesKey {
   url: string
-  /** Dates of the events. */
+  /** Dates of the events, and the first day on which the bar of each is final. */
   days: readonly Day[]
+  known: readonly Day[]
   /** Pages are missing at its begin. */
   partial: boolean
   /** All of its events after the first day and up to the last are here, and nothing beyond. */
@@ -99,7 +100,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories'> {
       as_of: today === null ? null : formatDay(today),
       events: found.map(event => {
         const seen: HistoricEvent = { ...present(event, tier) }
-        if (context !== null) seen.context_band = bandOn(context, parseDay(event.date)!)
+        if (context !== null) seen.context_band = bandOn(context, view, event)
         return seen
       }),
       present: presentBand(view, rangeStart),
@@ -118,8 +119,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories'> {
     if (context !== null) this.#doubt(matching(view, plain, start), context)
     const matches = matching(view, query, start)
     const band = other?.band
-    const found =
-      band === undefined ? matches : matches.filter(({ date }) => bandOn(context!, parseDay(date)!) === band)
+    const found = band === undefined ? matches : matches.filter(event => bandOn(context!, view, event) === band)
     return { view, context, ...scope, found }
   }
 
@@ -201,12 +201,14 @@ function viewOf(series: KeptSeries): View {
   const partial = series.kept.length === 0
   const chain = chainOf(partial ? series.coming : series.kept)!
   const days = chain.events.map(event => parseDay(event.date)!)
+  const weekends = days.some(isWeekend)
+  const known = series.timeframe === 'daily' ? days : days.map(day => weekFinalOn(day, weekends))
   const upTo = parseDay(knownDate(chain))!
   const first = days[0] === undefined ? Number.POSITIVE_INFINITY : days[0] - 1
   const tier = tierOfRange(chain.query_range)
   // Older events than those of the range are there when an earlier pull has brought them.
   const after = partial ? first : Math.min(first, tier === null ? upTo : PLANS[tier].rangeStart(upTo))
-  return { ...keyOf(series), ...chain, url: series.url, days, partial, after, upTo }
+  return { ...keyOf(series), ...chain, url: series.url, days, known, partial, after, upTo }
 }
 
 /** Events after a day that a query matches, its context aside, oldest first. */
@@ -217,10 +219,15 @@ function matching({ events, days }: View, { before, band }: HistoryQuery, after:
   )
 }
 
-/** The band in force on a day: the one entered last, before the first event the one that it ended; null beyond. */
-function bandOn({ events, days, after, upTo }: View, day: Day): string | null {
+/**
+ * The band in force on the bar of another's event: the one entered last by a bar that is final by then, before the first
+ * event the one that it ended; null beyond.
+ */
+function bandOn({ events, days, known, after, upTo }: View, other: View, { date }: BandEvent): string | null {
+  const day = parseDay(date)!
   if (day <= after || day > upTo) return null
-  const next = days.findIndex(date => date > day)
+  const final = other.known[other.days.indexOf(day)]!
+  const next = days.findIndex((one, i) => one > day || known[i]! > final)
   const last = events.at(next === -1 ? -1 : next - 1)
   return (next === 0 ? events[0]!.prev_band : last?.band) ?? null
 }

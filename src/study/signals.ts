@@ -1,6 +1,6 @@
 import { TierRestricted } from '../errors.js'
 import { countBelow, countUpTo, type Day, parseDay } from '../model/day.js'
-import { STABILITIES, UNDEFINED } from '../model/series.js'
+import { barsCountingOn, type Series, STABILITIES, UNDEFINED } from '../model/series.js'
 import type { ContextFilter, EventFilter } from '../params/studies.js'
 import { first, type MarketBars, type PricedSource, type States } from '../source.js'
 
@@ -60,7 +60,10 @@ export function signalsIn(
   }
   if (filter.context === null || context === null) return signalsAt(states, found, null)
   const { bands: chosen } = filter.context
-  const bands = context(found.map(i => days[states.bars[i]!]!))
+  const bands = context(
+    prices.series,
+    found.map(i => states.bars[i]!),
+  )
   const matches = (band: string | null): boolean => chosen === null || (band !== null && chosen.includes(band))
   return signalsAt(
     states,
@@ -69,12 +72,12 @@ export function signalsIn(
   )
 }
 
-/** Tells the band of a second ticker on each of some days; null where it was in none yet. */
-export type ContextBands = (days: readonly Day[]) => (string | null)[]
+/** Tells the band of a second ticker on each of some bars of another; null where it was in none yet. */
+export type ContextBands = (series: Series, bars: ArrayLike<number>) => (string | null)[]
 
 export async function contextBandsOf(...asked: Parameters<typeof contextOn>): Promise<ContextBands> {
   const { bands, codesOn } = await contextOn(...asked)
-  return days => Array.from(codesOn(days), code => (code === UNDEFINED ? null : bands[code]!))
+  return (...where) => Array.from(codesOn(...where), code => (code === UNDEFINED ? null : bands[code]!))
 }
 
 /** The same as codes, with the vocabulary that they are places of. */
@@ -82,10 +85,13 @@ export async function contextOn(
   source: PricedSource,
   { ticker, field, lag }: Pick<ContextFilter, 'ticker' | 'field' | 'lag'>,
   timeframe: EventFilter['timeframe'],
-): Promise<{ bands: readonly string[]; codesOn: (days: ArrayLike<Day>) => Uint8Array }> {
+): Promise<{ bands: readonly string[]; codesOn: (series: Series, bars: ArrayLike<number>) => Uint8Array }> {
   const { prices, states: found } = await first(source.states({ tickers: [ticker], fields: [field], timeframe }))
   const states = found[0]!
-  return { bands: states.bands, codesOn: days => bandsEnteredBy(states, prices.series.days, days, lag) }
+  return {
+    bands: states.bands,
+    codesOn: (other, bars) => Uint8Array.from(bars, bar => bandEnteredBy(states, prices.series, other, bar, lag)),
+  }
 }
 
 /** The bars that events are held against: those within the filter's dates and the range on which the field has a band. */
@@ -101,20 +107,20 @@ export function eligibleBars(
 }
 
 /**
- * Code of the band that a ticker was in on each of some dates: the one entered by its most recent transition on or before
- * the date (lag 0) or strictly before it (lag 1); UNDEFINED before its first.
+ * Code of the band that a ticker was in on a bar of another: the one entered by its most recent transition on or before the
+ * bar's date (lag 0) or strictly before it (lag 1), of those whose bar is final by the day on which that bar is; UNDEFINED
+ * before its first.
  *
- * @param days dates of the ticker's own bars, by which `states` is numbered
+ * @param series the ticker's own bars, by which `states` is numbered
  */
-function bandsEnteredBy(states: States, days: Int32Array, dates: ArrayLike<Day>, lag: 0 | 1): Uint8Array {
-  return Uint8Array.from(dates, date => {
-    const day = date - lag
-    if (states.upTo !== undefined && day > states.upTo) return UNDEFINED
-    const events = countBelow(states.bars, countUpTo(days, day))
-    if (events > 0) return states.entered[events - 1]!
-    const { earlier } = states
-    return earlier !== undefined && day >= earlier.since ? earlier.band : UNDEFINED
-  })
+function bandEnteredBy(states: States, series: Series, other: Series, bar: number, lag: 0 | 1): number {
+  const day = other.days[bar]! - lag
+  if (states.upTo !== undefined && day > states.upTo) return UNDEFINED
+  const events = countBelow(states.bars, barsCountingOn(series, other, bar, lag))
+  if (events > 0) return states.entered[events - 1]!
+  const { earlier } = states
+  const isKnown = earlier !== undefined && day >= earlier.since && other.known[bar]! >= earlier.known
+  return isKnown ? earlier.band : UNDEFINED
 }
 
 /** First bar within the filter's dates, and the one after the last. */

@@ -31,7 +31,7 @@ export async function subjectsOf(
   const contextOf = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
   const wide = { ...filter, bands: null, context: context && { ...context, bands: null } }
   for await (const { prices, states, signals: all } of signalsOf(source, names, wide)) {
-    const { ticker } = prices
+    const { ticker, series } = prices
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
     const eligible = eligibleBars(prices, states, filter)
     const entered = chosen(states.bands, bands)
@@ -45,7 +45,8 @@ export async function subjectsOf(
       signals: kept(beside, i => entered.has(beside.entered[i]!)),
       byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
       anyContext: kept(all, i => entered.has(all.entered[i]!)),
-      inContext: contextOf && Uint8Array.from(contextOf([...prices.series.days]), band => Number(matches(band))),
+      inContext:
+        contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })
   }
   return subjects

@@ -285,9 +285,8 @@ function bookOf({ prices, states: read }: BarStates, query: SweepQuery, contexts
     fields: read.map(states => {
       const any = { ...ANY_EVENT, field: states.field, timeframe, after, before }
       const { bars, entered, left } = signalsIn(prices, states, any)
-      const dates = daysAt(prices.series.days, bars)
       const eligible = eligibleBars(prices, states, query)
-      return { eligible, bars, entered, left, contexts: contexts.map(codes => codes(dates)) }
+      return { eligible, bars, entered, left, contexts: contexts.map(codes => codes(prices.series, bars)) }
     }),
   }
 }

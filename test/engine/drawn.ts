@@ -159,7 +159,7 @@ export function viewIn(recorded: Recording, timeframe: Timeframe, field: string,
     field: fields.get(field) ?? null,
     unsettled: [],
   }
-  return viewOf(one, timeframe, field, asOf)
+  return viewOf(one, timeframe, field, asOf ?? recorded.entry.last)
 }
 
 /** Every technical field's events of a recording as it stood on a date, in the words of the oracle. */

@@ -32,9 +32,7 @@ export const AS_OF = [null, '2020-02-29', '2019-04-19', '2018-03-31', dayAfter(T
 export const TIERS: readonly Tier[] = ['free', 'plus', 'pro']
 
 /** The oracle's events of every ticker as of each date; made once. */
-export const archives: Map<string | null, Archive> = new Map(
-  AS_OF.map(asOf => [asOf, archive(LISTED, asOf ?? undefined)]),
-)
+export const archives: Map<string | null, Archive> = new Map(AS_OF.map(asOf => [asOf, archive(LISTED, asOf ?? TODAY)]))
 
 /** The same tickers in a real store, bars after a date left out where one is given. */
 export async function listedStore({ cut, folder }: { cut?: string; folder?: string } = {}): Promise<Store> {

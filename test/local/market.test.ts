@@ -146,7 +146,7 @@ describe('the market of a tier', () => {
       const [market, whole] = [marketOf({ tier, emulate: true }), marketOf()]
       for (const ticker of NAMES)
         for (const timeframe of TIMEFRAME_NAMES) {
-          const { days } = (await barsIn(market, ticker, timeframe)).series
+          const { days, known } = (await barsIn(market, ticker, timeframe)).series
           const seen = await statesIn(market, ticker, 'rsi_zone', timeframe)
           const all = await statesIn(whole, ticker, 'rsi_zone', timeframe)
           expect(days[seen.from]!).toBeGreaterThan(start)
@@ -156,7 +156,8 @@ describe('the market of a tier', () => {
           const inRange = eventsOf(all, days).filter(([date]) => date! > formatDay(start))
           expect(eventsOf(seen, days)).toEqual(inRange)
           const older = all.bars.filter(bar => bar < seen.from).length
-          expect(seen.earlier).toEqual({ band: all.entered[older - 1]!, since: days[all.bars[older - 1]!]! })
+          const entry = all.bars[older - 1]!
+          expect(seen.earlier).toEqual({ band: all.entered[older - 1]!, since: days[entry]!, known: known[entry]! })
         }
     }
   })

@@ -180,7 +180,11 @@ describe('events on other bars than those they were made of', () => {
     expect(shown.slice(-101, -98)).toEqual([null, null, 'prior'])
     expect(shown.slice(-51, -49)).toEqual(['prior', 'oversold'])
     expect(shown.slice(-21)).toEqual(['oversold', 'oversold', ...new Array(19).fill(null)])
-    expect(bounded.earlier).toEqual({ band: bounded.bands.indexOf('prior'), since: parseDay(early)! + 1 })
+    expect(bounded.earlier).toEqual({
+      band: bounded.bands.indexOf('prior'),
+      since: parseDay(early)! + 1,
+      known: parseDay(early)! + 1,
+    })
     const open = await statesIn(eventsOnBars(tells({ events }), prices), 'SIM0001', 'rsi_zone', 'daily')
     expect([open.from, open.to]).toEqual([days.length - 50, days.length - 49])
     expect(open.earlier).toBeUndefined()

@@ -68,6 +68,13 @@ export function weekday(date: string): number {
   return day === 0 ? 7 : day
 }
 
+/** The day on which the week of a last session is final. */
+export function finalOn(session: string, bars: Bar[], assetClass?: string | null): string {
+  const weekends = assetClass === 'crypto' || bars.some(({ date }) => date <= session && weekday(date) > 5)
+  const closing = dayAfter(session, (weekends ? 7 : 5) - weekday(session))
+  return session >= closing ? session : dayAfter(closing, 1)
+}
+
 function mondayOf(date: string): string {
   return dayAfter(date, 1 - weekday(date))
 }

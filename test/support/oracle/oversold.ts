@@ -3,7 +3,7 @@
  * project only the types of records are known here.
  */
 import type { Facts } from '../../../src/model/facts.js'
-import { type Bar, dayAfter, SETTINGS, type Timeframe, weekday, weeklyBars } from './bars.js'
+import { type Bar, dayAfter, finalOn, SETTINGS, type Timeframe, weekday, weeklyBars } from './bars.js'
 import { type Company, type FundamentalName, oracleFundamentals } from './facts.js'
 import { atMost } from './facts-tolerance.js'
 import { bands, FIELDS } from './fields.js'
@@ -101,7 +101,7 @@ export class OracleMarket {
       isStock(one) && one.sector !== null ? this.#all.filter(other => other !== one && sameSector(one, other)) : []
     const worked: Worked = {
       bars,
-      final: bars.map(({ date }) => (timeframe === 'daily' ? date : finalOn(date, one))),
+      final: bars.map(({ date }) => (timeframe === 'daily' ? date : finalOn(date, one.bars, one.assetClass))),
       rsi: given.rsi,
       rsiRanks: rollingRanks(given.rsi, timeframe),
       zones: carried(bands(bars, timeframe, 'rsi_zone', given)),
@@ -160,17 +160,10 @@ function company(one: ScannedTicker, timeframe: Timeframe): Company {
   return {
     ticker: one.ticker,
     days: bars.map(({ date }) => number(date)),
-    known: bars.map(({ date }) => number(timeframe === 'daily' ? date : finalOn(date, one))),
+    known: bars.map(({ date }) => number(timeframe === 'daily' ? date : finalOn(date, one.bars, one.assetClass))),
     closes: bars.map(({ close }) => close),
     facts: isStock(one) && dated ? one.facts : null,
   }
-}
-
-/** The day on which the week of a last session is final. */
-function finalOn(session: string, { bars, assetClass }: ScannedTicker): string {
-  const weekends = assetClass === 'crypto' || bars.some(({ date }) => date <= session && weekday(date) > 5)
-  const closing = dayAfter(session, (weekends ? 7 : 5) - weekday(session))
-  return session >= closing ? session : dayAfter(closing, 1)
 }
 
 /** For comparisons between companies, a class that nobody told counts as that of stocks. */

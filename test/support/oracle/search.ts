@@ -1,12 +1,15 @@
 /** GET /v1/events as a linear search over all events, for well-formed questions that the tier may ask. */
-import { type Bar, dayAfter, type Options, type Timeframe } from './bars.js'
+import { type Bar, dayAfter, finalOn, type Options, type Timeframe, weekday } from './bars.js'
 import { type Event, eventsOfEveryField } from './events.js'
 import type { FieldName } from './fields.js'
 
 export type Tier = 'free' | 'plus' | 'pro'
 
 /** Ticker → timeframe → field → events, oldest first. */
-export type Archive = Record<string, Record<Timeframe, Record<FieldName, Event[]>>>
+export type Archive = Record<string, Record<Timeframe, Record<FieldName, Event[]>> & { weekFinal?: OfDate }>
+
+/** The day from which on the week of a last session is final. */
+type OfDate = (date: string) => string
 
 export interface Query {
   ticker: string
@@ -45,7 +48,9 @@ export function search(all: Archive, query: Query): Record<string, unknown> {
     if (after !== undefined && !(event.date > after)) return false
     if (context_ticker === undefined) return true
     const context = all[context_ticker.toUpperCase()]![timeframe][context_field!]
-    return context.filter(other => other.date <= event.date).at(-1)?.band === context_band
+    const day = finalIn(all, ticker, timeframe)(event.date)
+    const final = finalIn(all, context_ticker, timeframe)
+    return context.filter(({ date }) => date <= event.date && final(date) <= day).at(-1)?.band === context_band
   })
   const newestFirst = [...matching].reverse()
   const body: Record<string, unknown> = {
@@ -62,14 +67,20 @@ export function search(all: Archive, query: Query): Record<string, unknown> {
   return body
 }
 
+function finalIn(all: Archive, ticker: string, timeframe: Timeframe): OfDate {
+  return (timeframe === 'weekly' && all[ticker.toUpperCase()]!.weekFinal) || (date => date)
+}
+
 /** Every event of every ticker, daily and weekly; with an as-of date, of a store whose bars end there. */
 export function archive(tickers: Record<string, Listed>, asOf?: string): Archive {
   const all: Archive = {}
   for (const [ticker, { bars, assetClass }] of Object.entries(tickers)) {
     const options = { asOf, assetClass }
+    const atWeekends = bars.filter(({ date }) => weekday(date) > 5).slice(0, 1)
     all[ticker] = {
       daily: eventsOfEveryField(bars, 'daily', options),
       weekly: eventsOfEveryField(bars, 'weekly', options),
+      weekFinal: date => finalOn(date, atWeekends, assetClass),
     }
   }
   return all
