@@ -58,11 +58,16 @@ function questions(keys) {
 async function known(url, keys) {
   const etags = new Map()
   const asked = questions(keys.slice(0, 2))
-  for (const { path, headers } of asked) {
-    if (etags.has(path)) continue
-    etags.set(path, (await fetch(url + path, { headers })).headers.get('etag'))
+  // Each account has tags of its own.
+  const name = ({ path, headers }) => `${headers.authorization} ${path}`
+  for (const question of asked) {
+    const { path, headers } = question
+    if (etags.has(name(question))) continue
+    etags.set(name(question), (await fetch(url + path, { headers })).headers.get('etag'))
   }
-  return asked.map(({ path, headers }) => ({ path, headers: { ...headers, 'if-none-match': etags.get(path) } }))
+  return asked.map(question => {
+    return { ...question, headers: { ...question.headers, 'if-none-match': etags.get(name(question)) } }
+  })
 }
 
 async function measured(cases) {

@@ -13,6 +13,8 @@ export interface ServerOptions {
   errors: ErrorShape
   /** Who is shown `/metrics`. */
   metrics: 'loopback' | 'any'
+  /** The origin whose pages may ask from a browser; none unless given. */
+  cors?: string | undefined
   /** PEM texts; without, plain HTTP. */
   tls?: { cert: string; key: string } | undefined
   /** What `/metrics` and `/openapi.json` call this version. */
@@ -69,15 +71,17 @@ export const LIMITS: Limits = {
 }
 
 /** The same with everything filled in. */
-export interface Settings extends Omit<Required<ServerOptions>, 'tls'> {
+export interface Settings extends Omit<Required<ServerOptions>, 'tls' | 'cors'> {
   tls: ServerOptions['tls']
+  cors: ServerOptions['cors']
   limits: Limits
 }
 
-export function settingsOf({ limits, credits, now, tls, ...options }: ServerOptions): Settings {
+export function settingsOf({ limits, credits, now, tls, cors, ...options }: ServerOptions): Settings {
   return {
     ...options,
     tls,
+    cors,
     limits: { ...LIMITS, ...limits },
     credits: credits ?? { free: PLANS.free.credits, plus: PLANS.plus.credits, pro: PLANS.pro.credits },
     now: now ?? Date.now,

@@ -15,6 +15,7 @@ import {
 } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { type ErrorShape, errorBody, internalErrorBody, REQUEST_ID } from '../wire/format.js'
+import { readableBy } from './cors.js'
 import { encoded } from './encoding.js'
 import type { Log, Metrics } from './log.js'
 import type { Limits, Settings } from './options.js'
@@ -112,8 +113,9 @@ export class Requests {
 
   #send({ status, headers, body }: Outgoing, exchange: Exchange): void {
     if (exchange.isGone) return
-    const hasBody = status !== 304
+    const hasBody = status !== 304 && status !== 204
     const all = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
+    all.push(...readableBy(exchange.request, this.#settings.cors, all))
     if (hasBody) all.push('Content-Length', String(Buffer.byteLength(body)))
     // A body that was not read could be taken for the next request.
     if (this.#closing || exchange.hasBody || status === 414) all.push('Connection', 'close')

@@ -20,6 +20,7 @@ import {
   type Words,
 } from '../errors.js'
 import { REQUEST_ID } from '../wire/format.js'
+import { isPreflight, preflightHeaders } from './cors.js'
 import { Log, Metrics } from './log.js'
 import { type ServerOptions, type Settings, settingsOf } from './options.js'
 import { QUESTIONS, Questions, type Service } from './questions.js'
@@ -66,7 +67,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   ])
   const server = serverOf(settings, log, (request, response) => {
     const exchange = new Exchange(request, response)
-    const { answer, always } = routeOf(exchange, routes, questions)
+    const { answer, always } = isPreflight(request, settings.cors) ? PREFLIGHT : routeOf(exchange, routes, questions)
     requests.take(exchange, answer, { always })
   })
   metrics.watch(server)
@@ -139,6 +140,9 @@ function routeOf(exchange: Exchange, routes: ReadonlyMap<string, Route>, questio
   const answer = (): never => refuse(new MethodNotAllowed(method, path, ANSWERED))
   return { answer: route.needsKey ? questions.authorized(answer) : answer }
 }
+
+/** Of any path: whether there is something is said to who asks for it. */
+const PREFLIGHT: Route = { answer: () => ({ status: 204, headers: preflightHeaders(ANSWERED), body: '' }) }
 
 function refuse(error: Error): never {
   throw error

@@ -87,6 +87,9 @@ describe('bands serve', () => {
     ['--errors round', 2, /flat, nested/],
     ['--today tomorrow', 2, /data, clock/],
     ['--metrics all', 2, /loopback, any/],
+    ['--cors app.example.com', 2, /--cors "app\.example\.com".*https:\/\/app\.example\.com/s],
+    ['--cors https://app.example.com/', 2, /--cors/],
+    ['--cors *', 2, /--cors/],
     ['--log-level loud', 2, /trace, debug, info/],
     ['--max-connections 0', 2, /an integer from 1/],
   ])('refuses %s in one sentence', async (words, code, sentence) => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { DAY_MS } from '../../accounts/accounts.js'
 import { version } from '../../built.js'
-import { ConfigError, InvalidParameter } from '../../errors.js'
+import { ConfigError, InvalidParameter, invalid } from '../../errors.js'
 import { formatDay } from '../../model/day.js'
 import { type OpenedService, openService } from '../../open.js'
 import { integerOf, oneOf, WORDS } from '../../params/kinds.js'
@@ -35,6 +35,7 @@ const SERVER = {
   ),
   tls_cert: open(WORDS, 'certificate chain, PEM', { takes: 'FILE' }),
   tls_key: open(WORDS, 'its private key, PEM', { takes: 'FILE' }),
+  cors: open(WORDS, 'pages of this origin may ask from a browser; as https://app.example.com', { takes: 'ORIGIN' }),
   metrics: optional(oneOf(['loopback', 'any'] as const, 'WHO'), 'loopback', 'who is shown /metrics: loopback or any'),
   log_level: optional(
     oneOf(LOG_LEVELS, 'LEVEL'),
@@ -70,6 +71,7 @@ export const command: Command = {
       throw new InvalidParameter(message, { param: 'tier' })
     }
     const options = given.read(SERVER)
+    checkOrigin(options)
     const tls = await certificate(options)
     if (tls === undefined && !isLoopback(options.host) && !config.allow_plain_http)
       throw new ConfigError(
@@ -87,9 +89,9 @@ async function serve(context: Context, options: Options, tls: ServerOptions['tls
   const opened = await openService({ ...context.choice, asOf: config.as_of, clock })
   const log = new LogLines(world.err)
   try {
-    const { host, port, errors, metrics } = options
+    const { host, port, errors, metrics, cors } = options
     const running = await startServer(opened.service, {
-      ...{ host, port, errors, metrics, tls, version: version() },
+      ...{ host, port, errors, metrics, cors, tls, version: version() },
       limits: { connections: options.max_connections },
       log: { level: options.log_level, write: line => log.add(line) },
       now: () => world.now().getTime(),
@@ -154,6 +156,13 @@ const NO_ACCOUNT = [
   'bands accounts create NAME --tier pro',
   'bands keys create --account NAME',
 ]
+
+/** Throws InvalidParameter for what no browser would send. */
+function checkOrigin({ cors }: Options): void {
+  if (cors === undefined || (URL.canParse(cors) && new URL(cors).origin === cors)) return
+  const allowed = 'an origin as browsers send it, such as https://app.example.com'
+  throw invalid('not_allowed', { param: 'cors', value: cors, allowed })
+}
 
 /** Throws InvalidParameter for half of it, ConfigError for what cannot be used. */
 async function certificate({ tls_cert, tls_key }: Options): Promise<ServerOptions['tls']> {

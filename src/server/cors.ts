@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http'
+import { IDEMPOTENCY_KEY } from '../wire/format.js'
+
+/**
+ * Browsers keep the answers of a server from pages of another origin unless the server says that they may be read, and ask
+ * first whether a page may send a key. One origin may be named that is told so; to all others the server is as if it had
+ * never heard of this.
+ */
+
+/** An origin whose pages may ask; undefined: none. */
+type Cors = string | undefined
+
+/** What is said of this beside an answer. @param headers those of the answer, names and values in turn */
+export function readableBy(request: IncomingMessage, cors: Cors, headers: readonly string[]): readonly string[] {
+  if (cors === undefined) return []
+  if (request.headers.origin !== cors) return VARIES
+  // Without this a page is shown hardly any: neither what is left of its credits, nor the day of the answer.
+  const exposed = new Set(headers.filter((_, i) => i % 2 === 0))
+  return [
+    ...VARIES,
+    ...['Access-Control-Allow-Origin', cors],
+    ...['Access-Control-Expose-Headers', [...exposed].join(', ')],
+  ]
+}
+
+const VARIES = ['Vary', 'Origin'] as const
+
+/** Whether a browser asks, without a key, whether a page that may ask can send what it wants to send. */
+export function isPreflight({ method, headers }: IncomingMessage, cors: Cors): boolean {
+  const asksFor = headers['access-control-request-method']
+  return cors !== undefined && method === 'OPTIONS' && headers.origin === cors && asksFor !== undefined
+}
+
+/** What it may send: all that this server reads. */
+export function preflightHeaders(methods: readonly string[]): readonly string[] {
+  return [
+    ...['Access-Control-Allow-Methods', methods.join(', ')],
+    ...['Access-Control-Allow-Headers', `Authorization, If-None-Match, ${IDEMPOTENCY_KEY}`],
+    // Two hours, the longest that browsers remember it.
+    ...['Access-Control-Max-Age', '7200'],
+  ]
+}
