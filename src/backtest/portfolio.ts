@@ -111,6 +111,8 @@ class Run {
     this.#isExposed = this.#positions.count > 0
     this.#leave(place, false)
     if (!opens) this.#enter(place)
+    // What was bought at the last close of its ticker ends there, too.
+    if (!opens) this.#leave(place, false)
     this.#mark(place)
   }
 

@@ -140,7 +140,7 @@ export interface Trade {
   /** Of an open trade: the last bar, and its close. */
   exit_date: string
   exit_price: number
-  /** `hold` | `leave` | `on` | `stop` | `target` | `trailing` | `delisted` | `open` */
+  /** `hold` | `leave` | `on` | `stop` | `target` | `trailing` | `delisted` | `data_end` | `open` */
   exit: string
   bars: number
   shares: number

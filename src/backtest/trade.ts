@@ -4,12 +4,14 @@ import type { Series } from '../model/series.js'
 import type { Distance } from '../params/figures.js'
 import { type Costs, type Exit, eventsFilter, type Fill, type Side, type Strategy } from '../params/strategy.js'
 import type { BarStates, MarketBars, PricedSource, States } from '../source.js'
-import { type ContextBands, contextBandsOf, eligibleBars, type Signals, signalsIn } from '../study/signals.js'
+import { type ContextBands, contextBandsOf, eligibleBars, rangeOf, type Signals, signalsIn } from '../study/signals.js'
 
-type ExitKind = 'hold' | 'leave' | 'on' | 'stop' | 'target' | 'trailing' | 'delisted' | 'open'
+type ExitKind = 'hold' | 'leave' | 'on' | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
 
 /** What a trade lives on: the bars of a ticker, how they ended, and its average true range where a rule stands on it. */
 interface PathBars extends Series, Pick<MarketBars, 'delisting'> {
+  /** Its bars end long before those of the other tickers do, and no delisting says how. */
+  hasEnded: boolean
   /** ATR of each bar; null where no rule asks. */
   atr: Float64Array | null
 }
@@ -78,7 +80,7 @@ export function follow(bars: PathBars, rules: PathRules, signal: number, event: 
   if (held <= due && held < count) return ending('hold', bars, held, bars.close[held]!)
   if (due < count) return ending(event.why, bars, due, bars.close[due]!)
   const { delisting } = bars
-  if (delisting === null) return ending('open', bars, count - 1, bars.close[count - 1]!)
+  if (delisting === null) return ending(bars.hasEnded ? 'data_end' : 'open', bars, count - 1, bars.close[count - 1]!)
   const bar = delisting.day === bars.days[count - 1] ? count - 1 : count
   return { ...ending('delisted', bars, count - 1, delisting.price), bar, day: delisting.day }
 }
@@ -329,7 +331,18 @@ export async function membersOf(
       members[n]!.push(memberOf(found, strategy, contexts[n]!))
     }
   }
-  return members
+  return members.map(withEnds)
+}
+
+/** From one market's close on a Thursday over a weekend and holidays to another's: later is not the same end. */
+const LONGEST_LAG = 7
+
+/** Which of the tickers have no bar any more while others do, and nobody knows how they ended. */
+function withEnds(members: readonly Member[]): Member[] {
+  const { last } = rangeOf(members.map(({ bars }) => bars.days))
+  const hasEnded = ({ delisting, days }: PathBars): boolean =>
+    delisting === null && last !== null && days.length > 0 && last - days.at(-1)! > LONGEST_LAG
+  return members.map(member => ({ ...member, bars: { ...member.bars, hasEnded: hasEnded(member.bars) } }))
 }
 
 function fieldsOf({ entry, exit }: Strategy): string[] {
@@ -357,7 +370,7 @@ function memberOf({ prices, states: read }: BarStates, strategy: Strategy, conte
   return {
     ticker: prices.ticker,
     prices,
-    bars: { ...prices.series, atr: range, delisting: prices.delisting },
+    bars: { ...prices.series, atr: range, delisting: prices.delisting, hasEnded: false },
     states,
     signals: signalsIn(prices, states, eventsFilter(strategy), context),
     eligible: eligibleBars(prices, states, entry),

@@ -194,6 +194,21 @@ function ofTrades(
     [overlap === 'allow', 'overlapping trades share bars, so that they are not as many independent ones'],
     [overlap === 'extend' && exit.hold === null, 'there is no hold that a signal could extend; they are skipped'],
     [delisted > 0, `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
+    ...ofEnds(simulation),
+  ]
+}
+
+/** A trade is closed where its ticker ends: at a price that nobody may have been paid. */
+function ofEnds({ trades }: Simulation): Warning[] {
+  const ended = trades.filter(({ left }) => left.why === 'data_end')
+  const days = new Map(ended.map(({ member, left }) => [member.ticker, left.day]))
+  const tickers = [...days].map(([ticker, day]) => `${ticker} on ${formatDay(day)}`).sort()
+  const are = ended.length === 1 ? 'trade ends' : 'trades end'
+  return [
+    [
+      ended.length > 0,
+      `the bars end, and no delisting says how: ${tickers.join(', ')}; ${whole(ended.length)} ${are} at the last close (data_end)`,
+    ],
   ]
 }
 

@@ -180,6 +180,54 @@ describe('money', () => {
   })
 })
 
+describe('a ticker whose bars end', () => {
+  const short = { bars: flat(10, 10, { 9: [10, 11, 10, 11] }), bands: DIP }
+  const later = { bars: flat(20, 30), bands: { rsi_zone: `${'d'.repeat(14)}${'a'.repeat(16)}` } }
+  const document = { exit: { hold: 25 }, portfolio: { max_positions: 1 } }
+
+  it('more than a week before the others do gives its place back: the trade ends at its last close', async () => {
+    const { trades, equity, signals, warnings } = await run({ A: short, B: later }, document)
+    expect(trades.map(({ ticker, exit, exit_date, exit_price }) => [ticker, exit, exit_date, exit_price])).toEqual([
+      ['A', 'data_end', '2020-01-10', 11],
+      ['B', 'open', '2020-01-30', 20],
+    ])
+    expect(signals).toMatchObject({ closed: 1, open: 1, skipped: {} })
+    expect(equity.map(({ positions }) => positions)).toEqual([
+      ...[0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0],
+      ...Array.from({ length: 15 }, () => 1),
+    ])
+    expect(warnings).toContain(
+      'the bars end, and no delisting says how: A on 2020-01-10; 1 trade ends at the last close (data_end)',
+    )
+  })
+
+  it('pays no borrow after them, and moves no equity', async () => {
+    const { equity } = await run(
+      { A: short, B: { ...later, bands: { rsi_zone: 'd' } } },
+      {
+        ...document,
+        side: 'short',
+        costs: { bps: 0, borrow: 0.365 },
+      },
+    )
+    expect(new Set(equity.slice(9).map(point => point.equity)).size).toBe(1)
+  })
+
+  it('with or without a bar to live on: one that is bought at the last close is left there', async () => {
+    const bands = { rsi_zone: 'dddddddddaaa' }
+    const last = { bars: flat(10, 10), bands }
+    const { trades, equity } = await run({ A: last, B: later }, { ...document, fill: 'close' })
+    expect(trades[0]).toMatchObject({ exit: 'data_end', entry_date: '2020-01-10', exit_date: '2020-01-10', bars: 0 })
+    expect(equity[9]).toMatchObject({ positions: 0, equity: 1 })
+  })
+
+  it('at most a week before is open, and so is the newest of all', async () => {
+    const found = await run({ A: short, B: { ...later, bars: flat(20, 17) } }, document)
+    expect(found.trades.map(({ exit }) => exit)).toEqual(['open'])
+    expect((await run({ A: short }, document)).trades.map(({ exit }) => exit)).toEqual(['open'])
+  })
+})
+
 describe('what is told of the equity', () => {
   it('are exposure, turnover, months and falls by their definitions', async () => {
     const bars = flat(100, 40, { 4: [100, 100, 80, 80], 5: [80, 80, 80, 80] })

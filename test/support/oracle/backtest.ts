@@ -108,6 +108,9 @@ class Simulation {
     // A signal is known at its close, when what is bought at the next close is bought; one that buys now comes after.
     if (this.strategy.fill === 'close') for (const { of, bar } of signals) this.extend(of, bar)
     if (!this.isOpenFill()) for (const { of, bar } of here) this.enter(of, bar, day)
+    // Bought at the last close of a ticker whose bars end: left at that price.
+    for (const p of held())
+      if (this.hasEnded(p.of, barOf.get(p.of)!)) this.leave(p, p.entryBar, p.entryPrice, 'data_end', 'open')
     if (this.strategy.fill !== 'close') for (const { of, bar } of signals) this.extend(of, bar)
     for (const p of held()) if (p.entryBar < barOf.get(p.of)! || this.isOpenFill()) this.live(p, barOf.get(p.of)!)
     const open = this.taken.filter(p => p.open)
@@ -173,9 +176,15 @@ class Simulation {
       this.leave(p, bar, p.of.close[bar]!, 'hold', 'close')
       return
     }
-    if (this.isOpenFill()) return
-    const why = this.bandExit(p, this.strategy.fill === 'close' ? bar : bar - 1)
+    const why = this.isOpenFill() ? null : this.bandExit(p, this.strategy.fill === 'close' ? bar : bar - 1)
     if (why !== null) this.leave(p, bar, p.of.close[bar]!, why, 'close')
+    else if (this.hasEnded(p.of, bar)) this.leave(p, bar, p.of.close[bar]!, 'data_end', 'close')
+  }
+
+  /** The last bar of a ticker whose bars end more than 7 days before the calendar does; here no ticker has a delisting. */
+  hasEnded(of: OracleTicker, bar: number): boolean {
+    const end = Math.max(...this.tickers.map(({ days }) => days.at(-1)!))
+    return bar === of.days.length - 1 && end - of.days[bar]! > 7
   }
 
   /** The first later event at or before bar u decides; here every day is looked at, so it is at u. */
