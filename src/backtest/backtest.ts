@@ -60,9 +60,16 @@ export async function backtest(
   const benchmarks = benchmarksOf(own, benchmark, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
-  const validation = validate(own, rivals, portfolioCalendar([...own.members, ...others.flat()]), run)
+  const rivalLooks = rivals.map(lookAt)
+  const last = [{ days }, ...rivalLooks].reduce((most, look) => Math.max(most, look.days.at(-1) ?? most), -1)
+  const validation = validate(
+    own,
+    rivals,
+    { calendar: portfolioCalendar([...own.members, ...others.flat()]), last },
+    run,
+  )
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
-  const looks = [lookOf(strategy, simulation), ...rivals.map(lookAt)]
+  const looks = [lookOf(strategy, simulation), ...rivalLooks]
   const interest = { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital }
   const found = { signals, statistics, benchmarks, interest, validation }
   return {

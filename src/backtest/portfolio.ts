@@ -1,4 +1,4 @@
-import { countBelow, dateOf, formatDay, monthOf, yearOf } from '../model/day.js'
+import { countBelow, dateOf, formatDay, monthOf, parseDay, yearOf } from '../model/day.js'
 import type { Strategy } from '../params/strategy.js'
 import { Random } from '../statistics/random.js'
 import { drawdowns } from '../statistics/sharpe.js'
@@ -45,6 +45,8 @@ export interface Simulation {
  * within the bar and at the close, entries at the close, marks. How a trade ends is looked up when it begins, but money and
  * places know of it on its day alone.
  *
+ * Dates that end the signals end the days, too, with the last trade of them.
+ *
  * @param part signals of these days only, and no trade that reaches beyond them while the calendar goes on
  */
 export function simulate(
@@ -54,8 +56,9 @@ export function simulate(
   part: Part = { from: 0, to: calendar.length },
 ): Simulation {
   const run = new Run(members, strategy, calendar, part)
-  for (let place = part.from; place < part.to; place++) run.day(place)
-  return run.done()
+  let place = part.from
+  while (place < part.to && !run.isOver(place)) run.day(place++)
+  return run.done(place)
 }
 
 class Run {
@@ -63,6 +66,8 @@ class Run {
   readonly #strategy: Strategy
   readonly #calendar: Int32Array
   readonly #part: Part
+  /** First day without signals. */
+  readonly #before: number
   readonly #candidates: Candidates
   /** Of each member: index of the first signal that does not fall into a trade. */
   readonly #free: Int32Array
@@ -80,6 +85,8 @@ class Run {
     this.#strategy = strategy
     this.#calendar = calendar
     this.#part = part
+    const { before } = strategy.entry
+    this.#before = before === null ? Number.POSITIVE_INFINITY : parseDay(before)!
     this.#candidates = candidatesOf(members, strategy, calendar, part)
     this.#free = new Int32Array(members.length)
     this.#positions = new Positions(strategy)
@@ -116,12 +123,22 @@ class Run {
     this.#mark(place)
   }
 
-  done(): Simulation {
+  /** Whether the dates have ended, nothing is held and nothing is still to be bought. At least one day is lived. */
+  isOver(place: number): boolean {
+    if (this.#isCut || place === this.#part.from || this.#calendar[place]! < this.#before) return false
+    return this.#positions.count === 0 && place > this.#candidates.lastDue
+  }
+
+  /** @param end place after the last day that was lived */
+  done(end: number): Simulation {
     const { unfilled } = this.#candidates
+    const days = end - this.#part.from
     const waiting = unfilled.filter(([member, signal]) => signal >= this.#free[member]!).length
     if (this.#isCut) this.#result.purged += waiting
     else this.#result.pending = waiting
-    return this.#result
+    const [equity, value] = [this.#result.equity.subarray(0, days), this.#result.value.subarray(0, days)]
+    const positions = this.#result.positions.subarray(0, days)
+    return { ...this.#result, days: this.#result.days.subarray(0, days), equity, value, positions }
   }
 
   get #isCut(): boolean {
@@ -366,6 +383,8 @@ export interface Part {
 interface Candidates {
   /** By place of the calendar on which they would be filled, in the order of members: each one's member and its signal. */
   due: ReadonlyMap<number, readonly Candidate[]>
+  /** The last of these places; -1 without any. */
+  lastDue: number
   /** Those without a bar in the part to be filled on. */
   unfilled: readonly Candidate[]
   /** Of each member: index after its last signal in the part. */
@@ -411,7 +430,7 @@ function candidatesOf(
       else there.push([member, signal])
     })
   })
-  return { due, unfilled, ends, places }
+  return { due, lastDue: Math.max(-1, ...due.keys()), unfilled, ends, places }
 }
 
 /** As many of the deepest falls are told. */

@@ -1,5 +1,5 @@
 import { InvalidParameter, invalid } from '../errors.js'
-import { countBelow, formatDay, parseDay } from '../model/day.js'
+import { countBelow, countUpTo, formatDay, parseDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
@@ -37,6 +37,12 @@ interface Tested {
   ready: Ready
 }
 
+/** The days that there are, and the last that a run of any of the strategies on all of them has. */
+interface Days {
+  calendar: Int32Array
+  last: number
+}
+
 /**
  * The strategy in parts of its calendar, each begun anew with its capital and without the trades that reach out of it. Of
  * several candidates the training part of each fold chooses the one whose mean net return a trade has the highest t
@@ -45,17 +51,19 @@ interface Tested {
 export function validate(
   own: Ready,
   candidates: readonly Ready[],
-  calendar: Int32Array,
+  { calendar, last }: Days,
   run: RunOptions,
 ): Validation | null {
-  const folds = foldsOf(calendar, run)
+  const days = countUpTo(calendar, last)
+  const folds = foldsOf(calendar.subarray(0, days), run)
   if (folds === null) return null
   const names = differences(candidates.map(({ strategy }) => strategy))
   const [told, tests]: [Validation['folds'], Tested[]] = [[], []]
   let purged = 0
   for (const { name, train, test } of folds) {
     const { ready, half: trained } = chosenOn(candidates.length > 0 ? candidates : [own], calendar, train)
-    const tested = halfOf(ready, calendar, test)
+    // The last part goes on until its own trades are closed.
+    const tested = halfOf(ready, calendar, test.to === days ? { ...test, to: calendar.length } : test)
     const chosen = names[candidates.indexOf(ready)] ?? null
     for (const [role, half] of [
       ['train', trained],

@@ -119,6 +119,12 @@ async function simulated(market: PricedSource, strategy: Strategy): Promise<Orac
   return oracleBacktest(tickers, strategy, { start, barsAYear })
 }
 
+/** Now and then not all dates; the bars are from the end of 2013 on. */
+function dates(random: Random): { after: string | null; before: string | null } {
+  const after = random.uniform() < 0.25 ? `2014-${10 + random.below(3)}-15` : null
+  return { after, before: random.uniform() < 0.25 ? `2015-0${1 + random.below(9)}-01` : null }
+}
+
 function randomStrategy(random: Random): Strategy {
   const pick = <T>(...items: readonly T[]): T => items[random.below(items.length)]!
   const maybe = <T>(share: number, make: () => T): T | null => (random.uniform() < share ? make() : null)
@@ -135,7 +141,12 @@ function randomStrategy(random: Random): Strategy {
   return strategyOf({
     tickers: NAMES.slice(0, 1 + random.below(NAMES.length)),
     side: pick('long', 'short'),
-    entry: { field, bands: chosen.length === 0 ? null : chosen, max_flips: maybe(0.2, () => random.below(5)) },
+    entry: {
+      field,
+      bands: chosen.length === 0 ? null : chosen,
+      max_flips: maybe(0.2, () => random.below(5)),
+      ...dates(random),
+    },
     fill,
     exit: {
       ...{ hold, leave },

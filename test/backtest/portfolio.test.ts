@@ -228,6 +228,49 @@ describe('a ticker whose bars end', () => {
   })
 })
 
+describe('dates', () => {
+  const bands = { rsi_zone: `${'d'.repeat(10)}${'a'.repeat(10)}${'d'.repeat(20)}${'a'.repeat(20)}` }
+  const bars = Array.from({ length: 60 }, (_, t): MadeBar => [100 + t, 100 + t, 100 + t, 100 + t])
+  const entry = { field: 'rsi_zone', bands: ['deep_oversold'] }
+
+  it('that end the signals end the days, the benchmark and the interest with the last of their trades', async () => {
+    const of = (before: string) => run({ A: { bars, bands } }, { entry: { ...entry, before }, exit: { hold: 5 } })
+    // The signal is of the 11th, its trade ends on the 16th.
+    for (const [before, last] of [
+      ['2020-01-12', '2020-01-16'],
+      ['2020-01-13', '2020-01-16'],
+      ['2020-01-25', '2020-01-24'],
+    ] as const) {
+      const found = await of(before)
+      expect([found.first, found.last], before).toEqual(['2020-01-01', last])
+      expect([found.benchmarks[0]!.last, found.benchmarks[0]!.equity.length]).toEqual([last, found.equity.length])
+      expect(found.signals).toMatchObject({ total: 1, closed: 1 })
+    }
+    expect((await of('2021-01-01')).last).toBe('2020-02-29')
+  })
+
+  it('give what the same bars give, cut to what the trades of these signals reach', async () => {
+    const dated = { entry: { ...entry, after: '2020-01-05', before: '2020-01-12' }, exit: { hold: 5 } }
+    const portfolio = { max_positions: 1, cash_rate: 0.03 }
+    const [whole, cut] = [
+      await run({ A: { bars, bands } }, { ...dated, portfolio }),
+      await run(
+        { A: { bars: bars.slice(0, 16), bands: { rsi_zone: bands.rsi_zone.slice(0, 16) } } },
+        { ...dated, portfolio },
+      ),
+    ]
+    expect(whole).toEqual(cut)
+  })
+
+  it('end the days where the last signal would have been filled, if it found no place', async () => {
+    const tickers = { A: { bars, bands }, B: { bars, bands } }
+    const cutOff = { ...entry, before: '2020-01-12' }
+    const found = await run(tickers, { entry: cutOff, exit: { hold: 1 }, portfolio: { max_positions: 1 } })
+    expect(found.signals).toMatchObject({ total: 2, closed: 1, skipped: { no_place: 1 } })
+    expect(found.last).toBe('2020-01-12')
+  })
+})
+
 describe('what is told of the equity', () => {
   it('are exposure, turnover, months and falls by their definitions', async () => {
     const bars = flat(100, 40, { 4: [100, 100, 80, 80], 5: [80, 80, 80, 80] })

@@ -44,6 +44,17 @@ describe('a split', () => {
     expect(validation!.folds[1]!.from).toBe(date)
   })
 
+  it('of signals up to a date ends when the last of their trades is closed', async () => {
+    const dates = (await run({})).equity.map(({ date }) => date)
+    const entry = { field: 'macd_state', before: dates[500]! }
+    const found = await run({ split: dates[300]! }, { entry })
+    const [train, test] = found.validation!.folds
+    expect(train!.to).toBe(dates[299])
+    expect(test!.to).toBe(found.last)
+    expect(dates.indexOf(found.last!)).toBeLessThan(520)
+    await expect(run({ split: dates[600]! }, { entry })).rejects.toThrow('is not a date after')
+  })
+
   it('is refused at a date without bars on both of its sides', async () => {
     await expect(run({ split: '1990-01-01' })).rejects.toThrow(/split "1990-01-01" is not a date after \d{4}-/)
     await expect(run({ split: '2090-01-01' })).rejects.toThrow('split "2090-01-01" is not a date after')

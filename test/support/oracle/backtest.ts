@@ -1,3 +1,4 @@
+import { formatDay } from '../../../src/model/day.js'
 import type { Distance } from '../../../src/params/figures.js'
 import type { Strategy } from '../../../src/params/strategy.js'
 
@@ -89,10 +90,22 @@ class Simulation {
     const calendar = [...new Set(this.tickers.flatMap(({ days }) => days))]
       .filter(day => day >= start)
       .sort((a, b) => a - b)
-    for (const [i, day] of calendar.entries()) this.day(day, i === 0 ? day : calendar[i - 1]!)
+    for (const [i, day] of calendar.entries()) {
+      if (i > 0 && this.isOver(day)) break
+      this.day(day, i === 0 ? day : calendar[i - 1]!)
+    }
     const pending = this.tickers.reduce((sum, of) => sum + this.pending(of), 0)
     const trades = [...this.taken.filter(p => !p.open), ...this.taken.filter(p => p.open).map(p => this.marked(p))]
     return { trades, skipped: this.skipped, extended: this.extendedSignals.size, pending, equity: this.equity }
+  }
+
+  /** The range asked for has ended, its last trade is closed, and no signal of it waits for a later day to be filled on. */
+  isOver(day: number): boolean {
+    const { before } = this.strategy.entry
+    if (before === null || formatDay(day) < before) return false
+    const waits = ({ days, signals }: OracleTicker): boolean =>
+      signals.some(signal => (days[this.entryBar(signal)] ?? -1) >= day)
+    return !this.taken.some(p => p.open) && !this.tickers.some(waits)
   }
 
   day(day: number, previous: number): void {
