@@ -78,7 +78,7 @@ export interface EquityStatistics {
   worst_bar: number | null
   /** Share of bars on which a position was on between open and close. */
   exposure: number | null
-  /** Traded value / mean equity, a year. */
+  /** Value of entries and of exits, both counted / mean equity, a year. */
   turnover: number | null
   probabilistic_sharpe: number | null
   /** Bars needed for the Sharpe ratio to be above 0 at 95 %. */

@@ -85,7 +85,7 @@ function wholeTiles(found: Backtest): Tile[] {
     {
       label: 'In the market',
       value: shareText(statistics.exposure),
-      note: `turnover ${ratio(statistics.turnover, 1)} a year`,
+      note: `turnover ${ratio(statistics.turnover, 1)} a year, entries and exits`,
     },
     {
       label: 'Trades',

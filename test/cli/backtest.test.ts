@@ -186,6 +186,10 @@ describe('the family of the deflated Sharpe ratio', () => {
   })
 })
 
+test('turnover says that it counts both sides', async () => {
+  expect(await shown(`${HOLDING} --wide`)).toMatch(/^turnover a year, both sides +\d/m)
+})
+
 test('the curve is logarithmic from a fivefold range on, and says so', async () => {
   expect(await shown(`${HOLDING} --wide`)).toMatch(/^Equity +dots: buy and hold$/m)
   expect(await shown(`${HOLDING} --max-positions 1 --after 2014-01-01 --sizing equal --wide`)).not.toContain(
