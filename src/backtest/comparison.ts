@@ -5,6 +5,7 @@ import type { MarketBars } from '../source.js'
 import { deviation, mean } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { regression } from '../statistics/robust.js'
+import { freeRate } from '../statistics/sharpe.js'
 import { shiftsOf, tooShort } from '../statistics/shift.js'
 import { daysAt, placesIn, unionCalendar } from '../study/signals.js'
 import { bought, fractionOf } from './portfolio.js'
@@ -84,7 +85,7 @@ export function heldAlone(ticker: MarketBars, calendar: Int32Array): Held {
 export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark {
   const { riskFree } = judged.curve
   const { own, other, barsAYear } = inCommon(held, judged)
-  const free = (1 + riskFree) ** (1 / barsAYear) - 1
+  const free = freeRate(barsAYear, riskFree)
   const isSound = own.every(Number.isFinite) && other.every(Number.isFinite)
   const line = isSound
     ? regression(

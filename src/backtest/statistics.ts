@@ -80,7 +80,7 @@ function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, '
     cagr: Number.isFinite(cagr) ? cagr : null,
     volatility: returns.length < 2 ? null : deviation(returns)! * Math.sqrt(barsAYear),
     sharpe: ratio,
-    sortino: sortino(returns, barsAYear),
+    sortino: sortino(returns, barsAYear, riskFree),
     calmar: fall.maximum! < 0 && Number.isFinite(cagr) ? cagr / -fall.maximum! : null,
     max_drawdown: fall.maximum,
     average_drawdown: fall.average,
@@ -130,7 +130,7 @@ function reasonOf(name: string, { sharpe }: Pick<EquityStatistics, 'sharpe'>): s
 const REASONS: Readonly<Record<string, string>> = {
   cagr: 'it is beyond what a number holds, over so few bars',
   volatility: 'there are fewer than two returns',
-  sortino: 'no return is below 0',
+  sortino: 'no return is below the risk-free rate',
   calmar: 'the equity never fell',
   average_drawdown: 'the equity never fell',
 }
@@ -190,7 +190,7 @@ export function tradeStatistics(costs: Costs, trades: readonly Lived[]): TradeSt
     // Share of gains times their mean, less the share of losses times theirs.
     expectancy: n === 0 ? null : (sum(gains) + sum(losses)) / n,
     // Tharp, "Super trader" (2009), with returns for multiples of the risk.
-    sqn: average === null || !spread ? null : (Math.sqrt(n) * average) / spread,
+    sqn: average === null || !spread || areAlike(net, average) ? null : (Math.sqrt(n) * average) / spread,
     longest_losing_run: n === 0 ? null : longestRun(net),
     average_bars: mean(trades.map(trade => trade.bars)),
     mean_mfe: mean(trades.map(trade => trade.mfe)),
@@ -214,9 +214,16 @@ const ONE = 'there is one trade only'
 
 const TRADE_REASONS: Readonly<Record<string, string>> = {
   deviation: ONE,
-  sqn: 'the returns do not vary',
+  sqn: 'all trades end alike',
   profit_factor: 'no trade lost',
   break_even_cost: 'the mean net return is not above 0 even at no cost',
+}
+
+/** What rounding leaves of returns that are the same: a ratio to it would be anything. */
+const ROUNDING = 1e-12
+
+function areAlike(values: readonly number[], average: number): boolean {
+  return values.every(value => Math.abs(value - average) <= ROUNDING)
 }
 
 function longestRun(net: readonly number[]): number {

@@ -17,12 +17,13 @@ type Row<Of> = readonly [name: string, kind: Kind, key: Exclude<keyof Of, 'reaso
 
 function statisticsOf({ bars_a_year, strategy }: Backtest): Row<EquityStatistics>[] {
   const m = Number(bars_a_year.toFixed(1))
+  const rf = percentage(strategy.risk_free)
   return [
     ['total return', 'return', 'total_return', 'last equity / first − 1'],
     ['a year (CAGR)', 'return', 'cagr', `(last / first)^(${m} / bars) − 1`],
     ['volatility a year', 'deviation', 'volatility', `deviation of bar returns (n − 1) · √${m}`],
-    [`Sharpe, rf ${percentage(strategy.risk_free)}`, 'ratio', 'sharpe', `mean excess / deviation · √${m}`],
-    ['Sortino', 'ratio', 'sortino', `mean / √mean(min(r, 0)²) · √${m}`, 'wide'],
+    [`Sharpe, rf ${rf}`, 'ratio', 'sharpe', `mean excess / deviation · √${m}`],
+    [`Sortino, rf ${rf}`, 'ratio', 'sortino', `mean excess / √mean(min(excess, 0)²) · √${m}`, 'wide'],
     ['worst drawdown', 'return', 'max_drawdown', 'least of equity / running maximum − 1'],
     ['average drawdown', 'return', 'average_drawdown', 'mean of the same', 'wide'],
     ['longest fall, bars', 'count', 'longest_drawdown_bars', 'bars from a high to the next', 'wide'],

@@ -29,20 +29,26 @@ export function sharpe(returns: ArrayLike<number>, barsAYear: number, rf = 0): n
   const average = mean(returns)
   const sd = deviation(returns)
   if (average === null || sd === null || sd === 0) return null
-  const free = rf === 0 ? 0 : (1 + rf) ** (1 / barsAYear) - 1
-  return ((average - free) / sd) * Math.sqrt(barsAYear)
+  return ((average - freeRate(barsAYear, rf)) / sd) * Math.sqrt(barsAYear)
 }
 
 /**
- * Sortino ratio a year: mean(r) / √mean(min(r, 0)²) · √m, target 0, the mean over all n and not over the losses alone
- * (Sortino & van der Meer, "Downside risk", 1991). null of nothing, or where no return is below 0.
+ * Sortino ratio a year: mean(r - f) / √mean(min(r - f, 0)²) · √m, f as above, the mean over all n and not over those below
+ * alone (Sortino & van der Meer, "Downside risk", 1991). null of nothing, or where no return is below f.
+ * @param rf risk-free rate a year, a fraction
  */
-export function sortino(returns: ArrayLike<number>, barsAYear: number): number | null {
+export function sortino(returns: ArrayLike<number>, barsAYear: number, rf = 0): number | null {
   const average = mean(returns)
+  const free = freeRate(barsAYear, rf)
   let squares = 0
-  for (let i = 0; i < returns.length; i++) squares += Math.min(returns[i]!, 0) ** 2
+  for (let i = 0; i < returns.length; i++) squares += Math.min(returns[i]! - free, 0) ** 2
   if (average === null || squares === 0) return null
-  return (average / Math.sqrt(squares / returns.length)) * Math.sqrt(barsAYear)
+  return ((average - free) / Math.sqrt(squares / returns.length)) * Math.sqrt(barsAYear)
+}
+
+/** A bar, of a rate a year. */
+export function freeRate(barsAYear: number, rf: number): number {
+  return rf === 0 ? 0 : (1 + rf) ** (1 / barsAYear) - 1
 }
 
 /**

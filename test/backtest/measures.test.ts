@@ -71,6 +71,27 @@ describe('interest', () => {
   })
 })
 
+describe('ratios', () => {
+  it('of Sharpe and Sortino ask for the same risk-free rate', async () => {
+    const bands = { rsi_zone: `dd${'a'.repeat(98)}` }
+    const found = await run({ A: { bars: waves(100), bands } }, { exit: { hold: 90 }, risk_free: 0.05 })
+    const { equity, statistics } = found
+    const free = 1.05 ** (1 / 365) - 1
+    const excess = equity.slice(1).map((point, i) => point.equity / equity[i]!.equity - 1 - free)
+    const below = Math.sqrt(mean(excess.map(value => Math.min(value, 0) ** 2))!)
+    expect(statistics.sortino).toEqual(near((mean(excess)! / below) * Math.sqrt(365)))
+  })
+
+  it('of trades that all end alike are none: what rounding leaves is no spread', async () => {
+    const bands = { rsi_zone: 'ddabbbbabbbb' }
+    const bars = flat(0.1, 12, { 4: [0.1, 0.11, 0.1, 0.11], 9: [0.3, 0.33, 0.3, 0.33], 8: [0.3, 0.3, 0.3, 0.3] })
+    const { trade_statistics: trades } = await run({ A: { bars, bands } }, { costs: { bps: 5 } })
+    expect(trades).toMatchObject({ n: 2, wins: 2, sqn: null })
+    expect(trades.deviation).toBeGreaterThan(0)
+    expect(trades.reasons.sqn).toBe('all trades end alike')
+  })
+})
+
 describe('bars a year', () => {
   it('of calendars that differ are the returns that there are / years from first to last', async () => {
     const tickers = { A: { bars: waves(500), bands: DIP }, B: { bars: waves(300, 1), bands: DIP, barsAYear: 252 } }

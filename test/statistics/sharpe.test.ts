@@ -21,6 +21,15 @@ describe('Sharpe and Sortino ratios', () => {
     expect(sortino(RETURNS, 252)).toBeCloseTo(5.820652884342099, 12)
   })
 
+  // Worked by hand: of +3 %, 0 and -1 % with f = 1 % a bar the excess is 2, -1 and -2 %, its mean -1/3 %, √((1 + 4) / 3) %.
+  it('ask for the same risk-free rate', () => {
+    const free = 1.01 ** 4 - 1
+    const excess = -1 / 3 / Math.sqrt(5 / 3)
+    expect(sortino([0.03, 0, -0.01], 4, free)).toBeCloseTo(excess * 2, 12)
+    expect(sortino([0.03, 0.02, 0.01], 4, 0)).toBeNull()
+    expect(sortino([0.03, 0.02, 0.005], 4, free)).toBeGreaterThan(0)
+  })
+
   it('are null without two different returns, or without a loss', () => {
     expect(sharpe([], 252)).toBeNull()
     expect(sharpe([0.1], 252)).toBeNull()
