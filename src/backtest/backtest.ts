@@ -56,7 +56,7 @@ export async function backtest(
   const barsAYear = barsAYearOf(own.members, days)
   const curve = curveOf(simulation, strategy, barsAYear)
   const statistics = equityStatistics(curve)
-  const signals = countsOf(simulation)
+  const signals = countsOf(simulation, strategy.timeframe)
   const benchmarks = benchmarksOf(own, benchmark, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
@@ -255,7 +255,7 @@ function toldSkipped({ skipped }: Simulation): Backtest['skipped'] {
 }
 
 /** What became of each signal; all of them together are the total. */
-function countsOf(simulation: Simulation): Backtest['signals'] {
+function countsOf(simulation: Simulation, timeframe: Strategy['timeframe']): Backtest['signals'] {
   const { trades, skipped, extended, pending, purged } = simulation
   const open = trades.filter(({ left }) => left.why === 'open').length
   const reasons: Record<string, number> = {}
@@ -267,7 +267,19 @@ function countsOf(simulation: Simulation): Backtest['signals'] {
     pending,
     skipped: Object.fromEntries(Object.entries(reasons).sort(([a], [b]) => (a < b ? -1 : 1))),
     extended,
+    late: trades.filter(trade => fillDelay(trade) > DAYS_TO_NEXT[timeframe] + LATE).length,
   }
+}
+
+/** Longer than any weekend with its holidays: the ticker was halted, or its bars have a gap. */
+const LATE = 5
+
+/** From the date of a bar on, beyond those of a weekend: a day is filled on the next one, a week is a week further on. */
+const DAYS_TO_NEXT: Readonly<Record<Strategy['timeframe'], number>> = { daily: 0, weekly: 7 }
+
+/** Calendar days from a signal to its fill. */
+function fillDelay({ member, signal, entryBar }: Taken): number {
+  return member.bars.days[entryBar]! - member.bars.days[signal]!
 }
 
 function toldTrade(strategy: Strategy, { taken, bars: held, mfe, mae }: Lived): Trade {

@@ -26,6 +26,8 @@ export interface Backtest {
     skipped: Record<string, number>
     /** Signals that put off the exit of a trade that was on (overlap: extend). */
     extended: number
+    /** Of the trades, those whose fill came more than 5 days after the next bar was due. */
+    late: number
   }
   statistics: EquityStatistics
   /** Money that cash earned, and what it is of the capital. */

@@ -203,6 +203,10 @@ function ofTrades(
     [overlap === 'extend' && exit.hold === null, 'there is no hold that a signal could extend; they are skipped'],
     [delisted > 0, `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
     ...ofEnds(simulation),
+    [
+      signals.late > 0,
+      `${counted(signals.late, 'signal')} filled more than 5 days late: ${signals.late === 1 ? 'its ticker' : 'their tickers'} had no bar before`,
+    ],
   ]
 }
 

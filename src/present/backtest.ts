@@ -165,7 +165,7 @@ function tradesSentence({ trade_statistics: trades }: Backtest): string {
   return `${count(n, 'trade')}: ${hit}, ${means}, ${reach}, ${excursions}${even}.`
 }
 
-function signalsSentence({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): string {
+function signalsSentence({ signals: { total, closed, open, pending, skipped, extended, late } }: Backtest): string {
   const left = Object.entries(skipped).filter(([, n]) => n > 0)
   const parts = [
     `${count(closed, 'closed trade')}`,
@@ -174,7 +174,8 @@ function signalsSentence({ signals: { total, closed, open, pending, skipped, ext
     ...(extended > 0 ? [`${whole(extended)} that put an exit off`] : []),
     ...left.map(([reason, n]) => `${whole(n)} skipped (${SKIPPED[reason] ?? words(reason)})`),
   ]
-  return `${count(total, 'signal')}: ${parts.join(', ')}.`
+  const after = late === 0 ? '' : ` ${whole(late)} of the trades filled more than 5 days late.`
+  return `${count(total, 'signal')}: ${parts.join(', ')}.${after}`
 }
 
 const SKIPPED: Readonly<Record<string, string>> = {

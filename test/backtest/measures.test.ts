@@ -220,6 +220,30 @@ describe('signals that find no place', () => {
   })
 })
 
+describe('signals that are filled late', () => {
+  /** The signal is of bar 2; the bar after it comes so many days later. */
+  const halted = (days: number, timeframe: 'daily' | 'weekly') => {
+    const step = timeframe === 'daily' ? 1 : 7
+    const made = onBars(madeMarket({ A: { bars: flat(10, 12), bands: DIP } }), found => {
+      const dates = found.series.days.map((_, t) => 18_001 + step * t + (t > 2 ? days - step : 0))
+      return { ...found, series: { ...found.series, days: dates } }
+    })
+    return backtest(made, strategyWith({ timeframe }), PLAIN)
+  }
+
+  it('by more than 5 days are counted and told', async () => {
+    const found = await halted(6, 'daily')
+    expect(found.signals).toMatchObject({ total: 1, closed: 1, late: 1 })
+    expect(found.warnings).toContain('1 signal filled more than 5 days late: its ticker had no bar before')
+    expect((await halted(5, 'daily')).signals.late).toBe(0)
+  })
+
+  it('count from the next week on, of weekly bars', async () => {
+    expect((await halted(12, 'weekly')).signals.late).toBe(0)
+    expect((await halted(13, 'weekly')).signals.late).toBe(1)
+  })
+})
+
 describe('a context', () => {
   it('that has ended before the signals is told', async () => {
     const bars = flat(10, 100)

@@ -64,6 +64,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
       pending: 0,
       skipped: { in_trade: events - trades.length },
       extended: 0,
+      late: 0,
     },
     statistics: equityStatistics(equity.map(point => point.equity)),
     interest: { money: 0, of_capital: 0 },
