@@ -327,7 +327,11 @@ function distributionSections({ windows }: EventStudy): Section[] {
       short: 'Spread',
       on: 'page',
       parts: [
-        { notes: ['Filled: after the events. Outlined: after any bar. Each adds up to 100%.'] },
+        {
+          notes: [
+            'Filled: after the events. Outlined: after any bar. Each adds up to 100%; the outermost bars hold all that lies beyond them.',
+          ],
+        },
         { charts: windows.map(windowHistogram) },
       ],
     },

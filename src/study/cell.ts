@@ -260,14 +260,17 @@ export function excursions(
   return { mfe: most / close[bar]! - 1, mae: least / close[bar]! - 1 }
 }
 
-/** About so many bins between the tails of the base, and at most so many in all, however far the tails reach. */
+/** About so many bins between the tails of the base, and on each side of them room for as many more. */
 const WANTED = 20
+/** Of values most of which are the same, by which no width is found. */
 const MOST = 60
 
 /**
- * Bins of equal, round width from the least to the greatest value of either; a value on an edge lies in the bin above.
+ * Bins of equal, round width; a value on an edge lies in the bin above. They reach from the least to the greatest value of
+ * either, but no further beyond the tails of the base than those are apart: the outermost bins hold all that lies beyond.
+ * One ticker of a pool that rose tenfold would otherwise leave all others in one bin.
  * @param events ascending
- * @param base of each ticker; the weights count for the width of the bins alone
+ * @param base of each ticker; the weights count for the bins alone
  * @returns null without values, or where all are the same
  */
 export function histogram(events: Float64Array, base: readonly Weighted[]): StudyWindow['histogram'] {
@@ -276,10 +279,13 @@ export function histogram(events: Float64Array, base: readonly Weighted[]): Stud
   const low = columns.reduce((least, column) => Math.min(least, column[0]!), Number.POSITIVE_INFINITY)
   const high = columns.reduce((most, column) => Math.max(most, column.at(-1)!), Number.NEGATIVE_INFINITY)
   if (!(high > low)) return null
-  const middle = base.length === 0 ? 0 : pooledQuantile(base, 0.99)! - pooledQuantile(base, 0.01)!
-  const width = roundUp(Math.max(middle / WANTED, (high - low) / (MOST - 2)))
-  const first = Math.floor(low / width)
-  const bins = Math.floor(high / width) - first + 1
+  const [left, right] = [pooledQuantile(base, 0.01) ?? low, pooledQuantile(base, 0.99) ?? high]
+  const [width, from, to] =
+    right > left
+      ? [roundUp((right - left) / WANTED), Math.max(low, 2 * left - right), Math.min(high, 2 * right - left)]
+      : [roundUp((high - low) / MOST), low, high]
+  const first = Math.floor(from / width)
+  const bins = Math.floor(to / width) - first + 1
   const edges = Array.from({ length: bins + 1 }, (_, i) => round((first + i) * width))
   return { edges, events: counts([events], edges), base: counts(columns.slice(1), edges) }
 }
@@ -299,7 +305,7 @@ function round(edge: number): number {
 function counts(columns: readonly Float64Array[], edges: readonly number[]): number[] {
   const bins = new Array<number>(edges.length - 1).fill(0)
   for (const column of columns) {
-    // The outermost edges take all, whatever rounding did to them.
+    // The outermost bins take all that lies beyond them.
     let below = 0
     bins.forEach((_, bin) => {
       const upTo = bin === bins.length - 1 ? column.length : countBelow(column, edges[bin + 1]!)

@@ -123,7 +123,10 @@ export interface StudyWindow {
   abnormal: AbnormalReturns | null
   /** Aftermath bands after the events against those after any bar: counts in the order of PERFORMANCES. */
   aftermath: { counts: number[]; base: number[]; lift: (number | null)[]; g: number | null; p: number | null } | null
-  /** Of the returns, for drawing: edges (one more than counts) and how many lie in each, events and any bar. */
+  /**
+   * Of the returns, for drawing: edges (one more than counts) and how many lie in each, events and any bar; the first and
+   * the last hold all that lies beyond them, too.
+   */
   histogram: { edges: number[]; events: number[]; base: number[] } | null
   /** Fewer than ten independent windows, or fewer events than asked for: no p-value, no interval, shown grey. */
   grey: boolean

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { normalCdf, tQuantile } from '../../src/statistics/distributions.js'
-import { streamOf } from '../../src/study/cell.js'
+import { histogram, streamOf } from '../../src/study/cell.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import type { EventStudy, StudyWindow } from '../../src/study/result.js'
 import { loadPrices } from '../support/bars.js'
@@ -263,4 +263,31 @@ it.skipIf(SPY === null)('finds the published figures of SPY oversold (needs ../s
   const [shift] = window!.tests
   expect(shift).toMatchObject({ test: 'shift', name: 'joint circular shift, 5168 shifts' })
   expect(shift!.p!).toBeCloseTo(0.001935, 6)
+})
+
+describe('the bins of the returns of a pool', () => {
+  const sums = (counts: readonly number[]): number => counts.reduce((sum, n) => sum + n, 0)
+  const calm = Float64Array.from({ length: 5000 }, (_, i) => 0.05 * Math.sin(i)).sort()
+  const events = calm.filter((_, i) => i % 50 === 0)
+
+  it('show how most of them are spread, whatever one ticker did', () => {
+    const wild = Float64Array.of(-0.9, -0.5, 0.2, 9)
+    const found = histogram(events, [
+      { ascending: calm, weight: 99 },
+      { ascending: wild, weight: 1 },
+    ])!
+    expect(found.edges.length - 1).toBeLessThanOrEqual(63)
+    expect(found.base.filter(n => n > 50).length).toBeGreaterThan(10)
+    expect([sums(found.base), sums(found.events)]).toEqual([5004, 100])
+    // What lies beyond the last bins is in them.
+    expect([found.base[0], found.base.at(-1)]).toEqual([2, 2])
+  })
+
+  it('reach from the least to the greatest value where none lies far out', () => {
+    const { edges, base } = histogram(events, [{ ascending: calm, weight: 1 }])!
+    expect(edges[0]).toBeLessThanOrEqual(calm[0]!)
+    expect(edges.at(-1)).toBeGreaterThanOrEqual(calm.at(-1)!)
+    expect(edges[1]).toBeGreaterThan(calm[0]!)
+    expect(sums(base)).toBe(5000)
+  })
 })
