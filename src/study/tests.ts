@@ -167,7 +167,7 @@ export function stationaryInterval({ horizon, series, diff }: Cell, resampling: 
 }
 
 /** Fewer say nothing about how much they vary. */
-const FEWEST_BLOCKS = 2
+export const FEWEST_BLOCKS = 2
 
 /**
  * 95 % of the difference by the BCa bootstrap (Efron 1987) of independent units: neither events whose windows overlap nor

@@ -1,7 +1,7 @@
 import type { Adjustment } from '../params/studies.js'
-import { politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
+import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
 import { quantile } from '../statistics/moments.js'
-import { neweyWest } from '../statistics/robust.js'
+import { effectiveBlocks, neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
 import { jointShift } from '../statistics/shift.js'
 import {
@@ -14,6 +14,7 @@ import {
 } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
+import { FEWEST_BLOCKS } from '../study/tests.js'
 import { whole } from '../study/words.js'
 import {
   type Book,
@@ -154,13 +155,14 @@ export class Resamples {
   }
 
   /**
-   * 95 % of the difference: the percentiles 2.5 and 97.5 of the ratio Σ excess / Σ events over the resamples that have
-   * events; null where all events lie on one day. The mean block is at least the horizon, and at least Politis and White's
-   * choice for what each day adds to the estimate.
+   * 95 % of the difference: percentiles of the ratio Σ excess / Σ events over the resamples that have events, expanded as
+   * a study's are, by as few blocks of the horizon as the events amount to; null where one block has most of them. The
+   * mean block is at least the horizon, and at least Politis and White's choice for what each day adds to the estimate.
    */
   interval({ horizon, diff, series: { events, excess } }: Cell): { low: number; high: number; block: number } | null {
     const days = Int32Array.from(events.keys()).filter(day => events[day]! > 0)
-    if (days.length < 2) return null
+    const blocks = effectiveBlocks(events, horizon)
+    if (blocks < FEWEST_BLOCKS) return null
     const influence = excess.map((sum, day) => sum - diff * events[day]!)
     const block = blockFrom(horizon, politisWhite(influence))
     const drawn = this.#drawn(Math.ceil(events.length / FULL) * FULL, block)
@@ -176,7 +178,8 @@ export class Resamples {
     }
     const ratios = numerators.map((sum, rep) => sum / denominators[rep]!).filter(ratio => !Number.isNaN(ratio))
     ratios.sort()
-    return ratios.length === 0 ? null : { low: quantile(ratios, 0.025)!, high: quantile(ratios, 0.975)!, block }
+    const tail = expandedTail(blocks)
+    return ratios.length === 0 ? null : { low: quantile(ratios, tail)!, high: quantile(ratios, 1 - tail)!, block }
   }
 
   /** How often each day is drawn: a row a day, a column a resample. */

@@ -119,7 +119,7 @@ function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
     `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; the share of rotations with as great a difference, two-sided.`,
     `q: p corrected ${corrected(query, tried)}.`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
-    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks.`,
+    `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
     `Sharpe ratios, and what is deflated and cross-validated (${pbo_blocks} blocks): the mean return a day of all open positions, each event held long over its window, cash that earns nothing in between.`,
     ...(isValidated(query) ? [VALIDATED] : []),

@@ -327,13 +327,16 @@ describe('the test of the best', () => {
 })
 
 describe('the interval from shared resamples', () => {
-  it('is that of the event study within the error of drawing', () => {
+  it.each([
+    ['many events', 0.15],
+    ['few, which move its ends out', 0.015],
+  ])('is that of the event study within the error of drawing, of %s', (_, chance) => {
     const random = new Random(7)
     const bars = 700
     const forward = Float64Array.from({ length: bars }, () => 0.02 * random.normal())
     const all = Int32Array.from({ length: bars }, (_, i) => i)
     const days: Int32Array<ArrayBuffer> = all.map((day: Day) => 15_000 + day)
-    const signals = all.filter(() => random.uniform() < 0.15)
+    const signals = all.filter(() => random.uniform() < chance)
     const cell = cellOf([memberBars('A', days, forward, all, signals)], 5)
     const resamples = 4000
     const own = new Resamples({ seed: 1, resamples }).interval(cell)!
