@@ -7,7 +7,7 @@ import { NotFound, remedy, StorageError } from './errors.js'
 import type { Importer } from './load/import.js'
 import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
-import type { Day } from './model/day.js'
+import { type Day, dayAt } from './model/day.js'
 import type { Tier } from './model/terms.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
 
@@ -33,7 +33,11 @@ interface OpenOptions extends DatabaseChoice {
   /** Answer as this tier, whose range and fields studies then keep to, too; pro unless given, and then they keep to none. */
   tier?: Tier | undefined
   asOf?: Day | null
+  now?: Clock | undefined
 }
+
+/** The time, this machine's clock unless given: bars of days to come do not count. */
+type Clock = () => Date
 
 export interface Opened {
   /** What has bars, for questions that need them. */
@@ -49,27 +53,28 @@ export interface Opened {
  * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
  * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
  */
-export async function openLocal({ tier, asOf = null, ...choice }: OpenOptions = {}): Promise<Opened> {
+export async function openLocal({ tier, asOf = null, now, ...choice }: OpenOptions = {}): Promise<Opened> {
   const path = databasePath(choice)
+  const view = { tier, asOf, now }
   if (isNamed(choice)) {
-    if (existsSync(path)) return opened(path, false, tier, asOf)
+    if (existsSync(path)) return opened(path, false, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
       remedy: remedy('import', ['FILE'], { db: path }),
     })
   }
-  if (!existsSync(path)) return openSample({ tier, asOf })
-  const own = opened(path, false, tier, asOf)
+  if (!existsSync(path)) return openSample(view)
+  const own = opened(path, false, view)
   const { store } = own.local
   // A first import whose file was refused leaves a database with nothing in it: the user still has none.
   const filled = [store.newestDay(), store.pages.newestDay(), store.factTickers().then(([first = null]) => first)]
   if ((await Promise.all<unknown>(filled)).some(found => found !== null)) return own
   await own.local.close()
-  return openSample({ tier, asOf })
+  return openSample(view)
 }
 
 /** The bundled sample, whatever the user has. */
-export function openSample({ tier, asOf = null }: Pick<OpenOptions, 'tier' | 'asOf'> = {}): Opened {
-  return opened(samplePath(), true, tier, asOf)
+export function openSample(view: Seen = {}): Opened {
+  return opened(samplePath(), true, view)
 }
 
 /** Opens the database for writing, made first if it is missing, and takes its one writing place. Throws Busy. */
@@ -186,12 +191,20 @@ async function trialsPath(choice: DatabaseChoice): Promise<string | null> {
   return sample ? null : `${path.replace(/\.db$/, '')}.trials.db`
 }
 
-function opened(path: string, sample: boolean, tier: Tier | undefined, asOf: Day | null): Opened {
-  return { ...composed(openSqlite(path, { readonly: true }), tier, asOf), path, sample }
+/** As which tier, day and time a database is seen. */
+type Seen = Pick<OpenOptions, 'tier' | 'asOf' | 'now'>
+
+function opened(path: string, sample: boolean, { tier, asOf = null, now }: Seen): Opened {
+  return { ...composed(openSqlite(path, { readonly: true }), tier, asOf, now), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
-export function composed(store: Store, chosen: Tier | undefined, asOf: Day | null): Pick<Opened, 'local' | 'bands'> {
+export function composed(
+  store: Store,
+  chosen: Tier | undefined,
+  asOf: Day | null,
+  now?: Clock,
+): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const tier = chosen ?? 'pro'
   const elsewhere = {
@@ -202,13 +215,17 @@ export function composed(store: Store, chosen: Tier | undefined, asOf: Day | nul
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { emulate: chosen !== undefined, elsewhere })
+  const local = new Local(store, tier, asOf, { emulate: chosen !== undefined, elsewhere, now: dayBy(now) })
   const kept = async () => {
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
   }
   const hasBars = async (ticker: string): Promise<boolean> => (await store.ticker(ticker)) !== null
   return { local, bands: new Beside({ own: local, hasBars, pages, kept }) }
+}
+
+function dayBy(now: Clock | undefined): (() => Day) | undefined {
+  return now && (() => dayAt(now().getTime()))
 }
 
 /** What is loaded, and how fresh it is. */
@@ -258,9 +275,10 @@ export interface OpenedService extends Pick<Opened, 'path' | 'sample'> {
 export async function openService({
   asOf = null,
   clock = null,
+  now,
   ...choice
-}: DatabaseChoice & { asOf?: Day | null; clock?: (() => Day) | null } = {}): Promise<OpenedService> {
-  const { local, path, sample } = await openLocal({ ...choice, asOf })
+}: DatabaseChoice & { asOf?: Day | null; clock?: (() => Day) | null; now?: Clock } = {}): Promise<OpenedService> {
+  const { local, path, sample } = await openLocal({ ...choice, asOf, now })
   const { store } = local
   const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {
     await store.close()
@@ -270,7 +288,7 @@ export async function openService({
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
   const unmoved = [store.location, accounts.location].map(inItsPlace)
-  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock })
+  const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const service: Service = {
     bands,
     accounts,

@@ -103,9 +103,9 @@ abstract class Sources {
   }
 
   /** As which tier and day questions are answered. */
-  get #view(): { tier: Tier | undefined; asOf: Day | null } {
+  get #view(): { tier: Tier | undefined; asOf: Day | null; now: () => Date } {
     const { tier, as_of: asOf, from } = this.config
-    return { tier: from.tier === undefined ? undefined : tier, asOf }
+    return { tier: from.tier === undefined ? undefined : tier, asOf, now: () => this.world.now() }
   }
 
   /** Where the opened database lies, and whether it is the bundled sample. */

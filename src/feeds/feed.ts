@@ -62,6 +62,8 @@ export interface ReadOptions {
   hints?: Hints
   /** The day on which facts without a date of their own became known, such as that of a download. */
   known?: Day
+  /** Which day it is: no bar is later than the next one. The UTC day of this machine's clock unless given. */
+  today?: Day
   stdin?: AsyncIterable<string | Uint8Array>
   /** Called after every chunk of the file; the caller throttles. */
   onProgress?(progress: Progress): void

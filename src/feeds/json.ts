@@ -5,7 +5,7 @@ import type { FactsResult, ReadOptions, ReadResult } from './feed.js'
 import { type JsonTable, tableIn } from './json-tables.js'
 import { type JsonText, readJsonText } from './json-text.js'
 import { givenTicker, ROLES, type Role, tickerOfFile } from './layout.js'
-import { adjustmentOf, PriceRows, severalTickers } from './price-rows.js'
+import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
 import { Row } from './row.js'
 import type { Source } from './source.js'
 import { type DateFormat, DateReader, guessDateFormat } from './values.js'
@@ -32,7 +32,8 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   const columns = Object.fromEntries(ROLES.map((role, i) => [role, i]))
   if (ticker !== null) delete columns.ticker
   if (dates[0]?.time === undefined) delete columns.time
-  const reading = { dates: new DateReader(format), decimal: given.decimal ?? '.', adjust } as const
+  const latest = latestBar(options.today)
+  const reading = { dates: new DateReader(format), latest, decimal: given.decimal ?? '.', adjust } as const
   const rows = new PriceRows({ ...reading, columns, width: ROLES.length, ticker }, collector)
   const row = new Row()
   for (row.line = 0; row.line < table.rows; row.line++) {

@@ -1,4 +1,5 @@
 import { BadData, type Place, parameter, sentence } from '../errors.js'
+import { type Day, dayOf, formatDay, utcToday } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Bar, Bars, Collector, Fault } from './bars.js'
@@ -23,9 +24,19 @@ export interface PricePlan {
   /** The ticker of all rows; null when each names its own. */
   ticker: string | null
   dates: DateReader
+  /** The last day of which there can be a bar. */
+  latest: Day
   decimal: Decimal
   /** Prices are to be adjusted by the adjusted close, which the file has. */
   adjust: boolean
+}
+
+/** No exchange has prices that are older. */
+const EARLIEST: Day = dayOf(1800, 1, 1)!
+
+/** The last day of which there can be a bar: tomorrow, as somewhere on earth it has begun. */
+export function latestBar(today: Day = utcToday()): Day {
+  return today + 1
 }
 
 /** Reads the rows of a file, one after the other, into a collector. */
@@ -76,7 +87,8 @@ export class PriceRows {
     bar.high = this.#number(row, columns.high!)
     bar.low = this.#number(row, columns.low!)
     bar.close = this.#number(row, columns.close!)
-    if (Number.isNaN(bar.day) || !(isPrice(bar.open) && isPrice(bar.low) && isPrice(bar.close))) return false
+    if (!(bar.day >= EARLIEST && bar.day <= this.#plan.latest)) return false
+    if (!(isPrice(bar.open) && isPrice(bar.low) && isPrice(bar.close))) return false
     if (!isPrice(bar.high) || bar.high < bar.low) return false
     // A time in a column of its own is only compared, so any digits will do.
     if (columns.time !== undefined) bar.seconds = Number((row.field(columns.time) ?? '').replace(/\D/g, '')) || 0
@@ -101,11 +113,12 @@ export class PriceRows {
 
   /** The first fault of a row that is no bar. */
   #fault(row: Row): Fault {
-    const { columns, dates, decimal } = this.#plan
+    const { columns, dates, decimal, latest } = this.#plan
     const text = (role: Role) => row.field(columns[role] ?? row.count) ?? ''
     const value = (role: Role) => readNumber(text(role), decimal)
-    if (dates.read(text('date')) === null)
-      return { role: 'date', reason: dateReason('date', text('date'), dates.format) }
+    const day = dates.read(text('date'))
+    if (day === null) return { role: 'date', reason: dateReason('date', text('date'), dates.format) }
+    if (day < EARLIEST || day > latest) return { role: 'date', reason: outOfTime(day, latest) }
     const bad = PRICES.find(role => !isPrice(value(role)))
     if (bad !== undefined) return { role: bad, reason: priceReason(bad, text(bad), value(bad)) }
     if (value('high') < value('low'))
@@ -156,6 +169,12 @@ export function severalTickers(place: Place, given: string, first: string, secon
 
 const NEEDS = 'a bar needs open, high, low and close'
 const ADJUSTING_NEEDS = 'adjusted prices need it'
+
+function outOfTime(day: Day, latest: Day): string {
+  const date = formatDay(day)
+  if (day > latest) return `date ${date} is yet to come: the last day that can have a bar is ${formatDay(latest)}`
+  return `date ${date} is before 1800, and no bars are that old`
+}
 
 function priceReason(role: Role, text: string, value: number): string {
   if (isNullWord(text)) return `${role} is ${emptyWord(text)}; ${role === 'adj_close' ? ADJUSTING_NEEDS : NEEDS}`

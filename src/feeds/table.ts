@@ -3,7 +3,7 @@ import { parseTicker } from '../model/terms.js'
 import { Collector, type Places } from './bars.js'
 import type { FactsResult, Format, ReadOptions, ReadResult } from './feed.js'
 import { givenTicker, type Layout, layoutOf, missingFrom, PRICES, type Role, tickerOfFile } from './layout.js'
-import { adjustmentOf, type PricePlan, PriceRows } from './price-rows.js'
+import { adjustmentOf, latestBar, type PricePlan, PriceRows } from './price-rows.js'
 import type { Row } from './row.js'
 import type { Source } from './source.js'
 import { TextTable } from './text-table.js'
@@ -65,6 +65,7 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan> {
     width: names.length,
     ticker: columns.ticker === undefined ? (given ?? tickerOfFile(source, dialect.ticker ?? layout.ticker)) : given,
     dates,
+    latest: latestBar(options.today),
     decimal: table.decimal(placesOf(...PRICES, 'adj_close'), placesOf('volume')),
     adjust: adjustmentOf(columns.adj_close !== undefined, options.prices).adjust,
   }

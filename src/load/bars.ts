@@ -1,9 +1,9 @@
-import { BadData, parameter, sentence } from '../errors.js'
+import { BadData, InvalidParameter, parameter, sentence } from '../errors.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
-import { formatDay } from '../model/day.js'
+import { countUpTo, type Day, formatDay } from '../model/day.js'
 import { securityOf } from '../model/facts.js'
-import { type Adjustment, emptySeries, type Series } from '../model/series.js'
+import { type Adjustment, emptySeries, head, type Series } from '../model/series.js'
 import type { Store, TickerEntry } from '../store/store.js'
 import type { Kept, SourcedBars, TickerReport } from './report.js'
 
@@ -34,15 +34,41 @@ export async function takeBars(
       report.note = [report.note, `${incoming.ticker}: ${pulled}`].filter(Boolean).join('. ')
     }
     if (report.added + report.replaced === 0) continue
-    const sheets = await store.sheets(incoming.ticker)
-    const security = securityOf(sheets)
-    const facts = countedFacts(sheets)
-    const assetClass = security === null ? (entry?.assetClass ?? null) : security.asset_class
-    taken.changed.push({ entry: entryFor(incoming, series, assetClass), bars: series, facts })
-    const sector = sectorKey(security)
-    if (sector !== null && facts !== null) taken.behind.sectors.add(sector)
+    const assetClass = entry?.assetClass ?? null
+    taken.changed.push(await keptOf(store, entryFor(incoming, series, assetClass), series, taken.behind))
   }
   return taken
+}
+
+/** A ticker's bars up to a day, and what is behind then. Throws InvalidParameter where none of them is that old. */
+export async function cutBars(
+  store: Store,
+  entry: TickerEntry,
+  after: Day,
+): Promise<{ changed: Kept; removed: number; behind: Behind }> {
+  const whole = (await store.bars(entry.ticker))!
+  const bars = countUpTo(whole.days, after)
+  if (bars === 0) throw noneLeft(entry, after)
+  const behind = await Behind.in(store)
+  const cut = { ...entry, bars, last: whole.days[bars - 1]! }
+  const changed = await keptOf(store, cut, head(whole, bars), behind)
+  return { changed, removed: whole.days.length - bars, behind }
+}
+
+function noneLeft({ ticker, first }: TickerEntry, after: Day): InvalidParameter {
+  const [value, allowed] = [formatDay(after), `a day from ${formatDay(first)} on, the first bar of ${ticker}`]
+  const what = `every bar of ${ticker} is after ${value}; without a date the whole ticker is removed.`
+  return new InvalidParameter(what, { param: 'after', value, allowed })
+}
+
+/** A ticker with its changed bars, the facts that count, and the class that they tell; its sector is behind then. */
+async function keptOf(store: Store, entry: TickerEntry, bars: Series, behind: Behind): Promise<Kept> {
+  const sheets = await store.sheets(entry.ticker)
+  const security = securityOf(sheets)
+  const facts = countedFacts(sheets)
+  const sector = sectorKey(security)
+  if (sector !== null && facts !== null) behind.sectors.add(sector)
+  return { entry: security === null ? entry : { ...entry, assetClass: security.asset_class }, bars, facts }
 }
 
 /** What goes to make room for bars, in words; null where nothing was pulled. Throws BadData unless it may. */

@@ -2,12 +2,12 @@ import { BadData, remedy } from '../errors.js'
 import type { Input, TickerFacts } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
-import { formatDay } from '../model/day.js'
+import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { type FactKind, type FactSource, securityOf } from '../model/facts.js'
 import type { Series } from '../model/series.js'
 import { type Store, takePlace, type Writer } from '../store/store.js'
-import { firstContradiction, takeBars } from './bars.js'
+import { cutBars, firstContradiction, takeBars } from './bars.js'
 import { type TakenFacts, takeFacts } from './facts.js'
 import {
   derived,
@@ -138,6 +138,22 @@ export class Importer {
     const behind = await Behind.in(this.store)
     if (sector !== null) behind.sectors.add(sector)
     const removed = await this.store.remove(ticker, behind.keys)
+    await this.#settle({})
+    return removed
+  }
+
+  /**
+   * Takes out a ticker's bars after a day, and returns how many there were; null where it has no bars at all. Throws
+   * InvalidParameter where none would be left.
+   */
+  async removeAfter(ticker: string, after: Day): Promise<number | null> {
+    await this.#refresh({})
+    const entry = await this.store.ticker(ticker)
+    if (entry === null) return null
+    if (entry.last <= after) return 0
+    const { changed, removed, behind } = await cutBars(this.store, entry, after)
+    const records = derived('', [changed], undefined)
+    await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     await this.#settle({})
     return removed
   }

@@ -2,7 +2,7 @@ import { Busy, didYouMean, NotFound, remedy, StorageError, suggest } from '../er
 import type { Field } from '../fields/field.js'
 import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
-import type { Day } from '../model/day.js'
+import { countUpTo, type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { HistoryQuery } from '../model/event.js'
 import { securityOf } from '../model/facts.js'
@@ -25,6 +25,8 @@ export interface Elsewhere {
 export interface CacheWays {
   /** Which day it is, for a server that counts ranges back from there and not from the newest bar. */
   clock?: (() => Day) | null
+  /** Which day it really is, the UTC day of this machine's clock unless given: bars beyond tomorrow do not count. */
+  now?: (() => Day) | undefined
   elsewhere?: Elsewhere | null
 }
 
@@ -35,14 +37,21 @@ export class Cache {
   /** null: everything that the bars show */
   readonly asOf: Day | null
   readonly #clock: (() => Day) | null
+  readonly #now: () => Day
   readonly #elsewhere: Elsewhere | null
   #sound = false
 
-  constructor(store: Store, tier: Tier, asOf: Day | null, { clock = null, elsewhere = null }: CacheWays = {}) {
+  constructor(
+    store: Store,
+    tier: Tier,
+    asOf: Day | null,
+    { clock = null, now = utcToday, elsewhere = null }: CacheWays = {},
+  ) {
     this.store = store
     this.tier = tier
     this.asOf = asOf
     this.#clock = clock
+    this.#now = now
     this.#elsewhere = elsewhere
   }
 
@@ -51,7 +60,28 @@ export class Cache {
    * are no bars, the newest of what else is here.
    */
   async today(): Promise<Day> {
-    return this.asOf ?? this.#clock?.() ?? (await this.store.newestDay()) ?? (await this.#elsewhere?.newestDay()) ?? 0
+    return this.asOf ?? this.#clock?.() ?? (await this.#newestDay()) ?? (await this.#elsewhere?.newestDay()) ?? 0
+  }
+
+  /** Bars of days to come, which an older version let in, are the newest of nothing. */
+  async #newestDay(): Promise<Day | null> {
+    const newest = await this.store.newestDay()
+    const latest = this.#latest
+    if (newest === null || newest <= latest) return newest
+    let found = Number.NEGATIVE_INFINITY
+    for (const { ticker, last } of await this.store.tickers()) {
+      if (last <= latest) found = Math.max(found, last)
+      else {
+        const { days } = (await this.store.bars(ticker))!
+        found = Math.max(found, days[countUpTo(days, latest) - 1] ?? found)
+      }
+    }
+    return Number.isFinite(found) ? found : null
+  }
+
+  /** The last day of which there can be a bar: tomorrow, as somewhere on earth it has begun. */
+  get #latest(): Day {
+    return this.#now() + 1
   }
 
   /** The events that match a question, by number, in what it is asked of. Throws TierRestricted, NotFound, Busy. */

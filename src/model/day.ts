@@ -26,6 +26,16 @@ export function dayOf(year: number, month: number, date: number): Day | null {
   return era * 146097 + dayOfEra - 719468
 }
 
+/** The UTC day of a moment, in milliseconds since 1970. */
+export function dayAt(moment: number): Day {
+  return Math.floor(moment / DAY_MS)
+}
+
+/** The UTC day of this machine's clock. */
+export function utcToday(): Day {
+  return dayAt(Date.now())
+}
+
 export function formatDay(day: Day): string {
   let text = TEXTS.get(day)
   if (text === undefined) {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { BARS, type Lent, type Ran, scratch, shell, typed } from './support/run.js'
+import { BARS, expectEnd, type Lent, type Ran, scratch, shell, typed } from './support/run.js'
 
 const folder = scratch()
 let database = 0
@@ -166,6 +166,19 @@ describe('the data commands', () => {
     expect((await ask('remove sim0001')).out).toBe('SIM0001 is removed\n')
     expect((await ask('remove sim0001')).err).toContain('Did you mean "SIM0002"?')
     expect((await ask('tickers --csv')).out).not.toContain('SIM0001')
+  })
+
+  test('import takes no bar from after tomorrow, and remove --after takes bars out', async () => {
+    const rows = ['2025-12-30', '2025-12-31', '2026-01-02'].map(date => `${date},1,2,1,2,10\n`).join('')
+    const early = write('T.csv', `date,open,high,low,close,volume\n${rows}`)
+    expect((await ask(`import ${early}`)).code).toBe(0)
+    const late = write('L.csv', `date,open,high,low,close,volume\n${rows}2026-01-03,1,2,1,2,10\n`)
+    expectEnd(await ask(`import ${late}`), 5, 'date 2026-01-03 is yet to come')
+    expect((await ask('remove t --after 2025-12-30')).out).toBe('2 bars of T removed\n')
+    expect((await ask('remove T --after 2025-12-30')).out).toBe('T has no bars after 2025-12-30\n')
+    expect((await ask('export bars --ticker T --csv')).out.split('\n')).toHaveLength(3)
+    expectEnd(await ask('remove T --after 2025-12-29'), 2, 'every bar of T is after 2025-12-29')
+    expectEnd(await ask('remove U --after 2025-12-29'), 3, 'no bars are loaded for "U"')
   })
 
   test('rebuild and verify agree', async () => {

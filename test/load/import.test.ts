@@ -104,7 +104,7 @@ describe('importing', () => {
     const rows = simulatedRows(1, 60)
     await imported(path, [fileOf(folder, 'ABC.csv', csv(rows))])
     const before = await contentAt(path)
-    const bad = fileOf(folder, 'DEF.csv', `${csv(rows)}2030-01-02,1,2,0,1,5\n`)
+    const bad = fileOf(folder, 'DEF.csv', `${csv(rows)}2020-01-02,1,2,0,1,5\n`)
     await expect(imported(path, [bad])).rejects.toThrow(/DEF\.csv:62:16: /)
     expect(await contentAt(path)).toEqual(before)
   })

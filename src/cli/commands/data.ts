@@ -1,8 +1,10 @@
 import { BadData, didYouMean, NotFound, StorageError, suggest } from '../../errors.js'
+import type { Importer } from '../../load/import.js'
 import { loadedTickers } from '../../local/status.js'
+import { type Day, formatDay } from '../../model/day.js'
 import { FACT_KINDS } from '../../model/facts.js'
 import { databasePath, statusOf } from '../../open.js'
-import { integerOf, oneOf } from '../../params/kinds.js'
+import { DAY, integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tickerValue } from '../../params/values.js'
 import { describeFacts, describeStatus, describeTickers } from '../../present/data.js'
@@ -121,22 +123,48 @@ const rebuild: Command = {
   },
 }
 
+const REMOVE = { after: open(DAY, 'only its bars after this day; everything else of it stays') }
+
 const remove: Command = {
   arguments: [TICKER],
-  options: [WAIT],
-  examples: ['bands remove SIM0001'],
+  options: [...optionsOf(REMOVE), WAIT],
+  examples: ['bands remove SIM0001', 'bands remove SIM0001 --after 2024-05-31'],
   notes: ['Its bars, events and facts go, and what was pulled of it; the files they came from are not touched.'],
   async run(context, given) {
     const ticker = tickerValue('ticker', given.argument(0)!)
+    const { after } = given.read(REMOVE)
     const importer = await context.importer({ wait: given.flag('wait') })
-    if (!(await importer.remove(ticker))) {
-      const suggestions = suggest(ticker, await importer.tickers())
-      const lack = `nothing is loaded for "${ticker}".`
-      throw new NotFound(lack + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
-    }
-    const row = { schema: 'bands.remove/1', ticker, removed: true }
-    await context.show(oneRow(row, { notes: [`${ticker} is removed`] }))
+    if (after !== undefined) return removeAfter(context, importer, ticker, after)
+    if (!(await importer.remove(ticker))) throw await notLoaded(importer, ticker, 'nothing is')
+    await showRemoved(context, { ticker, removed: true, after: null, bars: null }, `${ticker} is removed`)
   },
+}
+
+/** Such as bars of days to come, which a slip in a file has brought. */
+async function removeAfter(context: Context, importer: Importer, ticker: string, day: Day): Promise<void> {
+  const bars = await importer.removeAfter(ticker, day)
+  if (bars === null) throw await notLoaded(importer, ticker, 'no bars are')
+  const after = formatDay(day)
+  const note = bars === 0 ? `${ticker} has no bars after ${after}` : `${count(bars, 'bar')} of ${ticker} removed`
+  await showRemoved(context, { ticker, removed: bars > 0, after, bars }, note)
+}
+
+/** What went: a whole ticker, or its bars after a day. */
+interface Removed {
+  ticker: string
+  removed: boolean
+  after: string | null
+  bars: number | null
+}
+
+async function showRemoved(context: Context, { ticker, removed, after, bars }: Removed, note: string): Promise<void> {
+  await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed, after, bars }, { notes: [note] }))
+}
+
+async function notLoaded(importer: Importer, ticker: string, what: string): Promise<NotFound> {
+  const suggestions = suggest(ticker, await importer.tickers())
+  const lack = `${what} loaded for "${ticker}".`
+  return new NotFound(lack + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
 }
 
 export const commands = { tickers, status, facts, verify, rebuild, remove }

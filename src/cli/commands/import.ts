@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path'
 import { type BadData, BandsError, InvalidParameter, StorageError } from '../../errors.js'
 import type { Input } from '../../feeds/feed.js'
 import type { BarsReport, FactsReport, FileReport, ImportOptions, ImportProgress } from '../../load/report.js'
+import { dayAt } from '../../model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
 import type { Adjustment } from '../../model/series.js'
 import { DAY, oneOf, WORDS } from '../../params/kinds.js'
@@ -130,6 +131,7 @@ function importOptions(context: Context, given: Given): ImportOptions {
     ...given.read(CONTENT),
     skipBadRows: given.flag('skip-bad-rows'),
     replace: given.flag('replace'),
+    today: dayAt(context.world.now().getTime()),
     hints: dateFormat === undefined ? hints : { ...hints, dateFormat },
     ...(given.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
     onProgress: progress => context.step(() => progressText(progress)),

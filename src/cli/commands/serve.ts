@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
-import { DAY_MS } from '../../accounts/accounts.js'
 import { version } from '../../built.js'
 import { ConfigError, InvalidParameter, invalid } from '../../errors.js'
-import { formatDay } from '../../model/day.js'
+import { dayAt, formatDay } from '../../model/day.js'
 import { type OpenedService, openService } from '../../open.js'
 import { integerOf, oneOf, WORDS } from '../../params/kinds.js'
 import { open, given as optional, optionsOf, type Read } from '../../params/row.js'
@@ -84,9 +83,8 @@ export const command: Command = {
 /** Serves until a signal ends it: first what runs is answered, then what was charged is written down. */
 async function serve(context: Context, options: Options, tls: ServerOptions['tls']): Promise<void> {
   const { config, world } = context
-  const utcDay = (): number => Math.floor(world.now().getTime() / DAY_MS)
-  const clock = options.today === 'clock' ? utcDay : null
-  const opened = await openService({ ...context.choice, asOf: config.as_of, clock })
+  const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
+  const opened = await openService({ ...context.choice, asOf: config.as_of, clock, now: () => world.now() })
   const log = new LogLines(world.err)
   try {
     const { host, port, errors, metrics, cors } = options
