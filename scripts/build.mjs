@@ -47,9 +47,12 @@ const { outputFiles, metafile } = await build({
   logLevel: 'warning',
 })
 for (const { path, text } of outputFiles) await write(path, path.endsWith('.js') ? await commonJs(text) : text)
-// On Node 20 the driver is another one (src/store/sqlite/driver.ts), whose JavaScript is one file, too.
-const { metafile: node20 } = await build({
-  entryPoints: { 'sqlite-node-20': 'bin/node-20/node_modules/better-sqlite3/lib/index.js' },
+// Each Node has its driver (src/store/sqlite/driver.ts), and the JavaScript of each is one file.
+const { metafile: drivers } = await build({
+  entryPoints: {
+    'sqlite-12': 'bin/node-20/node_modules/better-sqlite3/lib/index.js',
+    'sqlite-13': 'node_modules/better-sqlite3/lib/index.js',
+  },
   outdir: 'dist',
   bundle: true,
   format: 'cjs',
@@ -64,7 +67,7 @@ const { metafile: node20 } = await build({
 const report = await buildReport(DIST)
 await write(
   `${DIST}/LICENSES.txt`,
-  licencesOf({ outputs: { ...metafile.outputs, ...node20.outputs, ...report.outputs } }),
+  licencesOf({ outputs: { ...metafile.outputs, ...drivers.outputs, ...report.outputs } }),
 )
 await write(`${DIST}/package.json`, '{ "type": "commonjs" }\n')
 
@@ -75,7 +78,7 @@ await declared
 const { default: library } = await import('../dist/index.js')
 rollUp(join(DIST, 'types'), library)
 const chunks = outputFiles.map(({ path }) => relative(DIST, path).split(sep).join('/'))
-await pack(DIST, chunks, ['index.js', 'cli/main.js'])
+await pack(DIST, chunks, { program: 'cli/main.js', library: 'index.js' })
 await schemas
 
 async function commonJs(text) {

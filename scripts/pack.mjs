@@ -30,7 +30,7 @@ const WAYS = [
   null,
 ]
 
-/** Packs the chunks `names` in `dist`, where they lie as files; `doors` are those that others may require. */
+/** Packs the chunks `names` in `dist`, where they lie as files; `doors` are those that others may require: `program`, `library`. */
 export async function pack(dist, names, doors) {
   const packs = await packsOf(realpathSync(dist), names)
   const packOf = Object.fromEntries([...packs].flatMap(([file, chunks]) => chunks.map(name => [name, file])))
@@ -41,7 +41,10 @@ export async function pack(dist, names, doors) {
     const text = file === FIRST ? `${LOADER}(${modules},\n${JSON.stringify(packOf)})` : `module.exports=${modules}`
     writeFileSync(join(dist, file), `${text};\n`)
   }
-  for (const door of doors) writeFileSync(join(dist, door), doorTo(door, texts.get(door)))
+  const { program, library } = doors
+  writeFileSync(join(dist, library), doorTo(library, texts.get(library)))
+  writeFileSync(join(dist, program), cachedDoorTo(program, "require('node:path').join(__dirname, '..')"))
+  await cache(realpathSync(dist), program)
 }
 
 function moduleOf(name, text) {
@@ -72,21 +75,59 @@ async function packsOf(dist, names) {
 
 /** Chunks that a command line or a program loads, named with slashes. It looks at a copy of the sample, from an empty home. */
 async function loadedBy(dist, words) {
-  const home = mkdtempSync(join(tmpdir(), 'bands-pack-'))
-  const [db, list] = [join(home, 'sample.db'), join(home, 'loaded.json')]
-  copyFileSync(join(dist, 'sample.db'), db)
   const required = name => `require(${JSON.stringify(join(dist, name))})`
   const work = words === null ? `${required('index.js')}.openBands()` : `${required('cli/main.js')}.main(words)`
-  const program = `
-    const words = ${JSON.stringify(words)}
-    ${work}.then(() => {
-      require('node:fs').writeFileSync(${JSON.stringify(list)}, JSON.stringify(Object.keys(require.cache)))
-    })`
-  const env = { PATH: process.env.PATH, HOME: home, BANDS_DB: db, BANDS_API_KEY: 'none' }
-  await promisify(execFile)(process.execPath, ['-e', program], { cwd: home, env })
-  const files = JSON.parse(readFileSync(list, 'utf8'))
-  rmSync(home, { recursive: true })
+  const files = await atHome(dist, async (run, home) => {
+    const list = join(home, 'loaded.json')
+    const noted = `require('node:fs').writeFileSync(${JSON.stringify(list)}, JSON.stringify(Object.keys(require.cache)))`
+    await run(`const words = ${JSON.stringify(words)}; ${work}.then(() => ${noted})`)
+    return JSON.parse(readFileSync(list, 'utf8'))
+  })
   return files.filter(file => file.startsWith(dist)).map(file => relative(dist, file).split(sep).join('/'))
+}
+
+/** Lends a way to run a program in an empty home, with the sample as its database. */
+async function atHome(dist, work) {
+  const home = mkdtempSync(join(tmpdir(), 'bands-pack-'))
+  const db = join(home, 'sample.db')
+  copyFileSync(join(dist, 'sample.db'), db)
+  const env = { PATH: process.env.PATH, HOME: home, BANDS_DB: db, BANDS_API_KEY: 'none' }
+  try {
+    return await work(program => promisify(execFile)(process.execPath, ['-e', program], { cwd: home, env }), home)
+  } finally {
+    rmSync(home, { recursive: true })
+  }
+}
+
+// Compiling the first pack takes a fifth of a cold question. What V8 makes of it is kept beside it, for the version that
+// built it; any other compiles it as ever.
+const CACHE = "'v8-' + process.versions.v8 + '.cache'"
+
+/** A file that requires one chunk of the first pack, compiled before. `folder`: the expression that is `dist` there. */
+function cachedDoorTo(name, folder) {
+  return `'use strict';
+const { readFileSync } = require('node:fs');
+const { Script } = require('node:vm');
+const dist = ${folder};
+const file = dist + '/${FIRST}';
+let cachedData;
+try {
+  cachedData = readFileSync(dist + '/' + ${CACHE});
+} catch {}
+const text = '(function (module, exports, require, __dirname, __filename) {' + readFileSync(file, 'utf8') + '\\n})';
+const script = new Script(text, { filename: file, cachedData });
+const first = { exports: {} };
+script.runInThisContext()(first, first.exports, require, dist, file);
+module.exports = first.exports(${JSON.stringify(name)});
+`
+}
+
+/** Keeps what V8 has compiled once a question is answered, the functions that it called among it. */
+async function cache(dist, name) {
+  const kept = `require('node:fs').writeFileSync(dist + '/' + ${CACHE}, script.createCachedData())`
+  const program = `${cachedDoorTo(name, JSON.stringify(dist))}
+    module.exports.main(${JSON.stringify(WAYS[0])}).then(() => ${kept})`
+  await atHome(dist, run => run(program))
 }
 
 /** A file that requires one chunk. Its exports are named too, where node looks for what an ES module may import by name. */

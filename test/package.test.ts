@@ -97,6 +97,16 @@ describe('the published package', () => {
     for (const name of names) expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'))
   })
 
+  it('brings what V8 makes of a question, for the Node that built it', () => {
+    expect(files).toContain(`dist/v8-${process.versions.v8}.cache`)
+    const program = `require(${JSON.stringify(join(installed, 'dist/cli/main.js'))})`
+    const seen = `const { Script } = require('node:vm')
+      require('node:vm').Script = class extends Script {
+        constructor(...given) { super(...given); console.log(this.cachedDataRejected) }
+      }`
+    expect(run(process.execPath, ['-e', `${seen}; ${program}`]).trim()).toBe('false')
+  })
+
   it('answers from the command line', () => {
     const answer = JSON.parse(run(process.execPath, [join(installed, 'bin/bands.js'), ...QUESTION]))
     expect(answer.events).toHaveLength(2)

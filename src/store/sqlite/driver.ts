@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import Current from 'better-sqlite3'
+import type Database from 'better-sqlite3'
+import { builtPath } from '../../built.js'
 import { StorageError } from '../../errors.js'
 
 // better-sqlite3 13 needs Node 22, and 12 aborts in Node 24.19 and later (nodejs/node#65446). So Node 20 has a 12 of its
@@ -14,11 +15,11 @@ const load = createRequire(import.meta.url)
 /** The driver's major version that this Node needs. */
 export const DRIVER_MAJOR = OF_NODE_20 ? 12 : 13
 
-let database: typeof Current | undefined
+let database: typeof Database | undefined
 
 /** SQLite's driver. Throws StorageError where it is not installed. */
-export function driver(): typeof Current {
-  database ??= OF_NODE_20 ? (load(scriptOfNode20()) as typeof Current) : Current
+export function driver(): typeof Database {
+  database ??= load(script()) as typeof Database
   return database
 }
 
@@ -60,9 +61,8 @@ function folderOfNode20(): string {
 }
 
 /** One file where it was bundled, because a dozen take longer to find. */
-function scriptOfNode20(): string {
-  const bundled = join(folderOfNode20(), '..', '..', 'dist', 'sqlite-node-20.js')
-  return existsSync(bundled) ? bundled : driverFolder()
+function script(): string {
+  return builtPath(`sqlite-${DRIVER_MAJOR}.js`) ?? driverFolder()
 }
 
 function compiledForNode20(): string {
