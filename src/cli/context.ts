@@ -217,13 +217,23 @@ export class Context extends Sources {
     return this.format === null || this.format === 'table'
   }
 
+  /** Whether it is one that machines read, a row a line: then nothing is left out unless that is asked for. */
+  get isRowByRow(): boolean {
+    return this.format === 'csv' || this.format === 'ndjson'
+  }
+
+  /** Whether a person at a terminal is given advice. */
+  get isHinting(): boolean {
+    const { out, err } = this.world
+    return !this.config.quiet && out.terminal && err.terminal && this.isForPeople
+  }
+
   /** Writes an answer; for people, a blank line apart from the one before. `whole`: never through the pager. */
   async show(answer: Answer, { whole = false } = {}): Promise<void> {
     this.#progress?.erase()
     if (this.#shown && this.isForPeople) await this.out.write('\n')
     this.#shown = true
-    const rowByRow = this.format === 'csv' || this.format === 'ndjson'
-    await write(answer, this.format, whole || rowByRow ? this.out : paged(this.world), () => this.screen())
+    await write(answer, this.format, whole || this.isRowByRow ? this.out : paged(this.world), () => this.screen())
   }
 
   /** What people see the answer on. Asked for as a table, it is drawn even into a pipe. */
@@ -251,8 +261,8 @@ export class Context extends Sources {
 
   /** Advice for a person at a terminal; nobody else sees it. */
   async hint(...texts: string[]): Promise<void> {
-    const { out, err, env } = this.world
-    if (this.config.quiet || !out.terminal || !err.terminal || !this.isForPeople || texts.length === 0) return
+    const { err, env } = this.world
+    if (!this.isHinting || texts.length === 0) return
     const paint = await paintFor(isColoured(this.config.color, env, err.terminal))
     const lines = texts.flatMap(text => wrap(text, widthOf(err, env))).map(line => paint.faint(line))
     await this.#toErr(this.#hinted ? lines : ['', ...lines])

@@ -1,6 +1,6 @@
 import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { StorageError } from '../errors.js'
+import { dirname, extname } from 'node:path'
+import { InvalidParameter, quoted, StorageError } from '../errors.js'
 import { parseDay } from '../model/day.js'
 import type { Column } from '../model/event.js'
 
@@ -30,6 +30,14 @@ export function writeAnswer(
 
 export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet', 'json'] as const
 export type ExportOutput = (typeof EXPORT_OUTPUTS)[number]
+
+/** The ending of a file name, which tells a format. Throws InvalidParameter for one that tells none. */
+export function endingOf(option: string, file: string, endings: readonly string[]): string {
+  const ending = extname(file).toLowerCase()
+  if (endings.includes(ending)) return ending
+  const allowed = `a file name that ends in ${endings.join(', ')}`
+  throw new InvalidParameter(`${option} ${quoted(file)} is not ${allowed}.`, { param: option, value: file, allowed })
+}
 
 /** Rows as they come. Memory stays flat in text, and within one row group in Parquet. */
 export async function writeRows<Row extends object>(

@@ -6,6 +6,7 @@ import { EVENTS, FILTERS } from '../params/parameters.js'
 import { parseEvents, parseHistory, parsePool } from '../params/parse.js'
 import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
 import { SETTINGS } from './config.js'
+import type { Context } from './context.js'
 import type { Given } from './given.js'
 
 /** Options of every command; they may stand before or after it. */
@@ -45,6 +46,15 @@ export function eventsQuery(given: Given): EventsQuery {
 /** The same for questions that have no limit. */
 export function historyQuery(given: Given): HistoryQuery {
   return parseHistory({ ...filtersOf(given), ...place(given) })
+}
+
+/** Rows for machines are all there are, unless a limit was typed. */
+export function allUnlessLimited<Query extends { limit: number }>(
+  { isRowByRow }: Pick<Context, 'isRowByRow'>,
+  given: Given,
+  query: Query,
+): Query {
+  return isRowByRow && given.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
 }
 
 /** The filters as typed, for tickers and a field that stand elsewhere on the line. */

@@ -11,7 +11,7 @@ import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
-import { checkFolder, intoFile, type Row, writeAnswer } from './formats.js'
+import { checkFolder, endingOf, intoFile, type Row, writeAnswer } from './formats.js'
 import type { Given } from './given.js'
 
 /**
@@ -93,15 +93,7 @@ export async function filesOf<Option extends string>(
   for (const option of Object.keys(kinds) as Option[]) {
     const file = given.text(option)
     if (file === undefined) continue
-    const endings = ENDINGS[kinds[option]]
-    if (!endings.includes(extname(file).toLowerCase())) {
-      const allowed = `a file name that ends in ${endings.join(', ')}`
-      throw new InvalidParameter(`${option} ${quoted(file)} is not ${allowed}.`, {
-        param: option,
-        value: file,
-        allowed,
-      })
-    }
+    endingOf(option, file, ENDINGS[kinds[option]])
     const path = resolve(file)
     if (taken.has(path))
       throw new InvalidParameter(`${option} ${quoted(file)} is named twice: each needs a file of its own.`, {

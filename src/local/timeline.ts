@@ -30,13 +30,13 @@ export interface TimelineBar {
 }
 
 /** Bars that are shown when no start is given. */
-const DEFAULT_BARS = 250
+export const SHOWN_BARS = 250
 
 /**
- * The final bars after `after` and before `before`; without `after` the last 250 of them. The tier's range holds.
- * `band` and `context` choose which events are marked. Throws TierRestricted, NotFound.
+ * The final bars after `after` and before `before`; without `after` the last 250 of them, or as many as are told. The
+ * tier's range holds. `band` and `context` choose which events are marked. Throws TierRestricted, NotFound.
  */
-export async function timeline(cache: Cache, query: HistoryQuery): Promise<Timeline> {
+export async function timeline(cache: Cache, query: HistoryQuery, most = SHOWN_BARS): Promise<Timeline> {
   const { ticker, field, timeframe } = query
   const { view, found, today, plan, rangeStart } = await cache.find(query)
   const { close } = await cache.series(ticker, timeframe)
@@ -52,7 +52,7 @@ export async function timeline(cache: Cache, query: HistoryQuery): Promise<Timel
     as_of: formatDay(today),
     prices: (await cache.entry(ticker)).prices,
     bands: view.bands,
-    bars: (query.after === undefined ? between.slice(-DEFAULT_BARS) : between).map(t => ({
+    bars: (query.after === undefined ? between.slice(-most) : between).map(t => ({
       date: formatDay(view.days[t]!),
       close: close[t]!,
       band: inForce[t]!,

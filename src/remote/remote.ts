@@ -14,7 +14,15 @@ import { type History, historyOf } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { eventsSearch, oversoldSearch } from '../params/parse.js'
-import type { FieldInfo, GrantedFields, HistoriesQuery, KnownTicker, NewestEvents, Source } from '../source.js'
+import {
+  type FieldInfo,
+  type GrantedFields,
+  type HistoriesQuery,
+  type KnownTicker,
+  type NewestEvents,
+  newestOf,
+  type Source,
+} from '../source.js'
 import { entitle, entitleAftermath, grantedFields, PLANS, tierOfRange } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
@@ -121,7 +129,9 @@ export class Remote implements Source {
     return { ...pageOf(answer, query, this.#told(`${EVENTS_PATH}?${params}`)), etag }
   }
 
-  oversold(query: OversoldQuery): Promise<OversoldPage> {
+  /** Of more matches than a page may have, the first. */
+  oversold({ limit, ...filter }: OversoldQuery): Promise<OversoldPage> {
+    const query = { ...filter, limit: Math.min(limit, PAGE) }
     return this.#once(OVERSOLD_PATH, oversoldSearch(query), (answer, told) =>
       checkedOversold(answer.document, query, told),
     )
@@ -131,8 +141,9 @@ export class Remote implements Source {
     return this.#fields
   }
 
-  /** All that is told of them stands in one page; a history might take many. */
+  /** All that is told of them stands in one page, unless more are asked for; a history might take many. */
   async newest(query: EventsQuery): Promise<NewestEvents> {
+    if (query.limit > PAGE) return newestOf(this, query)
     const { page, asOf } = await this.page(query)
     return { ...page, total: page.total_occurrences, as_of: asOf }
   }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/errors.js'
@@ -80,11 +80,22 @@ describe('every exit code is met', () => {
     'events AAPL rsi_zone --output xml',
     'events AAPL rsi_zone --color sometimes',
     'export bars --field rsi_zone',
+    'export bars --out bars.xlsx',
     'import',
   ])('2: bands %s', async line => {
     const ran = await ask(line)
     expect(ran).toMatchObject({ code: 2, out: '' })
     expect(ran.err).toMatch(/^error: |^\{"error":"invalid_parameter",/)
+  })
+
+  test('2: export writes no file whose ending it does not know, unless --output says what is in it', async () => {
+    const file = folder.file('bars.xlsx')
+    const ran = await ask(`export bars --ticker AAPL --out ${file}`)
+    expect(ran).toMatchObject({ code: 2, out: '' })
+    expect(ran.err).toMatch(/is not a file name that\s+ends in\s+.ndjson,\s+.csv,\s+.parquet,\s+.json,\s+.jsonl/)
+    expect(existsSync(file)).toBe(false)
+    for (const more of [`--out ${file} --output csv`, `--out ${folder.file('bars')}`])
+      expect(await ask(`export bars --ticker AAPL ${more}`)).toMatchObject({ code: 0, out: '' })
   })
 
   test.each(['events ZZZZ rsi_zone', 'import nothing-here.csv', 'remove ZZZZ', 'export bars --ticker @nothing-here'])(

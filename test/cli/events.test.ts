@@ -50,6 +50,25 @@ describe('bands events', () => {
     expect(out.split('\n')).toHaveLength(2)
   })
 
+  test('has every event in CSV and in NDJSON, unless a limit is given', async () => {
+    const { total_occurrences: total } = JSON.parse((await ask('events AAPL rsi_zone --json')).out)
+    expect(total).toBeGreaterThan(100)
+    const lines = async (line: string) => (await ask(`events AAPL rsi_zone ${line}`)).out.trimEnd().split('\n').length
+    expect([await lines('--csv'), await lines('--ndjson')]).toEqual([total + 1, total])
+    expect([await lines('--csv --limit 3'), await lines('--ndjson --limit 3')]).toEqual([4, 3])
+  })
+
+  test('says on standard error what a pipe leaves out', async () => {
+    const left = /^\d+ older events are left out: --limit 100 shows more, --csv all\.\n$/
+    for (const line of ['', '--csv --limit 10', '--ndjson --limit 10'])
+      expect((await ask(`events AAPL rsi_zone ${line}`)).err, line).toMatch(left)
+    expect((await ask('events AAPL rsi_zone --band oversold --limit 9')).err).toBe(
+      '1 older event is left out: --limit 10 shows them.\n',
+    )
+    for (const line of ['--csv', '--limit 10 --quiet', '--band oversold --limit 10', '--json'])
+      expect((await ask(`events AAPL rsi_zone ${line}`)).err, line).toBe('')
+  })
+
   test('leaves out what Free does not show', async () => {
     const page = JSON.parse((await ask('events AAPL rsi_zone --tier free --json')).out)
     expect(page.query_range).toBe('90d')
@@ -133,7 +152,7 @@ describe('bands events', () => {
   })
 
   test('gives no hints where nobody reads them', async () => {
-    expect((await ask('events AAPL rsi_zone')).err).toBe('')
+    expect((await ask('events AAPL rsi_zone --band oversold')).err).toBe('')
     expect((await ask('events AAPL rsi_zone -q', { terminal: 80 })).err).toBe('')
     expect((await ask('events AAPL rsi_zone --csv', { terminal: 80 })).err).toBe('')
   })

@@ -21,9 +21,9 @@ const PSEUDO_TERMINAL = process.platform === 'linux' && existsSync('/usr/bin/scr
 const some = FULL ? 'export series' : 'export series --ticker AAPL'
 
 describe('the built program in a shell', () => {
-  test('answers into a pipe without colour, hints or signs', async () => {
+  test('answers into a pipe without colour, hints or signs, and says what is left out', async () => {
     const ran = await sh('bands events AAPL rsi_zone --band oversold --limit 2 | cat')
-    expect(ran.err).toBe('')
+    expect(ran.err).toBe('8 older events are left out: --limit 10 shows them.\n')
     expect(ran.out).toMatch(/^DATE {8}BAND {6}FROM/)
     expect(ran.out).not.toContain('\u001b')
     expect(ran.out).toContain('sharp_gain')

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Given } from '../../src/cli/given.js'
+import { allUnlessLimited } from '../../src/cli/options.js'
 import type { Tier } from '../../src/model/terms.js'
 import { openLocal } from '../../src/open.js'
 import type { OversoldParams } from '../../src/params/parameters.js'
@@ -28,6 +30,16 @@ async function asked(params: OversoldParams, tier: Tier = 'pro') {
     await local.close()
   }
 }
+
+test('rows for machines are all matches, unless a limit is given', () => {
+  const limitOf = (isRowByRow: boolean, options: Record<string, string>) =>
+    allUnlessLimited({ isRowByRow }, new Given([], options), { limit: 20 }).limit
+  expect([limitOf(true, {}), limitOf(true, { limit: '20' }), limitOf(false, {})]).toEqual([
+    Number.POSITIVE_INFINITY,
+    20,
+    20,
+  ])
+})
 
 describe('bands scan oversold', () => {
   test.each([

@@ -205,6 +205,17 @@ describe('bands explain', () => {
 })
 
 describe('bands show', () => {
+  test('has every bar in CSV and in NDJSON, and says on standard error what another pipe leaves out', async () => {
+    const bars = (await ask('export bars --ticker AAPL --csv')).out.trimEnd().split('\n').length - 1
+    const csv = await ask('show AAPL rsi_zone --csv')
+    expect([csv.out.trimEnd().split('\n').length - 1, csv.err]).toEqual([bars, ''])
+    expect((await ask('show AAPL rsi_zone --ndjson')).out.trimEnd().split('\n')).toHaveLength(bars)
+    const json = await ask('show AAPL rsi_zone --json')
+    expect(JSON.parse(json.out).bars).toHaveLength(250)
+    const left = (bars - 250).toLocaleString('en')
+    expect(json.err).toBe(`${left} earlier bars left out: --after DATE shows more, --csv all.\n`)
+  })
+
   test('draws the price, the bands and the events', async () => {
     const text = await table('show AAPL rsi_zone --band oversold --height 6', 80)
     expect(text).toMatch(/[\u2800-\u28ff]/)

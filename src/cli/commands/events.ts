@@ -1,11 +1,11 @@
 import { UPGRADE_URL } from '../../errors.js'
 import type { EventsPage, EventsQuery } from '../../model/event.js'
-import { EVENTS, FILTERS } from '../../params/parameters.js'
+import { EVENTS, FILTERS, MAX_LIMIT } from '../../params/parameters.js'
 import { optionsOf } from '../../params/row.js'
 import type { NewestEvents } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { eventsQuery, FIELD, TICKER } from '../options.js'
+import { allUnlessLimited, eventsQuery, FIELD, TICKER } from '../options.js'
 import { json } from '../output.js'
 
 export const command: Command = {
@@ -23,8 +23,9 @@ export const command: Command = {
     'bands events AAPL rsi_zone --context GSPC:trend_direction=uptrend',
     'bands events AAPL rsi_zone --json',
   ],
+  notes: ['CSV and NDJSON have all events unless --limit is given.'],
   async run(context, given) {
-    const query = eventsQuery(given)
+    const query = allUnlessLimited(context, given, eventsQuery(given))
     const returns = given.flag('returns')
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const isPlain = context.format === 'json' && !returns
@@ -60,9 +61,18 @@ async function shown(context: Context, query: EventsQuery, { wide, returns }: St
   const { server } = source
   if (server !== null && returns)
     await context.remark(`exact returns are known of the database here alone, not of ${server.url}.`)
+  // The page itself says so, and advice at a terminal.
+  if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
+    await context.remark(leftOut(found))
   // Where a server sells its plans, its own refusals tell.
   await context.hint(...hintsFor(found, query, wide, server === null ? `: ${UPGRADE_URL}` : ''))
   return found.total
+}
+
+function leftOut({ events, total }: NewestEvents): string {
+  const older = total - events.length
+  const more = total <= MAX_LIMIT ? `--limit ${total} shows them` : `--limit ${MAX_LIMIT} shows more, --csv all`
+  return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: ${more}.`
 }
 
 /** What the signs mean, what is not shown, what to ask next. */
@@ -76,7 +86,7 @@ function hintsFor({ events, total }: NewestEvents, query: EventsQuery, wide: boo
   return [
     ...(isFull && !wide ? [signs] : []),
     ...(!isFull && events.length > 0 ? [`Stability, flips and what followed come with the Plus tier${upgrade}`] : []),
-    ...(older > 0 ? [`${older} older: --limit ${Math.min(100, total)}`] : []),
+    ...(older > 0 ? [`${older} older: --limit ${Math.min(MAX_LIMIT, total)}`] : []),
     ...(isFull ? [`next: bands tally ${words.join(' ')}`] : []),
   ]
 }

@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { InvalidParameter } from '../../errors.js'
 import {
   BAR_COLUMNS,
@@ -15,11 +16,13 @@ import { timeframeValue, wordValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { EXPORT_OUTPUTS, type ExportOutput, intoFile, type Sink, writeRows } from '../formats.js'
+import { EXPORT_OUTPUTS, type ExportOutput, endingOf, intoFile, type Sink, writeRows } from '../formats.js'
 import type { Given } from '../given.js'
 import { namedTickers } from '../questions.js'
 
 const WHATS = ['events', 'series', 'bars'] as const
+
+const ENDINGS = [...EXPORT_OUTPUTS.map(format => `.${format}`), '.jsonl']
 
 export const command: Command = {
   arguments: [['<WHAT>', 'events (with returns and percentiles), series (bars, indicators, bands) or bars', WHATS]],
@@ -57,11 +60,11 @@ async function filterOf(context: Context, given: Given, what: string): Promise<E
   return { tickers: await namedTickers(given.list('ticker'), context.world), fields, timeframes }
 }
 
-/** The format that the ending of a file name stands for. */
+/** The format that the ending of a file name stands for; none where it has no ending. Throws InvalidParameter for another. */
 function formatNamed(file: string | undefined): ExportOutput | undefined {
-  const ending = /\.(\w+)$/.exec(file ?? '')?.[1]?.toLowerCase()
-  if (ending === 'jsonl') return 'ndjson'
-  return EXPORT_OUTPUTS.find(format => format === ending)
+  if (file === undefined || extname(file) === '') return undefined
+  const ending = endingOf('out', file, ENDINGS)
+  return EXPORT_OUTPUTS.find(format => `.${format}` === ending) ?? 'ndjson'
 }
 
 /** Rows go out as they are made, so memory stays flat however many there are. */

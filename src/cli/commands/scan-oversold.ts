@@ -9,6 +9,7 @@ import { whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
+import { allUnlessLimited } from '../options.js'
 
 export const command: Command = {
   options: optionsOf(OVERSOLD),
@@ -19,9 +20,10 @@ export const command: Command = {
   ],
   notes: [
     'A ticker is looked at on its last bar that is final on the date, if that is at most seven days older (weekly: its Sunday). DAYS are bars since it became oversold; RARITY is how seldom its RSI was as low in its own history; SUPPORT how far below the close the support level lies.',
+    'CSV and NDJSON have all matches unless --limit is given.',
   ],
   async run(context, given) {
-    const query = parseOversold(given.params(Object.keys(OVERSOLD)))
+    const query = allUnlessLimited(context, given, parseOversold(given.params(Object.keys(OVERSOLD))))
     const page = await (await context.bands()).oversold(query)
     const scan = { query, page, date: query.date ?? (await today(context)) }
     await context.show(described(describeOversold(query, page, scan.date)))

@@ -1,7 +1,8 @@
-import { type Timeline, timeline } from '../../local/timeline.js'
+import { SHOWN_BARS, type Timeline, timeline } from '../../local/timeline.js'
 import { FILTERS } from '../../params/parameters.js'
 import { optionsOf } from '../../params/row.js'
 import { integerValue } from '../../params/values.js'
+import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import { drawingWidth, drawTimeline } from '../draw/chart.js'
 import { noticeNoEvent } from '../notices.js'
@@ -20,13 +21,20 @@ export const command: Command = {
     'bands show AAPL trend_direction --after 2015-01-01 --timeframe weekly',
     'bands show AAPL rsi_zone --band oversold --height 20',
   ],
-  notes: ['The last 250 bars unless --after is given. A ^ or a number beneath the bands counts events.'],
+  notes: [
+    'The last 250 bars unless --after is given; CSV and NDJSON have all. A ^ or a number beneath the bands counts events.',
+  ],
   async run(context, given) {
     const height = integerValue('height', given.text('height') ?? '12', 3, 60)
     const query = historyQuery(given)
-    const found = await timeline(await context.local(), query)
+    const whole = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
+    const isWhole = context.isRowByRow || query.after !== undefined
+    const found = isWhole ? whole : { ...whole, bars: whole.bars.slice(-SHOWN_BARS) }
     await context.show(timelineAnswer(found, { height, ascii: given.flag('ascii') }))
+    const left = whole.bars.length - found.bars.length
     if (found.bars.every(bar => bar.band === null)) await noticeNoEvent(context, await context.local(), query)
+    else if (left > 0 && !context.out.terminal)
+      await context.remark(`${count(left, 'earlier bar')} left out: --after DATE shows more, --csv all.`)
   },
 }
 
