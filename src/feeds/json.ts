@@ -34,7 +34,7 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   if (dates[0]?.time === undefined) delete columns.time
   const latest = latestBar(options.today)
   const reading = { dates: new DateReader(format), latest, decimal: given.decimal ?? '.', adjust } as const
-  const rows = new PriceRows({ ...reading, columns, width: ROLES.length, ticker }, collector)
+  const rows = new PriceRows({ ...reading, columns, ticker }, collector)
   const row = new Row()
   for (row.line = 0; row.line < table.rows; row.line++) {
     row.fill(ROLES.map(role => dates[row.line]![role as keyof DateCell] ?? textAt(table, row.line, role)))

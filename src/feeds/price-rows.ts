@@ -4,7 +4,7 @@ import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Bar, Bars, Collector, Fault } from './bars.js'
 import { type Columns, PRICES, type Role } from './layout.js'
-import { type Row, surplusField, surplusReason } from './row.js'
+import type { Misfit, Row } from './row.js'
 import {
   type DateReader,
   type Decimal,
@@ -19,8 +19,6 @@ import {
 /** How the rows of a file are to be read. */
 export interface PricePlan {
   columns: Columns
-  /** How many fields a row has at most. */
-  width: number
   /** The ticker of all rows; null when each names its own. */
   ticker: string | null
   dates: DateReader
@@ -55,9 +53,10 @@ export class PriceRows {
     this.#collector = collector
   }
 
-  visit(row: Row): void {
+  /** @param misfit why the row is not whole */
+  visit(row: Row, misfit: Misfit | null = null): void {
     this.#collector.rows++
-    const fault = this.#placeFault(row) ?? (this.#read(row) ? null : this.#fault(row))
+    const fault = this.#placeFault(row, misfit) ?? (this.#read(row) ? null : this.#fault(row))
     if (fault !== null) this.#collector.reject(row.line, fault)
     else {
       this.#collector.add(this.#bars!, this.#bar, row.line)
@@ -65,13 +64,11 @@ export class PriceRows {
     }
   }
 
-  /** Why a row belongs to no ticker or to no table of this width. */
-  #placeFault(row: Row): Fault | null {
-    const { width, columns } = this.#plan
-    const surplus = row.count > width ? surplusField(row, width) : -1
-    if (surplus >= 0) return { role: 'close', field: surplus, reason: surplusReason(row, width) }
+  /** Why a row is not whole, or belongs to no ticker. */
+  #placeFault(row: Row, misfit: Misfit | null): Fault | null {
+    if (misfit !== null) return { role: 'close', ...misfit }
     if (this.#findBars(row)) return null
-    return { role: 'ticker', reason: tickerReason(row.field(columns.ticker!) ?? '') }
+    return { role: 'ticker', reason: tickerReason(row.field(this.#plan.columns.ticker!) ?? '') }
   }
 
   /** Fills the bar from the bytes of a row; false when the row is none. */

@@ -25,6 +25,8 @@ export class Row {
   raw: string | null = null
   from = 0
   to = 0
+  /** Whether a line end follows it: the last line of a file that was cut off has none. */
+  ended = true
 
   text(): string {
     return this.raw ?? this.bytes.toString('utf8', this.from, this.to)
@@ -53,14 +55,82 @@ export class Row {
   }
 }
 
+/** What is wrong with the number of a row's fields or with its end, and at which field. */
+export interface Misfit {
+  field: number
+  reason: string
+}
+
+/** So many rows have to agree before the last one is held against them. */
+const ENOUGH = 5
+
+/**
+ * Tells which rows of a table are not whole, one after the other. A row is as wide as its header, but for columns without
+ * a name at the end; delimiters that nothing follows do no harm. A last line without a line end, whose last number has
+ * fewer digits before or after the point than that of every other row, was cut off inside it; where last fields are no
+ * numbers, or some are empty, that cannot be told.
+ */
+export class Wholeness {
+  readonly #least: number
+  readonly #most: number
+  #rows = 0
+  /** The fewest digits before the point of a last number, and after it. */
+  #whole = Number.POSITIVE_INFINITY
+  #part = Number.POSITIVE_INFINITY
+
+  constructor(names: readonly string[]) {
+    this.#least = names.findLastIndex(name => name !== '') + 1
+    this.#most = names.length
+  }
+
+  /** null for a row that is whole. */
+  misfit(row: Row): Misfit | null {
+    if (row.count < this.#least) return this.#misfit(row, row.count, 'the row is cut off, or fields are missing')
+    const surplus = row.count > this.#most ? surplusField(row, this.#most) : -1
+    if (surplus >= 0) return this.#misfit(row, surplus, 'a delimiter inside a value needs quotes')
+    const field = row.count - 1
+    const { whole, part } = digitsOf(row, field)
+    const isShort = whole < this.#whole || part < this.#part
+    if (!row.ended) return isShort && this.#rows >= ENOUGH ? { field, reason: CUT_OFF } : null
+    this.#rows++
+    if (!isShort) return null
+    this.#whole = Math.min(this.#whole, whole)
+    this.#part = Math.min(this.#part, part)
+    return null
+  }
+
+  #misfit({ count }: Row, field: number, why: string): Misfit {
+    const fields = `${count} field${count === 1 ? '' : 's'}`
+    const header = count < this.#least ? this.#least : this.#most
+    return { field, reason: `the row has ${fields}, the header ${header}; ${why}` }
+  }
+}
+
+const CUT_OFF =
+  'the last line has no line end, and its last number is shorter than that of every other row, as in a file that was cut off; a line end after it says that it is whole'
+
 /** The first field with a value beyond the width of the table; -1 when a row is wider by nothing but delimiters. */
-export function surplusField(row: Row, width: number): number {
+function surplusField(row: Row, width: number): number {
   for (let i = width; i < row.count; i++) if (row.starts[i] !== row.ends[i]) return i
   return -1
 }
 
-export function surplusReason(row: Row, width: number): string {
-  return `the row has ${row.count} fields, the header ${width}; a delimiter inside a value needs quotes`
+const POINT = 46
+const COMMA = 44
+
+/** The digits of a number before and after its point; none where it is not written in digits alone. */
+function digitsOf({ bytes, starts, ends }: Row, field: number): { whole: number; part: number } {
+  let whole = 0
+  let part = 0
+  let isWhole = true
+  for (let i = starts[field]!; i < ends[field]!; i++) {
+    const byte = bytes[i]!
+    if (isWhole && (byte === POINT || byte === COMMA)) isWhole = false
+    else if (byte < 48 || byte > 57) return { whole: 0, part: 0 }
+    else if (isWhole) whole++
+    else part++
+  }
+  return { whole, part }
 }
 
 export function tooMany(file: string, line: number): BadData {

@@ -82,6 +82,7 @@ class Scanner {
     row.count = count
     row.from = from
     row.to = end
+    row.ended = to < row.bytes.length
     this.#visit(row)
     return to + 1
   }
@@ -138,6 +139,7 @@ class Scanner {
     } while (at < bytes.length && bytes[at] !== this.#eol)
     row.raw = bytes.toString('utf8', from, bytes[at - 1] === RETURN ? at - 1 : at)
     row.fill(fields)
+    row.ended = at < bytes.length
     this.#visit(row)
     this.#line += row.raw.split(String.fromCharCode(this.#eol)).length
     row.raw = null

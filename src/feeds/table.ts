@@ -32,9 +32,9 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
   }
   const collector = new Collector(file, places, options.skipBadRows ?? false)
   const rows = new PriceRows(plan, collector)
-  await table.eachRow(row => {
+  await table.eachRow((row, misfit) => {
     at = row
-    rows.visit(row)
+    rows.visit(row, misfit)
   })
   const format = settleFormat(table, layout, rows.whole)
   const { order, rejected } = collector
@@ -56,13 +56,12 @@ function describe(table: TextTable, { columns, names }: Layout, plan: PricePlan)
 /** Decides, from the first rows and what the user gave, how every row of a table is to be read. */
 async function planTable(table: TextTable, layout: Layout): Promise<PricePlan> {
   const { source, dialect, options } = table
-  const { columns, names } = layout
+  const { columns } = layout
   const given = givenTicker(options.ticker)
   const placesOf = (...roles: Role[]) => roles.flatMap(role => columns[role] ?? [])
   const dates = await table.dates({ name: 'date', index: columns.date! })
   return {
     columns,
-    width: names.length,
     ticker: columns.ticker === undefined ? (given ?? tickerOfFile(source, dialect.ticker ?? layout.ticker)) : given,
     dates,
     latest: latestBar(options.today),

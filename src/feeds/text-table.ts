@@ -1,7 +1,7 @@
 import { BadData, parameter, sentence } from '../errors.js'
 import { checkHints, type Dialect, delimiterName, detectDialect, type Given, undatable } from './dialect.js'
 import type { ReadOptions } from './feed.js'
-import { columnOf, type Row } from './row.js'
+import { columnOf, type Misfit, type Row, Wholeness } from './row.js'
 import { eachRow } from './rows.js'
 import type { Source } from './source.js'
 import { type DateFormat, DateReader, type Decimal, decimalOf, guessDateFormat, orderProof, shown } from './values.js'
@@ -26,13 +26,14 @@ export class TextTable {
     this.top = { file: source.file, line: this.dialect.headerLine }
   }
 
-  /** Calls `visit` for every row that is not blank, and tells how far it is. */
-  async eachRow(visit: (row: Row) => void): Promise<void> {
+  /** Calls `visit` for every row that is not blank, with why it is not whole, and tells how far it is. */
+  async eachRow(visit: (row: Row, misfit: Misfit | null) => void): Promise<void> {
     const { source, options } = this
+    const wholeness = new Wholeness(this.dialect.names)
     let rows = 0
     const counted = (row: Row) => {
       rows++
-      visit(row)
+      visit(row, wholeness.misfit(row))
     }
     const tick = () => options.onProgress?.({ bytes: source.taken(), total: source.total, rows })
     await eachRow(this.file, source.chunks(), this.dialect, counted, tick)

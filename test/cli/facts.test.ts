@@ -20,7 +20,7 @@ const ROWS: Readonly<Record<FactKind, readonly [string, string]>> = {
   grades: ['2018-01-11,pre,Some Bank,Buy', '2018-01-12,,Other Bank,Hold'],
   insiders: ['2018-02-07,post,A Director,sell,1000,160000', '2018-02-08,,B Director,buy,10,'],
   splits: ['2014-06-09,7', '2005-02-28,2'],
-  securities: ['Technology,stock,790000000000,Apple Inc.', ',,800000000000,'],
+  securities: ['Technology,stock,790000000000,Apple Inc.,,,', ',,800000000000,,,,'],
 }
 
 let database = 0

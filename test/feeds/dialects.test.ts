@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BadData, worded } from '../../src/errors.js'
 import type { ReadOptions } from '../../src/feeds/feed.js'
-import { only, read, readBars, refusal, rowsOf, written } from './files.js'
+import { only, read, readBars, refusal, refused, rowsOf, written } from './files.js'
 
 const NAMES = ['date', 'open', 'high', 'low', 'close', 'volume']
 const ROWS: readonly (readonly string[])[] = Array.from({ length: 40 }, (_, i) => {
@@ -283,6 +283,7 @@ const HEADER = 'date,open,high,low,close,volume'
 const GOOD = '2024-01-02,10,12,9,11,100'
 const NEEDS = 'a bar needs open, high, low and close'
 const LOADS = 'skip_bad_rows loads the rest'
+const MISSING = 'the row is cut off, or fields are missing'
 
 /** A file with one good row and, on line 3, one that is not. */
 const withRow = (row: string) => `${HEADER}\n${GOOD}\n${row}\n`
@@ -293,7 +294,9 @@ describe('a bad row', () => {
     ['2024-01-03,10,null,9,11,100', 15, `high is "null"; ${NEEDS}`],
     ['2024-01-03,10,12,N/A,11,100', 18, `low is "N/A"; ${NEEDS}`],
     ['2024-01-03,10,12,9,NaN,100', 20, `close is "NaN"; ${NEEDS}`],
-    ['2024-01-03,10,12,9', 19, `close is empty; ${NEEDS}`],
+    ['2024-01-03,10,12,9', 19, `the row has 4 fields, the header 6; ${MISSING}`],
+    ['2024-01-03,10,12,9,11', 22, `the row has 5 fields, the header 6; ${MISSING}`],
+    ['2024-01-03', 11, `the row has 1 field, the header 6; ${MISSING}`],
     ['2024-01-03,0,12,9,11,100', 12, 'open "0" is not above 0, as a price must be'],
     ['2024-01-03,10,12,-9,11,100', 18, 'low "-9" is not above 0, as a price must be'],
     ['2024-01-03,10,12,0.000,11,100', 18, 'low "0.000" is not above 0, as a price must be'],
@@ -416,6 +419,38 @@ describe('a bad row', () => {
   })
 })
 
+describe('a file that was cut off', () => {
+  const rows = ROWS.map(row => [...row.slice(0, 5), '4787699'].join(','))
+  const cut = (count: number): string => `${HEADER}\n${rows.slice(0, -1).join('\n')}\n${rows.at(-1)!.slice(0, count)}`
+
+  it('is refused wherever its last row was cut', async () => {
+    const length = rows.at(-1)!.length
+    for (let count = 1; count < length; count++)
+      expect(await refusal('X.csv', cut(count)), cut(count).slice(-50)).toMatch(/^X\.csv:41:\d+: the (row has|last line)/)
+    expect(rowsOf(only(await read('X.csv', cut(length))))).toHaveLength(40)
+  })
+
+  it('is told by the last number, before its point and after it', async () => {
+    const priced = rows.map(row => [...row.split(',').slice(0, 5), '4787699', '101.25'].join(','))
+    const text = `${HEADER},adj_close\n${priced.join('\n')}`
+    for (const short of [text.slice(0, -1), text.slice(0, -3), text.slice(0, -4)])
+      expect(await refusal('X.csv', short, { prices: 'raw' })).toMatch(/the last line has no line end/)
+    expect(rowsOf(only(await read('X.csv', text, { prices: 'raw' })))).toHaveLength(40)
+  })
+
+  it('is none with a line end after it, with other rows as short, or with too few to tell', async () => {
+    const short = (text: string) => read('X.csv', text).then(result => only(result).bars.volume.at(-1))
+    expect(await short(`${cut(rows[0]!.length - 1)}\n`)).toBeLessThan(4_787_699)
+    expect(await short(`${cut(1_000)}\n2024-03-01,10,12,9,11,5\n2024-03-02,10,12,9,11,6`)).toBe(6)
+    expect(await short(`${HEADER}\n${rows.slice(0, 4).join('\n')}\n2024-03-02,10,12,9,11,6`)).toBe(6)
+  })
+
+  it('is refused of facts too', async () => {
+    const message = await refused('ticker,ex_date,ratio\nAAPL,2020-08-31,4\nAAPL,2014-06-09')
+    expect(message).toMatch(/^facts\.csv:3:16: the row has 2 fields, the header 3; the row is cut off/)
+  })
+})
+
 describe('a good row', () => {
   it.each([
     ['', Number.NaN],
@@ -433,9 +468,9 @@ describe('a good row', () => {
     expect(tickers[0]!.bars.volume[1]).toBe(volume)
   })
 
-  it('may end before its volume, and a file may have none', async () => {
-    const short = await read('X.csv', withRow('2024-01-03,10,12,9,11'))
-    expect(only(short).bars.volume[1]).toBeNaN()
+  it('may lack what has no name, and a file may have no volume', async () => {
+    const short = await read('X.csv', `${HEADER},\n${GOOD}\n`)
+    expect(only(short).bars.volume[0]).toBe(100)
     const none = await read('X.csv', 'date,open,high,low,close\n2024-01-02,1,1,1,1\n')
     expect(only(none).bars.volume[0]).toBeNaN()
   })

@@ -192,7 +192,7 @@ describe('a row', () => {
       46,
       'the row has 9 fields, the header 8; a delimiter inside a value needs quotes',
     ],
-    ['reports', '2024-03-31', 16, 'known is empty; every row needs it'],
+    ['reports', '2024-03-31', 16, 'the row has 2 fields, the header 8; the row is cut off, or fields are missing'],
     ['earnings', '2024-05-02,after hours,1,1', 17, `session "after hours" ${SESSION}`],
     ['earnings', '2024-05-02,post,$1.x,1', 22, `eps_estimate "$1.x" ${NUMBER}`],
     ['schedule', '2024-08-01,', 17, 'known is empty; every row needs it'],
@@ -250,7 +250,7 @@ describe('a row', () => {
   })
 
   it('may leave what is not known empty or say so', async () => {
-    const rows = ['2024-03-31,2024-05-02,,,,,', '2024-03-31,2024-05-02,NA,null,n/a,None,nan', '2024-03-31,2024-05-02']
+    const rows = ['2024-03-31,2024-05-02,,,,,', '2024-03-31,2024-05-02,NA,null,n/a,None,nan']
     for (const { session, eps, revenue, basis } of records(await readFacts(fileOf('reports', ...rows)), 'reports'))
       expect([session, eps, revenue, basis]).toEqual([null, null, null, 'bars'])
   })

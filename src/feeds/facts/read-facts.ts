@@ -24,10 +24,10 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
   const facts = new FactRow(plan, format.reads)
   const kept: unknown[] = []
   let rows = 0
-  await table.eachRow(row => {
+  await table.eachRow((row, misfit) => {
     rows++
     try {
-      facts.set(row)
+      facts.set(row, misfit)
       const made = format.row(facts, sink)
       if (made !== undefined) kept.push(made)
     } catch (error) {
@@ -67,8 +67,8 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
     numbers.filter(column => isWhole(column) === wanted).map(({ index }) => index),
   ) as [number[], number[]]
   const decimal = table.decimal(fractions, whole)
-  const { delimiter, names } = dialect
-  return { file, delimiter, width: names.length, places, tickerColumn, given, dates, decimal }
+  const { delimiter } = dialect
+  return { file, delimiter, places, tickerColumn, given, dates, decimal }
 }
 
 /** Where each column stands that the format reads; throws BadData when a name stands there twice. */

@@ -5,7 +5,7 @@ import { parseTicker } from '../../model/terms.js'
 import type { Rejected } from '../feed.js'
 import { plainName } from '../layout.js'
 import { severalTickers, tickerReason } from '../price-rows.js'
-import { type Row, surplusField, surplusReason } from '../row.js'
+import type { Misfit, Row } from '../row.js'
 import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber, shown } from '../values.js'
 
 /** The columns that a format reads, and what each holds. */
@@ -15,8 +15,6 @@ export type Columns = Readonly<Record<string, FactValue>>
 export interface FactsPlan {
   file: string
   delimiter: string
-  /** How many fields a row has at most. */
-  width: number
   /** Where each column stands, by its plain name. */
   places: ReadonlyMap<string, number>
   /** Where the ticker stands; undefined when no column names it. */
@@ -40,11 +38,10 @@ export class FactRow<Reads extends Columns = Columns> {
     this.#reads = reads
   }
 
-  /** Moves on to a row; throws BadCell when it has more fields than its header. The last may be left out, as empty. */
-  set(row: Row): void {
+  /** Moves on to a row; throws BadCell when it is not whole. */
+  set(row: Row, misfit: Misfit | null): void {
     this.#row = row
-    const surplus = row.count > this.#plan.width ? surplusField(row, this.#plan.width) : -1
-    if (surplus >= 0) throw new BadCell(surplus, surplusReason(row, this.#plan.width))
+    if (misfit !== null) throw new BadCell(misfit.field, misfit.reason)
   }
 
   /** Whether the file has a column. */
