@@ -1,6 +1,6 @@
 import { findNodeAtLocation, type Node, type ParseError, parse, parseTree } from 'jsonc-parser'
 import type * as z from 'zod'
-import { BadData } from '../errors.js'
+import { BadData, quoted } from '../errors.js'
 import { lengthOf } from './row.js'
 import { type Source, textOf } from './source.js'
 
@@ -37,6 +37,7 @@ export class JsonText {
     this.#starts = this.lines ? starts : [0]
     if (whole === undefined && !this.lines) throw this.#syntaxError(0)
     this.root = this.lines ? starts.map(start => this.#valueOfLine(start)) : whole
+    for (const start of this.#starts) this.#refuseRepeated(start)
   }
 
   /** How the text is laid out, in words for people. */
@@ -90,6 +91,14 @@ export class JsonText {
     return value
   }
 
+  /** JSON itself lets a later key of the same name replace an earlier one without a word. */
+  #refuseRepeated(start: number): void {
+    const repeated = repeatedKey(this.#document(start))
+    if (repeated === null) return
+    const what = `${quoted(repeated.key)} is given twice in one object; take one of them out`
+    throw new BadData({ file: this.#file, ...this.placeAt(start + repeated.offset) }, what)
+  }
+
   #syntaxError(start: number): BadData {
     const text = this.#document(start)
     const errors: ParseError[] = []
@@ -127,5 +136,41 @@ function attempt(text: string): unknown {
     return JSON.parse(text)
   } catch {
     return undefined
+  }
+}
+
+const NAME_ENDS = /\s*:/y
+
+/** The first key that its object has already, and where it stands; the text is valid JSON. */
+function repeatedKey(text: string): { key: string; offset: number } | null {
+  // The keys of each object that is open; none for a list.
+  const open: (Set<string> | null)[] = []
+  for (let i = 0; i < text.length; i++) {
+    const sign = text[i]
+    if (sign === '{') open.push(new Set())
+    else if (sign === '[') open.push(null)
+    else if (sign === '}' || sign === ']') open.pop()
+    else if (sign === '"') {
+      const end = endOfString(text, i)
+      const keys = open.at(-1)
+      NAME_ENDS.lastIndex = end + 1
+      if (keys != null && NAME_ENDS.test(text)) {
+        const raw = text.slice(i + 1, end)
+        const key: string = raw.includes('\\') ? JSON.parse(`"${raw}"`) : raw
+        if (keys.has(key)) return { key, offset: i }
+        keys.add(key)
+      }
+      i = end
+    }
+  }
+  return null
+}
+
+/** The quote that ends the string which starts at a quote. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text[before - 1] === '\\') before--
+    if ((end - before) % 2 === 0) return end
   }
 }

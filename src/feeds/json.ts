@@ -23,7 +23,6 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   const table = tableIn(file, text.root)
   if (given.format !== undefined && given.format !== table.format)
     throw new BadData({ file }, `this is not ${given.format}; it looks like ${table.format}`)
-  if (table.keyed) refuseRepeated(file, text)
   const { prices, adjust, note } = adjustmentOf(table.columns.adj_close !== undefined, options.prices)
   const dates = dateCells(table)
   const format = given.dateFormat ?? dateFormat({ file }, dates)
@@ -58,15 +57,6 @@ function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): st
   const other = symbols.find(symbol => symbol !== symbols[0])
   if (other === undefined) return given
   throw severalTickers({ file: source.file }, given, symbols[0]!, other)
-}
-
-/** JSON itself lets a later key of the same name replace an earlier one without a word. */
-function refuseRepeated(file: string, text: JsonText): void {
-  const seen = new Set<string>()
-  for (const { 1: date, index } of text.content.matchAll(/"(\d{4}-\d{2}-\d{2})"\s*:/g)) {
-    if (seen.has(date!)) throw new BadData({ file, ...text.placeAt(index) }, `${date} is given twice`)
-    seen.add(date!)
-  }
 }
 
 interface DateCell {

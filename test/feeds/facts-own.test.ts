@@ -3,7 +3,7 @@ import { zipSync } from 'fflate'
 import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
-import { readFacts, records, refused, remarked } from './files.js'
+import { readFacts, records, refused } from './files.js'
 
 /** A full row of each kind, in the order of its columns, and the record that it is. */
 const FULL: Record<FactKind, [row: string, record: Record<string, unknown>]> = {
@@ -173,6 +173,7 @@ describe('a row', () => {
   const LOADS = 'skip_bad_rows loads the rest'
   const DATE = 'is no calendar date as YYYY-MM-DD, which the dates of this file are'
   const SESSION = 'is not pre or post (or bmo, before, amc, after), or empty where it is unknown'
+  const OTHERWISE = 'the same report with other figures'
   const NUMBER = 'is no number; it may be written as 1234.5 or 1.2345e3'
 
   it.each<[FactKind, string, number, string]>([
@@ -210,8 +211,8 @@ describe('a row', () => {
     ['insiders', '2024-05-02,,A,buy,3,-1', 26, 'value "-1" is below 0; it is money paid or received, side tells which'],
     ['splits', '2020-08-31,0', 17, 'ratio "0" is not above 0'],
     ['splits', '2020-08-31,4:1', 17, `ratio "4:1" ${NUMBER}`],
-    ['securities', 'Tech,bond,1,A', 11, 'asset_class "bond" is not stock, crypto or etf'],
-    ['securities', 'Tech,etf,0,A', 15, 'market_cap "0" is not above 0'],
+    ['securities', 'Tech,bond,1,A,,,', 11, 'asset_class "bond" is not stock, crypto or etf'],
+    ['securities', 'Tech,etf,0,A,,,', 15, 'market_cap "0" is not above 0'],
   ])('of %s is bad: %s', async (kind, bad, column, reason) => {
     const [good] = FULL[kind]
     const text = fileOf(kind, good, bad, good)
@@ -257,7 +258,7 @@ describe('a row', () => {
 
   it('may say its session and side in other words', async () => {
     const sessions = ['pre', 'BMO', 'Before', 'post', 'AMC', 'after']
-    const earnings = await readFacts(fileOf('earnings', ...sessions.map(word => `2024-05-02,${word},1,1`)))
+    const earnings = await readFacts(fileOf('earnings', ...sessions.map((word, i) => `2024-05-0${i + 1},${word},1,1`)))
     expect(records(earnings, 'earnings').map(({ session }) => session)).toEqual([
       ...['pre', 'pre', 'pre'],
       ...['post', 'post', 'post'],
@@ -267,11 +268,33 @@ describe('a row', () => {
     expect(records(insiders, 'insiders').map(({ side }) => side)).toEqual(['buy', 'buy', 'sell', 'sell'])
   })
 
-  it('looks odd and stays: known before its quarter ended, a report at a weekend, a word that does not count', async () => {
-    const early = await readFacts(fileOf('reports', '2024-05-02,2024-03-31,,1,,,'))
-    expect(remarked(early)).toEqual({
-      'reports were known before their period ended, which may be dates in the wrong column': 1,
-    })
+  it('is bad when it was known before its period ended, and not on its last day', async () => {
+    const refusal = await refused(fileOf('reports', '2024-03-31,2024-03-31,,1,,,', '2024-05-02,2024-03-31,,1,,,'))
+    const why = 'known 2024-03-31 is before the period ended (2024-05-02); are the dates in the wrong columns?'
+    expect(refusal).toBe(`facts.csv:3:17: ${why}; ${LOADS}`)
+  })
+
+  it.each<[FactKind, string, string, string]>([
+    ['reports', '2024-03-31,2024-05-02,post,1.53,,,', '2024-03-31,2024-05-02,post,1.63,,,', OTHERWISE],
+    ['reports', '2024-03-31,2024-05-02,,1.53,9,,', '2024-03-31,2024-05-02,,1.53,,,', OTHERWISE],
+    ['earnings', '2024-05-02,post,1.5,1.53', '2024-05-02,post,1.5,1.63', OTHERWISE],
+    ['securities', ',stock,,A,,,', ',etf,,A,,,', 'the ticker another asset class'],
+  ])('of %s is bad when one before it says otherwise', async (kind, one, other, what) => {
+    expect(await refused(fileOf(kind, one, other))).toMatch(`facts.csv:2 gives ${what}; take one of the two rows out`)
+    const { rejected } = await readFacts(fileOf(kind, one, one, other), { skipBadRows: true })
+    expect(rejected.map(({ line }) => line)).toEqual([4])
+  })
+
+  it('may correct another of a later day, and be of another ticker or without a class', async () => {
+    const later = ['2024-03-31,2024-05-02,,1.53,,,', '2024-03-31,2024-06-02,,1.63,,,']
+    expect(records(await readFacts(fileOf('reports', ...later)), 'reports')).toHaveLength(2)
+    const unknown = [',stock,,A,,,', 'Tech,,,A,,,']
+    expect(records(await readFacts(fileOf('securities', ...unknown)), 'securities')).toHaveLength(2)
+    const tickers = 'ticker,asset_class,sector\nA,stock,\nB,etf,\n'
+    expect(records(await readFacts(tickers), 'securities')).toHaveLength(2)
+  })
+
+  it('looks odd and stays: a report at a weekend, a word that does not count', async () => {
     const weekend = await readFacts(fileOf('earnings', '2024-05-04,,1,1', '2024-05-03,,1,1'))
     expect(weekend.remarks).toEqual([
       { what: 'report dates fall on a weekend and are taken as they are', count: 1, first: ['facts.csv:2'] },

@@ -122,6 +122,15 @@ describe('JSON', () => {
     expect(await refusal('X.ndjson', lines)).toMatch(/^X\.ndjson:2:29: open "-1" is not above 0/)
   })
 
+  it.each([
+    ['{"results": [\n {"o": 1, "h": 1, "o": 2}]}', '2:19: "o"'],
+    ['{"a": {"b": 1}, "c": ["a", {"a": "a"}],\n"\\u0061" : 2}', '2:1: "a"'],
+    ['{"b": "{\\"", "a\\\\": 1, "a\\\\": 1}', '1:24: "a\\\\"'],
+    [`{"o": 1}\n{"o": 1, "o": 1}\n`, '2:10: "o"'],
+  ])('refuses a key that stands twice in one object: %s', async (text, place) => {
+    expect(await refusal('X.json', text)).toBe(`X.json:${place} is given twice in one object; take one of them out`)
+  })
+
   it('gives back bad rows as rows that load again when mended', async () => {
     const text = JSON.stringify([{ ...BAR, adjClose: 11 }, { ...NEXT, high: null, adjClose: 11 }, null])
     const { rejected, rows } = await read('X.json', text, { skipBadRows: true })

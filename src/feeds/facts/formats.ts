@@ -47,10 +47,17 @@ const EARNINGS_EVENTS = factsFormat({
       eps_estimate: row.optional('eps_estimate'),
       eps_actual: row.optional('eps_actual'),
     }
+    out.addOnce('earnings', ticker, result, row.place)
     remarkWeekend(result, row.place, out)
-    out.add('earnings', ticker, result)
   },
 })
+
+/** Nobody knows a quarter before it is over. Throws BadCell in the column that says when it became known. */
+export function checkKnown({ known, period_end }: Report, column: string): void {
+  if (known >= period_end) return
+  const what = `${column} ${formatDay(known)} is before the period ended (${formatDay(period_end)})`
+  throw new BadCell(column, `${what}; are the dates in the wrong columns?`)
+}
 
 /** A report at a weekend may be a slip of a day; it counts from the next bar on either way. */
 export function remarkWeekend({ report_date }: EarningsResult, place: string, out: FactsSink): void {
@@ -92,12 +99,11 @@ const QUARTERLY_FIGURES = factsFormat({
     }
     const days = row.optional('days_to_file') ?? report.known - report.period_end
     const derived = row.optional('q4_derived') === '1'
-    const income = row.optional('net_income')
-    if (derived && isContradicted(report.eps, income)) {
-      out.remark(CONTRADICTED, place)
-      report.eps = null
-    }
-    out.add('reports', ticker, report)
+    const contradicted = derived && isContradicted(report.eps, row.optional('net_income'))
+    if (contradicted) report.eps = null
+    checkKnown(report, 'filed')
+    out.addOnce('reports', ticker, report, place)
+    if (contradicted) out.remark(CONTRADICTED, place)
     if (report.eps !== null) out.remark(AS_FILED, place)
     if (report.eps !== null && derived) out.remark(DERIVED, place)
     if (days > DAYS_TO_FILE) out.remark(LATE, place)

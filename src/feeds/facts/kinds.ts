@@ -14,7 +14,7 @@ import { layoutOf, plainName } from '../layout.js'
 import { isDated, refuseLayout } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { shown } from '../values.js'
-import { FACTS_FORMATS, type FactsFormat, remarkWeekend } from './formats.js'
+import { checkKnown, FACTS_FORMATS, type FactsFormat, remarkWeekend } from './formats.js'
 import { BadCell, type FactRow } from './rows.js'
 import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
 
@@ -129,9 +129,10 @@ function ownFormat(kind: FactKind, known?: Day): FactsFormat {
     row(row, out): TimedGrade | undefined {
       const { ticker, place } = row
       const record = recordOf(kind, row, known)
-      CHECKS[kind]?.(record, place, out)
       if (kind === 'grades') return { ticker, grade: record as Grade, time: 0, place }
-      out.add<FactKind>(kind, ticker, record)
+      const add = ADDS[kind]
+      if (add === undefined) out.add<FactKind>(kind, ticker, record)
+      else add(out, ticker, record, place)
       return undefined
     },
     end: (kept, out) => out.addGrades(kept as TimedGrade[]),
@@ -156,20 +157,28 @@ function recordOf(kind: FactKind, row: FactRow, known: Day | undefined): FactRec
   return Object.fromEntries(told.map(({ name, value }) => [name, value])) as unknown as FactRecord
 }
 
-/** What a record's values say about each other; throws BadCell. */
-const CHECKS: { readonly [Kind in FactKind]?: (record: FactRecord, place: string, out: FactsSink) => void } = {
-  reports: (record, place, out) => {
-    const { known, period_end } = record as Report
-    if (known < period_end)
-      out.remark('reports were known before their period ended, which may be dates in the wrong column', place)
+/** Kinds whose records may be impossible, by themselves or beside another of the file; throws BadCell. */
+const ADDS: {
+  readonly [Kind in FactKind]?: (out: FactsSink, ticker: string, record: FactRecord, place: string) => void
+} = {
+  reports(out, ticker, record, place) {
+    checkKnown(record as Report, 'known')
+    out.addOnce('reports', ticker, record as Report, place)
   },
-  earnings: (record, place, out) => remarkWeekend(record as EarningsResult, place, out),
-  securities: record => {
-    const { delisted, delisting_price, delisting_return } = record as Security
-    const told = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
-    if (told === 2)
-      throw new BadCell('delisting_return', 'delisting_price and delisting_return tell the same; give one of them')
-    if (told === 1 && delisted === undefined)
-      throw new BadCell('delisted', 'delisted is empty; what a share was worth in the end needs the day of the end')
+  earnings(out, ticker, record, place) {
+    out.addOnce('earnings', ticker, record as EarningsResult, place)
+    remarkWeekend(record as EarningsResult, place, out)
   },
+  securities(out, ticker, record, place) {
+    checkDelisting(record as Security)
+    out.addOnce('securities', ticker, record as Security, place)
+  },
+}
+
+function checkDelisting({ delisted, delisting_price, delisting_return }: Security): void {
+  const told = [delisting_price, delisting_return].filter(figure => figure !== undefined).length
+  if (told === 2)
+    throw new BadCell('delisting_return', 'delisting_price and delisting_return tell the same; give one of them')
+  if (told === 1 && delisted === undefined)
+    throw new BadCell('delisted', 'delisted is empty; what a share was worth in the end needs the day of the end')
 }

@@ -12,6 +12,7 @@ import {
 import { parseTicker } from '../../model/terms.js'
 import type { FactsResult, Remark, TickerFacts } from '../feed.js'
 import { givenTicker, plainName, stem, tickerOfSymbol } from '../layout.js'
+import { BadCell } from './rows.js'
 
 const SHOWN = 3
 
@@ -23,16 +24,62 @@ export interface TimedGrade {
   place: string
 }
 
+/** What one file may say once: about what, what it says of it (null: nothing), and in which column it is refused. */
+interface Once<Of> {
+  column: string
+  about(record: Of): string
+  says(record: Of): string | null
+  /** What two rows differ in. */
+  what: string
+}
+
+const ONCE: { readonly [Kind in 'reports' | 'earnings' | 'securities']: Once<FactRecords[Kind]> } = {
+  reports: {
+    column: 'period_end',
+    about: ({ period_end, known, session }) => `${period_end} ${known} ${session}`,
+    says: JSON.stringify,
+    what: 'the same report with other figures',
+  },
+  earnings: {
+    column: 'report_date',
+    about: ({ report_date }) => `${report_date}`,
+    says: JSON.stringify,
+    what: 'the same report with other figures',
+  },
+  securities: {
+    column: 'asset_class',
+    about: () => '',
+    says: ({ asset_class }) => asset_class,
+    what: 'the ticker another asset class',
+  },
+}
+
 /** Gathers the records of a file and what is to be said about it. */
 export class FactsSink {
   readonly #facts = new Map<string, Map<FactKind, FactRecord[]>>()
   readonly #remarks = new Map<string, Remark>()
+  /** What was said once, and where. */
+  readonly #said = new Map<string, { said: string; place: string }>()
 
   add<Kind extends FactKind>(kind: Kind, ticker: string, record: FactRecords[Kind]): void {
     const kinds = this.#facts.get(ticker) ?? new Map<FactKind, FactRecord[]>()
     const records = kinds.get(kind)
     if (records !== undefined) records.push(record)
     else this.#facts.set(ticker, kinds.set(kind, [record]))
+  }
+
+  /** Adds what a file may say once. Throws BadCell where an earlier row says otherwise: nothing tells which of them is right. */
+  addOnce<Kind extends keyof typeof ONCE>(kind: Kind, ticker: string, record: FactRecords[Kind], place: string): void {
+    const { column, about, says, what } = ONCE[kind]
+    const said = says(record)
+    if (said !== null) {
+      const key = `${kind} ${ticker} ${about(record)}`
+      const earlier = this.#said.get(key) ?? { said, place }
+      if (earlier.said !== said)
+        throw new BadCell(column, `${earlier.place} gives ${what}; take one of the two rows out`)
+      this.#said.set(key, earlier)
+    }
+    this.add(kind, ticker, record)
   }
 
   /** Counts something to be said, with the place (`file:line`) or value where it is met. */
