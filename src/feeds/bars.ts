@@ -42,6 +42,7 @@ export class Collector {
   readonly #places: Places
   readonly #tickers = new Map<string, Bars>()
   readonly #rejections: Rejections
+  readonly #warnings = new Map<WarningKind, Warning>()
 
   constructor(file: string, places: Places, skipBadRows: boolean) {
     this.#file = file
@@ -57,10 +58,18 @@ export class Collector {
     return bars
   }
 
-  /** Adds a bar; the date of an earlier bar makes it a bad row, unless the times tell that these are intraday bars. */
+  /**
+   * Adds a bar; the date of an earlier bar makes it a bad row, unless it is the same bar, which is taken once, or the times
+   * tell that these are intraday bars.
+   */
   add(bars: Bars, bar: Bar, row: number): void {
     const place = bars.add(bar, row)
     if (place === null) return
+    if (bars.holds(bar, place)) {
+      const detail = `the same bar as in line ${this.#places.lineOf(bars.at(place).row)}, taken once`
+      this.#warn('doubled', bars.ticker, bar.day, row, detail)
+      return
+    }
     const earlier = bars.at(place)
     const date = formatDay(bar.day)
     const reason = `${date} is given twice for ${bars.ticker}, first in line ${this.#places.lineOf(earlier.row)}`
@@ -97,7 +106,6 @@ export class Collector {
   /** The clean columns; throws BadData when bad rows are not to be skipped, or no row is good. */
   finish(prices: Adjustment, divisor = 1): { tickers: TickerBars[]; warnings: Warning[] } {
     this.#rejections.refuse(this.rows)
-    const found = new Map<WarningKind, Warning>()
     const tickers: TickerBars[] = []
     for (const ticker of [...this.#tickers.keys()].sort()) {
       const collected = this.#tickers.get(ticker)!
@@ -106,15 +114,17 @@ export class Collector {
       if (collected.count === 0) continue
       const { bars, rows } = collected.sorted(divisor)
       tickers.push({ ticker, bars, prices })
-      for (const [kind, i, detail] of odditiesOf(bars)) {
-        const warning = found.get(kind) ?? { kind, count: 0, first: [] }
-        found.set(kind, warning)
-        if (warning.count++ >= SHOWN) continue
-        const place = `${this.#file}:${this.#places.lineOf(rows[i]!)}`
-        warning.first.push({ ticker, date: formatDay(bars.days[i]!), place, detail })
-      }
+      for (const [kind, i, detail] of odditiesOf(bars)) this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail)
     }
-    return { tickers, warnings: KINDS.flatMap(kind => found.get(kind) ?? []) }
+    return { tickers, warnings: KINDS.flatMap(kind => this.#warnings.get(kind) ?? []) }
+  }
+
+  #warn(kind: WarningKind, ticker: string, day: Day, row: number, detail: string): void {
+    const warning = this.#warnings.get(kind) ?? { kind, count: 0, first: [] }
+    this.#warnings.set(kind, warning)
+    if (warning.count++ >= SHOWN) return
+    const place = `${this.#file}:${this.#places.lineOf(row)}`
+    warning.first.push({ ticker, date: formatDay(day), place, detail })
   }
 }
 
@@ -164,6 +174,17 @@ export class Bars {
   /** The row and the time of day of the bar at a place. */
   at(place: number): { row: number; seconds: number } {
     return { row: this.#rows[place]!, seconds: this.#seconds?.[place] ?? 0 }
+  }
+
+  /** Whether the bar at a place is this one, to its time of day. */
+  holds(bar: Bar, place: number): boolean {
+    const { open, high, low, close, volume, unadjusted, seconds } = bar
+    const values = [open, high, low, close, volume]
+    return (
+      this.at(place).seconds === seconds &&
+      this.#values.every((column, i) => Object.is(column[place], values[i])) &&
+      Object.is(this.#unadjusted?.[place] ?? Number.NaN, unadjusted)
+    )
   }
 
   get order(): Order {
@@ -236,7 +257,7 @@ const GAP_DAYS = 5
 /** A close this far from the one before is a split, a slip or a day to remember. */
 const JUMP = 0.3
 const SHOWN = 3
-const KINDS: readonly WarningKind[] = ['not_daily', 'outside_range', 'zero_volume', 'gap', 'jump']
+const KINDS: readonly WarningKind[] = ['not_daily', 'doubled', 'outside_range', 'zero_volume', 'gap', 'jump']
 
 /** What looks odd in the bars of one ticker and stays: its kind, the bar, and a word about it. */
 function* odditiesOf(bars: Series): Generator<[kind: WarningKind, bar: number, detail: string]> {

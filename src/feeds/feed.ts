@@ -84,7 +84,7 @@ export interface Rejected {
   text: string
 }
 
-export type WarningKind = 'outside_range' | 'zero_volume' | 'gap' | 'jump' | 'not_daily'
+export type WarningKind = 'outside_range' | 'zero_volume' | 'gap' | 'jump' | 'not_daily' | 'doubled'
 
 export interface Oddity {
   ticker: string

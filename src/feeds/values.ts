@@ -149,8 +149,8 @@ export type Decimal = '.' | ','
 const POINT = 46 - 48
 const POWERS = Float64Array.from({ length: 23 }, (_, power) => 10 ** power)
 const NUMBER_SHAPES: Record<Decimal, RegExp> = {
-  '.': /^-?\$?(?:\d+|\d{1,3}(?:,\d{3})+)?(?:\.\d*)?(?:[eE][+-]?\d+)?$/,
-  ',': /^-?\$?(?:\d+|\d{1,3}(?:\.\d{3})+)?(?:,\d*)?(?:[eE][+-]?\d+)?$/,
+  '.': /^[-+]?\$?(?:\d+|\d{1,3}(?:,\d{3})+)?(?:\.\d*)?(?:[eE][+-]?\d+)?$/,
+  ',': /^[-+]?\$?(?:\d+|\d{1,3}(?:\.\d{3})+)?(?:,\d*)?(?:[eE][+-]?\d+)?$/,
 }
 const NULL_WORDS = new Set(['', 'na', 'n/a', 'null', 'none', 'nan'])
 
@@ -177,7 +177,7 @@ export function numberAt(bytes: Buffer, start: number, end: number, decimal: Dec
 }
 
 /**
- * The number that a text spells: a decimal or with an exponent, thousands in full groups of three, a `$` before it.
+ * The number that a text spells: a decimal or with an exponent, thousands in full groups of three, a sign and a `$` before it.
  * NaN when it spells none, an infinity when it is too large for a double.
  */
 export function readNumber(text: string, decimal: Decimal = '.'): number {
@@ -197,10 +197,10 @@ export function isNullWord(text: string): boolean {
  * Volumes count only as proof, not as doubt: nobody trades thousandths of all shares.
  */
 export function decimalOf(prices: readonly string[], volumes: readonly string[]): Decimal | null {
-  const proofs = [...prices, ...volumes].filter(text => /^[-$\d.,\s]+$/.test(text)).map(text => proof(text.trim()))
+  const proofs = [...prices, ...volumes].filter(text => /^[-+$\d.,\s]+$/.test(text)).map(text => proof(text.trim()))
   const point = proofs.includes('.')
   if (!point && proofs.includes(',')) return ','
-  const doubtful = !point && prices.some(text => /^\$?\d{1,3},\d{3}$/.test(text.trim()))
+  const doubtful = !point && prices.some(text => /^\+?\$?\d{1,3},\d{3}$/.test(text.trim()))
   return doubtful ? null : '.'
 }
 
@@ -210,8 +210,8 @@ function proof(text: string): Decimal | null {
   const commas = text.split(',').length - 1
   if (points > 0 && commas > 0) return text.lastIndexOf('.') > text.lastIndexOf(',') ? '.' : ','
   if (points > 1 || commas > 1) return points > 1 ? ',' : '.'
-  if (points === 1 && !/^[-$]{0,2}\d{1,3}\.\d{3}$/.test(text)) return '.'
-  if (commas === 1 && !/^[-$]{0,2}\d{1,3},\d{3}$/.test(text)) return ','
+  if (points === 1 && !/^[-+$]{0,2}\d{1,3}\.\d{3}$/.test(text)) return '.'
+  if (commas === 1 && !/^[-+$]{0,2}\d{1,3},\d{3}$/.test(text)) return ','
   return null
 }
 

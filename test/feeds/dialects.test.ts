@@ -327,7 +327,7 @@ describe('a bad row', () => {
     ],
     ['11:34,10,12,9,11,100', 1, 'date "11:34" is no calendar date as YYYY-MM-DD, which the dates of this file are'],
     [',10,12,9,11,100', 1, 'date is empty'],
-    ['2024-01-02,10,12,9,11,100', 1, '2024-01-02 is given twice for X, first in line 2'],
+    ['2024-01-02,10,12,9,11,101', 1, '2024-01-02 is given twice for X, first in line 2'],
     [
       '2024-01-03,10,12,9,11,4,787,699',
       25,
@@ -426,7 +426,9 @@ describe('a file that was cut off', () => {
   it('is refused wherever its last row was cut', async () => {
     const length = rows.at(-1)!.length
     for (let count = 1; count < length; count++)
-      expect(await refusal('X.csv', cut(count)), cut(count).slice(-50)).toMatch(/^X\.csv:41:\d+: the (row has|last line)/)
+      expect(await refusal('X.csv', cut(count)), cut(count).slice(-50)).toMatch(
+        /^X\.csv:41:\d+: the (row has|last line)/,
+      )
     expect(rowsOf(only(await read('X.csv', cut(length))))).toHaveLength(40)
   })
 
@@ -477,6 +479,8 @@ describe('a good row', () => {
 
   it.each([
     ['12.5', 12.5],
+    ['+12.50', 12.5],
+    ['+$12.5', 12.5],
     ['$12.5', 12.5],
     ['"$1,012.50"', 1012.5],
     ['1.25E1', 12.5],
@@ -486,6 +490,27 @@ describe('a good row', () => {
   ])('may have %s as a price', async (text, high) => {
     const { tickers } = await read('X.csv', withRow(`2024-01-03,10,${text},9,11,1`))
     expect(tickers[0]!.bars.high[1]).toBe(high)
+  })
+
+  it('may stand there twice: it is taken once, and that is a warning with its place', async () => {
+    for (const rest of ['10,12,9,11,', '+10.0,12,9,11,NA']) {
+      const { tickers, warnings, rejected } = await read(
+        'X.csv',
+        `${withRow(`2024-01-03,10,12,9,11,`)}2024-01-03,${rest}\n`,
+      )
+      expect(rowsOf(tickers[0]!)).toHaveLength(2)
+      const first = {
+        ticker: 'X',
+        date: '2024-01-03',
+        place: 'X.csv:4',
+        detail: 'the same bar as in line 3, taken once',
+      }
+      expect(warnings).toEqual([{ kind: 'doubled', count: 1, first: [first] }])
+      expect(rejected).toEqual([])
+    }
+    const adjusted = (close: string) => `${HEADER},adj_close\n${GOOD},5\n${GOOD},${close}\n`
+    expect(rowsOf(only(await read('X.csv', adjusted('5.0'))))).toHaveLength(1)
+    expect(await refusal('X.csv', adjusted('5.1'))).toMatch(/^X\.csv:3:1: 2024-01-02 is given twice for X/)
   })
 
   it('may look odd: that is a warning with its place, and the bar stays', async () => {
