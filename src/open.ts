@@ -1,9 +1,9 @@
-import { existsSync, type Stats, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { hostname, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Accounts } from './accounts/accounts.js'
 import { builtPath } from './built.js'
-import { NotFound, remedy, StorageError } from './errors.js'
+import { NotFound, remedy } from './errors.js'
 import type { Importer } from './load/import.js'
 import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
@@ -17,6 +17,7 @@ import type { Remote, RemoteOptions } from './remote/remote.js'
 import type { Service } from './server/questions.js'
 import type { Trials } from './source.js'
 import { sourceWords } from './store/pages.js'
+import { inItsPlace } from './store/sqlite/connection.js'
 import { openSqlite } from './store/sqlite/data.js'
 import { type Store, takePlace, type Writer } from './store/store.js'
 
@@ -287,7 +288,7 @@ export async function openService({
   const { remembering } = await import('./store/remembered.js')
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
-  const unmoved = [store.location, accounts.location].map(inItsPlace)
+  const checkPlace = inItsPlace(store.location)
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const service: Service = {
     bands,
@@ -295,7 +296,7 @@ export async function openService({
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
     today: () => bands('pro').today(),
     async check() {
-      for (const check of unmoved) check()
+      checkPlace()
       await readSomething(store)
       await accounts.used(0, Date.now())
     },
@@ -310,14 +311,4 @@ export async function openService({
 async function readSomething(store: Store): Promise<void> {
   const [first] = await store.tickers()
   if (first !== undefined) await store.bars(first.ticker)
-}
-
-/** Throws StorageError once another file lies where this one was: what is open is then no longer what others write. */
-function inItsPlace(path: string): () => void {
-  const { ino, dev } = statSync(path)
-  return () => {
-    const now: Stats | undefined = statSync(path, { throwIfNoEntry: false })
-    if (now?.ino !== ino || now.dev !== dev)
-      throw new StorageError(`${path} was moved or replaced while it was being served; start the server again`)
-  }
 }

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs'
+import { copyFileSync, renameSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../src/accounts/key.js'
 import { Busy, StorageError } from '../../src/errors.js'
@@ -188,6 +188,30 @@ describe('paths and methods', () => {
     })
     await served.stop()
     for (const made of [own, elsewhere]) made.remove()
+  })
+
+  it('answers no key once its accounts were removed or replaced, whatever it has kept, and charges nothing', async () => {
+    const own = await simulatedGround({ count: 1 })
+    const served = await serve(own)
+    const { id, key, identity } = await served.account('of a file that goes', 'free')
+    expect((await served.get(QUESTION, key)).status).toBe(200)
+    const { location } = served.accounts
+    renameSync(location, `${location}.old`)
+    const statuses = async () => {
+      const answers = [served.get(QUESTION, key), served.get('/nothing', key), served.get('/readyz')]
+      return Promise.all([...answers, served.get('/healthz')].map(async answer => (await answer).status))
+    }
+    expect(await statuses()).toEqual([503, 503, 503, 200])
+    // A copy from before, in which what is revoked from now on would go on counting.
+    copyFileSync(`${location}.old`, location)
+    expect(await statuses()).toEqual([503, 503, 503, 200])
+    renameSync(`${location}.old`, location)
+    expect(await statuses()).toEqual([200, 404, 200, 200])
+    expect((await served.accounts.used(id, Date.now())).day).toBe(2)
+    await served.accounts.revoke(identity, new Date().toISOString())
+    expect((await served.get(QUESTION, key)).status).toBe(401)
+    await served.stop()
+    own.remove()
   })
 
   it('is ready until its data can be read no more, or are not those that lie there', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Accounts, DAY_MS } from '../../src/accounts/accounts.js'
@@ -112,6 +112,29 @@ describe('the file of the accounts', () => {
         expect(bytes.some(file => file.includes(secret))).toBe(false)
     }
   })
+})
+
+it('asks and charges nothing once its file is removed, or another one lies there, until it is back', async () => {
+  const { path, accounts, id } = await withAlice()
+  const alice = await accounts.account('alice')
+  const work = [
+    () => accounts.version(),
+    () => accounts.key('AAAAAAAA'),
+    () => accounts.used(id, NOON),
+    () => accounts.charge([chargeOf(alice)]),
+    () => accounts.setTier('alice', 'pro'),
+  ]
+  const expectRefused = async () => {
+    for (const one of work) await expect(one()).rejects.toThrow(StorageError)
+    await expect(accounts.version()).rejects.toThrow(`${path} was moved or replaced while it was open`)
+  }
+  renameSync(path, `${path}.old`)
+  await expectRefused()
+  copyFileSync(`${path}.old`, path)
+  await expectRefused()
+  renameSync(`${path}.old`, path)
+  expect(await accounts.account('alice')).toEqual(alice)
+  expect(await accounts.reconcile()).toMatchObject({ rows: 0, credits: 0 })
 })
 
 describe('the ledger', () => {

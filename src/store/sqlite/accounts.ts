@@ -15,7 +15,7 @@ import {
 import { Busy, didYouMean, InvalidParameter, NotFound, quoted, remedy, suggest } from '../../errors.js'
 import type { Tier } from '../../model/terms.js'
 import { chargeAll, reconciled, usedIn } from './charging.js'
-import { type Notice, openForWriting, Session } from './connection.js'
+import { inItsPlace, type Notice, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
 
 /** How long another process's commits are waited for, and the longest sleep between two looks, in milliseconds. */
@@ -34,6 +34,7 @@ export function openSqliteAccounts(path: string, notice?: Notice): Accounts {
 class SqliteAccounts implements Accounts {
   readonly location: string
   readonly #db: Session
+  readonly #checkPlace: () => void
   /** The minute in which a key was last marked as used, of those that were used lately. */
   readonly #marks = new Map<string, number>()
   /** Of accounts and keys, through this connection: what SQLite counts are the changes of others. */
@@ -42,6 +43,7 @@ class SqliteAccounts implements Accounts {
   constructor(db: Session) {
     this.location = db.location
     this.#db = db
+    this.#checkPlace = inItsPlace(db.location)
   }
 
   version(): Promise<string> {
@@ -156,11 +158,15 @@ class SqliteAccounts implements Accounts {
     })
   }
 
-  /** At once, or again and again until another process lets go. Throws Busy when that takes too long. */
+  /**
+   * At once, or again and again until another process lets go. Throws Busy when that takes too long, and StorageError once
+   * the file is no longer in its place: keys that were revoked would count in it, and what is charged to it be lost.
+   */
   async #patiently<T>(work: () => T): Promise<T> {
     const deadline = performance.now() + PATIENCE
     for (let longest = 1; ; longest = Math.min(2 * longest, LONGEST_SLEEP)) {
       try {
+        this.#checkPlace()
         return work()
       } catch (error) {
         if (!(error instanceof Busy) || performance.now() >= deadline) throw error

@@ -261,6 +261,16 @@ function opened(path: string | Buffer, options: Options): Connection {
   }
 }
 
+/** Throws StorageError once another file lies where this one was: what is open is then no longer what others write. */
+export function inItsPlace(path: string): () => void {
+  const { ino, dev } = statSync(path)
+  return () => {
+    const now = statSync(path, { throwIfNoEntry: false })
+    if (now?.ino !== ino || now.dev !== dev)
+      throw new StorageError(`${path} was moved or replaced while it was open; a server has to be started again`)
+  }
+}
+
 /**
  * What SQLite says went wrong, as an error that names the file and what to do; anything else as it is.
  *
