@@ -333,7 +333,8 @@ function assumptionsOf(
   ]
 }
 
-const DRAWS = 'the signals of all trades moved to other dates together, same exits and costs'
+const DRAWS =
+  'the signals of all trades moved to other dates together, same exits and costs, each mean by its Newey-West error'
 
 const OVERLAPS: Readonly<Record<Strategy['overlap'], string>> = {
   skip: 'overlap: one position a ticker; signals while it is on are skipped, the next may come on the exit bar',

@@ -42,7 +42,10 @@ export interface Backtest {
   months: { year: number; month: number; return: number | null }[]
   /** The five deepest falls from a high. */
   drawdowns: { from: string; low: string; to: string | null; depth: number; bars: number }[]
-  /** The signals of all closed trades moved to other dates together, same exits and costs: their mean net return a trade. */
+  /**
+   * The signals of all closed trades moved to other dates together, same exits and costs: their mean net return a trade,
+   * and how rare it is to lie as many of its own Newey-West errors above it as the strategy does.
+   */
   random_entry: { draws: number; mean: number | null; p: number | null; reason: string | null }
   /** How many looks there were, and what that leaves of the Sharpe ratio. */
   trials: {

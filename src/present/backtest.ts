@@ -146,7 +146,7 @@ function equitySection(found: Backtest): Section {
       {
         on: 'page',
         notes: [
-          'Random entry: how often the signals of all trades, moved to other dates together and traded by the same rules, had as high a mean or a higher one. The more strategies were tried, the better the best of them looks by luck alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by luck (Bailey and López de Prado 2014).',
+          'Random entry: how often the signals of all trades, moved to other dates together and traded by the same rules, had a mean as many of its own Newey-West errors above that of all such moves, or more. The more strategies were tried, the better the best of them looks by luck alone: the deflated Sharpe ratio is the probability that the true one is above what the best of so many would reach by luck (Bailey and López de Prado 2014).',
         ],
       },
     ],

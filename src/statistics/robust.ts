@@ -148,6 +148,19 @@ function bartlett(values: Float64Array, lag: number): number {
   return longRun(values, lag, distance => 1 - distance / (lag + 1))
 }
 
+/**
+ * The same with lag `days` - 1 where most days may have a value: it is the mean over all windows of so many days of their
+ * squared sums.
+ */
+export function windowVariance(values: Float64Array, days: number): number {
+  let [inside, variance] = [0, 0]
+  for (let day = 0; day < values.length + days - 1; day++) {
+    inside += (values[day] ?? 0) - (values[day - days] ?? 0)
+    variance += inside * inside
+  }
+  return variance / days
+}
+
 /** Only days with a value make products: of one ticker's events there are few. */
 function longRun(values: Float64Array, lag: number, weightOf: (distance: number) => number): number {
   const weights = Float64Array.from({ length: lag + 1 }, (_, distance) => 2 * weightOf(distance))

@@ -3,7 +3,9 @@ import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
 import type { RunOptions } from '../../src/params/strategy.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
-import { flat, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
+import { mean } from '../../src/statistics/moments.js'
+import { Random } from '../../src/statistics/random.js'
+import { flat, type MadeBar, madeMarket, PLAIN, seriesMarket, strategyWith } from './support/made-market.js'
 
 const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 8, end: 17_000 })]
 const TICKERS = SIMULATED.map(({ ticker }) => ticker)
@@ -126,7 +128,7 @@ describe('walk-forward', () => {
 })
 
 describe('random entries', () => {
-  const RISES = Object.fromEntries([50, 250, 451].map(t => [t, [100, 100, 100, 110]] as const))
+  const RISES = Object.fromEntries([50, 250, 451].map((t, i) => [t, [100, 108 + 2 * i, 100, 108 + 2 * i]] as const))
   const bands = { rsi_zone: Array.from({ length: 700 }, (_, t) => ([49, 249, 450].includes(t) ? 'a' : 'b')).join('') }
 
   it('rarely do as well where every signal comes before a rise; every move is looked at where they are few', async () => {
@@ -140,10 +142,29 @@ describe('random entries', () => {
     expect(one.random_entry).toEqual(other.random_entry)
   })
 
-  it('do as well always where every trade is the same', async () => {
+  it('say nothing where every trade is the same: how much they vary is not known', async () => {
     const market = madeMarket({ A: { bars: Array.from({ length: 700 }, () => [100, 101, 100, 101] as const), bands } })
     const { random_entry } = await backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 99 })
-    expect(random_entry.p).toBe(1)
+    expect(random_entry).toMatchObject({ draws: 699, p: null })
+    expect(random_entry.reason).toBe('the trades end alike: nothing tells how much they vary')
     expect(random_entry.mean).toBeCloseTo(0.01, 12)
+  })
+
+  it('hold each mean against its own error: signals of wild days must beat wild days', async () => {
+    // Forty trades on days that swing by 10 % and gain 1 % on average; other days swing by a tenth of that.
+    const random = new Random(5)
+    const wild = (t: number): boolean => t % 10 === 0 && t > 0 && t <= 400
+    const swings = Array.from({ length: 1000 }, (_, t) => (wild(t) ? 10 : 1) * random.normal())
+    const chance = mean(swings.filter((_, t) => wild(t)))!
+    const made = swings.map((swing, t): MadeBar => {
+      const close = 100 + (wild(t) ? 1 + swing - chance : swing)
+      return [100, Math.max(100, close), Math.min(100, close), close]
+    })
+    const before = Array.from({ length: 1000 }, (_, t) => (wild(t + 1) ? 'a' : 'b')).join('')
+    const market = madeMarket({ A: { bars: made, bands: { rsi_zone: before } } })
+    const found = await backtest(market, strategyWith({ exit: { hold: 1 } }), { ...PLAIN, reps: 199 })
+    expect(found.trade_statistics).toMatchObject({ n: 40, mean: expect.closeTo(0.01, 12) })
+    // Hardly a mean of calm days is as high, but it lies less than one of its own errors above them.
+    expect(found.random_entry.p).toBeGreaterThan(0.1)
   })
 })

@@ -4,7 +4,8 @@ import { Random } from '../../src/statistics/random.js'
 
 /** How the returns of a day vary; none of them can be foretold from those before. */
 export const WALKS = ['iid', 'garch', 'student', 'drift'] as const
-export type Walk = (typeof WALKS)[number]
+/** With `gjr` volatility comes with falls (Glosten, Jagannathan & Runkle 1993), as it does of stocks. */
+export type Walk = (typeof WALKS)[number] | 'gjr'
 
 export interface NullForm {
   walk: Walk
@@ -68,6 +69,7 @@ function news(random: Random, { walk, bars }: NullForm): Float64Array {
       shocks[t] = normal / Math.sqrt(chiSquare / 2)
     } else shocks[t] = Math.sqrt(variance) * normal
     if (walk === 'garch') variance = 0.05 + 0.1 * shocks[t]! ** 2 + 0.85 * variance
+    if (walk === 'gjr') variance = 0.05 + (shocks[t]! < 0 ? 0.18 : 0.02) * shocks[t]! ** 2 + 0.85 * variance
   }
   return shocks
 }

@@ -16,20 +16,22 @@ import { asked } from './support/market.js'
  */
 const SEED = 20261121
 const WALKS: readonly Walk[] = ['iid', 'garch', 'student']
+const FALLING: readonly Walk[] = ['gjr']
 const JUDGES = ['as good as random entries', 'Sharpe ratio above 0', 'Sharpe ratio below 0']
 const CORRECTIONS = ['Benjamini-Hochberg', 'reality check', 'SPA', 'SPA, upper', 'deflated Sharpe ratio']
 const QUERY = { fields: ['rsi_zone', 'macd_state'], reps: 499, resamples: 199 }
 const STOPS = { hold: 40, stop: 0.05, target: '3atr', on: { bands: ['neutral_high', 'overbought'] } }
 
 describe.each([
-  { what: 'one ticker', tickers: 1, bars: 2500, runs: draws(240), exit: { hold: 20 } },
-  { what: 'a stop, a target and the next band', tickers: 1, bars: 2500, runs: draws(100), exit: STOPS },
-  { what: 'twelve tickers in one portfolio', tickers: 12, bars: 1250, runs: draws(80), exit: { hold: 20 } },
-])('of $runs backtests that have no edge, $what,', ({ what, tickers, bars, runs, exit }) => {
+  { what: 'one ticker', tickers: 1, bars: 2500, runs: draws(240), exit: { hold: 20 }, walks: WALKS },
+  { what: 'a stop, a target and the next band', tickers: 1, bars: 2500, runs: draws(100), exit: STOPS, walks: WALKS },
+  { what: 'twelve tickers', tickers: 12, bars: 1250, runs: draws(80), exit: { hold: 20 }, walks: WALKS },
+  { what: 'volatility with falls', tickers: 1, bars: 1500, runs: draws(400), exit: { hold: 20 }, walks: FALLING },
+])('of $runs backtests that have no edge, $what,', ({ what, tickers, bars, runs, exit, walks }) => {
   const found = new Rejections()
   beforeAll(async () => {
     for (let run = 0; run < runs; run++) {
-      const market = nullMarket(SEED + run, { walk: WALKS[run % WALKS.length]!, tickers, bars })
+      const market = nullMarket(SEED + run, { walk: walks[run % walks.length]!, tickers, bars })
       const strategy = strategyOf({
         tickers: market.map(({ ticker }) => ticker).filter(name => name !== 'MKT'),
         entry: { field: 'rsi_zone', bands: ['oversold', 'deep_oversold'] },
