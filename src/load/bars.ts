@@ -4,7 +4,7 @@ import { countedFacts, sectorKey } from '../local/view.js'
 import { countUpTo, type Day, formatDay } from '../model/day.js'
 import { securityOf } from '../model/facts.js'
 import { type Adjustment, emptySeries, head, type Series } from '../model/series.js'
-import type { Store, TickerEntry } from '../store/store.js'
+import { type Origin, originsOf, type Store, type TickerEntry } from '../store/store.js'
 import type { Kept, SourcedBars, TickerReport } from './report.js'
 
 /** What a file's bars change, not yet written. */
@@ -27,7 +27,7 @@ export async function takeBars(
   for (const incoming of tickers) {
     const replace = replaces(incoming.ticker)
     const pulled = await checkPulled(store, incoming, replace)
-    const { report, series, entry } = await mergeOne(store, incoming, replace)
+    const { report, series, entry, kept } = await mergeOne(store, incoming, replace)
     taken.reports.push(report)
     if (pulled !== null) {
       taken.unpulled.push(incoming.ticker)
@@ -35,7 +35,8 @@ export async function takeBars(
     }
     if (report.added + report.replaced === 0) continue
     const assetClass = entry?.assetClass ?? null
-    taken.changed.push(await keptOf(store, entryFor(incoming, series, assetClass), series, taken.behind))
+    const now = entryFor(incoming, series, assetClass, { entry, kept })
+    taken.changed.push(await keptOf(store, now, series, taken.behind))
   }
   return taken
 }
@@ -87,19 +88,25 @@ async function mergeOne(
   store: Store,
   incoming: SourcedBars,
   replace: boolean,
-): Promise<{ report: TickerReport; series: Series; entry: TickerEntry | null }> {
+): Promise<{ report: TickerReport; series: Series } & Before> {
   const { ticker, prices, bars, source } = incoming
   if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
   const entry = await store.ticker(ticker)
   const present = entry === null || replace ? null : await store.bars(ticker)
   if (entry !== null && present !== null && entry.prices !== prices)
     throw mixedPrices(source, ticker, entry.prices, prices)
-  const { series, rescaled, ...counts } = merge(present ?? emptySeries('daily', 0), bars)
+  const { series, rescaled, kept, ...counts } = merge(present ?? emptySeries('daily', 0), bars)
   const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
   if (rescaled !== null) report.note = rescaledNote(ticker, rescaled, series.days.length - bars.days.length)
   const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
   if (unknown > 0) report.note = [report.note, unpaidNote(ticker, unknown)].filter(Boolean).join('. ')
-  return { report, series, entry: replace ? null : entry }
+  return { report, series, kept, entry: replace ? null : entry }
+}
+
+/** What a series was before bars were taken in: its entry, and of each bar now its place then, -1 for one of the file. */
+interface Before {
+  entry: TickerEntry | null
+  kept: readonly number[]
 }
 
 /** The entry of a series that has just taken bars in. */
@@ -107,7 +114,10 @@ function entryFor(
   { ticker, prices, source, format }: SourcedBars,
   series: Series,
   assetClass: TickerEntry['assetClass'],
+  before: Before,
 ): TickerEntry {
+  const own = { source, format, importedAt: new Date().toISOString() }
+  const origins = originsAfter(before, own)
   return {
     ticker,
     assetClass,
@@ -115,10 +125,23 @@ function entryFor(
     bars: series.days.length,
     first: series.days[0]!,
     last: series.days.at(-1)!,
-    source,
-    format,
-    importedAt: new Date().toISOString(),
+    ...own,
+    ...(origins.length > 1 ? { origins } : {}),
   }
+}
+
+/** Which file brought which bars, now that one has added some. */
+function originsAfter({ entry, kept }: Before, own: Omit<Origin, 'bars'>): Origin[] {
+  const earlier = entry === null ? [] : originsOf(entry)
+  const origins: Origin[] = []
+  let last: object | null = null
+  for (const t of kept) {
+    const of = t < 0 ? own : earlier.findLast(({ from }) => from <= t)!
+    if (of !== last) origins.push({ source: of.source, format: of.format, importedAt: of.importedAt, bars: 0 })
+    origins.at(-1)!.bars++
+    last = of
+  }
+  return origins
 }
 
 function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adjustment): BadData {
@@ -154,6 +177,8 @@ interface Merged {
   unchanged: number
   /** The one factor by which the closes of all common dates differ, when they do and other bars keep the old scale. */
   rescaled: number | null
+  /** Of each bar its place in the series that was there; -1 for one that came in. */
+  kept: number[]
 }
 
 /** Puts incoming daily bars into those that are there; on a common date the incoming bar wins. */
@@ -182,7 +207,8 @@ function merge(present: Series, incoming: Series): Merged {
     }
   }
   const others = rows.length - incoming.days.length
-  return { series: gathered(rows, paid), ...counts, rescaled: others > 0 ? commonFactor(factors) : null }
+  const kept = rows.map(([from, t]) => (from === present ? t : -1))
+  return { series: gathered(rows, paid), ...counts, rescaled: others > 0 ? commonFactor(factors) : null, kept }
 }
 
 /** Whether two bars have the same prices and volume; unknown volumes are alike. */

@@ -8,8 +8,10 @@ import { DEFINITIONS } from '../model/definitions.js'
 import type { HistoricEvent, Missing } from '../model/event.js'
 import { type Adjustment, barOf, type Performance, type Series, type Stability, UNDEFINED } from '../model/series.js'
 import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
+import type { TickerEntry } from '../store/store.js'
 import { entitle, PLANS } from '../tiers.js'
 import type { Cache } from './cache.js'
+import { sourcesOf } from './status.js'
 import { eventsUpTo, historicEvents, lackOf, stayBefore, stayOn, type View } from './view.js'
 
 export interface ExplainQuery {
@@ -31,8 +33,10 @@ export interface Explanation {
   date: string
   date_note: string | null
   prices: Adjustment
+  /** The file that brought this bar, when, and which of the ticker's daily bars it brought with it. */
   source: string
   imported_at: string
+  source_bars: { first: string; last: string; bars: number; of: number }
   open: number
   high: number
   low: number
@@ -87,8 +91,7 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
     date: formatDay(series.days[t]!),
     date_note: dateNote(query, series, t),
     prices: entry.prices,
-    source: entry.source,
-    imported_at: entry.importedAt,
+    ...sourceOn(series.days[t]!, entry, (await cache.series(ticker, 'daily')).days),
     ...barOf(series, t),
     bars_before: t,
     history_from: formatDay(series.days[0]!),
@@ -97,6 +100,12 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
     ...inForce(view, t),
     event: explainedEvent(view, t, cache.tier),
   }
+}
+
+function sourceOn(day: Day, entry: TickerEntry, days: Int32Array) {
+  const date = formatDay(day)
+  const { source, imported_at, first, last, bars } = sourcesOf(entry, days).findLast(range => range.first <= date)!
+  return { source, imported_at, source_bars: { first, last, bars, of: days.length } }
 }
 
 function paidNote({ series: { unadjustedClose } }: Panel, t: number): string | null {

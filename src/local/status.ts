@@ -3,7 +3,7 @@ import { type Day, formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { Adjustment, AssetClass } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Store, TickerEntry } from '../store/store.js'
+import { originsOf, type Store, type TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
 import { type View, viewOf } from './view.js'
 
@@ -42,9 +42,22 @@ export interface TickerStatus {
   /** Daily and weekly events of all fields. */
   events: number
   gaps: Gap[]
+  /** The file that changed it last. */
   source: string
   format: string
   imported_at: string
+  /** Which file brought which bars, in their order. */
+  sources: SourceRange[]
+}
+
+/** Bars in a row that one file brought. */
+export interface SourceRange {
+  source: string
+  format: string
+  imported_at: string
+  bars: number
+  first: string
+  last: string
 }
 
 /** What is loaded of a ticker, whatever the day. */
@@ -137,7 +150,16 @@ async function tickerStatus(store: Store, entry: TickerEntry, today: Day): Promi
     source: entry.source,
     format: entry.format,
     imported_at: entry.importedAt,
+    sources: sourcesOf(entry, days),
   }
+}
+
+/** @param days dates of the daily bars that are known */
+export function sourcesOf(entry: TickerEntry, days: Int32Array): SourceRange[] {
+  return originsOf(entry, days.length).map(({ source, format, importedAt, bars, from }) => ({
+    ...{ source, format, imported_at: importedAt, bars },
+    ...{ first: formatDay(days[from]!), last: formatDay(days[from + bars - 1]!) },
+  }))
 }
 
 /** Every field of one series. */

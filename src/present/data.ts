@@ -98,8 +98,28 @@ const FRESH: readonly Column<TickerStatus>[] = [
   { title: 'Gaps', kind: 'count', spare: 2, of: ({ gaps }) => gaps.length },
   column('events', 'count', { spare: 6 }),
   column('prices', 'text', { spare: 5 }),
-  column('source', 'text', { spare: 8 }),
+  { title: 'Source', kind: 'text', spare: 8, of: sourcesText },
 ]
+
+/** Which file brought which bars; of many, how many there are. */
+function sourcesText({ bars, sources }: TickerStatus): string {
+  if (sources.length > MOST_SOURCES) return `${count(sources.length, 'range')} of several files`
+  let from = 0
+  const texts = sources.map(range => {
+    from += range.bars
+    return sourceText(range.source, from - range.bars, range.bars, bars)
+  })
+  return texts.join('; ')
+}
+
+const MOST_SOURCES = 3
+
+/** `new.csv, the last 5 of 1,260 bars`; the name alone where all of them are from there. @param from place of the first */
+function sourceText(source: string, from: number, bars: number, of: number): string {
+  if (bars === of) return source
+  const which = from === 0 ? 'the first ' : from + bars === of ? 'the last ' : ''
+  return `${source}, ${which}${whole(bars)} of ${whole(of)} bars`
+}
 
 function statusNotes({ bytes, schema_version, as_of, unfinished, tickers, ...found }: Status): string[] {
   // A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions.

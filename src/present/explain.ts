@@ -34,15 +34,19 @@ const READINGS: readonly Column<Explanation['readings'][number]>[] = [
 ]
 
 function barLines(found: Explanation): string[] {
-  const { open, high, low, close, volume, prices, source, imported_at } = found
+  const { open, high, low, close, volume, prices, imported_at } = found
   const traded = volume === null ? 'unknown' : whole(volume)
   return [
     ...(found.date_note === null ? [] : [`note: ${found.date_note}`]),
     bandLine(found),
     `open ${figure(open)}  high ${figure(high)}  low ${figure(low)}  close ${figure(close)}  volume ${traded}`,
-    `${prices} prices from ${source}, imported ${imported_at.slice(0, 10)}`,
+    `${prices} prices from ${sourceOf(found)}, imported ${imported_at.slice(0, 10)}`,
     ...(found.price_note === null ? [] : [`note: ${found.price_note}`]),
   ]
+}
+
+function sourceOf({ source, source_bars: { first, last, bars, of } }: Explanation): string {
+  return bars === of ? source : `${source} (${whole(bars)} of ${whole(of)} daily bars, ${first} to ${last})`
 }
 
 function bandLine({ band, undefined_because, in_force, entered, bars_in_force, initial, event }: Explanation): string {

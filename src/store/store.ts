@@ -19,6 +19,30 @@ export interface TickerEntry {
   source: string
   format: string
   importedAt: string
+  /** Which file brought which bars, in their order; absent where all are of that file. */
+  origins?: readonly Origin[]
+}
+
+/** Bars in a row that one file brought. */
+export interface Origin extends Pick<TickerEntry, 'source' | 'format' | 'importedAt'> {
+  bars: number
+}
+
+/** With the place of its first bar. */
+export interface PlacedOrigin extends Origin {
+  from: number
+}
+
+/** Where the first `bars` bars of a ticker are from, in their order. */
+export function originsOf(entry: TickerEntry, bars = entry.bars): PlacedOrigin[] {
+  const { source, format, importedAt, origins = [{ source, format, importedAt, bars }] } = entry
+  const placed: PlacedOrigin[] = []
+  let from = 0
+  for (const origin of origins) {
+    if (from < bars) placed.push({ ...origin, from, bars: Math.min(origin.bars, bars - from) })
+    from += origin.bars
+  }
+  return placed
 }
 
 /** The dates of a series: enough to know what was final when. */

@@ -36,6 +36,37 @@ describe('bands import', () => {
     expect(await report()).toMatchObject({ added: 0, replaced: 0, unchanged: 1260, bars: 1260 })
   })
 
+  test('keeps by range which file brought which bars, for explain and status', async () => {
+    const [header, ...rows] = readFileSync(`${BARS}/AAPL.csv`, 'utf8').trimEnd().split('\n')
+    const part = (name: string, from: number, to?: number) =>
+      write(name, [header, ...rows.slice(from, to)].join('\n').concat('\n'))
+    const [old, more] = [part('old.csv', 0, -5), part('new.csv', -8)]
+    expect((await ask(`import ${old} --ticker AAPL`)).code).toBe(0)
+    expect((await ask(`import ${more} --ticker AAPL`)).code).toBe(0)
+    const { tickers } = JSON.parse((await ask('status --json')).out)
+    expect(tickers[0].sources).toMatchObject([
+      { source: old, bars: 1255, first: '2013-05-13', last: '2018-05-04' },
+      { source: more, bars: 5, first: '2018-05-07', last: '2018-05-11' },
+    ])
+    expect((await ask('status')).out).toContain(
+      `${old}, the first 1,255 of 1,260 bars; ${more}, the last 5 of 1,260 bars`,
+    )
+    const explained = async (line: string) => (await ask(`explain AAPL rsi_zone ${line}`)).out
+    expect(await explained('2018-05-04')).toContain(
+      `prices from ${old} (1,255 of 1,260 daily bars, 2013-05-13 to 2018-05-04), imported `,
+    )
+    expect(await explained('2018-05-07')).toContain(
+      `prices from ${more} (5 of 1,260 daily bars, 2018-05-07 to 2018-05-11), imported `,
+    )
+    expect(JSON.parse(await explained('2018-05-04 --as-of 2018-05-04 --json'))).toMatchObject({
+      source: old,
+      source_bars: { bars: 1255, of: 1255 },
+    })
+    expect((await ask('verify --deep')).code).toBe(0)
+    expect((await ask('rebuild')).code).toBe(0)
+    expect(await explained('2018-05-04')).toContain(`prices from ${old} (`)
+  })
+
   test('reads standard input, compressed files and folders', async () => {
     expect((await ask('import - --ticker ONE', { stdin: GOOD })).code).toBe(0)
     expect((await ask(`import ${write('TWO.csv.gz', gzipSync(GOOD))}`)).code).toBe(0)

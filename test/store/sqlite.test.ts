@@ -133,11 +133,13 @@ describe('a SQLite file', () => {
     for (const step of MIGRATIONS.slice(0, 2)) if (typeof step === 'string') db.exec(step)
     db.pragma('user_version = 2')
     db.exec(`ATTACH '${path}' AS current`)
-    for (const table of ['meta', 'tickers', 'bars', 'series', 'events', 'facts'])
-      db.exec(`INSERT INTO main.${table} SELECT * FROM current.${table}`)
+    for (const table of ['meta', 'tickers', 'bars', 'series', 'events', 'facts']) {
+      const had = (db.pragma(`main.table_info(${table})`) as { name: string }[]).map(({ name }) => name).join(', ')
+      db.exec(`INSERT INTO main.${table} (${had}) SELECT ${had} FROM current.${table}`)
+    }
     db.close()
     expect(() => openSqlite(old, { readonly: true })).toThrow(
-      'was made by an older bands (schema 2, this one needs 4); a rebuild brings it up to date',
+      'was made by an older bands (schema 2, this one needs 5); a rebuild brings it up to date',
     )
     const store = openSqlite(old, { readonly: false })
     expect(await everything(store)).toEqual(expected)

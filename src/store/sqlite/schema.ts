@@ -121,6 +121,10 @@ export const MIGRATIONS: readonly Step[] = [
       for (const column of ['etag', 'told', 'under_way']) db.exec(`ALTER TABLE pulled DROP COLUMN ${column}`)
     },
   },
+  `
+  -- Which file brought which bars, in their order: JSON, [{source, format, importedAt, bars}]; NULL where all are of source
+  ALTER TABLE tickers ADD COLUMN origins TEXT;
+  `,
 ]
 
 /** Bars, facts and events. */
@@ -146,14 +150,17 @@ export function mayBeAlive({ pid, host }: Writer): boolean {
 
 /** What is said of tickers, to be read as rows of this kind. */
 export const TICKERS = `SELECT id, ticker, asset_class AS assetClass, prices, bars, first_date AS first, last_date AS last,
-  source, format, imported_at AS importedAt FROM tickers`
+  source, format, imported_at AS importedAt, origins FROM tickers`
 
-export interface TickerRow extends Omit<TickerEntry, 'first' | 'last'> {
+export interface TickerRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'> {
   id: number
   first: string
   last: string
+  origins: string | null
 }
 
-export function entryOf({ id: _own, ...row }: TickerRow): TickerEntry {
-  return { ...row, first: parseDay(row.first)!, last: parseDay(row.last)! }
+export function entryOf({ id: _own, origins: text, ...row }: TickerRow): TickerEntry {
+  const entry: TickerEntry = { ...row, first: parseDay(row.first)!, last: parseDay(row.last)! }
+  if (text !== null) entry.origins = JSON.parse(text)
+  return entry
 }

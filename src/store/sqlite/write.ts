@@ -82,8 +82,8 @@ export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): voi
 
 function insertEntry(db: Session, entry: TickerEntry): number {
   const row = db.get<{ id: number }>(
-    `INSERT INTO tickers (ticker, asset_class, prices, bars, first_date, last_date, source, format, imported_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    `INSERT INTO tickers (ticker, asset_class, prices, bars, first_date, last_date, source, format, imported_at, origins)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
     entry.ticker,
     entry.assetClass,
     entry.prices,
@@ -93,6 +93,7 @@ function insertEntry(db: Session, entry: TickerEntry): number {
     entry.source,
     entry.format,
     entry.importedAt,
+    entry.origins === undefined ? null : JSON.stringify(entry.origins),
   )
   return row!.id
 }
