@@ -9,6 +9,7 @@ import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
 import type { Tier } from './model/terms.js'
+import { fileValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
 
 import type { PageSource, PullOptions } from './remote/pull.js'
@@ -240,9 +241,10 @@ export async function statusOf({ local, bands }: Pick<Opened, 'local' | 'bands'>
   return { ...(await status(local)), pulled: await bands.pulled() }
 }
 
+/** Throws InvalidParameter for a URL. */
 export function databasePath({ db, env = process.env }: DatabaseChoice = {}): string {
-  const named = db ?? (env.BANDS_DB || undefined)
-  if (named !== undefined) return resolve(named)
+  if (db !== undefined) return resolve(fileValue('db', db))
+  if (env.BANDS_DB) return resolve(fileValue('BANDS_DB', env.BANDS_DB))
   const data = env.XDG_DATA_HOME
   // The XDG base directory specification has relative paths ignored.
   const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME || userInfo().homedir, '.local', 'share')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openBands } from '../src/client.js'
 import { InvalidParameter, NotFound, TierRestricted } from '../src/errors.js'
+import { openImporter } from '../src/open.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
 import { temporaryFolder } from './support/store.js'
 
@@ -53,6 +54,12 @@ describe('the library', () => {
     await bands.close()
     await expect(openBands({ asOf: 'yesterday' })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'as_of' })
     await expect(openBands({ db: 'missing.db' })).rejects.toMatchObject({ code: 'not_found' })
+    for (const open of [openBands, openImporter]) {
+      const error = await open({ db: 'postgres://me:secret@10.0.0.1/bands' }).then(String, String)
+      expect(error).toBe(
+        'InvalidParameter: db is a URL, and a database of bands is a file on this machine: give the path of one.',
+      )
+    }
   })
 
   it('is imported by name from ES modules and CommonJS, and touches nothing by that', () => {

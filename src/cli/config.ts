@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { InvalidParameter } from '../errors.js'
 import { TIER_NAMES } from '../model/terms.js'
 import { FLAG } from '../params/figures.js'
-import { DAY, integerOf, oneOf, WORDS } from '../params/kinds.js'
+import { DAY, FILE, integerOf, oneOf, WORDS } from '../params/kinds.js'
 import { maybe, open, given as optional, type Read, readParams } from '../params/row.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
 import type { Given } from './given.js'
@@ -14,7 +14,7 @@ const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 
 /** What holds for a whole run, whatever the command. */
 export const SETTINGS = {
-  db: open(WORDS, 'the database to use (BANDS_DB)', { takes: 'FILE' }),
+  db: open(FILE, 'the database to use (BANDS_DB)'),
   tier: optional(oneOf(TIER_NAMES, 'TIER'), 'pro', 'answer as free, plus or pro; pro unless given (BANDS_TIER)'),
   as_of: maybe(DAY, 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'),
   remote: open(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', { takes: 'URL' }),

@@ -6,6 +6,7 @@ import {
   bandValue,
   dayValue,
   fieldValue,
+  fileValue,
   integerValue,
   LONGEST_TEXT,
   textOf,
@@ -68,6 +69,9 @@ export const DAY: Kind<Day, string> = {
 const TEXT_PATTERN = '^(?!\\s*$)[^\\u0000-\\u001F\\u007F-\\u009F]+$'
 
 export const TEXT = inText({ minLength: 1, maxLength: LONGEST_TEXT, pattern: TEXT_PATTERN }, 'NAME', textValue)
+
+/** A path on this machine; a URL is none. */
+export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: fileValue }
 
 /** Text that whoever takes it looks at. */
 export const WORDS: Kind<string, string> = { schema: { type: 'string' }, takes: 'TEXT', parse: textOf }

@@ -1,4 +1,4 @@
-import { InvalidParameter, invalid, suggest, type Thing } from '../errors.js'
+import { InvalidParameter, invalid, parameter, sentence, suggest, type Thing } from '../errors.js'
 import { FIELD_NAMES, type Field, fieldNamed } from '../fields/index.js'
 import { type Day, parseDay } from '../model/day.js'
 import { parseTicker, TICKER_SHAPE, TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../model/terms.js'
@@ -52,6 +52,17 @@ export function wordValue<Word extends string>(param: string, text: string, word
 /** What a program or a file has for a text must be one. */
 export function textOf(param: string, value: unknown): string {
   return typeof value === 'string' ? value : refuse(param, value, 'text')
+}
+
+/** A URL of several letters before its colon, so that a drive is none; also one that was put in quotes. */
+const URL_SHAPE = /^\s*[a-z][a-z\d+.-]+:\/|[a-z][a-z\d+.-]+:\/\//i
+
+/** A file of this machine. The URL of a database may hold a password: it is neither repeated nor made a folder of. */
+export function fileValue(param: string, value: unknown): string {
+  const text = textOf(param, value)
+  if (!URL_SHAPE.test(text)) return text
+  const lack = 'is a URL, and a database of bands is a file on this machine: give the path of one.'
+  throw new InvalidParameter(sentence`${parameter(param)} ${lack}`, { param, allowed: 'the path of a file' })
 }
 
 export function flagValue(param: string, value: unknown): boolean {

@@ -9,6 +9,13 @@ import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/
 const folder = scratch()
 const db = folder.file('bands.db')
 const env = { BANDS_DB: db }
+/** Of databases that are no file; one is as a file of variables may quote it. */
+const URLS = [
+  'postgres://me:secret@10.0.0.1/bands',
+  '"postgresql://me:secret@10.0.0.1/bands"',
+  'mysql:/secret',
+  'file:///secret',
+]
 const ask = (line: string, lent: Lent = {}): Promise<Ran> => typed(line, { ...lent, env: { ...env, ...lent.env } })
 
 beforeAll(async () => {
@@ -97,6 +104,28 @@ describe('every exit code is met', () => {
     for (const more of [`--out ${file} --output csv`, `--out ${folder.file('bars')}`])
       expect(await ask(`export bars --ticker AAPL ${more}`)).toMatchObject({ code: 0, out: '' })
   })
+
+  test.each(URLS)(
+    '2: a database that is the URL %s is refused in a sentence, and no folder is made of it',
+    async url => {
+      const before = readdirSync('.')
+      for (const line of ['import data/bars', 'events AAPL rsi_zone', 'accounts list', 'doctor', 'config'])
+        for (const form of ['', ' --json --debug']) {
+          const byOption = await typed(`${line} --db ${url}${form}`)
+          const byVariable = await typed(`${line}${form}`, { env: { BANDS_DB: url } })
+          for (const [ran, name] of [
+            [byOption, '--db'],
+            [byVariable, 'BANDS_DB'],
+          ] as const) {
+            expect(ran).toMatchObject({ code: 2, out: '' })
+            const said = form === '' ? name : name.replace('--', '')
+            expect(ran.err).toContain(`${said} is a URL, and a database of bands is a file on this machine`)
+            expect(ran.err).not.toMatch(/secret|10\.0\.0\.1/)
+          }
+        }
+      expect(readdirSync('.')).toEqual(before)
+    },
+  )
 
   test.each(['events ZZZZ rsi_zone', 'import nothing-here.csv', 'remove ZZZZ', 'export bars --ticker @nothing-here'])(
     '3: bands %s',
