@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openForReading, openForWriting } from '../../src/store/sqlite/connection.js'
 import { schemaOf } from '../../src/store/sqlite/migrations.js'
 import { Database } from '../support/database.js'
 import { bundled, started } from '../support/processes.js'
-import { temporaryFolder } from '../support/store.js'
+import { smallDisk, temporaryFolder } from '../support/store.js'
 import { NOTES, oldNotes } from './notes.js'
 
 describe('a step that repacks a table', () => {
@@ -82,7 +82,7 @@ describe('a step that repacks a table', () => {
 
 describe('without room for the copy', () => {
   it('the step is refused, saying how much is needed, and nothing is changed', ({ skip }) => {
-    const small = smallPlace()
+    const small = smallDisk('3m')
     if (small === null) return skip('no disk of its own can be had here')
     const path = join(small, 'notes.db')
     oldNotes(path, 1_500)
@@ -133,15 +133,6 @@ it('a run that is killed while it copies or repacks leaves the file as it was, a
     expect(filesBeside(path)).toEqual([`${name}.before-schema-3`])
   }
 })
-
-/** A place of three megabytes on a disk of its own; null where none may be made. */
-function smallPlace(): string | null {
-  const place = join(temporaryFolder(), 'small')
-  mkdirSync(place)
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', place]).status !== 0) return null
-  onTestFinished(() => void spawnSync('umount', [place]))
-  return place
-}
 
 /** Files whose names begin with that of a database, without those of SQLite. */
 function filesBeside(path: string): string[] {

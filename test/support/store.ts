@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { record } from '../../src/engine/record.js'
 import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/load/import.js'
@@ -95,6 +96,19 @@ export function openedForAll(open: (folder: string) => Promise<Store>): void {
     await store?.close()
     rmSync(folder, { recursive: true, force: true })
   })
+}
+
+/** A folder on a disk of its own, as large as `mount` is told; null where none may be made. */
+export function smallDisk(size: string): string | null {
+  const folder = temporaryFolder()
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder]).status !== 0) return null
+  onTestFinished(() => void spawnSync('umount', [folder]))
+  return folder
+}
+
+/** Gives such a disk another size. */
+export function resizeDisk(folder: string, size: string): void {
+  expect(spawnSync('mount', ['-o', `remount,size=${size}`, folder]).status).toBe(0)
 }
 
 /** A new empty folder that goes when the test is over. */

@@ -4,17 +4,20 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Options, Statement } from 'better-sqlite3'
 import { Busy, StorageError } from '../../errors.js'
 import { compiledModule, driver, driverFailure } from './driver.js'
-import { type Connection, copyNotice, type DatabaseKind, migrate, schemaOf } from './migrations.js'
+import { type Connection, copyNotice, type DatabaseKind, migrate, removeDatabase, schemaOf } from './migrations.js'
+import { isAlive, processTable } from './processes.js'
 
 /** Opens an existing database for questions. Nothing in it is written. Throws StorageError. */
 export function openForReading(path: string, kind: DatabaseKind): Connection {
@@ -34,6 +37,7 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
 export function openForWriting(path: string, kind: DatabaseKind, notice: Notice = () => {}): Connection {
   if (!existsSync(path)) create(path, kind)
   try {
+    removeLeftovers(path)
     return closedOnFailure(checked(connect(path, {}), path, kind), db => {
       db.pragma('foreign_keys = ON')
       // better-sqlite3 is compiled to sync a WAL only at checkpoints: a power cut would lose what was committed.
@@ -52,21 +56,91 @@ export function openForWriting(path: string, kind: DatabaseKind, notice: Notice 
 /** Who is told, in a sentence, what happened to a file on the way. */
 export type Notice = (sentence: string) => void
 
-/** A half-made database must never be seen under its name: it is made under another, which is then changed. */
+/**
+ * A half-made database must never be seen under its name: it is made under another, which is then changed. By then all of
+ * it lies in that one file: what a full disk left in the -wal would not come with it.
+ */
 function create(path: string, kind: DatabaseKind): void {
-  // The process alone does not tell: in containers that share a folder, each may be number 1.
-  const partial = `${path}.${process.pid}-${Math.random().toString(36).slice(2)}.new`
+  const partial = partialName(path)
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     // Made here and not by SQLite, so that nobody else can read it at any time; its -wal gets the same mode.
     closeSync(openSync(partial, 'wx', kind.mode))
-    closedOnFailure(connect(partial, {}), db => void migrate(db, partial, kind, connect)).close()
+    closedOnFailure(connect(partial, {}), db => {
+      migrate(db, partial, kind, connect)
+      checkpoint(db)
+    }).close()
+    checkWhole(partial, kind)
     putInPlace(partial, path)
   } catch (cause) {
-    throw new StorageError(`cannot make a database at ${path}: ${reason(cause)}`, { cause })
+    const why = isFull(path, cause) ? 'the disk is full' : reason(cause)
+    throw new StorageError(`cannot make a database at ${path}: ${why}`, { cause })
   } finally {
-    rmSync(partial, { force: true })
+    removeDatabase(partial)
   }
+}
+
+/** Moves what was committed into the file itself. Throws where not all of it could be. */
+function checkpoint(db: Connection): void {
+  const [found] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number; log: number }[]
+  if (found?.busy !== 0 || found.log !== 0) throw new Error('what was committed could not be moved into the file')
+}
+
+/** Throws where the bytes of the file alone are not the database that was made. */
+function checkWhole(partial: string, { migrations }: DatabaseKind): void {
+  const image = copyInMemory(partial)
+  try {
+    const [check] = image.pragma('quick_check(1)') as { quick_check: string }[]
+    if (check?.quick_check !== 'ok') throw new Error(`it was not written whole: ${check?.quick_check}`)
+    if (schemaOf(image) !== migrations.length) throw new Error('it was not written whole')
+  } finally {
+    image.close()
+  }
+}
+
+/** SQLite calls a disk without room full at some of its calls, and at others it says no more than that one failed. */
+function isFull(path: string, cause: unknown): boolean {
+  const code = (cause as { code?: string }).code ?? ''
+  if (code === 'ENOSPC' || code.startsWith('SQLITE_FULL')) return true
+  if (!/^SQLITE_(IOERR|CANTOPEN)/.test(code)) return false
+  const { bavail, bsize } = statfsSync(dirname(path))
+  return bavail * bsize < LITTLE_ROOM
+}
+
+/** What a database without a row needs at most while it is made. */
+const LITTLE_ROOM = 2 ** 19
+
+/** Under which a database is made: it tells of which process, so that another can see whether that one has died. */
+function partialName(path: string): string {
+  return `${path}.${process.pid}-${processTable()}-${Math.random().toString(36).slice(2)}.new`
+}
+
+/** After the name of the database and a dot. A bands of before did not tell the table of processes. */
+const PARTIAL = /^(\d+)-(?:([0-9a-f]{12})-)?[a-z\d]+\.new(?:-wal|-shm|-journal)?$/
+
+/** To make a database takes a moment: what is older is nobody's, in milliseconds. */
+const LONG_AGO = 600_000
+
+/** Takes away what processes left that were killed while they made this database. */
+function removeLeftovers(path: string): void {
+  const own = `${basename(path)}.`
+  try {
+    for (const name of readdirSync(dirname(path)).filter(name => name.startsWith(own))) {
+      const file = join(dirname(path), name)
+      if (isLeftover(file, name.slice(own.length))) rmSync(file, { force: true })
+    }
+  } catch {
+    // They only take room.
+  }
+}
+
+function isLeftover(file: string, ending: string): boolean {
+  const [, pid, table] = PARTIAL.exec(ending) ?? []
+  if (pid === undefined) return false
+  // Of another container or machine the number of a process says nothing.
+  if (table === processTable() && !isAlive(Number(pid))) return true
+  const changed = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+  return Date.now() - changed > LONG_AGO
 }
 
 /** A second name and not another one: what a process beside this one has just made there must not be replaced. */

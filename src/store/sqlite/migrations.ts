@@ -99,7 +99,7 @@ function makeCopy(db: Connection, path: string, copy: string, connect: Connect):
   checkRoom(db, path, copy)
   try {
     // One that a killed run left.
-    removeAll(partial)
+    removeDatabase(partial)
     // Made here and not by SQLite, so that nobody else can read it at any time.
     closeSync(openSync(partial, 'wx', 0o600))
     const reading = connect(path, { readonly: true })
@@ -115,12 +115,13 @@ function makeCopy(db: Connection, path: string, copy: string, connect: Connect):
     renameSync(partial, copy)
     synced(dirname(copy))
   } catch (cause) {
-    removeAll(partial)
+    removeDatabase(partial)
     throw uncopied(db, path, copy, cause)
   }
 }
 
-function removeAll(path: string): void {
+/** With what SQLite keeps beside it. */
+export function removeDatabase(path: string): void {
   for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
 }
 

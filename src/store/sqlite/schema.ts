@@ -4,6 +4,7 @@ import { parseDay } from '../../model/day.js'
 import type { TickerEntry, Writer } from '../store.js'
 import type { DatabaseKind, Step } from './migrations.js'
 import { takeOverPulled } from './pages.js'
+import { isAlive } from './processes.js'
 
 /**
  * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
@@ -139,13 +140,7 @@ export const DATA: DatabaseKind = {
 /** A writer that was killed leaves its row behind; on this host the process table tells, on another nothing does. */
 export function mayBeAlive({ pid, host }: Writer): boolean {
   if (host !== hostname()) return true
-  if (pid === process.pid) return true
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (cause) {
-    return (cause as { code?: string }).code === 'EPERM'
-  }
+  return isAlive(pid)
 }
 
 /** What is said of tickers, to be read as rows of this kind. */
