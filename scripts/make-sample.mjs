@@ -1,6 +1,7 @@
 // The sample that answers while a user has no database: data/bars, imported as anyone would, and a sector of simulated
 // companies, because nobody's facts are free enough to be bundled.
 import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
@@ -29,4 +30,5 @@ export async function makeSample(path) {
   db.pragma('journal_mode = DELETE')
   db.exec('VACUUM')
   db.close()
+  rmSync(`${path}-writer`)
 }

@@ -123,6 +123,17 @@ async function writing<T>(choice: DatabaseChoice, begin: (store: Store, writer: 
   }
 }
 
+/**
+ * Frees the writing place of a process that is gone without having left it; null where nobody has it. Throws NotFound
+ * without a database, Busy where that process is at work.
+ */
+export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
+  const path = databasePath(choice)
+  if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
+  const store = openSqlite(path, { readonly: false, notice: choice.notice })
+  return { path, freed: await store.forceUnlock().finally(() => store.close()) }
+}
+
 /** What a pull would find, for a look only; null where there is no database yet. */
 export function openForPlan(choice: DatabaseChoice = {}): Store | null {
   const path = databasePath(choice)

@@ -39,6 +39,7 @@ const ROWS: readonly Row[] = [
   ['verify', 'check that the database holds what was written', () => import('./commands/data.js')],
   ['rebuild', 'derive all events again from bars and facts', () => import('./commands/data.js')],
   ['remove', 'take a ticker out of the database', () => import('./commands/data.js')],
+  ['unlock', 'free the database of an import that died elsewhere', () => import('./commands/data.js')],
   ['serve', 'answer over HTTP, to those who have a key', () => import('./commands/serve.js')],
   ['accounts create', 'make an account for a server', () => import('./commands/accounts.js')],
   ['accounts list', 'accounts, their tiers and credits', () => import('./commands/accounts.js')],

@@ -150,7 +150,7 @@ function contentChecks(found: Inspection, path: string): Check[] {
           `one is not finished (${unfinished} steps)`,
           sentence`wait for it; if none is running: ${remedy('rebuild')}`,
         ),
-    writerCheck(found, path),
+    writerCheck(found),
   ]
 }
 
@@ -161,11 +161,11 @@ function journalCheck(journal: string, path: string): Check {
   return warn('journal', detail, `sqlite3 ${path} "PRAGMA journal_mode = WAL"`)
 }
 
-function writerCheck({ writer }: Inspection, path: string): Check {
+function writerCheck({ writer }: Inspection): Check {
   if (writer === null) return ok('writer', 'none')
   const who = `process ${writer.pid} on ${writer.host} since ${writer.started}`
   if (!writer.alive) return warn('writer', `${who} has died at work`, 'nothing: the next import takes its place')
-  const mend = `wait for it; if it is gone for good: sqlite3 ${path} "DELETE FROM writer"`
+  const mend = sentence`wait for it; if it is gone for good: ${remedy('unlock')}`
   return warn('writer', `${who} is importing`, mend)
 }
 

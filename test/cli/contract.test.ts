@@ -77,6 +77,7 @@ const LINES: Readonly<Record<string, string>> = {
   verify: 'verify',
   rebuild: 'rebuild',
   remove: 'remove SIM0001',
+  unlock: 'unlock',
   serve: 'serve --port 0',
   'accounts create': 'accounts create {new} --tier plus',
   'accounts list': 'accounts list',

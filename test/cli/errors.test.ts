@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { EXIT_CODES } from '../../src/cli/errors.js'
 import { main } from '../../src/cli/main.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import { Database } from '../support/database.js'
 import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
@@ -200,11 +201,10 @@ describe('every exit code is met', () => {
   test('8: another process is writing', async () => {
     const busy = folder.file('busy.db')
     await ask(`import ${BARS}/AAPL.csv --db ${busy}`)
-    const file = new Database(busy)
-    const row = [process.pid, hostname(), '2026-01-01T00:00:00.000Z']
-    file.prepare('INSERT INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)').run(...row)
+    const store = openSqlite(busy, { readonly: false })
+    await store.lock({ pid: process.pid, host: hostname(), started: '2026-01-01T00:00:00.000Z' })
     const ran = await ask(`import ${BARS}/AAPL.csv --db ${busy}`)
-    file.close()
+    await store.close()
     expect(ran.code).toBe(8)
     expect(ran.err).toContain(`process ${process.pid}`)
   })

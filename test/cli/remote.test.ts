@@ -219,6 +219,7 @@ describe('what a server does not decide', () => {
     'verify',
     'rebuild',
     'remove SIM0001',
+    'unlock',
     'demo',
   ])(
     'bands %s stands on the database here: refused where a server is typed, answered where it is only set',

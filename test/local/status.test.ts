@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Cache } from '../../src/local/cache.js'
 import { type Check, type DoctorFacts, doctor } from '../../src/local/doctor.js'
 import { exportBars, exportEvents, exportSeries } from '../../src/local/export.js'
@@ -161,10 +161,15 @@ describe('the doctor', () => {
       outcome: 'warn',
       detail: `process ${pid} on ${hostname()} since ${started} has died at work`,
     })
-    const living = await lockedBy({ pid: process.pid, host: hostname(), started })
-    expect((await check('writer', { database: living })).detail).toContain('is importing')
-    const elsewhere = await lockedBy({ pid, host: 'elsewhere', started })
-    expect((await check('writer', { database: elsewhere })).detail).toContain('on elsewhere')
+    const living = openSqlite(await filled(), { readonly: false })
+    onTestFinished(() => living.close())
+    await living.lock({ pid: process.pid, host: hostname(), started })
+    expect((await check('writer', { database: living.location })).detail).toContain('is importing')
+    const elsewhere = await changed(`INSERT INTO writer VALUES (1, ${pid}, 'elsewhere', '${started}')`)
+    expect(await check('writer', { database: elsewhere })).toMatchObject({
+      detail: `process ${pid} on elsewhere since ${started} is importing`,
+      remedy: ['wait for it; if it is gone for good: ', { command: 'unlock' }],
+    })
   })
 
   it.skipIf(process.platform === 'win32')('warns of a file that others may write', async () => {

@@ -3,7 +3,7 @@ import type { Importer } from '../../load/import.js'
 import { loadedTickers } from '../../local/status.js'
 import { type Day, formatDay } from '../../model/day.js'
 import { FACT_KINDS } from '../../model/facts.js'
-import { databasePath, statusOf } from '../../open.js'
+import { databasePath, forceUnlock, statusOf } from '../../open.js'
 import { DAY, integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tickerValue } from '../../params/values.js'
@@ -167,4 +167,19 @@ async function notLoaded(importer: Importer, ticker: string, what: string): Prom
   return new NotFound(lack + didYouMean(suggestions), suggestions, { missing: { kind: 'ticker', name: ticker } })
 }
 
-export const commands = { tickers, status, facts, verify, rebuild, remove }
+const unlock: Command = {
+  examples: ['bands unlock'],
+  notes: [
+    'For an import on another machine that ended without leaving the database: whether a process there still runs cannot be seen from here. One that died on this machine is in nobody’s way.',
+  ],
+  async run(context) {
+    context.refuseRemote()
+    const { path, freed } = await forceUnlock(context.choice)
+    const { pid = null, host = null, started = null } = freed ?? {}
+    const row = { schema: 'bands.unlock/1', database: path, unlocked: freed !== null, pid, host, started }
+    const who = `process ${pid} on ${host}, which took it at ${started}, has it no more`
+    await context.show(oneRow(row, { notes: [freed === null ? 'nobody is writing; nothing to unlock' : who] }))
+  },
+}
+
+export const commands = { tickers, status, facts, verify, rebuild, remove, unlock }

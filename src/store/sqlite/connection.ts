@@ -280,7 +280,7 @@ export class Session {
 const BUSY_TIMEOUT = 5_000
 
 /** A connection to a file, or to the image of one. Throws what SQLite throws; StorageError when it does not load. */
-function connect(path: string | Buffer, options: Options): Connection {
+export function connect(path: string | Buffer, options: Options): Connection {
   // Touches the file, so that what is wrong with it is said here and not in the middle of a question.
   return closedOnFailure(opened(path, options), schemaOf)
 }
@@ -327,7 +327,7 @@ function reason(cause: unknown): string {
 
 function opened(path: string | Buffer, options: Options): Connection {
   try {
-    return new (driver())(path, { ...options, timeout: BUSY_TIMEOUT, nativeBinding: compiledModule() as string })
+    return new (driver())(path, { timeout: BUSY_TIMEOUT, ...options, nativeBinding: compiledModule() as string })
   } catch (cause) {
     const code = (cause as { code?: string }).code
     if (code === 'ERR_DLOPEN_FAILED' || code === 'MODULE_NOT_FOUND') throw driverFailure(reason(cause), cause)
@@ -350,7 +350,7 @@ export function inItsPlace(path: string): () => void {
  *
  * @param mend what to do when the file is damaged
  */
-function translated(location: string, cause: unknown, mend: string): unknown {
+export function translated(location: string, cause: unknown, mend: string): unknown {
   const code = (cause as { code?: unknown }).code
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return cause
   const message = (cause as Error).message

@@ -1,4 +1,4 @@
-import { Busy, parameter, remedy, StorageError, sentence } from '../../errors.js'
+import { remedy, StorageError } from '../../errors.js'
 import { type Day, parseDay } from '../../model/day.js'
 import { type FactKind, type FactSheets, type Security, securityOf } from '../../model/facts.js'
 import type { Series } from '../../model/series.js'
@@ -9,7 +9,8 @@ import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } f
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import { schemaOf } from './migrations.js'
 import { SqlitePages } from './pages.js'
-import { DATA, entryOf, MIGRATIONS, mayBeAlive, TICKERS, type TickerRow } from './schema.js'
+import { WritingPlace } from './place.js'
+import { DATA, entryOf, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
 
 // Writing and verifying hash what they touch; a question loads neither.
 
@@ -41,11 +42,13 @@ class SqliteStore implements Store {
   readonly location: string
   readonly pages: PageStore
   readonly #db: Session
+  readonly #place: WritingPlace
 
   constructor(db: Session) {
     this.location = db.location
     this.pages = new SqlitePages(db)
     this.#db = db
+    this.#place = new WritingPlace(db)
   }
 
   async version(): Promise<string> {
@@ -163,25 +166,20 @@ class SqliteStore implements Store {
     return verifySession(this.#db)
   }
 
-  async lock({ pid, host, started }: Writer): Promise<void> {
-    this.#db.transaction(() => {
-      const holder = this.#db.get<Writer>('SELECT pid, host, started FROM writer')
-      if (holder !== undefined && mayBeAlive(holder)) {
-        const since = `process ${holder.pid} on ${holder.host} since ${holder.started}`
-        throw new Busy(
-          sentence`${this.location} is being written by ${since}; try again later, or wait (${parameter('wait')})`,
-        )
-      }
-      const values = [pid, host, started]
-      this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', ...values)
-    })
+  async lock(writer: Writer): Promise<void> {
+    this.#place.take(writer)
   }
 
-  async unlock({ pid, host, started }: Writer): Promise<void> {
-    this.#db.run('DELETE FROM writer WHERE pid = ? AND host = ? AND started = ?', pid, host, started)
+  async unlock(writer: Writer): Promise<void> {
+    this.#place.leave(writer)
+  }
+
+  async forceUnlock(): Promise<Writer | null> {
+    return this.#place.clear()
   }
 
   async close(): Promise<void> {
+    this.#place.close()
     this.#db.close()
   }
 

@@ -1,7 +1,8 @@
 import type { Writer } from '../store.js'
 import { openForReading, openInMemory } from './connection.js'
 import { schemaOf } from './migrations.js'
-import { DATA, MIGRATIONS, mayBeAlive } from './schema.js'
+import { HOLDER, holderOf, isAtWork } from './place.js'
+import { DATA, MIGRATIONS } from './schema.js'
 
 /** Throws StorageError when the driver does not load. */
 export function sqliteVersion(): string {
@@ -39,7 +40,7 @@ export function inspect(path: string): Inspection {
   try {
     const schema = schemaOf(db)
     const row = <Row>(sql: string): Row | undefined => (schema === 0 ? undefined : (db.prepare(sql).get() as Row))
-    const writer = row<Writer>('SELECT pid, host, started FROM writer')
+    const writer = row<Writer & { mark: string | null }>(HOLDER)
     const pulled = schema < 3 ? '' : ' UNION SELECT ticker FROM pulled'
     const tickers = `(SELECT ticker FROM tickers${pulled})`
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]
@@ -51,9 +52,14 @@ export function inspect(path: string): Inspection {
       definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
       unfinished: (JSON.parse(row<{ value: string }>(UNSETTLED)?.value ?? '[]') as string[]).length,
-      writer: writer === undefined ? null : { ...writer, alive: mayBeAlive(writer) },
+      writer: writer === undefined ? null : writerOf(path, writer),
     }
   } finally {
     db.close()
   }
+}
+
+function writerOf(path: string, row: Writer & { mark: string | null }): Inspection['writer'] {
+  const { pid, host, started, boot } = holderOf(row)
+  return { pid, host, started, alive: isAtWork(path, { pid, host, started, boot }) }
 }

@@ -1,10 +1,8 @@
-import { hostname } from 'node:os'
 import { remedy } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
-import type { TickerEntry, Writer } from '../store.js'
+import type { TickerEntry } from '../store.js'
 import type { DatabaseKind, Step } from './migrations.js'
 import { takeOverPulled } from './pages.js'
-import { isAlive } from './processes.js'
 
 /**
  * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
@@ -135,12 +133,6 @@ export const DATA: DatabaseKind = {
   made: remedy('import', ['FILE']),
   mend: 'import the files again into a new database',
   mode: 0o644,
-}
-
-/** A writer that was killed leaves its row behind; on this host the process table tells, on another nothing does. */
-export function mayBeAlive({ pid, host }: Writer): boolean {
-  if (host !== hostname()) return true
-  return isAlive(pid)
 }
 
 /** What is said of tickers, to be read as rows of this kind. */

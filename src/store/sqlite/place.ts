@@ -1,0 +1,182 @@
+import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { Busy, parameter, remedy, sentence } from '../../errors.js'
+import type { Writer } from '../store.js'
+import { connect, type Session, translated } from './connection.js'
+import type { Connection } from './migrations.js'
+import { isAlive, thisBoot } from './processes.js'
+import { DATA } from './schema.js'
+
+/**
+ * Who may write: one at a time.
+ *  1. A lock of the kernel's on an empty file beside the database. It goes with its process, however that ends: a killed
+ *     one never has it, whatever its number, its container, or the boot it ran in.
+ *  2. A row in the database that says who it is: for people, and for another machine that shares the folder, but perhaps
+ *     not its locks.
+ */
+export class WritingPlace {
+  readonly #db: Session
+  /** Held from the moment the place is taken until it is left. */
+  #lock: Connection | null = null
+
+  constructor(db: Session) {
+    this.#db = db
+  }
+
+  /** Throws Busy naming the holder, StorageError where no lock can be had. */
+  take(writer: Writer): void {
+    this.#locked(() => {
+      const holder = this.#holder()
+      if (holder !== undefined && !isGone(holder)) throw this.#unreachable(holder)
+      const { pid, host, started } = writer
+      this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', pid, host, started)
+      this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('writer', ?)", `${started} ${thisBoot()}`)
+    })
+  }
+
+  leave({ pid, host, started }: Writer): void {
+    try {
+      this.#db.run('DELETE FROM writer WHERE pid = ? AND host = ? AND started = ?', pid, host, started)
+    } finally {
+      this.close()
+    }
+  }
+
+  /** Takes the row of a holder away that is gone; null where there is none. Throws Busy where it is at work on this machine. */
+  clear(): Writer | null {
+    const holder = this.#locked(() => {
+      const found = this.#holder()
+      if (found !== undefined && found.host === hostname() && !isGone(found)) throw this.#busy(found)
+      this.#db.run('DELETE FROM writer')
+      return found
+    })
+    this.close()
+    if (holder === undefined) return null
+    const { pid, host, started } = holder
+    return { pid, host, started }
+  }
+
+  /** Gives the lock back, as the end of the process does. */
+  close(): void {
+    this.#lock?.close()
+    this.#lock = null
+  }
+
+  /** Work on the row, with the lock, which is kept unless it fails. */
+  #locked<T>(work: () => T): T {
+    const held = this.#lock !== null
+    this.#lock ??= lockOf(this.#db.location)
+    if (this.#lock === null) throw this.#busy(this.#holder())
+    try {
+      return this.#db.transaction(work)
+    } catch (error) {
+      if (!held) this.close()
+      throw error
+    }
+  }
+
+  #holder(): Holder | undefined {
+    const row = this.#db.get<Writer & { mark: string | null }>(HOLDER)
+    return row === undefined ? undefined : holderOf(row)
+  }
+
+  #busy(holder: Writer | undefined): Busy {
+    const by = holder === undefined ? 'another process' : inWords(holder)
+    return new Busy(
+      sentence`${this.#db.location} is being written by ${by}; try again later, or wait (${parameter('wait')})`,
+    )
+  }
+
+  /** Of another machine, or of a bands that took no lock. */
+  #unreachable(holder: Writer): Busy {
+    const { location } = this.#db
+    return new Busy(
+      sentence`${location} is being written by ${inWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
+      { remedy: remedy('unlock', [], { db: location }) },
+    )
+  }
+}
+
+/** A row, and the boot that it was written in: empty where the system did not tell, null where an older bands wrote it. */
+interface Holder extends Writer {
+  boot: string | null
+}
+
+/** With the mark that goes with the row of the same moment. */
+export const HOLDER = "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
+
+export function holderOf({ mark, ...writer }: Writer & { mark: string | null }): Holder {
+  const own = `${writer.started} `
+  return { ...writer, boot: mark?.startsWith(own) ? mark.slice(own.length) : null }
+}
+
+/** Whether it may still write, asked by who only looks. */
+export function isAtWork(path: string, holder: Holder): boolean {
+  return isLocked(path) || !isGone(holder)
+}
+
+/** Whether a holder has died, where its lock is free: a machine knows that of its own processes alone. */
+function isGone({ pid, host, boot }: Holder): boolean {
+  if (boot !== null) return host === hostname() || (boot !== '' && boot === thisBoot())
+  // It took no lock.
+  return host === hostname() && (pid === process.pid || !isAlive(pid))
+}
+
+function inWords({ pid, host, started }: Writer): string {
+  return `process ${pid} on ${host} since ${started}`
+}
+
+/** Whoever only looks has it for a moment, in milliseconds. */
+const A_MOMENT = 200
+
+/** null: another has it. */
+function lockOf(path: string): Connection | null {
+  const file = lockFile(path)
+  try {
+    makeLockFile(path, file)
+    const lock = connect(file, { timeout: A_MOMENT })
+    try {
+      // Nothing is ever written to it, and nothing beside it.
+      lock.pragma('journal_mode = OFF')
+      lock.exec('BEGIN EXCLUSIVE')
+      return lock
+    } catch (cause) {
+      lock.close()
+      throw cause
+    }
+  } catch (cause) {
+    if (isBusy(cause)) return null
+    throw translated(path, cause, DATA.mend)
+  }
+}
+
+/** For those who may write the database, and only where it is missing: to close it would take away a lock of this process. */
+function makeLockFile(path: string, file: string): void {
+  if (existsSync(file)) return
+  try {
+    closeSync(openSync(file, 'wx'))
+    chmodSync(file, statSync(path).mode & 0o777)
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== 'EEXIST') throw cause
+  }
+}
+
+function isLocked(path: string): boolean {
+  const file = lockFile(path)
+  if (!existsSync(file)) return false
+  try {
+    connect(file, { readonly: true, timeout: 0 }).close()
+    return false
+  } catch (cause) {
+    return isBusy(cause)
+  }
+}
+
+/** Whatever name of the database leads there. */
+function lockFile(path: string): string {
+  return `${realpathSync(path)}-writer`
+}
+
+function isBusy(cause: unknown): boolean {
+  return String((cause as { code?: unknown }).code).startsWith('SQLITE_BUSY')
+}

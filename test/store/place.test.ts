@@ -1,0 +1,138 @@
+import { chmodSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { Busy } from '../../src/errors.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+import { inspect } from '../../src/store/sqlite/inspect.js'
+import type { Store, Writer } from '../../src/store/store.js'
+import { typed } from '../cli/support/run.js'
+import { Database } from '../support/database.js'
+import { bundled, started } from '../support/processes.js'
+import { temporaryFolder } from '../support/store.js'
+
+const HERE: Writer = { pid: process.pid, host: hostname(), started: '2026-01-02T03:04:05.000Z' }
+/** Of a boot that is not this one's. */
+const ELSEWHEN = "UPDATE meta SET value = (SELECT started FROM writer) || ' other-boot' WHERE key = 'writer'"
+
+describe('the writing place of a process that was killed is taken over at once', () => {
+  it.each([
+    ['as it was', ''],
+    // In a container that is started again the importer is number 1 again; here it is this very process.
+    ['where its number is that of a living process', `UPDATE writer SET pid = ${process.pid}`],
+    ['after a reboot, where its number is taken', `${ELSEWHEN}; UPDATE writer SET pid = ${process.ppid}`],
+    ['by another container of this machine, whatever its name', "UPDATE writer SET host = '4f2a1c', pid = 1"],
+  ])('%s', async (_case, sql) => {
+    const path = await killedAtWork(sql)
+    expect(inspect(path).writer?.alive).toBe(false)
+    const store = opened(path)
+    await store.lock(HERE)
+    expect(inspect(path).writer).toEqual({ ...HERE, alive: true })
+    await store.unlock(HERE)
+    expect(inspect(path).writer).toBeNull()
+  })
+})
+
+describe('the writing place of a process that is alive is refused', () => {
+  it.each([
+    ['as it is', ''],
+    ['where its number says nothing here', "UPDATE writer SET pid = 4194305, host = '4f2a1c'"],
+    ['before it has said who it is', 'DELETE FROM writer'],
+  ])('%s', async (_case, sql) => {
+    const { path, run } = await atWork()
+    changed(path, sql)
+    const store = opened(path)
+    await expect(store.lock(HERE)).rejects.toThrow(Busy)
+    await expect(store.forceUnlock()).rejects.toThrow(Busy)
+    const other = join(dirname(path), 'other.db')
+    symlinkSync(path, other)
+    await expect(opened(other).lock(HERE), 'under another name').rejects.toThrow(Busy)
+    run.child.kill('SIGKILL')
+    await run.ended
+    await store.lock(HERE)
+  })
+})
+
+describe('the writing place of a process on another machine', () => {
+  it('is refused, and freed by who knows that it is gone', async () => {
+    const path = await killedAtWork(`${ELSEWHEN}; UPDATE writer SET host = 'elsewhere', pid = 17`)
+    expect(inspect(path).writer).toMatchObject({ host: 'elsewhere', alive: true })
+    const store = opened(path)
+    await expect(store.lock(HERE)).rejects.toThrow('process 17 on elsewhere since')
+    const refused = await typed(`simulate 1 --bars 20 --load --db ${path}`)
+    expect(refused.code).toBe(8)
+    expect(refused.err).toContain(`bands unlock --db ${path}`)
+    const freed = await typed(`unlock --json --db ${path}`)
+    expect(JSON.parse(freed.out)).toMatchObject({
+      schema: 'bands.unlock/1',
+      unlocked: true,
+      pid: 17,
+      host: 'elsewhere',
+    })
+    expect((await typed(`unlock --db ${path}`)).out).toBe('nobody is writing; nothing to unlock\n')
+    expect((await typed(`simulate 1 --bars 20 --load --db ${path}`)).code).toBe(0)
+  })
+
+  it('of a bands that took no lock is judged by its number, as it judged itself', async () => {
+    const path = await killedAtWork("DELETE FROM meta WHERE key = 'writer'")
+    const store = opened(path)
+    await store.lock(HERE)
+    await store.unlock(HERE)
+    changed(path, `INSERT INTO writer VALUES (1, ${process.ppid}, '${hostname()}', '2026-01-01T00:00:00Z')`)
+    await expect(store.lock(HERE)).rejects.toThrow(`process ${process.ppid} on`)
+    await expect(store.forceUnlock()).rejects.toThrow(Busy)
+  })
+})
+
+it('the lock can be taken by everyone who may write the database', async () => {
+  const path = made()
+  chmodSync(path, 0o664)
+  const store = opened(path)
+  await store.lock(HERE)
+  expect(statSync(`${path}-writer`).size).toBe(0)
+  expect(statSync(`${path}-writer`).mode & 0o777).toBe(0o664)
+})
+
+const programs = mkdtempSync(join(tmpdir(), 'bands-'))
+let program = ''
+beforeAll(async () => {
+  program = await bundled('test/store/writing-process.ts', programs)
+})
+afterAll(() => rmSync(programs, { recursive: true, force: true }))
+
+function made(): string {
+  const path = join(temporaryFolder(), 'bands.db')
+  void openSqlite(path, { readonly: false }).close()
+  return path
+}
+
+function opened(path: string): Store {
+  const store = openSqlite(path, { readonly: false })
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** A database in which a process has the writing place. */
+async function atWork() {
+  const path = made()
+  const run = started(program, [path])
+  onTestFinished(() => void run.child.kill('SIGKILL'))
+  while (run.lines().length === 0) await sleep(5)
+  return { path, run }
+}
+
+/** One whose writer was killed, and what the row says of it changed. */
+async function killedAtWork(sql: string): Promise<string> {
+  const { path, run } = await atWork()
+  run.child.kill('SIGKILL')
+  await run.ended
+  changed(path, sql)
+  return path
+}
+
+function changed(path: string, sql: string): void {
+  const db = new Database(path)
+  db.exec(sql)
+  db.close()
+}
