@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname } from 'node:path'
 import { parameter, remedy, sentence, type Words } from '../errors.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
 import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
 
@@ -124,9 +125,17 @@ export function databaseChecks(path: string): Check[] {
       ...contentChecks(found, path),
     ]
   } catch (thrown) {
-    const mend = sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
+    const mend = isDamage(thrown)
+      ? sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
+      : sentence`keep ${path} as it is; look into the log of the system, and try again`
     return [fail('database', said(thrown), mend), ...place]
   }
+}
+
+/** What the system failed to do says nothing of what is stored. */
+function isDamage(thrown: unknown): boolean {
+  const { code } = ((thrown as Error).cause ?? {}) as { code?: unknown }
+  return typeof code !== 'string' || /^SQLITE_(CORRUPT|NOTADB)/.test(code)
 }
 
 function contentChecks(found: Inspection, path: string): Check[] {
@@ -177,7 +186,8 @@ function permissionsCheck(path: string, folder: string): Check {
     return warn(name, `others may write ${path}`, `chmod go-w ${path}`)
   const writable = may(folder, constants.W_OK) && (!there || may(path, constants.W_OK))
   if (writable) return ok(name, 'can be read and written')
-  const detail = `${folder} is read-only: questions work, imports do not`
+  const lack = isOnReadOnlySystem(path) ? 'is on a read-only file system' : 'is read-only'
+  const detail = `${folder} ${lack}: questions work, imports do not`
   return warn(name, detail, sentence`choose another with ${parameter('db')}`)
 }
 

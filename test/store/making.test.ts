@@ -9,7 +9,7 @@ import { openSqlite } from '../../src/store/sqlite/data.js'
 import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
 import { Database } from '../support/database.js'
 import { bundled, started } from '../support/processes.js'
-import { resizeDisk, smallDisk, temporaryFolder } from '../support/store.js'
+import { remount, smallDisk, temporaryFolder } from '../support/store.js'
 import { NOTES } from './notes.js'
 
 /** Every kind of database, as it is opened for writing. */
@@ -26,10 +26,10 @@ describe.each(Object.entries(KINDS))('a disk that is full while a file of %s is 
     let refused = 0
     for (let kilobytes = 32; kilobytes <= 320; kilobytes += 8) {
       const path = join(disk, `at-${kilobytes}.db`)
-      resizeDisk(disk, `${kilobytes}k`)
+      remount(disk, `size=${kilobytes}k`)
       refused += (await refusedFor(open, path)) ? 1 : 0
       expect(existsSync(path) ? faultsOf(path) : 'ok', `${kilobytes} kB`).toBe('ok')
-      resizeDisk(disk, '4m')
+      remount(disk, 'size=4m')
       await open(path).close()
       expect(faultsOf(path), `${kilobytes} kB, then room`).toBe('ok')
       removeAllIn(disk)

@@ -106,9 +106,9 @@ export function smallDisk(size: string): string | null {
   return folder
 }
 
-/** Gives such a disk another size. */
-export function resizeDisk(folder: string, size: string): void {
-  expect(spawnSync('mount', ['-o', `remount,size=${size}`, folder]).status).toBe(0)
+/** Changes such a disk: `size=4m`, `ro`. */
+export function remount(folder: string, options: string): void {
+  expect(spawnSync('mount', ['-o', `remount,${options}`, folder]).status).toBe(0)
 }
 
 /** A new empty folder that goes when the test is over. */

@@ -1,5 +1,7 @@
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   linkSync,
   mkdirSync,
@@ -73,7 +75,7 @@ function create(path: string, kind: DatabaseKind): void {
     checkWhole(partial, kind)
     putInPlace(partial, path)
   } catch (cause) {
-    const why = isFull(path, cause) ? 'the disk is full' : reason(cause)
+    const why = isFull(path, cause) ? 'the disk is full' : isErofs(cause) ? `it ${READ_ONLY}` : reason(cause)
     throw new StorageError(`cannot make a database at ${path}: ${why}`, { cause })
   } finally {
     removeDatabase(partial)
@@ -182,6 +184,7 @@ function recovered(path: string, kind: DatabaseKind, cause: unknown): Connection
     connect(path, {}).close()
     return checked(connect(path, { readonly: true }), path, kind)
   }
+  if (code.startsWith('SQLITE_')) throw translated(path, cause, kind.mend)
   throw new StorageError(`cannot open ${path}: ${reason(cause)}`, { cause })
 }
 
@@ -360,7 +363,42 @@ export function translated(location: string, cause: unknown, mend: string): unkn
     return new StorageError(`${location}: the disk is full; nothing was changed`, { cause })
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
     return new StorageError(`${location} is damaged (${message}); ${mend}`, { cause })
+  if (code.startsWith('SQLITE_IOERR')) return new StorageError(ioWords(location, code), { cause })
+  if (/^SQLITE_(READONLY|CANTOPEN)/.test(code) && isOnReadOnlySystem(location))
+    return new StorageError(`${location} ${READ_ONLY}: it can be asked, and not be written`, { cause })
   if (code.startsWith('SQLITE_READONLY'))
     return new StorageError(`${location} cannot be written: ${message}`, { cause })
   return new StorageError(`${location}: ${message} (${code})`, { cause })
+}
+
+/** A system that failed to read has said nothing of what is stored. */
+function ioWords(location: string, code: string): string {
+  const isWriting = /WRITE|FSYNC|TRUNCATE|DELETE|SHM/.test(code)
+  const what = isWriting ? 'written' : 'read'
+  const calm = isWriting ? 'nothing was changed' : 'this does not mean that it is damaged'
+  return `${location} could not be ${what} (${code}): the disk, or the way to it, failed; ${calm}; look into the log of the system, and try again`
+}
+
+const READ_ONLY = 'is on a read-only file system'
+
+/** Whether nothing can be written beside a file, whoever asks. */
+export function isOnReadOnlySystem(path: string): boolean {
+  try {
+    accessSync(dirname(path), constants.W_OK)
+    return false
+  } catch (cause) {
+    return isErofs(cause)
+  }
+}
+
+const isErofs = (cause: unknown): boolean => (cause as { code?: string }).code === 'EROFS'
+
+/** The line in which an integrity check tells that the system failed to read a page; SQLITE_IOERR is 10, and more in its upper bits. */
+const UNREAD = /unable to get the page\. error code=(\d+)/
+
+/** Throws StorageError where a check of the structure could not read: what it lists then is no damage. */
+export function checkWasRead(location: string, lines: readonly string[]): void {
+  const failed = lines.find(line => Number(UNREAD.exec(line)?.[1] ?? 0) % 256 === 10)
+  if (failed === undefined) return
+  throw translated(location, Object.assign(new Error(failed), { code: 'SQLITE_IOERR_READ' }), '')
 }

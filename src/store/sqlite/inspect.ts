@@ -1,5 +1,5 @@
 import type { Writer } from '../store.js'
-import { openForReading, openInMemory } from './connection.js'
+import { checkWasRead, openForReading, openInMemory, translated } from './connection.js'
 import { schemaOf } from './migrations.js'
 import { HOLDER, holderOf, isAtWork } from './place.js'
 import { DATA, MIGRATIONS } from './schema.js'
@@ -44,16 +44,20 @@ export function inspect(path: string): Inspection {
     const pulled = schema < 3 ? '' : ' UNION SELECT ticker FROM pulled'
     const tickers = `(SELECT ticker FROM tickers${pulled})`
     const check = db.pragma('quick_check(5)') as { quick_check: string }[]
+    const faults = check.map(line => line.quick_check).filter(line => line !== 'ok')
+    checkWasRead(path, faults)
     return {
       schema,
       newestSchema: MIGRATIONS.length,
       journal: db.pragma('journal_mode', { simple: true }) as string,
-      faults: check.map(line => line.quick_check).filter(line => line !== 'ok'),
+      faults,
       definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
       unfinished: (JSON.parse(row<{ value: string }>(UNSETTLED)?.value ?? '[]') as string[]).length,
       writer: writer === undefined ? null : writerOf(path, writer),
     }
+  } catch (cause) {
+    throw translated(path, cause, DATA.mend)
   } finally {
     db.close()
   }

@@ -1,7 +1,7 @@
 import { TIMEFRAME_NAMES, type Timeframe } from '../../model/terms.js'
 import { barsHash, decodeBars, derivedHash, type FieldRow, sheetHash } from '../codec.js'
 import type { Damage } from '../store.js'
-import type { Session } from './connection.js'
+import { checkWasRead, type Session } from './connection.js'
 import { hashOf, type PulledRow } from './pages.js'
 import { TICKERS, type TickerRow } from './schema.js'
 
@@ -11,9 +11,9 @@ import { TICKERS, type TickerRow } from './schema.js'
  */
 export function verifySession(db: Session): Damage[] {
   const structure = db.pragma('integrity_check(10)') as { integrity_check: string }[]
-  const damages: Damage[] = structure
-    .filter(line => line.integrity_check !== 'ok')
-    .map(line => ({ ticker: '', what: line.integrity_check }))
+  const lines = structure.map(line => line.integrity_check).filter(line => line !== 'ok')
+  checkWasRead(db.location, lines)
+  const damages: Damage[] = lines.map(what => ({ ticker: '', what }))
   for (const row of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`)) {
     const found = [barsDamage(db, row), ...TIMEFRAME_NAMES.map(timeframe => seriesDamage(db, row, timeframe))]
     for (const what of found) if (what !== null) damages.push({ ticker: row.ticker, what })
