@@ -285,6 +285,17 @@ describe('a row', () => {
     expect(rejected.map(({ line }) => line)).toEqual([4])
   })
 
+  it.each<[FactKind, string, string, string]>([
+    ['splits', '2020-08-31,10000', '2020-09-01,10001', 'a split of 10001 to 1 is beyond reason'],
+    ['splits', '2020-08-31,0.0001', '2020-09-01,0.00009', 'a split of 0.00009 to 1 is beyond reason'],
+    ['ratings', '2024-05-02,,7,2,1000,2,0', '2024-05-03,,7,2,1001,2,0', 'hold "1001" is beyond reason'],
+    ['schedule', '2024-08-01,2024-06-02', '2024-08-01,2024-06-03', 'known "2024-06-03" is yet to come'],
+    ['splits', '2024-08-01,4', '2024-08-01,40000', 'a split of 40000 to 1 is beyond reason'],
+  ])('of %s is bad when it tells what cannot be: %s may be, %s may not', async (kind, good, bad, why) => {
+    expect(await refused(fileOf(kind, good, bad), { today: parseDay('2024-06-01')! })).toContain('facts.csv:3:')
+    expect(await refused(fileOf(kind, good, bad), { today: parseDay('2024-06-01')! })).toContain(why)
+  })
+
   it('may correct another of a later day, and be of another ticker or without a class', async () => {
     const later = ['2024-03-31,2024-05-02,,1.53,,,', '2024-03-31,2024-06-02,,1.63,,,']
     expect(records(await readFacts(fileOf('reports', ...later)), 'reports')).toHaveLength(2)

@@ -1,7 +1,7 @@
 import { formatDay, weekdayOf } from '../../model/day.js'
 import { assumedFiling, type EarningsResult, type Report } from '../../model/facts.js'
 import { shown } from '../values.js'
-import { BadCell, type Columns, type FactRow } from './rows.js'
+import { BadCell, type Columns, checkRatio, type FactRow } from './rows.js'
 import { reportsOfFilings } from './sec.js'
 import { type FiledFact, whyUnread } from './sec-ledger.js'
 import { AS_FILED, EARLIER_MONTHS, type FactsSink, FILED_LATER, type TimedGrade, WITHOUT_SHARES } from './sink.js'
@@ -272,10 +272,11 @@ const CORPORATE_ACTIONS = factsFormat({
     const ex_date = row.required('ex_date')
     const type = row.required('type')
     const ratio = row.optional('value') ?? 0
-    if (/^split$/i.test(type) && !(ratio > 0))
-      throw new BadCell('value', 'value is not above 0, as the ratio of a split must be')
-    if (/^split$/i.test(type)) out.add('splits', ticker, { ex_date, ratio })
-    else if (/^dividend$/i.test(type)) out.remark('dividends are not used and not loaded', place)
+    if (/^split$/i.test(type)) {
+      if (!(ratio > 0)) throw new BadCell('value', 'value is not above 0, as the ratio of a split must be')
+      checkRatio(ratio, 'value')
+      out.add('splits', ticker, { ex_date, ratio })
+    } else if (/^dividend$/i.test(type)) out.remark('dividends are not used and not loaded', place)
     else throw new BadCell('type', `type ${shown(type)} is not split or dividend`)
   },
 })

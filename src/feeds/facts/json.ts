@@ -8,7 +8,7 @@ import { Rejections } from '../refusals.js'
 import type { Source } from '../source.js'
 import { dateReason } from '../values.js'
 import { isCompanyFacts, readCompanyFacts } from './company-facts.js'
-import { BadCell } from './rows.js'
+import { BadCell, checkRatio } from './rows.js'
 import { FactsSink } from './sink.js'
 import { readYahooFacts } from './yahoo.js'
 
@@ -66,7 +66,9 @@ function addSplit(row: Names, given: string | null, sink: FactsSink): void {
   const date = typeof row.execution_date === 'string' ? row.execution_date : ''
   const ex_date = parseDay(date)
   if (ex_date === null) throw new BadCell('execution_date', dateReason('execution_date', date, 'YYYY-MM-DD'))
-  sink.add('splits', ticker, { ex_date, ratio: shares(row, 'split_to') / shares(row, 'split_from') })
+  const ratio = shares(row, 'split_to') / shares(row, 'split_from')
+  checkRatio(ratio, 'split_to')
+  sink.add('splits', ticker, { ex_date, ratio })
 }
 
 function shares(row: Names, name: string): number {

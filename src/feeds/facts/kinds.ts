@@ -9,13 +9,14 @@ import {
   type Grade,
   type Report,
   type Security,
+  type Split,
 } from '../../model/facts.js'
 import { layoutOf, plainName } from '../layout.js'
 import { isDated, refuseLayout } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { shown } from '../values.js'
 import { checkKnown, FACTS_FORMATS, type FactsFormat, remarkWeekend } from './formats.js'
-import { BadCell, type FactRow } from './rows.js'
+import { BadCell, checkRatio, type FactRow } from './rows.js'
 import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
 
 /**
@@ -168,6 +169,10 @@ const ADDS: {
   earnings(out, ticker, record, place) {
     out.addOnce('earnings', ticker, record as EarningsResult, place)
     remarkWeekend(record as EarningsResult, place, out)
+  },
+  splits(out, ticker, record) {
+    checkRatio((record as Split).ratio, 'ratio')
+    out.add('splits', ticker, record as Split)
   },
   securities(out, ticker, record, place) {
     checkDelisting(record as Security)

@@ -3,6 +3,7 @@ import type { FactValue } from '../../model/facts.js'
 import type { Dialect } from '../dialect.js'
 import type { FactsResult } from '../feed.js'
 import { givenTicker, placeOfName, plainName, spells } from '../layout.js'
+import { latestBar } from '../price-rows.js'
 import { Rejections } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { DateReader, isNullWord } from '../values.js'
@@ -68,7 +69,8 @@ async function planFacts(table: TextTable, format: FactsFormat): Promise<FactsPl
   ) as [number[], number[]]
   const decimal = table.decimal(fractions, whole)
   const { delimiter } = dialect
-  return { file, delimiter, places, tickerColumn, given, dates, decimal }
+  const latest = latestBar(table.options.today)
+  return { file, delimiter, latest, places, tickerColumn, given, dates, decimal }
 }
 
 /** Where each column stands that the format reads; throws BadData when a name stands there twice. */

@@ -23,6 +23,8 @@ export interface FactsPlan {
   given: string | null
   /** A reader for each column of dates that the file has, by the name of the column. */
   dates: Readonly<Record<string, DateReader>>
+  /** The last day on which anything can be known: tomorrow. */
+  latest: Day
   decimal: Decimal
 }
 
@@ -74,9 +76,12 @@ export class FactRow<Reads extends Columns = Columns> {
   optional<Name extends keyof Reads & string>(name: Name): FactValues[Reads[Name]] | null {
     const text = this.#text(name)
     if (isNullWord(text) || isUnknown(this.#reads[name]!, text)) return null
-    const { dates, decimal } = this.#plan
+    const { dates, decimal, latest } = this.#plan
     const read: (cell: Cell) => FactValues[Reads[Name]] = READERS[this.#reads[name]!]
-    return read({ name, text, dates: dates[name], decimal })
+    const value = read({ name, text, dates: dates[name], decimal })
+    if (PAST.has(name) && Number(value) > latest)
+      throw new BadCell(name, `${name} ${shown(text)} is yet to come, and nothing is known before its day`)
+    return value
   }
 
   /** The value of a column without which the row says nothing; throws BadCell. */
@@ -127,6 +132,9 @@ interface Cell {
   decimal: Decimal
 }
 
+/** Columns that tell when something happened or became known; other dates may be announced ones. */
+const PAST: ReadonlySet<string> = new Set(['known', 'filed', 'snapshot', 'date', 'transaction_date'])
+
 /** What is wrong with a row, and in which of its fields: by the name of the column, or by number where it has none. */
 export class BadCell extends Error {
   readonly column: string | number
@@ -140,6 +148,19 @@ export class BadCell extends Error {
 /** What people write for a session that nobody knows. */
 function isUnknown(holds: FactValue, text: string): boolean {
   return holds === 'session' && /^(unknown|unspecified|-)$/i.test(text.trim())
+}
+
+/** More than any number of analysts who follow a share, and any split in the books of an exchange. */
+const MOST_ANALYSTS = 1_000
+const LARGEST_RATIO = 10_000
+
+/** Throws BadCell for a ratio of a split that cannot be. */
+export function checkRatio(ratio: number, column: string): void {
+  if (ratio <= LARGEST_RATIO && ratio >= 1 / LARGEST_RATIO) return
+  throw new BadCell(
+    column,
+    `a split of ${ratio} to 1 is beyond reason: it lies between 1/${LARGEST_RATIO} and ${LARGEST_RATIO}`,
+  )
 }
 
 const SESSIONS = { pre: 'pre', bmo: 'pre', before: 'pre', post: 'post', amc: 'post', after: 'post' } as const
@@ -156,7 +177,10 @@ const READERS: { readonly [Holds in FactValue]: (cell: Cell) => FactValues[Holds
   number,
   count: cell => {
     const value = number(cell)
-    return Number.isInteger(value) && value >= 0 ? value : refuse(cell, told(cell, 'is not a whole number, 0 or more'))
+    if (!Number.isInteger(value) || value < 0) return refuse(cell, told(cell, 'is not a whole number, 0 or more'))
+    return value <= MOST_ANALYSTS
+      ? value
+      : refuse(cell, told(cell, `is beyond reason: at most ${MOST_ANALYSTS} analysts`))
   },
   positive: cell => {
     const value = number(cell)
