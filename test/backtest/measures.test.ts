@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
+import { parseDay } from '../../src/model/day.js'
+import { head } from '../../src/model/series.js'
 import { deviation, mean } from '../../src/statistics/moments.js'
 import { onBars } from '../support/source.js'
+import { cacheOf, fixture } from '../support/store.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
 const near = (value: number) => expect.closeTo(value, 12)
@@ -241,6 +244,25 @@ describe('signals that are filled late', () => {
   it('count from the next week on, of weekly bars', async () => {
     expect((await halted(12, 'weekly')).signals.late).toBe(0)
     expect((await halted(13, 'weekly')).signals.late).toBe(1)
+  })
+})
+
+describe('the as-of day that is told', () => {
+  it('makes the same run of weekly bars again, also of a ticker that stopped in mid-week', async () => {
+    const [stopped, other] = [fixture(1), fixture(2)]
+    // Wednesday the 21st; the other one goes on to Wednesday the 28th.
+    const series = head(stopped.series, stopped.series.days.length - 5)
+    const tickers = [{ ...stopped, series }, other]
+    const strategy = strategyWith({
+      tickers: [stopped.ticker],
+      timeframe: 'weekly',
+      entry: { field: 'trend_direction' },
+      exit: { hold: 3 },
+    })
+    const found = await backtest(await cacheOf(tickers), strategy, PLAIN)
+    expect([found.as_of, found.last]).toEqual(['2018-03-28', '2018-03-21'])
+    const again = await backtest(await cacheOf(tickers, { asOf: parseDay(found.as_of!) }), strategy, PLAIN)
+    expect(again).toEqual(found)
   })
 })
 
