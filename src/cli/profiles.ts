@@ -196,7 +196,8 @@ function keysIn(text: string, path: string): StoredKey[] {
   }
 }
 
-async function checkPrivate(path: string): Promise<void> {
+/** What is worth a key is its owner's alone. Throws ConfigError. */
+export async function checkPrivate(path: string): Promise<void> {
   // Windows keeps who may read what elsewhere than in the mode.
   if (process.platform === 'win32') return
   const mode = (await stat(path)).mode & 0o777

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -112,11 +112,32 @@ describe('bands serve', () => {
 
   test('refuses files that are no certificate and key', async () => {
     const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
-    for (const file of [cert, key]) writeFileSync(file, 'not PEM\n')
+    for (const file of [cert, key]) writeFileSync(file, 'not PEM\n', { mode: 0o600 })
     const ran = await serve(`--tls-cert ${cert} --tls-key ${key}`)
     expect(ran).toMatchObject({ code: 6, out: '' })
     expect(ran.err.replace(/\s+/g, ' ')).toContain('are no certificate and its key')
   })
+
+  test.skipIf(process.platform === 'win32').each(['0640', '0604', '0666'])(
+    'refuses a key of TLS, and accounts, that others can read or change: %s',
+    async mode => {
+      const [cert, key, accounts] = ['c.pem', 'k.pem', 'bands.accounts.db'].map(folder.file) as [string, string, string]
+      for (const file of [cert, key]) writeFileSync(file, 'not PEM\n')
+      await typed('accounts list', { env: DB })
+      for (const [file, words] of [
+        [key, `--tls-cert ${cert} --tls-key ${key}`],
+        [accounts, ''],
+      ] as const) {
+        chmodSync(file, Number.parseInt(mode, 8))
+        const ran = await serve(words)
+        chmodSync(file, 0o600)
+        expect(ran).toMatchObject({ code: 6, out: '' })
+        const sentence = ran.err.replace(/\s+/g, ' ')
+        expect(sentence).toContain(`${file} can be read by others (mode ${mode}); chmod 600 ${file}`)
+      }
+      expect((await serve('--json')).code).toBe(0)
+    },
+  )
 
   test.skipIf(!hasOpenssl())('listens for other machines with TLS, or when that is allowed without', async () => {
     const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]

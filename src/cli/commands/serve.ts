@@ -14,7 +14,7 @@ import { ERROR_SHAPES } from '../../wire/format.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
-import { textOf } from '../profiles.js'
+import { checkPrivate, textOf } from '../profiles.js'
 import type { Stream } from '../world.js'
 
 const SERVER = {
@@ -87,6 +87,8 @@ async function serve(context: Context, options: Options, tls: ServerOptions['tls
   const opened = await openService({ ...context.choice, asOf: config.as_of, clock, now: () => world.now() })
   const log = new LogLines(world.err)
   try {
+    // Who may write it makes keys of any tier.
+    await checkPrivate(opened.service.accounts.location)
     const { host, port, errors, metrics, cors } = options
     const running = await startServer(opened.service, {
       ...{ host, port, errors, metrics, cors, tls, version: version() },
@@ -170,6 +172,7 @@ async function certificate({ tls_cert, tls_key }: Options): Promise<ServerOption
     throw new InvalidParameter(`--tls-cert and --tls-key go together; ${missing} is missing.`, { param })
   }
   const [cert, key] = await Promise.all([pem(tls_cert), pem(tls_key)])
+  await checkPrivate(tls_key)
   try {
     createSecureContext({ cert, key })
   } catch (cause) {
