@@ -34,7 +34,7 @@ function statisticsOf({ bars_a_year, strategy }: Backtest): Row<EquityStatistics
     ['skewness', 'ratio', 'skewness', 'm₃ / m₂^1.5 of bar returns', 'wide'],
     ['kurtosis, plain', 'ratio', 'kurtosis', 'm₄ / m₂² of bar returns; a normal one has 3', 'wide'],
     ['time in market', 'share', 'exposure', 'share of bars on which a position was on'],
-    ['turnover a year, both sides', 'ratio', 'turnover', 'value of entries and of exits / mean equity', 'wide'],
+    ['two-sided turnover', 'ratio', 'turnover', 'a year: value of entries and of exits / mean equity', 'wide'],
     ['P(Sharpe > 0)', 'probability', 'probabilistic_sharpe', 'Bailey and López de Prado 2012', 'wide'],
     ['track record, bars', 'count', 'min_track_record_bars', 'bars for that to reach 95%', 'wide'],
   ]

@@ -187,7 +187,7 @@ describe('the family of the deflated Sharpe ratio', () => {
 })
 
 test('turnover says that it counts both sides', async () => {
-  expect(await shown(`${HOLDING} --wide`)).toMatch(/^turnover a year, both sides +\d/m)
+  expect(await shown(`${HOLDING} --wide`)).toMatch(/^two-sided turnover +\d/m)
 })
 
 test('the curve is logarithmic from a fivefold range on, and says so', async () => {
