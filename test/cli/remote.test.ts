@@ -392,7 +392,7 @@ describe('bands doctor', () => {
       expect(found.TLS?.detail).toBe('none, and to this machine itself none is needed')
       expect(found.key?.detail).toBe('it is accepted; it is from BANDS_API_KEY')
       expect(found.plan?.detail).toBe('plus')
-      expect(found.credits?.detail).toMatch(/^49,\d{3} of 50,000 credits left today, 4,\d{3} of 5,000 left this hour$/)
+      expect(found.credits?.detail).toMatch(/^[\d,]+ of 50,000 credits left today, [\d,]+ of 5,000 left this hour$/)
       expect(found.clock?.detail).toBe('within seconds of that of the server')
     }
   })
