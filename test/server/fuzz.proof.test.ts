@@ -45,11 +45,20 @@ describe(`${COUNTS.meant + COUNTS.odd + COUNTS.raw} random requests`, () => {
   it(`give no 5xx and no crash, and the server grows no more (seed ${SEED})`, async () => {
     const random = new Random(SEED)
     const statuses = new Map<number, number>()
+    // Memory goes up and down by fifty megabytes between two rounds of the garbage collector: the least of three is compared.
+    const least = async (): Promise<number> => {
+      const seen: number[] = []
+      for (let round = 0; round < 3; round++) {
+        await bombard(random, share(0.05), statuses)
+        seen.push(await memory())
+      }
+      return Math.min(...seen)
+    }
     // What is kept of answers fills up first; from then on nothing may grow.
-    await bombard(random, share(0.7), statuses)
-    const before = await memory()
+    await bombard(random, share(0.4), statuses)
+    const before = await least()
     await bombard(random, share(0.3), statuses)
-    const grown = (await memory()) - before
+    const grown = (await least()) - before
     expect(server.exitCode).toBeNull()
     expect([...statuses.keys()].filter(status => status >= 500)).toEqual([])
     // Only many requests use up the credits of an hour.
