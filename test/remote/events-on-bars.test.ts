@@ -8,7 +8,7 @@ import { historyOf } from '../../src/model/history.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, type Tier } from '../../src/model/terms.js'
 import { openLocal, openRemote } from '../../src/open.js'
-import type { EventFilter } from '../../src/params/studies.js'
+import { ANY_EVENT, type EventFilter } from '../../src/params/studies.js'
 import { eventsOnBars } from '../../src/remote/events-on-bars.js'
 import type { PricedSource, Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
@@ -53,16 +53,7 @@ function filterOf(
   timeframe: EventFilter['timeframe'] = 'daily',
   more: Partial<EventFilter> = {},
 ): EventFilter {
-  const any = {
-    bands: null,
-    prev_bands: null,
-    stability: null,
-    max_flips: null,
-    context: null,
-    after: null,
-    before: null,
-  }
-  return { field, timeframe, ...any, ...more }
+  return { field, timeframe, ...ANY_EVENT, ...more }
 }
 
 describe('bands and events of a real server, on the same bars here', () => {

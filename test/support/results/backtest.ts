@@ -1,5 +1,6 @@
 import type { Backtest, EquityPoint, EquityStatistics, Trade, TradeStatistics } from '../../../src/backtest/result.js'
 import type { Strategy } from '../../../src/params/strategy.js'
+import { ANY_EVENT } from '../../../src/params/studies.js'
 import type { PriceChart } from '../../../src/present/chart.js'
 import { wilson } from '../../../src/statistics/counts.js'
 
@@ -9,16 +10,7 @@ export function madeStrategy(tickers: readonly string[], more: Partial<Strategy>
     tickers,
     timeframe: 'daily',
     side: 'long',
-    entry: {
-      field: 'rsi_zone',
-      bands: ['oversold'],
-      prev_bands: null,
-      stability: null,
-      max_flips: null,
-      context: null,
-      after: null,
-      before: null,
-    },
+    entry: { field: 'rsi_zone', ...ANY_EVENT, bands: ['oversold'] },
     fill: 'next-open',
     exit: { hold: 20, leave: false, on: null, stop: 0.08, target: null, trailing: null },
     overlap: 'skip',
