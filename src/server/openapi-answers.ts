@@ -13,9 +13,9 @@ import {
   REQUEST_ID,
 } from '../wire/format.js'
 import { schemaName } from '../wire/schemas.js'
+import { readEvents } from './answers.js'
 import { creditHeaders, limited, nameTaken } from './meter.js'
 import { LIMITS } from './options.js'
-import { readEvents } from './questions.js'
 import { ANSWERED, tooLarge, tooLong, tooSlow } from './requests.js'
 
 /** The parts of OpenAPI 3.1 of which answers are made. */

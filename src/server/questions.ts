@@ -2,15 +2,9 @@ import { createHmac } from 'node:crypto'
 import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../accounts/accounts.js'
 import { authenticate, hashOf } from '../accounts/key.js'
 import { InvalidParameter, type RateLimited, Unauthorized } from '../errors.js'
-import { type Day, formatDay } from '../model/day.js'
-import type { EventsQuery } from '../model/event.js'
-import type { OversoldPage } from '../model/oversold.js'
 import type { Tier } from '../model/terms.js'
-import { MAX_LIMIT } from '../params/parameters.js'
-import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
-import type { Source } from '../source.js'
-import { entitle, entitleDate, eventsCost, OVERSOLD_COST } from '../tiers.js'
-import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
+import { AS_OF } from '../wire/format.js'
+import { type Answer, Answers, oncePerTurn, partOf, type Question, type Service } from './answers.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
@@ -222,187 +216,9 @@ function bearerToken(rawHeaders: readonly string[]): string {
   return token
 }
 
-/** The answer to one question of one tier, ready to be sent again and again. */
-interface Answer {
-  /** A text, because that leaves in one piece with the head of the answer. */
-  body: string
-  /** SHA-256 of it. */
-  digest: Buffer
-  /** The day that it stands on. */
-  asOf: string
-}
-
-function partOf(whole: Answer, question: Question): Answer {
-  const body = question.part(whole.body)
-  return body === whole.body ? whole : { body, digest: sha256(body), asOf: whole.asOf }
-}
-
-/**
- * Finished answers by tier and question, of one version of the data. Those asked for last are kept, up to a number of
- * bytes; of equal questions that are under way at once, one is computed.
- */
-export class Answers {
-  readonly #service: Service
-  readonly #version: () => Promise<string>
-  readonly #most: number
-  readonly #kept = new Map<string, Answer>()
-  readonly #underWay = new Map<string, Promise<Answer>>()
-  #bytes = 0
-  #seen = ''
-
-  constructor(service: Service, most: number) {
-    this.#service = service
-    this.#version = oncePerTurn(() => service.version())
-    this.#most = most
-  }
-
-  /**
-   * The answer of which that to the question is a part.
-   * @param check called when it is not kept; what it throws keeps it from being computed
-   * @returns whether it was there as well. Throws what checking and asking throw.
-   */
-  async find(tier: Tier, question: Question, check: () => Promise<void>): Promise<{ answer: Answer; kept: boolean }> {
-    const version = await this.#version()
-    if (version !== this.#seen) this.#forget(version)
-    const name = `${tier} ${question.whole}`
-    const kept = this.#kept.get(name)
-    if (kept !== undefined) {
-      // Last in the map is asked for last.
-      this.#kept.delete(name)
-      this.#kept.set(name, kept)
-      return { answer: kept, kept: true }
-    }
-    await check()
-    let found = this.#underWay.get(name)
-    if (found === undefined) {
-      found = this.#find(tier, name, question).finally(() => {
-        if (this.#underWay.get(name) === found) this.#underWay.delete(name)
-      })
-      this.#underWay.set(name, found)
-    }
-    return { answer: await found, kept: false }
-  }
-
-  async #find(tier: Tier, name: string, question: Question): Promise<Answer> {
-    for (let tries = 1; ; tries++) {
-      const version = await this.#service.version()
-      const answer = await this.#ask(tier, question)
-      const unchanged = (await this.#service.version()) === version
-      if (unchanged && version === this.#seen) this.#keep(name, answer)
-      // What was written meanwhile may be in one part of the answer and not in another.
-      if (unchanged || tries === MOST_TRIES) return answer
-    }
-  }
-
-  async #ask(tier: Tier, question: Question): Promise<Answer> {
-    const asOf = formatDay(await this.#service.today())
-    const body = JSON.stringify(await question.ask(this.#service.bands(tier)))
-    return { body, digest: sha256(body), asOf }
-  }
-
-  #keep(name: string, answer: Answer): void {
-    const bytes = sizeOf(name, answer)
-    if (bytes > this.#most) return
-    this.#kept.set(name, answer)
-    this.#bytes += bytes
-    for (const [oldest, other] of this.#kept) {
-      if (this.#bytes <= this.#most) break
-      this.#kept.delete(oldest)
-      this.#bytes -= sizeOf(oldest, other)
-    }
-  }
-
-  #forget(version: string): void {
-    this.#seen = version
-    this.#kept.clear()
-    this.#underWay.clear()
-    this.#bytes = 0
-  }
-}
-
-/** While an import writes file after file, an answer that looks at many tickers would wait for its end. */
-const MOST_TRIES = 3
-
-/** About what an entry takes besides its texts. */
-const OVERHEAD = 1_000
-
-function sizeOf(name: string, { body }: Answer): number {
-  return body.length + 2 * name.length + OVERHEAD
-}
-
 /** The body depends on the tier of the key, so no cache but the caller's own may keep it. */
 function headersOf(etag: string, asOf: string): HeaderList {
   return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf]
-}
-
-/** What a URL asks, understood. */
-export interface Question {
-  credits: number
-  /** The same for every spelling of the same question. */
-  normal: string
-  /** The same for all questions whose answers are parts of one. */
-  whole: string
-  /** The page of the whole. */
-  ask(bands: Source): Promise<object>
-  /** What of the body of the whole is the answer. */
-  part(body: string): string
-  /** Whether there is an answer, as far as can be told without computing it. Throws TierRestricted, InvalidParameter. */
-  isAnswerable(service: Service, tier: Tier): Promise<boolean>
-}
-
-/** Path → how its query is read. Reading throws InvalidParameter. */
-export const QUESTIONS: ReadonlyMap<string, (search: string) => Question> = new Map([
-  [EVENTS_PATH, readEvents],
-  [OVERSOLD_PATH, readOversold],
-])
-
-export function readEvents(search: string): Question {
-  const query = parseEvents(parametersOf(search))
-  const normal = normalOf(EVENTS_PATH, query)
-  return {
-    credits: eventsCost(query),
-    normal,
-    whole: normal,
-    ask: bands => bands.events(query),
-    part: body => body,
-    async isAnswerable(service, tier) {
-      entitle(query, tier)
-      const tickers = tickersOf(query)
-      return (await service.bands(tier).known(tickers)).length === tickers.length
-    },
-  }
-}
-
-function tickersOf({ ticker, context }: EventsQuery): string[] {
-  return context === undefined ? [ticker] : [ticker, context.ticker]
-}
-
-/** A scan looks at every ticker, whatever its limit, so it is kept with all that any limit could ask of it. */
-function readOversold(search: string): Question {
-  const query = parseOversold(parametersOf(search))
-  const whole = { ...query, limit: MAX_LIMIT }
-  return {
-    credits: OVERSOLD_COST,
-    normal: normalOf(OVERSOLD_PATH, query),
-    whole: normalOf(OVERSOLD_PATH, whole),
-    ask: bands => bands.oversold(whole),
-    part: body => firstMatches(body, query.limit),
-    async isAnswerable(service, tier) {
-      if (query.date !== undefined) entitleDate(query.date, tier, await service.today())
-      return true
-    },
-  }
-}
-
-function firstMatches(body: string, limit: number): string {
-  if (limit === MAX_LIMIT) return body
-  const page: OversoldPage = JSON.parse(body)
-  return page.matches.length <= limit ? body : JSON.stringify({ ...page, matches: page.matches.slice(0, limit) })
-}
-
-/** Parsers put the values of a query in one order, whatever the order in which they were given. */
-function normalOf(path: string, query: object): string {
-  return `${path} ${JSON.stringify(query)}`
 }
 
 /**
@@ -413,35 +229,4 @@ export function matches(ifNoneMatch: string | undefined, etag: string): boolean 
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch === etag) return true
   return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag)
-}
-
-/**
- * The same answer to all who ask in one turn of the event loop: requests that arrive together look together at what
- * may have changed since.
- */
-function oncePerTurn<T>(ask: () => Promise<T>): () => Promise<T> {
-  let pending: Promise<T> | null = null
-  return () => {
-    if (pending === null) {
-      pending = ask()
-      setImmediate(() => {
-        pending = null
-      })
-    }
-    return pending
-  }
-}
-
-/** What a server stands on; lent to it, so that it knows neither the store nor the engine. */
-export interface Service {
-  /** The questions as a caller of a tier may ask them; closing it is not the server's business. */
-  bands(tier: Tier): Source
-  accounts: Accounts
-  /** Changes whenever an answer may: what was kept of earlier answers then counts no more. */
-  version(): Promise<string>
-  /** The day that ranges count back from. */
-  today(): Promise<Day>
-  /** Throws when the data cannot be read. */
-  check(): Promise<void>
-  close(): Promise<void>
 }

@@ -20,10 +20,11 @@ import {
   type Words,
 } from '../errors.js'
 import { REQUEST_ID } from '../wire/format.js'
+import { QUESTIONS, type Service } from './answers.js'
 import { isPreflight, preflightHeaders } from './cors.js'
 import { Log, Metrics } from './log.js'
 import { type ServerOptions, type Settings, settingsOf } from './options.js'
-import { QUESTIONS, Questions, type Service } from './questions.js'
+import { Questions } from './questions.js'
 import {
   ANSWERED,
   Exchange,

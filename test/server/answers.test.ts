@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { Answers, matches, type Question, type Service } from '../../src/server/questions.js'
+import { Answers, type Question, type Service } from '../../src/server/answers.js'
+import { matches } from '../../src/server/questions.js'
 import type { Source } from '../../src/source.js'
 import { latch } from '../support/serve.js'
 

@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/model/day.js'
 import { openAccounts } from '../../src/open.js'
-import type { Service } from '../../src/server/questions.js'
+import type { Service } from '../../src/server/answers.js'
 import { ask, authorization, serve, serveFile, withCharges } from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { Tier } from '../../src/model/terms.js'
-import type { Service } from '../../src/server/questions.js'
+import type { Service } from '../../src/server/answers.js'
 import type { Source } from '../../src/source.js'
 import { type ServeLent, serve, serveFile, spend } from '../support/serve.js'
 
