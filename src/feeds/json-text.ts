@@ -31,6 +31,7 @@ export class JsonText {
     this.#file = file
     this.content = content
     this.#lineStarts = [0, ...Array.from(content.matchAll(/\n/g), ({ index }) => index + 1)]
+    this.#refuseDeep()
     const whole = attempt(content)
     const starts = this.#lineStarts.filter(start => /^[ \t]*[[{]/.test(content.slice(start, start + 80)))
     this.lines = whole === undefined && starts.length > 1 && attempt(this.#line(starts[0]!)) !== undefined
@@ -91,6 +92,14 @@ export class JsonText {
     return value
   }
 
+  /** What is nested deeper than anybody's bars or facts would be read by functions that call themselves as deep. */
+  #refuseDeep(): void {
+    const offset = tooDeep(this.content)
+    if (offset === null) return
+    const what = `the JSON is nested more than ${MOST_LEVELS} levels deep here, as no bars or facts are`
+    throw new BadData({ file: this.#file, ...this.placeAt(offset) }, what)
+  }
+
   /** JSON itself lets a later key of the same name replace an earlier one without a word. */
   #refuseRepeated(start: number): void {
     const repeated = repeatedKey(this.#document(start))
@@ -139,6 +148,29 @@ function attempt(text: string): unknown {
   }
 }
 
+const MOST_LEVELS = 100
+
+/** Where a text, be it JSON or not, opens one bracket too many; null where it does not. */
+function tooDeep(text: string): number | null {
+  let level = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      i = endOfString(text, i)
+      if (i < 0) return null
+    } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++level > MOST_LEVELS) return i
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) level--
+  }
+  return null
+}
+
+const QUOTE = 34
+const OPEN_LIST = 91
+const CLOSE_LIST = 93
+const OPEN_OBJECT = 123
+const CLOSE_OBJECT = 125
+
 const NAME_ENDS = /\s*:/y
 
 /** The first key that its object has already, and where it stands; the text is valid JSON. */
@@ -166,11 +198,13 @@ function repeatedKey(text: string): { key: string; offset: number } | null {
   return null
 }
 
-/** The quote that ends the string which starts at a quote. */
+/** The quote that ends the string which starts at a quote; -1 where none does. */
 function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+  let end = text.indexOf('"', start + 1)
+  for (; end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end
     while (text[before - 1] === '\\') before--
-    if ((end - before) % 2 === 0) return end
+    if ((end - before) % 2 === 0) break
   }
+  return end
 }

@@ -22,7 +22,7 @@ const CHUNK = 1 << 18
 
 /** Opens a file or standard input and looks through gzip and zip, which are told by their first bytes. */
 export async function openSource(input: Input, stdin: ReadOptions['stdin']): Promise<Source> {
-  const whole = input.path === null ? await gather(stdin ?? process.stdin) : null
+  const whole = input.path === null ? Buffer.concat((await gather(stdin ?? process.stdin)).parts) : null
   const start = whole ?? (await firstBytes(input))
   refuseBinary(input.name, start.subarray(0, 16).toString('latin1'))
   const total = whole?.length ?? input.bytes
@@ -34,36 +34,48 @@ export async function openSource(input: Input, stdin: ReadOptions['stdin']): Pro
     return file
   }
   if (start[0] === 0x1f && start[1] === 0x8b)
-    return { ...base, compression: 'gzip', chunks: () => gunzipped(input.name, raw()) }
+    return { ...base, compression: 'gzip', chunks: () => gunzipped(input.name, raw(), total) }
   if (start.subarray(0, 4).toString('latin1') !== 'PK\x03\x04')
     return { ...base, compression: 'none', chunks: () => checked(input.name, raw()) }
-  const { name, bytes } = await onlyFile(input.name, whole ?? (await readFile(input.path!)))
-  const chunks = () => checked(input.name, Readable.from([bytes], { objectMode: false }))
+  const { name, unpacked } = await onlyFile(input.name, whole ?? (await readFile(input.path!)))
+  const chunks = () => checked(input.name, Readable.from(unpacked()))
   return { ...base, compression: 'zip', entry: name, chunks }
 }
 
 /** At least `size` bytes from the start, or all there are. */
 export async function headOf(source: Source, size: number): Promise<{ bytes: Buffer; whole: boolean }> {
-  const parts: Buffer[] = []
-  let length = 0
-  for await (const chunk of source.chunks()) {
-    parts.push(chunk)
-    length += chunk.length
-    if (length >= size) return { bytes: Buffer.concat(parts), whole: false }
-  }
-  return { bytes: Buffer.concat(parts), whole: true }
+  const { parts, whole } = await gather(source.chunks(), size)
+  return { bytes: Buffer.concat(parts), whole }
 }
 
-/** The whole text, without a byte order mark. */
+/** A text that is read as a whole may have so many bytes; tables are read row by row, and may have any number. */
+const MOST_TEXT = 1 << 28
+
+/** The whole text, without a byte order mark. Throws BadData for one that no memory should be asked to hold. */
 export async function textOf(source: Source): Promise<string> {
-  const { bytes } = await headOf(source, Number.POSITIVE_INFINITY)
-  return bytes.toString('utf8').replace(/^\ufeff/, '')
+  const { parts, whole } = await gather(source.chunks(), MOST_TEXT)
+  if (whole)
+    return Buffer.concat(parts)
+      .toString('utf8')
+      .replace(/^\ufeff/, '')
+  const what = `it has more than ${megabytes(MOST_TEXT)}, too many for a text that is read as a whole`
+  throw new BadData({ file: source.file }, `${what}; import it in parts, or as CSV`)
 }
 
-async function gather(stream: AsyncIterable<string | Uint8Array>): Promise<Buffer> {
+/** The parts of a stream, up to one that brings it to so many bytes. */
+async function gather(
+  stream: AsyncIterable<string | Uint8Array>,
+  size = Number.POSITIVE_INFINITY,
+): Promise<{ parts: Uint8Array[]; whole: boolean }> {
   const parts: Uint8Array[] = []
-  for await (const chunk of stream) parts.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
-  return Buffer.concat(parts)
+  let length = 0
+  for await (const chunk of stream) {
+    const part = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    parts.push(part)
+    length += part.length
+    if (length >= size) return { parts, whole: false }
+  }
+  return { parts, whole: true }
 }
 
 async function firstBytes(input: Input): Promise<Buffer> {
@@ -98,11 +110,34 @@ function refuseBinary(file: string, start: string): void {
   if (binary !== undefined) throw new BadData({ file }, binary[1])
 }
 
-async function* gunzipped(file: string, raw: Readable): AsyncGenerator<Buffer> {
+async function* gunzipped(file: string, raw: Readable, packed: number | null): AsyncGenerator<Buffer> {
   const { createGunzip } = await import('node:zlib')
   const unzip = createGunzip({ chunkSize: CHUNK })
   raw.on('error', error => unzip.destroy(error))
-  yield* checked(file, raw.pipe(unzip), raw)
+  let unpacked = 0
+  for await (const chunk of checked(file, raw.pipe(unzip), raw)) {
+    unpacked += chunk.length
+    if (packed !== null && isBomb(packed, unpacked)) throw bomb(file, packed, `more than ${megabytes(unpacked)}`)
+    yield chunk
+  }
+}
+
+/** Text of prices or facts becomes 5 to 40 times smaller; what unpacks to this much more was made to fill a memory or a disk. */
+const MOST_RATIO = 100
+/** So much is unpacked without a look at the ratio. */
+const UNPACKED_FREELY = 1 << 24
+
+function isBomb(packed: number, unpacked: number): boolean {
+  return unpacked > UNPACKED_FREELY && unpacked > packed * MOST_RATIO
+}
+
+function bomb(file: string, packed: number, unpacked: string): BadData {
+  const what = `its ${megabytes(packed)} unpack to ${unpacked}, over ${MOST_RATIO} times as much, as no prices or facts do`
+  return new BadData({ file }, `${what}; if it is sound, unpack it and import the result`)
+}
+
+function megabytes(count: number): string {
+  return `${(count / 2 ** 20).toFixed(count < 10 * 2 ** 20 ? 1 : 0)} MB`
 }
 
 /** Passes chunks on; what no text has, and what goes wrong on the way, becomes an error in words. */
@@ -143,8 +178,14 @@ function fileError(file: string, error: unknown): unknown {
   return new StorageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error })
 }
 
-/** The one file in a zip archive: its name without folders, and its bytes, checked. */
-async function onlyFile(file: string, archive: Buffer): Promise<{ name: string; bytes: Buffer }> {
+/** A file inside a zip archive: its name without folders, and its bytes, unpacked whenever they are asked for. */
+interface Zipped {
+  name: string
+  unpacked(): AsyncGenerator<Buffer>
+}
+
+/** The one file in a zip archive, found sound. */
+async function onlyFile(file: string, archive: Buffer): Promise<Zipped> {
   const refuse = (what: string, cause?: unknown) => new BadData({ file }, what, { cause })
   // Bundled, a CommonJS package has its default export alone.
   const { default: yauzl } = await import('yauzl')
@@ -164,12 +205,19 @@ async function onlyFile(file: string, archive: Buffer): Promise<{ name: string; 
     throw refuse('this is an Office document (Excel?); save the sheet as CSV and import that')
   if (found.length > 1) throw refuse(`the zip archive holds ${found.length} files; unpack it and import the folder`)
   if (entry.isEncrypted()) throw refuse('the zip archive is protected by a password; unpack it and import the file')
-  const bytes = await open(entry)
-    .then(gather)
-    .catch(cause => {
-      throw refuse('the zip archive is damaged', cause)
-    })
+  // More than it declares is never unpacked.
+  const { compressedSize, uncompressedSize } = entry
+  if (isBomb(compressedSize, uncompressedSize)) throw bomb(file, compressedSize, megabytes(uncompressedSize))
+  async function* unpacked(): AsyncGenerator<Buffer> {
+    yield* await open(entry!)
+  }
+  let sum = 0
+  try {
+    for await (const chunk of unpacked()) sum = crc32(chunk, sum)
+  } catch (cause) {
+    throw refuse('the zip archive is damaged', cause)
+  }
   // yauzl checks sizes and leaves the checksum to us.
-  if (crc32(bytes) !== entry.crc32) throw refuse('the zip archive is damaged')
-  return { name: entry.fileName.slice(entry.fileName.lastIndexOf('/') + 1), bytes }
+  if (sum !== entry.crc32) throw refuse('the zip archive is damaged')
+  return { name: entry.fileName.slice(entry.fileName.lastIndexOf('/') + 1), unpacked }
 }
