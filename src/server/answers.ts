@@ -8,6 +8,7 @@ import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
 import type { Source } from '../source.js'
 import { entitle, entitleDate, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
+import { Coded } from './encoding.js'
 import { sha256 } from './requests.js'
 
 /** What a server stands on; lent to it, so that it knows neither the store nor the engine. */
@@ -98,15 +99,18 @@ function normalOf(path: string, query: object): string {
 export interface Answer {
   /** A text, because that leaves in one piece with the head of the answer. */
   body: string
-  /** SHA-256 of it. */
+  coded: Coded
+  /** SHA-256 of the body, and of the question. */
   digest: Buffer
+  question: Buffer
   /** The day that it stands on. */
   asOf: string
 }
 
-export function partOf(whole: Answer, question: Question): Answer {
-  const body = question.part(whole.body)
-  return body === whole.body ? whole : { body, digest: sha256(body), asOf: whole.asOf }
+interface Kept {
+  answer: Answer
+  /** What it takes, its codings included. */
+  bytes: number
 }
 
 /**
@@ -117,7 +121,7 @@ export class Answers {
   readonly #service: Service
   readonly #version: () => Promise<string>
   readonly #most: number
-  readonly #kept = new Map<string, Answer>()
+  readonly #kept = new Map<string, Kept>()
   readonly #underWay = new Map<string, Promise<Answer>>()
   #bytes = 0
   #seen = ''
@@ -129,21 +133,17 @@ export class Answers {
   }
 
   /**
-   * The answer of which that to the question is a part.
-   * @param check called when it is not kept; what it throws keeps it from being computed
-   * @returns whether it was there as well. Throws what checking and asking throw.
+   * @param check called when nothing is kept that tells the answer; what it throws keeps it from being computed
+   * @returns whether it was there, or was a part of one that was. Throws what checking and asking throw.
    */
   async find(tier: Tier, question: Question, check: () => Promise<void>): Promise<{ answer: Answer; kept: boolean }> {
     const version = await this.#version()
     if (version !== this.#seen) this.#forget(version)
+    const answer = this.#take(`${tier} ${question.normal}`)
+    if (answer !== undefined) return { answer, kept: true }
     const name = `${tier} ${question.whole}`
-    const kept = this.#kept.get(name)
-    if (kept !== undefined) {
-      // Last in the map is asked for last.
-      this.#kept.delete(name)
-      this.#kept.set(name, kept)
-      return { answer: kept, kept: true }
-    }
+    const whole = this.#take(name)
+    if (whole !== undefined) return { answer: this.#part(tier, whole, question), kept: true }
     await check()
     let found = this.#underWay.get(name)
     if (found === undefined) {
@@ -152,13 +152,33 @@ export class Answers {
       })
       this.#underWay.set(name, found)
     }
-    return { answer: await found, kept: false }
+    return { answer: this.#part(tier, await found, question), kept: false }
+  }
+
+  #take(name: string): Answer | undefined {
+    const kept = this.#kept.get(name)
+    if (kept === undefined) return undefined
+    // Last in the map is asked for last.
+    this.#kept.delete(name)
+    this.#kept.set(name, kept)
+    return kept.answer
+  }
+
+  /** Kept with its whole, as putting it together takes longer than sending it. */
+  #part(tier: Tier, whole: Answer, question: Question): Answer {
+    if (question.normal === question.whole) return whole
+    const name = `${tier} ${question.normal}`
+    const answer = this.#answer(name, question.normal, question.part(whole.body), whole.asOf)
+    if (this.#kept.get(`${tier} ${question.whole}`)?.answer === whole) this.#keep(name, answer)
+    return answer
   }
 
   async #find(tier: Tier, name: string, question: Question): Promise<Answer> {
     for (let tries = 1; ; tries++) {
       const version = await this.#service.version()
-      const answer = await this.#ask(tier, question)
+      const asOf = formatDay(await this.#service.today())
+      const body = JSON.stringify(await question.ask(this.#service.bands(tier)))
+      const answer = this.#answer(name, question.whole, body, asOf)
       const unchanged = (await this.#service.version()) === version
       if (unchanged && version === this.#seen) this.#keep(name, answer)
       // What was written meanwhile may be in one part of the answer and not in another.
@@ -166,22 +186,36 @@ export class Answers {
     }
   }
 
-  async #ask(tier: Tier, question: Question): Promise<Answer> {
-    const asOf = formatDay(await this.#service.today())
-    const body = JSON.stringify(await question.ask(this.#service.bands(tier)))
-    return { body, digest: sha256(body), asOf }
+  #answer(name: string, question: string, body: string, asOf: string): Answer {
+    const coded = new Coded(body, bytes => {
+      const kept = this.#kept.get(name)
+      if (kept?.answer === answer) this.#grow(kept, bytes)
+    })
+    const answer: Answer = { body, coded, digest: sha256(body), question: sha256(question), asOf }
+    return answer
   }
 
   #keep(name: string, answer: Answer): void {
-    const bytes = sizeOf(name, answer)
+    const bytes = answer.body.length + 2 * name.length + OVERHEAD
     if (bytes > this.#most) return
-    this.#kept.set(name, answer)
+    const kept = { answer, bytes: 0 }
+    this.#drop(name)
+    this.#kept.set(name, kept)
+    this.#grow(kept, bytes)
+  }
+
+  #grow(kept: Kept, bytes: number): void {
+    kept.bytes += bytes
     this.#bytes += bytes
-    for (const [oldest, other] of this.#kept) {
+    for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#most) break
-      this.#kept.delete(oldest)
-      this.#bytes -= sizeOf(oldest, other)
+      this.#drop(oldest)
     }
+  }
+
+  #drop(name: string): void {
+    this.#bytes -= this.#kept.get(name)?.bytes ?? 0
+    this.#kept.delete(name)
   }
 
   #forget(version: string): void {
@@ -195,12 +229,8 @@ export class Answers {
 /** While an import writes file after file, an answer that looks at many tickers would wait for its end. */
 const MOST_TRIES = 3
 
-/** About what an entry takes besides its texts. */
+/** About what an entry takes in bytes besides its texts. */
 const OVERHEAD = 1_000
-
-function sizeOf(name: string, { body }: Answer): number {
-  return body.length + 2 * name.length + OVERHEAD
-}
 
 /**
  * The same answer to all who ask in one turn of the event loop: requests that arrive together look together at what

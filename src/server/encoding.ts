@@ -6,6 +6,8 @@ interface Sent {
   /** Names and values in turn. */
   headers: readonly string[]
   body: Buffer | string
+  /** Where the same body is sent again and again: what was made of it. */
+  coded?: Coded
 }
 
 /** Bytes from which on an answer is compressed: a shorter one is a single packet anyway. */
@@ -21,13 +23,43 @@ type Coding = keyof typeof CODINGS
 const brotli = promisify(brotliCompress)
 const gzipped = promisify<Buffer | string, Buffer>(gzip)
 
+/** A body in the codings that it was asked for in, each made once. */
+export class Coded {
+  readonly #body: Buffer | string
+  readonly #made: (bytes: number) => void
+  readonly #bodies = new Map<Coding, Promise<Buffer>>()
+
+  /** @param made is told how many bytes are kept with it from now on */
+  constructor(body: Buffer | string, made: (bytes: number) => void = () => {}) {
+    this.#body = body
+    this.#made = made
+  }
+
+  in(coding: Coding): Promise<Buffer> {
+    let body = this.#bodies.get(coding)
+    if (body === undefined) {
+      body = CODINGS[coding](this.#body)
+      this.#bodies.set(coding, body)
+      body.then(
+        ({ length }) => this.#made(length),
+        () => this.#bodies.delete(coding),
+      )
+    }
+    return body
+  }
+}
+
 /** A long answer as its caller may have it: compressed where the request says so. Outside of this thread. */
 export async function encoded<Answer extends Sent>(answer: Answer, accepted: string | undefined): Promise<Answer> {
   if (Buffer.byteLength(answer.body) < LEAST) return answer
   const coding = codingOf(accepted ?? '')
   const headers = [...answer.headers, 'Vary', 'Accept-Encoding']
   if (coding === null) return { ...answer, headers }
-  return { ...answer, headers: [...weakly(headers), 'Content-Encoding', coding], body: await bodyIn(coding, answer) }
+  return {
+    ...answer,
+    headers: [...weakly(headers), 'Content-Encoding', coding],
+    body: await (answer.coded ?? new Coded(answer.body)).in(coding),
+  }
 }
 
 /** The coding that an `Accept-Encoding` prefers, the denser of equals; null: none of ours. */
@@ -42,17 +74,6 @@ function weighed(part: string): [string, number] {
   const [name = '', ...parameters] = part.split(';').map(text => text.trim())
   const weight = parameters.find(text => text.startsWith('q='))?.slice(2)
   return [name, weight === undefined ? 1 : Number(weight)]
-}
-
-/** What is the same object every time, as the documents are, is compressed once. */
-const compressed = new WeakMap<Sent, Map<Coding, Promise<Buffer>>>()
-
-function bodyIn(coding: Coding, answer: Sent): Promise<Buffer> {
-  const bodies = compressed.get(answer) ?? new Map<Coding, Promise<Buffer>>()
-  compressed.set(answer, bodies)
-  const body = bodies.get(coding) ?? CODINGS[coding](answer.body)
-  bodies.set(coding, body)
-  return body
 }
 
 /** Other bytes may not have the same strong tag (RFC 9110, 8.8.1); a weak one is as good for a 304. */

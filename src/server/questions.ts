@@ -4,7 +4,7 @@ import { authenticate, hashOf } from '../accounts/key.js'
 import { InvalidParameter, type RateLimited, Unauthorized } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { AS_OF } from '../wire/format.js'
-import { type Answer, Answers, oncePerTurn, partOf, type Question, type Service } from './answers.js'
+import { type Answer, Answers, oncePerTurn, type Question, type Service } from './answers.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
@@ -16,7 +16,6 @@ import {
   headersNamed,
   JSON_TYPE,
   type Outgoing,
-  sha256,
 } from './requests.js'
 
 /**
@@ -50,8 +49,7 @@ export class Questions {
       if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
       const question = read(search)
       const check = (): Promise<void> => this.#checkCredits(exchange, caller, question)
-      const { answer: whole, kept } = await this.#answers.find(caller.tier, question, check)
-      const answer = partOf(whole, question)
+      const { answer, kept } = await this.#answers.find(caller.tier, question, check)
       const etag = await this.#tagOf(answer, caller.account)
       const headers = headersOf(etag, answer.asOf)
       if (matches(request.headers['if-none-match'], etag)) {
@@ -59,8 +57,9 @@ export class Questions {
         return { status: 304, headers, body: '' }
       }
       if (kept) this.#metrics.reused.inc({ how: 'cache' })
-      await this.#charge(exchange, caller, path, question, answer.digest, name)
-      return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body: answer.body }
+      await this.#charge(exchange, caller, path, question.credits, answer, name)
+      const { body, coded } = answer
+      return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, coded }
     })
   }
 
@@ -114,13 +113,13 @@ export class Questions {
     return limited(this.#settings.credits[tier], spent.used, cost, spent.at)
   }
 
-  /** @param answer the hash of what is answered. Throws RateLimited, InvalidParameter, Busy, StorageError. */
+  /** Throws RateLimited, InvalidParameter, Busy, StorageError. */
   async #charge(
     exchange: Exchange,
     caller: Caller,
     endpoint: string,
-    { credits, normal }: Question,
-    answer: Buffer,
+    credits: number,
+    { question, digest }: Answer,
     idempotency: Buffer | null,
   ): Promise<void> {
     // What cannot arrive is not charged.
@@ -128,7 +127,7 @@ export class Questions {
     const at = this.#settings.now()
     const limits = this.#settings.credits[caller.tier]
     const { account, key, tier } = caller
-    const request = { account, key, requestId: exchange.id, idempotency, question: sha256(normal), answer, endpoint }
+    const request = { account, key, requestId: exchange.id, idempotency, question, answer: digest, endpoint }
     const { outcome, used } = await this.meter.charge({ ...request, credits, limits, at })
     exchange.credits = { used, at }
     this.#callers.charged(account, used, at)

@@ -16,7 +16,7 @@ import {
 import type { Tier } from '../model/terms.js'
 import { type ErrorShape, errorBody, internalErrorBody, REQUEST_ID } from '../wire/format.js'
 import { readableBy } from './cors.js'
-import { encoded } from './encoding.js'
+import { type Coded, encoded } from './encoding.js'
 import type { Log, Metrics } from './log.js'
 import type { Limits, Settings } from './options.js'
 
@@ -172,6 +172,8 @@ export interface Outgoing {
   status: number
   headers: HeaderList
   body: Buffer | string
+  /** Where the same body is sent again and again: what was made of it. */
+  coded?: Coded
 }
 
 /** One request, and what became known of it on the way to its answer. */

@@ -22,6 +22,7 @@ import {
 import { REQUEST_ID } from '../wire/format.js'
 import { QUESTIONS, type Service } from './answers.js'
 import { isPreflight, preflightHeaders } from './cors.js'
+import { Coded } from './encoding.js'
 import { Log, Metrics } from './log.js'
 import { type ServerOptions, type Settings, settingsOf } from './options.js'
 import { Questions } from './questions.js'
@@ -212,7 +213,8 @@ function documentsOf({ version, errors }: Settings): () => Promise<{ openapi: Ou
 }
 
 function text(body: string, type: string, more: HeaderList = []): Outgoing {
-  return { status: 200, headers: ['Content-Type', type, 'Cache-Control', 'no-cache', ...more], body }
+  const headers = ['Content-Type', type, 'Cache-Control', 'no-cache', ...more]
+  return { status: 200, headers, body, coded: new Coded(body) }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { Answers, type Question, type Service } from '../../src/server/answers.js'
 import { matches } from '../../src/server/questions.js'
@@ -105,6 +106,33 @@ it('keeps what was asked for last, up to its bytes', async () => {
   expect(await kept('/b')).toBe(false)
   expect((await answers.find('pro', question('/huge', { text: 'x'.repeat(20_000) }), free)).kept).toBe(false)
   expect(await kept('/b')).toBe(true)
+})
+
+it('compresses what it keeps once, and counts those bytes among what it keeps', async () => {
+  const { service, question } = counted()
+  const answers = new Answers(service, 10_500)
+  const noise = randomBytes(1_500).toString('hex')
+  const find = (name: string) => answers.find('pro', question(name, { noise }), free)
+  const first = (await find('/a')).answer
+  const bytes = await first.coded.in('gzip')
+  expect(await (await find('/a')).answer.coded.in('gzip')).toBe(bytes)
+  await find('/b')
+  expect((await find('/a')).kept).toBe(true)
+  // A second coding takes the room of the other answer.
+  await first.coded.in('br')
+  expect([(await find('/a')).kept, (await find('/b')).kept]).toEqual([true, false])
+})
+
+it('keeps the parts of an answer with it', async () => {
+  const { service, question } = counted()
+  const answers = new Answers(service, 1e6)
+  const whole = question('/a', { all: true })
+  const part = { ...whole, normal: '/a part', part: () => '{"some":true}' }
+  const [one, same] = await Promise.all([answers.find('pro', part, free), answers.find('pro', part, free)])
+  expect([one.answer.body, same.answer.body]).toEqual(['{"some":true}', '{"some":true}'])
+  const again = (await answers.find('pro', part, free)).answer
+  expect((await answers.find('pro', part, free)).answer).toBe(again)
+  expect(again.question).not.toEqual((await answers.find('pro', whole, free)).answer.question)
 })
 
 it.each([
