@@ -67,7 +67,7 @@ export async function openLocal({ tier, asOf = null, now, ...choice }: OpenOptio
   if (!existsSync(path)) return openSample(view)
   const own = opened(path, false, view)
   const { store } = own.local
-  // A first import whose file was refused leaves a database with nothing in it: the user still has none.
+  // A database with nothing in it, such as one whose last ticker was removed, is none of the user's.
   const filled = [store.newestDay(), store.pages.newestDay(), store.factTickers().then(([first = null]) => first)]
   if ((await Promise.all<unknown>(filled)).some(found => found !== null)) return own
   await own.local.close()
@@ -79,10 +79,17 @@ export function openSample(view: Seen = {}): Opened {
   return opened(samplePath(), true, view)
 }
 
-/** Opens the database for writing, made first if it is missing, and takes its one writing place. Throws Busy. */
+/**
+ * Opens the database for writing and takes its one writing place. A missing one is made when there is something to put into
+ * it. Throws Busy.
+ */
 export async function openImporter({ wait = false, ...choice }: WriteChoice = {}): Promise<Importer> {
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
-  return writing(choice, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
+  if (existsSync(databasePath(choice)))
+    return writing(choice, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
+  const writer = thisProcess()
+  const open = () => writing(choice, store => takePlace(store, writer, { wait }).then(() => store))
+  return Importer.making(open, readFile, writer)
 }
 
 /** Opens the same for events of a server to be pulled into it. Throws Busy. */
@@ -116,11 +123,15 @@ export interface Puller {
 async function writing<T>(choice: DatabaseChoice, begin: (store: Store, writer: Writer) => Promise<T>): Promise<T> {
   const store = openSqlite(databasePath(choice), { readonly: false, notice: choice.notice })
   try {
-    return await begin(store, { pid: process.pid, host: hostname(), started: new Date().toISOString() })
+    return await begin(store, thisProcess())
   } catch (error) {
     await store.close()
     throw error
   }
+}
+
+function thisProcess(): Writer {
+  return { pid: process.pid, host: hostname(), started: new Date().toISOString() }
 }
 
 /**

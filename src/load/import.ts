@@ -55,14 +55,14 @@ class Run {
  * run of files is through; until then the store knows what is behind, and nobody is answered from it.
  */
 export class Importer {
-  /** @internal */
-  readonly store: Store
+  #store: Store | null = null
+  readonly #open: () => Promise<Store>
   readonly #read: ReadFile
   readonly #writer: Writer
   readonly #run = new Run()
 
-  private constructor(store: Store, read: ReadFile, writer: Writer) {
-    this.store = store
+  private constructor(open: () => Promise<Store>, read: ReadFile, writer: Writer) {
+    this.#open = open
     this.#read = read
     this.#writer = writer
   }
@@ -70,7 +70,20 @@ export class Importer {
   /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. @internal */
   static async begin(store: Store, read: ReadFile, writer: Writer, { wait = false } = {}): Promise<Importer> {
     await takePlace(store, writer, { wait })
-    return new Importer(store, read, writer)
+    const importer = new Importer(async () => store, read, writer)
+    importer.#store = store
+    return importer
+  }
+
+  /** The importer of a store that is made, and its place taken, when there is something to put into it. @internal */
+  static making(open: () => Promise<Store>, read: ReadFile, writer: Writer): Importer {
+    return new Importer(open, read, writer)
+  }
+
+  /** @internal */
+  get store(): Store {
+    if (this.#store === null) throw new Error('nothing was put into the store, so that it is not made')
+    return this.#store
   }
 
   /**
@@ -78,7 +91,7 @@ export class Importer {
    * `onRefused` those after it too. A store of other definitions is rebuilt first, so that two never mix.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
-    await this.#refresh(options)
+    if (this.#store !== null) await this.#refresh(options)
     try {
       for (const input of inputs) {
         const report = await this.#importOrRefuse(input, options)
@@ -86,7 +99,7 @@ export class Importer {
       }
     } finally {
       // Whoever stops listening, or is stopped by a bad file, has loaded what came before.
-      await this.#settle(options)
+      if (this.#store !== null) await this.#settle(options)
     }
   }
 
@@ -166,13 +179,14 @@ export class Importer {
 
   async close(): Promise<void> {
     try {
-      await this.store.unlock(this.#writer)
+      await this.#store?.unlock(this.#writer)
     } finally {
-      await this.store.close()
+      await this.#store?.close()
     }
   }
 
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
+    this.#store ??= await this.#open()
     const made = await this.store.definitions()
     if (made !== '' && made !== DEFINITIONS_VERSION) await this.rebuild(onProgress)
   }
@@ -199,6 +213,8 @@ export class Importer {
       throw new BadData({ file: result.file }, 'these are daily bars, not facts; import loads them', {
         remedy: remedy('import', [result.file]),
       })
+    // Files that are all refused leave no empty database behind.
+    if (this.#store === null) await this.#refresh(options)
     if (result.holds === 'facts') {
       const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
       return { ...result, facts: reports, without_bars: barless, doubts }

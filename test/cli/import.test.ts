@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { gzipSync } from 'node:zlib'
 import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { BARS, expectEnd, type Lent, type Ran, scratch, shell, typed } from './support/run.js'
+import { BARS, BIN, expectEnd, type Lent, type Ran, scratch, shell, typed } from './support/run.js'
 
 const folder = scratch()
 let database = 0
@@ -19,6 +21,7 @@ const write = (name: string, text: string | Buffer): string => {
 }
 
 const GOOD = 'date,open,high,low,close,volume\n2020-01-02,1,2,1,2,10\n2020-01-03,2,3,2,3,20\n'
+const named = (ticker: string) => GOOD.replaceAll('2020', `${ticker},2020`).replace('date', 'ticker,date')
 const MIXED = `${GOOD}2020-01-06,2,-3,2,3,20\n2020-01-07,3,4,3,4,30\n2020-01-08,x,4,3,4,30\n`
 
 describe('bands import', () => {
@@ -134,13 +137,40 @@ describe('bands import', () => {
     expect(JSON.parse((await ask('tickers --json')).out).tickers[0]).toMatchObject({ ticker: 'MIXED', bars: 5 })
   })
 
-  test('names the rejects after the file unless told otherwise', async () => {
+  test('names the rejects after the file, beside the database, unless told otherwise', async () => {
     write('LOOSE.csv', MIXED)
-    const ran = await shell(`cd "${folder.path}" && bands import LOOSE.csv --skip-bad-rows`, env())
+    const home = { XDG_DATA_HOME: folder.file(`data-${database}`) }
+    const ran = await shell(`cd "${folder.path}" && bands import LOOSE.csv --skip-bad-rows`, home)
     expect(ran.code).toBe(0)
-    expect(ran.out).toContain('2 bad rows are not loaded, and kept in LOOSE.csv.rejects; the first:')
+    const kept = `${home.XDG_DATA_HOME}/bands/LOOSE.csv.rejects`
+    expect(ran.out).toContain(`2 bad rows are not loaded, and kept in ${kept}; the first:`)
     expect(ran.out).toContain('\n  LOOSE.csv:4:')
-    expect(readFileSync(folder.file('LOOSE.csv.rejects'), 'utf8').split('\n')).toHaveLength(4)
+    expect(readFileSync(kept, 'utf8').split('\n')).toHaveLength(4)
+    expect(existsSync(folder.file('LOOSE.csv.rejects'))).toBe(false)
+  })
+
+  test('makes no database when every file is refused', async () => {
+    const junk = write('JUNK.csv', 'date,open\n1,2\n')
+    for (const files of [junk, `${junk} ${write('MIXED.csv', MIXED)}`]) {
+      expect((await ask(`import ${files}`)).code).toBe(5)
+      expect(readdirSync(folder.path).filter(name => name.startsWith(`${database}.db`))).toEqual([])
+    }
+    expect((await ask(`import ${junk} ${write('GOOD.csv', GOOD)}`)).code).toBe(5)
+    expect((await ask('tickers --csv')).out).toContain('GOOD')
+  })
+
+  test('tells as NDJSON of each file when it is committed, while the next is still coming', async () => {
+    const child = spawn(process.execPath, [BIN, 'import', write('A.csv', named('A')), '-', '--ndjson'], {
+      env: { PATH: process.env.PATH, HOME: '/nonexistent', ...env() },
+    })
+    const ended = new Promise(resolve => child.on('close', resolve))
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const told = async () => JSON.parse((await lines.next()).value)
+    expect(await told()).toMatchObject({ ticker: 'A', added: 2 })
+    expect((await ask('tickers --csv')).out.match(/^\w+/gm)).toEqual(['ticker', 'A'])
+    child.stdin.end(named('B'))
+    expect(await told()).toMatchObject({ file: '-', ticker: 'B', added: 2 })
+    expect([await ended, await lines.next()]).toEqual([0, { done: true, value: undefined }])
   })
 
   test('does not write rejects over a file that it reads', async () => {

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { basename, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { type BadData, BandsError, InvalidParameter, StorageError } from '../../errors.js'
 import type { Input } from '../../feeds/feed.js'
 import type { BarsReport, FactsReport, FileReport, ImportOptions, ImportProgress } from '../../load/report.js'
@@ -43,7 +43,7 @@ const HINTS = {
 const FACT_READING = [
   ...optionsOf(CONTENT, ['ticker', 'known']),
   ['--skip-bad-rows', 'load the good rows of a file with bad ones, and keep the bad ones in a file'],
-  ['--rejects <FILE>', 'where bad rows go; FILE.rejects beside you unless given'],
+  ['--rejects <FILE>', 'where bad rows go; FILE.rejects beside the database unless given'],
   ['--replace', 'start each ticker again from its file (of facts: each kind of it), whatever was there'],
   ['--wait', 'wait while another process is writing'],
   ...optionsOf(HINTS),
@@ -99,9 +99,11 @@ async function runImport(
   if (given.rest(0).length === 0)
     throw new InvalidParameter('FILE is missing.', { param: 'file', allowed: `bands ${name} FILE...` })
   const inputs = await expandInputs(given.rest(0))
-  const keepRejects = rejectsKept(given.text('rejects'), inputs)
+  const { databasePath } = await import('../../open.js')
+  const keepRejects = rejectsKept(given.text('rejects'), dirname(databasePath(context.choice)), inputs)
   const importer = await context.importer({ wait: given.flag('wait'), make: true })
-  const atOnce = context.isForPeople
+  // A document, or rows below one header, are written when they are whole.
+  const atOnce = context.isForPeople || context.format === 'ndjson'
   const done: Imported[] = []
   const refused: BadData[] = []
   const options = { ...importOptions(context, given), ...only }
@@ -299,15 +301,16 @@ function rejectLines({ file, rejected }: FileReport, rejects: string | null): st
 }
 
 /**
- * Keeps rows that were skipped, as they stood, under the header of their file: mended, they can be imported. What it gives
- * back takes a report and tells the file that now holds its bad rows; null when there are none.
+ * Keeps rows that were skipped, as they stood, under the header of their file: mended, they can be imported. They go into
+ * the file that is named, otherwise into one for each input in a folder. What it gives back takes a report and tells the
+ * file that now holds its bad rows; null when there are none.
  */
-function rejectsKept(named: string | undefined, inputs: readonly Input[]) {
+function rejectsKept(named: string | undefined, folder: string, inputs: readonly Input[]) {
   /** Path → the header it was begun with. */
   const begun = new Map<string, string | null>()
   /** One file takes the rows of all inputs of one header; those of another header go beside it. */
   const pathFor = (file: string, header: string | null): string => {
-    const wanted = named ?? `${file === '-' ? 'stdin' : basename(file)}.rejects`
+    const wanted = named ?? join(folder, `${file === '-' ? 'stdin' : basename(file)}.rejects`)
     for (let i = 1; ; i++) {
       const path = i === 1 ? wanted : `${wanted}.${i}`
       if (!begun.has(path) || (named !== undefined && begun.get(path) === header)) return path
