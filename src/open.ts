@@ -316,6 +316,9 @@ export async function openService({
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const service: Service = {
     bands,
+    async checkOversold(tier, query) {
+      await (await import('./local/oversold.js')).checkOversold(bands(tier), query)
+    },
     accounts,
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
     today: () => bands('pro').today(),

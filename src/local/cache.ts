@@ -2,7 +2,7 @@ import { Busy, didYouMean, NotFound, remedy, StorageError, suggest } from '../er
 import type { Field } from '../fields/field.js'
 import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
-import { countUpTo, type Day, utcToday } from '../model/day.js'
+import { type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { HistoryQuery } from '../model/event.js'
 import { securityOf } from '../model/facts.js'
@@ -63,25 +63,9 @@ export class Cache {
     return this.asOf ?? this.#clock?.() ?? (await this.#newestDay()) ?? (await this.#elsewhere?.newestDay()) ?? 0
   }
 
-  /** Bars of days to come, which an older version let in, are the newest of nothing. */
-  async #newestDay(): Promise<Day | null> {
-    const newest = await this.store.newestDay()
-    const latest = this.#latest
-    if (newest === null || newest <= latest) return newest
-    let found = Number.NEGATIVE_INFINITY
-    for (const { ticker, last } of await this.store.tickers()) {
-      if (last <= latest) found = Math.max(found, last)
-      else {
-        const { days } = (await this.store.bars(ticker))!
-        found = Math.max(found, days[countUpTo(days, latest) - 1] ?? found)
-      }
-    }
-    return Number.isFinite(found) ? found : null
-  }
-
-  /** The last day of which there can be a bar: tomorrow, as somewhere on earth it has begun. */
-  get #latest(): Day {
-    return this.#now() + 1
+  /** Bars of days to come, which an older version let in, are the newest of nothing: tomorrow has begun somewhere. */
+  #newestDay(): Promise<Day | null> {
+    return this.store.newestDay(this.#now() + 1)
   }
 
   /** The events that match a question, by number, in what it is asked of. Throws TierRestricted, NotFound, Busy. */

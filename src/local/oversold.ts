@@ -6,6 +6,7 @@ import { rsiZone } from '../fields/technical/rsi-zone.js'
 import { slowStochastic } from '../indicators/oscillators.js'
 import { compare, zoneOfRank } from '../indicators/rank.js'
 import { countUpTo, type Day } from '../model/day.js'
+import type { Security } from '../model/facts.js'
 import {
   DISTANCES,
   type Distance,
@@ -66,14 +67,11 @@ import { stayOn } from './view.js'
  * - Fundamental bands are left out for crypto and funds, and null where a company has none.
  *
  * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Ties by
- * ticker. Throws InvalidParameter for a sector that no ticker has and for a date out of range, TierRestricted for a date
- * that only a higher tier has, Busy while a fundamental band that is to be shown waits for an import.
+ * ticker. Throws what checking it throws, and Busy while a fundamental band that is to be shown waits for an import.
  */
 export async function oversold(cache: Cache, query: OversoldQuery): Promise<OversoldPage> {
   const { store, tier } = cache
-  const securities = await store.securities()
-  if (query.sector !== undefined) checkSector(query.sector, securities.values())
-  const date = await dateOf(cache, query)
+  const { date, securities } = await checkOversold(cache, query)
   const tickers = (await store.tickers()).map(
     (entry): Listed => ({ entry, security: securities.get(entry.ticker) ?? null }),
   )
@@ -90,11 +88,19 @@ export async function oversold(cache: Cache, query: OversoldQuery): Promise<Over
   return page
 }
 
-async function dateOf(cache: Cache, { date }: OversoldQuery): Promise<Day> {
+/**
+ * What a scan stands on, before any ticker is looked at. Throws InvalidParameter for a sector that no ticker has and for a
+ * date out of range, TierRestricted for a date that only a higher tier has.
+ */
+export async function checkOversold(
+  cache: Cache,
+  { sector, date }: OversoldQuery,
+): Promise<{ date: Day; securities: Map<string, Security> }> {
+  const securities = await cache.store.securities()
+  if (sector !== undefined) checkSector(sector, securities.values())
   const today = await cache.today()
-  if (date === undefined) return today
-  entitleDate(date, cache.tier, today)
-  return date
+  if (date !== undefined) entitleDate(date, cache.tier, today)
+  return { date: date ?? today, securities }
 }
 
 async function matching(

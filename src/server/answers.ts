@@ -1,12 +1,12 @@
 import type { Accounts } from '../accounts/accounts.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { EventsQuery } from '../model/event.js'
-import type { OversoldPage } from '../model/oversold.js'
+import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { Tier } from '../model/terms.js'
 import { MAX_LIMIT } from '../params/parameters.js'
 import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
 import type { Source } from '../source.js'
-import { entitle, entitleDate, eventsCost, OVERSOLD_COST } from '../tiers.js'
+import { entitle, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { Coded } from './encoding.js'
 import { sha256 } from './requests.js'
@@ -15,6 +15,8 @@ import { sha256 } from './requests.js'
 export interface Service {
   /** The questions as a caller of a tier may ask them; closing it is not the server's business. */
   bands(tier: Tier): Source
+  /** Throws what is wrong with a scan, without making it. */
+  checkOversold(tier: Tier, query: OversoldQuery): Promise<void>
   accounts: Accounts
   /** Changes whenever an answer may: what was kept of earlier answers then counts no more. */
   version(): Promise<string>
@@ -78,7 +80,7 @@ function readOversold(search: string): Question {
     ask: bands => bands.oversold(whole),
     part: body => firstMatches(body, query.limit),
     async isAnswerable(service, tier) {
-      if (query.date !== undefined) entitleDate(query.date, tier, await service.today())
+      await service.checkOversold(tier, query)
       return true
     },
   }

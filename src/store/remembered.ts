@@ -1,3 +1,4 @@
+import type { Day } from '../model/day.js'
 import type { FieldRecord } from '../model/series.js'
 import type { Recorded, Store } from './store.js'
 
@@ -16,14 +17,26 @@ const MOST_BYTES = 256 * 1024 * 1024
  * written. For who only reads: of what is written through it, it need not hear.
  */
 export function remembering(store: Store, most = MOST_BYTES): Store {
-  const recorded = remembered(store, most)
+  const own: Partial<Store> = { recorded: remembered(store, most), newestDay: newestRemembered(store) }
   return new Proxy(store, {
     get(target, name) {
-      if (name === 'recorded') return recorded
+      if (name === 'recorded' || name === 'newestDay') return own[name]
       const value: unknown = Reflect.get(target, name)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
+}
+
+/** Every question asks for it, and where bars of days to come are stored it takes reading some. */
+function newestRemembered(store: Store): Store['newestDay'] {
+  let known: { version: string; upTo: Day | undefined; day: Day | null } | null = null
+  return async upTo => {
+    const version = await store.version()
+    if (known?.version === version && known.upTo === upTo) return known.day
+    const day = await store.newestDay(upTo)
+    if ((await store.version()) === version) known = { version, upTo, day }
+    return day
+  }
 }
 
 function remembered(store: Store, most: number): Store['recorded'] {

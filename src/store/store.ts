@@ -129,8 +129,8 @@ export interface Store {
   /** All tickers, ascending. */
   tickers(): Promise<TickerEntry[]>
   ticker(ticker: string): Promise<TickerEntry | null>
-  /** The newest bar's date over all tickers; null when the store is empty. */
-  newestDay(): Promise<Day | null>
+  /** The newest bar's date over all tickers, of those up to a day where one is given; null when there is none. */
+  newestDay(upTo?: Day): Promise<Day | null>
   bars(ticker: string): Promise<Series | null>
   /** All facts about a ticker, whether or not it has bars. */
   sheets(ticker: string): Promise<FactSheets>

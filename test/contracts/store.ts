@@ -51,7 +51,14 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
         'v1',
       )
       expect((await store.tickers()).map(entry => entry.ticker)).toEqual(['SIM0001', 'SIM0002', 'SIM0003'])
-      expect(await store.newestDay()).toBe(simulatedRecord(1, 17_100).entry.last)
+      const { last } = simulatedRecord(1, 17_100).entry
+      const other = simulatedRecord(3, 17_000).entry.last
+      expect(await store.newestDay()).toBe(last)
+      expect([await store.newestDay(last), await store.newestDay(other), await store.newestDay(1)]).toEqual([
+        last,
+        other,
+        null,
+      ])
     })
 
     it('answers null for a ticker that is not there, and no field for one without data', async () => {

@@ -71,6 +71,18 @@ it('computes nothing for who has one credit where two are needed, and what costs
 })
 
 it.each([
+  ['a sector that is not there', 'pro', '?sector=none', 400],
+  ['a date that its plan does not have', 'free', '?date=2024-06-03', 403],
+  ['a scan that there is', 'pro', '', 429],
+] as const)('tells who has no credits of %s what it tells everyone', async (_, tier, query, status) => {
+  const { server, computed, spent } = await noted()
+  const key = await spent(tier, tier === 'pro' ? 10_000 : 100)
+  const { status: answered } = await server.get(`/v1/scan/oversold${query}`, key)
+  expect(answered).toBe(status)
+  expect(computed).toEqual([])
+})
+
+it.each([
   ['gives a 304 and a free repeat from what is kept', 1e6, 304, 200],
   ['gives neither where it would have to be computed', 0, 429, 429],
 ])('to who has no credits %s', async (_, keptBytes, unchanged, repeated) => {

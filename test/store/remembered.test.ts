@@ -49,6 +49,24 @@ it('decodes once what is asked for again, and what the fields of a series share 
   expect(other.field).not.toBe(first.field)
 })
 
+it('reads the newest day once, and again for another bound or another version', async () => {
+  const { writer, reader } = await opened()
+  let reads = 0
+  const newestDay: Store['newestDay'] = upTo => {
+    reads++
+    return reader.newestDay(upTo)
+  }
+  const remembered = remembering(Object.assign(openSqlite(reader.location, { readonly: true }), { newestDay }))
+  const newest = (await reader.newestDay())!
+  const before = await reader.newestDay(newest - 1)
+  for (let time = 0; time < 2; time++) expect(await remembered.newestDay(newest - 1)).toBe(before)
+  expect(reads).toBe(1)
+  expect([await remembered.newestDay(newest), reads]).toEqual([newest, 2])
+  await writer.remove('SIM0002')
+  expect([await remembered.newestDay(newest), reads]).toEqual([newest, 3])
+  await remembered.close()
+})
+
 it('tells what is new as soon as another connection has written', async () => {
   const { writer, reader } = await opened()
   const remembered = remembering(reader)

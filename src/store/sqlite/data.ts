@@ -1,5 +1,5 @@
 import { remedy, StorageError } from '../../errors.js'
-import { type Day, parseDay } from '../../model/day.js'
+import { countUpTo, type Day, parseDay } from '../../model/day.js'
 import { type FactKind, type FactSheets, type Security, securityOf } from '../../model/facts.js'
 import type { Series } from '../../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../model/terms.js'
@@ -68,9 +68,23 @@ class SqliteStore implements Store {
     return row === undefined ? null : entryOf(row)
   }
 
-  async newestDay(): Promise<Day | null> {
+  async newestDay(upTo = Number.POSITIVE_INFINITY): Promise<Day | null> {
     const newest = this.#db.get<{ newest: string | null }>('SELECT max(last_date) AS newest FROM tickers')?.newest
-    return newest == null ? null : parseDay(newest)
+    const day = newest == null ? null : parseDay(newest)
+    return day === null || day <= upTo ? day : this.#newestUpTo(upTo)
+  }
+
+  /** Only bars tell it of a ticker whose last is beyond the day. */
+  async #newestUpTo(day: Day): Promise<Day | null> {
+    let found = Number.NEGATIVE_INFINITY
+    for (const { ticker, last } of await this.tickers()) {
+      if (last <= day) found = Math.max(found, last)
+      else {
+        const { days } = (await this.bars(ticker))!
+        found = Math.max(found, days[countUpTo(days, day) - 1] ?? found)
+      }
+    }
+    return Number.isFinite(found) ? found : null
   }
 
   async bars(ticker: string): Promise<Series | null> {
