@@ -105,6 +105,7 @@ export class Metrics {
   })
   readonly credits = this.#counter('bands_credits_charged_total', 'Credits charged, by tier.', ['tier'])
   readonly limited = this.#counter('bands_requests_limited_total', 'Requests refused for want of credits.', ['tier'])
+  readonly crowded = this.#counter('bands_connections_crowded_total', 'Connections closed to make room.', ['limit'])
   /** It was kept from before, or the caller has it already (304). */
   readonly reused = this.#counter('bands_answers_reused_total', 'Answers that needed no search.', ['how'])
   readonly #batch = new Histogram({
@@ -126,6 +127,7 @@ export class Metrics {
     this.#gauge('bands_build_info', 'The version that runs; always 1.', ['version']).set({ version }, 1)
     // A series that is there from the start lets its first step be seen.
     for (const tier of TIER_NAMES) for (const counted of [this.credits, this.limited]) counted.inc({ tier }, 0)
+    for (const limit of ['all', 'address']) this.crowded.inc({ limit }, 0)
     for (const how of ['cache', 'not_modified']) this.reused.inc({ how }, 0)
     processMetrics()
   }

@@ -45,7 +45,10 @@ export interface Limits {
   connectionTimeout: number
   /** A connection between two requests. */
   keepAliveTimeout: number
+  /** At this number the one that has waited longest for its caller is closed for a new one. */
   connections: number
+  /** The same of one address. */
+  connectionsPerAddress: number
   /** Bytes of a request line and its headers. */
   headBytes: number
   /** Characters of a request's URL. */
@@ -64,6 +67,8 @@ export const LIMITS: Limits = {
   connectionTimeout: 10_000,
   keepAliveTimeout: 30_000,
   connections: 1_000,
+  // Where a proxy stands in front, all come from its address.
+  connectionsPerAddress: Number.POSITIVE_INFINITY,
   headBytes: 16_384,
   urlLength: 12_288,
   grace: 10_000,

@@ -15,6 +15,7 @@ import {
 } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { type ErrorShape, errorBody, internalErrorBody, REQUEST_ID } from '../wire/format.js'
+import type { Connections } from './connections.js'
 import { readableBy } from './cors.js'
 import { type Coded, encoded } from './encoding.js'
 import type { Log, Metrics } from './log.js'
@@ -23,20 +24,29 @@ import type { Limits, Settings } from './options.js'
 /** Answers one kind of request, or throws what is wrong with it. */
 export type Handler = (exchange: Exchange) => Outgoing | Promise<Outgoing>
 
+/** What goes along with every request. */
+interface Watching {
+  metrics: Metrics
+  log: Log
+  connections: Connections
+}
+
 /** Takes requests in and sends answers out: whatever happens in between, each gets one, is logged and counted. */
 export class Requests {
   readonly #settings: Settings
   readonly #metrics: Metrics
   readonly #log: Log
+  readonly #connections: Connections
   #running = 0
   #leaving: (() => void)[] = []
   #closing = false
   #allGone: (() => void) | null = null
 
-  constructor(settings: Settings, metrics: Metrics, log: Log) {
+  constructor(settings: Settings, { metrics, log, connections }: Watching) {
     this.#settings = settings
     this.#metrics = metrics
     this.#log = log
+    this.#connections = connections
   }
 
   /** From now on every request is refused, as the server ends, but those that ask whether it lives. */
@@ -60,6 +70,7 @@ export class Requests {
   take(exchange: Exchange, handler: Handler, { always = false } = {}): void {
     const { request, response } = exchange
     this.#running++
+    const number = this.#connections.work(request.socket)
     let isOpen = true
     let isWorking = true
     const over = (): void => {
@@ -77,7 +88,10 @@ export class Requests {
       if (exchange.isGone) close()
     })
     void this.#answer(exchange, handler, always).then(answer => {
-      this.#leave(() => this.#send(answer, exchange))
+      this.#leave(() => {
+        this.#send(answer, exchange, number)
+        this.#connections.wait(request.socket, exchange.caller !== null)
+      })
       isWorking = false
       over()
     })
@@ -111,14 +125,18 @@ export class Requests {
     })
   }
 
-  #send({ status, headers, body }: Outgoing, exchange: Exchange): void {
+  /** @param number of the request on its connection */
+  #send({ status, headers, body }: Outgoing, exchange: Exchange, number: number): void {
     if (exchange.isGone) return
     const hasBody = status !== 304 && status !== 204
     const all = [REQUEST_ID, exchange.id, ...headers, ...exchange.creditHeaders]
     all.push(...readableBy(exchange.request, this.#settings.cors, all))
     if (hasBody) all.push('Content-Length', String(Buffer.byteLength(body)))
     // A body that was not read could be taken for the next request.
-    if (this.#closing || exchange.hasBody || status === 414) all.push('Connection', 'close')
+    const mustClose = exchange.hasBody || status === 414
+    const isLeaving = this.#closing || this.#connections.isCrowded
+    if (mustClose || (isLeaving && this.#connections.isLast(exchange.request.socket, number)))
+      all.push('Connection', 'close')
     exchange.response.writeHead(status, all)
     exchange.response.end(exchange.request.method === 'HEAD' || !hasBody ? undefined : body)
   }

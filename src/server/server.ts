@@ -21,6 +21,7 @@ import {
 } from '../errors.js'
 import { REQUEST_ID } from '../wire/format.js'
 import { QUESTIONS, type Service } from './answers.js'
+import { Connections } from './connections.js'
 import { isPreflight, preflightHeaders } from './cors.js'
 import { Coded } from './encoding.js'
 import { Log, Metrics } from './log.js'
@@ -61,7 +62,8 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   const settings = settingsOf(options)
   const log = new Log(settings.log)
   const metrics = new Metrics({ version: settings.version, routes: [...QUESTIONS.keys(), ...OPEN_PATHS] })
-  const requests = new Requests(settings, metrics, log)
+  const connections = new Connections(settings.limits, crowd => metrics.crowded.inc({ limit: crowd }))
+  const requests = new Requests(settings, { metrics, log, connections })
   const questions = new Questions(service, settings, metrics)
   const routes = new Map([
     ...questionRoutes(questions),
@@ -73,6 +75,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     requests.take(exchange, answer, { always })
   })
   metrics.watch(server)
+  connections.watch(server)
   const port = await listen(server, settings)
   const url = urlOf(settings, port)
   log.add('info', { message: `listening at ${url}` })
@@ -237,7 +240,6 @@ function serverOf(settings: Settings, log: Log, answer: RequestListener): Server
     ? createTlsServer({ ...options, ...tls, handshakeTimeout: limits.headersTimeout }, answer)
     : createServer(options, answer)
   server.setTimeout(limits.connectionTimeout)
-  server.maxConnections = limits.connections
   // Bytes are limited; a header that is dropped for its number could be a second Authorization.
   server.maxHeadersCount = 0
   // What is expected but the body to be asked for, which nobody here does, changes nothing.

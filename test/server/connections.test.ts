@@ -1,13 +1,26 @@
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { networkOf } from '../../src/server/connections.js'
+import type { Limits } from '../../src/server/options.js'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
-import { ask, authorization, type Served, sendBytes, serve, serveFile } from '../support/serve.js'
+import {
+  ask,
+  authorization,
+  type Ground,
+  latch,
+  type Served,
+  type ServeLent,
+  sendBytes,
+  serve,
+  serveFile,
+} from '../support/serve.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 /** Far shorter than in earnest, so that the tests do not take as long. */
@@ -17,6 +30,14 @@ const LIMITS = {
   checkInterval: 50,
   connectionTimeout: 900,
   keepAliveTimeout: 200,
+}
+
+/** So long that no test sees the end of it. */
+const PATIENT = {
+  headersTimeout: 60_000,
+  requestTimeout: 60_000,
+  connectionTimeout: 60_000,
+  keepAliveTimeout: 60_000,
 }
 
 const { ground, server } = await serveFile({ count: 1, limits: LIMITS })
@@ -157,15 +178,121 @@ it('answers requests that were sent at once in their order', async () => {
   expect(lengths).toEqual([1, undefined, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
-it('turns away more connections than it may have', async () => {
-  const small = await serve(ground, { limits: { connections: 2 } })
-  const held = [connect(small.port, '127.0.0.1'), connect(small.port, '127.0.0.1')]
-  await Promise.all(held.map(socket => new Promise(resolve => socket.once('connect', resolve))))
-  const { text } = await sendBytes(small.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-  expect(text).toBe('')
-  for (const socket of held) socket.destroy()
-  await small.stop()
+describe('a full house', () => {
+  const ask = (port: number, key?: string): Promise<{ text: string }> => {
+    const bearer = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`
+    return sendBytes(port, `GET ${QUESTION} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${bearer}\r\n`)
+  }
+  const opened = servers(ground, { connections: 8, ...PATIENT })
+
+  it('of connections that say nothing answers who has a key, and closes those that have waited longest', async () => {
+    const { port, key } = await opened()
+    const silent = await idle(port, 20)
+    const { text } = await ask(port, key)
+    expect(text).toMatch(/^HTTP\/1\.1 200 /)
+    await expect.poll(() => silent.map(isClosed)).toEqual(silent.map((_, i) => i < 13))
+  })
+
+  it('answers who has a key while others keep connecting', async () => {
+    const { port, key } = await opened()
+    for (let round = 0; round < 5; round++) {
+      const [{ text }] = await Promise.all([ask(port, key), idle(port, 7)])
+      expect(text).toMatch(/^HTTP\/1\.1 200 /)
+    }
+  })
+
+  it('closes one on which a key was seen after all on which none was', async () => {
+    const { port, key } = await opened()
+    const [customer] = await idle(port, 1)
+    customer!.write(`GET ${QUESTION} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`)
+    await once(customer!, 'data')
+    const silent = await idle(port, 12)
+    await expect.poll(() => silent.filter(isClosed).length).toBe(5)
+    expect(isClosed(customer!)).toBe(false)
+  })
+
+  it('turns the new one away while all others are being answered', async () => {
+    const { passed, open } = latch()
+    const { port, key } = await opened({}, service => ({ ...service, version: () => passed.then(service.version) }))
+    const customers = await idle(port, 8)
+    for (const customer of customers) {
+      const question = `GET ${QUESTION} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`
+      customer.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n${question}`)
+      // The question has arrived with the other, whose answer comes first.
+      expect(String(await once(customer, 'data'))).toMatch(/^HTTP\/1\.1 200 .*"ok"/s)
+    }
+    expect((await ask(port, key)).text).toBe('')
+    const answers = Promise.all(customers.map(customer => once(customer, 'data')))
+    open()
+    for (const [answer] of await answers) expect(String(answer)).toMatch(/^HTTP\/1\.1 200 .*"events"/s)
+  })
+
+  it('says from three quarters on that an answer is the last of its connection', async () => {
+    const { port, key } = await opened()
+    const question = `GET ${QUESTION} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`
+    const [customer] = await idle(port, 1)
+    const isLast = async (): Promise<boolean> => {
+      customer!.write(question)
+      return /^connection: close\r$/im.test(String((await once(customer!, 'data'))[0]))
+    }
+    expect(await isLast()).toBe(false)
+    await idle(port, 4)
+    expect(await isLast()).toBe(false)
+    await idle(port, 1)
+    expect(await isLast()).toBe(true)
+  })
+
+  it('gives one address its share alone, and counts what it closed', async () => {
+    const { port, url, key } = await opened({ connectionsPerAddress: 3 })
+    const elsewhere = await idle(port, 2, '127.0.0.2')
+    const silent = await idle(port, 6)
+    await expect.poll(() => silent.map(isClosed)).toEqual([true, true, true, false, false, false])
+    expect((await ask(port, key)).text).toMatch(/^HTTP\/1\.1 200 /)
+    expect(elsewhere.map(isClosed)).toEqual([false, false])
+    const metrics = await (await fetch(`${url}/metrics`)).text()
+    expect(metrics).toMatch(/^bands_connections_crowded_total\{limit="address"\} 4$/m)
+    expect(metrics).toMatch(/^bands_connections_crowded_total\{limit="all"\} 0$/m)
+  })
+
+  it.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['2001:db8:0:7::1', '2001:db8:0:7'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['::1', '0:0:0:0'],
+  ])('takes %s for one caller, %s', (address, network) => {
+    expect(networkOf(address)).toBe(network)
+  })
 })
+
+/** Servers that end with the test that opened them, each with a key of a customer. */
+function servers(ground: Ground, house: Partial<Limits>) {
+  return async (limits: Partial<Limits> = {}, around?: ServeLent['around']) => {
+    const server = await serve(ground, { limits: { ...house, ...limits }, ...(around && { around }) })
+    onTestFinished(() => server.stop())
+    return { ...server, key: await server.key('pro') }
+  }
+}
+
+/** Connections on which nothing is said; they go with the test. @param from the address that they come from */
+async function idle(port: number, count: number, from = '127.0.0.1'): Promise<Socket[]> {
+  const sockets: Socket[] = []
+  for (let i = 0; i < count; i++) {
+    const socket = connect({ port, host: '127.0.0.1', localAddress: from })
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    // In the order in which the server is to see them.
+    sockets.push(socket.resume())
+  }
+  return sockets
+}
+
+function isClosed(socket: Socket): boolean {
+  return socket.closed || socket.readyState !== 'open'
+}
 
 it('answers HTTP/1.0 without a Host', async () => {
   const { text } = await sendBytes(server.port, 'GET /healthz HTTP/1.0\r\n\r\n')
@@ -178,32 +305,52 @@ if (!OPENSSL) process.stderr.write('skipped: TLS, as there is no openssl to make
 describe.skipIf(!OPENSSL)('over TLS', () => {
   let folder: string
   let secure: Served
+  let tls: { cert: string; key: string }
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'bands-tls-'))
     const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
     const words = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
     execFileSync('openssl', [...words.split(' '), '-keyout', keyFile, '-out', certFile], { stdio: 'ignore' })
-    secure = await serve(ground, {
-      limits: LIMITS,
-      tls: { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') },
-    })
+    tls = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
+    secure = await serve(ground, { limits: LIMITS, tls })
   })
   afterAll(async () => {
     await secure.stop()
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('answers', async () => {
-    const key = await secure.key('pro')
-    const status = await new Promise(resolve => {
+  const statusOf = (url: string, key: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
       const headers = { Authorization: `Bearer ${key}` }
-      request(secure.url + QUESTION, { headers, rejectUnauthorized: false, agent: false }, answer => {
+      const asked = request(url, { headers, rejectUnauthorized: false, agent: false }, answer => {
         answer.resume()
         resolve(answer.statusCode)
-      }).end()
+      })
+      asked.on('error', reject).end()
     })
+
+  it('answers', async () => {
+    const key = await secure.key('pro')
     expect(secure.url).toMatch(/^https:/)
-    expect(status).toBe(200)
+    expect(await statusOf(secure.url + QUESTION, key)).toBe(200)
+  })
+
+  it('closes the longest idle of a full house, and answers', async () => {
+    const full = await serve(ground, { limits: { connections: 4, ...PATIENT }, tls })
+    onTestFinished(() => full.stop())
+    const silent = await idle(full.port, 3)
+    const shaken = connectTls({ port: full.port, rejectUnauthorized: false })
+    onTestFinished(() => void shaken.destroy())
+    await once(shaken, 'secureConnect')
+    silent.push(...(await idle(full.port, 2)))
+    const key = await full.key('pro')
+    expect(await statusOf(full.url + QUESTION, key)).toBe(200)
+    await expect.poll(() => silent.map(isClosed)).toEqual([true, true, true, false, false])
+    shaken.write(`GET ${QUESTION} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`)
+    expect(String(await once(shaken, 'data'))).toMatch(/^HTTP\/1\.1 200 /)
+    // The two that had their answer have left room for one.
+    silent.push(...(await idle(full.port, 2)))
+    await expect.poll(() => silent.map(isClosed)).toEqual([true, true, true, false, false, false, false])
   })
 
   it('takes no older protocol than 1.2', async () => {

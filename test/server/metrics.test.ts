@@ -95,7 +95,7 @@ describe('labels', () => {
     metrics.credits.inc({ tier: 'free' }, 1)
     const labels = [...(await metrics.text()).matchAll(/^bands_\w+\{(.*)\}/gm)].flatMap(([, text]) => text!.split(','))
     const names = labels.map(label => label.replace(/=.*/, ''))
-    expect([...new Set(names)].sort()).toEqual(['how', 'le', 'route', 'status', 'tier', 'version'])
+    expect([...new Set(names)].sort()).toEqual(['how', 'le', 'limit', 'route', 'status', 'tier', 'version'])
   })
 })
 

@@ -44,7 +44,11 @@ const SERVER = {
   max_connections: optional(
     integerOf(1, 1_000_000),
     LIMITS.connections,
-    'more than these are turned away; 1000 unless given',
+    'at this number the longest idle is closed for a new one; 1000 unless given',
+  ),
+  max_per_address: open(
+    integerOf(1, 1_000_000),
+    'the same of one address; with TLS a quarter of all unless given, without no limit: behind a proxy all have one address',
   ),
 }
 
@@ -92,7 +96,7 @@ async function serve(context: Context, options: Options, tls: ServerOptions['tls
     const { host, port, errors, metrics, cors } = options
     const running = await startServer(opened.service, {
       ...{ host, port, errors, metrics, cors, tls, version: version() },
-      limits: { connections: options.max_connections },
+      limits: connectionLimits(options, tls !== undefined),
       log: { level: options.log_level, write: line => log.add(line) },
       now: () => world.now().getTime(),
     })
@@ -107,6 +111,12 @@ async function serve(context: Context, options: Options, tls: ServerOptions['tls
     await opened.service.close()
     await log.flushed()
   }
+}
+
+/** Without TLS callers come through a proxy, or from this machine: all from one address. */
+function connectionLimits({ max_connections: connections, max_per_address: limit }: Options, tls: boolean) {
+  const perAddress = tls ? Math.ceil(connections / 4) : connections
+  return { connections, connectionsPerAddress: limit ?? perAddress }
 }
 
 /** Longer than the server gives to running requests. */
