@@ -233,7 +233,6 @@ const TERMS: Readonly<Record<string, string>> = {
   MAE: 'Greatest loss on the way; of several the mean',
   MFE: 'Greatest gain on the way; of several the mean',
   'P&L': 'Money, net',
-  'p(t)': 'Of the studentised shift, which allows for events in volatile times',
   p10: 'A tenth of the returns lies below',
   Purged: 'Events left out because their window reached the other part',
   q: 'p corrected for how many were tried',

@@ -126,7 +126,7 @@ function cellColumns({ by, prev_band, contexts }: Sweep): Column<SweepCell>[] {
     ...(contexts.length > 0 ? [{ ...page, title: 'Context', of: contextText }] : []),
     { title: 'Window', kind: 'window', on: 'page', of: ({ window }) => window },
     { title: 'q', kind: 'probability', of: ({ q }) => q, tone: cell => (isFound(cell) ? 'strong' : undefined) },
-    { title: 'p', kind: 'probability', spare: 3, hint: 'Joint circular shift', of: ({ p }) => p },
+    { title: 'p', kind: 'probability', spare: 3, hint: 'Studentised circular shift', of: ({ p }) => p },
     { title: 'n', kind: 'count', spare: 0, of: ({ n }) => n },
     { title: 'Indep', kind: 'count', spare: 5, of: ({ n_indep }) => n_indep },
     { title: 'Mean', kind: 'return', spare: 4, of: ({ mean }) => mean },

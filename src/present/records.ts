@@ -35,7 +35,7 @@ function windowRecord(
   }
 }
 
-const TESTS = ['shift', 'shift_studentised', 'newey_west', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
+const TESTS = ['shift_studentised', 'shift', 'newey_west', 'hansen_hodrick', 'cluster', 'calendar_time', 'naive']
 
 const WINDOW = [
   ...['ticker', 'tickers', 'field', 'timeframe', 'band', 'window', 'horizon', 'events', 'n', 'n_indep', 'n_stretches'],

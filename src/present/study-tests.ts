@@ -31,7 +31,7 @@ export function testSections({ windows, resamples }: EventStudy): Section[] {
         {
           on: 'page',
           notes: [
-            `All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap and for tickers that move together. It takes the days of the events for days like others; the studentised one also allows for events in volatile times, and goes before where a warning says so. ${draws}`,
+            `All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap, for tickers that move together and for events in volatile times; the plain shift takes the days of the events for days like others. ${draws}`,
           ],
         },
         { table: tableOf('Tests of the difference', TESTS, tests, { grouped: true, whole: 'json' }) },

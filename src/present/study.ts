@@ -1,4 +1,4 @@
-import { type EventStudy, type StudyWindow, shiftsUsed, spreadOf, type TestResult } from '../study/result.js'
+import { type EventStudy, type StudyWindow, shiftsUsed, spreadOf } from '../study/result.js'
 import type { PriceChart } from './chart.js'
 import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
 import {
@@ -80,7 +80,7 @@ function assumedText({ tickers, windows, resamples, seed, trials }: EventStudy):
   const ever = trials.ledger === null ? '' : `, ${count(trials.ledger, 'cell')} so far in the ledger of trials`
   return [
     `Close to close, without costs, against any bar of the same ${same} and dates.`,
-    `P: joint circular shift${used === null ? '' : ` (${shiftsText(used)} shifts)`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `P: studentised circular shift${used === null ? '' : ` (${shiftsText(used)} shifts)`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
     `Looked at: ${count(trials.run, 'cell')}${ever}. The tickers are those that were asked for (survivorship).`,
   ].join(' ')
 }
@@ -112,24 +112,17 @@ function tilesOf({ events, tickers, windows }: EventStudy): Tile[] {
   ]
 }
 
-/** By the shift, or by the studentised one where it misleads. */
-function testedText(window: StudyWindow): string {
-  const test = spreadOf(window) === null ? window.tests[0] : (studentised(window) ?? window.tests[0])
-  const { low = null, high = null } = window.intervals[0] ?? {}
-  if (low === null && (test?.p ?? null) === null) return 'too few to test'
-  const name = test?.test === 'shift_studentised' ? 'p(t)' : 'p'
-  const p = test?.p === null || test === undefined ? 'no p' : `${name} ${probability(test.p)}`
-  return `${low === null ? 'no interval' : returnRange({ low, high })}, ${p}`
-}
-
-function studentised({ tests }: StudyWindow): TestResult | undefined {
-  return tests.find(({ test }) => test === 'shift_studentised')
+function testedText({ tests, intervals }: StudyWindow): string {
+  const p = tests[0]?.p ?? null
+  const { low = null, high = null } = intervals[0] ?? {}
+  if (low === null && p === null) return 'too few to test'
+  return `${low === null ? 'no interval' : returnRange({ low, high })}, ${p === null ? 'no p' : `p ${probability(p)}`}`
 }
 
 /** The windows; the columns of what is asked of some studies only are left out of the others. */
 function windowSections(study: EventStudy): Section[] {
   const { windows } = study
-  const misled = windows.some(window => spreadOf(window) !== null)
+  const isCalm = (window: StudyWindow): boolean => spreadOf(window) === 'narrow'
   const columns: Column<StudyWindow>[] = [
     ...COUNTS,
     ...stretches(study),
@@ -137,11 +130,10 @@ function windowSections(study: EventStudy): Section[] {
     {
       title: 'p',
       kind: 'probability',
-      hint: 'Of the joint circular shift; marked ! where the returns spread otherwise than after any bar',
+      hint: 'Of the studentised circular shift; marked ! where the events fall in calm times',
       of: ({ tests }) => tests[0]?.p ?? null,
-      ...(misled ? { mark: (window: StudyWindow) => (spreadOf(window) === null ? ' ' : '!') } : {}),
+      ...(windows.some(isCalm) ? { mark: (window: StudyWindow) => (isCalm(window) ? '!' : ' ') } : {}),
     },
-    { ...STUDENTISED, ...(misled ? {} : { on: 'page' as const }) },
   ]
   return [
     {
@@ -205,13 +197,6 @@ const RETURNS: readonly Column<StudyWindow>[] = [
     of: ({ intervals: [interval] }) => (interval === undefined ? null : [interval.low, interval.high]),
   },
 ]
-
-const STUDENTISED: Column<StudyWindow> = {
-  title: 'p(t)',
-  kind: 'probability',
-  spare: -1,
-  of: window => studentised(window)?.p ?? null,
-}
 
 /** What such times bring anyway. */
 function contextSections({ context, windows }: EventStudy): Section[] {

@@ -74,7 +74,7 @@ function assumedText({ tickers, reps, adjust, resamples, seed }: Sweep): string 
   const shifts = reps === null ? 'every one' : `every one up to 2,000, else ${whole(reps)} drawn`
   return [
     `Close to close, without costs, against any bar of the same ${same} and dates.`,
-    `P: joint circular shift (${shifts}); Q: P ${adjust === 'none' ? 'as it is' : `by ${ADJUSTMENTS[adjust]}`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
+    `P: studentised circular shift (${shifts}); Q: P ${adjust === 'none' ? 'as it is' : `by ${ADJUSTMENTS[adjust]}`}; 95%: block bootstrap (${whole(resamples)} draws); seed ${seed}.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
 }

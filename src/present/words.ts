@@ -107,11 +107,7 @@ const OF: Record<'study' | 'backtest' | 'sweep', [string, string][]> = {
     ],
     [
       'p',
-      'How often the same events, moved along the calendar together, would have been followed by as large a difference. It is not the probability that there is nothing to it. An event that lands where its ticker has no bar drops out of that move.',
-    ],
-    [
-      'p(t)',
-      'The same of the difference divided by its own error. Where events fall in volatile times, other days vary less than theirs and p is too small; p(t) compares each with its own spread.',
+      'How often the same events, moved along the calendar together, would have been followed by as large a difference, each measured by its own error, so that volatile times are compared with their own spread. It is not the probability that there is nothing to it. An event that lands where its ticker has no bar drops out of that move.',
     ],
     [
       'Several looks',

@@ -48,7 +48,7 @@ const FEW = 2000
 const ROUNDING = 1e-12
 
 /**
- * The default test of a cell, "joint circular shift": events stay where they are and the returns are rotated against
+ * The plain "joint circular shift" of a cell: events stay where they are and the returns are rotated against
  * them, by the same number of places in all members, which keeps how events cluster, how returns depend on each other
  * from day to day and from ticker to ticker, and breaks only what is asked about. Every shift from `horizon` to
  * `calendar` - `horizon` counts, the others share windows with the unshifted events. An event that lands where its
@@ -161,7 +161,7 @@ function addLost(lost: Int32Array, places: Int32Array, at: Int32Array): void {
 }
 
 /**
- * The joint circular shift of t in place of the mean: each shift's mean excess is divided by its own standard error, that
+ * The default test of a cell, the joint circular shift of t in place of the mean: each shift's mean excess is divided by its own standard error, that
  * of Newey and West with lag `horizon` - 1 at the returns that the events land on. Rotated means alone say how much any
  * days vary; where events lie in volatile times their own days vary more, and the plain shift finds an edge in what has
  * none. Dividing each by its own spread leaves that out of the comparison: Janssen, "Studentized permutation tests for
@@ -184,8 +184,10 @@ export function studentisedShift(
   if (shifts.length === 0) return { reason: tooShort(calendar, horizon) }
   const days = daysOf(some, calendar)
   const steps = stepsOf(days, horizon)
-  const [own = Number.NaN] = shiftedTs(some, calendar, days, steps, Int32Array.of(0))
-  if (Number.isNaN(own)) return { reason: 'the excess returns of the events do not vary' }
+  const [unshifted = Number.NaN] = shiftedTs(some, calendar, days, steps, Int32Array.of(0))
+  if (Number.isNaN(unshifted)) return { reason: 'the excess returns of the events do not vary' }
+  const { diff, size } = actualMean(some)!
+  const own = Math.abs(diff) <= ROUNDING * size ? 0 : unshifted
   const ts = new Float64Array(shifts.length)
   // A few hundred thousand sums at a time: of a universe every day has events.
   const atOnce = Math.max(1, Math.floor(MOST_SUMS / days.length))

@@ -8,7 +8,7 @@ import { type GTestMember, gTestShift, overlap } from '../statistics/counts.js'
 import { deviation, mean, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
-import { LEAST_UNITS, type StudyWindow } from './result.js'
+import { LEAST_UNITS, type Spread, type StudyWindow, spreadBeside } from './result.js'
 import { placesIn, unionCalendar } from './signals.js'
 
 /** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
@@ -209,8 +209,7 @@ export function baseOf(members: readonly Pick<MemberBars, 'returns' | 'events' |
   const counting = members.filter(({ events }) => events.length > 0)
   const events = counting.reduce((sum, member) => sum + member.events.length, 0)
   if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
-  const weighted = (of: (member: (typeof counting)[number]) => number): number =>
-    counting.reduce((sum, member) => sum + member.events.length * of(member), 0) / events
+  const weighted = byEvents(counting)
   const columns = counting.map(({ returns, events: { length: weight } }) => ({ ascending: returns.toSorted(), weight }))
   const mean = weighted(({ base }) => base)
   return {
@@ -221,6 +220,20 @@ export function baseOf(members: readonly Pick<MemberBars, 'returns' | 'events' |
     deviation: Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean))),
     columns,
   }
+}
+
+/** How wide the returns after the events of a cell spread beside those after any bar. */
+export function spreadOfCell({ members }: Pick<Cell, 'members'>): Spread | null {
+  const after = members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))
+  const weighted = byEvents(members)
+  const centre = weighted(({ base }) => base)
+  return spreadBeside(deviation(after), Math.sqrt(weighted(({ returns }) => meanSquare(returns, centre))))
+}
+
+/** The mean of a figure of each ticker, which counts as its events do. */
+function byEvents<M extends Pick<MemberBars, 'events'>>(members: readonly M[]): (of: (member: M) => number) => number {
+  const events = members.reduce((sum, member) => sum + member.events.length, 0)
+  return of => members.reduce((sum, member) => sum + member.events.length * of(member), 0) / events
 }
 
 function meanSquare(returns: Float64Array, centre: number): number {

@@ -37,8 +37,8 @@ export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string |
   // Student's t with one degree of freedom less than blocks, or clusters, of `horizon` days of equal size that the events
   // amount to; Newey and West's lag is h - 1.
   const tests: [test: TestKey, run: () => TestResult, wanted: boolean][] = [
-    ['shift', () => shiftTest(cell, shifts()), true],
-    ['shift_studentised', () => studentisedShiftTest(cell, shifts()), true],
+    ['shift_studentised', () => shiftTest(cell, shifts()), true],
+    ['shift', () => plainShiftTest(cell, shifts()), true],
     ['newey_west', () => tTest('newey_west', neweyWest(excess, events, horizon - 1), ONE_CLUSTER), true],
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
     ['cluster', () => tTest('cluster', clusterByBlock(excess, events, horizon), ONE_CLUSTER), true],
@@ -62,8 +62,8 @@ export function randomEntries(cell: Cell, { seed, reps, resamples }: Asked, few:
 
 /** What each test is called, for people. */
 const TEST_NAMES = {
-  shift: 'joint circular shift',
   shift_studentised: 'studentised joint circular shift',
+  shift: 'plain joint circular shift',
   newey_west: 'Newey-West',
   hansen_hodrick: 'Hansen-Hodrick',
   cluster: 'clusters of dates',
@@ -73,22 +73,22 @@ const TEST_NAMES = {
 
 type TestKey = keyof typeof TEST_NAMES
 
-/** The default test: its statistic is the difference, its p the share of rotations that differ as much. */
-export function shiftTest({ members, calendar, horizon }: Cell, options: ShiftOptions): TestResult {
-  const found = jointShift(members, calendar.length, horizon, options)
-  if ('reason' in found) return noTest('shift', found.reason)
-  return shifted('shift', found.diff, found)
-}
-
 /**
- * The same of t, Newey-West's below: allows for events in volatile times, whose own days the plain shift takes for days
- * like others. None where all events lie in one cluster of dates, whose spread nothing tells.
+ * The default test, of studies and sweeps: its statistic is t, the difference over Newey and West's error, its p the share
+ * of rotations after which t is as far from 0. None where all events lie in one cluster of dates, whose spread nothing
+ * tells.
  */
-function studentisedShiftTest({ members, calendar, horizon, series }: Cell, options: ShiftOptions): TestResult {
+export function shiftTest({ members, calendar, horizon, series }: Cell, options: ShiftOptions): TestResult {
   const test = 'shift_studentised'
   if (effectiveBlocks(series.events, horizon) <= ONE_BLOCK) return noTest(test, ONE_CLUSTER)
   const found = studentisedShift(members, calendar.length, horizon, options)
   return 'reason' in found ? noTest(test, found.reason) : shifted(test, found.t, found)
+}
+
+/** The same of the difference itself: takes the days of the events for days like others. */
+function plainShiftTest({ members, calendar, horizon }: Cell, options: ShiftOptions): TestResult {
+  const found = jointShift(members, calendar.length, horizon, options)
+  return 'reason' in found ? noTest('shift', found.reason) : shifted('shift', found.diff, found)
 }
 
 function hansenHodrickTest({ series, horizon }: Cell): TestResult {

@@ -13,11 +13,11 @@ export function warningsOf(material: Material, windows: readonly StudyWindow[]):
   return [
     fewEvents(windows),
     fewDates(subjects, windows),
-    wide(windows),
     calm(windows),
     ...reach(material),
     anyContext(query.filter),
     overlapping(windows),
+    wide(windows),
     narrow(windows),
     leaning(material),
     severalLooks(windows),
@@ -83,12 +83,12 @@ function fewDates(subjects: readonly Subject[], windows: readonly StudyWindow[])
   )
 }
 
-/** What to go by in windows whose shift misleads. */
+/** What P allows for, and what does not. */
 function wide(windows: readonly StudyWindow[]): string | null {
   const list = spreads(windows, 'wide')
   return (
     list &&
-    `Returns after the events spread wider than after any bar (deviation ${list}): they fall in volatile times. The shift takes their days for days like others, so its P, marked !, is too small: go by the studentised one, P(T), and the interval.`
+    `Returns after the events spread wider than after any bar (deviation ${list}): they fall in volatile times. P and the interval allow for it; the plain shift, random entry and aftermath take their days for days like others, and their p is too small.`
   )
 }
 
@@ -96,7 +96,7 @@ function calm(windows: readonly StudyWindow[]): string | null {
   const list = spreads(windows, 'narrow')
   return (
     list &&
-    `Returns after the events spread less than after any bar (deviation ${list}): they fall in calm times. The shift takes their days for days like others, so its P, marked !, is too large; the studentised one, P(T), does not, but finds something in up to one in ten of what has nothing.`
+    `Returns after the events spread less than after any bar (deviation ${list}): they fall in calm times, where P, marked !, finds something in up to one in seven of what has nothing. Hold it against the plain shift, which errs the other way there.`
   )
 }
 
@@ -283,8 +283,8 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material, windows
     RETURNS_ASSUMED,
     pricesLine(subjects),
     `Base: every bar of the same ${pooled ? 'tickers' : 'ticker'} and dates on which ${filter.field} has a band and whose window has elapsed${pooled ? '; each ticker counts in it as its events count' : ''}.`,
-    `p (${shiftsLine(query, windows)}): the events stay where they are and the returns are rotated against them${pooled ? ', by the same number of days in all tickers, and an event that lands where its ticker has no bar drops out of that rotation' : ''}; the share of rotations with as great a difference, two-sided. It takes the days of the events for days like others: where they fall in volatile times it is too small.`,
-    'Studentised: the same rotations, each difference divided by its own Newey-West error, so that volatile times are compared with their own spread (Janssen 1997, Chung & Romano 2013).',
+    `p (studentised ${shiftsLine(query, windows)}): the events stay where they are and the returns are rotated against them${pooled ? ', by the same number of days in all tickers, and an event that lands where its ticker has no bar drops out of that rotation' : ''}; each difference is divided by its own Newey-West error, so that volatile times are compared with their own spread (Janssen 1997, Chung & Romano 2013); the share of rotations with as great a quotient, two-sided.`,
+    'Plain shift: the same rotations of the difference itself. It takes the days of the events for days like others: where they fall in volatile times its p is too small.',
     ...contextLine(filter.context),
     ...(fromPrices ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,

@@ -3,7 +3,6 @@ import { expandedTail, politisWhite, stationaryIndices } from '../statistics/boo
 import { quantile } from '../statistics/moments.js'
 import { effectiveBlocks, neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
-import { jointShift } from '../statistics/shift.js'
 import {
   type CalendarTime,
   type Cell,
@@ -11,10 +10,11 @@ import {
   cellOf,
   independentWindows,
   portfolioSharpe,
+  spreadOfCell,
 } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
-import { FEWEST_BLOCKS } from '../study/tests.js'
+import { FEWEST_BLOCKS, shiftTest } from '../study/tests.js'
 import { whole } from '../study/words.js'
 import {
   type Book,
@@ -47,6 +47,8 @@ export interface Look {
   leastP: number | null
   /** How many windows that share no bar its days have room for; null where it was not tested. */
   room: number | null
+  /** Whether its events fall in calm times, where p finds something too often. */
+  calm: boolean
   /** Why it has no p. */
   reason: string | null
   /** null where it was not tested. */
@@ -111,19 +113,21 @@ function lookAt(key: Key, { grounds, lost }: Pool, { query, name: run }: Scene):
     p: null,
     leastP: null,
     room: null,
+    calm: false,
     cell: null,
   }
   const few = tooFew(sums.n, independent, query)
   if (few !== null) return { ...look, reason: few }
   const cell = cellOf(grounds, key.horizon)
   const random = namedStream(query.seed, `${run} shift ${name}`)
-  const test = jointShift(cell.members, cell.calendar.length, key.horizon, { reps: query.reps, random })
-  if ('reason' in test) return { ...look, reason: test.reason }
+  const { p, shifts, reason } = shiftTest(cell, { reps: query.reps, random })
+  if (p === null || shifts === undefined) return { ...look, reason }
   return {
     ...look,
-    p: test.p,
-    leastP: 1 / (1 + test.shifts),
+    p,
+    leastP: 1 / (1 + shifts),
     room: cell.calendar.length / key.horizon,
+    calm: spreadOfCell(cell) === 'narrow',
     reason: null,
     cell,
   }

@@ -52,7 +52,7 @@ export interface SweepCell {
   /** 95 %, stationary bootstrap of the difference. */
   low: number | null
   high: number | null
-  /** Joint circular shift. */
+  /** Studentised joint circular shift, that of a study. */
   p: number | null
   /** Corrected. */
   q: number | null

@@ -116,7 +116,7 @@ function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
   return [
     RETURNS_ASSUMED,
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
-    `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; the share of rotations with as great a difference, two-sided.`,
+    `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; each difference is divided by its own Newey-West error, and p is the share of rotations with as great a quotient, two-sided.`,
     `q: p corrected ${corrected(query, tried)}.`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
@@ -138,6 +138,7 @@ function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tr
     tried.tested > 0 && grey > 0 ? `${whole(grey)} of ${whole(tried.cells)} cells have too few events for a p.` : null,
     resolution(found, query, tried),
     crowded(found, query),
+    calm(found),
     query.adjust === 'none'
       ? `p is not corrected for ${whole(tried.cells)} looks: one in twenty is below .05 by luck.`
       : null,
@@ -169,6 +170,22 @@ function crowded(found: readonly Found[], query: SweepQuery): string | null {
   const windows = some.map(horizon => windowName(horizon, query)).join(', ')
   return `The days have room for fewer than ${LEAST_ROOM} windows of ${windows} that share no bar: p and q of such cells come out too small, above all the smallest; hold them against SPA and the validation.`
 }
+
+/** Of those that would be taken for something. */
+function calm(found: readonly Found[]): string | null {
+  const some = found.filter(({ calm, p }) => calm && p !== null && p < CHOSEN_BELOW)
+  if (some.length === 0) return null
+  const cells = some.length === 1 ? '1 cell' : `${whole(some.length)} cells`
+  return `The events of ${cells} with a p below .05 fall in calm times, where p finds something in up to one in seven of what has nothing: ${listed(some.map(({ name }) => name))}.`
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - NAMED
+  return `${names.slice(0, NAMED).join('; ')}${more > 0 ? `; and ${whole(more)} more` : ''}`
+}
+
+/** So many cells are told by name. */
+const NAMED = 3
 
 function shifts({ reps }: SweepQuery): string {
   return reps === 'all' ? 'every possible shift' : `${whole(reps)} drawn shifts where more than 2,000 are possible`

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Backtest } from '../../src/backtest/result.js'
 import type { CheckLookahead } from '../../src/local/check.js'
 import { openTrials } from '../../src/open.js'
+import { probability } from '../../src/present/numbers.js'
 import { type EventStudy, spreadOf } from '../../src/study/result.js'
 import type { Sweep } from '../../src/sweep/result.js'
 import { Database } from '../support/database.js'
@@ -25,7 +26,7 @@ describe('bands study', () => {
     for (const { window, n, n_indep } of windows) expect(text).toMatch(new RegExp(`^${window} +${n} +${n_indep} `, 'm'))
     const [header = '', ...rows] = (await ask(`${STUDY} --csv`)).out.trimEnd().split('\n')
     expect(rows).toHaveLength(windows.length)
-    const at = header.split(',').indexOf('test_shift_p')
+    const at = header.split(',').indexOf('test_shift_studentised_p')
     expect(rows.map(row => row.split(',')[at])).toEqual(windows.map(({ tests }) => String(tests[0]!.p ?? '')))
   })
 
@@ -94,14 +95,16 @@ describe('the windows of a study', () => {
   const wide = (line: string): Promise<string> => table(line, 120)
   const line = `study GSPC rsi_zone --band oversold ${MORE}`
 
-  test('mark a P that volatile times mislead, with the studentised one beside it and a word of what to go by', async () => {
+  test('have the P that allows for volatile times, and a word of what does not', async () => {
     const { windows, warnings } = await json<EventStudy>(line)
     const [head, ...rows] = rowsOf(await wide(line))
-    expect(head!.slice(-2)).toEqual(['P', 'P(T)'])
-    expect(rows.map(row => row.at(-2)!.endsWith('!'))).toEqual(windows.map(window => spreadOf(window) === 'wide'))
+    expect(head!.at(-1)).toBe('P')
+    const shown = windows.map(({ tests }) => probability(tests.find(({ test }) => test === 'shift_studentised')!.p))
+    expect(rows.map(row => row.at(-1))).toEqual(shown)
     expect(windows.some(window => spreadOf(window) === 'wide')).toBe(true)
-    expect(windows.some(window => spreadOf(window) === null)).toBe(true)
-    expect(warnings.join()).toContain('P(T), and the interval')
+    expect(warnings.join()).toContain(
+      'the plain shift, random entry and aftermath take their days for days like others',
+    )
   })
 
   test('tell the number of shifts that were looked at', async () => {

@@ -86,6 +86,7 @@ describe('the joint circular shift', () => {
     const every = { ...one, excess: centred, events: Int32Array.from(one.places.keys()) }
     expect(jointShift([every], 200, 5, options('all'))).toMatchObject({ p: 1 })
     expect(jointShift([{ ...one, excess: new Float64Array(200) }], 200, 5, options('all'))).toMatchObject({ p: 1 })
+    expect(studentisedShift([every], 200, 5, options('all'))).toMatchObject({ p: 1 })
   })
 
   it('says why there is no answer', () => {

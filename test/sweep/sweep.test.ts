@@ -19,7 +19,7 @@ import { namedStream, Pace } from '../../src/sweep/ground.js'
 import { adjusted, Resamples } from '../../src/sweep/look.js'
 import type { SweepCell } from '../../src/sweep/result.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
-import { queryOf } from '../study/support/study-market.js'
+import { codesWith, marketOf, queryOf, randomWalks } from '../study/support/study-market.js'
 import { barsIn, statesIn } from '../support/source.js'
 import { asked, madeMarket } from './support/market.js'
 
@@ -103,7 +103,7 @@ describe('the cells of a sweep', () => {
       expect(cell.diff).toBeCloseTo(window.diff!, 12)
       expect(cell.base_hit).toBeCloseTo(window.base.hit!, 12)
       // So few days that every shift is looked at, so that there is nothing to draw.
-      expect(cell.p).toBe(window.tests.find(({ test }) => test === 'shift')!.p)
+      expect(cell.p).toBe(window.tests.find(({ test }) => test === 'shift_studentised')!.p)
       expect(cell.t).toBe(window.tests.find(({ test }) => test === 'newey_west')!.statistic)
     }
     await trials.close()
@@ -230,6 +230,22 @@ describe('a sweep', () => {
       'spa',
     ])
     expect(found.warnings).toContain('No cell has enough events to be tested.')
+  })
+
+  it('names the cells whose p alarms too often, because their events fall in calm times', async () => {
+    const [one] = randomWalks(21, { tickers: 1, bars: 900, chance: 0.03 })
+    const isCalm = (t: number): boolean => t % 300 < 200
+    const close = one!.series.close.slice()
+    const events = [...close.keys()].filter(t => isCalm(t) && t % 8 === 3)
+    for (let t = 1; t < close.length; t++) {
+      const step = close[t - 1]! * (one!.series.close[t]! / one!.series.close[t - 1]!) ** (isCalm(t) ? 1 : 6)
+      close[t] = step * (events.includes(t - 1) || events.includes(t - 2) ? 1.002 : 1)
+    }
+    const market = marketOf([{ ...one!, series: { ...one!.series, close }, codes: codesWith(900, events) }])
+    const { cells, warnings } = await sweep(market, asked({ tickers: [one!.ticker], fields: ['made'] }))
+    const found = cells.find(({ band, window }) => band === 'high' && window === '5d')!
+    expect(found.p!).toBeLessThan(0.05)
+    expect(warnings.join()).toMatch(/p below \.05 fall in calm times.*: made = high; 5d/)
   })
 
   it('tells how far it is, and lets the event loop turn', async () => {

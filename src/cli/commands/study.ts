@@ -30,7 +30,7 @@ export const command: Command = {
     'bands study AAPL rsi_zone --band oversold --benchmark GSPC --report aapl.html',
   ],
   notes: [
-    'P is that of the joint circular shift: how often the same events, moved through time together, differ as much from any bar. It allows for overlapping windows and for tickers that move together, not for events in volatile times: there it is marked, and P(T) beside it, the same of t, allows for them.',
+    'P is that of the studentised circular shift: how often the same events, moved through time together, differ as much from any bar, each difference divided by its own error. It allows for overlapping windows, for tickers that move together and for events in volatile times; of events in calm times it is marked. The plain shift is among the tests of --wide.',
     'INDEP counts windows of one ticker that share no bar, of several tickers added up; DATES those of any ticker that share no day.',
     'Everything that is loaded counts, whatever its age; --tier shows what a subscriber of that tier could know.',
   ],

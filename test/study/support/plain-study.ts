@@ -35,26 +35,42 @@ export function plainCalendar(tickers: readonly PlainTicker[]): number[] {
   return [...days].sort((a, b) => a - b)
 }
 
-/** p of the joint circular shift over every shift from h to N - h. */
-export function plainShift(tickers: readonly PlainTicker[], h: number): { p: number; shifts: number } {
+/**
+ * Joint circular shift over every shift from h to N - h: p of the mean of what the events land on, and of that mean over
+ * Newey and West's error there.
+ */
+export function plainShift(
+  tickers: readonly PlainTicker[],
+  h: number,
+): { shifts: number; p: number; t: number; studentised: number } {
   const calendar = plainCalendar(tickers)
   const N = calendar.length
-  const meanAt = (k: number): number =>
-    average(
-      tickers.flatMap(({ days, base, events, returns, mean }) => {
-        const excess = new Map(base.map(t => [days[t]!, returns[t]! - mean]))
-        const landed = events.map(t => excess.get(calendar[(calendar.indexOf(days[t]!) + k) % N]!))
-        return landed.filter(value => value !== undefined)
-      }),
-    )
-  const own = Math.abs(meanAt(0))
-  let exceeding = 0
-  let shifts = 0
-  for (let k = h; k <= N - h; k++) {
-    shifts++
-    if (Math.abs(meanAt(k)) >= own - 1e-15) exceeding++
+  const placed = tickers.map(({ days, base, events, returns, mean }) => {
+    const excess = new Map(base.map(t => [days[t]!, returns[t]! - mean]))
+    return { excess, places: events.map(t => calendar.indexOf(days[t]!)) }
+  })
+  const landedAt = (k: number) => {
+    const [count, sum] = [calendar.map(() => 0), calendar.map(() => 0)]
+    for (const { excess, places } of placed) {
+      for (const place of places) {
+        const value = excess.get(calendar[(place + k) % N]!)
+        if (value === undefined) continue
+        count[place]! += 1
+        sum[place]! += value
+      }
+    }
+    const total = (of: readonly number[]): number => of.reduce((all, x) => all + x, 0)
+    return { mean: total(sum) / total(count), t: plainNeweyWest({ count, sum }, h - 1) }
   }
-  return { p: (1 + exceeding) / (1 + shifts), shifts }
+  const own = landedAt(0)
+  let [shifts, exceeding, further] = [0, 0, 0]
+  for (let k = h; k <= N - h; k++) {
+    const { mean, t } = landedAt(k)
+    shifts++
+    if (Math.abs(mean) >= Math.abs(own.mean) - 1e-15) exceeding++
+    if (Math.abs(t) >= Math.abs(own.t) * (1 - 1e-9)) further++
+  }
+  return { shifts, p: (1 + exceeding) / (1 + shifts), t: own.t, studentised: (1 + further) / (1 + shifts) }
 }
 
 /** By day of the calendar: events, and the sum of their excess. */
@@ -77,9 +93,8 @@ export function plainNeweyWest({ count, sum }: { count: number[]; sum: number[] 
   const left = sum.map((value, i) => value - ratio * count[i]!)
   let variance = 0
   left.forEach((a, i) => {
-    left.forEach((b, j) => {
-      if (Math.abs(i - j) <= lag) variance += (1 - Math.abs(i - j) / (lag + 1)) * a * b
-    })
+    for (let j = Math.max(0, i - lag); j <= Math.min(i + lag, left.length - 1); j++)
+      variance += (1 - Math.abs(i - j) / (lag + 1)) * a * left[j]!
   })
   return ratio / (Math.sqrt(variance) / n)
 }
