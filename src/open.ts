@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { hostname, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Accounts } from './accounts/accounts.js'
 import { builtPath } from './built.js'
-import { NotFound, remedy } from './errors.js'
+import { ConfigError, NotFound, remedy } from './errors.js'
 import type { Importer } from './load/import.js'
 import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
@@ -160,26 +161,52 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
   return new Remote(options)
 }
 
+/** Which accounts are meant. */
+export interface AccountsChoice extends DatabaseChoice {
+  /** Their file; otherwise BANDS_ACCOUNTS, otherwise the one beside the database. */
+  accounts?: string | undefined
+}
+
 /**
- * Opens the accounts of a server that lie beside its data. Throws NotFound when there are none and they are not to be
- * made, StorageError for a file that cannot be used.
+ * Opens the accounts of a server. Throws NotFound when there are none and they are not to be made, ConfigError for a file
+ * that others can read or change, StorageError for one that cannot be used.
  */
 export async function openAccounts({
   make = false,
   ...choice
-}: DatabaseChoice & { make?: boolean } = {}): Promise<Accounts> {
+}: AccountsChoice & { make?: boolean } = {}): Promise<Accounts> {
   const path = accountsPath(choice)
-  if (!make && !existsSync(path))
+  // Who may write it makes keys of any tier.
+  if (existsSync(path)) await checkPrivate(path)
+  else if (!make)
     throw new NotFound(`there are no accounts at ${path}.`, [], {
-      remedy: remedy('accounts create', ['NAME'], { tier: 'free' }),
+      remedy: remedy('accounts create', ['NAME'], { tier: 'free', ...(choice.accounts && { accounts: path }) }),
     })
   const { openSqliteAccounts } = await import('./store/sqlite/accounts.js')
   return openSqliteAccounts(path, choice.notice)
 }
 
-/** `bands.db` → `bands.accounts.db`: where the user's own database is or would be, also while the sample answers. */
-export function accountsPath(choice: DatabaseChoice = {}): string {
+/**
+ * `bands.db` → `bands.accounts.db`, unless another file was named: where the user's own database is or would be, also
+ * while the sample answers. Throws InvalidParameter for a URL.
+ */
+export function accountsPath(choice: AccountsChoice = {}): string {
+  const { accounts, env = process.env } = choice
+  if (accounts !== undefined) return resolve(fileValue('accounts', accounts))
+  if (env.BANDS_ACCOUNTS) return resolve(fileValue('BANDS_ACCOUNTS', env.BANDS_ACCOUNTS))
   return `${databasePath(choice).replace(/\.db$/, '')}.accounts.db`
+}
+
+/** What is worth a key is its owner's alone. Throws ConfigError. */
+export async function checkPrivate(path: string): Promise<void> {
+  // Windows keeps who may read what elsewhere than in the mode.
+  if (process.platform === 'win32') return
+  const found = await stat(path)
+  const mode = found.mode & 0o777
+  // What is no file is refused by whoever reads it.
+  if (!found.isFile() || (mode & 0o077) === 0) return
+  const done = (mode & 0o022) === 0 ? 'read' : 'read or changed'
+  throw new ConfigError(`${path} can be ${done} by others (mode 0${mode.toString(8)}); chmod 600 ${path}`)
 }
 
 /**
@@ -302,7 +329,7 @@ export async function openService({
   clock = null,
   now,
   ...choice
-}: DatabaseChoice & { asOf?: Day | null; clock?: (() => Day) | null; now?: Clock } = {}): Promise<OpenedService> {
+}: AccountsChoice & { asOf?: Day | null; clock?: (() => Day) | null; now?: Clock } = {}): Promise<OpenedService> {
   const { local, path, sample } = await openLocal({ ...choice, asOf, now })
   const { store } = local
   const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {

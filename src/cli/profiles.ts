@@ -1,11 +1,11 @@
-import { type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { applyEdits, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
 import { ConfigError, didYouMean, InvalidParameter, quoted, suggest, Unauthorized } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
-import { openRemote } from '../open.js'
+import { checkPrivate, openRemote } from '../open.js'
 import { tierValue } from '../params/values.js'
 import { addressOf } from '../remote/address.js'
 import type { Remote } from '../remote/remote.js'
@@ -194,15 +194,6 @@ function keysIn(text: string, path: string): StoredKey[] {
   } catch {
     throw new ConfigError(`${path} is not as bands login writes it; remove it, and log in again.`)
   }
-}
-
-/** What is worth a key is its owner's alone. Throws ConfigError. */
-export async function checkPrivate(path: string): Promise<void> {
-  // Windows keeps who may read what elsewhere than in the mode.
-  if (process.platform === 'win32') return
-  const mode = (await stat(path)).mode & 0o777
-  if ((mode & 0o077) === 0) return
-  throw new ConfigError(`${path} can be read by others (mode 0${mode.toString(8)}); chmod 600 ${path}`)
 }
 
 /** The text of a file of the configuration; null when there is none. Throws ConfigError. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { authenticate, parseKey } from '../../src/accounts/key.js'
 import { CATALOGUE, GROUPS } from '../../src/cli/catalogue.js'
@@ -154,11 +154,55 @@ describe('bands accounts', () => {
     expect(await told('accounts list')).toMatchObject({ accounts: [{ name: 'alice' }] })
   })
 
+  test('lie in the file of --accounts, otherwise in that of BANDS_ACCOUNTS, and so do their keys', async () => {
+    const [one, two] = [folder.file(`${made}.one`), folder.file(`${made}.two`)]
+    const env = { BANDS_ACCOUNTS: two }
+    await told(`accounts create alice --tier free --accounts ${one}`)
+    await ask('accounts create bob --tier free', { env })
+    expect([one, two, db.replace('.db', '.accounts.db')].map(existsSync)).toEqual([true, true, false])
+    const { identity } = await told(`keys create --account alice --accounts ${one}`)
+    expect(await told(`keys list --accounts ${one}`)).toMatchObject({ keys: [{ identity, account: 'alice' }] })
+    expect((await ask('accounts list --csv', { env })).out).toMatch(/^[^\n]+\nbob,free,[^\n]+\n$/)
+    expect((await ask(`accounts list --csv --accounts ${one}`, { env })).out).toMatch(/\nalice,free,[^\n]+,1,0,0\n$/)
+    const missing = folder.file(`${made}.none`)
+    expect(unbroken(await refused(`keys list --accounts ${missing}`, 3))).toContain(
+      `there are no accounts at ${missing}. try: bands accounts create NAME --tier free --accounts ${missing}`,
+    )
+    expect(await refused('accounts list --accounts postgres://u:secret@h/db', 2)).not.toContain('secret')
+  })
+
+  test.skipIf(process.platform === 'win32').each([
+    ['0640', 'read'],
+    ['0604', 'read'],
+    ['0620', 'read or changed'],
+    ['0666', 'read or changed'],
+  ])('are refused while others can get at them: %s', async (mode, done) => {
+    const { identity } = await told('accounts create alice --tier free').then(() => told('keys create --account alice'))
+    const file = db.replace('.db', '.accounts.db')
+    const before = (await ask('keys list --csv')).out
+    chmodSync(file, Number.parseInt(mode, 8))
+    for (const line of [
+      'accounts list',
+      'accounts create bob --tier pro',
+      'accounts set-tier alice pro',
+      'accounts usage',
+      'keys create --account alice',
+      'keys list',
+      `keys revoke ${identity}`,
+      `keys roll ${identity}`,
+    ])
+      expect(unbroken(await refused(line, 6))).toContain(
+        `${file} can be ${done} by others (mode ${mode}); chmod 600 ${file}`,
+      )
+    chmodSync(file, 0o600)
+    expect((await ask('keys list --csv')).out).toBe(before)
+  })
+
   test('end with 6 where the file cannot be used', async () => {
     mkdirSync(db.replace('.db', '.accounts.db'))
     expect(await refused('accounts list', 6)).toContain('cannot read')
     made += 1
-    writeFileSync(folder.file('text.accounts.db'), 'no database at all')
+    writeFileSync(folder.file('text.accounts.db'), 'no database at all', { mode: 0o600 })
     expect(await refused(`accounts create a --tier free --db ${folder.file('text.db')}`, 6)).toMatch(
       /text\.accounts\.db\s+is not a SQLite database/,
     )
@@ -495,7 +539,7 @@ describe('commands of two words', () => {
     expect(await refused('keys revoke', 2)).toMatch(/IDENTITY is missing\.\n +usage: bands keys revoke IDENTITY\n/)
     expect(await refused('keys revoke 12345678 more', 2)).toMatch(/^error: keys revoke takes one argument/)
     expect(await refused('keys list --acount a', 2)).toMatch(
-      /^error: there is no option "--acount" of keys list\. Did you mean "--account"\?/,
+      /^error: there is no option "--acount" of keys list\. Did you mean "--account" or\s"--accounts"\?/,
     )
   })
 

@@ -67,6 +67,16 @@ describe('bands serve', () => {
     expect(await today('--today data')).toEqual(['2025-12-31', 'data'])
   })
 
+  test('takes its accounts from the file of --accounts', async () => {
+    const file = folder.file('elsewhere.db')
+    await typed(`accounts create alice --tier free --accounts ${file}`, { env: DB })
+    expect(JSON.parse((await serve(`--json --accounts ${file}`)).out)).toMatchObject({
+      accounts: 1,
+      accounts_file: file,
+      database: DB.BANDS_DB,
+    })
+  })
+
   test('serves the sample while there is no database, and says so', async () => {
     const env = { BANDS_DB: '', HOME: folder.path, XDG_DATA_HOME: folder.file('data') }
     const { code, out, err } = await serve('--json --log-level error', { env })
@@ -133,7 +143,8 @@ describe('bands serve', () => {
         chmodSync(file, 0o600)
         expect(ran).toMatchObject({ code: 6, out: '' })
         const sentence = ran.err.replace(/\s+/g, ' ')
-        expect(sentence).toContain(`${file} can be read by others (mode ${mode}); chmod 600 ${file}`)
+        const done = mode === '0666' ? 'read or changed' : 'read'
+        expect(sentence).toContain(`${file} can be ${done} by others (mode ${mode}); chmod 600 ${file}`)
       }
       expect((await serve('--json')).code).toBe(0)
     },

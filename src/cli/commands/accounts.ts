@@ -1,27 +1,42 @@
 import { type Account, type Accounts, DAY_MS, type DayUsage, nameValue, stateOf } from '../../accounts/accounts.js'
 import { InvalidParameter } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
-import { integerOf } from '../../params/kinds.js'
-import { given as optional, optionsOf } from '../../params/row.js'
+import { FILE, integerOf } from '../../params/kinds.js'
+import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
 import { count, whole } from '../../present/numbers.js'
 import { PLANS } from '../../tiers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { tableOf } from '../draw/table.js'
+import type { Given } from '../given.js'
 import { oneRow } from '../output.js'
 
 /** An account as an argument, of the commands about accounts and keys. */
 const ACCOUNT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
 
+export const ACCOUNTS_FILE = {
+  accounts: open(FILE, 'the accounts of the server; beside the database unless given (BANDS_ACCOUNTS)'),
+}
+
+type Commands = Readonly<Record<string, Command>>
+
+/** Commands about accounts, each with the option that names their file. */
+export function aboutAccounts(commands: Commands): Commands {
+  const named = ([name, command]: [string, Command]) =>
+    [name, { ...command, options: [...(command.options ?? []), ...optionsOf(ACCOUNTS_FILE)] }] as const
+  return Object.fromEntries(Object.entries(commands).map(named))
+}
+
 /**
- * Lends the accounts beside the chosen data to some work, and closes them whatever becomes of it. Throws InvalidParameter
+ * Lends the chosen accounts to some work, and closes them whatever becomes of it. Throws InvalidParameter
  * for options of every command that mean nothing here.
  *
  * @param make the accounts, where there are none: for a command that makes one, of a tier
  */
 export async function withAccounts<T>(
   context: Context,
+  given: Given,
   work: (accounts: Accounts) => Promise<T>,
   { make = false } = {},
 ): Promise<T> {
@@ -32,7 +47,7 @@ export async function withAccounts<T>(
     throw new InvalidParameter(message, { param: 'tier' })
   }
   const { openAccounts } = await import('../../open.js')
-  const accounts = await openAccounts({ ...context.choice, make })
+  const accounts = await openAccounts({ ...context.choice, ...given.read(ACCOUNTS_FILE), make })
   try {
     return await work(accounts)
   } finally {
@@ -45,7 +60,7 @@ const create: Command = {
   options: [['--tier <TIER>', `what it may ask and how often: ${TIER_NAMES.join(', ')}`]],
   examples: ['bands accounts create alice --tier plus', 'bands accounts create bob --tier free --json'],
   notes: [
-    'Accounts lie in a file beside the data, bands.accounts.db beside bands.db, that only its owner can read. Credits belong to the account, whatever the number of its keys.',
+    'Accounts lie in a file that only its owner can read: bands.accounts.db beside bands.db, unless --accounts names another. Credits belong to the account, whatever the number of its keys.',
   ],
   async run(context, given) {
     const name = nameValue('name', given.argument(0)!)
@@ -54,7 +69,7 @@ const create: Command = {
       throw new InvalidParameter(`--tier is missing: ${TIER_NAMES.join(', ')}.`, { param: 'tier', allowed: TIER_NAMES })
     const chosen = tierValue('tier', tier)
     const at = context.world.now().toISOString()
-    const account = await withAccounts(context, accounts => accounts.create(name, chosen, at), { make: true })
+    const account = await withAccounts(context, given, accounts => accounts.create(name, chosen, at), { make: true })
     await showAccount(context, account, 'is made, tier')
     await context.hint(`next: bands keys create --account ${shellWord(account.name)}`)
   },
@@ -67,9 +82,9 @@ function shellWord(text: string): string {
 
 const list: Command = {
   examples: ['bands accounts list', 'bands accounts list --json'],
-  async run(context) {
+  async run(context, given) {
     const now = context.world.now().getTime()
-    const rows = await withAccounts(context, async accounts => {
+    const rows = await withAccounts(context, given, async accounts => {
       const keys = (await accounts.keys()).filter(key => stateOf(key, now) === 'active')
       return Promise.all(
         (await accounts.accounts()).map(async account => {
@@ -108,7 +123,7 @@ const setTier: Command = {
   notes: ['A running server goes by it from the next request on; what was used today stays used.'],
   async run(context, given) {
     const tier = tierValue('tier', given.argument(1)!)
-    const account = await withAccounts(context, accounts => accounts.setTier(given.argument(0)!, tier))
+    const account = await withAccounts(context, given, accounts => accounts.setTier(given.argument(0)!, tier))
     await showAccount(context, account, 'is now')
   },
 }
@@ -121,24 +136,23 @@ const usage: Command = {
   examples: ['bands accounts usage', 'bands accounts usage alice --days 7 --csv', 'bands accounts usage --reconcile'],
   notes: ['--reconcile exits with 5 when a counter is not the sum of its ledger rows.'],
   async run(context, given) {
-    const name = given.argument(0)
-    if (!given.flag('reconcile')) return showUsage(context, name, given.read(DAYS).days)
+    if (!given.flag('reconcile')) return showUsage(context, given)
     const value = given.text('days')
     if (value !== undefined)
       throw new InvalidParameter('--days does not go with --reconcile: all of the ledger is added up.', {
         param: 'days',
         value,
       })
-    await reconcile(context, name)
+    await reconcile(context, given)
   },
 }
 
-export const commands = {
+export const commands = aboutAccounts({
   'accounts create': create,
   'accounts list': list,
   'accounts set-tier': setTier,
   'accounts usage': usage,
-}
+})
 
 /** An account as every command shows it. */
 function accountRow({ name, tier, created }: Account) {
@@ -155,11 +169,11 @@ async function showAccount(context: Context, account: Account, done: string): Pr
   )
 }
 
-/** @param name null: of all */
-async function showUsage(context: Context, name: string | undefined, days: number): Promise<void> {
+async function showUsage(context: Context, given: Given): Promise<void> {
+  const [name, { days }] = [given.argument(0), given.read(DAYS)]
   const now = context.world.now().getTime()
   const from = now - (days - 1) * DAY_MS
-  const accounts = await withAccounts(context, async accounts => {
+  const accounts = await withAccounts(context, given, async accounts => {
     const chosen = name === undefined ? await accounts.accounts() : [await accounts.account(name)]
     return Promise.all(
       chosen.map(async account => {
@@ -197,8 +211,9 @@ function sums(days: readonly DayUsage[]): { credits: number; requests: number } 
   }
 }
 
-async function reconcile(context: Context, name: string | undefined): Promise<void> {
-  const [found, account] = await withAccounts(context, async accounts => {
+async function reconcile(context: Context, given: Given): Promise<void> {
+  const name = given.argument(0)
+  const [found, account] = await withAccounts(context, given, async accounts => {
     const account = name === undefined ? null : await accounts.account(name)
     return [await accounts.reconcile(account?.id), account?.name ?? null] as const
   })

@@ -9,7 +9,7 @@ import type { Context } from '../context.js'
 import { tableOf } from '../draw/table.js'
 import type { Given } from '../given.js'
 import { oneRow } from '../output.js'
-import { withAccounts } from './accounts.js'
+import { aboutAccounts, withAccounts } from './accounts.js'
 
 const IDENTITY = ['<IDENTITY>', 'the eight characters by which a key is known (bands keys list)'] as const
 const EXPIRES: OptionSpec = [
@@ -39,7 +39,7 @@ const create: Command = {
     const now = context.world.now()
     const [created, expires] = [now.toISOString(), expiryValue(given, now)]
     const { key, identity, hash } = makeKey()
-    const entry = await withAccounts(context, async accounts => {
+    const entry = await withAccounts(context, given, async accounts => {
       const { id } = await accounts.account(account)
       await accounts.addKey(id, { identity, hash, name: name ?? (await freeName(accounts, id)), created, expires })
       return (await accounts.key(identity))!
@@ -61,7 +61,7 @@ const list: Command = {
   notes: ['LAST USED is to the minute. Times are in UTC.'],
   async run(context, given) {
     const account = given.text('account')
-    const keys = await withAccounts(context, async accounts =>
+    const keys = await withAccounts(context, given, async accounts =>
       accounts.keys(account === undefined ? undefined : (await accounts.account(account)).id),
     )
     const rows = keys.map(entry => keyRow(entry, context.world.now()))
@@ -96,7 +96,7 @@ const revoke: Command = {
   async run(context, given) {
     const identity = identityValue(given)
     const now = context.world.now()
-    const [entry, before] = await withAccounts(context, async accounts => {
+    const [entry, before] = await withAccounts(context, given, async accounts => {
       const before = await accounts.key(identity)
       await accounts.revoke(identity, now.toISOString())
       return [(await accounts.key(identity))!, before?.revoked != null] as const
@@ -121,7 +121,7 @@ const roll: Command = {
     const now = context.world.now()
     const [created, wanted] = [now.toISOString(), expiryValue(given, now)]
     const { key, ...made } = makeKey()
-    const [entry, old] = await withAccounts(context, async accounts => {
+    const [entry, old] = await withAccounts(context, given, async accounts => {
       const { name = '', expires = null } = (await accounts.key(identity)) ?? {}
       const end = new Date(now.getTime() + grace).toISOString()
       await accounts.roll(identity, { ...made, name, created, expires: wanted ?? expires }, end)
@@ -134,7 +134,12 @@ const roll: Command = {
   },
 }
 
-export const commands = { 'keys create': create, 'keys list': list, 'keys revoke': revoke, 'keys roll': roll }
+export const commands = aboutAccounts({
+  'keys create': create,
+  'keys list': list,
+  'keys revoke': revoke,
+  'keys roll': roll,
+})
 
 /** A key as every command shows it; the key itself is not among it. */
 function keyRow(entry: KeyEntry, now: Date) {

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls'
 import { version } from '../../built.js'
 import { ConfigError, InvalidParameter, invalid } from '../../errors.js'
 import { dayAt, formatDay } from '../../model/day.js'
-import { type OpenedService, openService } from '../../open.js'
+import { checkPrivate, type OpenedService, openService } from '../../open.js'
 import { integerOf, oneOf, WORDS } from '../../params/kinds.js'
 import { open, given as optional, optionsOf, type Read } from '../../params/row.js'
 import { count } from '../../present/numbers.js'
@@ -14,10 +14,12 @@ import { ERROR_SHAPES } from '../../wire/format.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
-import { checkPrivate, textOf } from '../profiles.js'
+import { textOf } from '../profiles.js'
 import type { Stream } from '../world.js'
+import { ACCOUNTS_FILE } from './accounts.js'
 
 const SERVER = {
+  ...ACCOUNTS_FILE,
   host: optional(WORDS, '127.0.0.1', 'where to listen; 127.0.0.1 unless given, which only this machine reaches', {
     takes: 'ADDRESS',
   }),
@@ -88,11 +90,15 @@ export const command: Command = {
 async function serve(context: Context, options: Options, tls: ServerOptions['tls']): Promise<void> {
   const { config, world } = context
   const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
-  const opened = await openService({ ...context.choice, asOf: config.as_of, clock, now: () => world.now() })
+  const opened = await openService({
+    ...context.choice,
+    accounts: options.accounts,
+    asOf: config.as_of,
+    clock,
+    now: () => world.now(),
+  })
   const log = new LogLines(world.err)
   try {
-    // Who may write it makes keys of any tier.
-    await checkPrivate(opened.service.accounts.location)
     const { host, port, errors, metrics, cors } = options
     const running = await startServer(opened.service, {
       ...{ host, port, errors, metrics, cors, tls, version: version() },
