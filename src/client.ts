@@ -21,7 +21,16 @@ import {
   statusOf,
   type WholeStatus,
 } from './open.js'
-import type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'
+import {
+  EVENTS,
+  type EventsParams,
+  type HistoryParams,
+  OVERSOLD,
+  type OversoldParams,
+  OWN_EVENTS,
+  OWN_OVERSOLD,
+  type PoolParams,
+} from './params/parameters.js'
 import { parseEvents, parseHistory, parseOversold, parsePool } from './params/parse.js'
 import type { BacktestParams } from './params/strategy.js'
 import type { StudyParams, SweepParams } from './params/studies.js'
@@ -48,14 +57,17 @@ abstract class Questions {
     this.#bands = bands
   }
 
-  /** `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. */
+  /**
+   * `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. 10 unless `limit`
+   * says how many; of a database asked as no tier any number, or `all`.
+   */
   async events(params: EventsParams): Promise<EventsPage> {
-    return this.#bands.events(parseEvents(params))
+    return this.#bands.events(parseEvents(params, this.withholds ? EVENTS : OWN_EVENTS))
   }
 
-  /** `GET /v1/scan/oversold`: which tickers are oversold. */
+  /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */
   async oversold(params: OversoldParams = {}): Promise<OversoldPage> {
-    return this.#bands.oversold(parseOversold(params))
+    return this.#bands.oversold(parseOversold(params, this.withholds ? OVERSOLD : OWN_OVERSOLD))
   }
 
   /** All matching transitions, oldest first; of a database with raw returns and percentiles. */
@@ -99,6 +111,9 @@ abstract class Questions {
   async close(): Promise<void> {
     await this.#bands.close()
   }
+
+  /** Whether limits are those of the specification: at a tier, and at a server. */
+  protected abstract get withholds(): boolean
 
   /** The fields of the caller's plan, when tickers are about to be asked. */
   async #granted([first]: readonly string[], timeframe: Timeframe): Promise<readonly FieldInfo[]> {
@@ -207,7 +222,7 @@ abstract class Studies extends Questions {
   /** Where looks are noted; null where they are not. */
   protected abstract trials(): Promise<Trials | null>
 
-  /** The tier that is emulated; null: everything that is loaded. */
+  /** The tier that is answered as; null: none, and everything that is loaded counts. */
   protected abstract get tier(): Tier | null
 
   /** Where the data are from, in words. */
@@ -231,6 +246,7 @@ export class RemoteClient extends Studies {
   readonly #bars: PricesChoice | undefined
   #prices: Opened | null = null
   protected readonly tier = null
+  protected readonly withholds = true
 
   constructor(remote: Remote, bars?: PricesChoice) {
     super(remote)
@@ -283,7 +299,7 @@ export class RemoteClient extends Studies {
 export interface BandsOptions {
   /** The database file; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
   db?: string
-  /** Answer as this tier; pro unless given. Studies then keep to what a subscriber of it could know, otherwise to nothing. */
+  /** Answer as to a subscriber of this tier: its range, its fields and its limit, of studies too; all that is loaded unless given. */
   tier?: Tier
   /** Answer as of this date, `YYYY-MM-DD`: nothing that was not yet known then is used or shown. */
   asOf?: string
@@ -299,7 +315,7 @@ export async function openBands({ db, tier, asOf, ledger = true }: BandsOptions 
   const emulated = tier === undefined ? null : tierValue('tier', tier)
   const opened = await openLocal({
     ...(db === undefined ? {} : { db }),
-    tier: emulated ?? undefined,
+    tier: emulated,
     asOf: asOf === undefined ? null : dayValue('as_of', asOf),
   })
   return new BandsClient(opened, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
@@ -334,6 +350,7 @@ export class BandsClient extends Studies {
   readonly #bands: Opened['bands']
   readonly #opened: OpenedAs
   protected readonly tier: Tier | null
+  protected readonly withholds: boolean
 
   constructor({ local, bands }: Pick<Opened, 'local' | 'bands'>, opened: OpenedAs = {}) {
     super(bands)
@@ -341,6 +358,7 @@ export class BandsClient extends Studies {
     this.#bands = bands
     this.#opened = opened
     this.tier = opened.tier ?? null
+    this.withholds = this.tier !== null
   }
 
   /** Why a bar has the band that it has; the newest bar unless a date is given. */

@@ -33,8 +33,8 @@ export interface DatabaseChoice {
 }
 
 interface OpenOptions extends DatabaseChoice {
-  /** Answer as this tier, whose range and fields studies then keep to, too; pro unless given, and then they keep to none. */
-  tier?: Tier | undefined
+  /** Answer as this tier: its range, its fields and its limit, of studies too; nothing is withheld unless one is given. */
+  tier?: Tier | null | undefined
   asOf?: Day | null
   now?: Clock | undefined
 }
@@ -245,19 +245,18 @@ async function trialsPath(choice: DatabaseChoice): Promise<string | null> {
 /** As which tier, day and time a database is seen. */
 type Seen = Pick<OpenOptions, 'tier' | 'asOf' | 'now'>
 
-function opened(path: string, sample: boolean, { tier, asOf = null, now }: Seen): Opened {
+function opened(path: string, sample: boolean, { tier = null, asOf = null, now }: Seen): Opened {
   return { ...composed(openSqlite(path, { readonly: true }), tier, asOf, now), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
 export function composed(
   store: Store,
-  chosen: Tier | undefined,
+  tier: Tier | null,
   asOf: Day | null,
   now?: Clock,
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
-  const tier = chosen ?? 'pro'
   const elsewhere = {
     newestDay: () => pages.newestDay(),
     tickers: async () => (await pages.entries()).map(({ ticker }) => ticker),
@@ -266,7 +265,7 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { emulate: chosen !== undefined, elsewhere, now: dayBy(now) })
+  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now) })
   const kept = async () => {
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })

@@ -6,8 +6,12 @@ import type { BandEvent, EventsPage, EventsQuery, HistoricEvent, HistoryQuery } 
 import type { OversoldMatch } from './model/oversold.js'
 import { reaches, TIER_NAMES, type Tier } from './model/terms.js'
 
-/** Gate in: may this caller ask this at all? Throws TierRestricted naming the field or feature. */
-export function entitle({ field, context }: Pick<HistoryQuery, 'field' | 'context'>, tier: Tier): void {
+/**
+ * Gate in: may this caller ask this at all? Throws TierRestricted naming the field or feature. Who asks as no tier, on the
+ * command line or in a program, may ask for everything that is loaded.
+ */
+export function entitle({ field, context }: Pick<HistoryQuery, 'field' | 'context'>, tier: Tier | null): void {
+  if (tier === null) return
   entitleField(field, tier)
   if (context === undefined) return
   if (!PLANS[tier].context) throw new TierRestricted('cross-asset correlation', tier, lowestWith('context'))
@@ -15,23 +19,30 @@ export function entitle({ field, context }: Pick<HistoryQuery, 'field' | 'contex
 }
 
 /** Throws TierRestricted unless the tier shows what followed events. */
-export function entitleAftermath(tier: Tier): void {
-  if (!PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestWith('aftermath'))
+export function entitleAftermath(tier: Tier | null): void {
+  if (tier !== null && !PLANS[tier].aftermath) throw new TierRestricted('aftermath', tier, lowestWith('aftermath'))
 }
 
 /** Throws TierRestricted unless the tier may export: an export hands out everything that the tiers grant by parts. */
-export function entitleExport(tier: Tier): void {
-  if (!PLANS[tier].exports) throw new TierRestricted('export', tier, lowestWith('exports'))
+export function entitleExport(tier: Tier | null): void {
+  if (tier !== null && !PLANS[tier].exports) throw new TierRestricted('export', tier, lowestWith('exports'))
 }
 
 /**
  * May this caller have a scan of a past date? Throws InvalidParameter for a date after today or before the range of every
  * tier, TierRestricted for one that only a higher tier has.
  */
-export function entitleDate(date: Day, tier: Tier, today: Day): void {
+export function entitleDate(date: Day, tier: Tier | null, today: Day): void {
+  if (tier === null) {
+    if (date > today) throw outOfRange(date, `a date up to ${formatDay(today)}`)
+    return
+  }
   const inRange = (name: Tier): boolean => date > PLANS[name].rangeStart(today)
   const required = TIER_NAMES.find(name => reaches(name, DATES_FROM) && inRange(name))
-  if (date > today || required === undefined) throw outOfRange(date, today)
+  if (date > today || required === undefined) {
+    const first = PLANS[TIER_NAMES.at(-1)!].rangeStart(today) + 1
+    throw outOfRange(date, `a date from ${formatDay(first)} to ${formatDay(today)}`)
+  }
   if (reaches(tier, required)) return
   const beyond = reaches(tier, DATES_FROM) ? `a date outside of the last ${PLANS[tier].range}` : 'date'
   throw new TierRestricted(beyond, tier, required)
@@ -40,15 +51,12 @@ export function entitleDate(date: Day, tier: Tier, today: Day): void {
 /** The lowest tier that may ask for a past date. */
 const DATES_FROM: Tier = 'plus'
 
-function outOfRange(date: Day, today: Day): InvalidParameter {
-  const first = PLANS[TIER_NAMES.at(-1)!].rangeStart(today) + 1
-  const allowed = `a date from ${formatDay(first)} to ${formatDay(today)}`
-  const value = formatDay(date)
-  return invalid('not_allowed', { param: 'date', value, allowed })
+function outOfRange(date: Day, allowed: string): InvalidParameter {
+  return invalid('not_allowed', { param: 'date', value: formatDay(date), allowed })
 }
 
 /** The fields that a tier may ask for, in the order of the specification. */
-export function grantedFields(tier: Tier): Field[] {
+export function grantedFields(tier: Tier | null): Field[] {
   return FIELDS.filter(field => reaches(tier, field.tier))
 }
 
@@ -62,9 +70,9 @@ function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports
 }
 
 export interface Plan {
-  /** As `query_range` reports it. */
+  /** As `query_range` tells it. */
   range: string
-  /** Events lie after this day. */
+  /** Events lie after this day; -Infinity where they may be of any. */
   rangeStart(today: Day): Day
   /** Aftermath, stability and flips of an event. */
   aftermath: boolean
@@ -72,12 +80,16 @@ export interface Plan {
   context: boolean
   /** Whole files of events, series and bars. */
   exports: boolean
+}
+
+/** What a server sells. */
+interface Subscription extends Plan {
   /** Credits that a server grants an account, in a UTC day and in an hour. */
   credits: { day: number; hour: number }
 }
 
 /** What each tier grants: as the specification's table says, and exports, which it does not have. */
-export const PLANS: Readonly<Record<Tier, Plan>> = {
+export const PLANS: Readonly<Record<Tier, Subscription>> = {
   free: {
     range: '90d',
     rangeStart: today => today - 90,
@@ -104,23 +116,50 @@ export const PLANS: Readonly<Record<Tier, Plan>> = {
   },
 }
 
+/** `query_range` where no tier was asked for. */
+export const WHOLE_RANGE = 'all'
+
+/** What counts there. */
+const EVERYTHING: Plan = {
+  range: WHOLE_RANGE,
+  rangeStart: () => Number.NEGATIVE_INFINITY,
+  aftermath: true,
+  context: true,
+  exports: true,
+}
+
+/** @param tier null: none was asked for, and nothing is withheld */
+export function planOf(tier: Tier | null): Plan {
+  return tier === null ? EVERYTHING : PLANS[tier]
+}
+
+/** The day after which the events of an answer lie; null where nothing is withheld. */
+export function afterOf(rangeStart: Day): string | null {
+  return Number.isFinite(rangeStart) ? formatDay(rangeStart) : null
+}
+
 /** The tier whose range a server told (`2y`); null where it is none of ours. */
 export function tierOfRange(range: string): Tier | null {
   return TIER_NAMES.find(tier => PLANS[tier].range === range) ?? null
 }
 
 /** Gate out: an event as this caller may see it. */
-export function present<Event extends BandEvent>(event: Event, tier: Tier): Event {
-  if (PLANS[tier].aftermath) return event
+export function present<Event extends BandEvent>(event: Event, tier: Tier | null): Event {
+  if (planOf(tier).aftermath) return event
   const kept: HistoricEvent = { ...event, aftermath: null }
   for (const key of WITHHELD) delete kept[key]
   return kept as Event
 }
 
 /** The body of `GET /v1/events`. @param events as the caller may see them, newest first */
-export function eventsPage(query: EventsQuery, events: BandEvent[], total_occurrences: number, tier: Tier): EventsPage {
+export function eventsPage(
+  query: EventsQuery,
+  events: BandEvent[],
+  total_occurrences: number,
+  query_range: string,
+): EventsPage {
   const { ticker, field, timeframe, context } = query
-  const page = { ticker, field, timeframe, events, total_occurrences, query_range: PLANS[tier].range }
+  const page = { ticker, field, timeframe, events, total_occurrences, query_range }
   return context === undefined ? page : { ...page, context: { ...context } }
 }
 
@@ -147,9 +186,9 @@ export type OversoldFigures = {
 }
 
 /** Gate out: a match as this caller may see it, in the order of the specification. Nothing else of it is even computed. */
-export async function presentOversold(figures: OversoldFigures, tier: Tier): Promise<OversoldMatch> {
+export async function presentOversold(figures: OversoldFigures, tier: Tier | null): Promise<OversoldMatch> {
   const seen: Record<string, unknown> = {}
-  for (const key of OVERSOLD_KEYS[tier]) {
+  for (const key of OVERSOLD_KEYS[tier ?? TIER_NAMES.at(-1)!]) {
     const figure = figures[key]
     if (figure !== undefined) seen[key] = await figure()
   }

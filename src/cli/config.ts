@@ -15,7 +15,10 @@ const COLOURS: readonly ColourFlag[] = ['auto', 'always', 'never']
 /** What holds for a whole run, whatever the command. */
 export const SETTINGS = {
   db: open(FILE, 'the database to use (BANDS_DB)'),
-  tier: optional(oneOf(TIER_NAMES, 'TIER'), 'pro', 'answer as free, plus or pro; pro unless given (BANDS_TIER)'),
+  tier: maybe(
+    oneOf(TIER_NAMES, 'TIER'),
+    'answer as a subscriber: free, plus or pro; all that is loaded unless given (BANDS_TIER)',
+  ),
   as_of: maybe(DAY, 'what was known at the end of that day, and nothing later (BANDS_AS_OF)'),
   remote: open(WORDS, 'ask the server at this address; local asks the database here (BANDS_REMOTE)', { takes: 'URL' }),
   profile: open(WORDS, 'ask the server of this profile (bands login, BANDS_PROFILE)', { takes: 'NAME' }),

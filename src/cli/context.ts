@@ -71,6 +71,11 @@ abstract class Sources {
     throw new InvalidParameter(what, { param: option })
   }
 
+  /** Whether limits are those of the specification: at a tier, and at a server. */
+  async withholds(): Promise<boolean> {
+    return this.config.tier !== null || (await this.remote()) !== null
+  }
+
   /** The database on this machine, for what only it knows. */
   async local(): Promise<Local> {
     return (await this.here()).local
@@ -103,9 +108,9 @@ abstract class Sources {
   }
 
   /** As which tier and day questions are answered. */
-  get #view(): { tier: Tier | undefined; asOf: Day | null; now: () => Date } {
-    const { tier, as_of: asOf, from } = this.config
-    return { tier: from.tier === undefined ? undefined : tier, asOf, now: () => this.world.now() }
+  get #view(): { tier: Tier | null; asOf: Day | null; now: () => Date } {
+    const { tier, as_of: asOf } = this.config
+    return { tier, asOf, now: () => this.world.now() }
   }
 
   /** Where the opened database lies, and whether it is the bundled sample. */

@@ -1,6 +1,7 @@
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import type { EventHistory, HistoryQuery } from '../model/event.js'
 import { eventHistory, type KnownTicker, type Source } from '../source.js'
+import { WHOLE_RANGE } from '../tiers.js'
 import { withOptions } from './command-line.js'
 import type { Context } from './context.js'
 
@@ -51,18 +52,20 @@ function whyNone(
       ? `${ticker}'s ${timeframe} ${field} did not change`
       : `${ticker} never became ${query.band}`
   const context = query.context?.band === undefined ? '' : ` while ${query.context.ticker} was ${query.context.band}`
-  if (after === null || as_of === null) return `${what}${context} in ${query_range}${within(query)}.`
-  const rangeStart = parseDay(after)!
-  const from = formatDay(Math.max(query.after ?? rangeStart, rangeStart) + 1)
+  const range = query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
+  const rangeStart = after === null ? Number.NEGATIVE_INFINITY : parseDay(after)!
+  const start = Math.max(query.after ?? rangeStart, rangeStart)
+  if (as_of === null || !Number.isFinite(start)) return `${what}${context}${range}${within(query)}.`
+  const from = formatDay(start + 1)
   const to = query.before === undefined ? as_of : formatDay(Math.min(query.before - 1, parseDay(as_of)!))
-  const age = entry === null ? '' : asOfHint(entry.last, after)
+  const age = entry === null || after === null ? '' : asOfHint(entry.last, after)
   // Dates of this form sort as they follow each other.
   if (from > to) {
-    const first = formatDay(rangeStart + 1)
-    return `no day of the range, ${query_range} from ${first} to ${as_of}, lies ${bounds(query)}.${age}`
+    const days = after === null ? '' : ` of the range, ${query_range} from ${formatDay(rangeStart + 1)} to ${as_of},`
+    return `no day${days} lies ${bounds(query)}.${age}`
   }
   const entered = seen.length > 0 ? ` Bands entered: ${seen.join(', ')}.` : ''
-  return `${what}${context} in ${query_range} (${from} to ${to}).${entered}${age}`
+  return `${what}${context}${range} (${from} to ${to}).${entered}${age}`
 }
 
 function noBand(

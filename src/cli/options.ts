@@ -2,7 +2,7 @@ import { InvalidParameter, quoted } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import { withOneBand } from '../params/context.js'
-import { EVENTS, FILTERS } from '../params/parameters.js'
+import { EVENTS, FILTERS, MAX_LIMIT, OWN_EVENTS } from '../params/parameters.js'
 import { parseEvents, parseHistory, parsePool } from '../params/parse.js'
 import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
 import { SETTINGS } from './config.js'
@@ -31,7 +31,8 @@ export const POOLED: readonly OptionSpec[] = [
 ]
 
 /** TICKER, FIELD and the filters as typed → a search that can be trusted. Throws InvalidParameter. */
-export function eventsQuery(given: Given): EventsQuery {
+export async function eventsQuery(context: Context, given: Given): Promise<EventsQuery> {
+  const table = (await context.withholds()) ? EVENTS : OWN_EVENTS
   const params: Written = { ...filtersOf(given), ...given.params(['limit']), ...place(given) }
   const word = given.text('context')
   if (word !== undefined && params.context_band === undefined)
@@ -40,7 +41,7 @@ export function eventsQuery(given: Given): EventsQuery {
       value: word,
       allowed: fieldNamed(String(params.context_field))!.bands,
     })
-  return parseEvents(params)
+  return parseEvents(params, table)
 }
 
 /** The same for questions that have no limit. */
@@ -55,6 +56,11 @@ export function allUnlessLimited<Query extends { limit: number }>(
   query: Query,
 ): Query {
   return isRowByRow && given.value('limit') === undefined ? { ...query, limit: Number.POSITIVE_INFINITY } : query
+}
+
+/** Whether a limit can be so large. */
+export async function isWithinLimit(context: Context, total: number): Promise<boolean> {
+  return total <= MAX_LIMIT || !(await context.withholds())
 }
 
 /** The filters as typed, for tickers and a field that stand elsewhere on the line. */

@@ -147,7 +147,7 @@ function aboutOf(context: Context, found: EventStudy | Backtest | Sweep): Omit<R
     version: version(),
     source: sourceOf(context),
     as_of: found.as_of,
-    tier: context.asked === null && config.from.tier !== undefined ? config.tier : null,
+    tier: context.asked === null ? config.tier : null,
   }
 }
 

@@ -9,7 +9,7 @@ import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import type { Recorded, Store, TickerEntry } from '../store/store.js'
-import { entitle, PLANS } from '../tiers.js'
+import { entitle, planOf } from '../tiers.js'
 import type { Sectors } from './sectors.js'
 import { search, sectorKey, type View, viewOf } from './view.js'
 
@@ -30,10 +30,11 @@ export interface CacheWays {
   elsewhere?: Elsewhere | null
 }
 
-/** A store as one caller sees it: with a tier, and as it stood on a day. What every local question is asked of. */
+/** A store as one caller sees it: as a tier or as nobody's subscriber, and as it stood on a day. What every local question is asked of. */
 export class Cache {
   readonly store: Store
-  readonly tier: Tier
+  /** null: nothing that is loaded is withheld */
+  readonly tier: Tier | null
   /** null: everything that the bars show */
   readonly asOf: Day | null
   readonly #clock: (() => Day) | null
@@ -43,7 +44,7 @@ export class Cache {
 
   constructor(
     store: Store,
-    tier: Tier,
+    tier: Tier | null,
     asOf: Day | null,
     { clock = null, now = utcToday, elsewhere = null }: CacheWays = {},
   ) {
@@ -75,7 +76,7 @@ export class Cache {
     const view = await this.view(ticker, timeframe, field)
     const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
     const today = await this.today()
-    const plan = PLANS[this.tier]
+    const plan = planOf(this.tier)
     const rangeStart = plan.rangeStart(today)
     return { view, context, today, plan, rangeStart, found: search(view, query, rangeStart, context) }
   }

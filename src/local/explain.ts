@@ -9,7 +9,7 @@ import type { HistoricEvent, Missing } from '../model/event.js'
 import { type Adjustment, barOf, type Performance, type Series, type Stability, UNDEFINED } from '../model/series.js'
 import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import type { TickerEntry } from '../store/store.js'
-import { entitle, PLANS } from '../tiers.js'
+import { entitle, PLANS, planOf } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { sourcesOf } from './status.js'
 import { eventsUpTo, historicEvents, lackOf, stayBefore, stayOn, type View } from './view.js'
@@ -124,10 +124,10 @@ function barAsked({ ticker, timeframe, date }: ExplainQuery, { days }: Series, t
   throw new InvalidParameter(message, { param: 'date', value, allowed })
 }
 
-/** The highest tier explains any bar of the user's own store; the others those of their range. */
-function checkRange(day: Day, tier: Tier, today: Day): void {
+/** The highest tier, and who asks as none, explains any bar of the user's own store; the others those of their range. */
+function checkRange(day: Day, tier: Tier | null, today: Day): void {
   const highest = TIER_NAMES.at(-1)!
-  if (tier === highest || day > PLANS[tier].rangeStart(today)) return
+  if (tier === null || tier === highest || day > PLANS[tier].rangeStart(today)) return
   const required = TIER_NAMES.find(name => name !== tier && day > PLANS[name].rangeStart(today)) ?? highest
   throw new TierRestricted(`a bar outside of the last ${PLANS[tier].range}`, tier, required)
 }
@@ -212,14 +212,14 @@ interface ExplainedWindow {
 }
 
 /** The event on bar `t` of the view, or null when there is none. */
-function explainedEvent(view: View, t: number, tier: Tier): ExplainedEvent | null {
+function explainedEvent(view: View, t: number, tier: Tier | null): ExplainedEvent | null {
   const { record, days } = view
   const i = eventsUpTo(view, days[t]!) - 1
   if (record === null || i < 0 || record.bars[i] !== t) return null
   const { duration } = TIMEFRAMES[view.timeframe]
   const event = historicEvents(view, [i])[0]!
   const { prev_band, stability_at_entry, flips_recent_at_entry, flips_lookback, [duration]: lasted = null } = event
-  if (!PLANS[tier].aftermath) return { prev_band, [duration]: lasted, windows: null }
+  if (!planOf(tier).aftermath) return { prev_band, [duration]: lasted, windows: null }
   return {
     prev_band,
     stability_at_entry: stability_at_entry!,

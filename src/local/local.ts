@@ -4,7 +4,7 @@ import type { Baseline, EventsPage, EventsQuery, HistoryQuery } from '../model/e
 import { eventsOf, type History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import { UNDEFINED } from '../model/series.js'
-import { TIMEFRAMES, type Tier, windowNames } from '../model/terms.js'
+import { TIMEFRAMES, windowNames } from '../model/terms.js'
 import {
   type BarStates,
   type FieldInfo,
@@ -18,9 +18,8 @@ import {
   type Source,
   type StatesQuery,
 } from '../source.js'
-import type { Store } from '../store/store.js'
-import { entitle, entitleAftermath, eventsPage, grantedFields } from '../tiers.js'
-import { Cache, type CacheWays } from './cache.js'
+import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields } from '../tiers.js'
+import { Cache } from './cache.js'
 import type { Prices } from './prices.js'
 import {
   bandEnteredBy,
@@ -34,22 +33,10 @@ import {
   type View,
 } from './view.js'
 
-/** How a store answers. */
-export interface LocalWays extends CacheWays {
-  /** Bars and states keep to the range and the fields of the tier, too, which must be one that shows what followed. */
-  emulate?: boolean
-}
-
 /** Answers from the bars of the store, under the rules of the caller's tier. */
 export class Local extends Cache implements Source, PricedSource {
   readonly server = null
-  readonly #emulate: boolean
   #prices: Prices | null = null
-
-  constructor(store: Store, tier: Tier, asOf: Day | null, { emulate = false, ...ways }: LocalWays = {}) {
-    super(store, tier, asOf, ways)
-    this.#emulate = emulate
-  }
 
   async events(query: EventsQuery): Promise<EventsPage> {
     const { view, found, plan } = await this.find(query)
@@ -57,7 +44,7 @@ export class Local extends Cache implements Source, PricedSource {
     // What the specification does not tell: exact figures.
     const outcomes = plan.aftermath ? outcomesAfter(view, newest).map(outcome => ({ ...outcome, exact: null })) : null
     const events = eventsOf({ ...columnsOf(view, newest, plan.aftermath), contexts: null, outcomes })
-    return eventsPage(query, events, found.length, this.tier)
+    return eventsPage(query, events, found.length, plan.range)
   }
 
   async oversold(query: OversoldQuery): Promise<OversoldPage> {
@@ -132,7 +119,7 @@ export class Local extends Cache implements Source, PricedSource {
     if (this.#prices === null) {
       // A question about events needs no prices; it is not to load what reads them.
       const { Prices } = await import('./prices.js')
-      this.#prices ??= new Prices(this, this.#emulate)
+      this.#prices ??= new Prices(this)
     }
     return this.#prices
   }
@@ -145,7 +132,7 @@ export class Local extends Cache implements Source, PricedSource {
     const { view, found, context, today, plan, rangeStart } = await this.find(query)
     const { ticker, field } = query
     return {
-      ...{ ticker, field, query_range: plan.range, after: formatDay(rangeStart), as_of: formatDay(today) },
+      ...{ ticker, field, query_range: plan.range, after: afterOf(rangeStart), as_of: formatDay(today) },
       ...columnsOf(view, found, plan.aftermath),
       contexts: context === null ? null : contextBands(view, found, context),
       outcomes: outcomes !== undefined && plan.aftermath ? outcomesAfter(view, found) : null,

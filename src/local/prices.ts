@@ -7,7 +7,7 @@ import type { Security } from '../model/facts.js'
 import { type AssetClass, barsKnownBy, head, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { BarStates, MarketBars, States } from '../source.js'
-import { entitle, entitleAftermath, PLANS } from '../tiers.js'
+import { entitle, entitleAftermath, planOf } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
 import { columnsOf, eventNumbers, type View } from './view.js'
@@ -19,34 +19,30 @@ type Once = ReturnType<typeof once>
 const MOST_KEPT = 32
 
 /**
- * Bars, and bands on them, for studies: whole and with every field, or (`emulate`) the range and the fields of the
- * tier, which must be one that shows what followed.
+ * Bars, and bands on them, for studies: whole and with every field, or the range and the fields of a tier, which must be
+ * one that shows what followed.
  */
 export class Prices {
   readonly #cache: Cache
-  readonly #emulate: boolean
   /** By series, the one that was asked for last at the end. */
   readonly #kept = new Map<string, Once>()
   readonly #sectors: Sectors
   readonly #delistings: Delistings
 
-  constructor(cache: Cache, emulate: boolean) {
+  constructor(cache: Cache) {
     this.#cache = cache
-    this.#emulate = emulate
     this.#sectors = new Sectors(cache.store)
     this.#delistings = new Delistings(cache)
   }
 
   async bars(ticker: string, timeframe: Timeframe): Promise<MarketBars> {
-    if (this.#emulate) entitleAftermath(this.#cache.tier)
+    entitleAftermath(this.#cache.tier)
     return this.#asked(ticker, timeframe, kept => this.#prices(kept, ticker, timeframe))
   }
 
   async states(ticker: string, fields: readonly string[], timeframe: Timeframe): Promise<BarStates> {
-    if (this.#emulate) {
-      for (const field of fields) entitle({ field }, this.#cache.tier)
-      entitleAftermath(this.#cache.tier)
-    }
+    for (const field of fields) entitle({ field }, this.#cache.tier)
+    entitleAftermath(this.#cache.tier)
     return this.#asked(ticker, timeframe, async kept => {
       const prices = await this.#prices(kept, ticker, timeframe)
       const states: States[] = []
@@ -100,8 +96,7 @@ export class Prices {
     const panel = await kept(`panel ${field.needs}`, () => this.#cache.panel(ticker, timeframe, [field], this.#sectors))
     if (view.bars !== series.days.length || view.days.length !== panel.series.days.length)
       throw new Busy(`${ticker} was imported anew while it was being read; try again`)
-    const rangeStart = this.#emulate ? PLANS[this.#cache.tier].rangeStart(await this.#cache.today()) : null
-    const from = rangeStart === null ? 0 : countUpTo(view.days, rangeStart)
+    const from = countUpTo(view.days, planOf(this.#cache.tier).rangeStart(await this.#cache.today()))
     return statesOf(view, field, field.classify(panel).subarray(0, view.bars), Math.min(from, view.bars))
   }
 }

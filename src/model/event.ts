@@ -27,9 +27,9 @@ export interface EventsPage {
   field: FieldName
   timeframe: Timeframe
   events: BandEvent[]
-  /** All matching events in the tier's range, whatever the limit. */
+  /** All matching events in the range, whatever the limit. */
   total_occurrences: number
-  /** `90d`, `2y` or `5y` */
+  /** Of a tier `90d`, `2y` or `5y`; `all` where none was asked for. */
   query_range: string
   context?: { ticker: string; field: FieldName; band: BandName }
 }
@@ -66,13 +66,13 @@ export interface PulledSource {
   as_of: string | null
 }
 
-/** All matching events of one ticker and field in the tier's range. */
+/** All matching events of one ticker and field, in the range of a tier where one was asked for. */
 export interface EventHistory {
   ticker: string
   field: FieldName
   timeframe: Timeframe
   query_range: string
-  /** The range in dates: events lie after the first and up to the second; null where the answerer does not tell. */
+  /** The range in dates: events lie after the first and up to the second; null where there is no bound, or it is not told. */
   after: string | null
   as_of: string | null
   /** Oldest first. */

@@ -47,8 +47,9 @@ export type Tier = 'free' | 'plus' | 'pro'
 
 export const TIER_NAMES: readonly Tier[] = ['free', 'plus', 'pro']
 
-export function reaches(tier: Tier, required: Tier): boolean {
-  return TIER_NAMES.indexOf(tier) >= TIER_NAMES.indexOf(required)
+/** @param tier null: none was asked for, and nothing is withheld */
+export function reaches(tier: Tier | null, required: Tier): boolean {
+  return tier === null || TIER_NAMES.indexOf(tier) >= TIER_NAMES.indexOf(required)
 }
 
 const SHAPE = /^[A-Z0-9.^=-]{1,16}$/

@@ -4,6 +4,7 @@ import { type BandName, type FieldName, TIMEFRAME_NAMES, type Timeframe, type Ti
 import type { Earlier, JsonSchema, Kind, Text } from './row.js'
 import {
   bandValue,
+  countValue,
   dayValue,
   fieldValue,
   fileValue,
@@ -82,6 +83,13 @@ export function integerOf(least: number, most: number, takes = 'N'): Kind<number
     takes,
     parse: (param, written) => integerValue(param, written, least, most),
   }
+}
+
+/** How many of what there is, or `all`. */
+export const COUNT: Kind<number, Text> = {
+  schema: { anyOf: [{ type: 'integer', minimum: 1 }, { enum: ['all'] }] },
+  takes: 'N',
+  parse: countValue,
 }
 
 /** One of some words; the library's type says that it is text. */

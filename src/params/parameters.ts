@@ -1,6 +1,6 @@
 import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, SEVERITIES } from '../model/oversold.js'
 import { CONTEXT, EVENTS_CONTEXT } from './context.js'
-import { BAND, DAY, FIELD, integerOf, TEXT, TICKER, TIMEFRAME, wordOf } from './kinds.js'
+import { BAND, COUNT, DAY, FIELD, integerOf, TEXT, TICKER, TIMEFRAME, wordOf } from './kinds.js'
 import { given, needed, open, type Parameter, type ParamsOf, type Table } from './row.js'
 
 export type { Parameter }
@@ -44,6 +44,17 @@ export const OVERSOLD = {
   limit: given(LIMIT, DEFAULT_MATCHES, `how many matches at most, 1 to ${MAX_LIMIT}`),
   timeframe: TIMEFRAME_ROW,
   date: open(DAY, 'as of that day, on Plus and Pro; the latest unless given'),
+} as const satisfies Table
+
+/** The same where nothing is withheld: asked of the user's own data, as nobody's subscriber. */
+export const OWN_EVENTS = {
+  ...EVENTS,
+  limit: given(COUNT, DEFAULT_LIMIT, 'how many of the newest events, or all'),
+} as const satisfies Table
+
+export const OWN_OVERSOLD = {
+  ...OVERSOLD,
+  limit: given(COUNT, DEFAULT_MATCHES, 'how many matches at most, or all'),
 } as const satisfies Table
 
 /** A question as people write it, spelled as in the specification; every value may also be text. */

@@ -2,16 +2,19 @@ import { InvalidParameter, quoted } from '../errors.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import type { OversoldQuery } from '../model/oversold.js'
 import { apart, inOne, inOneWithBand } from './context.js'
-import { EVENTS, OVERSOLD } from './parameters.js'
+import { EVENTS, OVERSOLD, type OWN_EVENTS, type OWN_OVERSOLD } from './parameters.js'
 import { readParams, type Table, type Written } from './row.js'
 import { tickerValue } from './values.js'
 
 const { limit: _limit, ...HISTORY } = EVENTS
 const { ticker: _ticker, ...POOL } = HISTORY
 
-/** A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong. */
-export function parseEvents(params: object): EventsQuery {
-  return inOneWithBand(readParams(EVENTS, params))
+/**
+ * A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong.
+ * @param table as the specification has it, or without its most of a limit
+ */
+export function parseEvents(params: object, table: typeof EVENTS | typeof OWN_EVENTS = EVENTS): EventsQuery {
+  return inOneWithBand(readParams(table, params))
 }
 
 /** The same without a limit; a context may leave its band open. */
@@ -24,9 +27,9 @@ export function parsePool({ tickers, ...params }: Pick<PoolQuery, 'tickers'>): P
   return { tickers: tickers.map(ticker => tickerValue('ticker', ticker)), ...inOne(readParams(POOL, params)) }
 }
 
-/** A scan as written → a scan that can be trusted. Throws InvalidParameter for the first thing wrong. */
-export function parseOversold(params: object): OversoldQuery {
-  return readParams(OVERSOLD, params)
+/** The same of a scan. */
+export function parseOversold(params: object, table: typeof OVERSOLD | typeof OWN_OVERSOLD = OVERSOLD): OversoldQuery {
+  return readParams(table, params)
 }
 
 /** A search as the query of a URL, in the order of the specification; nothing is left to a server's default. */
@@ -34,7 +37,7 @@ export function eventsSearch({ context, ...query }: EventsQuery): URLSearchParam
   return searchOf(EVENTS, { ...query, ...apart(context) })
 }
 
-/** The same of a scan. */
+/** A scan as the query of a URL. */
 export function oversoldSearch(query: OversoldQuery): URLSearchParams {
   return searchOf(OVERSOLD, { ...query })
 }

@@ -31,9 +31,19 @@ export function dayValue(param: string, text: string): Day {
 
 /** Plain decimal digits only: `0x10`, `1e1` and `+5` are not what anyone meant by a number of results. */
 export function integerValue(param: string, value: unknown, least: number, most: number): number {
+  return integerFrom(value, least, most) ?? refuse(param, value, `an integer from ${least} to ${most}`)
+}
+
+/** How many, or `all`. */
+export function countValue(param: string, value: unknown): number {
+  if (value === 'all') return Number.POSITIVE_INFINITY
+  return integerFrom(value, 1, Number.POSITIVE_INFINITY) ?? refuse(param, value, 'an integer from 1, or all')
+}
+
+function integerFrom(value: unknown, least: number, most: number): number | null {
   const number = typeof value === 'string' && /^(0|[1-9]\d{0,9})$/.test(value) ? Number(value) : value
   const isAllowed = typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most
-  return isAllowed ? number : refuse(param, value, `an integer from ${least} to ${most}`)
+  return isAllowed ? number : null
 }
 
 export const LONGEST_TEXT = 64

@@ -2,6 +2,7 @@ import { PERFORMANCES } from '../model/series.js'
 import type { ReturnFigures } from '../tally/base.js'
 import type { FieldState, Now } from '../tally/now.js'
 import type { Tally, TallyWindow } from '../tally/tally.js'
+import { WHOLE_RANGE } from '../tiers.js'
 import { type Column, column, type Described, type Part, tableOf } from './description.js'
 import { signTone } from './events.js'
 import { count } from './numbers.js'
@@ -144,14 +145,14 @@ export function describeNow(found: Now, { unknown }: { unknown: boolean }): Desc
       {
         heading: [
           `${whoText(names)}  ${timeframe}`,
-          `stays of the last ${query_range ?? '?'}, in bars`,
+          `${query_range === WHOLE_RANGE ? 'all stays' : `stays of the last ${query_range ?? '?'}`}, in bars`,
           ...(as_of === null ? [] : [`as of ${as_of}`]),
         ],
         parts: [
           {
             table: tableOf(
               'Where every field stands',
-              [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE],
+              [column('ticker', 'text', several ? {} : { on: 'pipe' }), ...STATE, staysColumn(query_range)],
               seen,
               several ? { grouped: true } : {},
             ),
@@ -176,5 +177,10 @@ const STATE: readonly Column<FieldState>[] = [
   { title: 'From', kind: 'text', spare: 6, of: ({ prev_band }) => prev_band },
   { title: 'Median', kind: 'bars', spare: 3, of: ({ completed_stays }) => completed_stays.median },
   { title: 'P90', kind: 'bars', spare: 4, of: ({ completed_stays }) => completed_stays.p90 },
-  { title: 'Stays', kind: 'count', spare: 5, of: ({ completed_stays }) => completed_stays.n },
 ]
+
+/** None in the range of a tier or a server is not none at all. */
+function staysColumn(range: string | null): Column<FieldState> {
+  const isWhole = range === WHOLE_RANGE
+  return { title: 'Stays', kind: 'count', spare: 5, of: ({ completed_stays: { n } }) => (isWhole ? n : n || null) }
+}

@@ -15,7 +15,7 @@ import { type History, historyOf } from '../model/history.js'
 import { reaches, type Tier } from '../model/terms.js'
 import type { HistoriesQuery, Source } from '../source.js'
 import { isMixed, type KeptSeries, knownDate, type PageStore, sourceWords } from '../store/pages.js'
-import { entitle, entitleAftermath, eventsPage, PLANS, present, tierOfRange } from '../tiers.js'
+import { afterOf, entitle, entitleAftermath, eventsPage, PLANS, planOf, present, tierOfRange } from '../tiers.js'
 import { type Chain, chainOf, keyOf, listed, named } from './pages.js'
 
 /** One series as far as its pages have come. */
@@ -33,7 +33,9 @@ interface View extends Chain, SeriesKey {
 
 /** Under which tier a series answers, as of which day, and after which day its events lie. */
 interface Scope {
-  tier: Tier
+  /** null: of a server whose range is none of ours, all that it told */
+  tier: Tier | null
+  range: string
   /** null: the server did not tell */
   today: Day | null
   rangeStart: Day
@@ -41,7 +43,8 @@ interface Scope {
 
 /** How kept pages are asked. */
 interface KeptWays {
-  tier: Tier
+  /** null: whatever the key that pulled may see */
+  tier: Tier | null
   /** null: as of the day of the pull */
   asOf: Day | null
   /** For a ticker of which nothing is here. */
@@ -65,13 +68,13 @@ export class KeptPages implements Pick<Source, 'events' | 'histories'> {
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    const { found, tier } = await this.#find(query)
+    const { found, tier, range } = await this.#find(query)
     const newest = found.slice(-query.limit).reverse()
     return eventsPage(
       query,
       newest.map(event => present(event, tier)),
       found.length,
-      tier,
+      range,
     )
   }
 
@@ -88,15 +91,15 @@ export class KeptPages implements Pick<Source, 'events' | 'histories'> {
       entitle(query, this.#ways.tier)
       entitleAftermath(this.#ways.tier)
     }
-    const { view, context, found, tier, today, rangeStart } = await this.#find(query)
+    const { view, context, found, tier, range, today, rangeStart } = await this.#find(query)
     if (needsOutcomes) checkAftermath(view, tier)
     const { url, pulled_at, as_of } = view
     return {
       ticker: query.ticker,
       field: query.field,
       timeframe: query.timeframe,
-      query_range: PLANS[tier].range,
-      after: today === null ? null : formatDay(rangeStart),
+      query_range: range,
+      after: today === null ? null : afterOf(rangeStart),
       as_of: today === null ? null : formatDay(today),
       events: found.map(event => {
         const seen: HistoricEvent = { ...present(event, tier) }
@@ -141,15 +144,17 @@ export class KeptPages implements Pick<Source, 'events' | 'histories'> {
   async #scope({ url, as_of, query_range, events, total_occurrences, after }: View): Promise<Scope> {
     const { tier: asked, asOf } = this.#ways
     const granted = tierOfRange(query_range)
-    const tier = granted === null || reaches(granted, asked) ? asked : granted
+    const tier = asked !== null && (granted === null || reaches(granted, asked)) ? asked : granted
+    const plan = planOf(tier)
+    const range = tier === null ? query_range : plan.range
     // That server's own newest day as far as it was pulled, so that its answers last.
     const today = asOf ?? (await this.#pages.newestDay(url)) ?? 0
-    if (as_of !== null || asOf !== null) return { tier, today, rangeStart: PLANS[tier].rangeStart(today) }
+    if (as_of !== null || asOf !== null) return { tier, range, today, rangeStart: plan.rangeStart(today) }
     const isWhole = granted === null || granted === tier
-    if (!isWhole) return { tier, today: null, rangeStart: PLANS[tier].rangeStart(today) }
+    if (!isWhole) return { tier, range, today: null, rangeStart: plan.rangeStart(today) }
     // A server that does not tell of which day says how many events there are: the range begins after those before.
     const older = events.at(-1 - total_occurrences)
-    return { tier, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
+    return { tier, range, today: null, rangeStart: older === undefined ? after : parseDay(older.date)! }
   }
 
   #checkDay(view: View): void {
@@ -240,8 +245,8 @@ function presentBand({ events, days }: View, rangeStart: Day): EventHistory['pre
 }
 
 /** Throws TierRestricted for pages of a key that is not told what followed. */
-function checkAftermath(view: View, tier: Tier): void {
-  if (PLANS[tier].aftermath) return
+function checkAftermath(view: View, tier: Tier | null): void {
+  if (tier === null || PLANS[tier].aftermath) return
   const message = `${named(view)} was pulled with a ${tier} key, which is not told what followed; pull it again with a plus key.`
   throw new TierRestricted('aftermath', tier, 'plus', { message, remedy: pullOf(view) })
 }

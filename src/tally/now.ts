@@ -38,7 +38,7 @@ export interface FieldState {
   /** True when nothing came before it, so that `since` is the beginning of the data. */
   initial: boolean | null
   prev_band: string | null
-  /** Stays in that band that began and ended in range, in bars; quantiles linear between order statistics. */
+  /** Stays in that band that began and ended, in the range of a tier where one is asked for, in bars; quantiles linear between order statistics. */
   completed_stays: { n: number; median: number | null; p90: number | null }
   /** Why a value above is null, by its name. */
   reasons: Record<string, string>
@@ -101,7 +101,7 @@ function completedStays({ present, bands, entered, lasted }: History): FieldStat
   return { n: lengths.length, median: quantile(lengths, 0.5), p90: quantile(lengths, 0.9) }
 }
 
-function reasonsOf({ present }: History, figures: object, completed: number): Record<string, string> {
+function reasonsOf({ present, after }: History, figures: object, completed: number): Record<string, string> {
   const reasons: Record<string, string> = {}
   for (const [name, value] of Object.entries(figures)) {
     if (value !== null) continue
@@ -111,6 +111,7 @@ function reasonsOf({ present }: History, figures: object, completed: number): Re
     else reasons[name] = 'not told by the answerer'
   }
   if (completed === 0)
-    reasons.completed_stays = present === null ? 'there is no band' : 'no such stay began and ended in range'
+    reasons.completed_stays =
+      present === null ? 'there is no band' : `no such stay began and ended${after === null ? '' : ' in range'}`
   return reasons
 }

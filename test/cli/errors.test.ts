@@ -278,7 +278,9 @@ describe('an error for people', () => {
     expect((await ask('events AAPL rsi_zone --context-ticker GSPC')).err).toContain(
       '--context-ticker, --context-field and --context-band go together',
     )
-    expect((await ask('events AAPL rsi_zone --limit 0')).err).toContain('--limit "0" is not an integer from 1 to 100')
+    expect((await ask('events AAPL rsi_zone --limit 0 --tier pro')).err).toContain(
+      '--limit "0" is not an integer from 1 to 100',
+    )
     expect((await ask('events AAPL rsi_zone', { env: { BANDS_TIER: 'gold' } })).err).toContain('BANDS_TIER "gold"')
   })
 

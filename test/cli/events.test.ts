@@ -9,7 +9,7 @@ describe('bands events', () => {
     const { out, err } = await ask('events AAPL rsi_zone --band oversold --limit 3', { terminal: 80 })
     expect(unpainted(out)).toBe(
       [
-        'AAPL  rsi_zone = oversold  daily   10 events in 5y, newest 3   as of 2018-05-11',
+        'AAPL  rsi_zone = oversold  daily   10 events in all, newest 3   as of 2018-05-11',
         '',
         'DATE        FROM         STABILITY  FLIPS  HELD  5d   10d  20d  50d  100d',
         '2018-02-08  neutral_low  volatile   6/30d    1d  +++  +++  +++  =    ..',
@@ -59,11 +59,14 @@ describe('bands events', () => {
   })
 
   test('says on standard error what a pipe leaves out', async () => {
-    const left = /^\d+ older events are left out: --limit 100 shows more, --csv all\.\n$/
+    const left = /^\d+ older events are left out: --limit \d+ shows them\.\n$/
     for (const line of ['', '--csv --limit 10', '--ndjson --limit 10'])
       expect((await ask(`events AAPL rsi_zone ${line}`)).err, line).toMatch(left)
     expect((await ask('events AAPL rsi_zone --band oversold --limit 9')).err).toBe(
       '1 older event is left out: --limit 10 shows them.\n',
+    )
+    expect((await ask('events AAPL rsi_zone --tier pro')).err).toMatch(
+      /^\d+ older events are left out: --limit 100 shows more, --csv all\.\n$/,
     )
     for (const line of ['--csv', '--limit 10 --quiet', '--band oversold --limit 10', '--json'])
       expect((await ask(`events AAPL rsi_zone ${line}`)).err, line).toBe('')
@@ -106,9 +109,7 @@ describe('bands events', () => {
   test('says why it is empty', async () => {
     const { out, err } = await ask('events AAPL rsi_zone --band deep_oversold --after 2018-01-01 --json')
     expect(JSON.parse(out)).toMatchObject({ events: [], total_occurrences: 0 })
-    expect(err).toMatch(
-      /^No event: AAPL never became deep_oversold in 5y \(2018-01-02 to 2018-05-11\)\. Bands entered: /,
-    )
+    expect(err).toMatch(/^No event: AAPL never became deep_oversold \(2018-01-02 to 2018-05-11\)\. Bands entered: /)
     expect((await ask('events AAPL rsi_zone --band deep_oversold -q --json')).err).toBe('')
   })
 
@@ -121,16 +122,19 @@ describe('bands events', () => {
     expect(await why('rsi_zone --timeframe weekly --as-of 2013-06-01')).toContain(
       'no weekly rsi_zone yet by 2013-06-01; bands explain AAPL rsi_zone --timeframe weekly tells why',
     )
-    expect(await why('rsi_zone --after 2018-01-01 --before 2017-01-01')).toContain(
+    expect(await why('rsi_zone --after 2018-01-01 --before 2017-01-01')).toBe(
+      'No event: no day lies after 2018-01-01 and before 2017-01-01.\n',
+    )
+    expect(await why('rsi_zone --after 2018-01-01 --before 2017-01-01 --tier pro')).toContain(
       'no day of the range, 5y from 2013-05-12 to 2018-05-11, lies after 2018-01-01 and before 2017-01-01',
     )
   })
 
-  test('says so when a ticker is older than its range', async () => {
+  test('says so when a ticker is older than the range of a tier', async () => {
     const db = folder.file('old.db')
     await ask(`import ${BARS}/AAPL.csv --db ${db}`)
     await ask(`simulate 1 --bars 100 --end 2025-12-31 --load --db ${db}`)
-    expect((await ask(`events AAPL rsi_zone --db ${db}`)).err).toContain('ask with --as-of 2018-05-11')
+    expect((await ask(`events AAPL rsi_zone --tier pro --db ${db}`)).err).toContain('ask with --as-of 2018-05-11')
   })
 
   test('takes tickers in any case and options before the command', async () => {

@@ -144,7 +144,7 @@ describe('a terminal', () => {
 
   test.skipIf(!PSEUDO_TERMINAL)('gets signs, colour and hints', async () => {
     const { out } = await onTerminal('events AAPL rsi_zone --band oversold --limit 3', 80)
-    expect(out).toContain('\u001b[1mAAPL  rsi_zone = oversold  daily   10 events in 5y, newest 3   as of 2018-05-11')
+    expect(out).toContain('\u001b[1mAAPL  rsi_zone = oversold  daily   10 events in all, newest 3   as of 2018-05-11')
     expect(out).toContain('\u001b[32m+++')
     expect(out).toContain('7 older: --limit 10')
     expect(await onTerminal('events AAPL rsi_zone', 80, { NO_COLOR: '1' })).not.toMatchObject({

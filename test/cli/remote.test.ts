@@ -29,9 +29,9 @@ function remotely(line: string, { tier = 'pro', ...lent }: Lent & { tier?: Tier 
   return typed(line, { ...lent, env })
 }
 
-/** Asked of the same database without a server. */
+/** Asked of the same database without a server, as the tier of the key. */
 const locally = (line: string, lent: Lent = {}): Promise<Ran> =>
-  typed(line, { ...lent, env: { BANDS_DB: ground.db, HOME: folder.path, ...lent.env } })
+  typed(line, { ...lent, env: { BANDS_DB: ground.db, BANDS_TIER: 'pro', HOME: folder.path, ...lent.env } })
 
 describe('at a server', () => {
   test.each([

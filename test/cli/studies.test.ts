@@ -73,9 +73,9 @@ test('studies without an event say why on stderr, and say it once', async () => 
   expect((await ask('now --field valuation_zone')).err).toBe(`${both}.\n`)
   expect((await ask('now --field valuation_zone -q')).err).toBe('')
   const { out } = await ask('tally AAPL valuation_zone', { terminal: 80 })
-  expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events in 5y   as of 2018-05-11\n')
+  expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events in all   as of 2018-05-11\n')
   expect((await ask('tally AAPL,GSPC rsi_zone --band deep_oversold --after 2018-04-30')).err).toBe(
-    'No event: none of 2 tickers became deep_oversold in 5y to 2018-05-11, as it was asked for.\n',
+    'No event: none of 2 tickers became deep_oversold in all up to 2018-05-11, as it was asked for.\n',
   )
 })
 
@@ -176,7 +176,7 @@ describe('bands transitions', () => {
   test('says why there are none, without a band of the context that nobody asked for', async () => {
     const context = '--context-ticker GSPC --context-field trend_direction'
     const { err } = await ask(`transitions AAPL rsi_zone ${context} --after 2018-05-10`)
-    expect(err).toContain("AAPL's daily rsi_zone did not change in 5y (2018-05-11 to 2018-05-11)")
+    expect(err).toContain("AAPL's daily rsi_zone did not change (2018-05-11 to 2018-05-11)")
   })
 })
 
@@ -248,7 +248,7 @@ test('the environment answers where an option is silent, and an option wins', as
     JSON.parse((await ask(`${line} ${words}`, { env })).out).query_range
   expect(await range('', { BANDS_TIER: 'plus' })).toBe('2y')
   expect(await range('--tier free', { BANDS_TIER: 'plus' })).toBe('90d')
-  expect(await range('', { BANDS_TIER: '' })).toBe('5y')
+  expect(await range('', { BANDS_TIER: '' })).toBe('all')
   expect((await ask(line, { env: { BANDS_AS_OF: 'never' } })).err).toContain('BANDS_AS_OF')
   expect((await ask(line, { env: { BANDS_DB: folder.file('none.db') } })).code).toBe(3)
   expect(

@@ -37,7 +37,7 @@ interface Told {
 }
 
 function marketOf({ tier = 'pro', asOf = null, emulate = false }: Told = {}, of = store): PricedSource {
-  return composed(of, emulate ? tier : undefined, asOf).local
+  return composed(of, emulate ? tier : null, asOf).local
 }
 
 describe('the market of what is loaded', () => {

@@ -14,7 +14,7 @@ import type { PricedSource, Source } from '../../src/source.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { grantedFields, PLANS } from '../../src/tiers.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
-import { barsIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
+import { barsIn, signalsFor, sourceOf, statesIn } from '../support/source.js'
 import { temporaryFolder } from '../support/store.js'
 
 const TODAY = parseDay('2024-06-28')!
@@ -61,7 +61,7 @@ describe('bands and events of a real server, on the same bars here', () => {
     'with a %s key give the signals that the local engine gives as that tier',
     async tier => {
       const told = eventsOnBars(await remoteAs(tier), await pricesHere())
-      const here = emulating(await localAs(tier))
+      const here = await localAs(tier)
       let events = 0
       for (const ticker of ['SIM0001', 'SIM0002'])
         for (const timeframe of TIMEFRAME_NAMES)
@@ -86,7 +86,7 @@ describe('bands and events of a real server, on the same bars here', () => {
 
   it('have the band of each bar of the range, but for bars without a band, which nobody tells', async () => {
     const told = eventsOnBars(await remoteAs('pro'), await pricesHere())
-    const here = emulating(await localAs('pro'))
+    const here = await localAs('pro')
     for (const field of ['rsi_zone', 'support_status']) {
       const [theirs, ours] = [
         await statesIn(told, 'SIM0001', field, 'daily'),

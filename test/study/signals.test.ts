@@ -16,7 +16,7 @@ import { eligibleBars, forwardReturns, lostOf, placesIn, unionCalendar } from '.
 import { randomBars } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
 import { pick } from '../support/random-facts.js'
-import { barsIn, baseIn, emulating, signalsFor, sourceOf, statesIn } from '../support/source.js'
+import { barsIn, baseIn, signalsFor, sourceOf, statesIn } from '../support/source.js'
 import { loadedStore } from '../support/store.js'
 
 const SIMULATED = [...simulatedTickers({ count: 3, bars: 900, seed: 5, end: parseDay('2024-06-28')! })]
@@ -27,10 +27,12 @@ const folder = mkdtempSync(join(tmpdir(), 'bands-signals-'))
 let store: Store
 let local: Local
 let market: PricedSource
+let whole: PricedSource
 beforeAll(async () => {
   store = await loadedStore(SIMULATED, folder)
   local = new Local(store, 'plus', null)
-  market = emulating(local)
+  market = local
+  whole = new Local(store, null, null)
 })
 afterAll(async () => {
   await store.close()
@@ -120,7 +122,6 @@ describe('signals', () => {
   })
 
   it('with a lag see the context as it was on the day before, which is not its bar before where it does not trade', async () => {
-    const whole = local
     const context: ContextFilter = { ticker: NAMES[2]!, field: 'macd_state', bands: null, lag: 1 }
     const other = await seen(NAMES[2]!, { ...ANY, field: 'macd_state' }, whole)
     for (const event of await seen(NAMES[0]!, { ...ANY, context }, whole)) {
@@ -130,7 +131,6 @@ describe('signals', () => {
   })
 
   it('have no context before the first transition of the other ticker, though it has a band', async () => {
-    const whole = local
     const context: ContextFilter = { ticker: NAMES[1]!, field: 'ma_alignment', bands: null, lag: 0 }
     const [first] = await seen(NAMES[1]!, { ...ANY, field: 'ma_alignment' }, whole)
     const early = (await seen(NAMES[0]!, { ...ANY, context }, whole)).filter(({ date }) => date < first!.date)

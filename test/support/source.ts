@@ -1,7 +1,6 @@
 import { transitions } from '../../src/engine/record.js'
 import { FIELDS, fieldNamed } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
-import { Local } from '../../src/local/local.js'
 import type { Baseline, HistoryQuery } from '../../src/model/event.js'
 import { type Series, UNDEFINED } from '../../src/model/series.js'
 import type { Timeframe } from '../../src/model/terms.js'
@@ -122,9 +121,4 @@ export async function statesIn(
 export async function baseIn(source: Source, { ticker, field, ...query }: HistoryQuery): Promise<Baseline | null> {
   const asked = { ...query, tickers: [ticker], fields: [field], outcomes: 'needed', base: true } as const
   return (await first(source.histories(asked))).base
-}
-
-/** The same store, kept to the range and the fields of its tier in studies, too. */
-export function emulating({ store, tier, asOf }: Local): Local {
-  return new Local(store, tier, asOf, { emulate: true })
 }

@@ -81,8 +81,7 @@ async function strategyAsked(
   given: Given,
   market: PricedSource,
 ): Promise<{ strategy: Strategy; run: RunOptions }> {
-  const { tier, from } = context.config
-  const emulated = from.tier === undefined ? null : tier
+  const { tier } = context.config
   const options = given.params(Object.keys(BACKTEST))
   const [first, ...more] = given.rest(0)
   if (first === undefined && !isPooled(given))
@@ -92,12 +91,12 @@ async function strategyAsked(
     })
   if (first === undefined || !isFile(first)) {
     const { tickers, field } = await tickersAndField(context, given, 'backtest', () => market.withBars())
-    return parseBacktest({ ...options, tickers, field }, { tier: emulated })
+    return parseBacktest({ ...options, tickers, field }, { tier })
   }
   if (more.length > 0) throw notAlone(more)
   const strategy = await textOf(first)
   const tickers = isPooled(given) ? { tickers: await allNamed(context, given, [], () => market.withBars()) } : {}
-  return parseBacktest({ ...options, ...tickers, strategy }, { tier: emulated, file: first })
+  return parseBacktest({ ...options, ...tickers, strategy }, { tier, file: first })
 }
 
 /** A file has its field, and its tickers unless others are given. */

@@ -1,18 +1,18 @@
 import { UPGRADE_URL } from '../../errors.js'
 import type { EventsPage, EventsQuery } from '../../model/event.js'
-import { EVENTS, FILTERS, MAX_LIMIT } from '../../params/parameters.js'
+import { FILTERS, MAX_LIMIT, OWN_EVENTS } from '../../params/parameters.js'
 import { optionsOf } from '../../params/row.js'
 import type { NewestEvents } from '../../source.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { allUnlessLimited, eventsQuery, FIELD, TICKER } from '../options.js'
+import { allUnlessLimited, eventsQuery, FIELD, isWithinLimit, TICKER } from '../options.js'
 import { json } from '../output.js'
 
 export const command: Command = {
   arguments: [TICKER, FIELD],
   options: [
     ...optionsOf(FILTERS),
-    ...optionsOf(EVENTS, ['limit']),
+    ...optionsOf(OWN_EVENTS, ['limit']),
     ['--wide', 'words instead of signs'],
     ['--returns', 'add the exact returns'],
     ['--fail-empty', 'exit with 3 when no event matches'],
@@ -23,9 +23,11 @@ export const command: Command = {
     'bands events AAPL rsi_zone --context GSPC:trend_direction=uptrend',
     'bands events AAPL rsi_zone --json',
   ],
-  notes: ['CSV and NDJSON have all events unless --limit is given.'],
+  notes: [
+    `CSV and NDJSON have all events unless --limit is given. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
+  ],
   async run(context, given) {
-    const query = allUnlessLimited(context, given, eventsQuery(given))
+    const query = allUnlessLimited(context, given, await eventsQuery(context, given))
     const returns = given.flag('returns')
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const isPlain = context.format === 'json' && !returns
@@ -61,22 +63,29 @@ async function shown(context: Context, query: EventsQuery, { wide, returns }: St
   const { server } = source
   if (server !== null && returns)
     await context.remark(`exact returns are known of the database here alone, not of ${server.url}.`)
+  const limit = (await isWithinLimit(context, found.total)) ? found.total : MAX_LIMIT
   // The page itself says so, and advice at a terminal.
   if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
-    await context.remark(leftOut(found))
+    await context.remark(leftOut(found, limit))
   // Where a server sells its plans, its own refusals tell.
-  await context.hint(...hintsFor(found, query, wide, server === null ? `: ${UPGRADE_URL}` : ''))
+  const upgrade = server === null ? `: ${UPGRADE_URL}` : ''
+  await context.hint(...hintsFor(found, query, { wide, upgrade, limit }))
   return found.total
 }
 
-function leftOut({ events, total }: NewestEvents): string {
+/** @param limit the one that shows the most */
+function leftOut({ events, total }: NewestEvents, limit: number): string {
   const older = total - events.length
-  const more = total <= MAX_LIMIT ? `--limit ${total} shows them` : `--limit ${MAX_LIMIT} shows more, --csv all`
-  return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: ${more}.`
+  const more = total <= limit ? 'shows them' : 'shows more, --csv all'
+  return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: --limit ${limit} ${more}.`
 }
 
 /** What the signs mean, what is not shown, what to ask next. */
-function hintsFor({ events, total }: NewestEvents, query: EventsQuery, wide: boolean, upgrade: string): string[] {
+function hintsFor(
+  { events, total }: NewestEvents,
+  query: EventsQuery,
+  { wide, upgrade, limit }: { wide: boolean; upgrade: string; limit: number },
+): string[] {
   const { ticker, field, band, timeframe } = query
   const isFull = events.some(event => event.aftermath !== null)
   const signs = `--- worst 5% to +++ best 5% of ${ticker}'s own past; .. open, ? too little past`
@@ -86,7 +95,7 @@ function hintsFor({ events, total }: NewestEvents, query: EventsQuery, wide: boo
   return [
     ...(isFull && !wide ? [signs] : []),
     ...(!isFull && events.length > 0 ? [`Stability, flips and what followed come with the Plus tier${upgrade}`] : []),
-    ...(older > 0 ? [`${older} older: --limit ${Math.min(MAX_LIMIT, total)}`] : []),
+    ...(older > 0 ? [`${older} older: --limit ${limit}`] : []),
     ...(isFull ? [`next: bands tally ${words.join(' ')}`] : []),
   ]
 }

@@ -38,7 +38,7 @@ export const command: Command = {
     'bands export bars --output parquet --out bars.parquet',
   ],
   outputs: EXPORT_OUTPUTS,
-  notes: ['The whole history, whatever the range of a tier; Pro only. NDJSON unless said otherwise.'],
+  notes: ['The whole history, whatever the range of a tier; of the tiers Pro only. NDJSON unless said otherwise.'],
   async run(context, given) {
     const what = wordValue('what', given.argument(0)!, WHATS)
     const out = given.text('out')

@@ -13,10 +13,7 @@ import { everyTicker, namedTickers, thereOf } from '../questions.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
-  options: [
-    ['--field <FIELDS>', 'only these fields; all of the tier that have a band unless given', 'repeatable'],
-    TIMEFRAME,
-  ],
+  options: [['--field <FIELDS>', 'only these fields; all that have a band unless given', 'repeatable'], TIMEFRAME],
   examples: [
     'bands now AAPL',
     'bands now --field rsi_zone --timeframe weekly',

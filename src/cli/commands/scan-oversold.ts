@@ -1,7 +1,7 @@
 import { UPGRADE_URL } from '../../errors.js'
 import { type Day, formatDay } from '../../model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../model/oversold.js'
-import { MAX_LIMIT, OVERSOLD } from '../../params/parameters.js'
+import { MAX_LIMIT, OVERSOLD, OWN_OVERSOLD } from '../../params/parameters.js'
 import { parseOversold } from '../../params/parse.js'
 import { optionsOf } from '../../params/row.js'
 import { describeOversold } from '../../present/events.js'
@@ -9,10 +9,10 @@ import { whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
-import { allUnlessLimited } from '../options.js'
+import { allUnlessLimited, isWithinLimit } from '../options.js'
 
 export const command: Command = {
-  options: optionsOf(OVERSOLD),
+  options: optionsOf(OWN_OVERSOLD),
   examples: [
     'bands scan oversold',
     'bands scan oversold --date 2018-02-08 --sort-by days_oversold',
@@ -20,10 +20,11 @@ export const command: Command = {
   ],
   notes: [
     'A ticker is looked at on its last bar that is final on the date, if that is at most seven days older (weekly: its Sunday). DAYS are bars since it became oversold; RARITY is how seldom its RSI was as low in its own history; SUPPORT how far below the close the support level lies.',
-    'CSV and NDJSON have all matches unless --limit is given.',
+    `CSV and NDJSON have all matches unless --limit is given. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
   ],
   async run(context, given) {
-    const query = allUnlessLimited(context, given, parseOversold(given.params(Object.keys(OVERSOLD))))
+    const table = (await context.withholds()) ? OVERSOLD : OWN_OVERSOLD
+    const query = allUnlessLimited(context, given, parseOversold(given.params(Object.keys(table)), table))
     const page = await (await context.bands()).oversold(query)
     const scan = { query, page, date: query.date ?? (await today(context)) }
     await context.show(described(describeOversold(query, page, scan.date)))
@@ -50,7 +51,8 @@ async function tellOversold(context: Context, scan: Scan): Promise<void> {
   if (context.config.quiet) return
   if (match_count === 0) return context.notice(`No match: ${whyNone(scan)}`)
   // The page itself says so.
-  if (match_count > matches.length && context.format !== 'json') await context.notice(notShown(scan.page))
+  if (match_count > matches.length && context.format !== 'json')
+    await context.notice(await notShown(context, scan.page))
   await context.hint(...hintsFor(scan))
 }
 
@@ -61,10 +63,11 @@ function whyNone({ query, page, date }: Scan): string {
   return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
 }
 
-function notShown({ matches, match_count }: OversoldPage): string {
+async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {
   const more = `${whole(match_count - matches.length)} more match`
+  if (await isWithinLimit(context, match_count)) return `${more}: --limit ${match_count}`
   return matches.length < MAX_LIMIT
-    ? `${more}: --limit ${Math.min(MAX_LIMIT, match_count)}`
+    ? `${more}: --limit ${MAX_LIMIT}`
     : `${more}, and ${MAX_LIMIT} is the most that is shown: narrow it with --sector, --min-market-cap-tier or --min-severity`
 }
 
