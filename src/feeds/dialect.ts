@@ -1,7 +1,7 @@
 import { BadData, invalid, type Place, parameter, sentence } from '../errors.js'
 import { isFactName } from './facts/sink.js'
 import { FORMATS, type Format, type Hints } from './feed.js'
-import { spells } from './layout.js'
+import { spells, vendorOrder } from './layout.js'
 import { isDated, refuseHeaderless } from './refusals.js'
 import { type Cut, splitLine } from './row.js'
 import {
@@ -122,8 +122,10 @@ function headerOf(file: string, lines: readonly Line[], delimiter: string, given
   throw new BadData(place, `has ${tickers.join(', ')} side by side; import one file for each ticker`)
 }
 
-/** Names for rows without a header: those of the project's own order, with the ticker before it or not; bars have one date. */
+/** Names for rows without a header: those of a vendor's order, or of the project's own, with the ticker before it or not; bars have one date. */
 function ownNames(file: string, first: readonly string[]): string[] {
+  const theirs = vendorOrder(first)
+  if (theirs !== null) return [...theirs]
   const dates = first.filter(isDated).length
   const names = dates > 1 ? [] : isDate(first[0]) ? OWN : isDate(first[1]) ? ['ticker', ...OWN] : []
   const least = names.length - 1

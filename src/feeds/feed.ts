@@ -23,11 +23,17 @@ export const FORMATS = [
   'quantmod',
   'lean equity',
   'lean crypto',
+  'investing',
+  'binance',
+  'kraken',
+  'eodhd',
   'csv',
   'yahoo chart json',
   'alpha vantage json',
   'polygon',
   'hqchart',
+  'alpaca',
+  'nasdaq data link',
   'json rows',
 ] as const
 

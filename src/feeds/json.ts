@@ -2,8 +2,9 @@ import { BadData, type Place } from '../errors.js'
 import { Collector, type Places } from './bars.js'
 import { checkHints, undatable } from './dialect.js'
 import type { FactsResult, ReadOptions, ReadResult } from './feed.js'
-import { type JsonTable, tableIn } from './json-tables.js'
+import type { JsonTable } from './json-tables.js'
 import { type JsonText, readJsonText } from './json-text.js'
+import { tableIn } from './json-vendors.js'
 import { givenTicker, ROLES, type Role, tickerOfFile } from './layout.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
 import { Row } from './row.js'
@@ -43,7 +44,7 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   const { order, rejected } = collector
   const { tickers, warnings } = collector.finish(prices)
   const epochs = table.zone === undefined ? { dates: format } : { dates: 'epoch', 'time zone': table.zone }
-  const dialect = { encoding: 'UTF-8', compression, ...text.words, ...epochs, order }
+  const dialect = { encoding: 'UTF-8', compression, ...text.words, ...epochs, order, ...table.words }
   const counts = { rows: collector.rows, tickers, rejected, warnings }
   return { holds: 'bars', file, format: table.format, dialect, header: null, ...counts, adjustmentNote: note }
 }
@@ -51,7 +52,7 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
 /** The ticker of all rows, null when each names its own. */
 function fixedTicker(source: Source, table: JsonTable, options: ReadOptions): string | null {
   const given = givenTicker(options.ticker)
-  if (table.columns.ticker === undefined) return given ?? tickerOfFile(source, table.symbol)
+  if (table.columns.ticker === undefined) return given ?? tickerOfFile(source, table.symbol, table.format)
   if (given === null) return null
   const symbols = Array.from({ length: table.rows }, (_, row) => textAt(table, row, 'ticker'))
   const other = symbols.find(symbol => symbol !== symbols[0])

@@ -3,7 +3,7 @@ import { BadData, invalid, parameter, sentence } from '../errors.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
 import type { Source } from './source.js'
-import { shown } from './values.js'
+import { isEpoch, shown } from './values.js'
 
 /** What a column can mean. */
 export const ROLES = ['ticker', 'date', 'time', 'open', 'high', 'low', 'close', 'volume', 'adj_close'] as const
@@ -23,7 +23,7 @@ export interface Layout {
 
 /** Spellings of each role without case, blanks and signs, the best first; '' is a column without a name. */
 const SPELLINGS: Record<Role, readonly string[]> = {
-  ticker: ['ticker', 'symbol', 'tickersymbol', 'stock', 'tic', 'name'],
+  ticker: ['ticker', 'symbol', 'tickersymbol', 'stock', 'tic', 'code', 'name'],
   date: [
     'date',
     'datetime',
@@ -34,6 +34,7 @@ const SPELLINGS: Record<Role, readonly string[]> = {
     'day',
     'dtyyyymmdd',
     'index',
+    'opentime',
     'time',
     't',
   ],
@@ -41,10 +42,39 @@ const SPELLINGS: Record<Role, readonly string[]> = {
   open: ['open', 'o', 'openprice'],
   high: ['high', 'h', 'highprice'],
   low: ['low', 'l', 'lowprice'],
-  close: ['close', 'c', 'closeprice', 'closelast', 'last'],
+  close: ['close', 'c', 'closeprice', 'closelast', 'last', 'price'],
   volume: ['volume', 'vol', 'v'],
   adj_close: ['adjclose', 'adjustedclose', 'adjusted', 'adjcloseprice'],
 }
+
+/** Orders of the columns in which vendors give bars without a header: their names, the first a time since 1970. */
+const VENDOR_ORDERS: readonly (readonly [format: Format, names: readonly string[]])[] = [
+  [
+    'binance',
+    [
+      ...['open_time', 'open', 'high', 'low', 'close', 'volume', 'close_time', 'quote_volume', 'count'],
+      ...['taker_buy_volume', 'taker_buy_quote_volume', 'ignore'],
+    ],
+  ],
+  ['kraken', ['time', 'open', 'high', 'low', 'close', 'volume', 'trades']],
+  ['kraken', ['time', 'open', 'high', 'low', 'close', 'vwap', 'volume', 'count']],
+]
+
+/** The names of the columns of a row in the order of a vendor; null for other rows. */
+export function vendorOrder(row: readonly string[]): readonly string[] | null {
+  if (!isEpoch(row[0] ?? '')) return null
+  return VENDOR_ORDERS.find(([, names]) => names.length === row.length)?.[1] ?? null
+}
+
+/** Throws BadData when the times at which the first bar opens and closes are not a day apart. */
+export function checkSpan(file: string, names: readonly string[], first: readonly string[]): void {
+  const [opened, closed] = ['opentime', 'closetime'].map(name => Number(first[names.map(plain).indexOf(name)]))
+  const minutes = ((closed! - opened!) * (opened! > 1e14 ? 1e-6 : 1e-3)) / 60
+  if (Number.isNaN(minutes) || Math.round(minutes) === 24 * 60) return
+  const long = minutes > 24 * 60 ? `${Math.round(minutes / 24 / 60)} days` : `${Math.round(minutes)} minutes`
+  throw new BadData({ file }, `these are bars of ${long}; only daily bars are imported`)
+}
+
 /** Whether a name alone spells one of some roles. */
 export function spells(name: string, roles: readonly Role[] = ROLES): boolean {
   const text = plain(name)
@@ -116,6 +146,10 @@ function formatOf(header: readonly string[], names: readonly string[]): Format {
   const text = header.join(',')
   if (/^(ticker,)?date,open,high,low,close,volume(,adj_close)?$/.test(text)) return 'bands csv'
   if (has('stocksplits')) return 'yfinance'
+  const theirs = VENDOR_ORDERS.find(order => order[1].join(',') === text)
+  if (theirs !== undefined) return theirs[0]
+  if (has('price', 'change')) return 'investing'
+  if (has('code', 'ex')) return 'eodhd'
   if (has('closelast') || text === 'date,close,volume,open,high,low') return 'nasdaq'
   if (has('splitratio') && (has('exdividend') || has('adjclose'))) return 'quandl'
   if (has('divcash') && has('adjclose')) return 'tiingo'
@@ -136,12 +170,20 @@ export function givenTicker(text: string | undefined): string | null {
   throw invalid('not_allowed', { param: 'ticker', value: text, allowed: TICKER_SHAPE })
 }
 
-/** The ticker of a file whose rows name none: its own word for itself, or the file's name without extensions. */
-export function tickerOfFile({ file, entry }: Source, own: string | null): string {
+/** What vendors put behind the ticker in the names of their files. */
+const NAME_ENDS: Partial<Record<Format, RegExp>> = {
+  binance: /-\d+[a-z]+-\d{4}-\d{2}(-\d{2})?$/i,
+  kraken: /_\d+$/,
+  investing: / (Historical Data|(Stock|ETF) Price History)( \(\d+\))?$/i,
+}
+
+/** The ticker of a file whose rows name none: its own word for itself, or the file's name without what a vendor adds. */
+export function tickerOfFile({ file, entry }: Source, own: string | null, format: Format): string {
   if (own !== null) return tickerOfSymbol(file, own)
   const give = sentence`give it with ${parameter('ticker')}`
   if (file === '-') throw new BadData({ file }, sentence`standard input has no name to tell the ticker; ${give}`)
-  const names = [entry, basename(file)].filter(name => name !== null).map(stem)
+  const end = NAME_ENDS[format] ?? ''
+  const names = [entry, basename(file)].filter(name => name !== null).map(name => stem(name).replace(end, ''))
   const ticker = names.map(parseTicker).find(found => found !== null)
   if (ticker !== undefined) return ticker
   const what = `no column names the ticker, and the file's name (${names.at(-1)}) is no ticker`

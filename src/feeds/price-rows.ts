@@ -13,6 +13,7 @@ import {
   isNullWord,
   numberAt,
   readNumber,
+  readVolume,
   shown,
 } from './values.js'
 
@@ -100,6 +101,8 @@ export class PriceRows {
     this.#bar.volume = Number.NaN
     if (volume === undefined || row.count <= volume || row.starts[volume] === row.ends[volume]) return true
     this.#bar.volume = this.#number(row, volume)
+    if (isVolume(this.#bar.volume)) return true
+    this.#bar.volume = readVolume(row.field(volume)!, this.#plan.decimal)
     return isVolume(this.#bar.volume) || isNullWord(row.field(volume)!)
   }
 
@@ -112,7 +115,7 @@ export class PriceRows {
   #fault(row: Row): Fault {
     const { columns, dates, decimal, latest } = this.#plan
     const text = (role: Role) => row.field(columns[role] ?? row.count) ?? ''
-    const value = (role: Role) => readNumber(text(role), decimal)
+    const value = (role: Role) => (role === 'volume' ? readVolume : readNumber)(text(role), decimal)
     const day = dates.read(text('date'))
     if (day === null) return { role: 'date', reason: dateReason('date', text('date'), dates.format) }
     if (day < EARLIEST || day > latest) return { role: 'date', reason: outOfTime(day, latest) }

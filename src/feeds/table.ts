@@ -2,7 +2,16 @@ import { BadData } from '../errors.js'
 import { parseTicker } from '../model/terms.js'
 import { Collector, type Places } from './bars.js'
 import type { FactsResult, Format, ReadOptions, ReadResult } from './feed.js'
-import { givenTicker, type Layout, layoutOf, missingFrom, PRICES, type Role, tickerOfFile } from './layout.js'
+import {
+  checkSpan,
+  givenTicker,
+  type Layout,
+  layoutOf,
+  missingFrom,
+  PRICES,
+  type Role,
+  tickerOfFile,
+} from './layout.js'
 import { adjustmentOf, latestBar, type PricePlan, PriceRows } from './price-rows.js'
 import type { Row } from './row.js'
 import type { Source } from './source.js'
@@ -62,7 +71,10 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan> {
   const dates = await table.dates({ name: 'date', index: columns.date! })
   return {
     columns,
-    ticker: columns.ticker === undefined ? (given ?? tickerOfFile(source, dialect.ticker ?? layout.ticker)) : given,
+    ticker:
+      columns.ticker === undefined
+        ? (given ?? tickerOfFile(source, dialect.ticker ?? layout.ticker, layout.format))
+        : given,
     dates,
     latest: latestBar(options.today),
     decimal: table.decimal(placesOf(...PRICES, 'adj_close'), placesOf('volume')),
@@ -80,6 +92,7 @@ function barsLayout({ file, dialect }: TextTable): Layout | null {
     const first = dialect.samples[0]![ticker] ?? ''
     if (parseTicker(first) !== first) delete layout.columns.ticker
   }
+  if (layout.format === 'binance') checkSpan(file, layout.names, dialect.samples[0]!)
   if (dialect.ticker !== null) return { ...layout, format: 'yfinance' }
   const isLean = dialect.samples.every(fields => /^\d{8} \d{2}:\d{2}$/.test(fields[0] ?? ''))
   return isLean && dialect.header === null ? { ...layout, format: 'lean equity' } : layout

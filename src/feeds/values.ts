@@ -12,6 +12,7 @@ export const DATE_FORMATS = [
   'Mon DD, YYYY',
   'epoch seconds',
   'epoch milliseconds',
+  'epoch microseconds',
 ] as const
 
 export type DateFormat = (typeof DATE_FORMATS)[number]
@@ -19,6 +20,7 @@ export type DateFormat = (typeof DATE_FORMATS)[number]
 const CLOCK =
   '(?:[T ](?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:\\.\\d+)?)?(?: ?(?<half>[AP]M))?(?: ?(?:Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?))?)?'
 const timed = (date: string): RegExp => new RegExp(`^${date}${CLOCK}$`)
+const EPOCH = /^-?\d{1,17}$/
 const SHAPES: Record<DateFormat, RegExp> = {
   'YYYY-MM-DD': timed('(?<year>\\d{4})-(?<month>\\d{2})-(?<day>\\d{2})'),
   YYYYMMDD: timed('(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})'),
@@ -27,8 +29,9 @@ const SHAPES: Record<DateFormat, RegExp> = {
   'DD/MM/YYYY': timed('(?<day>\\d{1,2})([/.-])(?<month>\\d{1,2})\\2(?<year>\\d{4})'),
   'DD-Mon-YYYY': /^(?<day>\d{1,2})[- ](?<month>[A-Za-z]{3,9})[- ](?<year>\d{4}|\d{2})$/,
   'Mon DD, YYYY': /^(?<month>[A-Za-z]{3,9})\.? (?<day>\d{1,2}),? (?<year>\d{4})$/,
-  'epoch seconds': /^-?\d{1,11}$/,
-  'epoch milliseconds': /^-?\d{1,14}$/,
+  'epoch seconds': EPOCH,
+  'epoch milliseconds': EPOCH,
+  'epoch microseconds': EPOCH,
 }
 const LAST_YEAR = SHAPES['DD/MM/YYYY']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
@@ -64,11 +67,27 @@ export class DateReader {
   }
 
   #epoch(value: number): Day | null {
-    const seconds = this.format === 'epoch seconds' ? value : Math.floor(value / 1000)
+    const seconds = Math.floor(value / fractionsOf(value, this.format))
     if (Math.abs(seconds) > 253_402_300_799) return null
     this.seconds = ((seconds % 86_400) + 86_400) % 86_400
     return Math.floor(seconds / 86_400)
   }
+}
+
+/**
+ * In how many parts of a second a time since 1970 is counted: from 1973 on its size tells, also in a file that goes over from
+ * one to the other.
+ */
+function fractionsOf(epoch: number, format: DateFormat): number {
+  const size = Math.abs(epoch)
+  if (size >= 1e14) return 1e6
+  if (size >= 1e11) return 1000
+  return format === 'epoch microseconds' ? 1e6 : format === 'epoch milliseconds' ? 1000 : 1
+}
+
+/** Whether a text is a time since 1970 in seconds or parts of them, since 1973. */
+export function isEpoch(text: string): boolean {
+  return /^(\d{9,10}|\d{12,13}|\d{15,16})$/.test(text)
 }
 
 type DateGuess = { format: DateFormat } | { unknown: true } | { ambiguous: true }
@@ -105,6 +124,7 @@ export function orderProof(text: string): -1 | 0 | 1 {
 function isCandidate(format: DateFormat, text: string): boolean {
   if (format === 'epoch seconds') return /^\d{9,10}$/.test(text)
   if (format === 'epoch milliseconds') return /^\d{12,13}$/.test(text)
+  if (format === 'epoch microseconds') return /^\d{15,16}$/.test(text)
   return SHAPES[format].test(text)
 }
 
@@ -185,6 +205,17 @@ export function readNumber(text: string, decimal: Decimal = '.'): number {
   if (!NUMBER_SHAPES[decimal].test(trimmed) || !/\d/.test(trimmed)) return Number.NaN
   const plain = decimal === '.' ? trimmed.replaceAll(',', '') : trimmed.replaceAll('.', '').replace(',', '.')
   return Number(plain.replace('$', ''))
+}
+
+const UNITS: Record<string, number> = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 }
+
+/** The same of a number of shares, which may be in thousands (`40.5K`), millions, billions or trillions. */
+export function readVolume(text: string, decimal: Decimal = '.'): number {
+  const trimmed = text.trim()
+  const unit = UNITS[trimmed.slice(-1).toUpperCase()]
+  if (unit === undefined) return readNumber(trimmed, decimal)
+  // In decimals: 58.41 times a million is not 58410000 to the bit.
+  return Math.round(readNumber(trimmed.slice(0, -1), decimal) * unit * 1000) / 1000
 }
 
 /** Whether a text stands for "not known". */

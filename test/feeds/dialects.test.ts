@@ -210,7 +210,7 @@ describe('a table is refused', () => {
     [
       'dates of no form',
       'date,open,high,low,close\nyesterday,1,1,1,1\n',
-      'X.csv:2:1: date "yesterday" is in no known form; dates may be YYYY-MM-DD, YYYYMMDD, YYYY/MM/DD, MM/DD/YYYY, DD/MM/YYYY, DD-Mon-YYYY, Mon DD, YYYY, epoch seconds, epoch milliseconds',
+      'X.csv:2:1: date "yesterday" is in no known form; dates may be YYYY-MM-DD, YYYYMMDD, YYYY/MM/DD, MM/DD/YYYY, DD/MM/YYYY, DD-Mon-YYYY, Mon DD, YYYY, epoch seconds, epoch milliseconds, epoch microseconds',
     ],
   ])('for %s', async (_, text, message) => {
     expect(await refusal('X.csv', text)).toBe(message)

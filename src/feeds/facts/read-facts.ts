@@ -81,9 +81,9 @@ function placesOf({ dialect, top }: TextTable, format: FactsFormat): Map<string,
   return new Map(places.filter(([, index]) => index >= 0))
 }
 
-/** A column "name" holds names here, never tickers. */
+/** Columns "name" and "code" hold names and codes of many things here, never tickers. */
 function tickerColumnOf(names: readonly string[]): number | undefined {
-  const spelled = names.map(name => spells(name, ['ticker']) && plainName(name) !== 'name')
+  const spelled = names.map(name => spells(name, ['ticker']) && !/^(name|code)$/.test(plainName(name)))
   const exact = names.findIndex(name => plainName(name) === 'ticker')
   const found = exact >= 0 ? exact : spelled.indexOf(true)
   return found < 0 ? undefined : found
