@@ -67,10 +67,8 @@ export async function openLocal({ tier, asOf = null, now, ...choice }: OpenOptio
   }
   if (!existsSync(path)) return openSample(view)
   const own = opened(path, false, view)
-  const { store } = own.local
   // A database with nothing in it, such as one whose last ticker was removed, is none of the user's.
-  const filled = [store.newestDay(), store.pages.newestDay(), store.factTickers().then(([first = null]) => first)]
-  if ((await Promise.all<unknown>(filled)).some(found => found !== null)) return own
+  if ((await own.local.store.names()).length > 0) return own
   await own.local.close()
   return openSample(view)
 }

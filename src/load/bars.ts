@@ -91,8 +91,9 @@ async function mergeOne(
 ): Promise<{ report: TickerReport; series: Series } & Before> {
   const { ticker, prices, bars, source } = incoming
   if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
-  const entry = await store.ticker(ticker)
-  const present = entry === null || replace ? null : await store.bars(ticker)
+  // What is replaced is not looked at: it may be damaged.
+  const entry = replace ? null : await store.ticker(ticker)
+  const present = entry === null ? null : await store.bars(ticker)
   if (entry !== null && present !== null && entry.prices !== prices)
     throw mixedPrices(source, ticker, entry.prices, prices)
   const { series, rescaled, kept, ...counts } = merge(present ?? emptySeries('daily', 0), bars)
@@ -100,7 +101,7 @@ async function mergeOne(
   if (rescaled !== null) report.note = rescaledNote(ticker, rescaled, series.days.length - bars.days.length)
   const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
   if (unknown > 0) report.note = [report.note, unpaidNote(ticker, unknown)].filter(Boolean).join('. ')
-  return { report, series, kept, entry: replace ? null : entry }
+  return { report, series, kept, entry }
 }
 
 /** What a series was before bars were taken in: its entry, and of each bar now its place then, -1 for one of the file. */

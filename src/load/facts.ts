@@ -16,7 +16,7 @@ import {
   securityOf,
   usableFrom,
 } from '../model/facts.js'
-import type { Store, TickerEntry, TickerSheet } from '../store/store.js'
+import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
 import type { Kept, SheetReport } from './report.js'
 
 /** What a file's facts change, not yet written. */
@@ -52,11 +52,12 @@ export async function takeFacts(
     behind: await Behind.in(store),
   }
   for (const [ticker, given] of grouped(facts, ({ ticker }) => ticker)) {
-    const before = await store.sheets(ticker)
+    const begun = given.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
+    const before = await soundSheets(store, ticker, begun, taken.behind)
     const after: { [Kind in FactKind]?: FactSheet } = { ...before }
     const merged = given.map(({ kind, records }) => {
       const checked = records.map(record => checkedRecord(kind, ticker, record))
-      const result = mergeFacts(kind, replaces(ticker, kind) ? undefined : before[kind], checked, source)
+      const result = mergeFacts(kind, begun.includes(kind) ? undefined : before[kind], checked, source)
       after[kind] = result.sheet
       return { kind, result }
     })
@@ -72,6 +73,34 @@ export async function takeFacts(
     }
   }
   return taken
+}
+
+/**
+ * A ticker's facts. Where some are damaged that may go, those are left out, and every sector is behind: what they said of
+ * one can no longer be known. Throws Damaged for others.
+ */
+export async function soundSheets(
+  store: Store,
+  ticker: string,
+  mayGo: readonly FactKind[],
+  behind: Behind,
+): Promise<FactSheets> {
+  try {
+    return await store.sheets(ticker)
+  } catch (error) {
+    if (!(error instanceof Damaged && mayGo.length > 0)) throw error
+    const sheets = await store.sheets(ticker, mayGo)
+    for (const other of await store.factTickers()) {
+      const sector = await store.sheets(other).then(found => sectorKey(securityOf(found)), nullIfDamaged)
+      if (sector !== null) behind.sectors.add(sector)
+    }
+    return sheets
+  }
+}
+
+function nullIfDamaged(error: unknown): null {
+  if (error instanceof Damaged) return null
+  throw error
 }
 
 function changes({ added, replaced, sheet }: MergedSheet, before: FactSheet | undefined): boolean {

@@ -4,11 +4,11 @@ import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import { type FactKind, type FactSource, securityOf } from '../model/facts.js'
+import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model/facts.js'
 import type { Series } from '../model/series.js'
 import { type Store, takePlace, type Writer } from '../store/store.js'
 import { cutBars, firstContradiction, takeBars } from './bars.js'
-import { type TakenFacts, takeFacts } from './facts.js'
+import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
 import {
   derived,
   type FileReport,
@@ -147,8 +147,8 @@ export class Importer {
   /** Takes out a ticker's bars, events and facts, and what was pulled of it; false when there were none. */
   async remove(ticker: string): Promise<boolean> {
     await this.#refresh({})
-    const sector = sectorKey(securityOf(await this.store.sheets(ticker)))
     const behind = await Behind.in(this.store)
+    const sector = sectorKey(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, behind)))
     if (sector !== null) behind.sectors.add(sector)
     const removed = await this.store.remove(ticker, behind.keys)
     await this.#settle({})
@@ -172,9 +172,8 @@ export class Importer {
   }
 
   /** Every ticker of which anything is here: bars, facts, or pages of a server. */
-  async tickers(): Promise<string[]> {
-    const entries = [...(await this.store.tickers()), ...(await this.store.pages.entries())]
-    return [...new Set([...entries.map(({ ticker }) => ticker), ...(await this.store.factTickers())])]
+  tickers(): Promise<string[]> {
+    return this.store.names()
   }
 
   async close(): Promise<void> {

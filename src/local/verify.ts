@@ -1,4 +1,5 @@
 import { recordSeries } from '../engine/record.js'
+import { remedy } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import type { FieldRecord, Outcomes } from '../model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
@@ -16,7 +17,7 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
   const unfinished = (await store.unsettled()).length
   if (unfinished > 0) {
     const what = `an import is not finished (${unfinished} steps), so nothing can be compared; a rebuild finishes it`
-    return [{ ticker: '', what }]
+    return [{ ticker: '', what, mend: remedy('rebuild') }]
   }
   const sectors = new Sectors(store)
   for (const entry of await store.tickers()) {
@@ -37,8 +38,8 @@ async function differences(store: Store, company: Company, timeframe: Timeframe,
     const kept = await store.recorded(ticker, timeframe, field)
     if (kept !== null && isSame(columnsOf(kept.field, kept.outcomes), columnsOf(fields.get(field) ?? null, outcomes)))
       continue
-    const what = `its ${timeframe} ${field} events are not what its bars and facts give; a rebuild derives them again`
-    damages.push({ ticker, what })
+    const what = `its ${timeframe} ${field} events are not what its bars and facts give`
+    damages.push({ ticker, what, mend: remedy('rebuild') })
   }
   return damages
 }

@@ -1,4 +1,4 @@
-import { Busy } from '../errors.js'
+import { Busy, type Remedy, StorageError } from '../errors.js'
 import type { Day } from '../model/day.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
 import type { Adjustment, AssetClass, FieldRecord, Outcomes, Series, SeriesRecord } from '../model/series.js'
@@ -94,8 +94,23 @@ export interface Batch {
 
 /** Something that is not as it was written. */
 export interface Damage {
+  /** Empty where it is no ticker's. */
   ticker: string
   what: string
+  /** What mends it, where something does but a backup. */
+  mend: Remedy | null
+}
+
+/** What was read is not what was written; whoever can do without it may catch this. */
+export class Damaged extends StorageError {
+  readonly damage: Damage
+
+  constructor(location: string, damage: Damage) {
+    const { ticker, what, mend } = damage
+    const about = mend === null ? {} : { remedy: mend }
+    super(`${location} is damaged: ${ticker}: ${what}; mend that, or put a backup in its place`, about)
+    this.damage = damage
+  }
 }
 
 /** Who is writing. */
@@ -115,7 +130,8 @@ export interface Footprint {
 
 /**
  * Keeps bars and what was derived from them, and events that servers told; decides nothing. Coarse on purpose, so that a
- * database over a network answers as well as a file: one call a question, one call a written batch.
+ * database over a network answers as well as a file: one call a question, one call a written batch. Whoever reads is given
+ * what was written, or a StorageError that names what is damaged.
  */
 export interface Store {
   /** Where it lives, for messages. */
@@ -132,8 +148,10 @@ export interface Store {
   /** The newest bar's date over all tickers, of those up to a day where one is given; null when there is none. */
   newestDay(upTo?: Day): Promise<Day | null>
   bars(ticker: string): Promise<Series | null>
-  /** All facts about a ticker, whether or not it has bars. */
-  sheets(ticker: string): Promise<FactSheets>
+  /** All facts about a ticker, whether or not it has bars; but for kinds that are not to be read. */
+  sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets>
+  /** Every ticker of which anything was written: bars, facts, or pulled events; ascending. */
+  names(): Promise<string[]>
   /** Every ticker of which there are facts, with or without bars; ascending. */
   factTickers(): Promise<string[]>
   /** What is known of tickers with or without bars, by ticker. */

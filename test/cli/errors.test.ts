@@ -188,7 +188,13 @@ describe('every exit code is met', () => {
     file.close()
     const ran = await ask(`verify --json --db ${damaged}`)
     expect(ran.code).toBe(5)
-    expect(JSON.parse(ran.out).damages).toHaveLength(1)
+    const what = 'its bars are not what was written'
+    expect(JSON.parse(ran.out).damages).toEqual([{ ticker: 'AAPL', what, try: 'bands import FILE --replace' }])
+    const asked = await ask(`export bars --db ${damaged}`)
+    expect([asked.code, asked.out]).toEqual([6, ''])
+    const words = asked.err.replace(/\s+/g, ' ')
+    expect(words).toContain(`is damaged: AAPL: ${what}; mend that, or put a backup in its place`)
+    expect(asked.err).toContain('bands import FILE --replace')
   })
 
   test('6: a file that is no database, and an output that cannot be written', async () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { StorageError } from '../../src/errors.js'
+import { remedy, StorageError } from '../../src/errors.js'
 import { formatDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
@@ -13,6 +13,7 @@ import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import type { Store, TickerSheet } from '../../src/store/store.js'
 import { pulledSeries, simulatedRecord, storeContract } from '../contracts/store.js'
 import { Database } from '../support/database.js'
+import { setOldHashes } from '../support/old-hashes.js'
 import { pulledIn, type Series } from '../support/pulled.js'
 import { temporaryFolder } from '../support/store.js'
 
@@ -115,9 +116,8 @@ describe('a SQLite file', () => {
       const changed = { INTEGER: `${name} + 1`, BLOB: `zeroblob(length(${name}))` }[type] ?? text
       db.exec(`UPDATE pulled SET ${name} = ${changed}`)
       db.close()
-      expect(await store.verify(), name).toEqual([
-        { ticker: 'AAPL', what: 'its pulled daily rsi_zone events are not what was written' },
-      ])
+      const what = 'its pulled daily rsi_zone events are not what was written'
+      expect(await store.verify(), name).toEqual([{ ticker: 'AAPL', what, mend: remedy('remove', ['AAPL']) }])
       await store.close()
     }
   })
@@ -137,9 +137,10 @@ describe('a SQLite file', () => {
       const had = (db.pragma(`main.table_info(${table})`) as { name: string }[]).map(({ name }) => name).join(', ')
       db.exec(`INSERT INTO main.${table} (${had}) SELECT ${had} FROM current.${table}`)
     }
+    setOldHashes(db)
     db.close()
     expect(() => openSqlite(old, { readonly: true })).toThrow(
-      'was made by an older bands (schema 2, this one needs 5); a rebuild brings it up to date',
+      'was made by an older bands (schema 2, this one needs 6); a rebuild brings it up to date',
     )
     const store = openSqlite(old, { readonly: false })
     expect(await everything(store)).toEqual(expected)

@@ -11,6 +11,7 @@ import { describeFacts, describeStatus, describeTickers } from '../../present/da
 import { count } from '../../present/numbers.js'
 import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
+import { remedyLine } from '../command-line.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
 import { tableOf } from '../draw/table.js'
@@ -68,14 +69,20 @@ const verify: Command = {
     const deep = given.flag('deep')
     const { tickers, damages } = await readable(context, () => checked(context, deep))
     const said = `${count(tickers, 'ticker')} checked${deep ? ', every event derived again' : ''}`
-    const table = tableOf(damages, [
+    const rows = damages.map(({ ticker, what, mend }) => ({
+      ticker,
+      what,
+      try: mend === null ? null : remedyLine(mend),
+    }))
+    const table = tableOf(rows, [
       ['TICKER', ({ ticker }) => ticker],
       ['DAMAGE', ({ what }) => what],
+      ['TRY', row => row.try ?? 'put a backup in its place'],
     ])
     await context.show({
-      document: () => ({ schema: 'bands.verify/1', database: context.opened!.path, tickers, deep, damages }),
-      columns: ['ticker', 'what'],
-      rows: () => damages.map(damage => ({ ...damage })),
+      document: () => ({ schema: 'bands.verify/1', database: context.opened!.path, tickers, deep, damages: rows }),
+      columns: ['ticker', 'what', 'try'],
+      rows: () => rows,
       blocks: () => [
         {
           table,
@@ -88,10 +95,10 @@ const verify: Command = {
 }
 
 async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
-  const { local, bands } = await context.here()
+  const { local } = await context.here()
   const { verify } = await import('../../local/verify.js')
   const damages = await verify(local, { deep })
-  return { tickers: (await bands.tickers()).length, damages }
+  return { tickers: (await local.store.names()).length, damages }
 }
 
 /** A file that SQLite itself finds damaged is what a verification is there to find, no fault of the machine. */

@@ -7,12 +7,24 @@ import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from '../cod
 import type { PageStore } from '../pages.js'
 import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
+import type { SheetRow } from './content.js'
 import { schemaOf } from './migrations.js'
-import { SqlitePages } from './pages.js'
+import { removePulled, SqlitePages } from './pages.js'
 import { WritingPlace } from './place.js'
+import {
+  barsRow,
+  checkedEntry,
+  checkedSheet,
+  entryRow,
+  eventsRow,
+  type Hashed,
+  SHEETS,
+  seriesRow,
+  sheetRows,
+} from './read.js'
 import { DATA, entryOf, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
 
-// Writing and verifying hash what they touch; a question loads neither.
+// A question loads neither what writes nor what verifies.
 
 interface SqliteOptions {
   /** Questions only: the file must exist and is never written. */
@@ -60,17 +72,17 @@ class SqliteStore implements Store {
   }
 
   async tickers(): Promise<TickerEntry[]> {
-    return this.#db.all<TickerRow>(`${TICKERS} ORDER BY ticker`).map(entryOf)
+    return this.#db.all<TickerRow>(`${TICKERS} ORDER BY ticker`).map(row => entryOf(checkedEntry(this.#db, row)))
   }
 
   async ticker(ticker: string): Promise<TickerEntry | null> {
-    const row = this.#row(ticker)
+    const row = entryRow(this.#db, ticker)
     return row === undefined ? null : entryOf(row)
   }
 
   async newestDay(upTo = Number.POSITIVE_INFINITY): Promise<Day | null> {
-    const newest = this.#db.get<{ newest: string | null }>('SELECT max(last_date) AS newest FROM tickers')?.newest
-    const day = newest == null ? null : parseDay(newest)
+    const row = this.#db.get<TickerRow>(`${TICKERS} ORDER BY last_date DESC LIMIT 1`)
+    const day = row === undefined ? null : parseDay(checkedEntry(this.#db, row).last)
     return day === null || day <= upTo ? day : this.#newestUpTo(upTo)
   }
 
@@ -88,16 +100,19 @@ class SqliteStore implements Store {
   }
 
   async bars(ticker: string): Promise<Series | null> {
-    const row = this.#db.get<{ columns: Buffer; unadjusted: Buffer | null }>(
-      'SELECT columns, unadjusted FROM bars JOIN tickers ON id = ticker_id WHERE ticker = ?',
-      ticker,
-    )
-    return row === undefined ? null : decodeBars(row.columns, row.unadjusted)
+    const row = entryRow(this.#db, ticker)
+    if (row === undefined) return null
+    const { columns, unadjusted } = barsRow(this.#db, row)
+    return decodeBars(columns, unadjusted)
   }
 
-  async sheets(ticker: string): Promise<FactSheets> {
-    const rows = this.#db.all<SheetRow>('SELECT ticker, kind, sheet FROM facts WHERE ticker = ?', ticker)
+  async sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets> {
+    const rows = sheetRows(this.#db, ticker, but)
     return rows.length === 0 ? {} : sheetsOf(rows)
+  }
+
+  async names(): Promise<string[]> {
+    return this.#db.all<{ ticker: string }>('SELECT DISTINCT ticker FROM listed ORDER BY ticker').map(row => row.ticker)
   }
 
   async factTickers(): Promise<string[]> {
@@ -105,9 +120,9 @@ class SqliteStore implements Store {
   }
 
   async securities(): Promise<Map<string, Security>> {
-    const rows = this.#db.all<SheetRow>("SELECT ticker, kind, sheet FROM facts WHERE kind = 'securities'")
+    const rows = this.#db.all<Hashed<SheetRow>>(`${SHEETS} WHERE kind = 'securities'`)
     const found = new Map<string, Security>()
-    for (const row of rows) found.set(row.ticker, securityOf(await sheetsOf([row]))!)
+    for (const row of rows) found.set(row.ticker, securityOf(await sheetsOf([checkedSheet(this.#db, row)]))!)
     return found
   }
 
@@ -120,26 +135,15 @@ class SqliteStore implements Store {
   }
 
   #recorded(ticker: string, timeframe: Timeframe, field: string): Recorded | null {
-    const row = this.#row(ticker)
+    const row = entryRow(this.#db, ticker)
     if (row === undefined) return null
-    const series = this.#db.get<{ calendar: Buffer; outcomes: Buffer }>(
-      'SELECT calendar, outcomes FROM series WHERE ticker_id = ? AND timeframe = ?',
-      row.id,
-      timeframe,
-    )
-    if (series === undefined)
-      throw new StorageError(`${this.location}: ${ticker} has no ${timeframe} series`, { remedy: remedy('verify') })
-    const events = this.#db.get<{ columns: Buffer }>(
-      'SELECT columns FROM events WHERE ticker_id = ? AND timeframe = ? AND field = ?',
-      row.id,
-      timeframe,
-      field,
-    )
+    const { fields, calendar, outcomes } = seriesRow(this.#db, row, timeframe)
+    const events = eventsRow(this.#db, row, { timeframe, field, fields })
     return {
       entry: entryOf(row),
-      calendar: decodeCalendar(series.calendar),
-      outcomes: decodeOutcomes(series.outcomes, TIMEFRAMES[timeframe].windows.length),
-      field: events === undefined ? null : decodeRecord(events.columns),
+      calendar: decodeCalendar(calendar),
+      outcomes: decodeOutcomes(outcomes, TIMEFRAMES[timeframe].windows.length),
+      field: events === null ? null : decodeRecord(events.columns),
       unsettled: this.#unsettled(),
     }
   }
@@ -150,7 +154,7 @@ class SqliteStore implements Store {
     this.#db.transaction(() => {
       this.#setMeta('definitions', definitions)
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      for (const ticker of unpulled) this.#db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
+      for (const ticker of unpulled) removePulled(this.#db, ticker)
       for (const record of records) putRecord(this.#db, record)
       for (const amendment of amendments) putAmendment(this.#db, amendment)
       // Last, because a security's asset class is told with its ticker too.
@@ -161,7 +165,7 @@ class SqliteStore implements Store {
   async remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
     return this.#db.transaction(() => {
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      const tables = ['tickers', 'facts', 'pulled']
+      const tables = ['tickers', 'facts', 'pulled', 'listed']
       const rows = tables.map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
       return rows.some(deleted => deleted > 0)
     })
@@ -209,16 +213,6 @@ class SqliteStore implements Store {
   #setMeta(key: string, value: string): void {
     this.#db.run('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)', key, value)
   }
-
-  #row(ticker: string): TickerRow | undefined {
-    return this.#db.get<TickerRow>(`${TICKERS} WHERE ticker = ?`, ticker)
-  }
-}
-
-interface SheetRow {
-  ticker: string
-  kind: FactKind
-  sheet: string
 }
 
 async function sheetsOf(rows: readonly SheetRow[]): Promise<FactSheets> {

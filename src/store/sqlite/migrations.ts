@@ -23,8 +23,8 @@ import { type Remedy, StorageError } from '../../errors.js'
  * A process that is killed in between leaves the file as it was, and the next begins again.
  */
 
-/** SQL that only adds; or a step that removes or repacks tables. */
-export type Step = string | { repack(db: Connection): void }
+/** SQL or code that only adds; or a step that removes or repacks tables. */
+export type Step = string | { add(db: Connection): void } | { repack(db: Connection): void }
 
 /** What tells one kind of database from the other, and both from those of other programs. */
 export interface DatabaseKind {
@@ -63,11 +63,12 @@ export function migrate(db: Connection, path: string, { migrations }: DatabaseKi
     .transaction(() => {
       const taken = schemaOf(db)
       const steps = migrations.slice(taken)
-      const first = steps.findIndex(step => typeof step !== 'string')
+      const first = steps.findIndex(step => typeof step !== 'string' && 'repack' in step)
       const isCopied = taken > 0 && first >= 0
       const copy = isCopied ? copied(db, path, `${path}.before-schema-${taken + first + 1}`, connect) : null
       for (const step of steps) {
         if (typeof step === 'string') db.exec(step)
+        else if ('add' in step) step.add(db)
         else step.repack(db)
       }
       db.pragma(`user_version = ${migrations.length}`)

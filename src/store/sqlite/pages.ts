@@ -10,7 +10,9 @@ import {
   type PageStore,
   type PullRun,
 } from '../pages.js'
+import { type Damage, Damaged } from '../store.js'
 import type { Session } from './connection.js'
+import { DAMAGE, missing } from './content.js'
 import type { Connection } from './migrations.js'
 
 /** A row of `pulled` as it lies in the database: what is said of a series, and its pages. */
@@ -58,9 +60,16 @@ export class SqlitePages implements PageStore {
   }
 
   async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
-    const sql = `SELECT url, pages FROM pulled ${OF_SERIES}`
-    const row = this.#db.get<Pick<PulledRow, 'url' | 'pages'>>(sql, ticker, timeframe, field)
-    return row === undefined ? null : { ticker, timeframe, field, url: row.url, ...unpacked(row.pages) }
+    const row = this.#db.get<PulledRow>(`SELECT * FROM pulled ${OF_SERIES}`, ticker, timeframe, field)
+    const what = listName({ timeframe, field })
+    if (row !== undefined && hashOf(row) !== row.hash) throw this.#damaged(DAMAGE.pulled(row, field))
+    if (row !== undefined) return { ticker, timeframe, field, url: row.url, ...unpacked(row.pages) }
+    if (this.#db.get('SELECT 1 FROM listed WHERE ticker = ? AND what = ?', ticker, what) === undefined) return null
+    throw this.#damaged(missing(ticker, what))
+  }
+
+  #damaged(damage: Damage): Damaged {
+    return new Damaged(this.#db.location, damage)
   }
 
   async newestDay(url?: string): Promise<Day | null> {
@@ -71,8 +80,11 @@ export class SqlitePages implements PageStore {
 
   async put(series: KeptSeries): Promise<void> {
     this.#db.transaction(() => {
-      this.#db.run('DELETE FROM pulled WHERE ticker = ? AND url <> ?', series.ticker, series.url)
+      const { ticker, url } = series
+      const other = this.#db.get('SELECT 1 FROM pulled WHERE ticker = ? AND url <> ?', ticker, url)
+      if (other !== undefined) removePulled(this.#db, ticker)
       this.#db.run(INTO_PULLED, ...valuesOf(series))
+      this.#db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, listName(series))
     })
   }
 
@@ -85,6 +97,17 @@ export class SqlitePages implements PageStore {
     if (run === null) this.#db.run("DELETE FROM meta WHERE key = 'pull'")
     else this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('pull', ?)", JSON.stringify(run))
   }
+}
+
+/** How the list of what was written names it. */
+function listName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | 'field'>): string {
+  return `pulled ${timeframe} ${field}`
+}
+
+/** Takes out all that was pulled of a ticker. To be called inside a transaction. */
+export function removePulled(db: Session, ticker: string): void {
+  db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
+  db.run("DELETE FROM listed WHERE ticker = ? AND what LIKE 'pulled %'", ticker)
 }
 
 /** In the order of COLUMNS. */

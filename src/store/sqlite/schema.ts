@@ -1,6 +1,8 @@
 import { remedy } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
 import type { TickerEntry } from '../store.js'
+import { ENTRY_COLUMNS, type EntryRow } from './content.js'
+import { hashContent } from './hashing.js'
 import type { DatabaseKind, Step } from './migrations.js'
 import { takeOverPulled } from './pages.js'
 
@@ -124,6 +126,23 @@ export const MIGRATIONS: readonly Step[] = [
   -- Which file brought which bars, in their order: JSON, [{source, format, importedAt, bars}]; NULL where all are of source
   ALTER TABLE tickers ADD COLUMN origins TEXT;
   `,
+  {
+    add(db) {
+      db.exec(`
+        ALTER TABLE tickers ADD COLUMN hash TEXT NOT NULL DEFAULT '';
+        -- Names of those with events, in order, apart by spaces
+        ALTER TABLE series ADD COLUMN fields TEXT NOT NULL DEFAULT '';
+        ALTER TABLE events ADD COLUMN hash TEXT NOT NULL DEFAULT '';
+        -- All that was written of tickers: bars, a kind of facts, or pulled events of a series
+        CREATE TABLE listed (
+          ticker TEXT NOT NULL,
+          what TEXT NOT NULL,
+          PRIMARY KEY (ticker, what)
+        ) STRICT, WITHOUT ROWID;
+      `)
+      hashContent(db)
+    },
+  },
 ]
 
 /** Bars, facts and events. */
@@ -136,17 +155,14 @@ export const DATA: DatabaseKind = {
 }
 
 /** What is said of tickers, to be read as rows of this kind. */
-export const TICKERS = `SELECT id, ticker, asset_class AS assetClass, prices, bars, first_date AS first, last_date AS last,
-  source, format, imported_at AS importedAt, origins FROM tickers`
+export const TICKERS = `SELECT id, hash, ${ENTRY_COLUMNS} FROM tickers`
 
-export interface TickerRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'> {
+export interface TickerRow extends EntryRow {
   id: number
-  first: string
-  last: string
-  origins: string | null
+  hash: string
 }
 
-export function entryOf({ id: _own, origins: text, ...row }: TickerRow): TickerEntry {
+export function entryOf({ id: _own, hash: _ofAll, origins: text, ...row }: TickerRow): TickerEntry {
   const entry: TickerEntry = { ...row, first: parseDay(row.first)!, last: parseDay(row.last)! }
   if (text !== null) entry.origins = JSON.parse(text)
   return entry

@@ -1,0 +1,99 @@
+import type { FactKind } from '../../model/facts.js'
+import type { Timeframe } from '../../model/terms.js'
+import { type Damage, Damaged } from '../store.js'
+import type { Session } from './connection.js'
+import {
+  type BarsRow,
+  barsHash,
+  DAMAGE,
+  entryHash,
+  eventsHash,
+  type FieldRow,
+  missing,
+  type SeriesRow,
+  type SheetRow,
+  seriesHash,
+  sheetHash,
+} from './content.js'
+import { TICKERS, type TickerRow } from './schema.js'
+
+/**
+ * Rows as they were written, for whoever asks, changes or verifies them. Each throws Damaged for one that is not what was
+ * written, and for one that is missing.
+ */
+
+/** undefined: unknown ticker */
+export function entryRow(db: Session, ticker: string): TickerRow | undefined {
+  const row = db.get<TickerRow>(`${TICKERS} WHERE ticker = ?`, ticker)
+  if (row !== undefined) return checkedEntry(db, row)
+  if (db.get(IS_LISTED, ticker, 'bars') !== undefined) throw damaged(db, missing(ticker, 'bars'))
+  return undefined
+}
+
+const IS_LISTED = 'SELECT 1 FROM listed WHERE ticker = ? AND what = ?'
+
+export function checkedEntry(db: Session, row: TickerRow): TickerRow {
+  if (entryHash(row) !== row.hash) throw damaged(db, DAMAGE.entry(row.ticker))
+  return row
+}
+
+/** What belongs to a ticker is found by its number. */
+export type Numbered = Pick<TickerRow, 'id' | 'ticker'>
+
+export function barsRow(db: Session, { id, ticker }: Numbered): BarsRow {
+  const row = db.get<Hashed<BarsRow>>('SELECT hash, columns, unadjusted FROM bars WHERE ticker_id = ?', id)
+  if (row === undefined) throw damaged(db, missing(ticker, 'bars'))
+  if (barsHash(ticker, row) !== row.hash) throw damaged(db, DAMAGE.bars(ticker))
+  return row
+}
+
+export function seriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe): SeriesRow {
+  const name = { ticker, timeframe }
+  const row = db.get<Hashed<SeriesRow>>(SERIES, id, timeframe)
+  if (row === undefined) throw damaged(db, DAMAGE.noSeries(name))
+  if (seriesHash(name, row) !== row.hash) throw damaged(db, DAMAGE.series(name))
+  return row
+}
+
+const SERIES = 'SELECT hash, fields, calendar, outcomes FROM series WHERE ticker_id = ? AND timeframe = ?'
+
+/** null: there are no events of the field */
+export function eventsRow(
+  db: Session,
+  { id, ticker }: Numbered,
+  { timeframe, field, fields }: { timeframe: Timeframe; field: string } & Pick<SeriesRow, 'fields'>,
+): FieldRow | null {
+  const name = { ticker, timeframe }
+  const row = db.get<Hashed<FieldRow>>(EVENTS, id, timeframe, field)
+  const isListed = fields.split(' ').includes(field)
+  if (row === undefined && !isListed) return null
+  if (row === undefined) throw damaged(db, DAMAGE.noEvents(name, field))
+  if (!isListed || eventsHash(name, row) !== row.hash) throw damaged(db, DAMAGE.events(name, field))
+  return row
+}
+
+const EVENTS = 'SELECT hash, field, events, columns FROM events WHERE ticker_id = ? AND timeframe = ? AND field = ?'
+
+/** All kinds of a ticker's facts, but for those that are not to be read. */
+export function sheetRows(db: Session, ticker: string, but: readonly FactKind[] = []): SheetRow[] {
+  const rows = db.all<Hashed<SheetRow>>(`${SHEETS} WHERE ticker = ?`, ticker)
+  const found = new Set<string>(rows.map(({ kind }) => kind))
+  for (const { what } of db.all<{ what: string }>(LISTED_SHEETS, ticker))
+    if (!found.has(what) && !(but as readonly string[]).includes(what)) throw damaged(db, missing(ticker, what))
+  return rows.filter(({ kind }) => !but.includes(kind)).map(row => checkedSheet(db, row))
+}
+
+const LISTED_SHEETS = "SELECT what FROM listed WHERE ticker = ? AND what <> 'bars' AND what NOT LIKE 'pulled %'"
+export const SHEETS = 'SELECT hash, ticker, kind, records, sheet FROM facts'
+
+export function checkedSheet(db: Session, row: Hashed<SheetRow>): SheetRow {
+  if (sheetHash(row) !== row.hash) throw damaged(db, DAMAGE.sheet(row.ticker, row.kind))
+  return row
+}
+
+/** A row with the hash of what it must hold. */
+export type Hashed<Row> = Row & { hash: string }
+
+export function damaged({ location }: Session, damage: Damage): Damaged {
+  return new Damaged(location, damage)
+}

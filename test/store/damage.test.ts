@@ -1,0 +1,257 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { readFile } from '../../src/feeds/read.js'
+import { Importer } from '../../src/load/import.js'
+import { Local } from '../../src/local/local.js'
+import { simulatedTickers } from '../../src/simulate/simulate.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
+import { type Damage, Damaged, type Store, type Writer } from '../../src/store/store.js'
+import { pulledSeries } from '../contracts/store.js'
+import { Database } from '../support/database.js'
+import { setOldHashes } from '../support/old-hashes.js'
+import { pulledIn } from '../support/pulled.js'
+import { loadedStore, sourced, temporaryFolder } from '../support/store.js'
+
+const KEY = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone', limit: 10 } as const
+const PULLED = { ticker: 'AAPL', timeframe: 'daily', field: 'rsi_zone' } as const
+const OF_FIRST = "ticker_id = (SELECT id FROM tickers WHERE ticker = 'SIM0001')"
+
+/** Those of the other ticker, with their hash. */
+const OTHERS_BARS = `UPDATE bars SET (hash, columns) =
+  (SELECT hash, columns FROM bars other WHERE other.ticker_id <> bars.ticker_id) WHERE ${OF_FIRST}`
+
+/** One byte of a column of the first ticker. */
+function edited(table: string, column: string, and = ''): string {
+  return `UPDATE ${table} SET ${column} = edited(${column}) WHERE ${OF_FIRST} ${and}`
+}
+
+type Question = (store: Store) => Promise<unknown>
+
+const ask: Question = store => new Local(store, 'pro', null).events(KEY)
+const bars: Question = store => store.bars('SIM0001')
+const facts: Question = store => store.sheets('SIM0001')
+const securities: Question = store => store.securities()
+const pulled: Question = store => store.pages.series(PULLED)
+const today: Question = store => store.newestDay()
+
+/** What is done to a database, what is found then, and which question comes upon it. */
+const EDITS: readonly [what: string, sql: string, found: string, question: Question][] = [
+  ['a ticker that is gone', "DELETE FROM tickers WHERE ticker = 'SIM0001'", 'SIM0001: its bars are missing', ask],
+  [
+    'a ticker under another name',
+    "UPDATE tickers SET ticker = 'SIM0009' WHERE ticker = 'SIM0001'",
+    'SIM0001: its bars are missing',
+    ask,
+  ],
+  [
+    'another last day',
+    "UPDATE tickers SET last_date = '2031-01-01' WHERE ticker = 'SIM0001'",
+    'SIM0001: what is said of it (dates, prices, source) is not what was written',
+    today,
+  ],
+  [
+    'another source',
+    "UPDATE tickers SET source = 'x.csv' WHERE ticker = 'SIM0001'",
+    'SIM0001: what is said of it (dates, prices, source) is not what was written',
+    ask,
+  ],
+  ['bars of another ticker', OTHERS_BARS, 'SIM0001: its bars are not what was written', bars],
+  ['a close that is doubled', edited('bars', 'columns'), 'SIM0001: its bars are not what was written', bars],
+  ['bars that are gone', `DELETE FROM bars WHERE ${OF_FIRST}`, 'SIM0001: its bars are missing', bars],
+  [
+    'other dates of a series',
+    edited('series', 'calendar', "AND timeframe = 'daily'"),
+    'SIM0001: its daily series is not what was written',
+    ask,
+  ],
+  [
+    'a series that is gone',
+    `DELETE FROM series WHERE ${OF_FIRST} AND timeframe = 'daily'`,
+    'SIM0001: its daily series is missing',
+    ask,
+  ],
+  [
+    'a date of an event',
+    edited('events', 'columns', "AND timeframe = 'daily' AND field = 'rsi_zone'"),
+    'SIM0001: its daily rsi_zone events are not what was written',
+    ask,
+  ],
+  [
+    'events that are gone',
+    `DELETE FROM events WHERE ${OF_FIRST} AND timeframe = 'daily' AND field = 'rsi_zone'`,
+    'SIM0001: its daily rsi_zone events are missing',
+    ask,
+  ],
+  [
+    'events of another field',
+    `DELETE FROM events WHERE ${OF_FIRST} AND timeframe = 'daily' AND field = 'rsi_zone';
+     UPDATE events SET field = 'rsi_zone' WHERE ${OF_FIRST} AND timeframe = 'daily' AND field = 'macd_state'`,
+    'SIM0001: its daily rsi_zone events are not what was written',
+    ask,
+  ],
+  [
+    'facts that are gone',
+    "DELETE FROM facts WHERE ticker = 'SIM0001' AND kind = 'reports'",
+    'SIM0001: its reports are missing',
+    facts,
+  ],
+  [
+    'facts of another ticker',
+    "UPDATE facts SET ticker = 'SIM0009' WHERE ticker = 'SIM0001' AND kind = 'reports'",
+    'SIM0001: its reports are missing',
+    facts,
+  ],
+  [
+    'all facts of another ticker',
+    "UPDATE facts SET ticker = 'SIM0009' WHERE ticker = 'SIM0001'",
+    'SIM0001: its earnings are missing',
+    facts,
+  ],
+  [
+    'another sector',
+    "UPDATE facts SET sheet = replace(sheet, 'stock', 'crypto') WHERE ticker = 'SIM0001' AND kind = 'securities'",
+    'SIM0001: its securities are not what was written',
+    securities,
+  ],
+  [
+    'pulled events that are gone',
+    "DELETE FROM pulled WHERE ticker = 'AAPL'",
+    'AAPL: its pulled daily rsi_zone events are missing',
+    pulled,
+  ],
+  [
+    'pulled events of another ticker',
+    "UPDATE pulled SET ticker = 'KO' WHERE ticker = 'AAPL'",
+    'AAPL: its pulled daily rsi_zone events are missing',
+    pulled,
+  ],
+]
+
+describe('a row that is not what was written', () => {
+  it.each(EDITS)('is found by a verification and answers no question: %s', async (_what, sql, found, question) => {
+    const path = await edit(sql)
+    const store = await opened(path)
+    expect((await store.verify()).map(({ ticker, what }) => `${ticker}: ${what}`)).toContain(found)
+    const error = await question(store).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(Damaged)
+    expect((error as Damaged).message).toContain(
+      `${path} is damaged: ${found}; mend that, or put a backup in its place`,
+    )
+    expect((error as Damaged).remedy).not.toBeNull()
+  })
+
+  it('is no reason to refuse what does not stand on it', async () => {
+    const store = await opened(await edit(edited('bars', 'columns')))
+    const local = new Local(store, 'pro', null)
+    for (const key of [KEY, { ...KEY, ticker: 'SIM0002' }]) expect((await local.events(key)).events).not.toEqual([])
+    await expect(store.bars('SIM0002')).resolves.not.toBeNull()
+  })
+
+  it.each(EDITS)('is mended by what the message names: %s', async (_what, sql) => {
+    const path = await edit(sql)
+    const importer = await Importer.begin(openSqlite(path, { readonly: false }), readFile, writer())
+    onTestFinished(() => importer.close())
+    const { store } = importer
+    for (let left = 4, found = await store.verify(); found.length > 0; found = await store.verify()) {
+      await mended(importer, found[0]!).catch(ofAnother)
+      expect(left--, JSON.stringify(found)).toBeGreaterThan(0)
+    }
+    if (sql.includes('pulled')) return
+    expect((await new Local(store, 'pro', null).events(KEY)).events).toEqual(await expectedEvents())
+  })
+})
+
+describe('a database of before', () => {
+  it('has its hashes taken over, and what was damaged stays damaged', async () => {
+    for (const [sql, found] of [
+      ['', []],
+      [edited('bars', 'columns'), ['SIM0001']],
+      ["UPDATE tickers SET last_date = '2031-01-01' WHERE ticker = 'SIM0001'", ['SIM0001']],
+      [edited('events', 'columns', "AND timeframe = 'daily' AND field = 'rsi_zone'"), ['SIM0001']],
+      ["UPDATE facts SET sheet = replace(sheet, 'stock', 'crypto') WHERE ticker = 'SIM0002'", ['SIM0002']],
+    ] as const) {
+      const path = await edit('')
+      const db = databaseAt(path)
+      setOldHashes(db)
+      db.exec(`DROP TABLE listed; ALTER TABLE tickers DROP COLUMN hash; ALTER TABLE series DROP COLUMN fields;
+        ALTER TABLE events DROP COLUMN hash; ${sql}; PRAGMA user_version = ${MIGRATIONS.length - 1}`)
+      db.close()
+      const store = openSqlite(path, { readonly: false })
+      expect([...new Set((await store.verify()).map(({ ticker }) => ticker))], sql).toEqual(found)
+      if (sql === '') expect((await new Local(store, 'pro', null).events(KEY)).events).toEqual(await expectedEvents())
+      await store.close()
+    }
+  })
+})
+
+/** Does what is said to mend a damage. */
+async function mended(importer: Importer, { ticker, mend }: Damage): Promise<unknown> {
+  const [one, two] = WORLD
+  const facts = [one!, two!].flatMap(of => of.facts).filter(of => of.ticker === ticker)
+  if (mend?.command === 'remove') return importer.remove(mend.words![0]!)
+  if (mend?.command === 'rebuild') return importer.rebuild()
+  if (mend?.command === 'import-facts') return importer.putFacts(facts, SOURCE, { replace: true })
+  return importer.put([sourced(one!)], { replace: true })
+}
+
+/** What was mended is written; what stands on it waits until everything else is. */
+function ofAnother(error: unknown): void {
+  expect(error).toBeInstanceOf(Damaged)
+}
+
+const WORLD = [...simulatedTickers({ count: 2, bars: 300, seed: 3, end: 17_000 })]
+const SOURCE = { file: 'simulate', format: 'simulated' }
+
+let whole: Promise<string> | undefined
+
+/** A database with bars and facts of two tickers and pulled events of a third, to which something is done. */
+async function edit(sql: string): Promise<string> {
+  const path = join(temporaryFolder(), 'bands.db')
+  whole ??= made()
+  copyFileSync(await whole, path)
+  const db = databaseAt(path)
+  db.exec(sql)
+  db.close()
+  return path
+}
+
+function databaseAt(path: string): Database {
+  const db = new Database(path)
+  db.function('edited', (blob: unknown) => {
+    const copy = Buffer.from(blob as Buffer)
+    copy[9]! ^= 0x11
+    return copy
+  })
+  return db
+}
+
+async function made(): Promise<string> {
+  const store = await loadedStore(WORLD)
+  await pulledIn(store).put(pulledSeries('AAPL'))
+  const copy = join(mkdtempSync(join(tmpdir(), 'bands-')), 'bands.db')
+  await store.close()
+  copyFileSync(store.location, copy)
+  return copy
+}
+
+afterAll(async () => {
+  if (whole !== undefined) rmSync(dirname(await whole), { recursive: true })
+})
+
+async function opened(path: string): Promise<Store> {
+  const store = openSqlite(path, { readonly: true })
+  onTestFinished(() => store.close())
+  return store
+}
+
+function writer(): Writer {
+  return { pid: process.pid, host: 'here', started: new Date().toISOString() }
+}
+
+async function expectedEvents(): Promise<unknown> {
+  const store = await opened(await edit(''))
+  return (await new Local(store, 'pro', null).events(KEY)).events
+}
