@@ -336,7 +336,7 @@ export async function openService({
   const { remembering } = await import('./store/remembered.js')
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
-  const checkPlace = inItsPlace(store.location)
+  const [checkPlace, readSomething] = [inItsPlace(store.location), reading(store)]
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const service: Service = {
     bands,
@@ -348,8 +348,8 @@ export async function openService({
     today: () => bands('pro').today(),
     async check() {
       checkPlace()
-      await readSomething(store)
-      await accounts.used(0, Date.now())
+      await readSomething()
+      await accounts.check()
     },
     async close() {
       await Promise.all([store.close(), accounts.close()])
@@ -359,7 +359,12 @@ export async function openService({
 }
 
 /** Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory. */
-async function readSomething(store: Store): Promise<void> {
-  const [first] = await store.tickers()
-  if (first !== undefined) await store.bars(first.ticker)
+function reading(store: Store): () => Promise<void> {
+  let known: { version: string; first: string | undefined } | null = null
+  return async () => {
+    const version = await store.version()
+    // The list of tickers takes far longer than the bars of one.
+    if (known?.version !== version) known = { version, first: (await store.tickers())[0]?.ticker }
+    if (known.first !== undefined) await store.bars(known.first)
+  }
 }

@@ -132,6 +132,8 @@ export interface Accounts {
   usage(account: number, from: number): Promise<DayUsage[]>
   /** Adds the ledger up and holds it against the counters; of all accounts unless one is given. */
   reconcile(account?: number): Promise<Reconciliation>
+  /** Throws StorageError where a charge could not be written down: without room, and from a failed one on until one works. */
+  check(): Promise<void>
   close(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, execSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -164,9 +164,13 @@ describe('bands serve', () => {
 describe('the built program', () => {
   /** A server as a process of its own, and what it told first. */
   async function started(): Promise<{ child: ChildProcess; url: string; ended: Promise<unknown> }> {
-    const words = [BIN, 'serve', '--port', '0', '--json', '--log-level', 'silent']
+    const words = [process.execPath, BIN, 'serve', '--port', '0', '--json', '--log-level', 'silent']
     const env = { PATH: process.env.PATH, HOME: folder.path, ...DB }
-    const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    // A file that may not grow is an error of its writer, and not the end of it.
+    const child = spawn('sh', ['-c', `trap '' XFSZ; exec "$@"`, 'sh', ...words], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const ended = once(child, 'exit')
     const failed = ended.then(() => Promise.reject(new Error('the server ended before it listened')))
     const [line] = (await Promise.race([once(child.stdout!, 'data'), failed])) as [Buffer]
@@ -178,6 +182,25 @@ describe('the built program', () => {
     const { child, url, ended } = await started()
     expect((await fetch(`${url}/readyz`)).status).toBe(200)
     child.kill(signal)
+    expect(await ended).toEqual([0, null])
+  })
+
+  test.skipIf(!hasPrlimit())('is not ready from a charge that could not be written on until one can be', async () => {
+    const { key } = JSON.parse((await typed('keys create --account alice --json', { env: DB })).out)
+    const { child, url, ended } = await started()
+    const asked = async (): Promise<number[]> => {
+      const headers = { Authorization: `Bearer ${key}` }
+      const answer = await fetch(`${url}/v1/events?ticker=SIM0001&field=rsi_zone`, { headers })
+      return [answer.status, (await fetch(`${url}/readyz`)).status]
+    }
+    const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${bytes}:`])
+    expect(await asked()).toEqual([200, 200])
+    limit('4096')
+    expect(await asked()).toEqual([503, 503])
+    limit('unlimited')
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    expect(await asked()).toEqual([200, 200])
+    child.kill('SIGTERM')
     expect(await ended).toEqual([0, null])
   })
 
@@ -246,11 +269,19 @@ describe('lines of a log', () => {
 })
 
 function hasOpenssl(): boolean {
+  return has('openssl version', 'serving with TLS, as there is no openssl to make a certificate')
+}
+
+function hasPrlimit(): boolean {
+  return has('prlimit --version', 'a charge that cannot be written, as there is no prlimit to keep a file from growing')
+}
+
+function has(command: string, skipped: string): boolean {
   try {
-    execFileSync('openssl', ['version'], { stdio: 'ignore' })
+    execSync(command, { stdio: 'ignore' })
     return true
   } catch {
-    process.stderr.write('skipped: serving with TLS, as there is no openssl to make a certificate\n')
+    process.stderr.write(`skipped: ${skipped}\n`)
     return false
   }
 }

@@ -1,4 +1,5 @@
-import { copyFileSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, copyFileSync, ftruncateSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeKey } from '../../src/accounts/key.js'
 import { Busy, StorageError } from '../../src/errors.js'
@@ -10,6 +11,7 @@ import { openSqlite } from '../../src/store/sqlite/data.js'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
 import { copyAll } from '../support/pulled.js'
 import { ask, authorization, type Served, serve, serveFile, simulatedGround, spend } from '../support/serve.js'
+import { smallDisk } from '../support/store.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 const CREDIT_HEADERS = ['x-request', 'x-hourly-request'].flatMap(name => {
@@ -227,6 +229,25 @@ describe('paths and methods', () => {
     await served.stop()
     own.remove()
   })
+})
+
+it('is not ready while the disk of its accounts is full, and is again with room', async ({ skip }) => {
+  const disk = smallDisk('4m')
+  if (disk === null) return skip('no disk of its own can be had here')
+  const served = await serve(ground, { accounts: join(disk, 'accounts.db') })
+  const { id, key } = await served.account('on a full disk', 'pro')
+  const statuses = async () => [(await served.get('/readyz')).status, (await served.get(QUESTION, key)).status]
+  expect(await statuses()).toEqual([200, 200])
+  const filler = openSync(join(disk, 'filler'), 'w')
+  expect(() => {
+    for (;;) writeSync(filler, Buffer.alloc(4_096))
+  }).toThrow('ENOSPC')
+  expect((await served.get('/readyz')).json()).toMatchObject({ error: 'data_unavailable' })
+  ftruncateSync(filler)
+  closeSync(filler)
+  expect(await statuses()).toEqual([200, 200])
+  expect((await served.accounts.used(id, Date.now())).day).toBe(2)
+  await served.stop()
 })
 
 describe.each(ERROR_SHAPES)('errors that are %s', errors => {

@@ -43,6 +43,8 @@ export async function simulatedGround({ count = 3, bars = 600, seed = 7 } = {}):
 export interface ServeLent extends Partial<ServerOptions> {
   asOf?: Day | null
   clock?: (() => Day) | null
+  /** Their file; beside the ground unless given. */
+  accounts?: string
   /** Puts something between the server and what it stands on. */
   around?: (service: Service) => Service
 }
@@ -75,9 +77,9 @@ export async function serveFile({ count = 3, ...lent }: ServeLent & { count?: nu
 
 export async function serve(
   ground: Ground,
-  { asOf = null, clock = null, around, ...lent }: ServeLent = {},
+  { asOf = null, clock = null, accounts, around, ...lent }: ServeLent = {},
 ): Promise<Served> {
-  const { service: own } = await openService({ db: ground.db, asOf, clock })
+  const { service: own } = await openService({ db: ground.db, asOf, clock, accounts })
   const service = around?.(own) ?? own
   const lines: string[] = []
   const running = await startServer(service, {

@@ -12,10 +12,10 @@ import {
   stateOf,
   type Used,
 } from '../../accounts/accounts.js'
-import { Busy, didYouMean, InvalidParameter, NotFound, quoted, remedy, suggest } from '../../errors.js'
+import { Busy, didYouMean, InvalidParameter, NotFound, quoted, remedy, StorageError, suggest } from '../../errors.js'
 import type { Tier } from '../../model/terms.js'
 import { chargeAll, reconciled, usedIn } from './charging.js'
-import { inItsPlace, type Notice, openForWriting, Session } from './connection.js'
+import { hasLittleRoom, inItsPlace, type Notice, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
 
 /** How long another process's commits are waited for, and the longest sleep between two looks, in milliseconds. */
@@ -39,6 +39,8 @@ class SqliteAccounts implements Accounts {
   readonly #marks = new Map<string, number>()
   /** Of accounts and keys, through this connection: what SQLite counts are the changes of others. */
   #changes = 0
+  /** The last transaction could not be written. */
+  #failed = false
 
   constructor(db: Session) {
     this.location = db.location
@@ -129,7 +131,7 @@ class SqliteAccounts implements Accounts {
   async charge(charges: readonly Charge[]): Promise<Charged[]> {
     if (charges.length === 0) return []
     const write = () => chargeAll(this.#db, charges, this.#marks)
-    const { charged, marked } = await this.#patiently(() => this.#db.transaction(write))
+    const { charged, marked } = await this.#patiently(() => this.#transaction(write))
     if (this.#marks.size > MOST_MARKS) this.#marks.clear()
     for (const [key, minute] of marked) this.#marks.set(key, minute)
     return charged
@@ -145,17 +147,43 @@ class SqliteAccounts implements Accounts {
     return this.#patiently(() => reconciled(this.#db, account ?? null))
   }
 
+  check(): Promise<void> {
+    return this.#patiently(() => {
+      this.#db.get(SECRET)
+      if (hasLittleRoom(this.location)) throw new StorageError(`${this.location}: the disk is full`)
+      // Where nobody is sent to a server that is not ready, only a write of its own can tell that writing works again.
+      if (this.#failed) this.#transaction(() => this.#tryWriting())
+    })
+  }
+
   async close(): Promise<void> {
     this.#db.close()
+  }
+
+  /** SQLite writes nothing where a row stays as it was. */
+  #tryWriting(): void {
+    this.#db.run("INSERT INTO secrets VALUES ('try', x'')")
+    this.#db.run("DELETE FROM secrets WHERE use = 'try'")
   }
 
   /** Changes accounts or keys. Counted once that is done: who asks meanwhile must not take the old for the new. */
   #writing<T>(work: () => T): Promise<T> {
     return this.#patiently(() => {
-      const result = this.#db.transaction(work)
+      const result = this.#transaction(work)
       this.#changes += 1
       return result
     })
+  }
+
+  #transaction<T>(work: () => T): T {
+    try {
+      const result = this.#db.transaction(work)
+      this.#failed = false
+      return result
+    } catch (error) {
+      this.#failed ||= error instanceof StorageError
+      throw error
+    }
   }
 
   /**

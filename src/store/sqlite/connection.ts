@@ -105,11 +105,18 @@ function isFull(path: string, cause: unknown): boolean {
   const code = (cause as { code?: string }).code ?? ''
   if (code === 'ENOSPC' || code.startsWith('SQLITE_FULL')) return true
   if (!/^SQLITE_(IOERR|CANTOPEN)/.test(code)) return false
-  const { bavail, bsize } = statfsSync(dirname(path))
-  return bavail * bsize < LITTLE_ROOM
+  return hasLittleRoom(path)
 }
 
-/** What a database without a row needs at most while it is made. */
+/** Whether the disk of a file is as good as full: of what is kept back for root, root alone has something. */
+export function hasLittleRoom(path: string): boolean {
+  const { bavail, bfree, bsize, blocks } = statfsSync(dirname(path))
+  const free = process.getuid?.() === 0 ? bfree : bavail
+  // Some file systems do not tell.
+  return blocks > 0 && free * bsize < LITTLE_ROOM
+}
+
+/** What a database without a row needs at most while it is made, and far more than a commit of charges. */
 const LITTLE_ROOM = 2 ** 19
 
 /** Under which a database is made: it tells of which process, so that another can see whether that one has died. */
