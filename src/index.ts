@@ -47,6 +47,7 @@ export type {
   FileReport,
   ImportOptions,
   ImportProgress,
+  RefusedTicker,
   SheetReport,
   SourcedBars,
   TickerReport,

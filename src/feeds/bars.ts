@@ -1,5 +1,6 @@
 import { BadData, type Place, type Words } from '../errors.js'
-import { type Day, formatDay, weekdayOf } from '../model/day.js'
+import { type Day, formatDay } from '../model/day.js'
+import { DAILY, gapBetween, jumpBetween, middleSpacing, usualGap } from '../model/neighbours.js'
 import type { Adjustment, Series } from '../model/series.js'
 import type { Rejected, TickerBars, Warning, WarningKind } from './feed.js'
 import type { Role } from './layout.js'
@@ -252,27 +253,24 @@ function grown<T extends Int32Array | Float64Array>(old: T, larger: T): T {
   return larger
 }
 
-/** More days without a bar than any holiday explains; a ticker that trades at weekends knows no holiday. */
-const GAP_DAYS = 5
-/** A close this far from the one before is a split, a slip or a day to remember. */
-const JUMP = 0.3
-const SHOWN = 3
+/** So many odd bars of a kind are told one by one. */
+export const SHOWN = 3
 const KINDS: readonly WarningKind[] = ['not_daily', 'doubled', 'outside_range', 'zero_volume', 'gap', 'jump']
 
 /** What looks odd in the bars of one ticker and stays: its kind, the bar, and a word about it. */
 function* odditiesOf(bars: Series): Generator<[kind: WarningKind, bar: number, detail: string]> {
   const spacing = middleSpacing(bars.days)
-  if (spacing > 4) yield ['not_daily', 0, `bars are mostly ${spacing} days apart: not daily bars?`]
-  const gap = spacing > 4 ? Number.POSITIVE_INFINITY : tradesAtWeekends(bars.days) ? 1 : GAP_DAYS
+  if (spacing > DAILY) yield ['not_daily', 0, `bars are mostly ${spacing} days apart: not daily bars?`]
+  const most = usualGap(bars.days, spacing)
   for (let i = 0; i < bars.days.length; i++) {
     const outside = outsideRange(bars, i)
     if (outside !== null) yield ['outside_range', i, outside]
     if (bars.volume[i] === 0) yield ['zero_volume', i, 'volume 0']
     if (i === 0) continue
-    const days = bars.days[i]! - bars.days[i - 1]!
-    if (days > gap) yield ['gap', i, `${days} days after the bar before`]
-    const move = bars.close[i]! / bars.close[i - 1]! - 1
-    if (Math.abs(move) > JUMP) yield ['jump', i, `close ${percent(move)} from the bar before`]
+    const gap = gapBetween(bars.days[i - 1]!, bars.days[i]!, most)
+    if (gap !== null) yield ['gap', i, gap]
+    const jump = jumpBetween(bars.close[i - 1]!, bars.close[i]!)
+    if (jump !== null) yield ['jump', i, jump]
   }
 }
 
@@ -285,21 +283,4 @@ function outsideRange({ open, high, low, close }: Series, i: number): string | n
     if (price < low[i]!) return `${name} ${price} is below low ${low[i]}`
   }
   return null
-}
-
-/** The middle number of days from bar to bar; 1 when there are too few to tell. */
-function middleSpacing(days: Int32Array): number {
-  if (days.length < 11) return 1
-  const spacings = days.subarray(1).map((day, i) => day - days[i]!)
-  return spacings.sort()[spacings.length >> 1]!
-}
-
-function tradesAtWeekends(days: Int32Array): boolean {
-  let count = 0
-  for (const day of days) if (weekdayOf(day) > 4) count++
-  return count > days.length / 7
-}
-
-function percent(move: number): string {
-  return `${move > 0 ? '+' : '-'}${(Math.abs(move) * 100).toFixed(0)} %`
 }

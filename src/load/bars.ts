@@ -4,12 +4,16 @@ import { countedFacts, sectorKey } from '../local/view.js'
 import { countUpTo, type Day, formatDay } from '../model/day.js'
 import { securityOf } from '../model/facts.js'
 import { type Adjustment, emptySeries, head, type Series } from '../model/series.js'
-import { type Origin, originsOf, type Store, type TickerEntry } from '../store/store.js'
-import type { Kept, SourcedBars, TickerReport } from './report.js'
+import { type Origin, originsOf, type PlacedOrigin, type Store, type TickerEntry } from '../store/store.js'
+import { type Kept, type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
+import { bothOf, type Jump, judge, jumpsAfter, type Rescaling, rescaled, type SeamOddity } from './seam.js'
 
 /** What a file's bars change, not yet written. */
-interface TakenBars {
+export interface TakenBars {
   reports: TickerReport[]
+  refused: RefusedTicker[]
+  /** What looks odd where a file's bars lie beside those that are stored. */
+  oddities: (SeamOddity & { ticker: string })[]
   changed: Kept[]
   /** Tickers whose pulled events make room. */
   unpulled: string[]
@@ -17,28 +21,114 @@ interface TakenBars {
   behind: Behind
 }
 
-/** Merges bars with what is there. Throws BadData for a ticker without bars, with prices of another kind, or pulled. */
+/** What is done about a ticker that is there. */
+export interface Choices {
+  /** Begin again, whatever was there. */
+  replace: boolean
+  /** What to do about stored bars on another scale; unless given, the ticker is refused. */
+  scale?: 'rescale' | 'accept_jump' | undefined
+}
+
+/**
+ * Merges bars with what is there, and leaves a ticker alone that does not fit to it. Throws BadData for a ticker without
+ * bars, with prices of another kind, or pulled.
+ */
 export async function takeBars(
   store: Store,
   tickers: readonly SourcedBars[],
-  replaces: (ticker: string) => boolean,
+  choicesFor: (ticker: string) => Choices,
 ): Promise<TakenBars> {
-  const taken: TakenBars = { reports: [], changed: [], unpulled: [], behind: await Behind.in(store) }
+  const behind = await Behind.in(store)
+  const taken: TakenBars = { reports: [], refused: [], oddities: [], changed: [], unpulled: [], behind }
   for (const incoming of tickers) {
-    const replace = replaces(incoming.ticker)
-    const pulled = await checkPulled(store, incoming, replace)
-    const { report, series, entry, kept } = await mergeOne(store, incoming, replace)
-    taken.reports.push(report)
-    if (pulled !== null) {
-      taken.unpulled.push(incoming.ticker)
-      report.note = [report.note, `${incoming.ticker}: ${pulled}`].filter(Boolean).join('. ')
+    const { ticker } = incoming
+    const choices = choicesFor(ticker)
+    const pulled = await checkPulled(store, incoming, choices.replace)
+    const { present, entry } = await storedOf(store, incoming, choices.replace)
+    const result = present === null ? AS_IT_IS : await fitted(store, present, incoming, choices)
+    if ('refused' in result) {
+      taken.refused.push(result.refused)
+      continue
     }
-    if (report.added + report.replaced === 0) continue
-    const assetClass = entry?.assetClass ?? null
-    const now = entryFor(incoming, series, assetClass, { entry, kept })
-    taken.changed.push(await keptOf(store, now, series, taken.behind))
+    taken.oddities.push(...result.oddities.map(oddity => ({ ticker, ...oddity })))
+    const before = { present: result.present ?? emptySeries('daily', 0), entry, jumps: result.jumps }
+    const { report, series, origins } = mergeOne(incoming, before)
+    taken.reports.push(report)
+    if (result.rescaling !== null) noteRescaling(report, present!, result.rescaling)
+    if (pulled !== null) {
+      taken.unpulled.push(ticker)
+      addNote(report, `${ticker}: ${pulled}`)
+    }
+    if (report.added + report.replaced === 0 && result.rescaling === null) continue
+    const now = entryFor(incoming, series, entry?.assetClass ?? null, origins)
+    taken.changed.push(await keptOf(store, now, series, behind))
   }
   return taken
+}
+
+/** What is stored of a ticker and stays beside a file's bars; null where nothing does. */
+async function storedOf(
+  store: Store,
+  { ticker, prices, bars, source }: SourcedBars,
+  replace: boolean,
+): Promise<{ present: Stored | null; entry: TickerEntry | null }> {
+  if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
+  // What is replaced is not looked at: it may be damaged.
+  const entry = replace ? null : await store.ticker(ticker)
+  if (entry === null) return { present: null, entry }
+  if (entry.prices !== prices) throw mixedPrices(source, ticker, entry.prices, prices)
+  const series = (await store.bars(ticker))!
+  return { present: { series, jumps: jumpsIn(entry, series) }, entry }
+}
+
+/** Stored bars, and the jumps between them that were accepted. */
+interface Stored {
+  series: Series
+  jumps: readonly Jump[]
+}
+
+/** What is stored, as a file's bars are put to it. */
+interface Fitted {
+  present: Series | null
+  rescaling: Rescaling | null
+  /** Accepted, now and before. */
+  jumps: readonly Jump[]
+  oddities: readonly SeamOddity[]
+}
+
+const AS_IT_IS: Fitted = { present: null, rescaling: null, jumps: [], oddities: [] }
+
+/** Brings what is stored and a file's bars of a ticker together, as far as may be. */
+async function fitted(
+  store: Store,
+  { series, jumps }: Stored,
+  { ticker, prices, bars }: SourcedBars,
+  { scale }: Choices,
+): Promise<Fitted | { refused: RefusedTicker }> {
+  const splits = ((await store.sheets(ticker)).splits?.rows ?? []).map(row => row.record)
+  const known = { prices, splits, jumps }
+  const { misfit, oddities } = judge(series, bars, known)
+  if (misfit === null) return { present: series, rescaling: null, jumps, oddities }
+  const again = misfit.reason === 'another_instrument' ? null : rescaled(series, misfit)
+  const after = again === null ? null : judge(again, bars, known)
+  const fits = after !== null && after.misfit === null
+  if (misfit.reason !== 'another_instrument') {
+    if (scale === 'rescale' && fits) return { present: again, rescaling: misfit, jumps, oddities: after.oddities }
+    if (scale === 'accept_jump')
+      return { present: series, rescaling: null, jumps: [...jumps, ...misfit.jumps], oddities }
+  }
+  return { refused: refusalOf(ticker, misfit, fits) }
+}
+
+function noteRescaling(report: TickerReport, { series }: Stored, { scale: { by, over }, shares }: Rescaling): void {
+  report.rescaled = by / over
+  const volumes = shares ? ', their volumes divided by it' : ''
+  const factor = Number(report.rescaled.toPrecision(6))
+  addNote(report, `${report.ticker}: ${series.days.length} stored bars are multiplied by ${factor}${volumes}`)
+}
+
+function addNote(report: TickerReport, note: string): void {
+  report.note = [report.note, note].filter(Boolean).join('. ')
 }
 
 /** A ticker's bars up to a day, and what is behind then. Throws InvalidParameter where none of them is that old. */
@@ -84,41 +174,42 @@ async function checkPulled(store: Store, { ticker, source }: SourcedBars, replac
   throw new BadData({ file: source }, sentence`${ticker} has bars in it, and there are ${what} here; ${keep}`)
 }
 
-async function mergeOne(
-  store: Store,
-  incoming: SourcedBars,
-  replace: boolean,
-): Promise<{ report: TickerReport; series: Series } & Before> {
-  const { ticker, prices, bars, source } = incoming
-  if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
-  // What is replaced is not looked at: it may be damaged.
-  const entry = replace ? null : await store.ticker(ticker)
-  const present = entry === null ? null : await store.bars(ticker)
-  if (entry !== null && present !== null && entry.prices !== prices)
-    throw mixedPrices(source, ticker, entry.prices, prices)
-  const { series, rescaled, kept, ...counts } = merge(present ?? emptySeries('daily', 0), bars)
-  const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
-  if (rescaled !== null) report.note = rescaledNote(ticker, rescaled, series.days.length - bars.days.length)
-  const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
-  if (unknown > 0) report.note = [report.note, unpaidNote(ticker, unknown)].filter(Boolean).join('. ')
-  return { report, series, kept, entry }
+/** What a ticker was before bars were taken in. */
+interface Before {
+  present: Series
+  entry: TickerEntry | null
+  /** Accepted jumps, also those between a file's bars and the present ones. */
+  jumps: readonly Jump[]
 }
 
-/** What a series was before bars were taken in: its entry, and of each bar now its place then, -1 for one of the file. */
-interface Before {
-  entry: TickerEntry | null
-  kept: readonly number[]
+function mergeOne(
+  incoming: SourcedBars,
+  { present, entry, jumps }: Before,
+): { report: TickerReport; series: Series; origins: Origin[] } {
+  const { ticker, prices, bars } = incoming
+  const { series, kept, ...counts } = merge(present, bars)
+  const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
+  const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
+  if (unknown > 0) addNote(report, unpaidNote(ticker, unknown))
+  const jumpsNow = new Map(jumpsAfter(jumps, series, bars).map(({ day, factor }) => [series.days.indexOf(day), factor]))
+  const origins = originsAfter(entry === null ? [] : originsOf(entry), kept, jumpsNow, ownOf(incoming))
+  return { report, series, origins }
+}
+
+type Own = Omit<Origin, 'bars' | 'jump'>
+
+function ownOf({ source, format }: SourcedBars): Own {
+  return { source, format, importedAt: new Date().toISOString() }
 }
 
 /** The entry of a series that has just taken bars in. */
 function entryFor(
-  { ticker, prices, source, format }: SourcedBars,
+  incoming: SourcedBars,
   series: Series,
   assetClass: TickerEntry['assetClass'],
-  before: Before,
+  origins: readonly Origin[],
 ): TickerEntry {
-  const own = { source, format, importedAt: new Date().toISOString() }
-  const origins = originsAfter(before, own)
+  const { ticker, prices } = incoming
   return {
     ticker,
     assetClass,
@@ -126,23 +217,38 @@ function entryFor(
     bars: series.days.length,
     first: series.days[0]!,
     last: series.days.at(-1)!,
-    ...own,
+    ...ownOf(incoming),
     ...(origins.length > 1 ? { origins } : {}),
   }
 }
 
-/** Which file brought which bars, now that one has added some. */
-function originsAfter({ entry, kept }: Before, own: Omit<Origin, 'bars'>): Origin[] {
-  const earlier = entry === null ? [] : originsOf(entry)
+/** Which file brought which bars, now that one has added some; a jump begins a range of its own. */
+function originsAfter(
+  earlier: readonly PlacedOrigin[],
+  kept: readonly number[],
+  jumps: ReadonlyMap<number, number>,
+  own: Own,
+): Origin[] {
   const origins: Origin[] = []
   let last: object | null = null
-  for (const t of kept) {
-    const of = t < 0 ? own : earlier.findLast(({ from }) => from <= t)!
-    if (of !== last) origins.push({ source: of.source, format: of.format, importedAt: of.importedAt, bars: 0 })
+  for (const [t, before] of kept.entries()) {
+    const of: Own = before < 0 ? own : earlier.findLast(({ from }) => from <= before)!
+    const jump = jumps.get(t)
+    if (of !== last || jump !== undefined) {
+      const { source, format, importedAt } = of
+      origins.push({ source, format, importedAt, bars: 0, ...(jump === undefined ? {} : { jump }) })
+    }
     origins.at(-1)!.bars++
     last = of
   }
   return origins
+}
+
+/** The accepted jumps between the bars of a ticker. */
+function jumpsIn(entry: TickerEntry, { days }: Series): Jump[] {
+  return originsOf(entry).flatMap(({ from, jump }) =>
+    jump === undefined ? [] : [{ from: days[from - 1]!, day: days[from]!, factor: jump }],
+  )
 }
 
 function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adjustment): BadData {
@@ -153,11 +259,6 @@ function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adju
     { file },
     sentence`${what}: use ${raw}${parameter('replace')} to start ${ticker} again from this file`,
   )
-}
-
-function rescaledNote(ticker: string, factor: number, older: number): string {
-  const by = factor.toPrecision(6)
-  return `${ticker}: every close that was there already changed by the factor ${by}, as after a dividend or split, and ${older} bars outside this file keep the old scale; import the whole history again`
 }
 
 function unpaidNote(ticker: string, unknown: number): string {
@@ -176,8 +277,6 @@ interface Merged {
   added: number
   replaced: number
   unchanged: number
-  /** The one factor by which the closes of all common dates differ, when they do and other bars keep the old scale. */
-  rescaled: number | null
   /** Of each bar its place in the series that was there; -1 for one that came in. */
   kept: number[]
 }
@@ -187,29 +286,17 @@ function merge(present: Series, incoming: Series): Merged {
   const rows: Place[] = []
   const paid: number[] = []
   const counts = { added: 0, replaced: 0, unchanged: 0 }
-  const factors: number[] = []
-  let i = 0
-  let j = 0
-  while (i < present.days.length || j < incoming.days.length) {
-    const here = present.days[i] ?? Number.POSITIVE_INFINITY
-    const there = incoming.days[j] ?? Number.POSITIVE_INFINITY
-    if (here < there) {
-      paid.push(paidAt(present, i))
-      rows.push([present, i++])
-    } else {
-      const same = there === here && sameBar(present, i, incoming, j)
-      rows.push(same ? [present, i] : [incoming, j])
-      // What was paid on a day does not change, whatever its adjusted close has become.
-      const told = paidAt(incoming, j)
-      paid.push(Number.isNaN(told) && there === here ? paidAt(present, i) : told)
-      counts[there < here ? 'added' : same ? 'unchanged' : 'replaced']++
-      if (there === here) factors.push(incoming.close[j]! / present.close[i++]!)
-      j++
-    }
+  for (const { stored, given } of bothOf(present, incoming)) {
+    const isCommon = stored >= 0 && given >= 0
+    const same = isCommon && sameBar(present, stored, incoming, given)
+    rows.push(given < 0 || same ? [present, stored] : [incoming, given])
+    // What was paid on a day does not change, whatever its adjusted close has become.
+    const told = given < 0 ? Number.NaN : paidAt(incoming, given)
+    paid.push(Number.isNaN(told) && stored >= 0 ? paidAt(present, stored) : told)
+    if (given >= 0) counts[!isCommon ? 'added' : same ? 'unchanged' : 'replaced']++
   }
-  const others = rows.length - incoming.days.length
   const kept = rows.map(([from, t]) => (from === present ? t : -1))
-  return { series: gathered(rows, paid), ...counts, rescaled: others > 0 ? commonFactor(factors) : null, kept }
+  return { series: gathered(rows, paid), ...counts, kept }
 }
 
 /** Whether two bars have the same prices and volume; unknown volumes are alike. */
@@ -217,13 +304,6 @@ function sameBar(a: Series, i: number, b: Series, j: number): boolean {
   if (!COLUMNS.every(column => Object.is(a[column][i]!, b[column][j]!))) return false
   // A file that tells only adjusted closes says nothing about the others.
   return b.unadjustedClose === undefined || paidAt(a, i) === b.unadjustedClose[j]
-}
-
-/** A dividend or split since the last import moves every adjusted price by one factor. */
-function commonFactor(factors: readonly number[]): number | null {
-  const [first = 1] = factors
-  const common = factors.length >= 2 && factors.every(factor => Math.abs(factor / first - 1) < 1e-5)
-  return common && Math.abs(first - 1) > 1e-5 ? first : null
 }
 
 /** A bar by its series and its place there. */

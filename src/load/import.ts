@@ -1,5 +1,6 @@
-import { BadData, remedy } from '../errors.js'
-import type { Input, TickerFacts } from '../feeds/feed.js'
+import { BadData, InvalidParameter, parameter, remedy, sentence } from '../errors.js'
+import { SHOWN } from '../feeds/bars.js'
+import type { Input, ReadResult, TickerFacts, Warning } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { type Day, formatDay } from '../model/day.js'
@@ -7,7 +8,7 @@ import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model/facts.js'
 import type { Series } from '../model/series.js'
 import { type Store, takePlace, type Writer } from '../store/store.js'
-import { cutBars, firstContradiction, takeBars } from './bars.js'
+import { type Choices, cutBars, firstContradiction, type TakenBars, takeBars } from './bars.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
 import {
   derived,
@@ -15,6 +16,7 @@ import {
   type ImportOptions,
   type Kept,
   type ReadFile,
+  type RefusedTicker,
   type SheetReport,
   type SourcedBars,
   type TickerReport,
@@ -47,6 +49,30 @@ class Run {
   add({ ticker, source, bars }: SourcedBars): void {
     this.#taken.set(ticker, [...(this.#taken.get(ticker) ?? []), { file: source, bars }])
   }
+}
+
+/** What is to become of bars that are there; one of them at most. */
+const BAR_CHOICES = ['replace', 'rescale', 'acceptJump'] as const
+type BarChoice = (typeof BAR_CHOICES)[number]
+
+function checkChoices(options: Pick<ImportOptions, BarChoice>): void {
+  const names = { replace: 'replace', rescale: 'rescale', acceptJump: 'accept_jump' }
+  const [first, second] = BAR_CHOICES.filter(choice => options[choice]).map(choice => names[choice])
+  if (second === undefined) return
+  throw new InvalidParameter(sentence`${parameter(first!)} and ${parameter(second)} exclude each other.`, {
+    param: second,
+  })
+}
+
+/** A file's warnings, and those about bars that lie beside stored ones. */
+function withOddities({ file, warnings }: ReadResult, oddities: TakenBars['oddities']): Warning[] {
+  const all = new Map(warnings.map(warning => [warning.kind, { ...warning, first: [...warning.first] }]))
+  for (const { kind, ticker, day, detail } of oddities) {
+    const warning = all.get(kind) ?? { kind, count: 0, first: [] }
+    all.set(kind, warning)
+    if (warning.count++ < SHOWN) warning.first.push({ ticker, date: formatDay(day), place: file, detail })
+  }
+  return [...all.values()]
 }
 
 /**
@@ -88,9 +114,11 @@ export class Importer {
 
   /**
    * Imports file after file, bars and facts alike. A refused file throws and leaves those before it imported, or with
-   * `onRefused` those after it too. A store of other definitions is rebuilt first, so that two never mix.
+   * `onRefused` those after it too. A ticker whose bars do not fit to those that are stored is not loaded, and stands in
+   * the report. A store of other definitions is rebuilt first, so that two never mix.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
+    checkChoices(options)
     if (this.#store !== null) await this.#refresh(options)
     try {
       for (const input of inputs) {
@@ -103,13 +131,21 @@ export class Importer {
     }
   }
 
-  /** Takes bars that are no file: simulated ones, or a library caller's, each series ascending and not empty. */
+  /**
+   * Takes bars that are no file: simulated ones, or a library caller's, each series ascending and not empty. A ticker that
+   * does not fit to what is stored throws BadData and nothing is loaded; or with `onRefused`, the others are.
+   */
   async put(
     tickers: Iterable<SourcedBars>,
-    options: Pick<ImportOptions, 'replace' | 'onProgress'> = {},
+    options: Pick<ImportOptions, BarChoice | 'onRefused' | 'onProgress'> = {},
   ): Promise<TickerReport[]> {
+    checkChoices(options)
     await this.#refresh(options)
-    const reports = await this.#takeBars([...tickers], options)
+    const { reports } = await this.#takeBars([...tickers], options, async ({ source }, { message }) => {
+      const refusal = new BadData({ file: source }, message)
+      if (options.onRefused === undefined) throw refusal
+      await options.onRefused(refusal)
+    })
     await this.#settle(options)
     return reports
   }
@@ -202,7 +238,8 @@ export class Importer {
   }
 
   async #importFile(input: Input, options: ImportOptions): Promise<FileReport> {
-    const { onProgress, only, onRefused: _onRefused, replace: _replace, ...reading } = options
+    const { onProgress, only } = options
+    const { onRefused: _onRefused, replace: _replace, rescale: _rescale, acceptJump: _acceptJump, ...reading } = options
     const result = await this.#read(input, {
       ...reading,
       onProgress: ({ bytes, total, rows }) =>
@@ -219,23 +256,32 @@ export class Importer {
       return { ...result, facts: reports, without_bars: barless, doubts }
     }
     const sourced = result.tickers.map(ticker => ({ ...ticker, source: result.file, format: result.format }))
-    return { ...result, tickers: await this.#takeBars(sourced, options) }
+    const { reports, refused, oddities } = await this.#takeBars(sourced, options)
+    return { ...result, tickers: reports, refused, warnings: withOddities(result, oddities) }
   }
 
+  /** @param onRefused asked before anything is written */
   async #takeBars(
     tickers: readonly SourcedBars[],
-    { replace = false, onProgress }: ImportOptions,
-  ): Promise<TickerReport[]> {
+    { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
+    onRefused?: (bars: SourcedBars, refusal: RefusedTicker) => Promise<void>,
+  ): Promise<Pick<TakenBars, 'reports' | 'refused' | 'oddities'>> {
     for (const incoming of tickers) this.#run.check(incoming)
+    const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
     // The second file of a run goes on where the first has begun again.
-    const replaces = (ticker: string): boolean => replace && this.#run.isFirst(`bars ${ticker}`)
-    const { reports, changed, unpulled, behind } = await takeBars(this.store, tickers, replaces)
+    const choicesFor = (ticker: string): Choices => ({ replace: replace && this.#run.isFirst(`bars ${ticker}`), scale })
+    const { reports, refused, oddities, changed, unpulled, behind } = await takeBars(this.store, tickers, choicesFor)
+    const refusals = new Map(refused.map(refusal => [refusal.ticker, refusal]))
+    for (const incoming of tickers) {
+      const refusal = refusals.get(incoming.ticker)
+      if (refusal !== undefined) await onRefused?.(incoming, refusal)
+    }
     if (changed.length > 0) {
       const records = derived(changed[0]!.entry.source, changed, onProgress)
       await this.store.write({ records, unpulled, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
-    for (const incoming of tickers) this.#run.add(incoming)
-    return reports
+    for (const incoming of tickers) if (!refusals.has(incoming.ticker)) this.#run.add(incoming)
+    return { reports, refused, oddities }
   }
 
   async #takeFacts(

@@ -1,9 +1,11 @@
 import { record } from '../engine/record.js'
-import type { BadData, Words } from '../errors.js'
+import { type BadData, parameter, sentence, type Words } from '../errors.js'
 import type { FactsResult, Input, ReadOptions, ReadResult, TickerBars } from '../feeds/feed.js'
+import { formatDay } from '../model/day.js'
 import type { FactKind, Facts } from '../model/facts.js'
 import type { Adjustment, Series } from '../model/series.js'
 import type { TickerEntry, TickerRecord } from '../store/store.js'
+import { type Misfit, splitName } from './seam.js'
 
 export interface ImportProgress {
   /** The file, as shown to people; empty while a store is rebuilt, the sector while one is settled. */
@@ -20,6 +22,10 @@ export interface ImportOptions extends Omit<ReadOptions, 'onProgress'> {
   only?: 'facts'
   /** Start each ticker again from the file, whatever was there; of facts, the kinds that the file has. */
   replace?: boolean
+  /** Bring what is stored of a ticker to the scale of the file, where they differ by a split or another one factor. */
+  rescale?: boolean
+  /** Store such bars as they are; the jump goes on being shown. */
+  acceptJump?: boolean
   /** What to do about a file that is refused; without it, the run ends there. */
   onRefused?(error: BadData): void | Promise<void>
   onProgress?(progress: ImportProgress): void
@@ -35,12 +41,30 @@ export interface TickerReport {
   bars: number
   first: string
   last: string
+  /** The factor by which the bars that were there were multiplied. */
+  rescaled?: number
   /** What the user ought to know, a sentence. */
   note?: string
 }
 
+/** A ticker whose bars in a file do not fit to those that are stored, and are not loaded. */
+export interface RefusedTicker {
+  ticker: string
+  /**
+   * `split`: the price jumps by the ratio of one, or `factor`: the closes of the same days differ by one factor, so that
+   * stored prices are on another scale. `another_instrument`: most of those closes differ, and by no one factor.
+   */
+  reason: Misfit['reason']
+  /** What stored prices would have to be multiplied by; null of another instrument. */
+  factor: number | null
+  /** The first day on which the file and the store part; null of another instrument. */
+  date: string | null
+  message: Words
+}
+
 export interface BarsReport extends Omit<ReadResult, 'tickers'> {
   tickers: TickerReport[]
+  refused: RefusedTicker[]
 }
 
 /** One kind of a ticker's facts after an import. */
@@ -94,4 +118,33 @@ export function* derived(
     onProgress?.({ file, stage: 'deriving', done, of: tickers.length, rows })
     yield { entry, ...record(bars, entry.assetClass ?? undefined, facts) }
   }
+}
+
+/** @param fits whether a rescaling makes one series of the two */
+export function refusalOf(ticker: string, misfit: Misfit, fits: boolean): RefusedTicker {
+  const { reason } = misfit
+  if (reason === 'another_instrument') {
+    const what = `${misfit.differing} of ${misfit.common} closes of days that are stored too differ by more than 1 %, and by no common factor`
+    const message = sentence`${ticker}: ${what}, so these are prices of another instrument; ${parameter('replace')} starts ${ticker} again from this file`
+    return { ticker, reason, factor: null, date: null, message }
+  }
+  const factor = misfit.scale.by / misfit.scale.over
+  const remedies = sentence`import the whole history${fits ? sentence`, or ${parameter('rescale')} multiplies what is stored by it` : ''}, or ${parameter('accept_jump')} stores the bars as they are`
+  const message = sentence`${ticker}: ${misfitText(misfit, factor)}; ${remedies}`
+  return { ticker, reason, factor, date: formatDay(misfit.jumps[0]!.day), message }
+}
+
+function misfitText(misfit: Exclude<Misfit, { reason: 'another_instrument' }>, factor: number): string {
+  const times = `${Number(factor.toPrecision(6))} times`
+  const [jump] = misfit.jumps
+  const split = splitName(jump!.factor)
+  if (misfit.reason === 'factor') {
+    const why = split === null ? 'a dividend or split' : `a ${split} split`
+    return `closes in this file are ${times} those that are stored of the same ${misfit.common} days, as after ${why}`
+  }
+  const why =
+    misfit.split === undefined
+      ? `as by a ${split} split between ${formatDay(jump!.from)} and ${formatDay(jump!.day)}`
+      : `as by the split of ${formatDay(misfit.split.ex_date)} that is stored`
+  return `prices in this file are ${times} those that are stored, ${why}`
 }

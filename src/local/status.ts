@@ -1,6 +1,7 @@
 import { FIELDS } from '../fields/index.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import { USUAL_CLOSURE } from '../model/neighbours.js'
 import type { Adjustment, AssetClass } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import { originsOf, type Store, type TickerEntry } from '../store/store.js'
@@ -94,9 +95,6 @@ interface Gap {
   before: string
   days: number
 }
-
-/** The longest closure that holidays explain: beyond it bars are likely to be missing. */
-const USUAL_CLOSURE = 5
 
 /** Counts what a question can find: as of the cache's day, and without the week that is not over. */
 export async function status(cache: Cache): Promise<Status> {

@@ -26,6 +26,8 @@ export interface TickerEntry {
 /** Bars in a row that one file brought. */
 export interface Origin extends Pick<TickerEntry, 'source' | 'format' | 'importedAt'> {
   bars: number
+  /** They are this many times the bars before them, which no trading explains and the user has accepted. */
+  jump?: number
 }
 
 /** With the place of its first bar. */

@@ -89,15 +89,6 @@ describe('importing', () => {
     expect((await entries(path))[0]?.prices).toBe('adjusted')
   })
 
-  it('says when all common closes changed by one factor and older bars keep the old scale', async () => {
-    const folder = temporaryFolder()
-    const path = join(folder, 'bands.db')
-    const rows = simulatedRows(1, 120)
-    await imported(path, [fileOf(folder, 'ABC.csv', csv(rows))])
-    const [report] = await imported(path, [fileOf(folder, 'ABC.csv', csv(rows.slice(60).map(halved)))])
-    expect(report?.note).toMatch(/changed by the factor 0\.500000, .* 60 bars outside this file keep the old scale/)
-  })
-
   it('changes nothing when a file is refused', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'bands.db')
@@ -135,12 +126,6 @@ describe('importing', () => {
     await (await waiting).close()
   })
 })
-
-function halved(row: string): string {
-  const [date, ...numbers] = row.split(',')
-  const volume = numbers.pop()
-  return [date, ...numbers.map(price => Number(price) / 2), volume].join(',')
-}
 
 async function entries(path: string) {
   const store = openSqlite(path, { readonly: true })

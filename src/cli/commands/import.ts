@@ -2,7 +2,14 @@ import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type BadData, BandsError, InvalidParameter, StorageError } from '../../errors.js'
 import type { Input } from '../../feeds/feed.js'
-import type { BarsReport, FactsReport, FileReport, ImportOptions, ImportProgress } from '../../load/report.js'
+import type {
+  BarsReport,
+  FactsReport,
+  FileReport,
+  ImportOptions,
+  ImportProgress,
+  RefusedTicker,
+} from '../../load/report.js'
 import { dayAt } from '../../model/day.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../model/facts.js'
 import type { Adjustment } from '../../model/series.js'
@@ -51,16 +58,29 @@ const FACT_READING = [
 
 const FILES = [['[FILE...]', 'files, folders, globs, or - for standard input; csv, json, xml, zip, gz']] as const
 
+/** What becomes of stored prices that are on another scale than those of a file. */
+const SCALES = [
+  [
+    '--rescale',
+    'where a file’s prices differ from the stored ones by a split or another one factor, multiply the stored ones by it (and divide their volumes by it, unless it is one of prices alone, such as a dividend)',
+  ],
+  ['--accept-jump', 'store such prices as they are, with the jump between them'],
+] as const
+
 const ofPrices: Command = {
   arguments: FILES,
-  options: [...optionsOf(CONTENT, ['prices']), ...FACT_READING],
+  options: [...optionsOf(CONTENT, ['prices']), ...FACT_READING, ...SCALES],
   examples: [
     'bands import AAPL.csv',
     'bands import prices/ --prices raw',
     'bands import a.csv --ticker A --date-format DD/MM/YYYY --delimiter semicolon',
     'zcat all.csv.gz | bands import - --skip-bad-rows --rejects bad.csv',
+    'bands import tonight.csv --rescale',
   ],
-  notes: ['Files of facts are told apart from prices and loaded too, as bands import-facts does.'],
+  notes: [
+    'A ticker is refused whose prices do not fit to the stored ones: a step of a split between them, closes of the same days that differ by one factor, or prices of another instrument (--replace). The other tickers are loaded; it ends with 5.',
+    'Files of facts are told apart from prices and loaded too, as bands import-facts does.',
+  ],
   run: (context, given) => runImport(context, given, 'import'),
 }
 
@@ -116,14 +136,35 @@ async function runImport(
   for await (const report of importer.import(inputs, options)) {
     done.push({ report, rejects: await keepRejects(report) })
     if (atOnce) await unheard(context.show(importAnswer(done.slice(-1), [])))
+    if (context.format !== 'json')
+      for (const { message } of refusedTickers(report))
+        await context.notice(`error: ${report.file}: ${withOptions(message)}`)
   }
   if (!atOnce) await unheard(context.show(importAnswer(done, refused)))
-  if (refused.length === 0) return
-  const verb = refused.length === 1 ? 'was' : 'were'
-  throw new BandsError(
-    'bad_data',
-    `${refused.length} of ${inputs.length} files ${verb} refused; the others are loaded.`,
-  )
+  const refusals = refusalsOf(done, refused.length, inputs.length)
+  if (refusals !== '') throw new BandsError('bad_data', refusals)
+}
+
+function refusedTickers(report: FileReport): readonly RefusedTicker[] {
+  return report.holds === 'bars' ? report.refused : []
+}
+
+/** How much was refused, and what became of the rest; empty where nothing was. */
+function refusalsOf(done: readonly Imported[], refusedFiles: number, files: number): string {
+  const tickers = total(done.map(({ report }) => refusedTickers(report).length))
+  const loaded = total(done.map(({ report }) => (report.holds === 'bars' ? report.tickers : report.facts).length))
+  const lines = [
+    { refused: refusedFiles, of: files, what: 'file' },
+    {
+      refused: tickers,
+      of: total(done.map(({ report }) => (report.holds === 'bars' ? report.tickers.length : 0))) + tickers,
+      what: 'ticker',
+    },
+  ].filter(({ refused }) => refused > 0)
+  if (lines.length === 0) return ''
+  const counted = lines.map(({ refused, of, what }) => `${whole(refused)} of ${count(of, what)}`)
+  const verb = refusedFiles + tickers === 1 ? 'was' : 'were'
+  return `${counted.join(' and ')} ${verb} refused; ${loaded === 0 ? 'nothing is loaded' : 'the others are loaded'}.`
 }
 
 /** What was typed about how to read files, and where to tell how far it is. */
@@ -133,6 +174,8 @@ function importOptions(context: Context, given: Given): ImportOptions {
     ...given.read(CONTENT),
     skipBadRows: given.flag('skip-bad-rows'),
     replace: given.flag('replace'),
+    rescale: given.flag('rescale'),
+    acceptJump: given.flag('accept-jump'),
     today: dayAt(context.world.now().getTime()),
     hints: dateFormat === undefined ? hints : { ...hints, dateFormat },
     ...(given.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
@@ -169,13 +212,16 @@ function importAnswer(files: readonly Imported[], refused: readonly BadData[]): 
     }),
     columns: [
       ...['file', 'format', 'ticker', 'prices', 'kind', 'added', 'replaced', 'unchanged', 'bars', 'records'],
-      ...['first', 'last', 'note'],
+      ...['first', 'last', 'note', 'refused', 'factor', 'date'],
     ],
     rows: () =>
       files.flatMap(({ report }): Row[] => {
         const { file, format } = report
         const parts = report.holds === 'facts' ? report.facts : report.tickers
-        return parts.map(part => ({ file, format, ...part }))
+        const refusals = refusedTickers(report).map(({ ticker, reason, factor, date, message }) => {
+          return { file, format, ticker, refused: reason, factor, date, note: withOptions(message) }
+        })
+        return [...parts.map(part => ({ file, format, ...part })), ...refusals]
       }),
     blocks: () => files.map(block),
   }
@@ -189,7 +235,8 @@ function document({ report, rejects }: Imported): Row {
   })
   if (report.holds === 'bars') {
     const { adjustmentNote: adjustment, tickers, warnings } = report
-    return { ...read, adjustment, tickers, rejected, rejects, warnings }
+    const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: withOptions(message) }))
+    return { ...read, adjustment, tickers, refused, rejected, rejects, warnings }
   }
   const { facts, without_bars } = report
   const doubts = report.doubts.map(withOptions)

@@ -81,7 +81,8 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   const sourced = function* (): Generator<SourcedBars> {
     for (const { ticker, bars } of simulatedTickers(options)) yield { ticker, bars, prices: 'raw', ...origin }
   }
-  const reports = await importer.put(sourced(), { onProgress })
+  // Bars of another seed are no continuation of those that may be there.
+  const reports = await importer.put(sourced(), { replace: true, onProgress })
   const records = sheets.reduce((sum, sheet) => sum + sheet.records, 0)
   const bars = reports.reduce((sum, report) => sum + report.bars, 0)
   const tickers = count(reports.length, 'simulated ticker')
@@ -89,7 +90,14 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
     document: () => ({ schema: 'bands.simulate/1', tickers: reports, facts: sheets }),
     columns: ['ticker', 'prices', 'added', 'replaced', 'unchanged', 'bars', 'first', 'last'],
     rows: (): Row[] => reports.map(report => ({ ...report })),
-    blocks: () => [{ notes: [`loaded ${tickers} with ${count(bars, 'bar')} and ${count(records, 'fact')}`] }],
+    blocks: () => [
+      {
+        notes: [
+          `loaded ${tickers} with ${count(bars, 'bar')} and ${count(records, 'fact')}`,
+          ...reports.flatMap(({ note }) => note ?? []),
+        ],
+      },
+    ],
   })
 }
 

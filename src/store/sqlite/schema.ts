@@ -123,7 +123,7 @@ export const MIGRATIONS: readonly Step[] = [
     },
   },
   `
-  -- Which file brought which bars, in their order: JSON, [{source, format, importedAt, bars}]; NULL where all are of source
+  -- Which file brought which bars, in their order: JSON, [{source, format, importedAt, bars, jump?}]; NULL where all are of source
   ALTER TABLE tickers ADD COLUMN origins TEXT;
   `,
   {

@@ -1,0 +1,286 @@
+import type { Day } from '../model/day.js'
+import type { Split } from '../model/facts.js'
+import { gapBetween, isJump, jumpBetween, usualGap } from '../model/neighbours.js'
+import type { Adjustment, Series } from '../model/series.js'
+import { median, sum } from '../statistics/moments.js'
+
+/** Whether what a file adds to a ticker fits to what is stored of it: one scale, one instrument. */
+
+/** A day of either series, and its place in each; -1 where it has none. */
+export interface Both {
+  day: Day
+  stored: number
+  given: number
+}
+
+/** The days of two series in their order. */
+export function bothOf(stored: Series, given: Series): Both[] {
+  const all: Both[] = []
+  let i = 0
+  let j = 0
+  while (i < stored.days.length || j < given.days.length) {
+    const here = stored.days[i] ?? Number.POSITIVE_INFINITY
+    const there = given.days[j] ?? Number.POSITIVE_INFINITY
+    all.push({ day: Math.min(here, there), stored: here <= there ? i++ : -1, given: there <= here ? j++ : -1 })
+  }
+  return all
+}
+
+/** By what prices are multiplied, and by what divided: exact for a split. */
+export interface Scale {
+  by: number
+  over: number
+}
+
+/** A step from one bar to the next that no trading made: the bars from `day` on are `factor` times those up to `from`. */
+export interface Jump {
+  from: Day
+  day: Day
+  factor: number
+}
+
+/** What is known of a ticker beside its bars. */
+export interface Known {
+  prices: Adjustment
+  splits: readonly Split[]
+  /** Those that were accepted. */
+  jumps: readonly Jump[]
+}
+
+/** What brings stored bars to the scale of a file. */
+export interface Rescaling {
+  scale: Scale
+  /** Whether it is of shares, not of prices alone: volumes are divided by it. */
+  shares: boolean
+}
+
+/** Why the bars of a file and those that are stored make no one series. */
+export type Misfit =
+  | (Rescaling & {
+      /** `split`: closes side by side; `factor`: closes of the same days. */
+      reason: 'split' | 'factor'
+      /** What would stay if they were stored as they are. */
+      jumps: Jump[]
+      /** How many closes of the same days differ by it. */
+      common: number
+      /** The split that is stored of that day. */
+      split?: Split
+    })
+  | { reason: 'another_instrument'; differing: number; common: number }
+
+/** Stays, and is worth a word: the first bar beside the seam. */
+export interface SeamOddity {
+  kind: 'gap' | 'jump'
+  day: Day
+  detail: string
+}
+
+/** Judges a file's bars of a ticker by those that are stored. */
+export function judge(stored: Series, given: Series, known: Known): { misfit: Misfit | null; oddities: SeamOddity[] } {
+  const both = bothOf(stored, given)
+  const pairs = pairsOf(stored, given, both)
+  // A file that has every stored day leaves nothing on another scale.
+  const isWhole = pairs.length === stored.days.length
+  const factor = isWhole ? null : commonFactor(pairs)
+  if (factor !== null) return { misfit: factorMisfit(factor, both, pairs), oddities: [] }
+  const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
+  const isAnother = pairs.length > 1 && 2 * differing > pairs.length && commonFactor(pairs) === null
+  if (isAnother && !(isWhole && movesAlike(pairs)))
+    return { misfit: { reason: 'another_instrument', differing, common: pairs.length }, oddities: [] }
+  return judgeSeams(stored, given, both, known)
+}
+
+/** Closes of the same day that are this far apart are no matter of correcting or rounding. */
+const ANOTHER = 0.01
+/** What is left of a number that was calculated twice. */
+const NOISE = 1e-5
+/** Of closes that differ by a factor, a few may have been corrected as well. */
+const MOSTLY = 0.9
+
+/** A day that both have. */
+interface Pair {
+  before: number
+  after: number
+  ratio: number
+  /** How far rounding moves the ratio. */
+  slack: number
+  /** Of the volumes; NaN where one is unknown or 0. */
+  volumes: number
+}
+
+function pairsOf(stored: Series, given: Series, both: readonly Both[]): Pair[] {
+  const common = both.filter(step => step.stored >= 0 && step.given >= 0)
+  const [fine, fineGiven] = [
+    finenessOf(common.map(step => stored.close[step.stored]!)),
+    finenessOf(common.map(step => given.close[step.given]!)),
+  ]
+  return common.map(step => {
+    const [before, after] = [stored.close[step.stored]!, given.close[step.given]!]
+    const volumes = given.volume[step.given]! / stored.volume[step.stored]!
+    return {
+      before,
+      after,
+      ratio: after / before,
+      slack: NOISE + fine / before / 2 + fineGiven / after / 2,
+      volumes: volumes > 0 && volumes < Number.POSITIVE_INFINITY ? volumes : Number.NaN,
+    }
+  })
+}
+
+/** The smallest step of prices, such as 0.01; 0 where they have more digits than a vendor writes. */
+function finenessOf(prices: readonly number[]): number {
+  for (let digits = 0; digits <= 6; digits++) {
+    const places = 10 ** digits
+    if (prices.every(price => Math.abs(price * places - Math.round(price * places)) < 1e-9 * price * places + 1e-9))
+      return 1 / places
+  }
+  return 0
+}
+
+/** The one factor by which nearly all closes of the same days differ, rounding apart; null where there is none. */
+function commonFactor(pairs: readonly Pair[]): number | null {
+  if (pairs.length < 2) return null
+  const middle = median(pairs.map(({ ratio }) => ratio))!
+  const alike = pairs.filter(({ ratio, slack }) => Math.abs(ratio / middle - 1) <= 2 * slack)
+  const differing = alike.filter(({ ratio, slack }) => Math.abs(ratio - 1) > slack)
+  if (alike.length < MOSTLY * pairs.length || 2 * differing.length <= alike.length) return null
+  return sum(alike.map(({ after }) => after)) / sum(alike.map(({ before }) => before))
+}
+
+/** Whether closes go up and down together, by whatever factors they differ: an instrument that was rescaled now and then. */
+function movesAlike(pairs: readonly Pair[]): boolean {
+  const steps = pairs.slice(1)
+  const alike = steps.filter(({ ratio, slack }, t) => Math.abs(ratio / pairs[t]!.ratio - 1) <= slack + pairs[t]!.slack)
+  return 2 * alike.length > steps.length
+}
+
+function factorMisfit(factor: number, both: readonly Both[], pairs: readonly Pair[]): Misfit {
+  const split = usualSplit(factor, SAME)
+  const scale = split ?? { by: factor, over: 1 }
+  const volume = median(pairs.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
+  // Volumes of the same days show whether shares were divided, or only prices.
+  const shares = volume === null ? split !== null : Math.abs(Math.log(volume * factor)) < Math.abs(Math.log(volume))
+  const jumps = seamsOf(both).map(([a, b]) => jumpAt(a, b, scale))
+  return { reason: 'factor', scale, shares, jumps, common: pairs.length }
+}
+
+/** Ratios of splits that are usual. */
+const USUAL = [2, 3, 4, 5, 7, 10, 20]
+const SPLITS: readonly Scale[] = [
+  ...USUAL.flatMap(ratio => [
+    { by: 1, over: ratio },
+    { by: ratio, over: 1 },
+  ]),
+  { by: 2, over: 3 },
+  { by: 3, over: 2 },
+]
+/** How far the prices of a split's day may move beside it. */
+const NEAR = 0.02
+/** A factor of many closes is known better. */
+const SAME = 0.001
+
+/** The usual split by which prices were scaled, as far as can be told; null where it was none. */
+function usualSplit(factor: number, most: number): Scale | null {
+  const off = ({ by, over }: Scale): number => Math.abs((factor * over) / by - 1)
+  const nearest = SPLITS.reduce((best, scale) => (off(scale) < off(best) ? scale : best))
+  return off(nearest) <= most ? nearest : null
+}
+
+/** What a split makes of prices; 10 for one of 0.1 new shares, so that nothing is lost. */
+function scaleOf({ ratio }: Split): Scale {
+  return usualSplit(1 / ratio, 1e-9) ?? { by: 1, over: ratio }
+}
+
+type Seam = readonly [a: Both, b: Both]
+
+/** Neighbours of which the file has one, and the other is only stored. */
+function seamsOf(both: readonly Both[]): Seam[] {
+  return both.slice(1).flatMap((b, t): Seam[] => {
+    const a = both[t]!
+    return a.given >= 0 === b.given >= 0 ? [] : [[a, b]]
+  })
+}
+
+/** Where the file's side is `scale` times what is stored. */
+function jumpAt(a: Both, b: Both, { by, over }: Scale): Jump {
+  return { from: a.day, day: b.day, factor: b.given >= 0 ? by / over : over / by }
+}
+
+/** Judges each bar of the file beside the stored one that is its neighbour, as two neighbours in a file are judged. */
+function judgeSeams(
+  stored: Series,
+  given: Series,
+  both: readonly Both[],
+  known: Known,
+): { misfit: Misfit | null; oddities: SeamOddity[] } {
+  const oddities: SeamOddity[] = []
+  const misfits: { scale: Scale; jump: Jump; split?: Split }[] = []
+  const most = usualGap(Int32Array.from(both, ({ day }) => day))
+  const close = (at: Both): number => (at.given >= 0 ? given.close[at.given]! : stored.close[at.stored]!)
+  for (const [a, b] of seamsOf(both)) {
+    const inFile = b.given >= 0 ? b : a
+    if (inFile.stored >= 0 && close(inFile) === stored.close[inFile.stored]) continue
+    const gap = inFile.stored >= 0 ? null : gapBetween(a.day, b.day, most)
+    if (gap !== null) oddities.push({ kind: 'gap', day: b.day, detail: gap })
+    const [before, after] = [close(a), close(b)]
+    const jump = jumpBetween(before, after)
+    if (jump === null || isAccepted(known.jumps, a, b, after / before)) continue
+    const split = known.splits.find(({ ex_date, ratio }) => {
+      return ex_date > a.day && ex_date <= b.day && !isJump(1 / ratio, after / before)
+    })
+    const step = split === undefined ? usualSplit(after / before, NEAR) : scaleOf(split)
+    if (step === null) oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
+    // Raw prices fall on the day of a split.
+    else if (split === undefined || known.prices === 'adjusted') {
+      const scale = b.given >= 0 ? step : { by: step.over, over: step.by }
+      misfits.push({ scale, jump: jumpAt(a, b, scale), ...(split && { split }) })
+    }
+  }
+  const [first] = misfits
+  if (first === undefined) return { misfit: null, oddities }
+  const { jump: _jump, ...about } = first
+  const jumps = misfits.map(({ jump }) => jump)
+  return { misfit: { reason: 'split', ...about, shares: true, jumps, common: 0 }, oddities }
+}
+
+/** Whether a step is one that was accepted between these days or around them. */
+function isAccepted(jumps: readonly Jump[], a: Both, b: Both, factor: number): boolean {
+  return jumps.some(jump => jump.from < b.day && a.day < jump.day && !isJump(jump.factor, factor))
+}
+
+/**
+ * Where accepted jumps lie once a file has come: between neighbours that lie between the two bars of before, of which the
+ * file has at most one. A file that has both tells the step itself.
+ */
+export function jumpsAfter(jumps: readonly Jump[], merged: Series, given: Series): Jump[] {
+  const inFile = new Set(given.days)
+  return jumps.flatMap(({ from, day, factor }) => {
+    const first = merged.days.indexOf(from) + 1
+    const last = merged.days.indexOf(day)
+    let at = first
+    const off = (t: number): number => Math.abs(Math.log(merged.close[t]! / merged.close[t - 1]! / factor))
+    for (let t = first + 1; t <= last; t++) if (off(t) < off(at)) at = t
+    const found = { from: merged.days[at - 1]!, day: merged.days[at]!, factor }
+    return inFile.has(found.from) && inFile.has(found.day) ? [] : [found]
+  })
+}
+
+/** Bars on the scale of others. */
+export function rescaled(series: Series, { scale: { by, over }, shares }: Rescaling): Series {
+  const times = (column: Float64Array): Float64Array => column.map(price => (price * by) / over)
+  const { open, high, low, close, volume, unadjustedClose } = series
+  const prices = { open: times(open), high: times(high), low: times(low), close: times(close) }
+  if (!shares) return { ...series, ...prices }
+  return {
+    ...series,
+    ...prices,
+    volume: volume.map(traded => (traded * over) / by),
+    ...(unadjustedClose === undefined ? {} : { unadjustedClose: times(unadjustedClose) }),
+  }
+}
+
+/** `4:1`, the usual split that makes a price so many times what it was; null where none does. */
+export function splitName(factor: number): string | null {
+  const scale = usualSplit(factor, 1e-9)
+  return scale === null ? null : `${scale.over}:${scale.by}`
+}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest'
+import type { Importer } from '../../src/load/import.js'
+import type { SourcedBars } from '../../src/load/report.js'
+import { verify } from '../../src/local/verify.js'
+import { formatDay } from '../../src/model/day.js'
+import { part, type Series } from '../../src/model/series.js'
+import { simulatedTicker } from '../../src/simulate/simulate.js'
+import { originsOf } from '../../src/store/store.js'
+import { emptyImporter, temporaryFolder } from '../support/store.js'
+
+const bars = (index: number, count = 120): Series =>
+  simulatedTicker(index, { count: 9, bars: count, seed: 3, end: 20_000 }).bars
+
+/** As a vendor gives them after a split: prices in cents, more shares. */
+function scaled(series: Series, ratio: number, { volumes = true } = {}): Series {
+  const cents = (column: Float64Array): Float64Array => column.map(price => Math.round((price / ratio) * 1e4) / 1e4)
+  const { open, high, low, close, volume } = series
+  const prices = { ...series, open: cents(open), high: cents(high), low: cents(low), close: cents(close) }
+  return volumes ? { ...prices, volume: volume.map(traded => traded * ratio) } : prices
+}
+
+const given = (series: Series, more: Partial<SourcedBars> = {}): SourcedBars => ({
+  ...{ ticker: 'ABC', prices: 'raw', source: 'new.csv', format: 'csv', bars: series },
+  ...more,
+})
+
+/** A database that has these bars of ABC; each import into it is a run of its own. */
+async function databaseWith(series: Series, more: Partial<SourcedBars> = {}) {
+  const folder = temporaryFolder()
+  const run = async <Result>(does: (importer: Importer) => Promise<Result>): Promise<Result> => {
+    const importer = await emptyImporter(folder)
+    return does(importer).finally(() => importer.close())
+  }
+  await run(importer => importer.put([given(series, { source: 'old.csv', ...more })]))
+  return run
+}
+
+type Database = Awaited<ReturnType<typeof databaseWith>>
+
+/** What an import of these bars says, and what is stored after it. */
+function tried(database: Database, series: Series, options = {}, more: Partial<SourcedBars> = {}) {
+  return database(async importer => {
+    const refused: string[] = []
+    const onRefused = ({ message }: Error): void => void refused.push(message)
+    const [report] = await importer.put([given(series, more)], { ...options, onRefused })
+    const origins = originsOf((await importer.store.ticker('ABC'))!)
+    const jumps = origins.flatMap(({ from, jump }) => (jump === undefined ? [] : [{ from, jump }]))
+    return { report, refused: refused[0], stored: (await importer.store.bars('ABC'))!, origins, jumps }
+  })
+}
+
+const whole = bars(1)
+const [old, recent] = [part(whole, 0, 100), part(whole, 100)]
+const seam = formatDay(whole.days[100]!)
+
+describe('new bars after a split', () => {
+  it('refuse their ticker, naming the factor and what to do, and leave what is stored as it is', async () => {
+    const database = await databaseWith(old)
+    const { refused, stored } = await tried(database, scaled(recent, 4))
+    expect(refused).toBe(
+      `new.csv: ABC: prices in this file are 0.25 times those that are stored, as by a 4:1 split between ${formatDay(whole.days[99]!)} and ${seam}; import the whole history, or rescale multiplies what is stored by it, or accept_jump stores the bars as they are`,
+    )
+    expect(stored).toEqual(old)
+  })
+
+  it.each([2, 3, 4, 5, 7, 10, 20, 3 / 2, 1 / 2, 1 / 10, 2 / 3])('do so at a ratio of %d', async ratio => {
+    const { refused } = await tried(await databaseWith(old), scaled(recent, ratio))
+    expect(refused).toMatch(`${Number((1 / ratio).toPrecision(6))} times those that are stored`)
+  })
+
+  it('make one series with the stored ones when those are rescaled, volumes by the inverse', async () => {
+    const database = await databaseWith(old)
+    const { report, stored } = await tried(database, scaled(recent, 4), { rescale: true })
+    expect(report).toMatchObject({ added: 20, bars: 120, rescaled: 0.25 })
+    expect(report!.note).toBe('ABC: 100 stored bars are multiplied by 0.25, their volumes divided by it')
+    expect([...stored.close.slice(0, 100)]).toEqual([...old.close].map(price => price / 4))
+    expect([...stored.volume.slice(0, 100)]).toEqual([...old.volume].map(traded => traded * 4))
+    expect(await database(importer => verify(importer, { deep: true }))).toEqual([])
+  })
+
+  it('are stored as they are when the jump is accepted, and the jump is kept', async () => {
+    const database = await databaseWith(old)
+    const { report, stored, origins } = await tried(database, scaled(recent, 4), { acceptJump: true })
+    expect(report).toMatchObject({ added: 20, bars: 120 })
+    expect(stored.close.slice(0, 100)).toEqual(old.close)
+    expect(origins).toMatchObject([
+      { source: 'old.csv', bars: 100 },
+      { source: 'new.csv', bars: 20, jump: 0.25 },
+    ])
+    // The next night's file begins with a bar that is stored.
+    const next = await tried(database, scaled(part(whole, 100, 101), 4))
+    expect(next).toMatchObject({ report: { unchanged: 1 }, refused: undefined, jumps: [{ from: 100, jump: 0.25 }] })
+  })
+
+  it('are taken as they are where prices are raw and the split is stored', async () => {
+    const database = await databaseWith(old)
+    await split(database)
+    expect(await tried(database, scaled(recent, 4))).toMatchObject({ report: { added: 20 }, refused: undefined })
+  })
+
+  it('refuse their ticker where prices are adjusted, and --rescale divides by the stored ratio', async () => {
+    const adjusted = { prices: 'adjusted' } as const
+    const database = await databaseWith(old, adjusted)
+    await split(database, 8)
+    const { refused } = await tried(database, scaled(recent, 8), {}, adjusted)
+    expect(refused).toMatch(`0.125 times those that are stored, as by the split of ${seam} that is stored; `)
+    const { report } = await tried(database, scaled(recent, 8), { rescale: true }, adjusted)
+    expect(report).toMatchObject({ added: 20, rescaled: 0.125 })
+  })
+
+  it('are a jump and no more where no usual split is near, as it is inside a file', async () => {
+    const database = await databaseWith(old)
+    expect(await tried(database, scaled(recent, 2.3))).toMatchObject({ report: { added: 20 }, jumps: [] })
+  })
+})
+
+async function split(database: Database, ratio = 4): Promise<void> {
+  const records = [{ ex_date: whole.days[100]!, ratio }]
+  const source = { file: 'splits.csv', format: 'splits csv' }
+  await database(importer => importer.putFacts([{ ticker: 'ABC', kind: 'splits', records }], source))
+}
+
+describe('closes of days that are stored', () => {
+  it('refuse their ticker where they differ by one factor and other bars would keep the old scale', async () => {
+    const database = await databaseWith(whole)
+    const { refused, stored } = await tried(database, scaled(part(whole, 60), 1 / 0.985, { volumes: false }))
+    expect(refused).toMatch(
+      /closes in this file are 0\.985 times those that are stored of the same 60 days, as after a dividend or split; /,
+    )
+    expect(stored).toEqual(whole)
+  })
+
+  it('leave volumes as they are when a factor of prices alone rescales', async () => {
+    const database = await databaseWith(whole)
+    const { stored } = await tried(database, scaled(part(whole, 60), 1 / 0.985, { volumes: false }), { rescale: true })
+    expect(stored.volume).toEqual(whole.volume)
+    expect(stored.close[59]! / whole.close[59]!).toBeCloseTo(0.985, 5)
+  })
+
+  it('are taken where the file has every stored day', async () => {
+    const database = await databaseWith(old)
+    const { report } = await tried(database, scaled(whole, 4))
+    expect(report).toMatchObject({ added: 20, replaced: 100, bars: 120 })
+  })
+
+  it('may be corrected here and there', async () => {
+    const database = await databaseWith(whole)
+    const corrected = { ...recent, close: recent.close.map((price, t) => (t % 4 === 0 ? price * 1.02 : price)) }
+    expect(await tried(database, corrected)).toMatchObject({ report: { replaced: 5, unchanged: 15 } })
+  })
+
+  it('of another instrument refuse their ticker, and replace begins again', async () => {
+    const database = await databaseWith(bars(2))
+    const { refused } = await tried(database, part(whole, 60))
+    expect(refused).toMatch(
+      /^new\.csv: ABC: \d\d of 60 closes of days that are stored too differ by more than 1 %, and by no common factor, so these are prices of another instrument; replace starts ABC again from this file$/,
+    )
+    for (const options of [{ rescale: true }, { acceptJump: true }])
+      expect((await tried(database, part(whole, 60), options)).refused).toBe(refused)
+    const { stored } = await tried(database, part(whole, 60), { replace: true })
+    expect(stored.close).toEqual(part(whole, 60).close)
+  })
+
+  it('of the whole history heal a series that was put together from two scales', async () => {
+    const database = await databaseWith(old)
+    await tried(database, scaled(recent, 4), { acceptJump: true })
+    expect(await tried(database, scaled(whole, 4))).toMatchObject({ report: { replaced: 100 }, jumps: [] })
+  })
+})
+
+it('an accepted jump stays where it is when bars come between', async () => {
+  const last = whole.close.findLastIndex((close, t) => t < 90 && Math.abs(close / whole.close[100]! - 1) < 0.01)
+  const database = await databaseWith(part(whole, 0, last + 1))
+  const accepted = await tried(database, scaled(recent, 4), { acceptJump: true })
+  expect(accepted.jumps).toEqual([{ from: last + 1, jump: 0.25 }])
+  const before = await tried(database, part(whole, last + 1, 95))
+  expect(before).toMatchObject({ refused: undefined, jumps: [{ from: 95, jump: 0.25 }] })
+  const behind = await tried(database, scaled(part(whole, 95, 100), 4))
+  expect(behind).toMatchObject({ refused: undefined, jumps: [{ from: 95, jump: 0.25 }] })
+})
+
+it('older bars are judged beside the first stored one', async () => {
+  const database = await databaseWith(scaled(recent, 4))
+  expect((await tried(database, old)).refused).toMatch(
+    'prices in this file are 4 times those that are stored, as by a 4:1',
+  )
+})
+
+it('replace, rescale and accept_jump exclude each other', async () => {
+  const database = await databaseWith(old)
+  await expect(tried(database, recent, { rescale: true, replace: true })).rejects.toMatchObject({
+    code: 'invalid_parameter',
+    message: 'replace and rescale exclude each other.',
+  })
+})
+
+it('bars that are put and do not fit throw, and nothing of the call is loaded', async () => {
+  const database = await databaseWith(old)
+  const both = [given(bars(3), { ticker: 'DEF' }), given(scaled(recent, 4))]
+  await expect(database(importer => importer.put(both))).rejects.toMatchObject({ code: 'bad_data' })
+  expect(await database(importer => importer.tickers())).toEqual(['ABC'])
+})
