@@ -1,6 +1,6 @@
-// Builds dist/: the library (index.js) and the command line (cli/main.js), shared code in chunks, so that a command loads
-// only what it needs; what report pages carry; the licences of the packages in it; the sample database; the
-// library's types and the schemas of the answers.
+// Builds dist/: the library (index.js), the command line (cli/main.js) and the program of a thread (workers/scan.js),
+// shared code in chunks, so that a command loads only what it needs; what report pages carry; the licences of the
+// packages in it; the sample database; the library's types and the schemas of the answers.
 //
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
 // compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
@@ -31,7 +31,7 @@ mkdirSync(DIST)
 const declared = declare(join(DIST, 'types'))
 const schemas = promisify(execFile)(process.execPath, [SCHEMAS, DIST])
 const { outputFiles, metafile } = await build({
-  entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts' },
+  entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts', 'workers/scan': 'src/workers/scan.ts' },
   outdir: 'dist',
   write: false,
   bundle: true,
@@ -78,7 +78,7 @@ await declared
 const { default: library } = await import('../dist/index.js')
 rollUp(join(DIST, 'types'), library)
 const chunks = outputFiles.map(({ path }) => relative(DIST, path).split(sep).join('/'))
-await pack(DIST, chunks, { program: 'cli/main.js', library: 'index.js' })
+await pack(DIST, chunks, { program: 'cli/main.js', others: ['index.js', 'workers/scan.js'] })
 await schemas
 
 async function commonJs(text) {

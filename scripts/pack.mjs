@@ -30,7 +30,7 @@ const WAYS = [
   null,
 ]
 
-/** Packs the chunks `names` in `dist`, where they lie as files; `doors` are those that others may require: `program`, `library`. */
+/** Packs the chunks `names` in `dist`, where they lie as files; `doors` are those that others may require: the `program`, and `others`. */
 export async function pack(dist, names, doors) {
   const packs = await packsOf(realpathSync(dist), names)
   const packOf = Object.fromEntries([...packs].flatMap(([file, chunks]) => chunks.map(name => [name, file])))
@@ -41,8 +41,8 @@ export async function pack(dist, names, doors) {
     const text = file === FIRST ? `${LOADER}(${modules},\n${JSON.stringify(packOf)})` : `module.exports=${modules}`
     writeFileSync(join(dist, file), `${text};\n`)
   }
-  const { program, library } = doors
-  writeFileSync(join(dist, library), doorTo(library, texts.get(library)))
+  const { program, others } = doors
+  for (const name of others) writeFileSync(join(dist, name), doorTo(name, texts.get(name)))
   writeFileSync(join(dist, program), cachedDoorTo(program, "require('node:path').join(__dirname, '..')"))
   await cache(realpathSync(dist), program)
 }

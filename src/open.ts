@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { hostname, userInfo } from 'node:os'
+import { availableParallelism, hostname, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { Accounts } from './accounts/accounts.js'
 import { builtPath } from './built.js'
@@ -22,6 +22,7 @@ import { sourceWords } from './store/pages.js'
 import { inItsPlace } from './store/sqlite/connection.js'
 import { openSqlite } from './store/sqlite/data.js'
 import { type Store, takePlace, type Writer } from './store/store.js'
+import type { ScanData, ScanTask } from './workers/scan.js'
 
 /** Which database is meant. */
 export interface DatabaseChoice {
@@ -333,30 +334,45 @@ export async function openService({
     await store.close()
     throw error
   })
-  const { remembering } = await import('./store/remembered.js')
+  const [{ remembering }, { Threads }] = await Promise.all([
+    import('./store/remembered.js'),
+    import('./workers/threads.js'),
+  ])
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
   const [checkPlace, readSomething] = [inItsPlace(store.location), reading(store)]
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
+  const data: ScanData = { path: store.location }
+  const threads = new Threads<ScanTask, string>(builtPath('workers/scan.js'), data, MOST_THREADS)
+  const today = (): Promise<Day> => bands('pro').today()
   const service: Service = {
     bands,
+    scansAtOnce: MOST_THREADS,
+    async oversold(tier, query, signal) {
+      // A thread opens the file by its name.
+      checkPlace()
+      return threads.run({ tier, query, today: await today() }, signal)
+    },
     async checkOversold(tier, query) {
       await (await import('./local/oversold.js')).checkOversold(bands(tier), query)
     },
     accounts,
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
-    today: () => bands('pro').today(),
+    today,
     async check() {
       checkPlace()
       await readSomething()
       await accounts.check()
     },
     async close() {
-      await Promise.all([store.close(), accounts.close()])
+      await Promise.all([threads.close(), store.close(), accounts.close()])
     },
   }
   return { service, path, sample }
 }
+
+/** One core is left to those who ask for little; more than a few threads would only take memory. */
+const MOST_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1))
 
 /** Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory. */
 function reading(store: Store): () => Promise<void> {

@@ -19,7 +19,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['load', 'sweep'],
   ['backtest'],
   ['present'],
-  ['report', 'server'],
+  ['report', 'server', 'workers'],
   ['open'],
   ['client'],
   ['index', 'cli'],

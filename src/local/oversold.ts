@@ -67,16 +67,16 @@ import { stayOn } from './view.js'
  * - Fundamental bands are left out for crypto and funds, and null where a company has none.
  *
  * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Ties by
- * ticker. Throws what checking it throws, and Busy while a fundamental band that is to be shown waits for an import.
+ * ticker. Throws what checking it throws, what the signal gives as its reason, and Busy while a fundamental band that is to be shown waits for an import.
  */
-export async function oversold(cache: Cache, query: OversoldQuery): Promise<OversoldPage> {
+export async function oversold(cache: Cache, query: OversoldQuery, signal?: AbortSignal): Promise<OversoldPage> {
   const { store, tier } = cache
   const { date, securities } = await checkOversold(cache, query)
   const tickers = (await store.tickers()).map(
     (entry): Listed => ({ entry, security: securities.get(entry.ticker) ?? null }),
   )
   const standings = new Standings(store, query.timeframe, date, tickers)
-  const { scanned, matches } = await matching(tickers, standings, query)
+  const { scanned, matches } = await matching(tickers, standings, query, signal)
   const shown = inOrder(matches, query.sort_by).slice(0, query.limit)
   const then = new Cache(store, tier, date)
   const page: OversoldPage = { matches: [], total_scanned: scanned, match_count: matches.length, data_status: 'eod' }
@@ -84,6 +84,7 @@ export async function oversold(cache: Cache, query: OversoldQuery): Promise<Over
     page.matches.push(await presentOversold(await figuresOf(match, standings, then), tier))
     // A match costs milliseconds, and this process may have others to answer.
     await setImmediate()
+    signal?.throwIfAborted()
   }
   return page
 }
@@ -107,6 +108,7 @@ async function matching(
   tickers: readonly Listed[],
   standings: Standings,
   query: OversoldQuery,
+  signal?: AbortSignal,
 ): Promise<{ scanned: number; matches: Match[] }> {
   const least = SEVERITIES.indexOf(query.min_severity)
   const matches: Match[] = []
@@ -114,6 +116,7 @@ async function matching(
   for (const listed of tickers) {
     if (!(await passes(listed, query, standings.store, standings.date))) continue
     const standing = await standings.standing(listed)
+    signal?.throwIfAborted()
     if (standing === null) continue
     scanned++
     const { low, rsi } = standing

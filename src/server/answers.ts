@@ -9,6 +9,8 @@ import type { Source } from '../source.js'
 import { entitle, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { Coded } from './encoding.js'
+import type { Limits } from './options.js'
+import { Job, Queue } from './queue.js'
 import { sha256 } from './requests.js'
 
 /** What a server stands on; lent to it, so that it knows neither the store nor the engine. */
@@ -17,6 +19,13 @@ export interface Service {
   bands(tier: Tier): Source
   /** Throws what is wrong with a scan, without making it. */
   checkOversold(tier: Tier, query: OversoldQuery): Promise<void>
+  /**
+   * The page of a scan as JSON. It takes long, so it is made beside this thread.
+   * @param signal gives it up. Throws what asking throws
+   */
+  oversold(tier: Tier, query: OversoldQuery, signal: AbortSignal): Promise<string>
+  /** Scans that are made at once. */
+  readonly scansAtOnce: number
   accounts: Accounts
   /** Changes whenever an answer may: what was kept of earlier answers then counts no more. */
   version(): Promise<string>
@@ -34,8 +43,10 @@ export interface Question {
   normal: string
   /** The same for all questions whose answers are parts of one. */
   whole: string
-  /** The page of the whole. */
-  ask(bands: Source): Promise<object>
+  /** It takes so long that it waits for its turn, and is given up when nobody waits for it any more. */
+  isHeavy: boolean
+  /** The body of the whole. */
+  ask(service: Service, tier: Tier, signal: AbortSignal): Promise<string>
   /** What of the body of the whole is the answer. */
   part(body: string): string
   /** Whether there is an answer, as far as can be told without computing it. Throws TierRestricted, InvalidParameter. */
@@ -55,7 +66,8 @@ export function readEvents(search: string): Question {
     credits: eventsCost(query),
     normal,
     whole: normal,
-    ask: bands => bands.events(query),
+    isHeavy: false,
+    ask: async (service, tier) => JSON.stringify(await service.bands(tier).events(query)),
     part: body => body,
     async isAnswerable(service, tier) {
       entitle(query, tier)
@@ -77,7 +89,8 @@ function readOversold(search: string): Question {
     credits: OVERSOLD_COST,
     normal: normalOf(OVERSOLD_PATH, query),
     whole: normalOf(OVERSOLD_PATH, whole),
-    ask: bands => bands.oversold(whole),
+    isHeavy: true,
+    ask: (service, tier, signal) => service.oversold(tier, whole, signal),
     part: body => firstMatches(body, query.limit),
     async isAnswerable(service, tier) {
       await service.checkOversold(tier, query)
@@ -115,46 +128,51 @@ interface Kept {
   bytes: number
 }
 
+/** Who asks for an answer. */
+export interface Asker {
+  tier: Tier
+  account: number
+  /** Called when nothing is kept that tells the answer; what it throws keeps it from being computed. */
+  check(): Promise<void>
+  /** Lends what is to be called when the caller has hung up. */
+  lend(leave: () => void): void
+}
+
 /**
  * Finished answers by tier and question, of one version of the data. Those asked for last are kept, up to a number of
  * bytes; of equal questions that are under way at once, one is computed.
  */
 export class Answers {
+  readonly queue: Queue
   readonly #service: Service
   readonly #version: () => Promise<string>
   readonly #most: number
   readonly #kept = new Map<string, Kept>()
   readonly #underWay = new Map<string, Promise<Answer>>()
+  readonly #jobs = new Map<string, Job<Answer>>()
   #bytes = 0
   #seen = ''
 
-  constructor(service: Service, most: number) {
+  /** @param keptBytes of what is kept @param waiting heavy questions that may wait */
+  constructor(service: Service, { keptBytes, waiting }: Pick<Limits, 'keptBytes' | 'waiting'>) {
+    this.queue = new Queue(service.scansAtOnce, waiting)
     this.#service = service
     this.#version = oncePerTurn(() => service.version())
-    this.#most = most
+    this.#most = keptBytes
   }
 
-  /**
-   * @param check called when nothing is kept that tells the answer; what it throws keeps it from being computed
-   * @returns whether it was there, or was a part of one that was. Throws what checking and asking throw.
-   */
-  async find(tier: Tier, question: Question, check: () => Promise<void>): Promise<{ answer: Answer; kept: boolean }> {
+  /** @returns whether it was there, or was a part of one that was. Throws what checking and asking throw, Unavailable. */
+  async find(asker: Asker, question: Question): Promise<{ answer: Answer; kept: boolean }> {
     const version = await this.#version()
     if (version !== this.#seen) this.#forget(version)
+    const { tier } = asker
     const answer = this.#take(`${tier} ${question.normal}`)
     if (answer !== undefined) return { answer, kept: true }
-    const name = `${tier} ${question.whole}`
-    const whole = this.#take(name)
+    const whole = this.#take(`${tier} ${question.whole}`)
     if (whole !== undefined) return { answer: this.#part(tier, whole, question), kept: true }
-    await check()
-    let found = this.#underWay.get(name)
-    if (found === undefined) {
-      found = this.#find(tier, name, question).finally(() => {
-        if (this.#underWay.get(name) === found) this.#underWay.delete(name)
-      })
-      this.#underWay.set(name, found)
-    }
-    return { answer: this.#part(tier, await found, question), kept: false }
+    await asker.check()
+    const found = await (question.isHeavy ? this.#inTurn(asker, question) : this.#atOnce(tier, question))
+    return { answer: this.#part(tier, found, question), kept: false }
   }
 
   #take(name: string): Answer | undefined {
@@ -175,11 +193,43 @@ export class Answers {
     return answer
   }
 
-  async #find(tier: Tier, name: string, question: Question): Promise<Answer> {
+  #atOnce(tier: Tier, question: Question): Promise<Answer> {
+    const name = `${tier} ${question.whole}`
+    let found = this.#underWay.get(name)
+    if (found === undefined) {
+      found = this.#find(tier, question, NEVER).finally(() => {
+        if (this.#underWay.get(name) === found) this.#underWay.delete(name)
+      })
+      this.#underWay.set(name, found)
+    }
+    return found
+  }
+
+  async #inTurn({ tier, account, lend }: Asker, question: Question): Promise<Answer> {
+    const name = `${tier} ${question.whole}`
+    // Nobody waits for the refusal of a question that is wrong.
+    await question.isAnswerable(this.#service, tier)
+    const kept = this.#take(name)
+    if (kept !== undefined) return kept
+    const job = this.#jobs.get(name) ?? new Job(signal => this.#find(tier, question, signal))
+    this.queue.join(account, job)
+    this.#jobs.set(name, job)
+    try {
+      return await job.wait(leave => lend(leave))
+    } finally {
+      if (!job.isWanted) {
+        this.queue.drop(job)
+        if (this.#jobs.get(name) === job) this.#jobs.delete(name)
+      }
+    }
+  }
+
+  async #find(tier: Tier, question: Question, signal: AbortSignal): Promise<Answer> {
+    const name = `${tier} ${question.whole}`
     for (let tries = 1; ; tries++) {
       const version = await this.#service.version()
       const asOf = formatDay(await this.#service.today())
-      const body = JSON.stringify(await question.ask(this.#service.bands(tier)))
+      const body = await question.ask(this.#service, tier, signal)
       const answer = this.#answer(name, question.whole, body, asOf)
       const unchanged = (await this.#service.version()) === version
       if (unchanged && version === this.#seen) this.#keep(name, answer)
@@ -224,9 +274,13 @@ export class Answers {
     this.#seen = version
     this.#kept.clear()
     this.#underWay.clear()
+    // What has begun may have read what was there before.
+    for (const [name, job] of this.#jobs) if (job.hasBegun) this.#jobs.delete(name)
     this.#bytes = 0
   }
 }
+
+const NEVER = new AbortController().signal
 
 /** While an import writes file after file, an answer that looks at many tickers would wait for its end. */
 const MOST_TRIES = 3

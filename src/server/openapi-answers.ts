@@ -16,6 +16,7 @@ import { schemaName } from '../wire/schemas.js'
 import { readEvents } from './answers.js'
 import { creditHeaders, limited, nameTaken } from './meter.js'
 import { LIMITS } from './options.js'
+import { tooMuch } from './queue.js'
 import { ANSWERED, tooLarge, tooLong, tooSlow } from './requests.js'
 
 /** The parts of OpenAPI 3.1 of which answers are made. */
@@ -217,9 +218,13 @@ const REFUSALS = {
   },
   503: {
     name: 'DataUnavailable',
-    description: 'The data cannot be read now, or the server is about to stop. Not charged.',
+    description:
+      'The data cannot be read now, more scans wait than the server can make, or it is about to stop. Not charged.',
     headers: ['Retry-After', ...KNOWN_KEY],
-    examples: { stopping: ['While it stops', new Unavailable('The server is shutting down.')] },
+    examples: {
+      stopping: ['While it stops', new Unavailable('The server is shutting down.')],
+      scans: ['When too many scans wait', tooMuch()],
+    },
   },
 } satisfies Record<number, Refusal>
 

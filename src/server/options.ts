@@ -57,6 +57,8 @@ export interface Limits {
   grace: number
   /** Bytes of finished answers that are kept to be given again. */
   keptBytes: number
+  /** Scans that may wait for their turn. */
+  waiting: number
 }
 
 export const LIMITS: Limits = {
@@ -73,6 +75,7 @@ export const LIMITS: Limits = {
   urlLength: 12_288,
   grace: 10_000,
   keptBytes: 32 * 1024 * 1024,
+  waiting: 250,
 }
 
 /** The same with everything filled in. */

@@ -4,7 +4,7 @@ import { authenticate, hashOf } from '../accounts/key.js'
 import { InvalidParameter, type RateLimited, Unauthorized } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { AS_OF } from '../wire/format.js'
-import { type Answer, Answers, oncePerTurn, type Question, type Service } from './answers.js'
+import { type Answer, Answers, type Asker, oncePerTurn, type Question, type Service } from './answers.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
@@ -35,7 +35,7 @@ export class Questions {
   constructor(service: Service, settings: Settings, metrics: Metrics) {
     this.#settings = settings
     this.#metrics = metrics
-    this.#answers = new Answers(service, settings.limits.keptBytes)
+    this.#answers = new Answers(service, settings.limits)
     this.#service = service
     this.#callers = new Callers(service.accounts)
     this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))
@@ -48,8 +48,7 @@ export class Questions {
       const name = requestName(request.rawHeaders)
       if (exchange.hasBody) throw new InvalidParameter('A question has no body.', { param: 'body' })
       const question = read(search)
-      const check = (): Promise<void> => this.#checkCredits(exchange, caller, question)
-      const { answer, kept } = await this.#answers.find(caller.tier, question, check)
+      const { answer, kept } = await this.#answers.find(this.#askerOf(exchange, caller, question), question)
       const etag = await this.#tagOf(answer, caller.account)
       const headers = headersOf(etag, answer.asOf)
       if (matches(request.headers['if-none-match'], etag)) {
@@ -61,6 +60,18 @@ export class Questions {
       const { body, coded } = answer
       return { status: 200, headers: ['Content-Type', JSON_TYPE, ...headers], body, coded }
     })
+  }
+
+  #askerOf(exchange: Exchange, { tier, account }: Caller, question: Question): Asker {
+    return {
+      tier,
+      account,
+      check: () => this.#checkCredits(exchange, { tier, account }, question),
+      lend(leave) {
+        exchange.leave = leave
+        if (exchange.isGone) leave()
+      },
+    }
   }
 
   /**
@@ -101,7 +112,11 @@ export class Questions {
    * Whoever has no credits for an answer does not have it computed: to compute it for nothing would take the time of
    * those who have. Throws RateLimited, and before that what is wrong with the question.
    */
-  async #checkCredits(exchange: Exchange, { account, tier }: Caller, question: Question): Promise<void> {
+  async #checkCredits(
+    exchange: Exchange,
+    { account, tier }: Pick<Caller, 'account' | 'tier'>,
+    question: Question,
+  ): Promise<void> {
     const spent = await this.#creditsOf(account)
     if (!isBeyond(this.#settings.credits[tier], spent.used, question.credits)) return
     if (await question.isAnswerable(this.#service, tier)) throw this.#limited(exchange, tier, question.credits, spent)

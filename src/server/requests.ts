@@ -79,15 +79,19 @@ export class Requests {
     const close = (): void => {
       if (!isOpen) return
       isOpen = false
+      exchange.leave?.()
       this.#count(exchange, response.headersSent ? response.statusCode : HUNG_UP)
       over()
     }
     response.once('close', close)
+    // Nothing moves on the connection while the answer is worked on: that is no reason to close it.
+    response.on('timeout', wait)
     // An answer that waits behind an earlier one of its connection does not hear of the end of that; its request does.
     request.once('close', () => {
       if (exchange.isGone) close()
     })
     void this.#answer(exchange, handler, always).then(answer => {
+      response.off('timeout', wait)
       this.#leave(() => {
         this.#send(answer, exchange, number)
         this.#connections.wait(request.socket, exchange.caller !== null)
@@ -153,6 +157,9 @@ export class Requests {
   }
 }
 
+/** A response that hears of its connection's idleness keeps that open. */
+function wait(): void {}
+
 /** What logs elsewhere write for a caller who did not wait for the answer. */
 const HUNG_UP = 499
 
@@ -210,6 +217,8 @@ export class Exchange {
   charged = 0
   /** Go with the answer, whatever it is; none until a valid key was seen. */
   creditHeaders: HeaderList = []
+  /** Gives up what the answer waits for, once the caller has hung up; null: nothing that could be. */
+  leave: (() => void) | null = null
   readonly request: IncomingMessage
   readonly response: ServerResponse
 

@@ -204,6 +204,20 @@ describe('the built program', () => {
     expect(await ended).toEqual([0, null])
   })
 
+  test('makes scans in a thread of the packed program, and answers the one that is under way when it ends', async () => {
+    await typed('accounts create scans --tier pro', { env: DB })
+    const { key } = JSON.parse((await typed('keys create --account scans --json', { env: DB })).out)
+    const { child, url, ended } = await started()
+    const scan = (query = '') =>
+      fetch(`${url}/v1/scan/oversold${query}`, { headers: { Authorization: `Bearer ${key}` } })
+    expect(await (await scan()).json()).toMatchObject({ total_scanned: 2, data_status: 'eod' })
+    const last = scan('?timeframe=weekly')
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    child.kill('SIGTERM')
+    expect((await last).status).toBe(200)
+    expect(await ended).toEqual([0, null])
+  })
+
   test('ends at once at a second signal, whatever runs', async () => {
     const { child, url, ended } = await started()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')

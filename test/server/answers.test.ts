@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
+import type { Tier } from '../../src/model/terms.js'
 import { Answers, type Question, type Service } from '../../src/server/answers.js'
 import { matches } from '../../src/server/questions.js'
-import type { Source } from '../../src/source.js'
 import { latch } from '../support/serve.js'
 
 const free = async (): Promise<void> => {}
@@ -13,24 +13,32 @@ function counted() {
   const service = {
     version: async () => state.version,
     today: async () => 20_000,
-    bands: () => ({}) as Source,
   } as unknown as Service
   const question = (whole: string, page: object): Question => {
-    const ask = async (): Promise<object> => {
+    const ask = async (): Promise<string> => {
       state.asked++
       await state.open
-      return page
+      return JSON.stringify(page)
     }
-    return { credits: 1, normal: whole, whole, ask, part: body => body, isAnswerable: async () => true }
+    const isAnswerable = async (): Promise<boolean> => true
+    return { credits: 1, normal: whole, whole, isHeavy: false, ask, part: body => body, isAnswerable }
   }
   return { state, service, question }
+}
+
+function answersOf(service: Service, keptBytes: number) {
+  const answers = new Answers(service, { keptBytes, waiting: 10 })
+  return {
+    find: (tier: Tier, question: Question, check: () => Promise<void>) =>
+      answers.find({ tier, account: 1, check, lend: () => {} }, question),
+  }
 }
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
 it('asks once for the same, and again for another tier or question', async () => {
   const { state, service, question } = counted()
-  const answers = new Answers(service, 1e6)
+  const answers = answersOf(service, 1e6)
   const first = await answers.find('pro', question('/a', { a: 1 }), free)
   const second = await answers.find('pro', question('/a', { a: 1 }), free)
   expect([first.kept, second.kept, first.answer === second.answer]).toEqual([false, true, true])
@@ -43,7 +51,7 @@ it('asks once for the same, and again for another tier or question', async () =>
 
 it('computes once what many ask at the same time', async () => {
   const { state, service, question } = counted()
-  const answers = new Answers(service, 1e6)
+  const answers = answersOf(service, 1e6)
   const found = await Promise.all(Array.from({ length: 20 }, () => answers.find('pro', question('/a', { a: 1 }), free)))
   expect(state.asked).toBe(1)
   expect(new Set(found.map(({ answer }) => answer)).size).toBe(1)
@@ -51,7 +59,7 @@ it('computes once what many ask at the same time', async () => {
 
 it('forgets everything when the data has changed, and asks what was under way once more', async () => {
   const { state, service, question } = counted()
-  const answers = new Answers(service, 1e6)
+  const answers = answersOf(service, 1e6)
   await answers.find('pro', question('/a', { a: 1 }), free)
   const { passed, open } = latch()
   state.open = passed
@@ -72,7 +80,7 @@ it('forgets everything when the data has changed, and asks what was under way on
 
 it('keeps no refusal', async () => {
   const { service, question } = counted()
-  const answers = new Answers(service, 1e6)
+  const answers = answersOf(service, 1e6)
   const failing = { ...question('/a', {}), ask: () => Promise.reject(new Error('no')) }
   await expect(answers.find('pro', failing, free)).rejects.toThrow('no')
   expect((await answers.find('pro', question('/a', { a: 1 }), free)).answer.body).toBe('{"a":1}')
@@ -80,7 +88,7 @@ it('keeps no refusal', async () => {
 
 it('is checked before it is computed, and not once it is kept', async () => {
   const { state, service, question } = counted()
-  const answers = new Answers(service, 1e6)
+  const answers = answersOf(service, 1e6)
   const refuse = (): Promise<void> => Promise.reject(new Error('no credits'))
   await expect(answers.find('pro', question('/a', { a: 1 }), refuse)).rejects.toThrow('no credits')
   expect(state.asked).toBe(0)
@@ -97,7 +105,7 @@ it('is checked before it is computed, and not once it is kept', async () => {
 
 it('keeps what was asked for last, up to its bytes', async () => {
   const { state, service, question } = counted()
-  const answers = new Answers(service, 11_000)
+  const answers = answersOf(service, 11_000)
   const big = (name: string) => question(name, { text: 'x'.repeat(2_500) })
   for (const name of ['/a', '/b', '/c', '/a', '/d']) await answers.find('pro', big(name), free)
   expect(state.asked).toBe(4)
@@ -110,7 +118,7 @@ it('keeps what was asked for last, up to its bytes', async () => {
 
 it('compresses what it keeps once, and counts those bytes among what it keeps', async () => {
   const { service, question } = counted()
-  const answers = new Answers(service, 10_500)
+  const answers = answersOf(service, 10_500)
   const noise = randomBytes(1_500).toString('hex')
   const find = (name: string) => answers.find('pro', question(name, { noise }), free)
   const first = (await find('/a')).answer
@@ -125,7 +133,7 @@ it('compresses what it keeps once, and counts those bytes among what it keeps', 
 
 it('keeps the parts of an answer with it', async () => {
   const { service, question } = counted()
-  const answers = new Answers(service, 1e6)
+  const answers = answersOf(service, 1e6)
   const whole = question('/a', { all: true })
   const part = { ...whole, normal: '/a part', part: () => '{"some":true}' }
   const [one, same] = await Promise.all([answers.find('pro', part, free), answers.find('pro', part, free)])

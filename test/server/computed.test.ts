@@ -20,7 +20,14 @@ const { ground } = await serveFile()
 /** A server that has kept nothing yet, and each page that it computes. */
 async function noted(lent: ServeLent = {}) {
   const computed: string[] = []
-  const around = (service: Service): Service => ({ ...service, bands: tier => noting(service.bands(tier), computed) })
+  const around = (service: Service): Service => ({
+    ...service,
+    bands: tier => noting(service.bands(tier), computed),
+    oversold(...asked) {
+      computed.push('oversold')
+      return service.oversold(...asked)
+    },
+  })
   const server = await serve(ground, { now: () => NOON, around, ...lent })
   onTestFinished(() => server.stop())
   /** The key of a new account that has used some of its credits. */
@@ -37,7 +44,7 @@ let spenders = 0
 function noting(source: Source, computed: string[]): Source {
   return new Proxy(source, {
     get(target, name) {
-      if (name === 'events' || name === 'oversold') computed.push(name)
+      if (name === 'events') computed.push(name)
       const value: unknown = Reflect.get(target, name)
       return typeof value === 'function' ? value.bind(target) : value
     },

@@ -1,0 +1,129 @@
+import { Unavailable } from '../errors.js'
+
+/** Something that is computed once for all who wait for it, and given up when none of them is left. */
+export class Job<Result> {
+  readonly #work: (signal: AbortSignal) => Promise<Result>
+  readonly #abort = new AbortController()
+  readonly #waiting = new Set<{ resolve(result: Result): void; reject(error: unknown): void }>()
+  hasBegun = false
+
+  constructor(work: (signal: AbortSignal) => Promise<Result>) {
+    this.#work = work
+  }
+
+  /**
+   * What comes of it, for one more who waits.
+   * @param lend is given what the waiter calls to wait no longer. Throws what the work throws
+   */
+  wait(lend: (leave: () => void) => void): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const waiter = { resolve, reject }
+      this.#waiting.add(waiter)
+      lend(() => {
+        if (!this.#waiting.delete(waiter)) return
+        reject(new Unavailable('Nobody waits for the answer any more.'))
+        if (!this.isWanted) this.#abort.abort()
+      })
+    })
+  }
+
+  get isWanted(): boolean {
+    return this.#waiting.size > 0
+  }
+
+  async begin(): Promise<void> {
+    this.hasBegun = true
+    try {
+      const result = await this.#work(this.#abort.signal)
+      for (const { resolve } of this.#waiting) resolve(result)
+    } catch (error) {
+      this.refuse(error)
+    }
+    this.#waiting.clear()
+  }
+
+  refuse(error: unknown): void {
+    for (const { reject } of this.#waiting) reject(error)
+    this.#waiting.clear()
+  }
+}
+
+type AnyJob = Pick<Job<unknown>, 'hasBegun' | 'isWanted' | 'begin' | 'refuse'>
+
+/**
+ * Where jobs wait for their turn, a line for each account: these take turns, so that whoever asks for much waits for
+ * it alone. When all lines are full, who waits for most gives way to who waits for less.
+ */
+export class Queue {
+  readonly #atOnce: number
+  readonly #most: number
+  /** By account, in the order of their next turns; a job for which several wait stands in the line of each. */
+  readonly #lines = new Map<number, Set<AnyJob>>()
+  #running = 0
+
+  /** @param atOnce jobs that are worked on at once @param most jobs that may wait */
+  constructor(atOnce: number, most: number) {
+    this.#atOnce = atOnce
+    this.#most = most
+  }
+
+  /** Puts a job at the end of an account's line, if it has not begun. Throws Unavailable where there is no room. */
+  join(account: number, job: AnyJob): void {
+    const line = this.#lines.get(account) ?? new Set()
+    if (job.hasBegun || line.has(job)) return
+    const isFull = this.#running >= this.#atOnce && this.waiting().length >= this.#most
+    if (isFull && this.#standings(job) === 0) this.#makeRoom(line.size)
+    line.add(job)
+    this.#lines.set(account, line)
+    this.#next()
+  }
+
+  /** The jobs that wait. */
+  waiting(): AnyJob[] {
+    return [...new Set([...this.#lines.values()].flatMap(line => [...line]))]
+  }
+
+  /** Takes a job out of every line. */
+  drop(job: AnyJob): void {
+    for (const [account, line] of this.#lines) {
+      line.delete(job)
+      if (line.size === 0) this.#lines.delete(account)
+    }
+  }
+
+  #next(): void {
+    while (this.#running < this.#atOnce) {
+      const [first] = this.#lines
+      if (first === undefined) return
+      const [account, line] = first
+      const [job] = line
+      // Its next turn comes after those of all others.
+      this.#lines.delete(account)
+      this.#lines.set(account, line)
+      this.drop(job!)
+      this.#running++
+      void job!.begin().then(() => {
+        this.#running--
+        this.#next()
+      })
+    }
+  }
+
+  /** In how many lines a job stands. */
+  #standings(job: AnyJob): number {
+    return [...this.#lines.values()].filter(line => line.has(job)).length
+  }
+
+  /** For one more in a line that has some. */
+  #makeRoom(size: number): void {
+    const [longest = new Set<AnyJob>()] = [...this.#lines.values()].sort((a, b) => b.size - a.size)
+    const last = [...longest].findLast(job => this.#standings(job) === 1)
+    if (last === undefined || longest.size <= size + 1) throw tooMuch()
+    this.drop(last)
+    last.refuse(tooMuch())
+  }
+}
+
+export function tooMuch(): Unavailable {
+  return new Unavailable('More scans wait than this server can make; try again in a moment.')
+}

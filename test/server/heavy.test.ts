@@ -1,0 +1,156 @@
+import { Agent } from 'node:http'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Service } from '../../src/server/answers.js'
+import { ask, authorization, latch, type ServeLent, serve, serveFile, spend } from '../support/serve.js'
+
+const SCAN = '/v1/scan/oversold'
+const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
+const SEVERITIES = ['oversold', 'deep_oversold']
+const SORTS = ['severity', 'days_oversold', 'condition_percentile']
+/** Six scans of which none is a part of another. */
+const SCANS = SEVERITIES.flatMap(severity => SORTS.map(by => `${SCAN}?min_severity=${severity}&sort_by=${by}`))
+const NOON = Date.UTC(2024, 5, 30, 12)
+
+const { ground } = await serveFile()
+
+/** A server whose scans wait until they are let go, one at a time; and which were begun and given up. */
+async function slow({ waiting = 100, ...lent }: ServeLent & { waiting?: number } = {}) {
+  const begun: string[] = []
+  const givenUp: string[] = []
+  const [held, hasBegun] = [latch(), latch()]
+  const around = (service: Service): Service => ({
+    ...service,
+    scansAtOnce: 1,
+    async oversold(tier, query, signal) {
+      const name = `${query.min_severity} ${query.sort_by}`
+      begun.push(name)
+      hasBegun.open()
+      const gone = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => {
+          givenUp.push(name)
+          reject(signal.reason)
+        })
+      })
+      await Promise.race([held.passed, gone])
+      return service.oversold(tier, query, signal)
+    },
+  })
+  const server = await serve(ground, { around, ...lent, limits: { waiting, ...lent.limits } })
+  onTestFinished(() => {
+    held.open()
+    return server.stop()
+  })
+  const scan = (i: number, key: string) => server.get(SCANS[i]!, key)
+  return { server, scan, begun, givenUp, letGo: held.open, hasBegun: hasBegun.passed }
+}
+
+/** Settles when the server has taken in all that was sent before. */
+async function taken(server: { url: string }): Promise<void> {
+  for (let round = 0; round < 3; round++) await ask(`${server.url}/healthz`)
+}
+
+const nameOf = (i: number): string => SCANS[i]!.replace(/.*severity=(.*)&sort_by=/, '$1 ')
+
+it('answers a customer while someone without credits asks for one scan after the other', async () => {
+  const server = await serve(ground, { now: () => NOON })
+  onTestFinished(() => server.stop())
+  const poor = await server.account('without credits', 'free')
+  await spend(server.accounts, poor, 100, NOON)
+  const customer = await server.key('pro')
+  const attack = Array.from({ length: 150 }, (_, i) => server.get(`${SCANS[i % 6]}${'&'.repeat(i)}`, poor.key))
+  const answers = await Promise.all([...SCANS, QUESTION].map(path => server.get(path, customer)))
+  expect(answers.map(({ status }) => status)).toEqual(Array(7).fill(200))
+  for (const { status } of await Promise.all(attack)) expect(status).toBe(429)
+})
+
+it('answers small questions while scans run', async () => {
+  const { server, scan, letGo, hasBegun } = await slow()
+  const key = await server.key('pro')
+  const scans = SCANS.map((_, i) => scan(i, key))
+  await hasBegun
+  for (const path of ['/healthz', '/readyz', QUESTION]) expect((await server.get(path, key)).status).toBe(200)
+  letGo()
+  for (const { status } of await Promise.all(scans)) expect(status).toBe(200)
+})
+
+it('refuses with 503 and a time to wait what would wait beyond the bound, and charges nothing for it', async () => {
+  const { server, scan, letGo, hasBegun } = await slow({ waiting: 2 })
+  const { id, key } = await server.account('asks for much', 'pro')
+  const first = scan(0, key)
+  await hasBegun
+  const others = [1, 2, 3, 4].map(i => scan(i, key))
+  await taken(server)
+  letGo()
+  const answers = await Promise.all([first, ...others])
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 503, 503])
+  const refused = answers[3]!
+  expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  expect(refused.json().error).toBe('data_unavailable')
+  expect((await server.accounts.used(id, Date.now())).day).toBe(3)
+})
+
+it('lets accounts take turns, and who waits for most gives way', async () => {
+  const { server, scan, begun, letGo, hasBegun } = await slow({ waiting: 4 })
+  const [much, little] = [await server.key('pro'), await server.key('pro')]
+  const first = scan(0, much)
+  await hasBegun
+  const many = [1, 2, 3, 4].map(i => scan(i, much))
+  await taken(server)
+  const one = scan(5, little)
+  await taken(server)
+  letGo()
+  expect((await one).status).toBe(200)
+  expect((await Promise.all([first, ...many])).map(({ status }) => status)).toEqual([200, 200, 200, 200, 503])
+  expect(begun).toEqual([0, 1, 5, 2, 3].map(nameOf))
+})
+
+it('answers who asks what another waits for in his own turn, and once for both', async () => {
+  const { server, scan, begun, letGo, hasBegun } = await slow()
+  const [much, little] = [await server.key('pro'), await server.key('pro')]
+  const first = scan(0, much)
+  await hasBegun
+  const many = [1, 2, 3].map(i => scan(i, much))
+  await taken(server)
+  const same = scan(3, little)
+  await taken(server)
+  letGo()
+  for (const { status } of await Promise.all([first, ...many, same])) expect(status).toBe(200)
+  expect(begun).toEqual([0, 1, 3, 2].map(nameOf))
+})
+
+it('gives up what nobody waits for any more, whether it has begun or not', async () => {
+  const { server, scan, begun, givenUp, letGo, hasBegun } = await slow({ waiting: 2 })
+  const [gone, stays] = [await server.key('pro'), await server.key('pro')]
+  const agent = new Agent()
+  const hungUp = [0, 1, 2].map(i =>
+    expect(ask(server.url + SCANS[i], { headers: authorization(gone), agent })).rejects.toThrow(),
+  )
+  await hasBegun
+  await taken(server)
+  const shared = scan(1, stays)
+  await taken(server)
+  agent.destroy()
+  await Promise.all(hungUp)
+  const later = scan(4, stays)
+  letGo()
+  expect([(await shared).status, (await later).status]).toEqual([200, 200])
+  expect(givenUp).toEqual([nameOf(0)])
+  expect(begun).toEqual([0, 1, 4].map(nameOf))
+})
+
+it('does not take an answer that is worked on for an idle connection', async () => {
+  const { server, scan, letGo } = await slow({ limits: { connectionTimeout: 50 } })
+  const scanned = scan(0, await server.key('pro'))
+  setTimeout(letGo, 300)
+  expect((await scanned).status).toBe(200)
+})
+
+it('refuses a scan that is wrong at once, and not in its turn', async () => {
+  const { server, scan, hasBegun, letGo } = await slow({ waiting: 0 })
+  const key = await server.key('pro')
+  const first = scan(0, key)
+  await hasBegun
+  expect((await server.get(`${SCAN}?sector=none`, key)).status).toBe(400)
+  letGo()
+  expect((await first).status).toBe(200)
+})
