@@ -22,7 +22,7 @@ import {
   type WholeStatus,
 } from './open.js'
 import {
-  EVENTS,
+  ASKED_EVENTS,
   type EventsParams,
   type HistoryParams,
   OVERSOLD,
@@ -62,7 +62,7 @@ abstract class Questions {
    * says how many; of a database asked as no tier any number, or `all`.
    */
   async events(params: EventsParams): Promise<EventsPage> {
-    return this.#bands.events(parseEvents(params, this.withholds ? EVENTS : OWN_EVENTS))
+    return this.#bands.events(parseEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS))
   }
 
   /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */

@@ -54,8 +54,11 @@ export function corrected(argv: readonly string[], wrong: string, right: string)
   if (at >= 0) return pasted(argv.with(at, right))
   const joined = argv.findLastIndex(word => word.startsWith('--') && word.endsWith(`=${wrong}`))
   if (joined >= 0) return pasted(argv.with(joined, argv[joined]!.slice(0, -wrong.length) + right))
-  const option = argv.findLastIndex(word => word.startsWith(`${wrong}=`))
-  return option < 0 ? null : pasted(argv.with(option, right + argv[option]!.slice(wrong.length)))
+  // An option before its value, or one of several values.
+  const parts = argv.map(word => word.split(/([,=])/))
+  const among = parts.findLastIndex(words => words.includes(wrong))
+  if (among < 0) return null
+  return pasted(argv.with(among, parts[among]!.map(part => (part === wrong ? right : part)).join('')))
 }
 
 /** A command line; words are quoted where a shell would not read them as they are. */

@@ -14,7 +14,7 @@ export async function noticeNoEvent(context: Context, source: Source, query: His
     if (server.range !== null) await context.notice(`No event: ${whyNone(query, server.range, [], null)}`)
     return
   }
-  const { band: _band, context: _context, ...anything } = query
+  const { bands: _bands, context: _context, ...anything } = query
   const [known = null] = await source.known([query.ticker], query.field)
   const lack = known == null || known.lack === null ? null : withOptions(known.lack)
   const history = await eventHistory(source, anything)
@@ -48,9 +48,9 @@ function whyNone(
 ): string {
   const { ticker, field, timeframe } = query
   const what =
-    query.band === undefined
+    query.bands === undefined
       ? `${ticker}'s ${timeframe} ${field} did not change`
-      : `${ticker} never became ${query.band}`
+      : `${ticker} never became ${query.bands.join(' or ')}`
   const context = query.context?.band === undefined ? '' : ` while ${query.context.ticker} was ${query.context.band}`
   const range = query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
   const rangeStart = after === null ? Number.NEGATIVE_INFINITY : parseDay(after)!

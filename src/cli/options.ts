@@ -2,7 +2,7 @@ import { InvalidParameter, quoted } from '../errors.js'
 import { fieldNamed } from '../fields/index.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import { withOneBand } from '../params/context.js'
-import { EVENTS, FILTERS, MAX_LIMIT, OWN_EVENTS } from '../params/parameters.js'
+import { ASKED_EVENTS, EVENTS, FILTERS, MAX_LIMIT, OWN_EVENTS } from '../params/parameters.js'
 import { parseEvents, parseHistory, parsePool } from '../params/parse.js'
 import { type OptionSpec, optionsOf, type Written } from '../params/row.js'
 import { SETTINGS } from './config.js'
@@ -32,7 +32,7 @@ export const POOLED: readonly OptionSpec[] = [
 
 /** TICKER, FIELD and the filters as typed → a search that can be trusted. Throws InvalidParameter. */
 export async function eventsQuery(context: Context, given: Given): Promise<EventsQuery> {
-  const table = (await context.withholds()) ? EVENTS : OWN_EVENTS
+  const table = (await context.withholds()) ? ASKED_EVENTS : OWN_EVENTS
   const params: Written = { ...filtersOf(given), ...given.params(['limit']), ...place(given) }
   const word = given.text('context')
   if (word !== undefined && params.context_band === undefined)

@@ -153,11 +153,11 @@ export function search(view: View, query: HistoryQuery, rangeStart: Day, context
   if (record === null) return []
   const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
   const to = query.before === undefined ? view.events : eventsUpTo(view, query.before - 1)
-  const band = query.band === undefined ? null : view.bands.indexOf(query.band)
+  const bands = query.bands?.map(band => view.bands.indexOf(band)) ?? null
   const contextBand = query.context?.band === undefined ? null : context!.bands.indexOf(query.context.band)
   const found: number[] = []
   for (let i = from; i < to; i++) {
-    if (band !== null && record.bands[i] !== band) continue
+    if (bands !== null && !bands.includes(record.bands[i]!)) continue
     if (contextBand !== null && bandEnteredBy(context!, view, record.bars[i]!) !== contextBand) continue
     found.push(i)
   }

@@ -105,7 +105,8 @@ export interface HistoryQuery {
   ticker: string
   field: FieldName
   timeframe: Timeframe
-  band?: BandName
+  /** Only events that enter one of them, each named once, in the order of the vocabulary. */
+  bands?: readonly BandName[]
   before?: Day
   after?: Day
   context?: Context

@@ -1,7 +1,7 @@
 import { InvalidParameter, invalid, listed, parameter, sentence, shown } from '../errors.js'
 import type { Context } from '../model/event.js'
-import { BANDS, LAG, several } from './figures.js'
-import { BAND, FIELD, TICKER } from './kinds.js'
+import { LAG, several } from './figures.js'
+import { BAND, BANDS, FIELD, TICKER } from './kinds.js'
 import {
   as,
   given,

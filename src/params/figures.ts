@@ -1,8 +1,8 @@
 import { InvalidParameter, invalid } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
-import { BAND, DAY, FIELD, fieldOf, integerOf } from './kinds.js'
+import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
 import type { Kind, Text, Texts } from './row.js'
-import { bandValue, dayValue, flagValue, integerValue, listValue, refuse, textOf } from './values.js'
+import { dayValue, flagValue, integerValue, listValue, refuse, textOf } from './values.js'
 
 /** The kinds of value that studies, backtests and sweeps need beside those of a question of events. */
 
@@ -42,23 +42,6 @@ export function several<Value>(
       return words === undefined ? [...new Set(values)] : words.filter(word => values.includes(word))
     },
   }
-}
-
-function listSchema(schema: Kind<unknown>['schema']): Kind<unknown>['schema'] {
-  return { anyOf: [schema, { type: 'array', items: schema, minItems: 1 }] }
-}
-
-/** Bands of the field that was read before, in the order of its vocabulary. */
-export const BANDS: Kind<readonly string[], Texts> = {
-  schema: listSchema(BAND.schema),
-  takes: 'BANDS',
-  several: 'all',
-  parse: (param, written, earlier) => {
-    const [list, field] = [listValue(param, written), fieldOf(param, earlier)]
-    if (field === undefined) return list.map(String)
-    const chosen = list.map(band => bandValue(param, textOf(param, band), field))
-    return field.bands.filter(band => chosen.includes(band))
-  },
 }
 
 /** Fields in the order of the catalogue. */

@@ -10,6 +10,7 @@ import {
   fileValue,
   integerValue,
   LONGEST_TEXT,
+  listValue,
   textOf,
   textValue,
   tickerValue,
@@ -50,6 +51,24 @@ export const BAND: Kind<string, BandName> = {
     return field === undefined ? text : bandValue(param, text, field)
   }),
   name: 'Band',
+}
+
+/** Several bands of that field, in the order of its vocabulary; of a program also in one text, with commas between. */
+export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
+  schema: listSchema(BAND.schema),
+  takes: 'BANDS',
+  several: 'all',
+  parse: (param, written, earlier) => {
+    const [list, field] = [listValue(param, written), fieldOf(param, earlier)]
+    if (field === undefined) return list.map(String)
+    const chosen = list.map(band => bandValue(param, textOf(param, band), field))
+    return field.bands.filter(band => chosen.includes(band))
+  },
+}
+
+/** One of a kind, or a list of some. */
+export function listSchema(schema: JsonSchema): JsonSchema {
+  return { anyOf: [schema, { type: 'array', items: schema, minItems: 1 }] }
 }
 
 /** undefined where none was given, which is refused in its place. */

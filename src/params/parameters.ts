@@ -1,6 +1,6 @@
 import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, SEVERITIES } from '../model/oversold.js'
 import { CONTEXT, EVENTS_CONTEXT } from './context.js'
-import { BAND, COUNT, DAY, FIELD, integerOf, TEXT, TICKER, TIMEFRAME, wordOf } from './kinds.js'
+import { BAND, BANDS, COUNT, DAY, FIELD, integerOf, TEXT, TICKER, TIMEFRAME, wordOf } from './kinds.js'
 import { given, needed, open, type Parameter, type ParamsOf, type Table } from './row.js'
 
 export type { Parameter }
@@ -46,9 +46,15 @@ export const OVERSOLD = {
   date: open(DAY, 'as of that day, on Plus and Pro; the latest unless given'),
 } as const satisfies Table
 
+/** The same as it is asked on the command line and in programs, of several bands at once. */
+export const ASKED_EVENTS = {
+  ...EVENTS,
+  band: open(BANDS, 'only events that enter this band, or one of several'),
+} as const satisfies Table
+
 /** The same where nothing is withheld: asked of the user's own data, as nobody's subscriber. */
 export const OWN_EVENTS = {
-  ...EVENTS,
+  ...ASKED_EVENTS,
   limit: given(COUNT, DEFAULT_LIMIT, 'how many of the newest events, or all'),
 } as const satisfies Table
 
@@ -58,7 +64,7 @@ export const OWN_OVERSOLD = {
 } as const satisfies Table
 
 /** A question as people write it, spelled as in the specification; every value may also be text. */
-export type EventsParams = ParamsOf<typeof EVENTS>
+export type EventsParams = ParamsOf<typeof ASKED_EVENTS>
 
 /** The same without a limit. */
 export type HistoryParams = Omit<EventsParams, 'limit'>
@@ -69,7 +75,7 @@ export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly str
 /** A scan as people write it; every value may also be text. */
 export type OversoldParams = ParamsOf<typeof OVERSOLD>
 
-const { timeframe, band, before, after } = EVENTS
+const { timeframe, band, before, after } = ASKED_EVENTS
 
 /** What narrows a search on the command line. */
 export const FILTERS = {

@@ -2,29 +2,34 @@ import { InvalidParameter, quoted } from '../errors.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import type { OversoldQuery } from '../model/oversold.js'
 import { apart, inOne, inOneWithBand } from './context.js'
-import { EVENTS, OVERSOLD, type OWN_EVENTS, type OWN_OVERSOLD } from './parameters.js'
+import { ASKED_EVENTS, EVENTS, OVERSOLD, type OWN_EVENTS, type OWN_OVERSOLD } from './parameters.js'
 import { readParams, type Table, type Written } from './row.js'
 import { tickerValue } from './values.js'
 
-const { limit: _limit, ...HISTORY } = EVENTS
+const { limit: _limit, ...HISTORY } = ASKED_EVENTS
 const { ticker: _ticker, ...POOL } = HISTORY
 
-/**
- * A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong.
- * @param table as the specification has it, or without its most of a limit
- */
-export function parseEvents(params: object, table: typeof EVENTS | typeof OWN_EVENTS = EVENTS): EventsQuery {
-  return inOneWithBand(readParams(table, params))
+/** The parameters of a search: as the specification has them, of several bands, and without a most of the limit. */
+type EventsTable = typeof EVENTS | typeof ASKED_EVENTS | typeof OWN_EVENTS
+
+/** A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong. */
+export function parseEvents(params: object, table: EventsTable = EVENTS): EventsQuery {
+  return entering(inOneWithBand(readParams(table, params)))
 }
 
 /** The same without a limit; a context may leave its band open. */
 export function parseHistory(params: object): HistoryQuery {
-  return inOne(readParams(HISTORY, params))
+  return entering(inOne(readParams(HISTORY, params)))
 }
 
 /** The same of several tickers; whether none are enough is for the question to say. */
 export function parsePool({ tickers, ...params }: Pick<PoolQuery, 'tickers'>): PoolQuery {
-  return { tickers: tickers.map(ticker => tickerValue('ticker', ticker)), ...inOne(readParams(POOL, params)) }
+  return { tickers: tickers.map(ticker => tickerValue('ticker', ticker)), ...entering(inOne(readParams(POOL, params))) }
+}
+
+/** A query of the bands that were read, one or several. */
+function entering<Query extends { band?: string | readonly string[] }>({ band, ...query }: Query) {
+  return band === undefined ? query : { ...query, bands: typeof band === 'string' ? [band] : band }
 }
 
 /** The same of a scan. */
@@ -32,9 +37,12 @@ export function parseOversold(params: object, table: typeof OVERSOLD | typeof OW
   return readParams(table, params)
 }
 
-/** A search as the query of a URL, in the order of the specification; nothing is left to a server's default. */
-export function eventsSearch({ context, ...query }: EventsQuery): URLSearchParams {
-  return searchOf(EVENTS, { ...query, ...apart(context) })
+/**
+ * A search as the query of a URL, in the order of the specification, which knows one band; nothing is left to a server's
+ * default.
+ */
+export function eventsSearch({ context, bands: [band] = [], ...query }: EventsQuery): URLSearchParams {
+  return searchOf(EVENTS, { ...query, band, ...apart(context) })
 }
 
 /** A scan as the query of a URL. */

@@ -1,7 +1,7 @@
 import { InvalidParameter, parameter, quoted, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
-import { BANDS, DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
-import { FIELD, integerOf, oneOf, TEXT, TICKER } from './kinds.js'
+import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
+import { BANDS, FIELD, integerOf, oneOf, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './parameters.js'
 import {
   as,

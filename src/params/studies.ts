@@ -3,8 +3,8 @@ import { FIELDS } from '../fields/index.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { CONTEXT_PART, laggedContext, laggedContexts, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
-import { BANDS, DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
-import { FIELD, integerOf, oneOf, TICKER } from './kinds.js'
+import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
+import { BANDS, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './parameters.js'
 import {
   as,

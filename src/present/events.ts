@@ -46,10 +46,10 @@ function specified(event: HistoricEvent, withReturns: boolean): HistoricEvent {
 }
 
 function eventsHeading({ events, total, query_range, as_of }: NewestEvents, query: EventsQuery): string[] {
-  const { ticker, field, band, timeframe, context } = query
+  const { ticker, field, bands, timeframe, context } = query
   const count = `${total} ${total === 1 ? 'event' : 'events'} in ${query_range}`
   return [
-    `${ticker}  ${band === undefined ? field : `${field} = ${band}`}  ${timeframe}`,
+    `${ticker}  ${bands === undefined ? field : `${field} = ${bands.join(' or ')}`}  ${timeframe}`,
     ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),
     events.length < total ? `${count}, newest ${events.length}` : count,
     ...(as_of === null ? [] : [`as of ${as_of}`]),
@@ -59,9 +59,10 @@ function eventsHeading({ events, total, query_range, as_of }: NewestEvents, quer
 /** On a narrow terminal the history goes first, then the band left, then the later windows. */
 function eventColumns(
   { events, timeframe }: NewestEvents,
-  { band }: EventsQuery,
+  { bands }: EventsQuery,
   withReturns: boolean,
 ): Column<HistoricEvent>[] {
+  const isOne = bands?.length === 1
   // On Free nothing is told of how settled the band was or what followed.
   const isFull = events.some(event => event.aftermath !== null)
   const settled: Column<HistoricEvent>[] = [
@@ -70,8 +71,8 @@ function eventColumns(
   ]
   return [
     column('date', 'date'),
-    column('band', 'text', band === undefined ? {} : { on: 'pipe' }),
-    { title: 'From', kind: 'text', spare: band === undefined ? 7 : 1, of: event => event.prev_band },
+    column('band', 'text', isOne ? { on: 'pipe' } : {}),
+    { title: 'From', kind: 'text', spare: isOne ? 1 : 7, of: event => event.prev_band },
     ...(isFull ? settled : []),
     { title: 'Held', kind: 'bars', spare: 0, of: heldText },
     ...(isFull ? windowNames(timeframe).map((window, w) => outcome(window, 2 + w, withReturns)) : []),

@@ -53,7 +53,7 @@ const COLUMNS = [
 
 function tallyHeading({ tickers, field, band, timeframe, context, events, query_range, as_of }: Tally): string[] {
   const state = (of: { field: string; band: string | null }): string =>
-    of.band === null ? of.field : `${of.field} = ${of.band}`
+    of.band === null ? of.field : `${of.field} = ${of.band.split(',').join(' or ')}`
   return [
     `${whoText(tickers)}  ${state({ field, band })}  ${timeframe}`,
     ...(context === null ? [] : [`${context.band === null ? 'beside' : 'while'} ${context.ticker} ${state(context)}`]),

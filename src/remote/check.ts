@@ -51,7 +51,7 @@ function pageFault(page: EventsPage, query: EventsQuery): string | null {
 }
 
 /** Newest first without a repetition, which also makes paging come to an end, and all within what was asked for. */
-function orderFault(events: readonly BandEvent[], { before, after, band }: EventsQuery): string | null {
+function orderFault(events: readonly BandEvent[], { before, after, bands }: EventsQuery): string | null {
   let limit = before === undefined ? null : formatDay(before)
   const least = after === undefined ? null : formatDay(after)
   for (const [i, event] of events.entries()) {
@@ -59,7 +59,8 @@ function orderFault(events: readonly BandEvent[], { before, after, band }: Event
     // Dates of this form sort as they follow each other.
     if (limit !== null && event.date >= limit) return `${place}.date is ${event.date}, not before ${limit}`
     if (least !== null && event.date <= least) return `${place}.date is ${event.date}, not after ${least}`
-    if (band !== undefined && event.band !== band) return `${place}.band is ${shown(event.band)}, not ${band}`
+    if (bands !== undefined && !bands.includes(event.band))
+      return `${place}.band is ${shown(event.band)}, not ${bands.join(' or ')}`
     if (event.band === event.prev_band) return `${place}.prev_band is the band that was entered`
     limit = event.date
   }

@@ -217,10 +217,10 @@ function viewOf(series: KeptSeries): View {
 }
 
 /** Events after a day that a query matches, its context aside, oldest first. */
-function matching({ events, days }: View, { before, band }: HistoryQuery, after: Day): BandEvent[] {
+function matching({ events, days }: View, { before, bands }: HistoryQuery, after: Day): BandEvent[] {
   const until = before ?? Number.POSITIVE_INFINITY
   return events.filter(
-    (event, i) => days[i]! > after && days[i]! < until && (band === undefined || event.band === band),
+    (event, i) => days[i]! > after && days[i]! < until && (bands === undefined || bands.includes(event.band)),
   )
 }
 

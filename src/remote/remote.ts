@@ -107,10 +107,21 @@ export class Remote implements Source {
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    return (await this.page(query)).page
+    return (await this.#ofBands(query)).page
   }
 
-  /** One page of events: a credit, two with a context. */
+  /** The newest events of all bands that are asked for: the specification knows one, so that each is a page of its own. */
+  async #ofBands(query: EventsQuery): Promise<RemotePage> {
+    const pages: RemotePage[] = []
+    for await (const page of ahead(oneBandEach(query), one => this.page(one))) pages.push(page)
+    const [first, second] = pages
+    if (second === undefined) return first!
+    const events = pages.flatMap(({ page }) => page.events).sort((a, b) => (a.date < b.date ? 1 : -1))
+    const total_occurrences = pages.reduce((sum, { page }) => sum + page.total_occurrences, 0)
+    return { ...pages.at(-1)!, page: { ...first!.page, events: events.slice(0, query.limit), total_occurrences } }
+  }
+
+  /** One page of events, of any band or of one: a credit, two with a context. */
   async page(query: EventsQuery): Promise<RemotePage> {
     const found = await this.#once(EVENTS_PATH, eventsSearch(query), (answer, told) => pageOf(answer, query, told))
     this.#range = rangeOf(found)
@@ -144,7 +155,7 @@ export class Remote implements Source {
   /** All that is told of them stands in one page, unless more are asked for; a history might take many. */
   async newest(query: EventsQuery): Promise<NewestEvents> {
     if (query.limit > PAGE) return newestOf(this, query)
-    const { page, asOf } = await this.page(query)
+    const { page, asOf } = await this.#ofBands(query)
     return { ...page, total: page.total_occurrences, as_of: asOf }
   }
 
@@ -193,7 +204,7 @@ export class Remote implements Source {
       context === undefined || band === undefined ? plain : { ...plain, context: { ...context, band } }
     const events = await this.#allEvents(closed)
     // The first page, asked a moment ago, tells the range; another question may have been answered since.
-    const range = rangeOf(await this.page({ ...closed, limit: PAGE }))
+    const range = rangeOf(await this.page({ ...oneBandEach(closed)[0]!, limit: PAGE }))
     const isOpen = context !== undefined && band === undefined
     const told = isOpen
       ? await this.#withContextBands(events, { ...query, context })
@@ -201,14 +212,21 @@ export class Remote implements Source {
     return { ticker, field, timeframe, ...range, events: told, present: await this.#present(query, events) }
   }
 
-  /** All events of a question, oldest first, page by page backwards in time. Throws Upstream for pages without an end. */
+  /** All events of a question, oldest first. */
   async #allEvents(query: ClosedQuery): Promise<BandEvent[]> {
+    const found: BandEvent[] = []
+    for (const one of oneBandEach(query)) for (const event of await this.#pagesOf(one)) found.push(event)
+    return found.sort((a, b) => (a.date < b.date ? -1 : 1))
+  }
+
+  /** The same of any band or of one, page by page backwards in time. Throws Upstream for pages without an end. */
+  async #pagesOf(query: ClosedQuery): Promise<BandEvent[]> {
     const events: BandEvent[] = []
     let { before } = query
     let left = Number.POSITIVE_INFINITY
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const asked = { ...query, limit: PAGE, ...(before === undefined ? {} : { before }) }
-      const { events: found, total_occurrences: total } = await this.events(asked)
+      const { events: found, total_occurrences: total } = (await this.page(asked)).page
       // A range that moves on while it is read has fewer; more are events that nobody had told of.
       if (total > left) throw this.#wrong(`told of ${left} earlier events, and then of ${total}`)
       for (const event of found) events.push(event)
@@ -241,7 +259,7 @@ export class Remote implements Source {
 
   /** Throws TierRestricted where the plan of the key shows nothing of what followed. */
   async #checkAftermath(query: HistoryQuery): Promise<void> {
-    const { band: _any, context: _none, ...whole } = query
+    const { bands: _any, context: _none, ...whole } = query
     try {
       // The first page of the whole history, which whoever counts what followed asks for anyway.
       const { page } = await this.page({ ...whole, limit: PAGE })
@@ -255,8 +273,8 @@ export class Remote implements Source {
 
   /** The newest event of the field tells the band in force; how long it has been, in bars, nobody tells. */
   async #present(query: HistoryQuery, events: readonly BandEvent[]): Promise<EventHistory['present']> {
-    const { ticker, field, timeframe, band, before, context } = query
-    const isWhole = band === undefined && before === undefined && context === undefined
+    const { ticker, field, timeframe, bands, before, context } = query
+    const isWhole = bands === undefined && before === undefined && context === undefined
     const known = isWhole ? events.at(-1) : undefined
     const newest = known ?? (await this.events({ ticker, field, timeframe, limit: PAGE })).events[0]
     return newest === undefined ? null : { band: newest.band, since: newest.date, bars: null, initial: false }
@@ -289,6 +307,11 @@ export class Remote implements Source {
 
 function pageOf(answer: Answer, query: EventsQuery, told: Told): RemotePage {
   return { page: checkedEvents(answer.document, query, told), ...besides(answer) }
+}
+
+/** A question for each of its bands; itself where it names none. */
+function oneBandEach<Query extends Pick<HistoryQuery, 'bands'>>(query: Query): Query[] {
+  return query.bands?.map(band => ({ ...query, bands: [band] })) ?? [query]
 }
 
 function besides({ headers }: Answer): Omit<RemotePage, 'page'> {

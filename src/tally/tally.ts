@@ -34,6 +34,7 @@ export interface Tally extends Scope {
   tickers: string[]
   field: string
   timeframe: Timeframe
+  /** Several with commas between. */
   band: string | null
   context: { ticker: string; field: string; band: string | null } | null
   by: TallyGrouping | null
@@ -66,7 +67,7 @@ export async function tally(source: Source, query: TallyQuery, { step }: TallyWa
     const context = listed(['context_ticker', 'context_field'])
     throw new InvalidParameter(sentence`to group by context, give ${context}.`, { param: 'context_ticker' })
   }
-  const by = asked ?? (filter.band === undefined ? 'band' : null)
+  const by = asked ?? (filter.bands === undefined ? 'band' : null)
   const sources: TickerSource[] = []
   for await (const found of tickerSources(source, { ...filter, tickers: names }, by)) {
     step?.(() => `tally  ${found.ticker}  ${sources.length + 1} of ${names.length} tickers`)
@@ -84,7 +85,7 @@ export async function tally(source: Source, query: TallyQuery, { step }: TallyWa
     tickers: names,
     field: filter.field,
     timeframe,
-    band: filter.band ?? null,
+    band: filter.bands?.join(',') ?? null,
     context: context === undefined ? null : { ...context, band: context.band ?? null },
     by,
     ...scopeOf(sources, filter),
@@ -188,18 +189,18 @@ type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns
 /** Ticker by ticker. Throws TierRestricted where the tier shows no aftermath. */
 async function* tickerSources(
   source: Source,
-  { tickers, field, timeframe, band, after, before, context }: PoolQuery,
+  { tickers, field, timeframe, bands, after, before, context }: PoolQuery,
   by: TallyGrouping | null,
 ): AsyncGenerator<TickerSource> {
   const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
   // All events of the field, because only their unbroken chain of durations tells how many bars lie between two of them.
   const all: HistoriesQuery = { tickers, fields: [field], timeframe, ...dated }
-  const narrowed = context === undefined ? {} : { context, ...(band === undefined ? {} : { band }) }
+  const narrowed = context === undefined ? {} : { context, ...(bands === undefined ? {} : { bands }) }
   const whole = context === undefined ? null : source.histories(all)[Symbol.asyncIterator]()
   try {
     for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
-      const code = band === undefined ? null : history.bands.indexOf(band)
-      const rows = [...history.entered.keys()].filter(row => code === null || history.entered[row] === code)
+      const codes = bands?.map(band => history.bands.indexOf(band)) ?? null
+      const rows = [...history.entered.keys()].filter(row => codes === null || codes.includes(history.entered[row]!))
       yield tickerSource(history, rows, placesOf(whole === null ? history : (await whole.next()).value), by)
     }
   } finally {

@@ -93,7 +93,7 @@ async function byContext(
 /** A history of some bands alone has gaps, in which stays would seem to last. */
 function refuseBands(query: Partial<PoolQuery>): void {
   for (const [param, band] of [
-    ['band', query.band],
+    ['band', query.bands?.join(',')],
     ['context_band', query.context?.band],
   ] as const) {
     if (band === undefined) continue

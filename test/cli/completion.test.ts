@@ -44,6 +44,8 @@ describe('bands completion --complete', () => {
     ['events AAPL rsi', ['rsi_zone']],
     ['events AAPL rsi_zone ', []],
     ['events AAPL rsi_zone --band over', ['oversold', 'overbought']],
+    ['events AAPL rsi_zone --band oversold,overb', ['oversold,overbought']],
+    ['tally rsi_zone --all --band oversold,deep_overs', ['oversold,deep_oversold']],
     ['events AAPL rsi_zone --band=deep_overs', ['--band=deep_oversold']],
     ['events --json AAPL macd_state --limit 3 --band over', []],
     ['events AAPL rsi_zone --context-field trend_direction --context-band up', ['uptrend']],

@@ -137,6 +137,33 @@ describe('bands events', () => {
     expect((await ask(`events AAPL rsi_zone --tier pro --db ${db}`)).err).toContain('ask with --as-of 2018-05-11')
   })
 
+  test('finds the events of several bands, as every question that takes one does', async () => {
+    type Found = { date: string; band: string }
+    const dated = async (band: string): Promise<Found[]> =>
+      JSON.parse((await ask(`events AAPL rsi_zone --band ${band} --limit all --json`)).out).events
+    const both = await dated('overbought,deep_overbought')
+    const each = [...(await dated('overbought')), ...(await dated('deep_overbought'))]
+    expect(both).toEqual(each.sort((a, b) => (a.date < b.date ? 1 : -1)))
+    expect(await dated('deep_overbought --band overbought')).toEqual(both)
+    const { out } = await ask('events AAPL rsi_zone --band overbought,deep_overbought', { terminal: 120 })
+    expect(unpainted(out)).toMatch(/^AAPL {2}rsi_zone = overbought or deep_overbought {2}daily .*\n\nDATE +BAND +FROM /)
+    const tally = JSON.parse((await ask('tally AAPL rsi_zone --band deep_overbought,overbought --json')).out)
+    expect([tally.events, tally.band, tally.by]).toEqual([both.length, 'overbought,deep_overbought', null])
+    const bars = (await ask('show AAPL rsi_zone --band overbought,deep_overbought --ndjson')).out.trim().split('\n')
+    expect(bars.filter(bar => JSON.parse(bar).event)).toHaveLength(both.length)
+    const study = JSON.parse((await ask('study AAPL rsi_zone --band overbought,deep_overbought --json')).out)
+    expect(study.bands).toEqual(['overbought', 'deep_overbought'])
+  })
+
+  test('names the band of several that is wrong, and the line that was meant', async () => {
+    for (const line of ['events AAPL rsi_zone --band', 'tally AAPL rsi_zone --band', 'show AAPL rsi_zone --band']) {
+      const { code, err } = await ask(`${line} oversold,overboght`)
+      expect(code).toBe(2)
+      expect(err).toContain('rsi_zone has no band "overboght". Did you mean "overbought"?')
+      expect(err).toContain(`try:   bands ${line} oversold,overbought\n`)
+    }
+  })
+
   test('takes tickers in any case and options before the command', async () => {
     const plain = await ask('events AAPL rsi_zone --csv')
     expect((await ask('--csv events aapl rsi_zone')).out).toBe(plain.out)

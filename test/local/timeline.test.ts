@@ -43,7 +43,7 @@ describe('a timeline', () => {
     const cache = await simulated()
     const all = await timeline(cache, asked({}))
     const band = all.bars.find(bar => bar.event)!.band!
-    const some = await timeline(cache, { ...asked({}), band })
+    const some = await timeline(cache, { ...asked({}), bands: [band] })
     expect(some.bars.filter(bar => bar.event)).toEqual(all.bars.filter(bar => bar.event && bar.band === band))
     const context = { ticker: 'SIM0001', field: 'rsi_zone', band }
     expect((await timeline(cache, { ...asked({}), context })).bars).toEqual(some.bars)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { didYouMean, InvalidParameter, suggest } from '../../src/errors.js'
 import { FIELD_NAMES, FIELDS } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
-import { DEFAULT_LIMIT, EVENTS, type EventsParams, MAX_LIMIT } from '../../src/params/parameters.js'
+import { ASKED_EVENTS, DEFAULT_LIMIT, EVENTS, type EventsParams, MAX_LIMIT } from '../../src/params/parameters.js'
 import { parseEvents, parseHistory } from '../../src/params/parse.js'
 import { tierValue } from '../../src/params/values.js'
 
@@ -170,7 +170,7 @@ describe('a question that is well formed', () => {
     expect(parseEvents({ ...GOOD, ...params, ...context })).toEqual({
       ...GOOD,
       timeframe: 'weekly',
-      band: 'oversold',
+      bands: ['oversold'],
       limit: 100,
       before: parseDay('2024-02-29'),
       after: -1,
@@ -184,7 +184,25 @@ describe('a question that is well formed', () => {
 
   it('may ask for every band of every field', () => {
     for (const { name, bands } of FIELDS)
-      for (const band of bands) expect(parseEvents({ ticker: 'A', field: name, band }).band).toBe(band)
+      for (const band of bands) expect(parseEvents({ ticker: 'A', field: name, band }).bands).toEqual([band])
+  })
+
+  it('may name several bands, in one text or as a list, where it is not sent to a server as it is', () => {
+    for (const band of ['overbought,oversold', ['overbought', 'oversold'], ['overbought, oversold', 'oversold']]) {
+      expect(parseEvents({ ...GOOD, band }, ASKED_EVENTS).bands).toEqual(['oversold', 'overbought'])
+      expect(parseHistory({ ...GOOD, band }).bands).toEqual(['oversold', 'overbought'])
+    }
+    for (const band of ['oversold,overboght', ['oversold', 'overboght']]) {
+      const error = refused({ ...GOOD, band }, parseHistory)
+      expect([error.param, error.offence.value, error.offence.suggestions]).toEqual([
+        'band',
+        'overboght',
+        ['overbought'],
+      ])
+    }
+    expect(refused({ ...GOOD, band: 'oversold,overbought' }).message).toMatch(
+      /^band "oversold,overbought" is not one of /,
+    )
   })
 
   it('may have any limit from 1 to 100, as text or number', () => {

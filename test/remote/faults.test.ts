@@ -249,7 +249,7 @@ describe('a page that is not the one asked for', () => {
     const remote = remoteTo(upstream)
     const context = { ticker: 'SPY', field: 'rsi_zone', band: 'neutral' }
     for (const [filter, sentence] of [
-      [{ band: 'oversold' }, 'events[1].band is "neutral", not oversold'],
+      [{ bands: ['oversold'] }, 'events[1].band is "neutral", not oversold'],
       [{ before: 17_999 }, 'events[0].date is 2019-04-13, not before 2019-04-13'],
       [{ after: 17_997 }, 'events[2].date is 2019-04-11, not after 2019-04-11'],
       [{ context }, 'context is missing'],

@@ -291,7 +291,7 @@ describe('a series of which pages are missing', () => {
       }
     }
     for (let draw = 0; draw < draws(1_500); draw++) {
-      const { band: _band, ...drawn } = randomEventsQuery(random, GROUND)
+      const { bands: _bands, ...drawn } = randomEventsQuery(random, GROUND)
       const query: EventsQuery = { ...drawn, ...pick(random, parts) }
       if (await isHidden('pro', query)) continue
       const [mine, theirs] = [

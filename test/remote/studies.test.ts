@@ -44,7 +44,7 @@ describe('before a real server', () => {
       for (const band of [undefined, 'oversold']) {
         const context = { ticker: 'SIM0003', field }
         const query = { ticker: 'SIM0001', field: 'rsi_zone', timeframe: 'daily', context } as const
-        const asked: HistoryQuery = band === undefined ? query : { ...query, band }
+        const asked: HistoryQuery = band === undefined ? query : { ...query, bands: [band] }
         const bands = ({ events }: EventHistory) => events.map(({ date, context_band }) => [date, context_band])
         expect(bands(await eventHistory(remote, asked))).toEqual(bands(await eventHistory(local, asked)))
       }

@@ -29,7 +29,9 @@ export function randomEventsQuery(random: Random, ground: Ground): EventsQuery {
     timeframe: pick(random, TIMEFRAME_NAMES),
     limit: chance(random, 0.5) ? 100 : 1 + random.below(100),
   }
-  if (chance(random, 0.4)) query.band = pick(random, fieldNamed(field)!.bands)
+  if (chance(random, 0.4)) query.bands = [pick(random, fieldNamed(field)!.bands)]
+  else if (chance(random, 0.2)) query.bands = fieldNamed(field)!.bands.filter(() => chance(random, 0.5))
+  if (query.bands?.length === 0) delete query.bands
   if (chance(random, 0.3)) query.before = dayOf(random, ground)
   if (chance(random, 0.3)) query.after = dayOf(random, ground)
   if (chance(random, 0.3)) {

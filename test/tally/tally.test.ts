@@ -63,7 +63,7 @@ describe('a tally', () => {
     const one = { ...DAILY, tickers: [NAMES[0]!] }
     const { groups } = await tally(bands, one)
     for (const group of groups) {
-      const alone = await tally(bands, { ...one, band: group.group! })
+      const alone = await tally(bands, { ...one, bands: [group.group!] })
       expect(alone.by).toBeNull()
       expect(alone.groups).toEqual([{ ...group, group: null }])
       expect(group.windows.map(row => row.base)).toEqual(groups[0]!.windows.map(row => row.base))
@@ -74,7 +74,7 @@ describe('a tally', () => {
     const bands = await local()
     const context = { ticker: NAMES[1]!, field: 'trend_direction', band: 'uptrend' }
     const [after, before] = [16_300, 16_900]
-    const query = { ...DAILY, tickers: [NAMES[0]!], band: 'oversold', context, after, before }
+    const query = { ...DAILY, tickers: [NAMES[0]!], bands: ['oversold'], context, after, before }
     const { tickers: _, ...filter } = query
     const result = await tally(bands, query)
     const { events } = await eventHistory(bands, { ...filter, ticker: NAMES[0]! })
@@ -86,7 +86,7 @@ describe('a tally', () => {
       query_range: '5y',
       band: 'oversold',
     })
-    const wide = await tally(bands, { ...DAILY, band: 'oversold' })
+    const wide = await tally(bands, { ...DAILY, bands: ['oversold'] })
     const { after: rangeStart, as_of } = await eventHistory(bands, {
       ticker: NAMES[0]!,
       field: 'rsi_zone',
@@ -104,7 +104,7 @@ describe('a tally', () => {
 
   it('gives null with a reason where nothing is known, never 0', async () => {
     const bands = await local()
-    const nothing = await tally(bands, { ...DAILY, tickers: [NAMES[0]!], band: 'oversold', after: 17_010 })
+    const nothing = await tally(bands, { ...DAILY, tickers: [NAMES[0]!], bands: ['oversold'], after: 17_010 })
     expect(nothing).toMatchObject({ events: 0, groups: [{ group: null, events: 0, warnings: [] }] })
     for (const row of rowsOf(nothing)) {
       expect(row).toMatchObject({ n: 0, reason: 'no event', gain: { share: null, low: null, high: null } })
@@ -133,7 +133,7 @@ describe('a tally', () => {
       }
     }
     expect(warnings.join()).toMatch(/Tickers move together/)
-    const rare = await tally(bands, { ...DAILY, band: 'deep_oversold', after: 16_995 })
+    const rare = await tally(bands, { ...DAILY, bands: ['deep_oversold'], after: 16_995 })
     expect(rare.warnings.join()).toMatch(/tickers have no such event: SIM0001/)
     expect((await tally(bands, { ...DAILY, tickers: [NAMES[0]!] })).warnings).toEqual([])
   })

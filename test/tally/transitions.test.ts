@@ -97,7 +97,7 @@ describe('transitions', () => {
 
   it('are refused for one band alone, which would leave gaps', async () => {
     const bands = await local()
-    const narrowed = { ...DAILY, band: 'oversold' }
+    const narrowed = { ...DAILY, bands: ['oversold'] }
     await expect(transitionsOf(bands, narrowed)).rejects.toThrow(
       'transitions count every band; band is none of their parameters.',
     )

@@ -86,11 +86,11 @@ function hintsFor(
   query: EventsQuery,
   { wide, upgrade, limit }: { wide: boolean; upgrade: string; limit: number },
 ): string[] {
-  const { ticker, field, band, timeframe } = query
+  const { ticker, field, bands, timeframe } = query
   const isFull = events.some(event => event.aftermath !== null)
   const signs = `--- worst 5% to +++ best 5% of ${ticker}'s own past; .. open, ? too little past`
   const older = total - events.length
-  const words = [ticker, field, ...(band === undefined ? [] : ['--band', band])]
+  const words = [ticker, field, ...(bands === undefined ? [] : ['--band', bands.join(',')])]
   if (timeframe !== 'daily') words.push('--timeframe', timeframe)
   return [
     ...(isFull && !wide ? [signs] : []),

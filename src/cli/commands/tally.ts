@@ -42,7 +42,7 @@ export const command: Command = {
 
 async function tellNothingOfMany(context: Context, { tickers, field, band, query_range, as_of }: Tally): Promise<void> {
   if (context.config.quiet) return
-  const what = band === null ? `changed its ${field}` : `became ${band}`
+  const what = band === null ? `changed its ${field}` : `became ${band.split(',').join(' or ')}`
   const range = `in ${query_range}${as_of === null ? '' : ` up to ${as_of}`}, as it was asked for`
   const lack = await whyNoFactsOfAny(await context.bands(), tickers, field)
   await context.notice(`No event: ${lack ?? `none of ${tickers.length} tickers ${what} ${range}`}.`)
