@@ -107,19 +107,31 @@ interface Top {
 }
 
 function headerOf(file: string, lines: readonly Line[], delimiter: string, given: Given): Top {
-  const first = splitLine(lines[0]!.text, delimiter)
-  if (given.header !== undefined) return { lines: 0, names: splitLine(given.header, ','), ticker: null }
+  const fieldsOf = (line: number) => splitLine(lines[line]?.text ?? '', delimiter)
+  const [first, second, third] = [fieldsOf(0), fieldsOf(1), fieldsOf(2)]
+  const stacked = first[0] === 'Price' && second[0] === 'Ticker' && third[0] === 'Date'
+  if (given.header !== undefined) {
+    const replaced = stacked ? 3 : isHeader(first, second) ? 1 : 0
+    return { lines: replaced, names: splitLine(given.header, ','), ticker: null }
+  }
   // Two numbers or more make a row of data; a header has names.
   const numbers = first.filter(field => !isNullWord(field) && !Number.isNaN(readNumber(field))).length
   if (numbers >= 2) return { lines: 0, names: ownNames(file, first), ticker: null }
-  const second = splitLine(lines[1]?.text ?? '', delimiter)
-  const third = splitLine(lines[2]?.text ?? '', delimiter)
-  const stacked = first[0] === 'Price' && second[0] === 'Ticker' && third[0] === 'Date'
   if (!stacked) return { lines: 1, names: first, ticker: null }
   const tickers = [...new Set(second.slice(1))]
   if (tickers.length === 1) return { lines: 3, names: ['Date', ...first.slice(1)], ticker: tickers[0]! }
   const place = { file, line: lines[1]!.number }
   throw new BadData(place, `has ${tickers.join(', ')} side by side; import one file for each ticker`)
+}
+
+/**
+ * Whether a first line is a header in any language, and no row: it has no date and no number while the second line has, or,
+ * where neither has, two names of columns.
+ */
+function isHeader(first: readonly string[], second: readonly string[]): boolean {
+  const isValue = (field: string) => /^[-+$]?[\d.,]*\d$/.test(field) || isDate(field)
+  if (first.some(isValue)) return false
+  return second.some(isValue) || first.filter(isKnown).length >= 2
 }
 
 /** Names for rows without a header: those of a vendor's order, or of the project's own, with the ticker before it or not; bars have one date. */

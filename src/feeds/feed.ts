@@ -48,7 +48,7 @@ export interface Hints {
   /** A name of DATE_FORMATS. */
   dateFormat?: string
   decimal?: string
-  /** Names of the columns, separated by commas, for a file without a header line. */
+  /** Names of the columns, separated by commas; they take the place of a header line, where there is one. */
   header?: string
 }
 

@@ -71,9 +71,10 @@ export class TextTable {
     if (given.decimal !== undefined) return given.decimal
     if (dialect.delimiter === ',' && !dialect.quoted) return '.'
     const texts = this.#textsIn(fractions)
-    const sign = decimalOf(texts, this.#textsIn(whole))
+    const volumes = this.#textsIn(whole)
+    const sign = decimalOf(texts, volumes, dialect.delimiter)
     if (sign !== null) return sign
-    const example = texts.find(text => text.includes(','))!
+    const example = [...texts, ...volumes].find(text => /[.,]/.test(text))!
     const signs = sentence`${parameter('decimal', ',')} or ${parameter('decimal', '.')}`
     throw new BadData({ file }, sentence`${shown(example)} can be a decimal or thousands; give ${signs}`)
   }
@@ -91,7 +92,7 @@ export class TextTable {
       delimiter: delimiterName(delimiter),
       quotes: quoted ? 'yes' : 'no',
       'line ends': eol === '\r' ? 'CR' : crlf ? 'CRLF' : 'LF',
-      header: header === null ? 'no' : 'yes',
+      header: header === null ? 'no' : this.given.header === undefined ? 'yes' : 'replaced',
       ...more,
       decimal: decimal === '.' ? 'point' : 'comma',
     }

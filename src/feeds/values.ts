@@ -224,14 +224,16 @@ export function isNullWord(text: string): boolean {
 }
 
 /**
- * Which sign separates decimals in a file, judged by its numbers; null when they can be read both ways (`1,234`).
- * Volumes count only as proof, not as doubt: nobody trades thousandths of all shares.
+ * Which sign separates decimals in a file, judged by its numbers; null when they can be read both ways: `1,234`, and
+ * `100.000` beside semicolons, which are written where the comma is the decimal sign. Commas of volumes count only as proof,
+ * not as doubt: nobody trades thousandths of all shares.
  */
-export function decimalOf(prices: readonly string[], volumes: readonly string[]): Decimal | null {
+export function decimalOf(prices: readonly string[], volumes: readonly string[], delimiter = ','): Decimal | null {
   const proofs = [...prices, ...volumes].filter(text => /^[-+$\d.,\s]+$/.test(text)).map(text => proof(text.trim()))
-  const point = proofs.includes('.')
-  if (!point && proofs.includes(',')) return ','
-  const doubtful = !point && prices.some(text => /^\+?\$?\d{1,3},\d{3}$/.test(text.trim()))
+  if (proofs.includes('.')) return '.'
+  if (proofs.includes(',')) return ','
+  const thousands = (sign: string) => (text: string) => new RegExp(`^\\+?\\$?\\d{1,3}${sign}\\d{3}$`).test(text.trim())
+  const doubtful = prices.some(thousands(',')) || (delimiter === ';' && [...prices, ...volumes].some(thousands('\\.')))
   return doubtful ? null : '.'
 }
 
@@ -241,8 +243,10 @@ function proof(text: string): Decimal | null {
   const commas = text.split(',').length - 1
   if (points > 0 && commas > 0) return text.lastIndexOf('.') > text.lastIndexOf(',') ? '.' : ','
   if (points > 1 || commas > 1) return points > 1 ? ',' : '.'
-  if (points === 1 && !/^[-+$]{0,2}\d{1,3}\.\d{3}$/.test(text)) return '.'
-  if (commas === 1 && !/^[-+$]{0,2}\d{1,3},\d{3}$/.test(text)) return ','
+  // Three digits behind a sign may be thousands, but for those of 0.
+  const doubtful = /^[-+$]{0,2}(?!0)\d{1,3}[.,]\d{3}$/.test(text)
+  if (points === 1 && !doubtful) return '.'
+  if (commas === 1 && !doubtful) return ','
   return null
 }
 

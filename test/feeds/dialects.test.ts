@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BadData, worded } from '../../src/errors.js'
 import type { ReadOptions } from '../../src/feeds/feed.js'
-import { only, read, readBars, refusal, refused, rowsOf, written } from './files.js'
+import { only, read, readBars, readFacts, refusal, refused, rowsOf, written } from './files.js'
 
 const NAMES = ['date', 'open', 'high', 'low', 'close', 'volume']
 const ROWS: readonly (readonly string[])[] = Array.from({ length: 40 }, (_, i) => {
@@ -49,6 +49,17 @@ const SAME: [name: string, text: string | Buffer, options?: ReadOptions][] = [
   ['a first column without a name', PLAIN.replace('date,', '"",')],
   ['rows one field longer than the header, as R writes', PLAIN.replace('date,', '')],
   ['no header', PLAIN.slice(PLAIN.indexOf('\n') + 1)],
+  ['a header that is replaced', PLAIN.replace('close', 'Schluss'), { hints: { header: NAMES.join(',') } }],
+  [
+    'a header of no known name that is replaced',
+    PLAIN.replace(NAMES.join(','), 'Datum,Eröffnung,Hoch,Tief,Schluss,Umsatz'),
+    { hints: { header: NAMES.join(',') } },
+  ],
+  [
+    'the stacked header of yfinance, replaced',
+    PLAIN.replace(NAMES.join(','), 'Price,Open,High,Low,Close,Volume\nTicker,X,X,X,X,X\nDate,,,,,'),
+    { hints: { header: NAMES.join(',') } },
+  ],
   [
     'a header that is given',
     inOrder([5, 0, 1, 2, 3, 4]).split('\n').slice(1).join('\n'),
@@ -117,6 +128,35 @@ describe('the dialect', () => {
     expect(rowsOf(last).at(-1)![0]).toBe('2020-12-31')
     const given = only(await read('X.csv', text, { hints: { dateFormat: 'mm/dd/yyyy' } }))
     expect(rowsOf(given)[1]![0]).toBe('2000-01-02')
+  })
+
+  it.each([
+    ['prices', '100.000;101.000;99.500;100.250;'],
+    ['volumes', '100;101;99;100;12.345'],
+  ])('asks whether the point of %s beside semicolons stands before decimals or thousands', async (_, row) => {
+    const text = `date;open;high;low;close;volume\n2024-01-02;${row}\n`
+    expect(await refusal('X.csv', text)).toMatch(
+      /^X.csv: "(100.000|12.345)" can be a decimal or thousands; give decimal , or decimal .$/,
+    )
+    const firstOf = async (decimal: string) => rowsOf(only(await read('X.csv', text, { hints: { decimal } })))[0]
+    const thousand = row.startsWith('100.') ? 1000 : 1
+    expect([(await firstOf('.'))![1], (await firstOf(','))![1]]).toEqual([100, 100 * thousand])
+    // A comma between the fields leaves no doubt, and neither do other digits behind the point, or a 0 before it.
+    expect(only(await read('X.csv', text.replaceAll(';', ','))).bars.open[0]).toBe(100)
+    const also = (open: string) => read('X.csv', `${text}2024-01-03;${open};200;0.1;100;\n`)
+    for (const open of ['99.5', '0.125']) expect(rowsOf(only(await also(open)))[0]![1]).toBe(100)
+  })
+
+  it('tells a row from a header that is replaced, and says so', async () => {
+    const header = 'ticker,sector,asset_class'
+    const { rows } = await readFacts('AAPL,Technology,stock\nXOM,Energy,stock\n', { hints: { header } })
+    expect(rows).toBe(2)
+    const bad = await refusal('X.csv', PLAIN.replace('date', 'day').replace('100.25', 'x'), {
+      hints: { header: NAMES.join(',') },
+    })
+    expect(bad).toMatch(/^X.csv:2:12: open "x" is no number/)
+    const { dialect } = await read('X.csv', PLAIN, { hints: { header: NAMES.join(',') } })
+    expect(dialect.header).toBe('replaced')
   })
 
   it('refuses numbers that can be read two ways, and takes the decimal sign that is given', async () => {

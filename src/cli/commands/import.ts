@@ -43,7 +43,7 @@ const HINTS = {
   delimiter: open(WORDS, 'comma, semicolon, tab, pipe, or the character', { takes: 'CHARACTER' }),
   date_format: open(WORDS, 'such as YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY', { takes: 'FORMAT' }),
   decimal: open(WORDS, '. or ,', { takes: 'SIGN' }),
-  header: open(WORDS, 'names of the columns, with commas, for a file that has none', { takes: 'NAMES' }),
+  header: open(WORDS, 'names of the columns, with commas, for a file that has none or others', { takes: 'NAMES' }),
 }
 
 /** How facts are read; prices take one more. */
