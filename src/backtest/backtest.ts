@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { InvalidParameter, parameter, sentence } from '../errors.js'
 import { type Day, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
@@ -9,8 +10,9 @@ import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.
 import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { canonical, checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
-import { benchmarkOf, buyAndHold, heldAlone, type Judged, randomEntry } from './comparison.js'
+import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged, randomEntry } from './comparison.js'
 import {
+  averageExposure,
   curveOf,
   deepestFalls,
   equityPoints,
@@ -22,7 +24,7 @@ import {
 import type { Backtest, Benchmark, Trade } from './result.js'
 import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
 import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'
-import { type Ready, validate, warningsOf } from './validation.js'
+import { namesOf, type Ready, validate, warningsOf } from './validation.js'
 import { capitalMatters, costsInWords, exitsInWords, FILLS_IN_WORDS, inWords, placesInWords } from './words.js'
 
 /** Beside the question: how progress is told, and the ledger that counts what was looked at. */
@@ -47,6 +49,7 @@ export async function backtest(
   const benchmark =
     strategy.benchmark === null ? null : await tickerBars(source, strategy.benchmark, strategy.timeframe)
   const [members, ...others] = await membersOf(source, [strategy, ...candidates], step)
+  checkShares(strategy, members!)
   const own: Ready = { strategy, members: members! }
   const rivals: Ready[] = candidates.map((candidate, i) => ({ strategy: candidate, members: others[i]! }))
   step?.(() => 'trades')
@@ -57,7 +60,8 @@ export async function backtest(
   const curve = curveOf(simulation, strategy, barsAYear)
   const statistics = equityStatistics(curve)
   const signals = countsOf(simulation, strategy.timeframe)
-  const benchmarks = benchmarksOf(own, benchmark, { timeframe: strategy.timeframe, days, curve })
+  const part = averageExposure(simulation, strategy.side)
+  const benchmarks = benchmarksOf(own, benchmark, part, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
   const rivalLooks = rivals.map(lookAt)
@@ -84,13 +88,25 @@ export async function backtest(
     drawdowns: deepestFalls(simulation),
     random_entry,
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
-    assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry),
+    assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry, part),
     warnings: [
       ...warningsOf(strategy, own.members, simulation, found, run),
       ...(await contextWarnings(source, strategy, own.members)),
       ...source.remarks(),
     ],
   }
+}
+
+/** A cost of each share is of shares as they were traded: adjusted prices make others of them, and no factors are stored. */
+function checkShares({ costs: { per_share } }: Strategy, members: readonly Member[]): void {
+  const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
+  if (per_share === 0 || adjusted.length === 0) return
+  const param = 'cost_per_share'
+  const are = `the prices of ${namesOf(adjusted)} are adjusted, so that their shares are not those that were traded`
+  throw new InvalidParameter(
+    sentence`${parameter(param)} ${per_share}: ${are}; give the cost as ${parameter('costs_bps')} of the price, or load prices as they were traded.`,
+    { param, value: per_share },
+  )
 }
 
 function lookAt({ strategy, members }: Ready): Look {
@@ -103,16 +119,26 @@ function lookOf(strategy: Strategy, { days, equity }: Pick<Simulation, 'days' | 
   return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
 }
 
-function benchmarksOf({ members }: Ready, other: MarketBars | null, judged: Judged): Benchmark[] {
+function benchmarksOf(
+  { strategy, members }: Ready,
+  other: MarketBars | null,
+  part: number,
+  judged: Judged,
+): Benchmark[] {
   const { days, curve } = judged
   const held = buyAndHold(
     members.map(({ prices }) => prices),
     days,
     curve.barsAYear,
   )
-  const own = benchmarkOf('buy and hold', held, judged)
-  return other === null ? [own] : [own, benchmarkOf(other.ticker, heldAlone(other, days), judged)]
+  const own = [
+    benchmarkOf('buy and hold', held, judged),
+    benchmarkOf(SAME_EXPOSURE, heldInPart(held, part, strategy.portfolio.cash_rate), judged),
+  ]
+  return other === null ? own : [...own, benchmarkOf(other.ticker, heldAlone(other, days), judged)]
 }
+
+const SAME_EXPOSURE = 'same exposure'
 
 function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
   const { tickers, timeframe, seed } = strategy
@@ -315,6 +341,7 @@ function assumptionsOf(
   barsAYear: number,
   run: RunOptions,
   { draws }: Backtest['random_entry'],
+  part: number,
 ): string[] {
   const { costs, portfolio, overlap, risk_free, seed } = strategy
   return [
@@ -326,7 +353,7 @@ function assumptionsOf(
     OVERLAPS[overlap],
     `prices: ${pricesOf(members)}`,
     `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(risk_free)} a year`,
-    `reference: buy and hold of the same tickers, equal money in each${members.length > 1 ? ' (cash before its first bar)' : ''}, without costs`,
+    `reference: buy and hold of the same tickers, equal money in each${members.length > 1 ? ' (cash before its first bar)' : ''}, without costs; ${SAME_EXPOSURE}: ${percent(Number(part.toFixed(4)))} of the equity in it, the strategy's average, renewed at each close`,
     draws === 0 ? `null: no random entries; seed ${seed}` : `null: ${DRAWS}, ${draws} times; seed ${seed}`,
     'survivorship: tickers are those in the store',
     ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),

@@ -4,7 +4,7 @@ import type { Strategy } from '../params/strategy.js'
 import type { MarketBars } from '../source.js'
 import { deviation, mean } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
-import { regression, windowVariance } from '../statistics/robust.js'
+import { automaticLag, neweyWestAlpha, regression, windowVariance } from '../statistics/robust.js'
 import { freeRate } from '../statistics/sharpe.js'
 import { shiftsOf, tooShort } from '../statistics/shift.js'
 import { daysAt, placesIn, unionCalendar } from '../study/signals.js'
@@ -68,6 +68,23 @@ export function buyAndHold(tickers: Tickers, calendar: Int32Array, barsAYear: nu
   return { days: calendar, equity, traded, exposed: held.reduce((sum, one) => sum + one, 0), barsAYear }
 }
 
+/**
+ * The same with a part of the equity alone, renewed at each close, and the rest in cash: what it brings to be in the
+ * market as much as a strategy is on average. A negative part is held short.
+ */
+export function heldInPart(whole: Held, part: number, cashRate: number): Held {
+  const equity = whole.equity.slice()
+  let traded = equity.length === 0 ? 0 : Math.abs(part)
+  for (let i = 1; i < equity.length; i++) {
+    const before = equity[i - 1]!
+    const grown = part * (whole.equity[i]! / whole.equity[i - 1]!)
+    const interest = ((1 - Math.abs(part)) * cashRate * (whole.days[i]! - whole.days[i - 1]!)) / 365
+    equity[i] = before * (1 + grown - part + interest)
+    traded += Math.abs(part * equity[i]! - before * grown)
+  }
+  return { ...whole, equity, traded, exposed: part === 0 ? 0 : whole.exposed }
+}
+
 /** One ticker held over its own bars within a calendar, and to the end of its trading; without costs, start 1. */
 export function heldAlone(ticker: MarketBars, calendar: Int32Array): Held {
   const { series, delisting, barsAYear } = ticker
@@ -97,10 +114,12 @@ export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark
   const spread = deviation(active)
   const information = isSound && spread ? (mean(active)! / spread) * Math.sqrt(barsAYear) : null
   const reasons: Record<string, string> = {}
+  const t = line === null ? null : alphaT(own, other, free)
   const few = own.length < 3 ? 'the two have fewer than three returns in common' : null
   const none = isSound ? few : 'one of the two fell to 0'
   if (line === null)
     for (const key of ['alpha', 'beta', 'correlation']) reasons[key] = none ?? 'one of the two does not vary'
+  if (t === null) reasons.alpha_t = reasons.alpha ?? 'nothing is left that varies'
   if (information === null) reasons.information_ratio = none ?? 'the two do not differ'
   return {
     name,
@@ -108,12 +127,23 @@ export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark
     last: dateOf(held.days.at(-1)),
     statistics: equityStatistics({ ...held, start: 1, riskFree }),
     alpha: line === null ? null : line.alpha * barsAYear,
+    alpha_t: t,
     beta: line?.beta ?? null,
     correlation: line?.r ?? null,
     information_ratio: information,
     equity: onDays(held, judged.days),
     reasons,
   }
+}
+
+/** Of the alpha by Newey and West, where rounding is not all that is left of the returns. */
+function alphaT(own: Float64Array, other: Float64Array, free: number): number | null {
+  const found = neweyWestAlpha(
+    own.map(value => value - free),
+    other.map(value => value - free),
+    automaticLag(own.length),
+  )
+  return found === null || found.se <= NOTHING * (deviation(own) ?? 0) ? null : found.t
 }
 
 /**

@@ -1,5 +1,6 @@
 import { countBelow, dateOf, formatDay, monthOf, parseDay, yearOf } from '../model/day.js'
 import type { Strategy } from '../params/strategy.js'
+import { mean } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { drawdowns } from '../statistics/sharpe.js'
 import { daysAt, placesIn, rangeOf, unionCalendar } from '../study/signals.js'
@@ -443,6 +444,12 @@ export function curveOf(
   barsAYear: number,
 ): Curve {
   return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }
+}
+
+/** Mean share of the equity that was in positions at the closes, negative of shorts; 0 without any. */
+export function averageExposure({ equity, value }: Simulation, side: Strategy['side']): number {
+  const shares = Array.from(value, (held, i) => held / equity[i]!).filter((_, i) => equity[i]! > 0)
+  return (mean(shares) ?? 0) * (side === 'long' ? 1 : -1)
 }
 
 export function equityPoints({ days, equity, value, positions }: Simulation): EquityPoint[] {

@@ -32,7 +32,7 @@ export interface Backtest {
   statistics: EquityStatistics
   /** Money that cash earned, and what it is of the capital. */
   interest: { money: number; of_capital: number }
-  /** Buy and hold of the same tickers, then the benchmark that was asked for. */
+  /** Buy and hold of the same tickers, the same at the strategy's average exposure, then the benchmark that was asked for. */
   benchmarks: Benchmark[]
   trade_statistics: TradeStatistics
   trades: Trade[]
@@ -92,7 +92,7 @@ export interface EquityStatistics {
 }
 
 export interface Benchmark {
-  /** `buy and hold`, or the ticker. */
+  /** `buy and hold`, `same exposure`, or the ticker. */
   name: string
   /** Its first and last bar within the dates of the strategy: what its statistics are of; null without any. */
   first: string | null
@@ -100,6 +100,8 @@ export interface Benchmark {
   statistics: EquityStatistics
   /** Of the strategy against it on the bars that both have; alpha a year. */
   alpha: number | null
+  /** By Newey and West. */
+  alpha_t: number | null
   beta: number | null
   correlation: number | null
   information_ratio: number | null

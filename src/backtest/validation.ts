@@ -321,7 +321,7 @@ function ofChoices(validation: Validation | null, { min_trades }: RunOptions): W
 const NO_SIZE = 'what they were given does not pay the costs, or there is no ATR yet'
 const NO_SHARE = `${NO_SIZE}, or it does not pay one whole share`
 
-function namesOf(members: readonly Member[]): string {
+export function namesOf(members: readonly Member[]): string {
   return members.length <= 3 ? members.map(({ ticker }) => ticker).join(', ') : `${members.length} tickers`
 }
 

@@ -4,6 +4,7 @@ import {
   type Exit,
   eventsFilter,
   type Fill,
+  placesUnlessGiven,
   type RunOptions,
   STRATEGY,
   type Strategy,
@@ -37,10 +38,11 @@ function givenCosts({ costs, side }: Strategy): string[] {
   return ofFills || (side === 'short' && borrow > 0) ? [costsInWords(costs, side)] : []
 }
 
-function givenPortfolio({ costs, portfolio, seed }: Strategy): string[] {
+function givenPortfolio(strategy: Strategy): string[] {
+  const { costs, portfolio, seed } = strategy
   const { capital, max_positions, sizing, whole_shares, cash_rate, shuffle } = portfolio
   return [
-    max_positions === STRATEGY.portfolio.rows.max_positions.fallback
+    max_positions === placesUnlessGiven(strategy)
       ? ''
       : `at most ${max_positions} position${max_positions === 1 ? '' : 's'}`,
     sizing.method === 'equal' ? '' : `each ${sizingInWords(portfolio)}`,

@@ -3,7 +3,7 @@ import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, sugge
 import { parseDay } from '../model/day.js'
 import { percent } from './figures.js'
 import type { Nodes, Parameter, Section } from './row.js'
-import { type Fill, STRATEGY, type Strategy } from './strategy.js'
+import { completed, type Fill, STRATEGY, type Strategy } from './strategy.js'
 
 /**
  * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named
@@ -22,7 +22,7 @@ export function strategyOf(document: unknown, placeOf?: Located['placeOf']): Str
   // A misspelt key first: what it was meant for is missing because of it.
   located('key', () => checkKeys(STRATEGY, document, []))
   return located('value', () => {
-    const strategy = readPart({ rows: STRATEGY }, document, '', '') as Strategy
+    const strategy = completed(readPart({ rows: STRATEGY }, document, '', '') as Parameters<typeof completed>[0])
     checkRules(strategy)
     return strategy
   })

@@ -125,7 +125,7 @@ const EXIT = {
 const COSTS = {
   bps: as('costs_bps', given(BASIS_POINTS, 5, 'commission and half the spread a side', { under: 'Costs' })),
   slippage_bps: as('slippage_bps', given(BASIS_POINTS, 0, 'slippage a side')),
-  per_share: as('cost_per_share', given(MONEY, 0, 'a side, for each share')),
+  per_share: as('cost_per_share', given(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices')),
   fixed: as('cost_fixed', given(MONEY, 0, 'a fill')),
   borrow: as(
     'borrow',
@@ -163,7 +163,13 @@ function sizingOf({ method, ...rest }: Readonly<Record<string, unknown>>, at: st
 
 const PORTFOLIO = {
   capital: as('capital', given(numberOf({ exclusiveMinimum: 0 }, 'MONEY'), 1, 'to begin with', { under: 'Portfolio' })),
-  max_positions: as('max_positions', given(integerOf(1, 100_000), 10, 'at once')),
+  max_positions: as(
+    'max_positions',
+    maybe(
+      integerOf(1, 100_000),
+      'at once; unless given one for each ticker, but 10 at most, and 10 where they may overlap',
+    ),
+  ),
   sizing: SIZING,
   whole_shares: as('whole_shares', given(FLAG, false, 'no fractions of shares')),
   cash_rate: as('cash_rate', given(RATE, 0, 'a year, on what is not invested')),
@@ -211,11 +217,27 @@ export const STRATEGY = {
   seed: as('seed', { ...SEED, under: 'Tests' }),
 }
 
+/** A strategy as it is read: how many positions there may be is open yet where nobody said it. */
+type Draft = Values<typeof STRATEGY>
 /** Rules made of events, complete: what a backtest is run with, and what a strategy file says. */
-export type Strategy = Values<typeof STRATEGY>
+export type Strategy = Omit<Draft, 'portfolio'> & {
+  readonly portfolio: Omit<Draft['portfolio'], 'max_positions'> & { readonly max_positions: number }
+}
 export type Costs = Strategy['costs']
 /** Whichever comes first; null: not used. */
 export type Exit = Strategy['exit']
+
+const MOST_PLACES = 10
+
+/** One position for each ticker, so that one alone is traded with all of the equity; several of each where they may overlap. */
+export function placesUnlessGiven({ tickers, overlap }: Pick<Strategy, 'tickers' | 'overlap'>): number {
+  return overlap === 'allow' ? MOST_PLACES : Math.min(MOST_PLACES, tickers.length)
+}
+
+export function completed(draft: Draft): Strategy {
+  const max_positions = draft.portfolio.max_positions ?? placesUnlessGiven(draft)
+  return { ...draft, portfolio: { ...draft.portfolio, max_positions } }
+}
 
 /** What is a signal of a strategy. */
 export function eventsFilter({ entry, timeframe }: Pick<Strategy, 'entry' | 'timeframe'>): EventFilter {

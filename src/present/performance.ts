@@ -43,6 +43,7 @@ function statisticsOf({ bars_a_year, strategy }: Backtest): Row<EquityStatistics
 /** Of the strategy against each benchmark. */
 const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity'>>[] = [
   ['alpha a year', 'return', 'alpha', 'of the strategy, on bars that both have'],
+  ['t of alpha', 'ratio', 'alpha_t', 'by its Newey-West error'],
   ['beta', 'ratio', 'beta', ''],
   ['correlation', 'ratio', 'correlation', ''],
   ['information ratio', 'ratio', 'information_ratio', 'mean difference / its deviation'],

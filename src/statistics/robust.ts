@@ -105,6 +105,11 @@ export function regression(y: Float64Array, x: Float64Array): Regression | null 
   return { alpha, beta, residuals, r: sxy / Math.sqrt(sxx * syy), meanX, sxx }
 }
 
+/** The lag of Newey & West, "Automatic lag selection in covariance matrix estimation" (1994), for returns that share no bar. */
+export function automaticLag(n: number): number {
+  return Math.floor(4 * (n / 100) ** (2 / 9))
+}
+
 /** The alpha of that regression with Newey and West's standard error; the lag in bars. null where it has none. */
 export function neweyWestAlpha(
   y: Float64Array,

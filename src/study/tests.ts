@@ -5,6 +5,7 @@ import { twoSidedNormal, twoSidedT } from '../statistics/distributions.js'
 import { quantile } from '../statistics/moments.js'
 import type { Random } from '../statistics/random.js'
 import {
+  automaticLag,
   clusterByBlock,
   effectiveBlocks,
   hansenHodrick,
@@ -105,7 +106,7 @@ function hansenHodrickTest({ series, horizon }: Cell): TestResult {
 function calendarTimeT({ portfolio: { open, sum, excess }, benchmark }: Held): { t: number; df: null } | null {
   const isHeld = (day: number): boolean => open[day]! > 0 && !Number.isNaN(benchmark?.[day] ?? 0)
   const days = Int32Array.from(open.keys()).filter(isHeld)
-  const lag = Math.floor(4 * (days.length / 100) ** (2 / 9))
+  const lag = automaticLag(days.length)
   const mean = (total: Float64Array): Float64Array => Float64Array.from(days, day => total[day]! / open[day]!)
   const found =
     benchmark === null

@@ -237,7 +237,9 @@ describe('the first lines of a backtest', () => {
       'overlap: one position a ticker; signals while it is on are skipped, the next may come on the exit bar',
       'prices: adjusted',
       'statistics: 365 bars a year, standard deviations with n - 1, risk-free rate 0 % a year',
-      'reference: buy and hold of the same tickers, equal money in each, without costs',
+      expect.stringMatching(
+        /^reference: buy and hold of the same tickers, equal money in each, without costs; same exposure: [\d.]+ % of/,
+      ),
       'null: no random entries; seed 7',
       'survivorship: tickers are those in the store',
     ])

@@ -142,7 +142,7 @@ describe('a benchmark', () => {
   it('is measured over its own bars within the dates, and against those that both have', async () => {
     const late = { bars: waves(50, 2), bands: {}, start: '2020-02-10' }
     const found = await run({ A: own, B: late }, { benchmark: 'B', exit: { hold: 90 } })
-    const [, other] = found.benchmarks
+    const [, , other] = found.benchmarks
     expect([other!.first, other!.last]).toEqual(['2020-02-10', '2020-03-30'])
     const returns = late.bars.slice(1).map(([price], i) => price / late.bars[i]![0] - 1)
     expect(other!.statistics).toMatchObject({
@@ -167,7 +167,7 @@ describe('a benchmark', () => {
 
   it('over the same dates says nothing, and is what buy and hold of it is', async () => {
     const found = await run({ A: own, B: own }, { benchmark: 'B', exit: { hold: 90 } })
-    const [hold, other] = found.benchmarks
+    const [hold, , other] = found.benchmarks
     expect({ ...other, name: '' }).toEqual({ ...hold, name: '' })
     expect(found.warnings.join()).not.toContain('measured over')
   })
@@ -180,7 +180,7 @@ describe('a benchmark', () => {
     })
     const document = { timeframe: 'weekly', benchmark: 'B', exit: { hold: 90 } }
     const found = await backtest(made, strategyWith(document), PLAIN)
-    const [hold, other] = found.benchmarks
+    const [hold, , other] = found.benchmarks
     // The last week of B ends after that of A, and is not within its dates.
     expect(other!.statistics.bars).toBe(hold!.statistics.bars - 1)
     expect(other!.beta).toBeCloseTo(hold!.beta!, 1)
@@ -189,11 +189,65 @@ describe('a benchmark', () => {
 
   it('without a bar on the dates has no numbers, and reasons', async () => {
     const found = await run({ A: own, B: { ...own, start: '2030-01-01' } }, { benchmark: 'B' })
-    const [, other] = found.benchmarks
+    const [, , other] = found.benchmarks
     expect(other).toMatchObject({ first: null, last: null, alpha: null, beta: null })
     expect(other!.statistics.total_return).toBeNull()
     expect(other!.reasons.beta).toBe('the two have fewer than three returns in common')
     expect(found.warnings).toContain('B has no bar on these dates')
+  })
+})
+
+describe('the same exposure', () => {
+  const bands = { rsi_zone: `dd${'a'.repeat(98)}` }
+
+  it('is buy and hold with the part of the equity that the strategy had in positions on average', async () => {
+    const tickers = { A: { bars: waves(100), bands }, B: { bars: waves(100, 2), bands: {} } }
+    const document = { exit: { hold: 30 }, portfolio: { max_positions: 2, cash_rate: 0.05 } }
+    const { benchmarks, equity } = await run(tickers, document)
+    const part = mean(equity.map(({ gross }) => gross!))!
+    expect(part).toBeGreaterThan(0.1)
+    const [hold, same] = benchmarks
+    const grown = [1]
+    for (let t = 1; t < equity.length; t++) {
+      const held = hold!.equity[t]! / hold!.equity[t - 1]! - 1
+      grown.push(grown[t - 1]! * (1 + part * held + ((1 - part) * 0.05) / 365))
+    }
+    expect(same!.name).toBe('same exposure')
+    expect(same!.equity).toEqual(grown.map(near))
+    expect(same!.statistics.total_return).toEqual(near(grown.at(-1)! - 1))
+    expect(same!.beta).toBeCloseTo(hold!.beta! / part, 9)
+  })
+
+  it('of shorts is held short, and of a strategy without trades is cash', async () => {
+    const [hold, short] = (await run({ A: { bars: waves(100), bands } }, { side: 'short', exit: { hold: 30 } }))
+      .benchmarks
+    expect(short!.beta! * hold!.beta!).toBeLessThan(0)
+    const none = { A: { bars: waves(100), bands: { rsi_zone: 'd'.repeat(100) } } }
+    const [, cash] = (await run(none)).benchmarks
+    expect(cash!.statistics).toMatchObject({ total_return: 0, exposure: 0, turnover: 0 })
+  })
+
+  it('tells alpha with its Newey-West t, which a second calculation finds', async () => {
+    const own = { bars: waves(100), bands }
+    const { benchmarks, equity } = await run({ A: own, B: { bars: waves(100, 2), bands: {} } }, { exit: { hold: 30 } })
+    const [hold] = benchmarks
+    const grown = (values: readonly number[]): number[] => values.slice(1).map((value, i) => value / values[i]! - 1)
+    const [y, x] = [grown(equity.map(point => point.equity)), grown(hold!.equity.map(value => value!))]
+    const [meanX, meanY] = [mean(x)!, mean(y)!]
+    const sxx = x.reduce((sum, value) => sum + (value - meanX) ** 2, 0)
+    const beta = x.reduce((sum, value, i) => sum + (value - meanX) * (y[i]! - meanY), 0) / sxx
+    const alpha = meanY - beta * meanX
+    const scores = x.map(
+      (value, i) => (y[i]! - alpha - beta * value) * (1 / x.length - (meanX * (value - meanX)) / sxx),
+    )
+    const lag = Math.floor(4 * (x.length / 100) ** (2 / 9))
+    let variance = 0
+    scores.forEach((a, i) => {
+      scores.forEach((b, j) => {
+        if (Math.abs(i - j) <= lag) variance += (1 - Math.abs(i - j) / (lag + 1)) * a * b
+      })
+    })
+    expect(hold!.alpha_t).toBeCloseTo(alpha / Math.sqrt(variance), 8)
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
-import { NotFound } from '../../src/errors.js'
+import { InvalidParameter, NotFound } from '../../src/errors.js'
 import type { PricedSource } from '../../src/source.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
 
@@ -130,11 +130,22 @@ describe('the size of a position', () => {
 })
 
 describe('money', () => {
+  it('is not paid for each share where prices are adjusted, whose shares nobody traded', async () => {
+    const tickers = {
+      A: { bars: flat(100, 8), bands: DIP },
+      B: { bars: flat(100, 8), bands: DIP, adjustment: 'raw' },
+    } as const
+    const asked = run(tickers, { costs: { per_share: 0.01 } })
+    await expect(asked).rejects.toThrow(InvalidParameter)
+    await expect(asked).rejects.toThrow(/^cost_per_share 0\.01: the prices of A are adjusted/)
+    expect((await run({ B: tickers.B }, { costs: { per_share: 0.01 } })).trades.length).toBeGreaterThan(0)
+  })
+
   it('pays a share and a fill, and gets that back from no one', async () => {
     const bars = flat(100, 8, { 4: [100, 100, 100, 110] })
     const costs = { bps: 10, slippage_bps: 10, per_share: 0.5, fixed: 2 }
     const { trades, equity } = await run(
-      { A: { bars, bands: DIP } },
+      { A: { bars, bands: DIP, adjustment: 'raw' } },
       { costs, portfolio: { capital: 1000, max_positions: 1 } },
     )
     const shares = (1000 - 2) / (100 * 1.002 + 0.5)

@@ -38,7 +38,7 @@ describe('a strategy file', () => {
       costs: { bps: 5, slippage_bps: 0, per_share: 0, fixed: 0, borrow: 0 },
       portfolio: {
         capital: 1,
-        max_positions: 10,
+        max_positions: 1,
         sizing: { method: 'equal' },
         whole_shares: false,
         cash_rate: 0,
@@ -48,6 +48,15 @@ describe('a strategy file', () => {
       risk_free: 0,
       seed: 1,
     })
+  })
+
+  it('has a position for each ticker, but 10 at most, and 10 where they may overlap', () => {
+    const places = (tickers: readonly string[], more: object = {}): number =>
+      strategyOf({ tickers, entry: { field: 'rsi_zone' }, exit: { hold: 20 }, ...more }).portfolio.max_positions
+    const many = Array.from({ length: 12 }, (_, i) => `T${i}`)
+    expect([places(['SPY']), places(['A', 'B', 'C']), places(many)]).toEqual([1, 3, 10])
+    expect(places(['SPY'], { overlap: 'allow' })).toBe(10)
+    expect(places(['SPY'], { portfolio: { max_positions: 4 } })).toBe(4)
   })
 
   it('may be JSON, with tabs', () => {

@@ -22,7 +22,7 @@ describe('bands backtest', () => {
     const percent = (value: number | null): string => `${value! < 0 ? '' : '\\+'}${(value! * 100).toFixed(1)}%`
     expect(text).toMatch(
       new RegExp(
-        `^total return +${percent(statistics.total_return)} +${percent(benchmarks[0]!.statistics.total_return)}$`,
+        `^total return +${percent(statistics.total_return)} +${percent(benchmarks[0]!.statistics.total_return)} +${percent(benchmarks[1]!.statistics.total_return)}$`,
         'm',
       ),
     )
@@ -98,10 +98,11 @@ describe('bands backtest', () => {
 describe('the first lines of a backtest', () => {
   test.each([
     ['--costs-bps 2 --slippage-bps 3', '5 bp a side (3 bp of it slippage); out after 20 bars.'],
-    ['--cost-per-share 0.01 --cost-fixed 1', '5 bp a side and 0.01 a share and 1 a fill;'],
+    ['--cost-fixed 1', '5 bp a side and 1 a fill;'],
     ['--side short --borrow 3%', '5 bp a side and 3% a year for borrowed shares;'],
     ['--borrow 3%', '5 bp a side; out'],
-    ['', 'At most 10 positions, each 1/10 of the equity;'],
+    ['', 'At most 1 position, all of the equity;'],
+    ['--max-positions 10', 'At most 10 positions, each 1/10 of the equity;'],
     ['--max-positions 1 --whole-shares --capital 9999', 'At most 1 position, all of the equity, whole shares;'],
     ['--fraction 30%', 'each 30% of the equity;'],
     ['--target-volatility 15%', 'each a share of the equity for a volatility of 15% a year, at most 100%;'],
@@ -114,6 +115,12 @@ describe('the first lines of a backtest', () => {
     ['--context GSPC:trend_direction=uptrend --context-lag 1', 'while GSPC trend_direction = uptrend a bar before'],
   ])('say with "%s": %s', async (options, words) => {
     expect(flowing(await shown(`${HOLDING} ${options}`))).toContain(words)
+  })
+
+  test('say what each share costs as it was traded, which adjusted prices do not know', async () => {
+    const cost = '--cost-per-share 0.01 --cost-fixed 1'
+    expect(flowing(await shown(`${HOLDING.replace('AAPL', 'GSPC')} ${cost}`))).toContain('5 bp a side and 0.01 a share')
+    expect(await told(`${HOLDING} ${cost}`)).toContain('--cost-per-share 0.01: the prices of AAPL are adjusted')
   })
 })
 
@@ -201,7 +208,7 @@ test('the curve is logarithmic from a fivefold range on, and says so', async () 
     /^Equity +dots: buy and hold +logarithmic scale$/m,
   )
   const text = await shown('backtest TEN rsi_zone --hold 5 --reps 0')
-  expect(text).toMatch(/^total return .* \+[1-9],\d{3}\.\d%$/m)
+  expect(text).toMatch(/^total return .* \+[1-9],\d{3}\.\d% /m)
 })
 
 /** Prices that rise a hundredfold in 600 days. */

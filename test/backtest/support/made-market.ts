@@ -17,6 +17,7 @@ export interface MadeTicker {
   start?: string
   delisting?: { day: string; price: number }
   barsAYear?: number
+  adjustment?: MarketBars['adjustment']
 }
 
 /** A market of a few bars written by hand. */
@@ -35,7 +36,7 @@ export function seriesMarket(all: Record<string, Series>, bars = Number.MAX_SAFE
   const computed = new Map<string, States>()
   return marketFrom(
     [...known.keys()],
-    ticker => pricesFrom(ticker, known.get(ticker)!),
+    ticker => pricesFrom(ticker, known.get(ticker)!, { adjustment: 'raw' }),
     (ticker, field) => {
       const name = `${ticker} ${field}`
       const states = computed.get(name) ?? fieldStates(ticker, field, known.get(ticker)!)
@@ -75,7 +76,10 @@ export function flat(price: number, length: number, others: Record<number, MadeB
 
 const START: Day = parseDay('2020-01-01')!
 
-function barsOf(ticker: string, { bars, start, delisting, barsAYear = 365 }: MadeTicker): MarketBars {
+function barsOf(
+  ticker: string,
+  { bars, start, delisting, barsAYear = 365, adjustment = 'adjusted' }: MadeTicker,
+): MarketBars {
   const first = start === undefined ? START : parseDay(start)!
   const days = Int32Array.from(bars, (_, t) => first + t)
   const column = (place: 0 | 1 | 2 | 3): Float64Array => Float64Array.from(bars, bar => bar[place])
@@ -86,6 +90,7 @@ function barsOf(ticker: string, { bars, start, delisting, barsAYear = 365 }: Mad
     { timeframe: 'daily', days, known: days, open, high, low, close, volume },
     {
       barsAYear,
+      adjustment,
       delisting: delisting === undefined ? null : { day: parseDay(delisting.day)!, price: delisting.price },
     },
   )

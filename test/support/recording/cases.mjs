@@ -157,7 +157,7 @@ export const CLASSES = {
       ${BACKTEST} --exit leave --overlap extend --benchmark GSPC --rf 1%
       ${BACKTEST} --exit-on rsi_zone=neutral_high,overbought --overlap allow
       backtest AAPL rsi_zone --band overbought --side short --hold 10 --borrow 3% --reps 99 --entry next-close
-      ${BACKTEST} --entry close --costs-bps 0 --slippage-bps 3 --cost-per-share 0.01 --cost-fixed 1 --capital 10000
+      backtest GSPC rsi_zone --band oversold --hold 20 --reps 99 --entry close --costs-bps 0 --slippage-bps 3 --cost-per-share 0.01 --cost-fixed 1 --capital 10000
       ${BACKTEST} --whole-shares --capital 1000 --cash-rate 2% --fraction 25% --json
       ${BACKTEST} --target-volatility 10% --max-fraction 0.5 --shuffle --seed 3
       backtest rsi_zone --all --band oversold --hold 10 --max-positions 2 --reps 99 | both

@@ -67,6 +67,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
         last: dates.at(-1) ?? null,
         statistics: equityStatistics(held),
         alpha: 0.012,
+        alpha_t: 0.6,
         beta: 0.21,
         correlation: 0.4,
         information_ratio: -0.3,
