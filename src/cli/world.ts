@@ -77,6 +77,8 @@ export interface World {
    * the run is ended whether or not it is through.
    */
   onStop(stop: (signal: Signal) => void, grace?: number): () => void
+  /** Calls back when files are to be read again; returns how to stop listening. */
+  onReload?(reload: () => void): () => void
   /** Shows a text that a terminal is too short for in the user's pager. False where it fits, or there is no pager. */
   page?(text: string): Promise<boolean>
 }
@@ -89,6 +91,7 @@ export function processWorld(): World {
     stdin: () => process.stdin,
     now: () => new Date(),
     onStop,
+    onReload,
     page: text => page(text, process.env, process.stdout.rows),
   }
 }
@@ -116,6 +119,13 @@ function onStop(stop: (signal: Signal) => void, grace = GRACE): () => void {
   }
   for (const signal of SIGNALS) process.on(signal, heard)
   return forget
+}
+
+/** At a terminal the signal says that this has been closed, and is to end what it always ends. */
+function onReload(reload: () => void): () => void {
+  if (isTerminal(1) || isTerminal(2)) return () => {}
+  process.on('SIGHUP', reload)
+  return () => void process.off('SIGHUP', reload)
 }
 
 const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']

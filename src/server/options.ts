@@ -16,7 +16,7 @@ export interface ServerOptions {
   /** The origin whose pages may ask from a browser; none unless given. */
   cors?: string | undefined
   /** PEM texts; without, plain HTTP. */
-  tls?: { cert: string; key: string } | undefined
+  tls?: Certificate | undefined
   /** What `/metrics` and `/openapi.json` call this version. */
   version: string
   /** Where lines of the log go, each with its line feed. */
@@ -26,6 +26,12 @@ export interface ServerOptions {
   credits?: Readonly<Record<Tier, CreditLimits>>
   /** Milliseconds since 1970. */
   now?: () => number
+}
+
+/** A chain and its private key. */
+export interface Certificate {
+  cert: string
+  key: string
 }
 
 export interface CreditLimits {

@@ -6,7 +6,7 @@ import {
   type Server,
   STATUS_CODES,
 } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -25,7 +25,7 @@ import { Connections } from './connections.js'
 import { isPreflight, preflightHeaders } from './cors.js'
 import { Coded } from './encoding.js'
 import { Log, Metrics } from './log.js'
-import { type ServerOptions, type Settings, settingsOf } from './options.js'
+import { type Certificate, type ServerOptions, type Settings, settingsOf } from './options.js'
 import { Questions } from './questions.js'
 import {
   ANSWERED,
@@ -48,6 +48,9 @@ export interface Running {
   /** Where it is reached, without a slash at the end. */
   url: string
   port: number
+  log: Log
+  /** Shows another certificate from the next connection on. */
+  certify(tls: Certificate): void
   /**
    * Takes in nothing more, lets what is under way end, and settles when all is written down. The service stays open.
    */
@@ -82,6 +85,10 @@ export async function startServer(service: Service, options: ServerOptions): Pro
   return {
     url,
     port,
+    log,
+    certify: tls => {
+      if (server instanceof TlsServer) server.setSecureContext(tls)
+    },
     async stop() {
       requests.close()
       log.add('info', { message: 'stopping' })

@@ -1,10 +1,11 @@
 import { type ChildProcess, execFileSync, execSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { LogLines } from '../../src/cli/commands/serve.js'
+import { LogLines } from '../../src/cli/log-lines.js'
 import { ClosedPipe, type Stream } from '../../src/cli/world.js'
 import { BIN, type Lent, scratch, typed } from './support/run.js'
 
@@ -101,6 +102,7 @@ describe('bands serve', () => {
     ['--cors https://app.example.com/', 2, /--cors/],
     ['--cors *', 2, /--cors/],
     ['--log-level loud', 2, /trace, debug, info/],
+    ['--log-file /nonexistent/x.log', 6, /cannot write the log \/nonexistent\/x\.log/],
     ['--max-connections 0', 2, /an integer from 1/],
   ])('refuses %s in one sentence', async (words, code, sentence) => {
     const ran = await serve(words)
@@ -152,9 +154,7 @@ describe('bands serve', () => {
 
   test.skipIf(!hasOpenssl())('listens for other machines with TLS, or when that is allowed without', async () => {
     const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
-    execFileSync('openssl', `req -x509 -newkey rsa:2048 -nodes -subj /CN=x -keyout ${key} -out ${cert}`.split(' '), {
-      stdio: 'ignore',
-    })
+    certify('x', cert, key)
     const secure = await serve(`--json --host 0.0.0.0 --tls-cert ${cert} --tls-key ${key}`)
     expect(JSON.parse(secure.out)).toMatchObject({ tls: true, url: expect.stringMatching(/^https:\/\/0\.0\.0\.0:/) })
     expect((await serve('--json --host 0.0.0.0 --allow-plain-http')).code).toBe(0)
@@ -163,14 +163,19 @@ describe('bands serve', () => {
 
 describe('the built program', () => {
   /** A server as a process of its own, and what it told first. */
-  async function started(): Promise<{ child: ChildProcess; url: string; ended: Promise<unknown> }> {
-    const words = [process.execPath, BIN, 'serve', '--port', '0', '--json', '--log-level', 'silent']
+  async function started(words = '--log-level silent'): Promise<{
+    child: ChildProcess
+    url: string
+    ended: Promise<unknown>
+  }> {
+    const run = [process.execPath, BIN, 'serve', '--port', '0', '--json', ...words.split(' ')]
     const env = { PATH: process.env.PATH, HOME: folder.path, ...DB }
     // A file that may not grow is an error of its writer, and not the end of it.
-    const child = spawn('sh', ['-c', `trap '' XFSZ; exec "$@"`, 'sh', ...words], {
+    const child = spawn('sh', ['-c', `trap '' XFSZ; exec "$@"`, 'sh', ...run], {
       env,
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
+    child.stderr!.pipe(process.stderr)
     const ended = once(child, 'exit')
     const failed = ended.then(() => Promise.reject(new Error('the server ended before it listened')))
     const [line] = (await Promise.race([once(child.stdout!, 'data'), failed])) as [Buffer]
@@ -217,6 +222,55 @@ describe('the built program', () => {
     expect((await last).status).toBe(200)
     expect(await ended).toEqual([0, null])
   })
+
+  test('opens its log anew at SIGHUP, and goes on serving', async () => {
+    const [path, moved] = [folder.file('serve.log'), folder.file('serve.log.1')]
+    const { child, url, ended } = await started(`--log-file ${path}`)
+    const asked = async (name: string) => (await fetch(`${url}/healthz?${name}`)).status
+    expect(await asked('first')).toBe(200)
+    await expect.poll(() => readFileSync(path, 'utf8')).toContain('/healthz?first')
+    renameSync(path, moved)
+    child.kill('SIGHUP')
+    await expect.poll(() => existsSync(path)).toBe(true)
+    expect(await asked('second')).toBe(200)
+    await expect.poll(() => readFileSync(path, 'utf8')).toContain('/healthz?second')
+    expect(readFileSync(moved, 'utf8')).not.toContain('second')
+    // Where it cannot be made the log stays where it was.
+    renameSync(path, `${path}.2`)
+    mkdirSync(path)
+    child.kill('SIGHUP')
+    const goesOn = '"level":"error".*the log goes on where it was: cannot write the log'
+    await expect.poll(() => readFileSync(`${path}.2`, 'utf8')).toMatch(new RegExp(goesOn))
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+    expect(readFileSync(`${path}.2`, 'utf8')).toContain('"message":"stopping"')
+  })
+
+  test.skipIf(!hasOpenssl())(
+    'shows another certificate at SIGHUP, and keeps that one if the next is none',
+    async () => {
+      const [cert, key, log] = [folder.file('new.pem'), folder.file('new.key'), folder.file('tls.log')]
+      certify('one', cert, key)
+      const { child, url, ended } = await started(`--tls-cert ${cert} --tls-key ${key} --log-file ${log}`)
+      expect(await nameShown(url)).toBe('one')
+      certify('two', cert, key)
+      expect(await nameShown(url)).toBe('one')
+      child.kill('SIGHUP')
+      await expect.poll(() => nameShown(url)).toBe('two')
+      writeFileSync(cert, 'no certificate\n')
+      child.kill('SIGHUP')
+      await expect.poll(() => readFileSync(log, 'utf8')).toMatch(/"level":"error".*the certificate stays as it was: /)
+      certify('three', cert, key)
+      chmodSync(key, 0o644)
+      child.kill('SIGHUP')
+      await expect
+        .poll(() => readFileSync(log, 'utf8'))
+        .toMatch(/the certificate stays as it was: \S+ can be read by others/)
+      expect(await nameShown(url)).toBe('two')
+      child.kill('SIGTERM')
+      expect(await ended).toEqual([0, null])
+    },
+  )
 
   test('ends at once at a second signal, whatever runs', async () => {
     const { child, url, ended } = await started()
@@ -266,6 +320,24 @@ describe('lines of a log', () => {
     expect(lines.length).toBeLessThan(5_000)
   })
 
+  test('are left out and counted while they cannot be written, and written again once they can', async () => {
+    const written: string[] = []
+    let full = true
+    const log = new LogLines(
+      stream(async text => {
+        if (full) throw new Error('ENOSPC: no space left on device, write')
+        written.push(text)
+      }),
+    )
+    log.add('one\n')
+    log.add('two\n')
+    await log.flushed()
+    full = false
+    log.add('three\n')
+    await log.flushed()
+    expect(written.join('')).toMatch(/^three\n\{.*"2 lines of the log were left out: ENOSPC: no space[^"]*"\}\n$/)
+  })
+
   test('are forgotten when their reader has gone', async () => {
     let tried = 0
     const log = new LogLines(
@@ -281,6 +353,21 @@ describe('lines of a log', () => {
     expect(tried).toBe(1)
   })
 })
+
+/** Makes a certificate of a name, and its key. */
+function certify(name: string, cert: string, key: string): void {
+  const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=${name} -keyout ${key} -out ${cert}`
+  execFileSync('openssl', words.split(' '), { stdio: 'ignore' })
+}
+
+/** The name in the certificate that a server shows. */
+async function nameShown(url: string): Promise<string> {
+  const socket = connectTls({ port: Number(new URL(url).port), host: '127.0.0.1', rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  const { subject } = socket.getPeerCertificate()
+  socket.destroy()
+  return String(subject.CN)
+}
 
 function hasOpenssl(): boolean {
   return has('openssl version', 'serving with TLS, as there is no openssl to make a certificate')

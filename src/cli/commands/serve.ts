@@ -1,21 +1,20 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { version } from '../../built.js'
 import { ConfigError, InvalidParameter, invalid } from '../../errors.js'
 import { dayAt, formatDay } from '../../model/day.js'
 import { checkPrivate, type OpenedService, openService } from '../../open.js'
-import { integerOf, oneOf, WORDS } from '../../params/kinds.js'
+import { FILE, integerOf, oneOf, WORDS } from '../../params/kinds.js'
 import { open, given as optional, optionsOf, type Read } from '../../params/row.js'
 import { count } from '../../present/numbers.js'
 import { LIMITS, LOG_LEVELS, type ServerOptions } from '../../server/options.js'
 import { isLoopback } from '../../server/requests.js'
-import { startServer } from '../../server/server.js'
+import { type Running, startServer } from '../../server/server.js'
 import { ERROR_SHAPES } from '../../wire/format.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
+import { LogFile, LogLines } from '../log-lines.js'
 import { oneRow } from '../output.js'
 import { textOf } from '../profiles.js'
-import type { Stream } from '../world.js'
 import { ACCOUNTS_FILE } from './accounts.js'
 
 const SERVER = {
@@ -43,6 +42,7 @@ const SERVER = {
     'info',
     'trace, debug, info, warn, error or silent; info unless given',
   ),
+  log_file: open(FILE, 'where the log goes instead of stderr'),
   max_connections: optional(
     integerOf(1, 1_000_000),
     LIMITS.connections,
@@ -67,6 +67,7 @@ export const command: Command = {
     'Who asks needs a key: bands accounts create, bands keys create. The account of the key decides the tier.',
     'Listens for other machines (--host) only with TLS, or with --allow-plain-http.',
     'Tells on stdout where it listens, then logs one JSON line a request on stderr. Ctrl-C or SIGTERM lets running requests end; a second one does not.',
+    'SIGHUP reads the certificate and its key again, and opens the log file anew; at a terminal it ends the server, as that has been closed.',
   ],
   async run(context, given) {
     context.refuseRemote()
@@ -86,18 +87,32 @@ export const command: Command = {
   },
 }
 
-/** Serves until a signal ends it: first what runs is answered, then what was charged is written down. */
+/** Serves until a signal ends it, and keeps its log until the last of it is written. */
 async function serve(context: Context, options: Options, tls: ServerOptions['tls']): Promise<void> {
+  const file = options.log_file === undefined ? null : await LogFile.open(options.log_file)
+  const log = new LogLines(file ?? context.world.err)
+  try {
+    await answer(context, { options, tls, log, file })
+  } finally {
+    await log.flushed()
+    await file?.close()
+  }
+}
+
+interface Serving {
+  options: Options
+  tls: ServerOptions['tls']
+  log: LogLines
+  /** null where the log goes to standard error. */
+  file: LogFile | null
+}
+
+/** At a signal first what runs is answered, then what was charged is written down. */
+async function answer(context: Context, { options, tls, log, file }: Serving): Promise<void> {
   const { config, world } = context
   const clock = options.today === 'clock' ? () => dayAt(world.now().getTime()) : null
-  const opened = await openService({
-    ...context.choice,
-    accounts: options.accounts,
-    asOf: config.as_of,
-    clock,
-    now: () => world.now(),
-  })
-  const log = new LogLines(world.err)
+  const choice = { ...context.choice, accounts: options.accounts, asOf: config.as_of }
+  const opened = await openService({ ...choice, clock, now: () => world.now() })
   try {
     const { host, port, errors, metrics, cors } = options
     const running = await startServer(opened.service, {
@@ -106,17 +121,31 @@ async function serve(context: Context, options: Options, tls: ServerOptions['tls
       log: { level: options.log_level, write: line => log.add(line) },
       now: () => world.now().getTime(),
     })
+    let reloaded = Promise.resolve()
+    const forget = world.onReload?.(() => {
+      reloaded = reloaded.then(() => reload(running, file, options))
+    })
     try {
       const asked = stopAsked(context)
       await showServing(context, opened, { ...options, url: running.url, tls: tls !== undefined })
       await asked
     } finally {
       await running.stop()
+      forget?.()
+      await reloaded
     }
   } finally {
     await opened.service.close()
-    await log.flushed()
   }
+}
+
+/** Reads again what others put in the place of its files; what cannot be used leaves everything as it is. */
+async function reload({ certify, log }: Running, file: LogFile | null, options: Options): Promise<void> {
+  const tell = (text: string) => (error: Error) => log.add('error', { message: `${text}: ${error.message}` })
+  if (file !== null) await file.reopen().catch(tell('the log goes on where it was'))
+  const tls = await certificate(options).catch(tell('the certificate stays as it was'))
+  if (tls) certify(tls)
+  log.add('info', { message: 'files were read again' })
 }
 
 /** Without TLS callers come through a proxy, or from this machine: all from one address. */
@@ -203,56 +232,3 @@ async function pem(file: string): Promise<string> {
   if (text === null) throw new ConfigError(`there is no file ${file}.`)
   return text
 }
-
-/**
- * A log on its way to a stream: many lines in one write, and nobody waits for it. What a reader does not take in time is
- * left out, and counted; a reader that has gone misses the rest.
- */
-export class LogLines {
-  readonly #out: Stream
-  #text = ''
-  #dropped = 0
-  #flushing: Promise<void> | null = null
-  #gone = false
-
-  constructor(out: Stream) {
-    this.#out = out
-  }
-
-  add(line: string): void {
-    if (this.#gone) return
-    if (this.#text.length > MOST) this.#dropped++
-    else this.#text += line
-    this.#flushing ??= this.#flush()
-  }
-
-  /** Settles when everything has been handed over. */
-  async flushed(): Promise<void> {
-    while (this.#flushing !== null) await this.#flushing
-  }
-
-  async #flush(): Promise<void> {
-    while (this.#text !== '' && !this.#gone) {
-      await sleep(PAUSE)
-      const text = this.#text + this.#dropNotice()
-      this.#text = ''
-      await this.#out.write(text).catch(() => {
-        this.#gone = true
-      })
-    }
-    this.#flushing = null
-  }
-
-  #dropNotice(): string {
-    if (this.#dropped === 0) return ''
-    const message = `${this.#dropped} lines of the log were left out: its reader is too slow`
-    this.#dropped = 0
-    return `${JSON.stringify({ level: 'warn', time: new Date().toISOString(), message })}\n`
-  }
-}
-
-/** Characters that may wait for the reader. */
-const MOST = 4 * 1024 * 1024
-
-/** Milliseconds in which lines gather. */
-const PAUSE = 10
