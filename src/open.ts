@@ -21,6 +21,7 @@ import type { Trials } from './source.js'
 import { sourceWords } from './store/pages.js'
 import { inItsPlace } from './store/sqlite/connection.js'
 import { openSqlite } from './store/sqlite/data.js'
+import type { Verified } from './store/sqlite/verify.js'
 import { type Store, takePlace, type Writer } from './store/store.js'
 import type { ScanData, ScanTask } from './workers/scan.js'
 
@@ -236,9 +237,25 @@ export async function openTrialsForReading(
 
 /** null while the sample answers. */
 async function trialsPath(choice: DatabaseChoice): Promise<string | null> {
-  const { local, path, sample } = await openLocal(choice)
+  const { local, sample } = await openLocal(choice)
   await local.close()
-  return sample ? null : `${path.replace(/\.db$/, '')}.trials.db`
+  return sample ? null : filesOf(choice).trials
+}
+
+/** The files of a user, there or not. */
+export function filesOf(choice: AccountsChoice = {}): { data: string; accounts: string; trials: string } {
+  const data = databasePath(choice)
+  return { data, accounts: accountsPath(choice), trials: `${data.replace(/\.db$/, '')}.trials.db` }
+}
+
+/** Whether the files beside the data are what they must be, of those that there are. Throws StorageError. */
+export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verified[]> {
+  const { accounts, trials } = filesOf(choice)
+  const { verifyAccounts, verifyTrials } = await import('./store/sqlite/verify.js')
+  return [
+    ...(existsSync(accounts) ? [verifyAccounts(accounts)] : []),
+    ...(existsSync(trials) ? [verifyTrials(trials)] : []),
+  ]
 }
 
 /** As which tier, day and time a database is seen. */

@@ -189,12 +189,36 @@ describe('every exit code is met', () => {
     const ran = await ask(`verify --json --db ${damaged}`)
     expect(ran.code).toBe(5)
     const what = 'its bars are not what was written'
-    expect(JSON.parse(ran.out).damages).toEqual([{ ticker: 'AAPL', what, try: 'bands import FILE --replace' }])
+    expect(JSON.parse(ran.out).damages).toEqual([
+      { file: damaged, ticker: 'AAPL', what, try: 'bands import FILE --replace' },
+    ])
     const asked = await ask(`export bars --db ${damaged}`)
     expect([asked.code, asked.out]).toEqual([6, ''])
     const words = asked.err.replace(/\s+/g, ' ')
     expect(words).toContain(`is damaged: AAPL: ${what}; mend that, or put a backup in its place`)
     expect(asked.err).toContain('bands import FILE --replace')
+  })
+
+  test('5: verify finds accounts and a ledger of trials that are not as they were written', async () => {
+    const db = folder.file('three.db')
+    await ask(`import ${BARS}/AAPL.csv --db ${db}`)
+    await ask(`accounts create alice --tier free --db ${db}`)
+    await ask(`study AAPL rsi_zone --db ${db}`)
+    const sound = await ask(`verify --db ${db}`)
+    expect([sound.code, sound.out]).toEqual([
+      0,
+      '1 ticker, the ledger of credits (0 rows), the ledger of trials (5 rows) checked: all as it was written\n',
+    ])
+    const [accounts, trials] = [folder.file('three.accounts.db'), folder.file('three.trials.db')]
+    const file = new Database(accounts)
+    file.exec("UPDATE accounts SET folded = 'bob'")
+    file.close()
+    writeFileSync(trials, readFileSync(trials).fill(0x55, 4096, 8192))
+    const ran = await ask(`verify --json --db ${db}`)
+    expect(ran.code).toBe(5)
+    const { damages } = JSON.parse(ran.out) as { damages: { file: string; what: string; try: null }[] }
+    expect(damages[0]).toEqual({ file: accounts, ticker: '', what: 'the account alice is filed wrongly', try: null })
+    expect(new Set(damages.slice(1).map(({ file }) => file))).toEqual(new Set([trials]))
   })
 
   test('6: a file that is no database, and an output that cannot be written', async () => {

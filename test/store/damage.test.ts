@@ -1,14 +1,19 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { makeKey } from '../../src/accounts/key.js'
 import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/load/import.js'
 import { Local } from '../../src/local/local.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
+import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
+import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
+import { verifyAccounts, verifyTrials } from '../../src/store/sqlite/verify.js'
 import { type Damage, Damaged, type Store, type Writer } from '../../src/store/store.js'
+import { chargeOf, iso, NOON } from '../contracts/accounts.js'
 import { pulledSeries } from '../contracts/store.js'
 import { Database } from '../support/database.js'
 import { setOldHashes } from '../support/old-hashes.js'
@@ -200,6 +205,81 @@ async function mended(importer: Importer, { ticker, mend }: Damage): Promise<unk
 /** What was mended is written; what stands on it waits until everything else is. */
 function ofAnother(error: unknown): void {
   expect(error).toBeInstanceOf(Damaged)
+}
+
+describe('the files beside the data', () => {
+  it('are sound as they are written', async () => {
+    const { accounts, trials } = await filesBeside()
+    expect(verifyAccounts(accounts)).toMatchObject({ rows: 3, damages: [] })
+    expect(verifyTrials(trials)).toMatchObject({ rows: 2, damages: [] })
+  })
+
+  it.each([
+    [
+      'UPDATE counters SET credits = credits + 1',
+      /^alice: the counter of the (day|hour) .* says 7 credits, and the ledger 6$/,
+    ],
+    [
+      "DELETE FROM ledger WHERE request = 'r2'",
+      /^alice: the counter of the (day|hour) .* says 6 credits, and the ledger 4$/,
+    ],
+    ['DELETE FROM counters', /^alice: the counter of the (day|hour) .* says 0 credits, and the ledger 6$/],
+    ['UPDATE keys SET hash = upper(hash)', /^the key .{8} is not formed like one$/],
+    ["UPDATE keys SET identity = 'short'", /^the key short is not formed like one$/],
+    ["UPDATE accounts SET name = 'mallory'", /^the account mallory is filed wrongly$/],
+    ['DELETE FROM secrets', /^the secret of the tags is not what was made$/],
+    ["UPDATE ledger SET key = 'nobody00' WHERE request = 'r1'", /^1 rows of the ledger name a key that is not there/],
+    ['PRAGMA foreign_keys = OFF; DELETE FROM accounts', /^rows of (keys|ledger) belong to none of accounts$/],
+    [
+      "PRAGMA ignore_check_constraints = ON; UPDATE accounts SET tier = 'gold'",
+      /^the account alice is of no tier, but of gold$/,
+    ],
+  ])('are found damaged after %s', async (sql, what) => {
+    const { accounts } = await filesBeside()
+    changed(accounts, sql)
+    const { damages } = verifyAccounts(accounts)
+    expect(damages.map(damage => damage.what)).toContainEqual(expect.stringMatching(what))
+  })
+
+  it.each([
+    ["UPDATE trials SET hash = replace(hash, '0', 'x') WHERE id = 2", /^the trial 2 is not like one$/],
+    ['UPDATE trials SET p = 1.5 WHERE id = 1', /^the trial 1 is not like one$/],
+    ["PRAGMA ignore_check_constraints = ON; UPDATE trials SET kind = 'look'", /^the trial 1 is not like one$/],
+  ])('are found damaged after %s', async (sql, what) => {
+    const { trials } = await filesBeside()
+    changed(trials, sql)
+    expect(verifyTrials(trials).damages.map(damage => damage.what)).toContainEqual(expect.stringMatching(what))
+  })
+
+  it('are found damaged where SQLite cannot read them', async () => {
+    const { accounts } = await filesBeside()
+    writeFileSync(accounts, readFileSync(accounts).subarray(0, 9_000))
+    expect(verifyAccounts(accounts).damages).not.toEqual([])
+  })
+})
+
+/** Accounts with a key and three charges, and a ledger of two trials. */
+async function filesBeside(): Promise<{ accounts: string; trials: string }> {
+  const folder = temporaryFolder()
+  const files = { accounts: join(folder, 'bands.accounts.db'), trials: join(folder, 'bands.trials.db') }
+  const accounts = openSqliteAccounts(files.accounts)
+  const alice = await accounts.create('alice', 'free', iso(NOON))
+  const { identity, hash } = makeKey()
+  await accounts.addKey(alice.id, { identity, hash, name: 'default', created: iso(NOON), expires: null })
+  const charges = ['r1', 'r2', 'r3'].map(requestId => chargeOf(alice, { requestId, key: identity, credits: 2 }))
+  await accounts.charge(charges)
+  await accounts.close()
+  const trials = openSqliteTrials(files.trials)
+  const trial = (n: number) => ({ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: 0.5, sharpe: null })
+  await trials.note('cell', [trial(1), trial(2)])
+  await trials.close()
+  return files
+}
+
+function changed(path: string, sql: string): void {
+  const db = new Database(path)
+  db.exec(sql)
+  db.close()
 }
 
 const WORLD = [...simulatedTickers({ count: 2, bars: 300, seed: 3, end: 17_000 })]

@@ -1,14 +1,16 @@
+import { basename } from 'node:path'
 import { BadData, didYouMean, NotFound, StorageError, suggest } from '../../errors.js'
 import type { Importer } from '../../load/import.js'
 import { loadedTickers } from '../../local/status.js'
 import { type Day, formatDay } from '../../model/day.js'
 import { FACT_KINDS } from '../../model/facts.js'
-import { databasePath, forceUnlock, statusOf } from '../../open.js'
+import { databasePath, forceUnlock, statusOf, verifyBeside } from '../../open.js'
 import { DAY, integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tickerValue } from '../../params/values.js'
 import { describeFacts, describeStatus, describeTickers } from '../../present/data.js'
 import { count } from '../../present/numbers.js'
+import { faultOf } from '../../store/sqlite/connection.js'
 import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
 import { remedyLine } from '../command-line.js'
@@ -17,6 +19,7 @@ import { described } from '../draw/described.js'
 import { tableOf } from '../draw/table.js'
 import { TICKER } from '../options.js'
 import { oneRow } from '../output.js'
+import { ACCOUNTS_FILE } from './accounts.js'
 
 /** What is loaded, whether it is whole, and how it goes again. */
 
@@ -62,36 +65,59 @@ const facts: Command = {
 }
 
 const verify: Command = {
-  options: [['--deep', 'derive every event again from the bars, and compare']],
+  options: [['--deep', 'derive every event again from the bars, and compare'], ...optionsOf(ACCOUNTS_FILE)],
   examples: ['bands verify', 'bands verify --deep --json'],
-  notes: ['Exits with 5 when something is not as it was written.'],
+  notes: [
+    'Looks at the data, and at the accounts and the ledger of trials where there are such. Exits with 5 when something is not as it was written.',
+  ],
   async run(context, given) {
     const deep = given.flag('deep')
     const { tickers, damages } = await readable(context, () => checked(context, deep))
-    const said = `${count(tickers, 'ticker')} checked${deep ? ', every event derived again' : ''}`
-    const rows = damages.map(({ ticker, what, mend }) => ({
-      ticker,
-      what,
-      try: mend === null ? null : remedyLine(mend),
-    }))
-    const table = tableOf(rows, [
-      ['TICKER', ({ ticker }) => ticker],
-      ['DAMAGE', ({ what }) => what],
-      ['TRY', row => row.try ?? 'put a backup in its place'],
-    ])
+    const beside = context.opened!.sample ? [] : await verifyBeside({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
+    const own = damages.map(damage => told(context.opened!.path, damage))
+    const rows = [...own, ...beside.flatMap(({ file, damages }) => damages.map(damage => told(file, damage)))]
+    const files = beside.map(({ kind, file, rows }) => ({ kind, file, rows }))
+    const looked = [count(tickers, 'ticker'), ...files.map(({ kind, rows }) => `${ROWS[kind]} (${count(rows, 'row')})`)]
+    const said = `${looked.join(', ')} checked${deep ? ', every event derived again' : ''}`
+    const verdict = rows.length === 0 ? 'all as it was written' : count(rows.length, 'damage')
     await context.show({
-      document: () => ({ schema: 'bands.verify/1', database: context.opened!.path, tickers, deep, damages: rows }),
-      columns: ['ticker', 'what', 'try'],
-      rows: () => rows,
-      blocks: () => [
-        {
-          table,
-          notes: [`${said}: ${damages.length === 0 ? 'all as it was written' : count(damages.length, 'damage')}`],
-        },
-      ],
+      document: () => ({
+        schema: 'bands.verify/1',
+        database: context.opened!.path,
+        tickers,
+        deep,
+        beside: files,
+        damages: rows,
+      }),
+      columns: ['file', 'ticker', 'what', 'try'],
+      rows: () => rows.map(row => ({ ...row })),
+      blocks: () => [{ table: damageTable(rows), notes: [`${said}: ${verdict}`] }],
     })
-    if (damages.length > 0) context.outcome = 5
+    if (rows.length > 0) context.outcome = 5
   },
+}
+
+const ROWS = { accounts: 'the ledger of credits', trials: 'the ledger of trials' }
+
+interface ToldDamage {
+  file: string
+  ticker: string
+  what: string
+  /** A line that mends it; null: only a backup does. */
+  try: string | null
+}
+
+function told(file: string, { ticker, what, mend }: Damage): ToldDamage {
+  return { file, ticker, what, try: mend === null ? null : remedyLine(mend) }
+}
+
+function damageTable(rows: readonly ToldDamage[]) {
+  return tableOf(rows, [
+    ['FILE', ({ file }) => basename(file)],
+    ['TICKER', ({ ticker }) => ticker],
+    ['DAMAGE', ({ what }) => what],
+    ['TRY', row => row.try ?? 'put a backup in its place'],
+  ])
 }
 
 async function checked(context: Context, deep: boolean): Promise<{ tickers: number; damages: Damage[] }> {
@@ -106,10 +132,9 @@ async function readable<T>({ choice }: Context, check: () => Promise<T>): Promis
   try {
     return await check()
   } catch (error) {
-    const { code, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: string }
-    const corrupt = typeof code === 'string' && (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
-    if (!(error instanceof StorageError) || !corrupt) throw error
-    const lack = `${message}; import the files again into a new database`
+    const fault = error instanceof StorageError ? faultOf(error) : null
+    if (fault === null) throw error
+    const lack = `${fault}; import the files again into a new database, or put a backup in its place`
     throw new BadData({ file: databasePath(choice) }, lack, { cause: error })
   }
 }

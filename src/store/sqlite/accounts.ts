@@ -377,7 +377,7 @@ function keyOf(row: KeyRow): KeyEntry {
 }
 
 /** Names are compared as people read them: case aside, and however a letter with an accent was typed. */
-const folded = (name: string): string => name.normalize('NFC').toLowerCase()
+export const folded = (name: string): string => name.normalize('NFC').toLowerCase()
 
 const time = (at: number): string => new Date(at).toISOString()
 const timeOrNull = (at: number | null): string | null => (at === null ? null : time(at))

@@ -378,6 +378,13 @@ export function translated(location: string, cause: unknown, mend: string): unkn
   return new StorageError(`${location}: ${message} (${code})`, { cause })
 }
 
+/** What SQLite found damaged in a file, in an error that came of it; null: that is not what went wrong. */
+export function faultOf(error: unknown): string | null {
+  const { code, message } = ((error as Error).cause ?? {}) as { code?: unknown; message?: string }
+  const isFault = typeof code === 'string' && (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
+  return isFault ? (message ?? code) : null
+}
+
 /** A system that failed to read has said nothing of what is stored. */
 function ioWords(location: string, code: string): string {
   const isWriting = /WRITE|FSYNC|TRUNCATE|DELETE|SHM/.test(code)

@@ -7,7 +7,7 @@ import type { DatabaseKind } from './migrations.js'
  * Every look that was ever taken at the data, in a file of its own beside them: a study only reads those, and they are
  * made anew of the files that were imported, which the looks cannot be.
  */
-const TRIALS: DatabaseKind = {
+export const TRIALS: DatabaseKind = {
   table: 'trials',
   made: remedy('study', ['TICKER', 'FIELD']),
   mend: 'put a copy from before in its place, or take it away: trials are then counted from there',

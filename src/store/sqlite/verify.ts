@@ -1,7 +1,12 @@
-import { TIMEFRAME_NAMES, type Timeframe } from '../../model/terms.js'
+import type { Discrepancy } from '../../accounts/accounts.js'
+import { parseIdentity } from '../../accounts/key.js'
+import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
 import { type Damage, Damaged } from '../store.js'
-import { checkWasRead, type Session } from './connection.js'
+import { ACCOUNTS, folded } from './accounts.js'
+import { reconciled } from './charging.js'
+import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
 import { DAMAGE, missing, PRESENT, type SheetRow, unlisted } from './content.js'
+import type { DatabaseKind } from './migrations.js'
 import { hashOf, type PulledRow } from './pages.js'
 import {
   barsRow,
@@ -14,6 +19,7 @@ import {
   seriesRow,
 } from './read.js'
 import { TICKERS, type TickerRow } from './schema.js'
+import { TRIALS } from './trials.js'
 
 /** Reads all that there is as questions do, and looks whether it is all that was written. */
 export function verifySession(db: Session): Damage[] {
@@ -40,7 +46,7 @@ export function structureOf(db: Session): Damage[] {
   checkWasRead(db.location, faults)
   const strays = db.pragma('foreign_key_check') as { table: string; parent: string }[]
   const kinds = new Set(strays.map(({ table, parent }) => `rows of ${table} belong to none of ${parent}`))
-  return [...faults, ...kinds].map(what => ({ ticker: '', what, mend: null }))
+  return [...faults, ...kinds].map(fileDamage)
 }
 
 interface Listed {
@@ -87,4 +93,102 @@ function found(read: () => unknown): Damage[] {
 function damagesIn(error: unknown): Damage[] {
   if (error instanceof Damaged) return [error.damage]
   throw error
+}
+
+/** What was looked at of a file beside the data, and what is wrong with it. */
+export interface Verified {
+  kind: 'accounts' | 'trials'
+  file: string
+  /** Of what stands nowhere else: the ledger of credits, or the looks at the data. */
+  rows: number
+  damages: Damage[]
+}
+
+/** Looks at accounts, keys and credits: what each must be like, and whether the counters are the sums of the ledger. */
+export function verifyAccounts(file: string): Verified {
+  return verified('accounts', file, ACCOUNTS, db => {
+    const { rows, discrepancies } = reconciled(db, null)
+    const keys = db.all<KeyRow>('SELECT identity, hash FROM keys ORDER BY id')
+    const misshapen = keys.filter(({ identity, hash }) => parseIdentity(identity) !== identity || !SHA256.test(hash))
+    const accounts = db.all<AccountRow>('SELECT name, folded, tier FROM accounts ORDER BY id')
+    const secrets = db.all<{ bytes: number }>("SELECT length(secret) AS bytes FROM secrets WHERE use = 'tags'")
+    const strange = db.get<{ rows: number }>(STRANGE_CHARGES)!.rows
+    return {
+      rows,
+      whats: [
+        ...misshapen.map(({ identity }) => `the key ${identity} is not formed like one`),
+        ...accounts.filter(isFiledWrongly).map(({ name }) => `the account ${name} is filed wrongly`),
+        ...accounts.filter(isOfNoTier).map(({ name, tier }) => `the account ${name} is of no tier, but of ${tier}`),
+        ...(secrets.length === 1 && secrets[0]!.bytes === 32 ? [] : ['the secret of the tags is not what was made']),
+        ...(strange === 0
+          ? []
+          : [`${strange} rows of the ledger name a key that is not there, or is another account’s`]),
+        ...discrepancies.map(discrepancyWords),
+      ],
+    }
+  })
+}
+
+interface KeyRow {
+  identity: string
+  hash: string
+}
+
+interface AccountRow {
+  name: string
+  folded: string
+  tier: Tier
+}
+
+const isFiledWrongly = (row: AccountRow): boolean => folded(row.name) !== row.folded
+const isOfNoTier = ({ tier }: AccountRow): boolean => !TIER_NAMES.includes(tier)
+
+const SHA256 = /^[0-9a-f]{64}$/
+const STRANGE_CHARGES = `SELECT count(*) AS rows FROM ledger
+  WHERE NOT EXISTS (SELECT 1 FROM keys WHERE identity = ledger.key AND keys.account = ledger.account)`
+
+function discrepancyWords({ account, of, period, start, counter, ledger }: Discrepancy): string {
+  return `${account}: the counter of the ${period} ${start} says ${counter} ${of}, and the ledger ${ledger}`
+}
+
+/** Looks at the ledger of trials: what each must be like. Nothing says how many there were. */
+export function verifyTrials(file: string): Verified {
+  return verified('trials', file, TRIALS, db => {
+    const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM trials')!
+    const strange = db.all<{ id: number }>(STRANGE_TRIALS)
+    return { rows, whats: strange.map(({ id }) => `the trial ${id} is not like one`) }
+  })
+}
+
+const STRANGE_TRIALS = `SELECT id FROM trials
+  WHERE hash GLOB '*[^0-9a-f]*' OR kind NOT IN ('cell', 'strategy') OR spec = '' OR p NOT BETWEEN 0 AND 1 OR seen NOT BETWEEN 0 AND 253402300799999`
+
+function verified(
+  kind: Verified['kind'],
+  file: string,
+  database: DatabaseKind,
+  look: (db: Session) => { rows: number; whats: readonly string[] },
+): Verified {
+  try {
+    const db = new Session(file, openForReading(file, database), database)
+    try {
+      const damages = structureOf(db)
+      const [{ user_version: schema }] = db.pragma('user_version') as [{ user_version: number }]
+      // What an older bands made has not all that is looked at, and what is torn cannot be asked.
+      if (damages.length > 0 || schema < database.migrations.length) return { kind, file, rows: 0, damages }
+      const { rows, whats } = look(db)
+      return { kind, file, rows, damages: whats.map(fileDamage) }
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    const fault = faultOf(error)
+    if (fault === null) throw error
+    return { kind, file, rows: 0, damages: [fileDamage(fault)] }
+  }
+}
+
+/** Only a backup mends it. */
+function fileDamage(what: string): Damage {
+  return { ticker: '', what, mend: null }
 }
