@@ -4,9 +4,17 @@ import { countedFacts, sectorKey } from '../local/view.js'
 import { countUpTo, type Day, formatDay } from '../model/day.js'
 import { securityOf } from '../model/facts.js'
 import { type Adjustment, emptySeries, head, type Series } from '../model/series.js'
-import { type Origin, originsOf, type PlacedOrigin, type Store, type TickerEntry } from '../store/store.js'
+import {
+  type AcceptedJump,
+  jumpsOf,
+  type Origin,
+  originsOf,
+  type PlacedOrigin,
+  type Store,
+  type TickerEntry,
+} from '../store/store.js'
 import { type Kept, type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
-import { bothOf, type Jump, judge, jumpsAfter, type Rescaling, rescaled, type SeamOddity } from './seam.js'
+import { bothOf, judge, jumpsAfter, type Rescaling, rescaled, type SeamOddity } from './seam.js'
 
 /** What a file's bars change, not yet written. */
 export interface TakenBars {
@@ -78,13 +86,13 @@ async function storedOf(
   if (entry === null) return { present: null, entry }
   if (entry.prices !== prices) throw mixedPrices(source, ticker, entry.prices, prices)
   const series = (await store.bars(ticker))!
-  return { present: { series, jumps: jumpsIn(entry, series) }, entry }
+  return { present: { series, jumps: jumpsOf(entry, series.days) }, entry }
 }
 
 /** Stored bars, and the jumps between them that were accepted. */
 interface Stored {
   series: Series
-  jumps: readonly Jump[]
+  jumps: readonly AcceptedJump[]
 }
 
 /** What is stored, as a file's bars are put to it. */
@@ -92,7 +100,7 @@ interface Fitted {
   present: Series | null
   rescaling: Rescaling | null
   /** Accepted, now and before. */
-  jumps: readonly Jump[]
+  jumps: readonly AcceptedJump[]
   oddities: readonly SeamOddity[]
 }
 
@@ -179,7 +187,7 @@ interface Before {
   present: Series
   entry: TickerEntry | null
   /** Accepted jumps, also those between a file's bars and the present ones. */
-  jumps: readonly Jump[]
+  jumps: readonly AcceptedJump[]
 }
 
 function mergeOne(
@@ -242,13 +250,6 @@ function originsAfter(
     last = of
   }
   return origins
-}
-
-/** The accepted jumps between the bars of a ticker. */
-function jumpsIn(entry: TickerEntry, { days }: Series): Jump[] {
-  return originsOf(entry).flatMap(({ from, jump }) =>
-    jump === undefined ? [] : [{ from: days[from - 1]!, day: days[from]!, factor: jump }],
-  )
 }
 
 function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adjustment): BadData {

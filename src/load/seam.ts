@@ -3,6 +3,7 @@ import type { Split } from '../model/facts.js'
 import { gapBetween, isJump, jumpBetween, usualGap } from '../model/neighbours.js'
 import type { Adjustment, Series } from '../model/series.js'
 import { median, sum } from '../statistics/moments.js'
+import type { AcceptedJump } from '../store/store.js'
 
 /** Whether what a file adds to a ticker fits to what is stored of it: one scale, one instrument. */
 
@@ -32,19 +33,12 @@ export interface Scale {
   over: number
 }
 
-/** A step from one bar to the next that no trading made: the bars from `day` on are `factor` times those up to `from`. */
-export interface Jump {
-  from: Day
-  day: Day
-  factor: number
-}
-
 /** What is known of a ticker beside its bars. */
 export interface Known {
   prices: Adjustment
   splits: readonly Split[]
   /** Those that were accepted. */
-  jumps: readonly Jump[]
+  jumps: readonly AcceptedJump[]
 }
 
 /** What brings stored bars to the scale of a file. */
@@ -60,7 +54,7 @@ export type Misfit =
       /** `split`: closes side by side; `factor`: closes of the same days. */
       reason: 'split' | 'factor'
       /** What would stay if they were stored as they are. */
-      jumps: Jump[]
+      jumps: AcceptedJump[]
       /** How many closes of the same days differ by it. */
       common: number
       /** The split that is stored of that day. */
@@ -202,7 +196,7 @@ function seamsOf(both: readonly Both[]): Seam[] {
 }
 
 /** Where the file's side is `scale` times what is stored. */
-function jumpAt(a: Both, b: Both, { by, over }: Scale): Jump {
+function jumpAt(a: Both, b: Both, { by, over }: Scale): AcceptedJump {
   return { from: a.day, day: b.day, factor: b.given >= 0 ? by / over : over / by }
 }
 
@@ -214,7 +208,7 @@ function judgeSeams(
   known: Known,
 ): { misfit: Misfit | null; oddities: SeamOddity[] } {
   const oddities: SeamOddity[] = []
-  const misfits: { scale: Scale; jump: Jump; split?: Split }[] = []
+  const misfits: { scale: Scale; jump: AcceptedJump; split?: Split }[] = []
   const most = usualGap(Int32Array.from(both, ({ day }) => day))
   const close = (at: Both): number => (at.given >= 0 ? given.close[at.given]! : stored.close[at.stored]!)
   for (const [a, b] of seamsOf(both)) {
@@ -244,7 +238,7 @@ function judgeSeams(
 }
 
 /** Whether a step is one that was accepted between these days or around them. */
-function isAccepted(jumps: readonly Jump[], a: Both, b: Both, factor: number): boolean {
+function isAccepted(jumps: readonly AcceptedJump[], a: Both, b: Both, factor: number): boolean {
   return jumps.some(jump => jump.from < b.day && a.day < jump.day && !isJump(jump.factor, factor))
 }
 
@@ -252,7 +246,7 @@ function isAccepted(jumps: readonly Jump[], a: Both, b: Both, factor: number): b
  * Where accepted jumps lie once a file has come: between neighbours that lie between the two bars of before, of which the
  * file has at most one. A file that has both tells the step itself.
  */
-export function jumpsAfter(jumps: readonly Jump[], merged: Series, given: Series): Jump[] {
+export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, given: Series): AcceptedJump[] {
   const inFile = new Set(given.days)
   return jumps.flatMap(({ from, day, factor }) => {
     const first = merged.days.indexOf(from) + 1

@@ -66,7 +66,12 @@ export class Cache {
 
   /** Bars of days to come, which an older version let in, are the newest of nothing: tomorrow has begun somewhere. */
   #newestDay(): Promise<Day | null> {
-    return this.store.newestDay(this.#now() + 1)
+    return this.store.newestDay(this.lastDay)
+  }
+
+  /** The last day that can have a bar. */
+  get lastDay(): Day {
+    return this.#now() + 1
   }
 
   /** The events that match a question, by number, in what it is asked of. Throws TierRestricted, NotFound, Busy. */

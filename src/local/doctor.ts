@@ -1,10 +1,13 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parameter, remedy, sentence, type Words } from '../errors.js'
+import { type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
+import { openSqlite } from '../store/sqlite/data.js'
 import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
+import { oddityLines, storedOddities } from './oddities.js'
 
 export interface Check {
   name: string
@@ -45,6 +48,8 @@ export interface DoctorFacts {
   /** `process.versions.node` and `process.versions.modules` */
   node: string
   abi: string
+  /** Which day it is: of this machine's clock unless given. */
+  today?: Day
   /** What the door has examined by itself. */
   beside?: readonly Check[]
   /** What the door has chosen and why: colour, width. Shown as it is. */
@@ -52,13 +57,23 @@ export interface DoctorFacts {
 }
 
 /** Examines this machine and the database from the ground up. Never throws for what it finds. */
-export async function doctor({ database, node, abi, beside = [], terminal = [] }: DoctorFacts): Promise<Diagnosis> {
+export async function doctor({
+  database,
+  node,
+  abi,
+  today = utcToday(),
+  beside = [],
+  terminal = [],
+}: DoctorFacts): Promise<Diagnosis> {
   const driver = driverCheck(node)
+  // With the wrong driver, opening a database may end the process: then nothing of it can be looked at.
+  const stored = driver.outcome === 'fail' ? [] : databaseChecks(database)
   const checks = [
     nodeCheck(node, abi),
     driver,
-    // With the wrong driver, opening a database may end the process: then nothing below can be looked at.
-    ...(driver.outcome === 'fail' ? [] : [sqliteCheck(), ...databaseChecks(database)]),
+    ...(driver.outcome === 'fail'
+      ? []
+      : [sqliteCheck(), ...stored, ...(await barsChecks(database, today + 1, stored))]),
     ...beside,
     ...terminal.map(({ name, detail }) => ok(name, detail)),
   ]
@@ -129,6 +144,22 @@ export function databaseChecks(path: string): Check[] {
       ? sentence`move ${path} away and import again, or choose another with ${parameter('db')}`
       : sentence`keep ${path} as it is; look into the log of the system, and try again`
     return [fail('database', said(thrown), mend), ...place]
+  }
+}
+
+/** What is odd about stored bars; where the database cannot be looked into, other checks say why. */
+async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): Promise<Check[]> {
+  if (!found.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
+  const store = openSqlite(path, { readonly: true })
+  try {
+    const today = await store.newestDay(lastDay)
+    const lines = oddityLines(today === null ? [] : await storedOddities(store, today, lastDay))
+    if (lines.length === 0) return [ok('bars', 'on one scale, and up to days that lie close together')]
+    return lines.map(({ what, mend }) => warn('bars', what, mend))
+  } catch (thrown) {
+    return [fail('bars', said(thrown), [remedy('verify')])]
+  } finally {
+    await store.close()
   }
 }
 

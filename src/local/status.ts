@@ -6,6 +6,7 @@ import type { Adjustment, AssetClass } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import { originsOf, type Store, type TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
+import { type StoredOddity, storedOddities } from './oddities.js'
 import { type View, viewOf } from './view.js'
 
 /** What is loaded, and how fresh it is. */
@@ -27,6 +28,8 @@ export interface Status {
   first: string | null
   last: string | null
   tickers: TickerStatus[]
+  /** What is odd about the bars of a ticker, by kind. */
+  oddities: StoredOddity[]
 }
 
 export interface TickerStatus {
@@ -123,6 +126,7 @@ export async function status(cache: Cache): Promise<Status> {
     last: last || null,
     // How old a ticker's last bar is shows only beside the others.
     tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last)! - parseDay(ticker.last)! })),
+    oddities: await storedOddities(store, today, asOf === null ? cache.lastDay : null),
   }
 }
 

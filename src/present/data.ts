@@ -1,4 +1,5 @@
 import type { KnownFact, KnownFacts } from '../local/facts.js'
+import { oddityLines } from '../local/oddities.js'
 import type { LoadedTicker, Status, TickerStatus } from '../local/status.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { PulledTicker } from '../remote/beside.js'
@@ -71,9 +72,12 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
     document: found,
     columns: [
       ...['ticker', 'asset_class', 'prices', 'bars', 'weekly_bars', 'first', 'last', 'behind', 'events', 'gaps'],
-      ...['source', 'format', 'imported_at'],
+      ...['source', 'format', 'imported_at', 'oddities'],
     ],
-    rows: [...tickers.map(ticker => ({ ...ticker, gaps: ticker.gaps.length })), ...pulled.map(pulledRow)],
+    rows: [
+      ...tickers.map(({ gaps, ...ticker }) => ({ ...ticker, gaps: gaps.length, oddities: kindsOf(found, ticker) })),
+      ...pulled.map(pulledRow),
+    ],
     paragraphs: [
       {
         heading: [
@@ -100,6 +104,10 @@ const FRESH: readonly Column<TickerStatus>[] = [
   column('prices', 'text', { spare: 5 }),
   { title: 'Source', kind: 'text', spare: 8, of: sourcesText },
 ]
+
+function kindsOf({ oddities }: Status, { ticker }: Pick<TickerStatus, 'ticker'>): string {
+  return [...new Set(oddities.filter(oddity => oddity.ticker === ticker).map(({ kind }) => kind))].join(' ')
+}
 
 /** Which file brought which bars; of many, how many there are. */
 function sourcesText({ bars, sources }: TickerStatus): string {
@@ -134,6 +142,7 @@ function statusNotes({ bytes, schema_version, as_of, unfinished, tickers, ...fou
       ? []
       : [`an import is not finished (${count(unfinished, 'step')}); if none is running, bands rebuild finishes it`]),
     ...(as_of === null ? [] : [`as of ${as_of}: what came later is not counted`]),
+    ...oddityLines(found.oddities).map(({ what }) => `warning: ${what}; bands doctor tells what to do`),
     ...(gap === undefined
       ? []
       : [`longest gap: ${gap.ticker}, ${gap.days} days between ${gap.after} and ${gap.before} (--json has all)`]),

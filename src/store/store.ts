@@ -47,6 +47,20 @@ export function originsOf(entry: TickerEntry, bars = entry.bars): PlacedOrigin[]
   return placed
 }
 
+/** A step from one bar to the next that no trading made: the bars from `day` on are `factor` times those up to `from`. */
+export interface AcceptedJump {
+  from: Day
+  day: Day
+  factor: number
+}
+
+/** The accepted jumps between the bars of a ticker. @param days of all of them */
+export function jumpsOf(entry: TickerEntry, days: Int32Array): AcceptedJump[] {
+  return originsOf(entry).flatMap(({ from, jump }) =>
+    jump === undefined ? [] : [{ from: days[from - 1]!, day: days[from]!, factor: jump }],
+  )
+}
+
 /** The dates of a series: enough to know what was final when. */
 export type Calendar = Pick<Series, 'days' | 'known'>
 

@@ -54,7 +54,7 @@ describe('the status', () => {
   it('tells file, size, schema and definitions', async () => {
     const cache = await cacheOf([fixture(1, 500)])
     const found = await status(cache)
-    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 5, definitions: DEFINITIONS_VERSION })
+    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 6, definitions: DEFINITIONS_VERSION })
     expect(found.definitions_current).toBe(true)
     expect(found.database).toBe(cache.store.location)
     await cache.store.close()
@@ -92,7 +92,7 @@ describe('the doctor', () => {
     expect(checks.filter(check => check.outcome !== 'ok')).toEqual([])
     expect(outcome).toBe('ok')
     expect(checks.map(check => check.name).join()).toBe(
-      'node,driver,sqlite,database,permissions,space,file system,structure,schema,definitions,journal,imports,writer',
+      'node,driver,sqlite,database,permissions,space,file system,structure,schema,definitions,journal,imports,writer,bars',
     )
     expect(readFileSync(database).equals(before)).toBe(true)
   })

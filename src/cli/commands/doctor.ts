@@ -1,5 +1,6 @@
 import { RateLimited, Unauthorized } from '../../errors.js'
 import { type Check, type Diagnosis, doctor, fail, ok, said, warn } from '../../local/doctor.js'
+import { dayAt } from '../../model/day.js'
 import { databasePath } from '../../open.js'
 import { addressOf } from '../../remote/address.js'
 import type { Remote } from '../../remote/remote.js'
@@ -26,6 +27,7 @@ export const command: Command = {
       database: databasePath({ db: config.db, env: world.env }),
       node,
       abi: modules,
+      today: dayAt(world.now().getTime()),
       beside: await checksBeside(config, world.env),
       terminal: terminalFacts(world, config.color),
     })

@@ -64,7 +64,7 @@ const SCALES = [
     '--rescale',
     'where a file’s prices differ from the stored ones by a split or another one factor, multiply the stored ones by it (and divide their volumes by it, unless it is one of prices alone, such as a dividend)',
   ],
-  ['--accept-jump', 'store such prices as they are, with the jump between them'],
+  ['--accept-jump', 'store such prices as they are; status and doctor go on showing the jump'],
 ] as const
 
 const ofPrices: Command = {
