@@ -38,6 +38,11 @@ export const SETTINGS = {
     'auto',
     'auto, plain (a line every ten seconds) or none',
   ),
+  csv_raw: optional(
+    FLAG,
+    false,
+    "leave cells of CSV that a spreadsheet would run (=1+1) as they are, without ' before them",
+  ),
   quiet: optional(FLAG, false, 'no hints and no progress'),
   debug: optional(FLAG, false, 'show the stack of an error (BANDS_DEBUG)'),
 }

@@ -238,7 +238,9 @@ export class Context extends Sources {
     this.#progress?.erase()
     if (this.#shown && this.isForPeople) await this.out.write('\n')
     this.#shown = true
-    await write(answer, this.format, whole || this.isRowByRow ? this.out : paged(this.world), () => this.screen())
+    const { format, config } = this
+    const out = whole || this.isRowByRow ? this.out : paged(this.world)
+    await write(answer, { format, raw: config.csv_raw, out, screen: () => this.screen() })
   }
 
   /** What people see the answer on. Asked for as a table, it is drawn even into a pipe. */

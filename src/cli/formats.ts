@@ -14,18 +14,24 @@ export type Row = Readonly<Record<string, unknown>>
 
 type Rows<T> = Iterable<T> | AsyncIterable<T>
 
-/** Rows of an answer; the columns of CSV are named, nested keys joined by `_`. */
+/**
+ * Rows of an answer; the columns of CSV are named, nested keys joined by `_`.
+ * @param raw cells of CSV are left as they are, also those that a spreadsheet would run
+ */
 export function writeAnswer(
   format: 'csv' | 'ndjson',
-  { columns, rows }: { columns: readonly string[]; rows: Iterable<Row> },
+  { columns, rows, raw = false }: { columns: readonly string[]; rows: Iterable<Row>; raw?: boolean },
   sink: Sink,
 ): Promise<void> {
   if (format === 'ndjson') return writeNdjson(rows, sink)
   const line = (row: Row): string => {
     const flat = flattened(row)
-    return csvLine(columns.map(column => flat[column]))
+    return csvLine(
+      columns.map(column => flat[column]),
+      raw,
+    )
   }
-  return writeText(rows, sink, line, { before: csvLine(columns) })
+  return writeText(rows, sink, line, { before: csvLine(columns, raw) })
 }
 
 export const EXPORT_OUTPUTS = ['ndjson', 'csv', 'parquet', 'json'] as const
@@ -39,20 +45,25 @@ export function endingOf(option: string, file: string, endings: readonly string[
   throw new InvalidParameter(`${option} ${quoted(file)} is not ${allowed}.`, { param: option, value: file, allowed })
 }
 
-/** Rows as they come. Memory stays flat in text, and within one row group in Parquet. */
+/**
+ * Rows as they come. Memory stays flat in text, and within one row group in Parquet.
+ * @param raw as in writeAnswer
+ */
 export async function writeRows<Row extends object>(
   output: ExportOutput,
   rows: AsyncIterable<Row>,
   columns: readonly Column<Row>[],
   sink: Sink,
+  { raw = false } = {},
 ): Promise<void> {
   if (output === 'parquet') return writeParquet(rows, columns, sink)
   if (output === 'ndjson') return writeNdjson(rows, sink)
   // One JSON document that is never whole in memory.
   const json = { before: '[', between: ',\n', after: ']\n' }
   if (output === 'json') return writeText(rows, sink, row => JSON.stringify(row), json)
-  const header = csvLine(columns.map(({ name }) => name))
-  return writeText(rows, sink, row => csvLine(columns.map(column => column.of(row))), { before: header })
+  const line = (values: readonly unknown[]): string => csvLine(values, raw)
+  const header = line(columns.map(({ name }) => name))
+  return writeText(rows, sink, row => line(columns.map(column => column.of(row))), { before: header })
 }
 
 /** One JSON object a line, ended by a line feed. */
@@ -84,16 +95,26 @@ async function writeText<T>(
 }
 
 /** RFC 4180 with line feeds. */
-function csvLine(values: readonly unknown[]): string {
-  return `${values.map(csvValue).join(',')}\n`
+function csvLine(values: readonly unknown[], raw: boolean): string {
+  return `${values.map(value => csvValue(value, raw)).join(',')}\n`
 }
 
-/** What is not known is empty, numbers have full precision, and what would break the line stands in quotes. */
-export function csvValue(value: unknown): string {
+/**
+ * What is not known is empty, numbers have full precision, and what would break the line stands in quotes. A text that a
+ * spreadsheet would run begins with a quote, which makes it show it instead.
+ *
+ * @param raw leave such a text as it is
+ */
+export function csvValue(value: unknown, raw = false): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)
-  const text = String(value)
+  const text = raw || !isFormula(String(value)) ? String(value) : `'${value}`
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** A formula, also in the wide signs of East Asia, or what is one once a spreadsheet has dropped the blank before it. */
+function isFormula(text: string): boolean {
+  return /^[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }
 
 /** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */

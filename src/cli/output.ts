@@ -36,12 +36,15 @@ export function formatOf(globals: Given, allowed: readonly Format[]): Format | n
   return wordValue('output', format, allowed)
 }
 
-/** Writes an answer to a stream in one format. */
-export async function write(answer: Answer, format: Format | null, out: Stream, screen: () => Promise<Screen>) {
+/** Writes an answer to a stream in one format. @param raw of CSV, as in writeAnswer */
+export async function write(
+  answer: Answer,
+  { format, raw, out, screen }: { format: Format | null; raw: boolean; out: Stream; screen(): Promise<Screen> },
+) {
   if (format === 'json') return out.write(json(answer.document(), out.terminal))
   if (format === 'ndjson' || format === 'csv') {
     const { writeAnswer } = await import('./formats.js')
-    return writeAnswer(format, { columns: answer.columns, rows: answer.rows() }, out)
+    return writeAnswer(format, { columns: answer.columns, rows: answer.rows(), raw }, out)
   }
   const { laidOut } = await import('./draw/table.js')
   const drawnFor = await screen()

@@ -117,7 +117,7 @@ export async function writeTable(
   const ending = extname(file).toLowerCase()
   await intoFile(file, async sink => {
     if (ending === '.json') return sink.write(`${JSON.stringify(rows, null, 1)}\n`)
-    return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows }, sink)
+    return writeAnswer(ending === '.csv' ? 'csv' : 'ndjson', { columns, rows, raw: context.config.csv_raw }, sink)
   })
   await context.remark(`wrote ${count(rows.length, thing)} to ${file}`)
 }

@@ -198,6 +198,16 @@ describe('bands accounts', () => {
     expect((await ask('keys list --csv')).out).toBe(before)
   })
 
+  test('are no formulas in CSV, whatever they are called, unless --csv-raw says so', async () => {
+    await told('accounts create =1+1 --tier free')
+    await told('keys create --account =1+1 --name @A1')
+    const first = async (line: string) => (await ask(`${line} --csv`)).out.split('\n')[1]
+    expect(await first('accounts list')).toMatch(/^'=1\+1,free,/)
+    expect(await first('keys list')).toMatch(/,'=1\+1,free,'@A1,active,/)
+    expect(await first('keys list --csv-raw')).toMatch(/,=1\+1,free,@A1,active,/)
+    expect((await ask('keys list --ndjson')).out).toContain('"account":"=1+1"')
+  })
+
   test('end with 6 where the file cannot be used', async () => {
     mkdirSync(db.replace('.db', '.accounts.db'))
     expect(await refused('accounts list', 6)).toContain('cannot read')

@@ -98,6 +98,31 @@ describe('records', () => {
     [undefined, ''],
     ['', ''],
   ])('quote %j as %j', (value, text) => expect(csvValue(value)).toBe(text))
+
+  test.each([
+    ['=1+1', "'=1+1"],
+    ['+SUM(A1)', "'+SUM(A1)"],
+    ['-cmd|calc', "'-cmd|calc"],
+    ['@A1', "'@A1"],
+    ['\t=1', "'\t=1"],
+    ['\r=1', `"'\r=1"`],
+    ['=HYPERLINK("http://x","a")', `"'=HYPERLINK(""http://x"",""a"")"`],
+    ['＝1+1', "'＝1+1"],
+    ['-1.5.2', "'-1.5.2"],
+    ['+49 30 1', "'+49 30 1"],
+  ])('show %j as text in a spreadsheet, unless it is to be left as it is', (value, text) => {
+    expect(csvValue(value)).toBe(text)
+    expect(
+      csvValue(value, true)
+        .replace(/^"(.*)"$/s, '$1')
+        .replaceAll('""', '"'),
+    ).toBe(value)
+  })
+
+  test.each(['-1.5', '+2', '-.5e-7', '-3.', 'a=1', '2026-01-01', 'x-y', '^GSPC', ' ', -1.5, -0.000_000_1])(
+    'leave %j as it is',
+    value => expect(csvValue(value)).toBe(String(value)),
+  )
 })
 
 describe('text', () => {

@@ -104,6 +104,6 @@ async function sendRows<Row extends object>(
         context.step(() => `export  ${count(done, 'row')}`)
     }
   }
-  await writeRows(format, seen(), columns, sink)
+  await writeRows(format, seen(), columns, sink, { raw: context.config.csv_raw })
   if (file !== undefined) await context.remark(`wrote ${count(done, 'row')} to ${file}`)
 }
