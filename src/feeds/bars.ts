@@ -1,5 +1,5 @@
-import { BadData, type Place, type Words } from '../errors.js'
-import { type Day, formatDay } from '../model/day.js'
+import { BadData, type Place, parameter, sentence, type Words } from '../errors.js'
+import { type Day, formatDay, weekdayOf } from '../model/day.js'
 import { DAILY, gapBetween, jumpBetween, middleSpacing, usualGap } from '../model/neighbours.js'
 import type { Adjustment, Series } from '../model/series.js'
 import type { Rejected, TickerBars, Warning, WarningKind } from './feed.js'
@@ -11,6 +11,8 @@ export interface Bar {
   day: Day
   /** Time of day, where the row has one: tells bars of minutes from a date given twice. */
   seconds: number
+  /** Whether that is a time in UTC, and the day one of UTC. */
+  inUtc: boolean
   open: number
   high: number
   low: number
@@ -115,12 +117,15 @@ export class Collector {
       if (collected.count === 0) continue
       const { bars, rows } = collected.sorted(divisor)
       tickers.push({ ticker, bars, prices })
+      if (collected.areDayBefore)
+        for (const [i, day] of bars.days.entries())
+          if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DAY_BEFORE)
       for (const [kind, i, detail] of odditiesOf(bars)) this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail)
     }
     return { tickers, warnings: KINDS.flatMap(kind => this.#warnings.get(kind) ?? []) }
   }
 
-  #warn(kind: WarningKind, ticker: string, day: Day, row: number, detail: string): void {
+  #warn(kind: WarningKind, ticker: string, day: Day, row: number, detail: Words): void {
     const warning = this.#warnings.get(kind) ?? { kind, count: 0, first: [] }
     this.#warnings.set(kind, warning)
     if (warning.count++ >= SHOWN) return
@@ -148,6 +153,8 @@ export class Bars {
   #places: Map<Day, number> | null = null
   #ascending = true
   #descending = true
+  /** How many bars are dated by a time in UTC from 10:00 on, by weekday. */
+  readonly #afternoons = [0, 0, 0, 0, 0, 0, 0]
 
   constructor(ticker: string) {
     this.ticker = ticker
@@ -168,8 +175,19 @@ export class Bars {
     if (later) this.#most = day
     if (earlier) this.#least = day
     this.#places?.set(day, this.count)
+    if (bar.inUtc && bar.seconds >= AFTERNOON) this.#afternoons[weekdayOf(day)]!++
     this.#append(bar, row)
     return null
+  }
+
+  /**
+   * Whether these are days of Asia on the dates of UTC, on which they begin in the afternoon of the day before: there are
+   * Sundays, and hardly a Friday or a Saturday.
+   */
+  get areDayBefore(): boolean {
+    const [friday, saturday, sunday] = this.#afternoons.slice(4) as [number, number, number]
+    const count = this.#afternoons.reduce((sum, bars) => sum + bars, 0)
+    return count >= 5 && 5 * Math.max(friday, saturday) < sunday
   }
 
   /** The row and the time of day of the bar at a place. */
@@ -245,6 +263,11 @@ export class Bars {
 }
 
 const START = 256
+const SUNDAY = 6
+/** Where the clocks are furthest ahead, midnight is 10:00 UTC of the day before. */
+const AFTERNOON = 10 * 3600
+
+const DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: days of Asia begin on the day before in UTC; ${parameter('time_zone', 'Asia/Tokyo')}, or where the exchange is, dates them as there`
 
 type Values = [open: Float64Array, high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array]
 
@@ -255,7 +278,7 @@ function grown<T extends Int32Array | Float64Array>(old: T, larger: T): T {
 
 /** So many odd bars of a kind are told one by one. */
 export const SHOWN = 3
-const KINDS: readonly WarningKind[] = ['not_daily', 'doubled', 'outside_range', 'zero_volume', 'gap', 'jump']
+const KINDS: readonly WarningKind[] = ['sundays', 'not_daily', 'doubled', 'outside_range', 'zero_volume', 'gap', 'jump']
 
 /** What looks odd in the bars of one ticker and stays: its kind, the bar, and a word about it. */
 function* odditiesOf(bars: Series): Generator<[kind: WarningKind, bar: number, detail: string]> {

@@ -4,6 +4,7 @@ import { FORMATS, type Format, type Hints } from './feed.js'
 import { spells, vendorOrder } from './layout.js'
 import { isDated, refuseHeaderless } from './refusals.js'
 import { type Cut, splitLine } from './row.js'
+import { type Calendar, givenCalendar } from './time-zone.js'
 import {
   DATE_FORMATS,
   type DateFormat,
@@ -200,6 +201,8 @@ export interface Given {
   dateFormat?: DateFormat
   decimal?: Decimal
   header?: string
+  /** That of the exchange. */
+  calendar?: Calendar
 }
 
 const DELIMITERS: Record<string, string> = { comma: ',', semicolon: ';', tab: '\t', '\\t': '\t', pipe: '|' }
@@ -211,6 +214,7 @@ export function checkHints(hints: Hints = {}): Given {
   if (hints.dateFormat !== undefined) given.dateFormat = oneOf('date_format', hints.dateFormat, DATE_FORMATS)
   if (hints.decimal !== undefined) given.decimal = oneOf('decimal', hints.decimal, ['.', ','] as const)
   if (hints.header !== undefined) given.header = hints.header
+  if (hints.timeZone !== undefined) given.calendar = givenCalendar(hints.timeZone)
   if (hints.delimiter !== undefined) given.delimiter = delimiter(hints.delimiter)
   return given
 }

@@ -48,6 +48,8 @@ export interface Hints {
   /** A name of DATE_FORMATS. */
   dateFormat?: string
   decimal?: string
+  /** The IANA name of the exchange's time zone, in which days begin; for dates with a time of day. */
+  timeZone?: string
   /** Names of the columns, separated by commas; they take the place of a header line, where there is one. */
   header?: string
 }
@@ -90,14 +92,14 @@ export interface Rejected {
   text: string
 }
 
-export type WarningKind = 'outside_range' | 'zero_volume' | 'gap' | 'jump' | 'not_daily' | 'doubled'
+export type WarningKind = 'sundays' | 'outside_range' | 'zero_volume' | 'gap' | 'jump' | 'not_daily' | 'doubled'
 
 export interface Oddity {
   ticker: string
   date: string
   /** `file:line`. */
   place: string
-  detail: string
+  detail: Words
 }
 
 /** Bars that look odd and stay: how many, and at most three of them. */

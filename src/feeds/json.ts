@@ -9,6 +9,7 @@ import { givenTicker, ROLES, type Role, tickerOfFile } from './layout.js'
 import { adjustmentOf, latestBar, PriceRows, severalTickers } from './price-rows.js'
 import { Row } from './row.js'
 import type { Source } from './source.js'
+import { type Calendar, calendarOf } from './time-zone.js'
 import { type DateFormat, DateReader, guessDateFormat } from './values.js'
 
 /** Reads a JSON document, or JSON a line, as a whole: facts, or bars whose rows are judged like those of a table. */
@@ -25,7 +26,7 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   if (given.format !== undefined && given.format !== table.format)
     throw new BadData({ file }, `this is not ${given.format}; it looks like ${table.format}`)
   const { prices, adjust, note } = adjustmentOf(table.columns.adj_close !== undefined, options.prices)
-  const dates = dateCells(table)
+  const dates = dateCells(table, given.calendar)
   const format = given.dateFormat ?? dateFormat({ file }, dates)
   const ticker = fixedTicker(source, table, options)
   const collector = new Collector(file, placesIn(text, table, ticker, dates), options.skipBadRows ?? false)
@@ -33,7 +34,12 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   if (ticker !== null) delete columns.ticker
   if (dates[0]?.time === undefined) delete columns.time
   const latest = latestBar(options.today)
-  const reading = { dates: new DateReader(format), latest, decimal: given.decimal ?? '.', adjust } as const
+  const reading = {
+    dates: new DateReader(format, given.calendar),
+    latest,
+    decimal: given.decimal ?? '.',
+    adjust,
+  } as const
   const rows = new PriceRows({ ...reading, columns, ticker }, collector)
   const row = new Row()
   for (row.line = 0; row.line < table.rows; row.line++) {
@@ -43,8 +49,12 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
   const { order, rejected } = collector
   const { tickers, warnings } = collector.finish(prices)
-  const epochs = table.zone === undefined ? { dates: format } : { dates: 'epoch', 'time zone': table.zone }
-  const dialect = { encoding: 'UTF-8', compression, ...text.words, ...epochs, order, ...table.words }
+  const zone = given.calendar?.zone ?? table.zone
+  const dated = {
+    dates: table.zone === undefined ? format : 'epoch',
+    ...(zone === undefined ? {} : { 'time zone': zone }),
+  }
+  const dialect = { encoding: 'UTF-8', compression, ...text.words, ...dated, order, ...table.words }
   const counts = { rows: collector.rows, tickers, rejected, warnings }
   return { holds: 'bars', file, format: table.format, dialect, header: null, ...counts, adjustmentNote: note }
 }
@@ -67,25 +77,16 @@ interface DateCell {
 }
 
 /** The dates as text; epochs that need a time zone become the date on the exchange's calendar. */
-function dateCells(table: JsonTable): DateCell[] {
+function dateCells(table: JsonTable, given: Calendar | undefined): DateCell[] {
   const rows = Array.from({ length: table.rows }, (_, row) => table.value(row, table.columns.date!))
   if (table.zone === undefined) return rows.map(value => ({ date: asText(value) }))
-  const calendar = calendarOf(table.zone)
+  const calendar = given ?? calendarOf(table.zone)
   return rows.map(value => {
     if (typeof value !== 'number' || !(Math.abs(value) < 1e14)) return { date: asText(value) }
     const milliseconds = Math.abs(value) < 1e11 ? value * 1000 : value
-    const date = calendar.format(milliseconds)
+    const date = calendar.dateAt(milliseconds)
     return table.stamped ? { date } : { date, time: new Date(milliseconds).toISOString().slice(11, 19) }
   })
-}
-
-function calendarOf(timeZone: string): Intl.DateTimeFormat {
-  const parts = { year: 'numeric', month: '2-digit', day: '2-digit' } as const
-  try {
-    return new Intl.DateTimeFormat('en-CA', { timeZone, ...parts })
-  } catch {
-    return new Intl.DateTimeFormat('en-CA', { timeZone: 'UTC', ...parts })
-  }
 }
 
 function dateFormat(place: Place, cells: readonly DateCell[]): DateFormat {

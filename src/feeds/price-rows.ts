@@ -44,7 +44,17 @@ export class PriceRows {
   whole = true
   readonly #plan: PricePlan
   readonly #collector: Collector
-  readonly #bar: Bar = { day: 0, seconds: 0, open: 0, high: 0, low: 0, close: 0, volume: 0, unadjusted: Number.NaN }
+  readonly #bar: Bar = {
+    day: 0,
+    seconds: 0,
+    inUtc: false,
+    open: 0,
+    high: 0,
+    low: 0,
+    close: 0,
+    volume: 0,
+    unadjusted: Number.NaN,
+  }
   readonly #tickerText = Buffer.alloc(64)
   #tickerLength = -1
   #bars: Bars | null = null
@@ -80,6 +90,7 @@ export class PriceRows {
     if (row.count <= date) return false
     bar.day = dates.at(row.bytes, row.starts[date]!, row.ends[date]!)
     bar.seconds = dates.seconds
+    bar.inUtc = dates.inUtc
     bar.unadjusted = Number.NaN
     bar.open = this.#number(row, columns.open!)
     bar.high = this.#number(row, columns.high!)
@@ -89,7 +100,10 @@ export class PriceRows {
     if (!(isPrice(bar.open) && isPrice(bar.low) && isPrice(bar.close))) return false
     if (!isPrice(bar.high) || bar.high < bar.low) return false
     // A time in a column of its own is only compared, so any digits will do.
-    if (columns.time !== undefined) bar.seconds = Number((row.field(columns.time) ?? '').replace(/\D/g, '')) || 0
+    if (columns.time !== undefined) {
+      bar.seconds = Number((row.field(columns.time) ?? '').replace(/\D/g, '')) || 0
+      bar.inUtc = false
+    }
     if (!this.#readVolume(row)) return false
     if (!this.#plan.adjust) return true
     const adjusted = this.#number(row, columns.adj_close!)

@@ -44,7 +44,8 @@ export class TextTable {
    * when those do not tell the month from the day. Throws BadData when they are in no known form, or nothing tells.
    */
   async dates(column: { name: string; index: number }, beside: readonly number[] = []): Promise<DateReader> {
-    return new DateReader(this.given.dateFormat ?? (await this.#dateFormat(column, beside)))
+    const { dateFormat, calendar } = this.given
+    return new DateReader(dateFormat ?? (await this.#dateFormat(column, beside)), calendar)
   }
 
   async #dateFormat({ name, index }: { name: string; index: number }, beside: readonly number[]): Promise<DateFormat> {
@@ -86,6 +87,7 @@ export class TextTable {
   /** How it is written, in words for people; `more` is said of its columns. */
   words(more: Record<string, string>, decimal: Decimal): Record<string, string> {
     const { bom, delimiter, quoted, eol, crlf, header } = this.dialect
+    const { calendar } = this.given
     return {
       encoding: bom ? 'UTF-8 with BOM' : 'UTF-8',
       compression: this.source.compression,
@@ -94,6 +96,7 @@ export class TextTable {
       'line ends': eol === '\r' ? 'CR' : crlf ? 'CRLF' : 'LF',
       header: header === null ? 'no' : this.given.header === undefined ? 'yes' : 'replaced',
       ...more,
+      ...(calendar === undefined ? {} : { 'time zone': calendar.zone }),
       decimal: decimal === '.' ? 'point' : 'comma',
     }
   }

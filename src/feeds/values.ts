@@ -1,5 +1,6 @@
 import { quoted as shown } from '../errors.js'
 import { type Day, dayOf } from '../model/day.js'
+import type { Calendar } from './time-zone.js'
 
 /** How dates may be written; `/` stands for any of `/ - .` where the year comes last. */
 export const DATE_FORMATS = [
@@ -18,7 +19,7 @@ export const DATE_FORMATS = [
 export type DateFormat = (typeof DATE_FORMATS)[number]
 
 const CLOCK =
-  '(?:[T ](?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:\\.\\d+)?)?(?: ?(?<half>[AP]M))?(?: ?(?:Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?))?)?'
+  '(?:[T ](?<hour>\\d{1,2}):(?<minute>\\d{2})(?::(?<second>\\d{2})(?:\\.\\d+)?)?(?: ?(?<half>[AP]M))?(?: ?(?<zone>Z|UTC|GMT|[+-]\\d{2}(?::?\\d{2})?))?)?'
 const timed = (date: string): RegExp => new RegExp(`^${date}${CLOCK}$`)
 const EPOCH = /^-?\d{1,17}$/
 const SHAPES: Record<DateFormat, RegExp> = {
@@ -36,14 +37,21 @@ const SHAPES: Record<DateFormat, RegExp> = {
 const LAST_YEAR = SHAPES['DD/MM/YYYY']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 
-/** Reads dates of one format, as they are written whatever their time zone, epochs as UTC. */
+/**
+ * Reads dates of one format, as they are written whatever their time zone, epochs as UTC; with the calendar of an exchange
+ * the day that it has there at a time of day. Midnight UTC is no time of day: so vendors write the date itself.
+ */
 export class DateReader {
   readonly format: DateFormat
   /** The time of day of the date read last, 0 where there is none. */
   seconds = 0
+  /** Whether that is a time in UTC, as far as the text says, and the date that of UTC. */
+  inUtc = false
+  readonly #calendar: Calendar | null
 
-  constructor(format: DateFormat) {
+  constructor(format: DateFormat, calendar: Calendar | null = null) {
     this.format = format
+    this.#calendar = calendar
   }
 
   /** The day that bytes[start..end) name, NaN when they name none. */
@@ -51,6 +59,7 @@ export class DateReader {
     if (end - start !== 10 || this.format !== 'YYYY-MM-DD' || bytes[start + 4] !== 45 || bytes[start + 7] !== 45)
       return this.read(bytes.toString('utf8', start, end)) ?? Number.NaN
     this.seconds = 0
+    this.inUtc = false
     const year = digits(bytes, start, 4)
     return dayOf(year, digits(bytes, start + 5, 2), digits(bytes, start + 8, 2)) ?? Number.NaN
   }
@@ -63,15 +72,30 @@ export class DateReader {
     if (groups === undefined) return this.#epoch(Number(match[0]))
     this.seconds = groups.hour === undefined ? 0 : clock(groups as unknown as Clock)
     if (Number.isNaN(this.seconds)) return null
-    return dayOf(fullYear(groups.year!), monthOf(groups.month!), Number(groups.day))
+    const day = dayOf(fullYear(groups.year!), monthOf(groups.month!), Number(groups.day))
+    return day === null ? null : this.#dayThere(day, this.seconds, offsetOf(groups.zone))
   }
 
   #epoch(value: number): Day | null {
     const seconds = Math.floor(value / fractionsOf(value, this.format))
     if (Math.abs(seconds) > 253_402_300_799) return null
     this.seconds = ((seconds % 86_400) + 86_400) % 86_400
-    return Math.floor(seconds / 86_400)
+    return this.#dayThere(Math.floor(seconds / 86_400), this.seconds, 0)
   }
+
+  /** @param offset of the time of day, in seconds east of UTC */
+  #dayThere(day: Day, seconds: number, offset: number): Day | null {
+    const isTimed = (seconds - offset) % 86_400 !== 0
+    this.inUtc = isTimed && offset === 0 && this.#calendar === null
+    if (!isTimed || this.#calendar === null) return day
+    return this.#calendar.dayAt((day * 86_400 + seconds - offset) * 1000)
+  }
+}
+
+/** Seconds east of UTC; 0 for a time without a word about it. */
+function offsetOf(zone: string | undefined): number {
+  const [, sign, hours, minutes = '0'] = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '') ?? []
+  return hours === undefined ? 0 : (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60
 }
 
 /**

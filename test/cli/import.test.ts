@@ -198,6 +198,18 @@ describe('bands import', () => {
     expect((await ask(`import ${file} --prices row`)).err).toContain('Did you mean "raw"?')
   })
 
+  test('dates times in UTC by the time zone that is given, and asks for one', async () => {
+    const rows = [7, 8, 9, 10, 11].map(day => `2024-01-${String(day).padStart(2, '0')}T15:00:00Z,2,3,1,2\n`)
+    const file = write('7203.T.csv', `date,open,high,low,close\n${rows.join('')}`)
+    const plain = await ask(`import ${file}`)
+    expect(plain.out).toMatch(/warning: sundays once, first at .*; --time-zone Asia\/Tokyo, or where the exchange is/)
+    const { warnings } = JSON.parse((await ask(`import ${file} --json --replace`)).out).files[0]
+    expect(warnings[0].first[0].detail).toContain('--time-zone Asia/Tokyo')
+    const zoned = JSON.parse((await ask(`import ${file} --time-zone asia/tokyo --replace --json`)).out).files[0]
+    expect(zoned).toMatchObject({ warnings: [], tickers: [{ first: '2024-01-08', last: '2024-01-12' }] })
+    expectEnd(await ask(`import ${file} --time-zone Tokio`), 2, 'Did you mean "Asia/Tokyo"?')
+  })
+
   test('shows progress on a terminal alone, and takes it away', async () => {
     const slow = { pace: 300 }
     const seen = await ask(`import ${BARS}`, { ...slow, terminal: 80 })

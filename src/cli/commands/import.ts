@@ -43,6 +43,9 @@ const HINTS = {
   delimiter: open(WORDS, 'comma, semicolon, tab, pipe, or the character', { takes: 'CHARACTER' }),
   date_format: open(WORDS, 'such as YYYY-MM-DD, DD/MM/YYYY, MM/DD/YYYY', { takes: 'FORMAT' }),
   decimal: open(WORDS, '. or ,', { takes: 'SIGN' }),
+  time_zone: open(WORDS, 'of the exchange, such as Asia/Tokyo: the day of a time in UTC is the day there', {
+    takes: 'ZONE',
+  }),
   header: open(WORDS, 'names of the columns, with commas, for a file that has none or others', { takes: 'NAMES' }),
 }
 
@@ -169,7 +172,7 @@ function refusalsOf(done: readonly Imported[], refusedFiles: number, files: numb
 
 /** What was typed about how to read files, and where to tell how far it is. */
 function importOptions(context: Context, given: Given): ImportOptions {
-  const { date_format: dateFormat, ...hints } = given.read(HINTS)
+  const { date_format: dateFormat, time_zone: timeZone, ...hints } = given.read(HINTS)
   return {
     ...given.read(CONTENT),
     skipBadRows: given.flag('skip-bad-rows'),
@@ -177,7 +180,11 @@ function importOptions(context: Context, given: Given): ImportOptions {
     rescale: given.flag('rescale'),
     acceptJump: given.flag('accept-jump'),
     today: dayAt(context.world.now().getTime()),
-    hints: dateFormat === undefined ? hints : { ...hints, dateFormat },
+    hints: {
+      ...hints,
+      ...(dateFormat === undefined ? {} : { dateFormat }),
+      ...(timeZone === undefined ? {} : { timeZone }),
+    },
     ...(given.rest(0).includes('-') ? { stdin: context.world.stdin() } : {}),
     onProgress: progress => context.step(() => progressText(progress)),
   }
@@ -234,7 +241,11 @@ function document({ report, rejects }: Imported): Row {
     return { line, column, reason: withOptions(reason), text }
   })
   if (report.holds === 'bars') {
-    const { adjustmentNote: adjustment, tickers, warnings } = report
+    const { adjustmentNote: adjustment, tickers } = report
+    const warnings = report.warnings.map(({ first, ...warning }) => ({
+      ...warning,
+      first: first.map(oddity => ({ ...oddity, detail: withOptions(oddity.detail) })),
+    }))
     const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: withOptions(message) }))
     return { ...read, adjustment, tickers, refused, rejected, rejects, warnings }
   }
@@ -322,7 +333,8 @@ function total(numbers: readonly number[]): number {
 function noteLines(report: FileReport): string[] {
   if (report.holds === 'facts') return remarkLines(report)
   const warnings = report.warnings.map(({ kind, count: found, first: [first] }) => {
-    const where = first === undefined ? '' : `, first at ${first.place}: ${first.ticker} ${first.date} ${first.detail}`
+    const where =
+      first === undefined ? '' : `, first at ${first.place}: ${first.ticker} ${first.date} ${withOptions(first.detail)}`
     return `warning: ${kind.replaceAll('_', ' ')} ${found === 1 ? 'once' : `${whole(found)} times`}${where}`
   })
   return [...report.tickers.flatMap(ticker => ticker.note ?? []), ...warnings]
