@@ -33,7 +33,8 @@ import {
   marketCapTierOf,
   OVERSOLD_RULES,
   passes,
-  Standings,
+  RecentStandings,
+  type Standings,
   type Streak,
   sectorOf,
 } from './standings.js'
@@ -67,16 +68,22 @@ import { stayOn } from './view.js'
  * - Fundamental bands are left out for crypto and funds, and null where a company has none.
  *
  * Order: deep_oversold first, then the lower RSI; or the longest streak first; or the lowest percentile first. Ties by
- * ticker. Throws what checking it throws, what the signal gives as its reason, and Busy while a fundamental band that is to be shown waits for an import.
+ * ticker. Throws what checking it throws, Busy while a fundamental band that is to be shown waits for an import, and the
+ * signal's reason once that gives it up.
+ *
+ * @param recent what earlier scans have looked at
  */
-export async function oversold(cache: Cache, query: OversoldQuery, signal?: AbortSignal): Promise<OversoldPage> {
+export async function oversold(
+  cache: Cache,
+  query: OversoldQuery,
+  { recent = new RecentStandings(), signal }: { recent?: RecentStandings; signal?: AbortSignal } = {},
+): Promise<OversoldPage> {
   const { store, tier } = cache
   const { date, securities } = await checkOversold(cache, query)
-  const tickers = (await store.tickers()).map(
-    (entry): Listed => ({ entry, security: securities.get(entry.ticker) ?? null }),
+  const standings = await recent.of(store, query.timeframe, date, async () =>
+    (await store.tickers()).map(entry => ({ entry, security: securities.get(entry.ticker) ?? null })),
   )
-  const standings = new Standings(store, query.timeframe, date, tickers)
-  const { scanned, matches } = await matching(tickers, standings, query, signal)
+  const { scanned, matches } = await matching(standings, query, signal)
   const shown = inOrder(matches, query.sort_by).slice(0, query.limit)
   const then = new Cache(store, tier, date)
   const page: OversoldPage = { matches: [], total_scanned: scanned, match_count: matches.length, data_status: 'eod' }
@@ -105,7 +112,6 @@ export async function checkOversold(
 }
 
 async function matching(
-  tickers: readonly Listed[],
   standings: Standings,
   query: OversoldQuery,
   signal?: AbortSignal,
@@ -113,7 +119,7 @@ async function matching(
   const least = SEVERITIES.indexOf(query.min_severity)
   const matches: Match[] = []
   let scanned = 0
-  for (const listed of tickers) {
+  for (const listed of standings.tickers) {
     if (!(await passes(listed, query, standings.store, standings.date))) continue
     const standing = await standings.standing(listed)
     signal?.throwIfAborted()

@@ -38,7 +38,7 @@ export class Standings {
   readonly store: Store
   readonly timeframe: Timeframe
   readonly date: Day
-  readonly #tickers: readonly Listed[]
+  readonly tickers: readonly Listed[]
   readonly #once = once()
   #looked = 0
 
@@ -46,7 +46,7 @@ export class Standings {
     this.store = store
     this.timeframe = timeframe
     this.date = date
-    this.#tickers = tickers
+    this.tickers = tickers
   }
 
   standing({ entry }: Listed): Promise<Standing | null> {
@@ -64,7 +64,7 @@ export class Standings {
 
   async #standingOf(key: string): Promise<SectorStanding | null> {
     const standings: Standing[] = []
-    for (const member of this.#tickers) {
+    for (const member of this.tickers) {
       const standing = sectorKey(member.security) === key ? await this.standing(member) : null
       if (standing !== null) standings.push(standing)
     }
@@ -77,6 +77,39 @@ export class Standings {
     }
   }
 }
+
+/** What scans have looked at last, for those that follow on the same store: another filter asks for the same tickers. */
+export class RecentStandings {
+  readonly #kept = new Map<string, Standings>()
+  #version = ''
+
+  /** Those of a date; made of all tickers where they are not kept, or something was written since. */
+  async of(
+    store: Store,
+    timeframe: Timeframe,
+    date: Day,
+    tickers: () => Promise<readonly Listed[]>,
+  ): Promise<Standings> {
+    const version = await store.version()
+    if (version !== this.#version) this.#kept.clear()
+    this.#version = version
+    const name = `${timeframe} ${date}`
+    const standings = this.#kept.get(name) ?? new Standings(store, timeframe, date, await tickers())
+    // Last in the map is asked for last.
+    this.#kept.delete(name)
+    this.#kept.set(name, standings)
+    for (const oldest of [...this.#kept.keys()].slice(0, -MOST_STANDINGS)) this.#kept.delete(oldest)
+    return standings
+  }
+
+  /** After a failure, which would be kept too. */
+  forget(): void {
+    this.#kept.clear()
+  }
+}
+
+/** Of a whole market a few MiB each. */
+const MOST_STANDINGS = 4
 
 /** A ticker at the bar that is looked at. */
 interface Standing {

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { BandsError } from '../errors.js'
 import { Cache } from '../local/cache.js'
 import { oversold } from '../local/oversold.js'
+import { RecentStandings } from '../local/standings.js'
 import type { Day } from '../model/day.js'
 import type { OversoldQuery } from '../model/oversold.js'
 import type { Tier } from '../model/terms.js'
@@ -29,6 +30,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 // The program of a thread that makes scans: each looks at every ticker, which would hold up whoever else is answered.
 const port = parentPort!
 let store: Store | null = null
+const recent = new RecentStandings()
 let stop = new AbortController()
 let working: Promise<void> = Promise.resolve()
 
@@ -49,8 +51,9 @@ async function answered({ tier, query, today }: ScanTask, signal: AbortSignal): 
   try {
     store ??= remembering(openSqlite((workerData as ScanData).path, { readonly: true }), MOST_BYTES)
     const cache = new Cache(store, tier, null, { clock: () => today })
-    return { result: JSON.stringify(await oversold(cache, query, signal)) }
+    return { result: JSON.stringify(await oversold(cache, query, { recent, signal })) }
   } catch (error) {
+    recent.forget()
     if (error instanceof BandsError) return { refusal: { code: error.code, message: error.message } }
     return { fault: error instanceof Error ? error : new Error(String(error)) }
   }

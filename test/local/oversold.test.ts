@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { BandsError, Busy, InvalidParameter, TierRestricted } from '../../src/errors.js'
 import { Cache } from '../../src/local/cache.js'
 import { oversold } from '../../src/local/oversold.js'
+import { RecentStandings } from '../../src/local/standings.js'
 import { parseDay } from '../../src/model/day.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { NO_FACTS, type Security } from '../../src/model/facts.js'
@@ -10,9 +11,11 @@ import type { OversoldPage } from '../../src/model/oversold.js'
 import { TIER_NAMES, type Tier } from '../../src/model/terms.js'
 import type { OversoldParams } from '../../src/params/parameters.js'
 import { parseOversold } from '../../src/params/parse.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { OVERSOLD_KEYS } from '../../src/tiers.js'
 import { type Bar, day as barOf, dateOf } from '../support/bars.js'
+import { temporaryFolder } from '../support/store.js'
 import { type Given, marketStore } from './oversold-market.js'
 
 const PAGE = new URL('../../../shared/spec/decisions.md', import.meta.url)
@@ -276,5 +279,36 @@ describe('while an import is not finished', () => {
     expect((await ask(store, { limit: 1 })).match_count).toBe(2)
     await store.write({ unsettled: [] }, DEFINITIONS_VERSION)
     expect(tickersOf(await ask(store))).toEqual(['COIN', 'WAIT'])
+  })
+})
+
+describe('scans that follow each other', () => {
+  it('look at each ticker once for each date and timeframe, until something is written', async () => {
+    const writer = await marketStore([falling('ABC', { sector: 'Energy' }), falling('DEF')], temporaryFolder())
+    const reader = openSqlite(writer.location, { readonly: true })
+    const looked: string[] = []
+    const bars: Store['bars'] = ticker => {
+      looked.push(ticker)
+      return reader.bars(ticker)
+    }
+    const store: Store = Object.assign(openSqlite(writer.location, { readonly: true }), { bars })
+    const recent = new RecentStandings()
+    const scan = (params: OversoldParams): Promise<OversoldPage> =>
+      oversold(new Cache(store, 'pro', null), parseOversold(params), { recent })
+    for (const params of [{}, { sort_by: 'days_oversold' }, { sector: 'Energy' }, { limit: 1 }] as const)
+      expect(await scan(params)).toEqual(await ask(reader, params))
+    expect(looked).toEqual(['ABC', 'DEF'])
+    expect(tickersOf(await scan({ timeframe: 'weekly' }))).toEqual(['ABC', 'DEF'])
+    expect(looked).toEqual(['ABC', 'DEF', 'ABC', 'DEF'])
+    await writer.remove('ABC')
+    expect(tickersOf(await scan({}))).toEqual(['DEF'])
+    for (const each of [reader, store, writer]) await each.close()
+  })
+
+  it('are given up at a signal', async () => {
+    const store = await marketStore([falling('ABC')])
+    const signal = AbortSignal.abort(new Error('nobody waits'))
+    const query = parseOversold({})
+    await expect(oversold(new Cache(store, 'pro', null), query, { signal })).rejects.toThrow('nobody waits')
   })
 })
