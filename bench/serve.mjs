@@ -99,7 +99,7 @@ function report(print, found) {
 }
 
 /** A child that tells its address in one line of JSON. */
-async function started(args) {
+export async function started(args) {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
   const ended = new Promise(resolve => child.once('exit', resolve))
   let text = ''
