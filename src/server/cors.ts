@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { IDEMPOTENCY_KEY } from '../wire/format.js'
+import { ERROR_SHAPE, IDEMPOTENCY_KEY, VENDORS_CLIENT } from '../wire/format.js'
 
 /**
  * Browsers keep the answers of a server from pages of another origin unless the server says that they may be read, and ask
@@ -35,8 +35,10 @@ export function isPreflight({ method, headers }: IncomingMessage, cors: Cors): b
 export function preflightHeaders(methods: readonly string[]): readonly string[] {
   return [
     ...['Access-Control-Allow-Methods', methods.join(', ')],
-    ...['Access-Control-Allow-Headers', `Authorization, If-None-Match, ${IDEMPOTENCY_KEY}`],
+    ...['Access-Control-Allow-Headers', READ.join(', ')],
     // Two hours, the longest that browsers remember it.
     ...['Access-Control-Max-Age', '7200'],
   ]
 }
+
+const READ = ['Authorization', 'If-None-Match', IDEMPOTENCY_KEY, ERROR_SHAPE, VENDORS_CLIENT] as const

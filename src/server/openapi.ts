@@ -4,7 +4,15 @@ import { FIELDS } from '../fields/index.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, windowNames } from '../model/terms.js'
 import { EVENTS, OVERSOLD, type Parameter } from '../params/parameters.js'
 import { eventsCost, OVERSOLD_COST, PLANS } from '../tiers.js'
-import { AS_OF, type ErrorShape, EVENTS_PATH, IDEMPOTENCY_KEY, OVERSOLD_PATH } from '../wire/format.js'
+import {
+  AS_OF,
+  ERROR_SHAPE,
+  ERROR_SHAPES,
+  type ErrorShape,
+  EVENTS_PATH,
+  IDEMPOTENCY_KEY,
+  OVERSOLD_PATH,
+} from '../wire/format.js'
 import { wireSchemas } from '../wire/schemas.js'
 import { credits } from './meter.js'
 import {
@@ -37,7 +45,7 @@ export function openApi({ version, errors }: { version: string; errors: ErrorSha
   }
   const components = {
     schemas: { ...wireSchemas(errors, SCHEMAS_AT), ...parameterSchemas() },
-    parameters: REQUEST_HEADERS,
+    parameters: requestHeaders(errors),
     headers: HEADERS,
     responses: refusals(errors),
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: ABOUT_KEYS } },
@@ -66,7 +74,9 @@ A band is a category such as oversold, made of a ticker's bars and facts. Every 
 
 function aboutErrors(shape: ErrorShape): string {
   const type = shape === 'flat' ? 'its type in `error`' : 'one object, `error`, with its type in `type`'
-  return `Every path answers GET and HEAD. An error's body has ${type}, one sentence in \`message\`, and more beside them. Of several things that are wrong, the first is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).`
+  const other = ERROR_SHAPES.filter(known => known !== shape).join()
+  const chosen = `This document describes errors that are ${shape}. With \`${ERROR_SHAPE}: ${other}\` a caller is sent the other shape, and a document about it. The vendor's official clients are known by what they send, and have \`nested\`.`
+  return `Every path answers GET and HEAD. An error's body has ${type}, one sentence in \`message\`, and more beside them. Of several things that are wrong, the first is reported: the key (401), the request (400), the tier (403), the ticker (404), the credits (429).\n\n${chosen}`
 }
 
 const ABOUT_KEYS = `A key is sent with every question as \`Authorization: Bearer bands_…\`, in one such header. In the examples it is \`BANDS_API_KEY\`, and \`BANDS_URL\` is where the service is reached. An account may have any number of keys; tier and credits are the account's.
@@ -88,7 +98,7 @@ Events lie within the range of the tier, counted back from the day in \`${AS_OF}
 
 \`context_ticker\`, \`context_field\` and \`context_band\` go together, for ${tiersWith('context')}. They keep the events on whose date the second ticker was in that band: the one it entered last, on or before the date.`,
     security: [{ bearer: [] }],
-    parameters: [...query(EVENTS), ...requestHeaders()],
+    parameters: [...query(EVENTS), ...REQUEST_HEADERS],
     responses: {
       200: found('The events, newest first; none is an answer too.', 'EventsPage', EVENTS_EXAMPLES),
       304: UNCHANGED,
@@ -118,7 +128,7 @@ function oversold(): Operation {
 
 What a match says depends on the tier; keys of a higher tier are left out, and those of fundamentals for crypto and funds. \`match_count\` counts all matches, \`matches\` is cut at \`limit\`.`,
     security: [{ bearer: [] }],
-    parameters: [...query(OVERSOLD), ...requestHeaders()],
+    parameters: [...query(OVERSOLD), ...REQUEST_HEADERS],
     responses: {
       200: found('The matches in the order asked for; none is an answer too.', 'OversoldPage', OVERSOLD_EXAMPLES),
       304: UNCHANGED,
@@ -144,7 +154,7 @@ function readiness(): Operation {
     ...health(),
     operationId: 'readiness',
     summary: 'Whether the server can answer',
-    description: 'Looks whether the data and the accounts can be read, and the server is not about to stop.',
+    description: 'Looks whether the data can be read and charges be written, and the server is not about to stop.',
     responses: { 200: status('The server can answer.', 'ready'), ...refused(405, 408, 414, 431, 503) },
   }
 }
@@ -177,25 +187,33 @@ function query(table: Readonly<Record<string, Parameter>>): ParameterObject[] {
 }
 
 /** The headers that a request may have beside its key. */
-const REQUEST_HEADERS: Record<string, ParameterObject> = {
-  IfNoneMatch: {
-    name: 'If-None-Match',
-    in: 'header',
-    description:
-      'ETags of answers that the caller still has. When one of them is the answer, it is 304 and free; * names none.',
-    schema: TEXT,
-  },
-  IdempotencyKey: {
-    name: IDEMPOTENCY_KEY,
-    in: 'header',
-    description: `The caller's own name for this request: the same answer to the same question under the same name is free for ${REPEAT_MS / HOUR_MS} hours, another question is refused (when it would be charged: after 403 and 404).`,
-    schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
-  },
+function requestHeaders(errors: ErrorShape): Record<string, ParameterObject> {
+  return {
+    IfNoneMatch: {
+      name: 'If-None-Match',
+      in: 'header',
+      description:
+        'ETags of answers that the caller still has. When one of them is the answer, it is 304 and free; * names none.',
+      schema: TEXT,
+    },
+    IdempotencyKey: {
+      name: IDEMPOTENCY_KEY,
+      in: 'header',
+      description: `The caller's own name for this request: the same answer to the same question under the same name is free for ${REPEAT_MS / HOUR_MS} hours, another question is refused (when it would be charged: after 403 and 404).`,
+      schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+    },
+    ErrorShape: {
+      name: ERROR_SHAPE,
+      in: 'header',
+      description: 'The shape of errors.',
+      schema: { type: 'string', enum: ERROR_SHAPES, default: errors },
+    },
+  }
 }
 
-function requestHeaders(): Reference[] {
-  return Object.keys(REQUEST_HEADERS).map(name => ({ $ref: `#/components/parameters/${name}` }))
-}
+const REQUEST_HEADERS: Reference[] = Object.keys(requestHeaders('flat')).map(name => ({
+  $ref: `#/components/parameters/${name}`,
+}))
 
 /** The key goes to curl through its standard input, so that no list of processes shows it. */
 function curl(label: string, path: string) {

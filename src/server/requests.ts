@@ -14,7 +14,15 @@ import {
   Unavailable,
 } from '../errors.js'
 import type { Tier } from '../model/terms.js'
-import { type ErrorShape, errorBody, internalErrorBody, REQUEST_ID } from '../wire/format.js'
+import {
+  ERROR_SHAPE,
+  ERROR_SHAPES,
+  type ErrorShape,
+  errorBody,
+  internalErrorBody,
+  REQUEST_ID,
+  VENDORS_CLIENT,
+} from '../wire/format.js'
 import type { Connections } from './connections.js'
 import { readableBy } from './cors.js'
 import { type Coded, encoded } from './encoding.js'
@@ -111,8 +119,9 @@ export class Requests {
     }
   }
 
-  #refusal(error: unknown, { id }: Exchange): Outgoing {
-    const answer = refusal(error, { id, errors: this.#settings.errors, now: this.#settings.now() })
+  #refusal(error: unknown, { id, request }: Exchange): Outgoing {
+    const errors = shapeFor(request, this.#settings.errors)
+    const answer = refusal(error, { id, errors, now: this.#settings.now() })
     const level = answer.status < 500 || error instanceof Unavailable ? 'debug' : 'error'
     this.#log.add(level, { id, error: level === 'error' ? stackOf(error) : sentenceOf(error) })
     return answer
@@ -170,7 +179,24 @@ function checkHead({ url, request }: Exchange, limits: Limits): void {
   const hosts = headersNamed('host', rawHeaders).length
   if (hosts === 0 && httpVersion === '1.1') throw new Malformed(400, 'The request has no Host header.', 'Host')
   if (hosts > 1) throw new Malformed(400, 'The request has more than one Host header.', 'Host')
+  const shape = request.headers[ERROR_SHAPE.toLowerCase()]
+  if (shape !== undefined && !ERROR_SHAPES.some(known => known === shape))
+    throw new Malformed(400, `${ERROR_SHAPE} is not ${ERROR_SHAPES.join(' or ')}.`, ERROR_SHAPE)
 }
+
+/**
+ * How a caller reads errors: as it says, otherwise as the vendor's official clients do where it is one, otherwise as the
+ * server has them.
+ */
+export function shapeFor({ headers }: IncomingMessage, unlessSaid: ErrorShape): ErrorShape {
+  const said = ERROR_SHAPES.find(shape => shape === headers[ERROR_SHAPE.toLowerCase()])
+  if (said !== undefined) return said
+  const isVendors = VENDORS_AGENT.test(headers['user-agent'] ?? '') || VENDORS_CLIENT.toLowerCase() in headers
+  return isVendors ? 'nested' : unlessSaid
+}
+
+/** The clients for Python and Go, under the old name of the service and the new one. */
+const VENDORS_AGENT = /^ticker(api|db)-(python|sdk-go|go)\b/
 
 function stackOf(error: unknown): string {
   const text = error instanceof BandsError ? sentenceOf(error) : ((error as Error)?.stack ?? sentenceOf(error))
@@ -286,7 +312,7 @@ export function json(status: number, body: unknown): Outgoing {
 }
 
 /**
- * What a caller learns of an error, in the shape that this server speaks. Of a fault of the server's own, nothing but
+ * What a caller learns of an error, in the shape that it reads. Of a fault of the server's own, nothing but
  * the request's number; of a fault of its disk, no path.
  */
 export function refusal(

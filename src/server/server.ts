@@ -19,7 +19,7 @@ import {
   Unavailable,
   type Words,
 } from '../errors.js'
-import { REQUEST_ID } from '../wire/format.js'
+import { type ErrorShape, REQUEST_ID } from '../wire/format.js'
 import { QUESTIONS, type Service } from './answers.js'
 import { Connections } from './connections.js'
 import { isPreflight, preflightHeaders } from './cors.js'
@@ -39,6 +39,7 @@ import {
   Requests,
   refusal,
   requestId,
+  shapeFor,
   tooLarge,
   tooSlow,
 } from './requests.js'
@@ -200,25 +201,25 @@ function openRoutes({ service, settings, metrics, isClosing }: OpenTo): [string,
       answer: async () => text(await metrics.text(), metrics.contentType),
       isFor: ({ isLocal }) => isLocal || settings.metrics === 'any',
     },
-    '/openapi.json': { answer: async () => (await documents()).openapi },
-    '/docs': { answer: async () => (await documents()).docs },
+    '/openapi.json': { answer: async ({ request }) => (await documents(shapeFor(request, settings.errors))).openapi },
+    '/docs': { answer: async () => (await documents(settings.errors)).docs },
   }
   return Object.entries(routes)
 }
 
 /** Made when first asked for: most servers are never asked, and what makes them is slow to load. */
-function documentsOf({ version, errors }: Settings): () => Promise<{ openapi: Outgoing; docs: Outgoing }> {
-  const make = async () => {
+function documentsOf({ version }: Settings): (errors: ErrorShape) => Promise<{ openapi: Outgoing; docs: Outgoing }> {
+  const make = async (errors: ErrorShape) => {
     const [{ openApi }, { docsPage }] = await Promise.all([import('./openapi.js'), import('./docs.js')])
     const document = openApi({ version, errors })
     const { html, csp } = docsPage(document)
     const docs = text(html, 'text/html; charset=utf-8', ['Content-Security-Policy', csp])
     return { openapi: text(JSON.stringify(document), JSON_TYPE), docs }
   }
-  let made: ReturnType<typeof make> | undefined
-  return () => {
-    made ??= make()
-    return made
+  const made: Partial<Record<ErrorShape, ReturnType<typeof make>>> = {}
+  return errors => {
+    made[errors] ??= make(errors)
+    return made[errors]
   }
 }
 

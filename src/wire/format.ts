@@ -45,5 +45,11 @@ export const AS_OF = 'X-Bands-As-Of'
 /** A caller's name for a request: asked again under it, the same answer is free for 48 hours. */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 
+/** The shape of errors that a caller wants. */
+export const ERROR_SHAPE = 'X-Bands-Errors'
+
+/** By this the vendor's client for JavaScript tells itself, as a browser's pages cannot name a User-Agent. */
+export const VENDORS_CLIENT = 'X-TickerDB-Client'
+
 export const EVENTS_PATH = '/v1/events'
 export const OVERSOLD_PATH = '/v1/scan/oversold'

@@ -325,6 +325,59 @@ describe.each(ERROR_SHAPES)('errors that are %s', errors => {
   })
 })
 
+describe('the shape of errors', () => {
+  const shapeFor = async (asked: Served, headers: Readonly<Record<string, string>>): Promise<string> => {
+    const { status, json } = await asked.get(QUESTION, undefined, headers)
+    expect(status).toBe(401)
+    return typeof json().error === 'string' ? 'flat' : 'nested'
+  }
+
+  it('is the one that its caller asks for, whatever the server has', async () => {
+    const nested = await serve(ground, { errors: 'nested' })
+    for (const shape of ERROR_SHAPES)
+      for (const asked of [server, nested]) expect(await shapeFor(asked, { 'X-Bands-Errors': shape })).toBe(shape)
+    expect(await shapeFor(nested, {})).toBe('nested')
+    await nested.stop()
+  })
+
+  it.each([
+    ['User-Agent', 'tickerapi-python/0.1.0', 'nested'],
+    ['User-Agent', 'tickerdb-python/0.1.0', 'nested'],
+    ['User-Agent', 'tickerapi-sdk-go', 'nested'],
+    ['User-Agent', 'tickerdb-sdk-go', 'nested'],
+    ['User-Agent', 'tickerdb-go', 'nested'],
+    ['X-TickerDB-Client', 'tickerdb-js/0.4.0', 'nested'],
+    ['User-Agent', 'curl/8.5.0', 'flat'],
+    ['User-Agent', 'tickerdb-goods/1', 'flat'],
+    ['User-Agent', 'not tickerdb-go', 'flat'],
+  ])('is by %s: %s %s', async (header, value, shape) => {
+    expect(await shapeFor(server, { [header]: value })).toBe(shape)
+    expect(await shapeFor(server, { [header]: value, 'X-Bands-Errors': 'flat' })).toBe('flat')
+  })
+
+  it('is refused where there is none of that name', async () => {
+    for (const shape of ['round', '', 'Flat', 'flat, nested']) {
+      const { status, json } = await server.get('/healthz', undefined, { 'X-Bands-Errors': shape })
+      expect(status).toBe(400)
+      expect(json()).toEqual({
+        error: 'invalid_parameter',
+        message: 'X-Bands-Errors is not flat or nested.',
+        param: 'X-Bands-Errors',
+      })
+    }
+  })
+
+  it('is described to its caller', async () => {
+    const typeOf = async (headers: Readonly<Record<string, string>>) => {
+      const { components } = JSON.parse((await server.get('/openapi.json', undefined, headers)).text)
+      return components.schemas.Unauthorized.properties.error.type
+    }
+    expect(await typeOf({})).toBe('string')
+    expect(await typeOf({ 'X-Bands-Errors': 'nested' })).toBe('object')
+    expect(await typeOf({ 'User-Agent': 'tickerdb-go' })).toBe('object')
+  })
+})
+
 describe('headers', () => {
   it('tell the credits with every answer to a known key, and not otherwise', async () => {
     const key = await server.key('plus')

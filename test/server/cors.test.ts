@@ -28,7 +28,7 @@ it('lets pages of the origin send a key, and read answers with their credits', a
   expect(asked.headers).toMatchObject({
     'access-control-allow-origin': APP,
     'access-control-allow-methods': 'GET, HEAD',
-    'access-control-allow-headers': 'Authorization, If-None-Match, Idempotency-Key',
+    'access-control-allow-headers': 'Authorization, If-None-Match, Idempotency-Key, X-Bands-Errors, X-TickerDB-Client',
     vary: 'Origin',
   })
   expect(asked.headers).not.toHaveProperty('content-length')

@@ -26,7 +26,7 @@ const SERVER = {
   errors: optional(
     oneOf(ERROR_SHAPES, 'SHAPE'),
     'flat',
-    'flat as specified, or nested as the official clients of the service read them',
+    'of errors, for callers that do not choose: flat as specified, or nested as official clients read them',
   ),
   today: optional(
     oneOf(['data', 'clock'] as const, 'WHAT'),
