@@ -46,16 +46,39 @@ describe('an accepted jump', () => {
     }
     const quiet = series.close.findIndex((close, t) => t > 150 && Math.abs(close / series.close[t - 1]! - 1) < 0.01)
     const old = head(series, quiet)
-    await put({ ...old, close: old.close.map(price => price * 4) }, 'old.csv')
+    const [open, high, low, close] = [old.open, old.high, old.low, old.close].map(one => one.map(price => price * 4))
+    await put({ ...old, open: open!, high: high!, low: low!, close: close! }, 'old.csv')
     await put(part(series, quiet), 'new.csv', { acceptJump: true })
     const { oddities, checks, notes } = await saidOf(folder)
     const date = formatDay(series.days[quiet]!)
-    expect(oddities).toEqual([{ kind: 'accepted_jump', ticker: 'ABC', date, factor: 0.25 }])
+    expect(oddities).toEqual([{ kind: 'accepted_jump', ticker: 'ABC', date, factor: 0.25, bars: null }])
     expect(checks).toMatchObject([{ outcome: 'warn', detail: `accepted jumps: ABC times 0.25 on ${date}` }])
     expect(notes).toContain(`warning: accepted jumps: ABC times 0.25 on ${date}; bands doctor tells what to do`)
     expect((await saidOf(folder, TODAY, formatDay(series.days[quiet - 1]!))).oddities).toEqual([])
     await put(series, 'whole.csv')
     expect(await saidOf(folder)).toMatchObject({ oddities: [], checks: [{ outcome: 'ok' }] })
+  })
+})
+
+describe('bars that open or close outside their high and low', () => {
+  it('are counted ticker by ticker, by more than rounding, up to the day that is asked about', async () => {
+    const folder = temporaryFolder()
+    const { series } = three[0]!
+    const [close, open, high] = [series.close.slice(), series.open.slice(), series.high.slice()]
+    close[100] = series.high[100]! * 1.02
+    open[150] = series.low[150]! * 0.98
+    // The close of a bar at its high, which was written with fewer digits.
+    high[200] = Math.max(open[200]!, close[200]!) * 0.9995
+    await (await storeOf([{ ticker: 'ABC', series: { ...series, close, open, high } }, three[1]!], folder)).close()
+    const { oddities, checks, notes } = await saidOf(folder)
+    const date = formatDay(series.days[150]!)
+    expect(oddities).toEqual([{ kind: 'outside_range', ticker: 'ABC', date, factor: null, bars: 2 }])
+    const detail = `bars that open or close outside their high and low: ABC 2, the last on ${date}`
+    expect(checks).toMatchObject([{ outcome: 'warn', detail }])
+    expect(notes).toContain(`warning: ${detail}; bands doctor tells what to do`)
+    const before = await saidOf(folder, TODAY, formatDay(series.days[149]!))
+    expect(before.oddities).toMatchObject([{ bars: 1, date: formatDay(series.days[100]!) }])
+    expect(before.notes.join()).toContain(`ABC one, on ${formatDay(series.days[100]!)}`)
   })
 })
 
@@ -65,7 +88,7 @@ describe('last bars', () => {
     const old = { ticker: 'OLD', series: head(fixture(4, 300).series, 260) }
     await (await storeOf([...three, old], folder)).close()
     const { oddities, checks } = await saidOf(folder)
-    expect(oddities).toEqual([{ kind: 'far_behind', ticker: 'OLD', date: '2018-01-31', factor: null }])
+    expect(oddities).toEqual([{ kind: 'far_behind', ticker: 'OLD', date: '2018-01-31', factor: null, bars: null }])
     expect(checks[0]!.detail).toBe('last bars more than 30 days before those of most tickers: OLD 2018-01-31')
     const importer = await emptyImporter(folder)
     const security = {
@@ -91,12 +114,12 @@ describe('last bars', () => {
 
   it('far beyond those of the others are named', async () => {
     const { oddities } = await said([...three, slipped('2019-03-28')], parseDay('2024-01-02')!)
-    expect(oddities).toEqual([{ kind: 'far_beyond', ticker: 'SLIP', date: '2019-03-28', factor: null }])
+    expect(oddities).toEqual([{ kind: 'far_beyond', ticker: 'SLIP', date: '2019-03-28', factor: null, bars: null }])
   })
 
   it('of days to come are named with what takes them out, and leave the others where they are', async () => {
     const { oddities, checks, notes } = await said([...three, slipped('2062-03-28')])
-    expect(oddities).toEqual([{ kind: 'to_come', ticker: 'SLIP', date: '2062-03-28', factor: null }])
+    expect(oddities).toEqual([{ kind: 'to_come', ticker: 'SLIP', date: '2062-03-28', factor: null, bars: null }])
     expect(checks).toMatchObject([
       {
         outcome: 'warn',
