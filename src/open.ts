@@ -19,7 +19,7 @@ import type { Remote, RemoteOptions } from './remote/remote.js'
 import type { Service } from './server/answers.js'
 import type { Trials } from './source.js'
 import { sourceWords } from './store/pages.js'
-import { inItsPlace } from './store/sqlite/connection.js'
+import { inItsPlace, restoreNote } from './store/sqlite/connection.js'
 import { openSqlite } from './store/sqlite/data.js'
 import type { Verified } from './store/sqlite/verify.js'
 import { type Store, takePlace, type Writer } from './store/store.js'
@@ -59,7 +59,7 @@ export interface Opened {
  * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
  */
 export async function openLocal({ tier, asOf = null, now, ...choice }: OpenOptions = {}): Promise<Opened> {
-  const path = databasePath(choice)
+  const path = await settled(databasePath(choice))
   const view = { tier, asOf, now }
   if (isNamed(choice)) {
     if (existsSync(path)) return opened(path, false, view)
@@ -122,7 +122,7 @@ export interface Puller {
 
 /** Who writes has the store until it is closed; who cannot begin leaves it closed. */
 async function writing<T>(choice: DatabaseChoice, begin: (store: Store, writer: Writer) => Promise<T>): Promise<T> {
-  const store = openSqlite(databasePath(choice), { readonly: false, notice: choice.notice })
+  const store = openSqlite(await settled(databasePath(choice)), { readonly: false, notice: choice.notice })
   try {
     return await begin(store, thisProcess())
   } catch (error) {
@@ -175,7 +175,7 @@ export async function openAccounts({
   make = false,
   ...choice
 }: AccountsChoice & { make?: boolean } = {}): Promise<Accounts> {
-  const path = accountsPath(choice)
+  const path = await settled(accountsPath(choice))
   // Who may write it makes keys of any tier.
   if (existsSync(path)) await checkPrivate(path)
   else if (!make)
@@ -240,6 +240,12 @@ async function trialsPath(choice: DatabaseChoice): Promise<string | null> {
   const { local, sample } = await openLocal(choice)
   await local.close()
   return sample ? null : filesOf(choice).trials
+}
+
+/** A path, once a restore that was stopped there is finished. */
+async function settled(path: string): Promise<string> {
+  if (existsSync(restoreNote(path))) (await import('./store/sqlite/restore.js')).finishRestore(path)
+  return path
 }
 
 /** The files of a user, there or not. */

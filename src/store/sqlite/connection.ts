@@ -55,6 +55,11 @@ export function openForWriting(path: string, kind: DatabaseKind, notice: Notice 
   }
 }
 
+/** Beside a file that a restore is putting another one in the place of; who opens it finishes that first (restore.ts). */
+export function restoreNote(path: string): string {
+  return `${path}.restore`
+}
+
 /** Who is told, in a sentence, what happened to a file on the way. */
 export type Notice = (sentence: string) => void
 
@@ -75,8 +80,7 @@ function create(path: string, kind: DatabaseKind): void {
     checkWhole(partial, kind)
     putInPlace(partial, path)
   } catch (cause) {
-    const why = isFull(path, cause) ? 'the disk is full' : isErofs(cause) ? `it ${READ_ONLY}` : reason(cause)
-    throw new StorageError(`cannot make a database at ${path}: ${why}`, { cause })
+    throw new StorageError(`cannot make a database at ${path}: ${whyNot(path, cause)}`, { cause })
   } finally {
     removeDatabase(partial)
   }
@@ -100,6 +104,11 @@ function checkWhole(partial: string, { migrations }: DatabaseKind): void {
   }
 }
 
+/** Why nothing could be made at a path, in words. */
+export function whyNot(path: string, cause: unknown): string {
+  return isFull(path, cause) ? 'the disk is full' : isErofs(cause) ? `it ${READ_ONLY}` : reason(cause)
+}
+
 /** SQLite calls a disk without room full at some of its calls, and at others it says no more than that one failed. */
 function isFull(path: string, cause: unknown): boolean {
   const code = (cause as { code?: string }).code ?? ''
@@ -120,7 +129,7 @@ export function hasLittleRoom(path: string): boolean {
 const LITTLE_ROOM = 2 ** 19
 
 /** Under which a database is made: it tells of which process, so that another can see whether that one has died. */
-function partialName(path: string): string {
+export function partialName(path: string): string {
   return `${path}.${process.pid}-${processTable()}-${Math.random().toString(36).slice(2)}.new`
 }
 
@@ -130,13 +139,13 @@ const PARTIAL = /^(\d+)-(?:([0-9a-f]{12})-)?[a-z\d]+\.new(?:-wal|-shm|-journal)?
 /** To make a database takes a moment: what is older is nobody's, in milliseconds. */
 const LONG_AGO = 600_000
 
-/** Takes away what processes left that were killed while they made this database. */
-function removeLeftovers(path: string): void {
+/** Takes away what processes left that were killed while they made this file. */
+export function removeLeftovers(path: string): void {
   const own = `${basename(path)}.`
   try {
     for (const name of readdirSync(dirname(path)).filter(name => name.startsWith(own))) {
       const file = join(dirname(path), name)
-      if (isLeftover(file, name.slice(own.length))) rmSync(file, { force: true })
+      if (isLeftover(file, name.slice(own.length))) rmSync(file, { force: true, recursive: true })
     }
   } catch {
     // They only take room.
@@ -294,6 +303,18 @@ export function connect(path: string | Buffer, options: Options): Connection {
   // Touches the file, so that what is wrong with it is said here and not in the middle of a question.
   return closedOnFailure(opened(path, options), schemaOf)
 }
+
+/** A database that nobody else has open, or opens from now on. Throws what SQLite throws: SQLITE_BUSY where one has. */
+export function openAlone(path: string): Connection {
+  return closedOnFailure(opened(path, { timeout: A_MOMENT }), db => {
+    // Before anything is read: in WAL, everyone who has done so keeps a lock on the file.
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.exec('BEGIN EXCLUSIVE')
+  })
+}
+
+/** Whoever only looks has it for a moment, in milliseconds. */
+export const A_MOMENT = 200
 
 /** An empty database that goes with the connection: shows that the driver works. Throws StorageError. */
 export function openInMemory(): Connection {

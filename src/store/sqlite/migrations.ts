@@ -145,12 +145,12 @@ function bytesOf(db: Connection): number {
   return (db.pragma('page_count', { simple: true }) as number) * (db.pragma('page_size', { simple: true }) as number)
 }
 
-function megabytes(bytes: number): string {
+export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
 /** What is on the disk is there after a power cut, too. */
-function synced(path: string): void {
+export function synced(path: string): void {
   const file = openSync(path, 'r')
   try {
     fsyncSync(file)
@@ -163,7 +163,7 @@ function synced(path: string): void {
 }
 
 /** The first thing in which a file differs from a database; null where it is sound and has the same in it. */
-function differenceOf(db: Connection, file: string, connect: Connect): string | null {
+export function differenceOf(db: Connection, file: string, connect: Connect): string | null {
   const other = connect(file, { readonly: true })
   try {
     const [check] = other.pragma('quick_check(1)') as { quick_check: string }[]

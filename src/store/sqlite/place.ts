@@ -2,7 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } fr
 import { hostname } from 'node:os'
 import { Busy, parameter, remedy, sentence } from '../../errors.js'
 import type { Writer } from '../store.js'
-import { connect, type Session, translated } from './connection.js'
+import { A_MOMENT, connect, type Session, translated } from './connection.js'
 import type { Connection } from './migrations.js'
 import { isAlive, thisBoot } from './processes.js'
 import { DATA } from './schema.js'
@@ -126,11 +126,8 @@ function inWords({ pid, host, started }: Writer): string {
   return `process ${pid} on ${host} since ${started}`
 }
 
-/** Whoever only looks has it for a moment, in milliseconds. */
-const A_MOMENT = 200
-
 /** null: another has it. */
-function lockOf(path: string): Connection | null {
+export function lockOf(path: string): Connection | null {
   const file = lockFile(path)
   try {
     makeLockFile(path, file)

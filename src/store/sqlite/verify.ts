@@ -18,7 +18,7 @@ import {
   SHEETS,
   seriesRow,
 } from './read.js'
-import { TICKERS, type TickerRow } from './schema.js'
+import { DATA, TICKERS, type TickerRow } from './schema.js'
 import { TRIALS } from './trials.js'
 
 /** Reads all that there is as questions do, and looks whether it is all that was written. */
@@ -93,6 +93,24 @@ function found(read: () => unknown): Damage[] {
 function damagesIn(error: unknown): Damage[] {
   if (error instanceof Damaged) return [error.damage]
   throw error
+}
+
+/** What is wrong with a file of some kind. */
+export function damagesOf(kind: 'data' | Verified['kind'], file: string): Damage[] {
+  if (kind === 'accounts') return verifyAccounts(file).damages
+  if (kind === 'trials') return verifyTrials(file).damages
+  const db = new Session(file, openForReading(file, DATA), DATA)
+  try {
+    // What an older bands made is looked at when it is brought up to date.
+    return isCurrent(db, DATA) ? verifySession(db) : structureOf(db)
+  } finally {
+    db.close()
+  }
+}
+
+function isCurrent(db: Session, { migrations }: DatabaseKind): boolean {
+  const [{ user_version: schema }] = db.pragma('user_version') as [{ user_version: number }]
+  return schema === migrations.length
 }
 
 /** What was looked at of a file beside the data, and what is wrong with it. */
@@ -173,9 +191,8 @@ function verified(
     const db = new Session(file, openForReading(file, database), database)
     try {
       const damages = structureOf(db)
-      const [{ user_version: schema }] = db.pragma('user_version') as [{ user_version: number }]
       // What an older bands made has not all that is looked at, and what is torn cannot be asked.
-      if (damages.length > 0 || schema < database.migrations.length) return { kind, file, rows: 0, damages }
+      if (damages.length > 0 || !isCurrent(db, database)) return { kind, file, rows: 0, damages }
       const { rows, whats } = look(db)
       return { kind, file, rows, damages: whats.map(fileDamage) }
     } finally {

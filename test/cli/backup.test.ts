@@ -1,0 +1,68 @@
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+import { BARS, expectEnd, expectRefusal, scratch, typed } from './support/run.js'
+
+const folder = scratch()
+
+async function loaded(name: string): Promise<string> {
+  const db = folder.file(name)
+  await typed(`import ${BARS}/AAPL.csv --db ${db}`)
+  return db
+}
+
+test('bands backup makes one checked file, and bands restore puts it back and says so', async () => {
+  const db = await loaded('one.db')
+  await typed(`accounts create alice --tier free --db ${db}`)
+  const file = folder.file('one.tar')
+  const made = await typed(`backup ${file} --db ${db} --json`)
+  expect([made.code, made.err]).toEqual([0, ''])
+  expect(JSON.parse(made.out)).toEqual({
+    ...{ schema: 'bands.backup_made/1', file, made: '2026-01-01T00:00:00.000Z', bytes: statSync(file).size },
+    ...{ files: ['data', 'accounts'], removed: [] },
+  })
+  expectRefusal(await typed(`backup ${file} --db ${db}`), 2, `there is a file ${file} already`)
+  expect((await typed(`backup ${file} --db ${db} --replace`)).out).toMatch(
+    /^backed up and checked: data, accounts in \S+one\.tar \(\d\.\d MB\)\n$/,
+  )
+  const before = (await typed(`events AAPL rsi_zone --json --db ${db}`)).out
+  await typed(`remove AAPL --db ${db}`)
+  expectRefusal(await typed(`restore ${file} --db ${db}`), 2, '--replace puts the backup in its place')
+  const restored = await typed(`restore ${file} --replace --db ${db}`)
+  expect(restored.code).toBe(0)
+  expect(restored.out).toContain('restored as of 2026-01-01T00:00:00.000Z:')
+  expect(restored.out).toContain(`${db}, in the place of what was there`)
+  expect((await typed(`events AAPL rsi_zone --json --db ${db}`)).out).toBe(before)
+  const other = folder.file('other.db')
+  expect((await typed(`restore ${file} --db ${other}`)).code).toBe(0)
+  expect((await typed(`accounts list --csv --db ${other}`)).out).toContain('alice')
+})
+
+test('bands backup into a folder names backups by time and keeps so many', async () => {
+  const db = await loaded('many.db')
+  const backups = folder.file('backups')
+  for (let i = 0; i < 3; i++) {
+    const ran = await typed(`backup ${backups}/ --keep 1 --db ${db}`, { pace: 1_000 * (i + 1) })
+    expect(ran.code, ran.err).toBe(0)
+  }
+  expect(readdirSync(backups)).toHaveLength(1)
+  expect(readdirSync(backups)[0]).toMatch(/^many-20260101T0000\d\dZ\.tar$/)
+  expectRefusal(await typed(`backup ${folder.file('x.tar')} --keep 1 --db ${db}`), 2, '--keep counts the backups')
+})
+
+test('neither does half of it: no database, a damaged one, no backup, one that is open elsewhere', async () => {
+  const file = folder.file('none.tar')
+  expectEnd(await typed(`backup ${file} --db ${folder.file('missing.db')}`), 3, 'there is nothing to back up')
+  expectEnd(await typed(`restore ${file} --db ${folder.file('missing.db')}`), 3, `there is no file ${file}`)
+  writeFileSync(file, 'a,b\n1,2\n')
+  expectEnd(await typed(`restore ${file} --db ${folder.file('missing.db')}`), 5, 'this is no backup of bands')
+  const db = await loaded('held.db')
+  await typed(`backup ${file} --replace --db ${db}`)
+  const store = openSqlite(db, { readonly: false })
+  await store.lock({ pid: process.pid, host: 'here', started: '2026-01-01T00:00:00Z' })
+  expectEnd(await typed(`restore ${file} --replace --db ${db}`), 8, 'is being written by another process')
+  await store.close()
+  mkdirSync(folder.file('full'))
+  expectEnd(await typed(`backup ${join(folder.file('held.db'), 'x.tar')} --db ${db}`), 6, 'cannot back up to')
+})

@@ -1,0 +1,332 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { BadData, Busy, InvalidParameter, NotFound } from '../../src/errors.js'
+import { Local } from '../../src/local/local.js'
+import { filesOf, openAccounts, openLocal } from '../../src/open.js'
+import { simulatedTickers } from '../../src/simulate/simulate.js'
+import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
+import { backUp, backUpInto, type Files } from '../../src/store/sqlite/backup.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+import { restore } from '../../src/store/sqlite/restore.js'
+import { openSqliteTrials, openSqliteTrialsForReading } from '../../src/store/sqlite/trials.js'
+import { verifyAccounts } from '../../src/store/sqlite/verify.js'
+import { chargeOf, iso, keyOf, NOON } from '../contracts/accounts.js'
+import { Database } from '../support/database.js'
+import { bundled, started } from '../support/processes.js'
+import { loadedStore, temporaryFolder } from '../support/store.js'
+
+describe('a backup', () => {
+  it('is one file that only its owner can read, and restores data, accounts and trials as they were', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const before = await everything(files)
+    const manifest = await backUp(files, file)
+    expect(manifest.files.map(({ kind }) => kind)).toEqual(['data', 'accounts', 'trials'])
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dirname(file))).toEqual(['bands.tar'])
+    const other = filesIn(temporaryFolder())
+    const restored = await restore(file, other)
+    expect(restored.files.map(({ replaced }) => replaced)).toEqual([false, false, false])
+    expect(await everything(other)).toEqual(before)
+    expect(statSync(other.accounts).mode & 0o777).toBe(0o600)
+    expect(left(other)).toEqual([])
+  })
+
+  it('is an archive that tar opens', async ({ skip }) => {
+    if (spawnSync('tar', ['--version']).status !== 0) return skip('there is no tar here')
+    const file = join(temporaryFolder(), 'bands.tar')
+    await backUp(await world(), file)
+    const listed = spawnSync('tar', ['-tf', file])
+    expect(listed.stderr.toString()).toBe('')
+    expect(listed.stdout.toString().trim().split('\n')).toEqual([
+      'bands.db',
+      'bands.accounts.db',
+      'bands.trials.db',
+      'manifest.json',
+    ])
+  })
+
+  it('has what was committed, which a copy of the file has not, and nothing of what is being written', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const writer = openSqliteAccounts(files.accounts)
+    onTestFinished(() => writer.close())
+    await writer.create('bob', 'pro', iso(NOON))
+    const [copy, other] = [join(temporaryFolder(), 'copy.db'), new Database(files.accounts)]
+    other.exec("BEGIN IMMEDIATE; UPDATE accounts SET tier = 'pro'")
+    onTestFinished(() => void other.close())
+    copyFileSync(files.accounts, copy)
+    await backUp(files, file)
+    other.exec('COMMIT')
+    const restored = filesIn(temporaryFolder())
+    await restore(file, restored)
+    expect(tiersIn(restored.accounts)).toEqual({ alice: 'free', bob: 'pro' })
+    // The copy is sound, and does not know of bob.
+    expect(tiersIn(copy)).toEqual({ alice: 'free' })
+  })
+
+  it('goes on while another process charges, and has each charge that was told before', async () => {
+    const files = await world()
+    const program = await bundled('test/store/charging-process.ts', temporaryFolder())
+    const run = started(program, [files.data, 'charger', '1000000', String(NOON)])
+    const file = join(temporaryFolder(), 'bands.tar')
+    for (let told = 0, i = 0; i < 3; i++) {
+      while (run.lines().length === told) await sleep(10)
+      const before = run.lines()
+      told = before.length
+      await backUp(files, file, { replace: true })
+      const restored = filesIn(temporaryFolder())
+      await restore(file, restored)
+      const charged = new Set(ledgerIn(restored.accounts))
+      expect(before.filter(request => !charged.has(request))).toEqual([])
+      expect(verifyAccounts(restored.accounts).damages).toEqual([])
+    }
+    run.child.kill()
+    await run.ended
+  })
+
+  it('is not made of a damaged database, and leaves those that there are', async () => {
+    const files = await world()
+    const folder = temporaryFolder()
+    await backUpInto(files, folder, { keep: 1, now: new Date('2026-11-01T00:00:00Z') })
+    const db = new Database(files.data)
+    db.exec("UPDATE tickers SET last_date = '2031-01-01' WHERE ticker = 'SIM0001'")
+    db.close()
+    const refusal = backUpInto(files, folder, { keep: 1, now: new Date('2026-11-02T00:00:00Z') })
+    await expect(refusal).rejects.toThrow(BadData)
+    await expect(refusal).rejects.toThrow('it is damaged (SIM0001: what is said of it')
+    expect(readdirSync(folder)).toEqual(['bands-20261101T000000Z.tar'])
+  })
+
+  it('is not made where there is one of that name, or nothing to back up', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    writeFileSync(file, 'mine')
+    await expect(backUp(files, file)).rejects.toThrow(InvalidParameter)
+    expect(readFileSync(file, 'utf8')).toBe('mine')
+    await backUp(files, file, { replace: true })
+    const nothing = backUp(filesIn(temporaryFolder()), join(temporaryFolder(), 'x.tar'))
+    await expect(nothing).rejects.toThrow(NotFound)
+  })
+})
+
+describe('backups in a folder', () => {
+  it('go by age, but for as many as are to be kept, and for what is no backup of this database', async () => {
+    const [files, others] = [await world(), filesIn(temporaryFolder())]
+    const folder = temporaryFolder()
+    const at = (day: number) => new Date(Date.UTC(2026, 10, day))
+    await restore((await backUpInto(files, temporaryFolder())).file, others)
+    await backUpInto(others, folder, { now: at(1) })
+    for (const name of ['bands-20200101T000000Z.tar', 'bands-old.tar', 'notes.txt'])
+      writeFileSync(join(folder, name), '')
+    for (let day = 2; day <= 5; day++) {
+      const { removed } = await backUpInto(files, folder, { keep: 2, now: at(day) })
+      expect(removed.map(path => basename(path))).toEqual(day < 4 ? [] : [`bands-2026110${day - 2}T000000Z.tar`])
+    }
+    expect(readdirSync(folder).sort()).toEqual([
+      'bands-20200101T000000Z.tar',
+      'bands-20261101T000000Z.tar',
+      'bands-20261104T000000Z.tar',
+      'bands-20261105T000000Z.tar',
+      'bands-old.tar',
+      'notes.txt',
+    ])
+  })
+})
+
+describe('a restore', () => {
+  it('puts nothing in the place of what there is, unless it may, and then all of it', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const before = await everything(files)
+    await backUp(files, file)
+    await changeAll(files)
+    const changed = await everything(files)
+    expect(changed).not.toEqual(before)
+    await expect(restore(file, files)).rejects.toThrow(InvalidParameter)
+    expect(await everything(files)).toEqual(changed)
+    const { files: restored } = await restore(file, files, { replace: true })
+    expect(restored.every(({ replaced }) => replaced)).toBe(true)
+    expect(await everything(files)).toEqual(before)
+    expect(left(files)).toEqual([])
+  })
+
+  it('mends a database that is too damaged to be opened', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const before = await everything(files)
+    await backUp(files, file)
+    writeFileSync(files.data, 'no database at all')
+    writeFileSync(files.accounts, readFileSync(files.accounts).fill(7, 0, 9_000))
+    chmodSync(files.accounts, 0o600)
+    await restore(file, files, { replace: true })
+    expect(await everything(files)).toEqual(before)
+  })
+
+  it('leaves alone what is not in the backup, and says so', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const bare = { ...files, accounts: `${files.accounts}-none`, trials: `${files.trials}-none` }
+    await backUp(bare, file)
+    const { kept } = await restore(file, files, { replace: true })
+    expect(kept).toEqual([files.accounts, files.trials])
+    expect(tiersIn(files.accounts)).toEqual({ alice: 'free' })
+  })
+
+  it('waits for nobody: while a server has a file open, or an import writes, nothing is changed', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    await backUp(files, file)
+    const program = await bundled('test/store/opening-process.ts', temporaryFolder())
+    for (const kind of ['data', 'accounts'] as const) {
+      const run = started(program, [kind, files[kind]])
+      while (run.lines().length === 0) await sleep(10)
+      const before = readFileSync(files.accounts)
+      await expect(restore(file, files, { replace: true })).rejects.toThrow(Busy)
+      expect(readFileSync(files.accounts).equals(before)).toBe(true)
+      run.child.kill()
+      await run.ended
+    }
+    const store = openSqlite(files.data, { readonly: false })
+    await store.lock({ pid: process.pid, host: 'here', started: iso(NOON) })
+    await expect(restore(file, files, { replace: true })).rejects.toThrow('is being written by another process')
+    await store.close()
+    expect(left(files)).toEqual([])
+  })
+
+  it('takes no backup in which a byte was changed, or that is cut off', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    await backUp(files, file)
+    const whole = readFileSync(file)
+    const other = filesIn(temporaryFolder())
+    for (let i = 0; i < 40; i++) {
+      const at = Math.floor((whole.length - 1024) * (i / 40)) + (i % 7)
+      const bad = Buffer.from(whole)
+      bad[at]! ^= 0x20
+      // What fills a block up means nothing.
+      if (whole[at] === 0 && isPadding(whole, at)) continue
+      writeFileSync(file, i % 2 === 0 ? bad : whole.subarray(0, at))
+      await expect(restore(file, other), `${at}`).rejects.toThrow(BadData)
+      expect(readdirSync(dirname(other.data)), `${at}`).toEqual([])
+    }
+    writeFileSync(file, 'not a tar at all')
+    await expect(restore(file, other)).rejects.toThrow('this is no backup of bands, or not a whole one')
+  })
+
+  it('that was stopped after its last note is finished by whoever opens a file, before that nothing has happened', async () => {
+    for (const committed of [true, false]) {
+      const files = await world()
+      const file = join(temporaryFolder(), 'bands.tar')
+      const before = await everything(files)
+      await backUp(files, file)
+      await changeAll(files)
+      const changed = await everything(files)
+      const prepared = filesIn(temporaryFolder())
+      await restore(file, prepared)
+      const commit = `${files.data}.restore`
+      const moves = (['data', 'accounts', 'trials'] as const).map(kind => {
+        copyFileSync(prepared[kind], `${files[kind]}.1-0123456789ab-x.new`)
+        return { note: `${files[kind]}.restore`, from: `${files[kind]}.1-0123456789ab-x.new`, to: files[kind] }
+      })
+      for (const { note } of moves)
+        if (committed || note !== commit) writeFileSync(note, JSON.stringify({ commit, moves }))
+      const accounts = await openAccounts({ db: files.data, env: {} })
+      await accounts.close()
+      const { local } = await openLocal({ db: files.data, env: {} })
+      await local.close()
+      expect(await everything(files)).toEqual(committed ? before : changed)
+      expect(existsSync(`${files.accounts}.restore`)).toBe(false)
+    }
+  })
+})
+
+const SIMULATED = [...simulatedTickers({ count: 2, bars: 300, seed: 3, end: 17_000 })]
+
+function filesIn(folder: string): Files {
+  return filesOf({ db: join(folder, 'bands.db'), env: {} })
+}
+
+/** Data with facts, an account with a key and charges, and a ledger of trials. */
+async function world(): Promise<Files> {
+  const folder = temporaryFolder()
+  const files = filesIn(folder)
+  await (await loadedStore(SIMULATED, folder)).close()
+  const accounts = openSqliteAccounts(files.accounts)
+  const alice = await accounts.create('alice', 'free', iso(NOON))
+  await accounts.addKey(alice.id, keyOf('Identity'))
+  await accounts.charge([chargeOf(alice), chargeOf(alice)])
+  await accounts.close()
+  await note(files, 1)
+  return files
+}
+
+async function note({ trials: path }: Files, n: number): Promise<void> {
+  const trials = openSqliteTrials(path)
+  await trials.note('cell', [{ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: 0.5, sharpe: null }])
+  await trials.close()
+}
+
+/** Something else in each of them. */
+async function changeAll(files: Files): Promise<void> {
+  const store = openSqlite(files.data, { readonly: false })
+  await store.remove('SIM0001')
+  await store.close()
+  const accounts = openSqliteAccounts(files.accounts)
+  await accounts.setTier('alice', 'pro')
+  await accounts.close()
+  await note(files, 2)
+}
+
+/** All that the three are asked for. */
+async function everything({ data, accounts: accountsFile, trials: trialsFile }: Files): Promise<unknown> {
+  const store = openSqlite(data, { readonly: true })
+  const local = new Local(store, 'pro', null)
+  const told = []
+  for (const { ticker } of await store.tickers())
+    told.push(
+      await local.events({ ticker, timeframe: 'daily', field: 'rsi_zone', limit: 100 }),
+      await store.sheets(ticker),
+    )
+  expect(await store.verify()).toEqual([])
+  await store.close()
+  const accounts = openSqliteAccounts(accountsFile)
+  const owned = { accounts: await accounts.accounts(), keys: await accounts.keys(), ledger: await accounts.reconcile() }
+  const secret = (await accounts.secret()).toString('hex')
+  await accounts.close()
+  const trials = openSqliteTrialsForReading(trialsFile)
+  const looks = await trials.of('cell')
+  await trials.close()
+  return { told, owned, secret, looks }
+}
+
+function tiersIn(path: string): Record<string, string> {
+  const rows = rowsOf(path, 'SELECT name, tier FROM accounts') as { name: string; tier: string }[]
+  return Object.fromEntries(rows.map(({ name, tier }) => [name, tier]))
+}
+
+function ledgerIn(path: string): string[] {
+  return (rowsOf(path, 'SELECT request FROM ledger') as { request: string }[]).map(({ request }) => request)
+}
+
+function rowsOf(path: string, sql: string): unknown[] {
+  const db = new Database(path, { readonly: true })
+  try {
+    return db.prepare(sql).all()
+  } finally {
+    db.close()
+  }
+}
+
+/** What a restore would leave behind if it did. */
+function left({ data }: Files): string[] {
+  return readdirSync(dirname(data)).filter(name => /\.(new|restore)/.test(name))
+}
+
+/** Whether a byte lies between the end of a file and that of its last block. */
+function isPadding(archive: Buffer, at: number): boolean {
+  return archive.subarray(at, Math.ceil((at + 1) / 512) * 512).every(byte => byte === 0)
+}

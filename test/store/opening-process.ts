@@ -1,0 +1,15 @@
+import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+
+/** Has data or accounts open, as a server has, until it is killed. Words: which of them, and the file. */
+const [kind, path = ''] = process.argv.slice(2)
+
+async function main(): Promise<void> {
+  const opened = kind === 'accounts' ? openSqliteAccounts(path) : openSqlite(path, { readonly: true })
+  await opened.version()
+  process.stdout.write('open\n')
+  // In reach, or the garbage collector would close it.
+  setInterval(() => opened.location, 60_000)
+}
+
+void main()
