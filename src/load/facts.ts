@@ -1,4 +1,4 @@
-import { InvalidParameter, parameter, sentence, type Words } from '../errors.js'
+import { BadData, InvalidParameter, parameter, sentence, type Words } from '../errors.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
@@ -13,6 +13,7 @@ import {
   type FactSheets,
   type FactSource,
   knownOn,
+  type Security,
   securityOf,
   usableFrom,
 } from '../model/facts.js'
@@ -34,7 +35,8 @@ export interface TakenFacts {
 }
 
 /**
- * Merges facts with what is there; what a record may be was checked when it was read.
+ * Merges facts with what is there; what a record may be was checked when it was read. Throws BadData for a ticker of two
+ * asset classes.
  * @param replaces whether a ticker's records of a kind are begun again
  */
 export async function takeFacts(
@@ -54,6 +56,7 @@ export async function takeFacts(
   for (const [ticker, given] of grouped(facts, ({ ticker }) => ticker)) {
     const begun = given.map(({ kind }) => kind).filter(kind => replaces(ticker, kind))
     const before = await soundSheets(store, ticker, begun, taken.behind)
+    if (!begun.includes('securities')) refuseOtherClass(ticker, before, given, source)
     const after: { [Kind in FactKind]?: FactSheet } = { ...before }
     const merged = given.map(({ kind, records }) => {
       const checked = records.map(record => checkedRecord(kind, ticker, record))
@@ -73,6 +76,24 @@ export async function takeFacts(
     }
   }
   return taken
+}
+
+/** Throws BadData where what is stored says another asset class of a ticker: nothing tells which of them is right. */
+function refuseOtherClass(
+  ticker: string,
+  { securities }: FactSheets,
+  given: readonly TickerFacts[],
+  { file }: FactSource,
+): void {
+  const stored = securities?.rows.at(-1)
+  const classes = given.flatMap(({ kind, records }) =>
+    kind === 'securities' ? (records as readonly Security[]).map(({ asset_class }) => asset_class) : [],
+  )
+  const other = classes.find(found => found !== null && found !== stored?.record.asset_class)
+  if (stored === undefined || stored.record.asset_class === null || other === undefined) return
+  const from = securities!.sources[stored.source]!.file
+  const what = `${ticker} is of class ${stored.record.asset_class} by ${from}, and of class ${other} by this file`
+  throw new BadData({ file }, sentence`${what}; ${parameter('replace')} starts its securities again from this file`)
 }
 
 /**

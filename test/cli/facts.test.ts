@@ -5,7 +5,7 @@ import { FIELDS } from '../../src/fields/index.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../../src/model/facts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
-import { BARS, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
+import { BARS, expectEnd, type Lent, type Ran, scratch, typed, unpainted } from './support/run.js'
 
 const folder = scratch()
 const SIMULATED = 'simulate 6 --bars 420 --end 2018-05-11'
@@ -281,10 +281,24 @@ describe('bands facts', () => {
 
   test('says of a fund that no field stands on its facts', async () => {
     const text = 'ticker,asset_class\nAAPL,etf\n'
-    expect((await ask(`import-facts ${write('class.csv', text)}`)).code).toBe(0)
+    expect((await ask(`import-facts ${write('class.csv', text)} --replace`)).code).toBe(0)
     expect(unpainted((await ask('facts AAPL', { terminal: 120 })).out)).toContain('only stocks have fundamentals')
     expect(await document('facts AAPL')).toMatchObject({ counted: false })
     expect((await ask('events AAPL earnings_surprise')).err).toContain('AAPL is of class etf')
+  })
+
+  test('refuses a ticker of another asset class than the one that is stored, unless it is to start again', async () => {
+    const first = write('first.csv', 'ticker,sector,asset_class\nNEW,Energy,stock\nOLD,Energy,\n')
+    expect((await ask(`import-facts ${first}`)).code).toBe(0)
+    const other = write('other.csv', 'ticker,asset_class\nOLD,etf\nNEW,etf\n')
+    const what = `NEW is of class stock by ${first}, and of class etf by this file`
+    expectEnd(await ask(`import-facts ${other}`), 5, `${what}; --replace starts its securities again from this file`)
+    expect(await document('facts OLD')).toMatchObject({ security: { asset_class: null } })
+    // What the file leaves open contradicts nothing.
+    expect((await ask(`import-facts ${write('open.csv', 'ticker,asset_class,name\nNEW,,New\n')}`)).code).toBe(0)
+    expect(await document('facts NEW')).toMatchObject({ security: { asset_class: 'stock', name: 'New' } })
+    expect((await ask(`import-facts ${other} --replace`)).code).toBe(0)
+    expect(await document('facts NEW')).toMatchObject({ security: { asset_class: 'etf' } })
   })
 
   test('shows a figure as filed, and explain divides it by the split', async () => {

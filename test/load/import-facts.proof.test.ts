@@ -137,7 +137,11 @@ describe('crypto and funds', () => {
         else expect(page.total_occurrences, name).toBe(0)
       }
       expect(await verify(importer, { deep: true })).toEqual([])
-      await importer.putFacts([security(TICKERS[0]!, { asset_class: 'stock' })], SOURCE)
+      const stock = [security(TICKERS[0]!, { asset_class: 'stock' })]
+      await expect(importer.putFacts(stock, SOURCE)).rejects.toThrow(
+        `is of class ${asset_class} by ${SOURCE.file}, and of class stock by this file`,
+      )
+      await importer.putFacts(stock, SOURCE, { replace: true })
       expect(await eventsOf(importer.store)).toEqual(await eventsOf(await loadedStore(TICKERS)))
     },
     60_000,
