@@ -1,13 +1,22 @@
 import { basename } from 'node:path'
 import type { Backtest } from './backtest/result.js'
 import { version } from './built.js'
-import { InvalidParameter, NotFound, remedy } from './errors.js'
+import { InvalidParameter, NotFound, remedy, worded } from './errors.js'
 import type { Field } from './fields/field.js'
 import { FIELDS } from './fields/index.js'
 import { type Explanation, explain } from './local/explain.js'
 import { type ExportFilter, exportBars, exportEvents, exportSeries } from './local/export.js'
 import { facts, type KnownFacts } from './local/facts.js'
-import type { EventHistory, EventsPage, ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/event.js'
+import { formatDay } from './model/day.js'
+import type {
+  EventHistory,
+  EventsPage,
+  ExportedBar,
+  ExportedEvent,
+  ExportedSeriesBar,
+  HistoryQuery,
+  PoolQuery,
+} from './model/event.js'
 import { FACT_KINDS, type FactKind } from './model/facts.js'
 import type { OversoldPage } from './model/oversold.js'
 import type { Tier, Timeframe } from './model/terms.js'
@@ -45,10 +54,15 @@ import { type Now, now } from './tally/now.js'
 import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from './tally/tally.js'
 import { type Transitions, transitionsOf } from './tally/transitions.js'
 
+/** What must be said of an answer and has no place in it: why it is empty, in sentences; usually none. */
+export interface Noted {
+  notes: string[]
+}
+
 /**
  * The questions that stand on events, as a program asks them of a database or of a server: parameters spelled as in the
- * specification, answers as the command line prints them with `--json`. Every question may throw InvalidParameter,
- * TierRestricted or NotFound.
+ * specification, answers as the command line prints them with `--json`, and beside them the notes that it has on standard
+ * error. Every question may throw InvalidParameter, TierRestricted or NotFound.
  */
 abstract class Questions {
   readonly #bands: Source
@@ -61,29 +75,40 @@ abstract class Questions {
    * `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. 10 unless `limit`
    * says how many; of a database asked as no tier any number, or `all`.
    */
-  async events(params: EventsParams): Promise<EventsPage> {
-    return this.#bands.events(parseEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS))
+  async events(params: EventsParams): Promise<EventsPage & Noted> {
+    const query = parseEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS)
+    const page = await this.#bands.events(query)
+    return { ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) }
   }
 
   /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */
-  async oversold(params: OversoldParams = {}): Promise<OversoldPage> {
-    return this.#bands.oversold(parseOversold(params, this.withholds ? OVERSOLD : OWN_OVERSOLD))
+  async oversold(params: OversoldParams = {}): Promise<OversoldPage & Noted> {
+    const query = parseOversold(params, this.withholds ? OVERSOLD : OWN_OVERSOLD)
+    const page = await this.#bands.oversold(query)
+    if (page.match_count > 0) return { ...page, notes: [] }
+    const { emptyScanNote } = await import('./present/events.js')
+    const date = query.date === undefined ? null : formatDay(query.date)
+    return { ...page, notes: [this.#bands.server?.note ?? emptyScanNote(query, page, date)] }
   }
 
   /** All matching transitions, oldest first; of a database with raw returns and percentiles. */
-  async history(params: HistoryParams): Promise<EventHistory> {
-    return eventHistory(this.#bands, parseHistory(params))
+  async history(params: HistoryParams): Promise<EventHistory & Noted> {
+    const query = parseHistory(params)
+    const history = await eventHistory(this.#bands, query)
+    return { ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) }
   }
 
   /** How often each performance followed, and what a database knows of returns, beside what usually follows; by band unless one is given. */
-  async tally({ by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally> {
+  async tally({ by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally & Noted> {
     const pool = parsePool(params)
-    return tally(this.#bands, by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) })
+    const grouped = by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) }
+    return this.#noted(pool, await tally(this.#bands, grouped))
   }
 
   /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
-  async transitions(params: Omit<PoolParams, 'band' | 'context_band'>): Promise<Transitions> {
-    return transitionsOf(this.#bands, parsePool(params))
+  async transitions(params: Omit<PoolParams, 'band' | 'context_band'>): Promise<Transitions & Noted> {
+    const pool = parsePool(params)
+    return this.#noted(pool, await transitionsOf(this.#bands, pool))
   }
 
   /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
@@ -114,6 +139,27 @@ abstract class Questions {
 
   /** Whether limits are those of the specification: at a tier, and at a server. */
   protected abstract get withholds(): boolean
+
+  async #noted<Found extends Pick<Tally, 'tickers' | 'events' | 'as_of'> & Partial<Noted>>(
+    { tickers: _tickers, ...query }: PoolQuery,
+    found: Found,
+  ): Promise<Found & Noted> {
+    const [ticker, second] = found.tickers
+    const { notes = [] } = found
+    if (found.events > 0) return { ...found, notes }
+    if (second === undefined)
+      return { ...found, notes: [...notes, ...(await this.#whyNone({ ...query, ticker: ticker! }))] }
+    const { emptyPoolNote } = await import('./present/empty.js')
+    return { ...found, notes: [...notes, emptyPoolNote(query, found.tickers.length, found.as_of)] }
+  }
+
+  async #whyNone(query: HistoryQuery): Promise<string[]> {
+    const why = await this.#bands.whyEmpty(query)
+    if (why === null) return []
+    const { emptyNote } = await import('./present/empty.js')
+    const { reason, advice } = emptyNote(why, query)
+    return [worded(reason), ...(advice === null ? [] : [worded(advice)])]
+  }
 
   /** The fields of the caller's plan, when tickers are about to be asked. */
   async #granted([first]: readonly string[], timeframe: Timeframe): Promise<readonly FieldInfo[]> {

@@ -18,6 +18,7 @@ export type { Backtest } from './backtest/result.js'
 export {
   type BandsClient,
   type BandsOptions,
+  type Noted,
   openBands,
   openRemote,
   type RemoteClient,

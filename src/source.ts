@@ -1,5 +1,5 @@
 import type { Words } from './errors.js'
-import type { Day } from './model/day.js'
+import { type Day, parseDay } from './model/day.js'
 import type { EventHistory, EventsPage, EventsQuery, HistoricEvent, HistoryQuery, SeriesKey } from './model/event.js'
 import { eventHistoryOf, type History } from './model/history.js'
 import type { OversoldPage, OversoldQuery } from './model/oversold.js'
@@ -28,10 +28,16 @@ export interface Source {
   tickers(): Promise<readonly string[] | null>
   /** Which series of those tickers are not there; only where pages of a server answer, of which some may not be kept. */
   lacking?(): Promise<(key: SeriesKey) => boolean>
-  /** What is known of tickers at no cost, to say why an answer is empty or old; without those of which nothing is. */
+  /** Why a question found no event, at no cost; null where the answerer does not know. Throws as the question does. */
+  whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null>
+  /** What is known of tickers at no cost, to say why an answer is old; without those of which nothing is. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]>
-  /** The server that answers: its address, and what its newest page said of its range; null where the answer is made here. */
-  readonly server: { url: string; range: Pick<History, 'query_range' | 'after' | 'as_of'> | null } | null
+  /** The server that answers: its address, and what its newest page said of its range, its newest scan of being empty; null where the answer is made here. */
+  readonly server: {
+    url: string
+    range: Pick<History, 'query_range' | 'after' | 'as_of'> | null
+    note: string | null
+  } | null
   close(): Promise<void>
 }
 
@@ -51,6 +57,38 @@ export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'serve
   /** What must be said of everything that it told so far, in sentences: bars that were lacking, bands of another. */
   remarks(): readonly string[]
 }
+
+/** Days that a tier, or a server by its key, answers of. */
+interface NamedRange {
+  /** As `query_range` has it. */
+  name: string
+  from: Day
+  to: Day
+}
+
+/** Why a question found no event, as data; present/empty.ts words it; a range is null where it has no part in it. */
+export type WhyEmpty =
+  /** Of a field that stands on facts, or of the context's. */
+  | { code: 'no_facts' | 'context_lacks'; lack: Words }
+  | { code: 'not_begun'; first: Day; as_of: Day }
+  /** So many bars are too few. */
+  | { code: 'no_band_yet'; bars: number | null; as_of: Day | null }
+  /** None lies between the bounds. */
+  | { code: 'no_day'; range: NamedRange | null }
+  | { code: 'bars_end'; last: Day; range: NamedRange | null }
+  | { code: 'bars_begin'; first: Day }
+  /** No such band ever; those that were, within the range. */
+  | { code: 'never_entered'; seen: readonly string[] }
+  | { code: 'never_changed'; band: string }
+  /** There are such events, all before the range. */
+  | { code: 'out_of_range'; range: NamedRange }
+  | { code: 'outside_dates'; events: number; nearest: Day }
+  /** The bands that the context was in instead; none where it had none yet. */
+  | { code: 'context_never'; events: number; bands: readonly string[] }
+  /** Who knows events alone; null where the answerer does not tell of which days they are. */
+  | { code: 'none_told'; query_range: string; range: NamedRange | null; seen: readonly string[] }
+  /** A server's own words. */
+  | { code: 'told'; text: string }
 
 /** Newest first, and how many match. */
 export interface NewestEvents extends Pick<EventHistory, 'ticker' | 'field' | 'timeframe' | 'query_range' | 'as_of'> {
@@ -139,6 +177,16 @@ export async function eventHistory(
 export async function newestOf(source: Pick<Source, 'histories'>, query: EventsQuery): Promise<NewestEvents> {
   const { events, ...history } = await eventHistory(source, query)
   return { ...history, events: events.slice(-query.limit).reverse(), total: events.length }
+}
+
+/** What can be said of no event by who knows events and their range alone. @param seen bands that were entered in it */
+export function noneTold(
+  { query_range, after, as_of }: Pick<EventHistory, 'query_range' | 'after' | 'as_of'>,
+  seen: readonly string[] = [],
+): WhyEmpty {
+  const [from, to] = [after, as_of].map(date => (date === null ? null : parseDay(date)!))
+  const range = from == null || to == null ? null : { name: query_range, from: from + 1, to }
+  return { code: 'none_told', query_range, range, seen }
 }
 
 /** The first of what is asked for: of a question about one ticker all there is. */

@@ -17,6 +17,7 @@ import {
   type PricedSource,
   type Source,
   type StatesQuery,
+  type WhyEmpty,
 } from '../source.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields } from '../tiers.js'
 import { Cache } from './cache.js'
@@ -65,6 +66,11 @@ export class Local extends Cache implements Source, PricedSource {
     if ((await this.store.unsettled()).length === 0) return { fields: granted, waiting: [] }
     const waits = (field: FieldInfo): boolean => field.needs !== 'bars'
     return { fields: granted.filter(field => !waits(field)), waiting: granted.filter(waits) }
+  }
+
+  async whyEmpty(query: HistoryQuery): Promise<WhyEmpty> {
+    const { whyEmpty } = await import('./why-empty.js')
+    return whyEmpty(this, query)
   }
 
   async known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {

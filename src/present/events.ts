@@ -135,6 +135,17 @@ export function describeOversold(query: OversoldQuery, page: OversoldPage, date:
   }
 }
 
+/** Why a scan has no match. @param date null where the answerer does not tell */
+export function emptyScanNote(
+  { timeframe, min_severity }: OversoldQuery,
+  { total_scanned }: OversoldPage,
+  date: string | null,
+): string {
+  const on = date === null ? '' : ` on ${date}`
+  if (total_scanned > 0) return `none of ${whole(total_scanned)} scanned is ${min_severity}${on}.`
+  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
+}
+
 /** Nobody needs a column that says of every ticker that nothing is known; a pipe counts on those of its tier. */
 function oversoldColumns(matches: readonly OversoldMatch[]): Column<OversoldMatch>[] {
   return OVERSOLD.flatMap(({ key, ...heading }): Column<OversoldMatch>[] => {

@@ -11,6 +11,7 @@ import {
   type NewestEvents,
   newestOf,
   type Source,
+  type WhyEmpty,
 } from '../source.js'
 import type { KeptEntry, PageStore } from '../store/pages.js'
 import type { KeptPages } from './kept.js'
@@ -73,6 +74,10 @@ export class Beside implements Source {
     return this.#parts.own.granted(ticker, timeframe)
   }
 
+  async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
+    return (await this.#sourceOf(query)).whyEmpty(query)
+  }
+
   /** Of its bars: pulled events stand on the bars and facts of a server. */
   known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
     return this.#parts.own.known(tickers, field)
@@ -120,7 +125,7 @@ export class Beside implements Source {
   async #sourceOf({
     ticker,
     context,
-  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Pick<Source, 'events' | 'histories'>> {
+  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Pick<Source, 'events' | 'histories' | 'whyEmpty'>> {
     const { own, pages, hasBars } = this.#parts
     const isPulled = await pages.has(ticker)
     if (context !== undefined) {

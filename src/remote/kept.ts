@@ -13,7 +13,7 @@ import type {
 } from '../model/event.js'
 import { type History, historyOf } from '../model/history.js'
 import { reaches, type Tier } from '../model/terms.js'
-import type { HistoriesQuery, Source } from '../source.js'
+import { type HistoriesQuery, noneTold, type Source, type WhyEmpty } from '../source.js'
 import { isMixed, type KeptSeries, knownDate, type PageStore, sourceWords } from '../store/pages.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, PLANS, planOf, present, tierOfRange } from '../tiers.js'
 import { type Chain, chainOf, keyOf, listed, named } from './pages.js'
@@ -52,7 +52,7 @@ interface KeptWays {
 }
 
 /** Answers any question from pages of a server that were kept, under the rules of the key that pulled them. */
-export class KeptPages implements Pick<Source, 'events' | 'histories'> {
+export class KeptPages implements Pick<Source, 'events' | 'histories' | 'whyEmpty'> {
   readonly #marks = new Marks()
   readonly #pages: PageStore
   readonly #ways: KeptWays
@@ -84,6 +84,11 @@ export class KeptPages implements Pick<Source, 'events' | 'histories'> {
         const history = await this.#history({ ...filter, ticker, field }, outcomes === 'needed')
         yield historyOf(history, fieldNamed(field)!.bands)
       }
+  }
+
+  async whyEmpty({ bands: _bands, context: _context, ...query }: HistoryQuery): Promise<WhyEmpty> {
+    const { events, ...range } = await this.#history(query, false)
+    return noneTold(range, [...new Set(events.map(event => event.band))])
   }
 
   async #history(query: HistoryQuery, needsOutcomes: boolean): Promise<EventHistory> {

@@ -21,10 +21,12 @@ import {
   type KnownTicker,
   type NewestEvents,
   newestOf,
+  noneTold,
   type Source,
+  type WhyEmpty,
 } from '../source.js'
 import { entitle, entitleAftermath, grantedFields, PLANS, tierOfRange } from '../tiers.js'
-import { AS_OF, EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
+import { AS_OF, EVENTS_PATH, NOTE, OVERSOLD_PATH } from '../wire/format.js'
 import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
 import { checkedEvents, checkedOversold, type Told } from './check.js'
 import { PAGE } from './pages.js'
@@ -38,10 +40,12 @@ interface RemotePage {
   asOf: string | null
   /** As this answer told them; null where it did not. */
   credits: Credits | null
+  /** Why it is empty; null where the server does not say. */
+  note: string | null
 }
 
 /** A page that was asked for anew: null where it is still the one that was there. */
-export interface NewPage extends Omit<RemotePage, 'page'> {
+export interface NewPage extends Omit<RemotePage, 'page' | 'note'> {
   page: EventsPage | null
   /** By which the server knows it again; null where it does not. */
   etag: string | null
@@ -68,6 +72,9 @@ export class Remote implements Source {
   readonly #fields: readonly FieldInfo[]
   readonly #asked = new Map<string, Promise<unknown>>()
   #range: Range | null = null
+  /** Why answers were empty, by question, and why the newest scan was, as the server says it. */
+  readonly #notes = new Map<string, string>()
+  #scanNote: string | null = null
 
   /** Asks nothing yet. Throws InvalidParameter for an address, ConfigError for a key or a proxy that cannot be used. */
   constructor({ fields, ...transport }: RemoteOptions) {
@@ -125,6 +132,7 @@ export class Remote implements Source {
   async page(query: EventsQuery): Promise<RemotePage> {
     const found = await this.#once(EVENTS_PATH, eventsSearch(query), (answer, told) => pageOf(answer, query, told))
     this.#range = rangeOf(found)
+    if (found.note !== null) this.#notes.set(nameOf(query), found.note)
     return found
   }
 
@@ -141,11 +149,13 @@ export class Remote implements Source {
   }
 
   /** Of more matches than a page may have, the first. */
-  oversold({ limit, ...filter }: OversoldQuery): Promise<OversoldPage> {
+  async oversold({ limit, ...filter }: OversoldQuery): Promise<OversoldPage> {
     const query = { ...filter, limit: Math.min(limit, PAGE) }
-    return this.#once(OVERSOLD_PATH, oversoldSearch(query), (answer, told) =>
-      checkedOversold(answer.document, query, told),
-    )
+    const { page, note } = await this.#once(OVERSOLD_PATH, oversoldSearch(query), (answer, told) => {
+      return { page: checkedOversold(answer.document, query, told), note: noteOf(answer, told) }
+    })
+    this.#scanNote = note
+    return page
   }
 
   async fields(): Promise<readonly FieldInfo[]> {
@@ -166,12 +176,23 @@ export class Remote implements Source {
     return { fields: grantedFields(tier), waiting: [] }
   }
 
+  /** As the server says, or by what it told of its range; it is not asked, and paid, for an explanation. */
+  async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
+    const { bands: _bands, ...whole } = query
+    // A tally asks for all bands, and counts those that it wants.
+    for (const asked of [oneBandEach(query), [whole]]) {
+      const notes = new Set(asked.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
+      if (notes.size > 0) return { code: 'told', text: [...notes].join(' ') }
+    }
+    return this.#range && noneTold(this.#range)
+  }
+
   async known(): Promise<readonly KnownTicker[]> {
     return []
   }
 
   get server(): NonNullable<Source['server']> {
-    return { url: this.url, range: this.#range }
+    return { url: this.url, range: this.#range, note: this.#scanNote }
   }
 
   /** Some tickers ahead, because a server answers several questions in the time of one. */
@@ -306,7 +327,18 @@ export class Remote implements Source {
 }
 
 function pageOf(answer: Answer, query: EventsQuery, told: Told): RemotePage {
-  return { page: checkedEvents(answer.document, query, told), ...besides(answer) }
+  return { page: checkedEvents(answer.document, query, told), note: noteOf(answer, told), ...besides(answer) }
+}
+
+/** Why an answer is empty, as the server says it. */
+function noteOf({ headers }: Answer, { repeat }: Told): string | null {
+  const note = headerText(headers, NOTE)
+  return note === null ? null : repeat(note)
+}
+
+/** A question, whatever its limit. */
+function nameOf({ ticker, field, timeframe, bands, before, after, context }: HistoryQuery): string {
+  return JSON.stringify([ticker, field, timeframe, bands, before, after, context])
 }
 
 /** A question for each of its bands; itself where it names none. */
@@ -314,9 +346,10 @@ function oneBandEach<Query extends Pick<HistoryQuery, 'bands'>>(query: Query): Q
   return query.bands?.map(band => ({ ...query, bands: [band] })) ?? [query]
 }
 
-function besides({ headers }: Answer): Omit<RemotePage, 'page'> {
+function besides({ headers }: Answer): Omit<RemotePage, 'page' | 'note'> {
   const asOf = headerText(headers, AS_OF)
-  return { asOf: asOf !== null && parseDay(asOf) !== null ? asOf : null, credits: creditsOf(headers) }
+  const day = asOf !== null && parseDay(asOf) !== null ? asOf : null
+  return { asOf: day, credits: creditsOf(headers) }
 }
 
 /** Throws TierRestricted where a plan shows nothing of what followed; null: of a plan that is not known. */

@@ -1,10 +1,13 @@
 import type { Accounts } from '../accounts/accounts.js'
+import { worded } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { EventsQuery } from '../model/event.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { Tier } from '../model/terms.js'
 import { MAX_LIMIT } from '../params/parameters.js'
 import { parametersOf, parseEvents, parseOversold } from '../params/parse.js'
+import { emptyNote } from '../present/empty.js'
+import { emptyScanNote } from '../present/events.js'
 import type { Source } from '../source.js'
 import { entitle, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
@@ -45,8 +48,8 @@ export interface Question {
   whole: string
   /** It takes so long that it waits for its turn, and is given up when nobody waits for it any more. */
   isHeavy: boolean
-  /** The body of the whole. */
-  ask(service: Service, tier: Tier, signal: AbortSignal): Promise<string>
+  /** The body of the whole, and why it is empty. */
+  ask(service: Service, tier: Tier, signal: AbortSignal): Promise<Pick<Answer, 'body' | 'note'>>
   /** What of the body of the whole is the answer. */
   part(body: string): string
   /** Whether there is an answer, as far as can be told without computing it. Throws TierRestricted, InvalidParameter. */
@@ -67,7 +70,12 @@ export function readEvents(search: string): Question {
     normal,
     whole: normal,
     isHeavy: false,
-    ask: async (service, tier) => JSON.stringify(await service.bands(tier).events(query)),
+    async ask(service, tier) {
+      const bands = service.bands(tier)
+      const page = await bands.events(query)
+      const why = page.total_occurrences > 0 ? null : await bands.whyEmpty(query)
+      return { body: JSON.stringify(page), note: why && worded(emptyNote(why, query).reason) }
+    },
     part: body => body,
     async isAnswerable(service, tier) {
       entitle(query, tier)
@@ -90,7 +98,12 @@ function readOversold(search: string): Question {
     normal: normalOf(OVERSOLD_PATH, query),
     whole: normalOf(OVERSOLD_PATH, whole),
     isHeavy: true,
-    ask: (service, tier, signal) => service.oversold(tier, whole, signal),
+    async ask(service, tier, signal) {
+      const body = await service.oversold(tier, whole, signal)
+      if (!body.startsWith(NO_MATCH)) return { body, note: null }
+      const day = query.date ?? (await service.today())
+      return { body, note: emptyScanNote(query, JSON.parse(body), formatDay(day)) }
+    },
     part: body => firstMatches(body, query.limit),
     async isAnswerable(service, tier) {
       await service.checkOversold(tier, query)
@@ -98,6 +111,9 @@ function readOversold(search: string): Question {
     },
   }
 }
+
+/** How the body of a scan begins that found none. */
+const NO_MATCH = '{"matches":[],'
 
 function firstMatches(body: string, limit: number): string {
   if (limit === MAX_LIMIT) return body
@@ -120,6 +136,8 @@ export interface Answer {
   question: Buffer
   /** The day that it stands on. */
   asOf: string
+  /** Why it is empty, in ASCII; null where it is not. */
+  note: string | null
 }
 
 interface Kept {
@@ -188,7 +206,7 @@ export class Answers {
   #part(tier: Tier, whole: Answer, question: Question): Answer {
     if (question.normal === question.whole) return whole
     const name = `${tier} ${question.normal}`
-    const answer = this.#answer(name, question.normal, question.part(whole.body), whole.asOf)
+    const answer = this.#answer(name, question.normal, { ...whole, body: question.part(whole.body) })
     if (this.#kept.get(`${tier} ${question.whole}`)?.answer === whole) this.#keep(name, answer)
     return answer
   }
@@ -229,8 +247,8 @@ export class Answers {
     for (let tries = 1; ; tries++) {
       const version = await this.#service.version()
       const asOf = formatDay(await this.#service.today())
-      const body = await question.ask(this.#service, tier, signal)
-      const answer = this.#answer(name, question.whole, body, asOf)
+      const found = await question.ask(this.#service, tier, signal)
+      const answer = this.#answer(name, question.whole, { ...found, asOf })
       const unchanged = (await this.#service.version()) === version
       if (unchanged && version === this.#seen) this.#keep(name, answer)
       // What was written meanwhile may be in one part of the answer and not in another.
@@ -238,12 +256,12 @@ export class Answers {
     }
   }
 
-  #answer(name: string, question: string, body: string, asOf: string): Answer {
+  #answer(name: string, question: string, { body, asOf, note }: Pick<Answer, 'body' | 'asOf' | 'note'>): Answer {
     const coded = new Coded(body, bytes => {
       const kept = this.#kept.get(name)
       if (kept?.answer === answer) this.#grow(kept, bytes)
     })
-    const answer: Answer = { body, coded, digest: sha256(body), question: sha256(question), asOf }
+    const answer: Answer = { body, coded, digest: sha256(body), question: sha256(question), asOf, note }
     return answer
   }
 

@@ -10,6 +10,7 @@ import {
   EVENTS_PATH,
   errorBody,
   internalErrorBody,
+  NOTE,
   REQUEST_ID,
 } from '../wire/format.js'
 import { schemaName } from '../wire/schemas.js'
@@ -61,6 +62,7 @@ const TIME: Schema = { type: 'string', format: 'date-time' }
 
 /** When the examples happen, and of which request. */
 const MOMENT = Date.parse('2026-03-23T14:37:00Z')
+const EXAMPLE_NOTE = "AAPL's daily rsi_zone never became deep_oversold; it became neutral, overbought and oversold."
 const EXAMPLE_ID = '0f5e6a0e-8d1c-4b0a-9a53-6f2f2c1f7d10'
 
 const CREDIT_HEADERS: Readonly<Record<keyof CreditHeaders, string>> = {
@@ -86,6 +88,7 @@ export const HEADERS: Record<string, HeaderObject> = {
     schema: { type: 'string', format: 'date' },
     example: '2026-03-23',
   },
+  [NOTE]: text('Why the answer is empty, in a sentence; absent where it is not.', EXAMPLE_NOTE),
   'Cache-Control': text(
     "How the answer may be kept: only by the caller's own cache, and to be asked for again; an error not at all.",
     'private, no-cache',
@@ -113,7 +116,7 @@ function creditHeaderObjects(): Record<string, HeaderObject> {
 
 /** What comes with every answer to a known key, and with every one that is not refused. */
 const KNOWN_KEY = [...Object.keys(CREDIT_HEADERS), REQUEST_ID]
-const OF_ANSWERS = ['ETag', AS_OF, 'Cache-Control', 'Vary', ...KNOWN_KEY]
+const OF_ANSWERS = ['ETag', AS_OF, NOTE, 'Cache-Control', 'Vary', ...KNOWN_KEY]
 
 export const UNCHANGED: ResponseObject = {
   description: 'The answer is one that If-None-Match names. Without a body, and not charged.',

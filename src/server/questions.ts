@@ -3,7 +3,7 @@ import { type Accounts, hourStart, type KeyEntry, stateOf, type Used } from '../
 import { authenticate, hashOf } from '../accounts/key.js'
 import { InvalidParameter, type RateLimited, Unauthorized } from '../errors.js'
 import type { Tier } from '../model/terms.js'
-import { AS_OF } from '../wire/format.js'
+import { AS_OF, NOTE } from '../wire/format.js'
 import { type Answer, Answers, type Asker, oncePerTurn, type Question, type Service } from './answers.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
@@ -50,7 +50,7 @@ export class Questions {
       const question = read(search)
       const { answer, kept } = await this.#answers.find(this.#askerOf(exchange, caller, question), question)
       const etag = await this.#tagOf(answer, caller.account)
-      const headers = headersOf(etag, answer.asOf)
+      const headers = headersOf(etag, answer)
       if (matches(request.headers['if-none-match'], etag)) {
         this.#metrics.reused.inc({ how: 'not_modified' })
         return { status: 304, headers, body: '' }
@@ -231,8 +231,9 @@ function bearerToken(rawHeaders: readonly string[]): string {
 }
 
 /** The body depends on the tier of the key, so no cache but the caller's own may keep it. */
-function headersOf(etag: string, asOf: string): HeaderList {
-  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf]
+function headersOf(etag: string, { asOf, note }: Answer): HeaderList {
+  const told = note === null ? [] : [NOTE, note]
+  return ['ETag', etag, 'Cache-Control', 'private, no-cache', 'Vary', 'Authorization', AS_OF, asOf, ...told]
 }
 
 /**

@@ -42,6 +42,9 @@ export const REQUEST_ID = 'X-Request-Id'
 /** The day that the answer stands on, YYYY-MM-DD: ranges count back from it. Ours; other servers do not send it. */
 export const AS_OF = 'X-Bands-As-Of'
 
+/** Why an answer is empty, in a sentence. Ours; the specified page has no place for it. */
+export const NOTE = 'X-Bands-Note'
+
 /** A caller's name for a request: asked again under it, the same answer is free for 48 hours. */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 

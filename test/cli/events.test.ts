@@ -109,7 +109,9 @@ describe('bands events', () => {
   test('says why it is empty', async () => {
     const { out, err } = await ask('events AAPL rsi_zone --band deep_oversold --after 2018-01-01 --json')
     expect(JSON.parse(out)).toMatchObject({ events: [], total_occurrences: 0 })
-    expect(err).toMatch(/^No event: AAPL never became deep_oversold \(2018-01-02 to 2018-05-11\)\. Bands entered: /)
+    expect(err).toMatch(
+      /^No event: AAPL's daily rsi_zone never became deep_oversold; it became oversold, .* and deep_overbought\.\n$/,
+    )
     expect((await ask('events AAPL rsi_zone --band deep_oversold -q --json')).err).toBe('')
   })
 
@@ -120,7 +122,7 @@ describe('bands events', () => {
     )
     expect(await why('rsi_zone --as-of 2010-01-01')).toContain('the bars of AAPL begin on 2013-05-13, after 2010-01-01')
     expect(await why('rsi_zone --timeframe weekly --as-of 2013-06-01')).toContain(
-      'no weekly rsi_zone yet by 2013-06-01; bands explain AAPL rsi_zone --timeframe weekly tells why',
+      'no weekly rsi_zone yet by 2013-06-01: 3 bars are too few. bands explain AAPL rsi_zone --timeframe weekly tells why.',
     )
     expect(await why('rsi_zone --after 2018-01-01 --before 2017-01-01')).toBe(
       'No event: no day lies after 2018-01-01 and before 2017-01-01.\n',
@@ -134,7 +136,7 @@ describe('bands events', () => {
     const db = folder.file('old.db')
     await ask(`import ${BARS}/AAPL.csv --db ${db}`)
     await ask(`simulate 1 --bars 100 --end 2025-12-31 --load --db ${db}`)
-    expect((await ask(`events AAPL rsi_zone --tier pro --db ${db}`)).err).toContain('ask with --as-of 2018-05-11')
+    expect((await ask(`events AAPL rsi_zone --tier pro --db ${db}`)).err).toContain('Ask with --as-of 2018-05-11.')
   })
 
   test('finds the events of several bands, as every question that takes one does', async () => {

@@ -75,7 +75,7 @@ test('studies without an event say why on stderr, and say it once', async () => 
   const { out } = await ask('tally AAPL valuation_zone', { terminal: 80 })
   expect(unpainted(out)).toBe('AAPL  valuation_zone  daily   0 events in all   as of 2018-05-11\n')
   expect((await ask('tally AAPL,GSPC rsi_zone --band deep_oversold --after 2018-04-30')).err).toBe(
-    'No event: none of 2 tickers became deep_oversold in all up to 2018-05-11, as it was asked for.\n',
+    'No event: none of 2 tickers became deep_oversold after 2018-04-30, as of 2018-05-11.\n',
   )
 })
 
@@ -176,7 +176,9 @@ describe('bands transitions', () => {
   test('says why there are none, without a band of the context that nobody asked for', async () => {
     const context = '--context-ticker GSPC --context-field trend_direction'
     const { err } = await ask(`transitions AAPL rsi_zone ${context} --after 2018-05-10`)
-    expect(err).toContain("AAPL's daily rsi_zone did not change (2018-05-11 to 2018-05-11)")
+    expect(err).toContain(
+      "AAPL's daily rsi_zone changed 284 times, but not after 2018-05-10; the nearest on 2018-05-09.",
+    )
   })
 })
 

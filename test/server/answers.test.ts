@@ -15,10 +15,10 @@ function counted() {
     today: async () => 20_000,
   } as unknown as Service
   const question = (whole: string, page: object): Question => {
-    const ask = async (): Promise<string> => {
+    const ask = async () => {
       state.asked++
       await state.open
-      return JSON.stringify(page)
+      return { body: JSON.stringify(page), note: null }
     }
     const isAnswerable = async (): Promise<boolean> => true
     return { credits: 1, normal: whole, whole, isHeavy: false, ask, part: body => body, isAnswerable }

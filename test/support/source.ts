@@ -21,6 +21,7 @@ export function sourceOf(part: Partial<Source & PricedSource>): Source & PricedS
     newest: refuse,
     granted: refuse,
     known: refuse,
+    whyEmpty: refuse,
     server: null,
     tickers: refuse,
     bars: refuse,

@@ -31,7 +31,7 @@ it('a search needs a ticker and a field, spelled as in the specification', () =>
 })
 
 it('a page holds events with a duration that may be null and an aftermath that may be null', () => {
-  expectTypeOf<BandsClient['events']>().returns.resolves.toEqualTypeOf<EventsPage>()
+  expectTypeOf<BandsClient['events']>().returns.resolves.toEqualTypeOf<EventsPage & { notes: string[] }>()
   expectTypeOf<EventsPage['events'][number]>().toEqualTypeOf<BandEvent>()
   expectTypeOf<BandEvent['duration_days']>().toEqualTypeOf<number | null | undefined>()
   expectTypeOf<NonNullable<BandEvent['aftermath']>[string]>().toEqualTypeOf<{ performance: Performance } | null>()

@@ -4,7 +4,7 @@ import type { OversoldPage, OversoldQuery } from '../../model/oversold.js'
 import { MAX_LIMIT, OVERSOLD, OWN_OVERSOLD } from '../../params/parameters.js'
 import { parseOversold } from '../../params/parse.js'
 import { optionsOf } from '../../params/row.js'
-import { describeOversold } from '../../present/events.js'
+import { describeOversold, emptyScanNote } from '../../present/events.js'
 import { whole } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -25,8 +25,9 @@ export const command: Command = {
   async run(context, given) {
     const table = (await context.withholds()) ? OVERSOLD : OWN_OVERSOLD
     const query = allUnlessLimited(context, given, parseOversold(given.params(Object.keys(table)), table))
-    const page = await (await context.bands()).oversold(query)
-    const scan = { query, page, date: query.date ?? (await today(context)) }
+    const source = await context.bands()
+    const page = await source.oversold(query)
+    const scan = { query, page, date: query.date ?? (await today(context)), note: source.server?.note ?? null }
     await context.show(described(describeOversold(query, page, scan.date)))
     await tellOversold(context, scan)
   },
@@ -43,24 +44,24 @@ interface Scan {
   page: OversoldPage
   /** null where the answerer does not tell. */
   date: Day | null
+  /** Why it is empty, as a server says it. */
+  note: string | null
 }
 
 /** On stderr: why there is nothing, what is not shown, what to ask next. */
 async function tellOversold(context: Context, scan: Scan): Promise<void> {
   const { matches, match_count } = scan.page
   if (context.config.quiet) return
-  if (match_count === 0) return context.notice(`No match: ${whyNone(scan)}`)
+  if (match_count === 0)
+    return context.notice(`No match: ${scan.note ?? emptyScanNote(scan.query, scan.page, dated(scan))}`)
   // The page itself says so.
   if (match_count > matches.length && context.format !== 'json')
     await context.notice(await notShown(context, scan.page))
   await context.hint(...hintsFor(scan))
 }
 
-function whyNone({ query, page, date }: Scan): string {
-  const { timeframe, min_severity } = query
-  const on = date === null ? '' : ` on ${formatDay(date)}`
-  if (page.total_scanned > 0) return `none of ${whole(page.total_scanned)} scanned is ${min_severity}${on}.`
-  return `no ticker here that the filters let through has bars, with an RSI, and a ${timeframe} one not older than a week${on}.`
+function dated({ date }: Scan): string | null {
+  return date === null ? null : formatDay(date)
 }
 
 async function notShown(context: Context, { matches, match_count }: OversoldPage): Promise<string> {

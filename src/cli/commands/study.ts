@@ -3,11 +3,9 @@ import { parseStudy, STUDY } from '../../params/studies.js'
 import { occurrenceRecords, windowRecords } from '../../present/records.js'
 import { describeStudy } from '../../present/study.js'
 import { eventStudy } from '../../study/event-study.js'
-import type { EventStudy } from '../../study/result.js'
 import type { Command } from '../command.js'
-import type { Context } from '../context.js'
 import { describedResult } from '../draw/described.js'
-import { whyNoFactsOfAny } from '../notices.js'
+import { noticeEmptyStudy } from '../notices.js'
 import { POOLED } from '../options.js'
 import { isNoSignal, POOL_ARGUMENTS, SIGNAL_OPTIONS, tickersAndField, under } from '../questions.js'
 import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
@@ -47,21 +45,7 @@ export const command: Command = {
     if (files.occurrences !== undefined) await writeTable(context, files.occurrences, 'event', occurrenceRecords(found))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
     if (found.events > 0) return
-    await tellNone(context, found)
+    await noticeEmptyStudy(context, await context.bands(), found)
     if (given.flag('fail-empty')) context.outcome = 3
   },
-}
-
-async function tellNone(context: Context, found: EventStudy): Promise<void> {
-  const { tickers, field, bands, first, last, after, before, first_bar, last_bar } = found
-  if (context.config.quiet) return
-  const one = tickers.length === 1
-  const who = one ? tickers[0]! : `none of ${tickers.length} tickers`
-  const what = bands === null ? `changed its ${field}` : `became ${bands.join(' or ')}`
-  const lack = await whyNoFactsOfAny(await context.bands(), tickers, field)
-  const why =
-    first === null
-      ? `there is no bar with a band of ${field}${after === null && before === null ? '' : ` in the dates asked for; the bars go from ${first_bar} to ${last_bar}`}`
-      : `${who} ${one ? 'never ' : ''}${what} as it was asked for, from ${first} to ${last}`
-  await context.notice(`No event: ${lack ?? why}.`)
 }

@@ -4,9 +4,8 @@ import { open, optionsOf } from '../../params/row.js'
 import { describeTally } from '../../present/tally.js'
 import { TALLY_GROUPINGS, type Tally, tally } from '../../tally/tally.js'
 import type { Command } from '../command.js'
-import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
-import { noticeNoEvent, whyNoFactsOfAny } from '../notices.js'
+import { noticeNoEvent, noticeNoEventOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
 import { POOL_ARGUMENTS, pooledQuery } from '../questions.js'
 
@@ -35,17 +34,9 @@ export const command: Command = {
     if (found.events > 0) return context.hint(...tallyHints(found))
     const [only, second] = found.tickers
     if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
-    else await tellNothingOfMany(context, found)
+    else await noticeNoEventOfAny(context, await context.bands(), query, found)
     if (given.flag('fail-empty')) context.outcome = 3
   },
-}
-
-async function tellNothingOfMany(context: Context, { tickers, field, band, query_range, as_of }: Tally): Promise<void> {
-  if (context.config.quiet) return
-  const what = band === null ? `changed its ${field}` : `became ${band.split(',').join(' or ')}`
-  const range = `in ${query_range}${as_of === null ? '' : ` up to ${as_of}`}, as it was asked for`
-  const lack = await whyNoFactsOfAny(await context.bands(), tickers, field)
-  await context.notice(`No event: ${lack ?? `none of ${tickers.length} tickers ${what} ${range}`}.`)
 }
 
 /** What the short words of the table mean. */

@@ -1,0 +1,124 @@
+import { parameter, remedy, sentence, type Words } from '../errors.js'
+import { type Day, formatDay } from '../model/day.js'
+import type { HistoryQuery, PoolQuery } from '../model/event.js'
+import type { WhyEmpty } from '../source.js'
+import { WHOLE_RANGE } from '../tiers.js'
+import { count, either, listed, whole } from './numbers.js'
+
+/** Why an answer is empty, for standard error, a header of HTTP, and the notes of a program's results. */
+export interface EmptyNote {
+  /** One sentence. */
+  reason: Words
+  /** What to ask instead, of a database of one's own; null where there is nothing to advise. */
+  advice: Words | null
+}
+
+/** Of a question about one ticker. */
+export function emptyNote(why: WhyEmpty, query: HistoryQuery): EmptyNote {
+  return { reason: reasonOf(why, query), advice: adviceOf(why, query) }
+}
+
+function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
+  const { ticker, field, timeframe, bands, context } = query
+  const name = `${ticker}'s ${timeframe} ${field}`
+  const happened = bands === undefined ? 'changed' : `became ${either(bands)}`
+  switch (why.code) {
+    case 'no_facts':
+    case 'context_lacks':
+      return sentence`${why.lack}.`
+    case 'not_begun':
+      return `the bars of ${ticker} begin on ${formatDay(why.first)}, after ${formatDay(why.as_of)}.`
+    case 'no_band_yet': {
+      const by = why.as_of === null ? '' : ` by ${formatDay(why.as_of)}`
+      const few = why.bars === null ? '' : `: ${count(why.bars, 'bar')} ${why.bars === 1 ? 'is' : 'are'} too few`
+      return `${ticker} has no ${timeframe} ${field} yet${by}${few}.`
+    }
+    case 'no_day':
+      return noDay(query, why.range)
+    case 'bars_end': {
+      const { range, last } = why
+      const beyond = range === null ? bounds({ after: query.after }) : `in ${range.name} (${spanned(range)})`
+      return `the bars of ${ticker} end on ${formatDay(last)}, and none lies ${beyond}.`
+    }
+    case 'bars_begin':
+      return `the bars of ${ticker} begin on ${formatDay(why.first)}, and none lies ${bounds({ before: query.before })}.`
+    case 'never_entered':
+      return `${name} never ${happened}${why.seen.length === 0 ? '' : `; it became ${listed(why.seen, LONGEST)}`}.`
+    case 'never_changed':
+      return `${name} never changed: it was ${why.band} throughout.`
+    case 'out_of_range':
+      return `${name} ${happened}, but not in ${why.range.name} (${spanned(why.range)}).`
+    case 'outside_dates': {
+      const often = why.events === 1 ? 'once' : `${whole(why.events)} times`
+      const nearest = why.events === 1 ? 'on' : 'the nearest on'
+      return `${name} ${happened} ${often}, but not ${bounds(query)}; ${nearest} ${formatDay(why.nearest)}.`
+    }
+    case 'context_never': {
+      const other = `${context!.ticker}'s ${context!.field}`
+      const dates = `the ${count(why.events, 'date')} on which ${name} ${happened}`
+      if (why.bands.length === 0) return `${other} had not changed yet by ${dates}, so that its band is not known.`
+      return `on none of ${dates} was ${other} ${context!.band}; it was ${either(why.bands)}.`
+    }
+    case 'none_told':
+      return noneTold(why, query)
+    case 'told':
+      return why.text
+  }
+}
+
+function adviceOf(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
+  if (why.code === 'no_band_yet')
+    return sentence`${remedy('explain', [ticker, field], timeframe === 'daily' ? {} : { timeframe })} tells why.`
+  if (why.code === 'bars_end' && why.range !== null)
+    return sentence`Ask with ${parameter('as_of', formatDay(why.last))}.`
+  return null
+}
+
+/** More than any field has bands. */
+const LONGEST = 10
+
+type Range = { name: string; from: Day; to: Day }
+
+function noDay(query: HistoryQuery, range: Range | null): string {
+  const days = range === null ? '' : ` of the range, ${range.name} from ${spanned(range)},`
+  return `no day${days} lies ${bounds(query)}.`
+}
+
+/** By who knows events and their range alone. */
+function noneTold({ query_range, range, seen }: Extract<WhyEmpty, { code: 'none_told' }>, query: HistoryQuery): string {
+  const { ticker, field, timeframe, bands, context, after, before } = query
+  const what =
+    bands === undefined ? `${ticker}'s ${timeframe} ${field} did not change` : `${ticker} never became ${either(bands)}`
+  const beside = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
+  const within = query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
+  if (range === null) return `${what}${beside}${within}${bounds(query) === '' ? '' : `, ${bounds(query)}`}.`
+  const from = Math.max(range.from, (after ?? range.from) + 1)
+  const to = Math.min(range.to, (before ?? range.to + 1) - 1)
+  if (from > to) return noDay(query, range)
+  const entered = seen.length > 0 ? `; bands entered: ${seen.join(', ')}` : ''
+  return `${what}${beside}${within} (${spanned({ from, to })})${entered}.`
+}
+
+function spanned({ from, to }: { from: Day; to: Day }): string {
+  return `${formatDay(from)} to ${formatDay(to)}`
+}
+
+/** `after 2018-01-01 and before 2017-01-01`; empty without either. */
+function bounds({ after, before }: { after?: Day | undefined; before?: Day | undefined }): string {
+  const parts: string[] = []
+  if (after !== undefined) parts.push(`after ${formatDay(after)}`)
+  if (before !== undefined) parts.push(`before ${formatDay(before)}`)
+  return parts.join(' and ')
+}
+
+/** Of a question about several tickers, of which none has such an event. */
+export function emptyPoolNote(
+  { field, bands, context, ...query }: Omit<PoolQuery, 'tickers'>,
+  tickers: number,
+  as_of: string | null,
+): string {
+  const what = bands === undefined ? `changed its ${field}` : `became ${either(bands)}`
+  const beside = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
+  const within = bounds(query) === '' ? '' : ` ${bounds(query)}`
+  return `none of ${tickers} tickers ${what}${beside}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
+}
