@@ -180,6 +180,11 @@ function usualSplit(factor: number, most: number): Scale | null {
   return off(nearest) <= most ? nearest : null
 }
 
+/** The day of a split trades on: its open may lie nearer to the ratio than its close. */
+function splitBetween(before: number, opening: number, after: number): Scale | null {
+  return usualSplit(after / before, NEAR) ?? usualSplit(opening / before, NEAR)
+}
+
 /** What a split makes of prices; 10 for one of 0.1 new shares, so that nothing is lost. */
 function scaleOf({ ratio }: Split): Scale {
   return usualSplit(1 / ratio, 1e-9) ?? { by: 1, over: ratio }
@@ -222,7 +227,8 @@ function judgeSeams(
     const split = known.splits.find(({ ex_date, ratio }) => {
       return ex_date > a.day && ex_date <= b.day && !isJump(1 / ratio, after / before)
     })
-    const step = split === undefined ? usualSplit(after / before, NEAR) : scaleOf(split)
+    const opening = b.given >= 0 ? given.open[b.given]! : stored.open[b.stored]!
+    const step = split === undefined ? splitBetween(before, opening, after) : scaleOf(split)
     if (step === null) oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
     // Raw prices fall on the day of a split.
     else if (split === undefined || known.prices === 'adjusted') {

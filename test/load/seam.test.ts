@@ -68,6 +68,15 @@ describe('new bars after a split', () => {
     expect(refused).toMatch(`${Number((1 / ratio).toPrecision(6))} times those that are stored`)
   })
 
+  it('do so where the day closed far from the ratio and opened near it', async () => {
+    const quartered = scaled(recent, 4)
+    quartered.open[0] = old.close[99]! / 4
+    quartered.close[0] = (old.close[99]! / 4) * 1.06
+    expect((await tried(await databaseWith(old), quartered)).refused).toMatch('0.25 times those that are stored')
+    quartered.open[0] = quartered.close[0]!
+    expect(await tried(await databaseWith(old), quartered)).toMatchObject({ report: { added: 20 }, refused: undefined })
+  })
+
   it('make one series with the stored ones when those are rescaled, volumes by the inverse', async () => {
     const database = await databaseWith(old)
     const { report, stored } = await tried(database, scaled(recent, 4), { rescale: true })
