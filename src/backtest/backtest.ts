@@ -75,7 +75,7 @@ export async function backtest(
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(strategy, simulation), ...rivalLooks]
   const interest = { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital }
-  const found = { signals, statistics, benchmarks, interest, validation }
+  const found = { signals, statistics, benchmarks, random_entry, interest, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
@@ -86,7 +86,6 @@ export async function backtest(
     equity: equityPoints(simulation),
     months: monthlyReturns(simulation, strategy.portfolio.capital),
     drawdowns: deepestFalls(simulation),
-    random_entry,
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry, part),
     warnings: [

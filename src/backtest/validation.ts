@@ -6,7 +6,7 @@ import type { WalkForward } from '../params/studies.js'
 import { rollingFolds } from '../statistics/folds.js'
 import { naiveT } from '../statistics/robust.js'
 import { lacksDividends } from '../study/signals.js'
-import { counted, whole } from '../study/words.js'
+import { chance, counted, NOTHING_FOUND, whole } from '../study/words.js'
 import { curveOf, idlePlaces, type Part, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Validation } from './result.js'
 import { barsAYearOf, chained, closedOf, equityStatistics, returnsOf, tradeStatistics } from './statistics.js'
@@ -165,7 +165,7 @@ function together(tests: readonly Tested[], { strategy, members }: Ready): Valid
   }
 }
 
-type Found = Pick<Backtest, 'signals' | 'statistics' | 'benchmarks' | 'interest' | 'validation'>
+type Found = Pick<Backtest, 'signals' | 'statistics' | 'benchmarks' | 'random_entry' | 'interest' | 'validation'>
 
 /** Whether a sentence holds, and the sentence. */
 type Warning = readonly [boolean, string]
@@ -179,6 +179,7 @@ export function warningsOf(
   run: RunOptions,
 ): string[] {
   const all: Warning[] = [
+    ...ofTests(found),
     ...ofTrades(strategy, simulation, found, run),
     ...ofPlaces(strategy, members, simulation, found),
     ...ofMoney(strategy, simulation, found),
@@ -186,6 +187,17 @@ export function warningsOf(
     ...ofChoices(found.validation, run),
   ]
   return all.flatMap(([holds, sentence]) => (holds ? sentence : []))
+}
+
+/** Two tests that ask different things of the same trades. */
+function ofTests({ statistics: { probabilistic_sharpe: above }, random_entry: { p } }: Found): Warning[] {
+  return [
+    [
+      above !== null && p !== null && 1 - above < NOTHING_FOUND && p >= NOTHING_FOUND,
+      `the Sharpe ratio is above 0 (probability ${chance(above ?? 0)}), and random entry finds nothing (p ${chance(p ?? 1)}): ` +
+        'of the signals believe random entry, whose dates have the rise of the market and the exits, too',
+    ],
+  ]
 }
 
 function ofTrades(

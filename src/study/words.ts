@@ -13,6 +13,7 @@ export function warningsOf(material: Material, windows: readonly StudyWindow[]):
   return [
     fewEvents(windows),
     fewDates(subjects, windows),
+    disagreeing(windows),
     calm(windows),
     ...reach(material),
     anyContext(query.filter),
@@ -80,6 +81,24 @@ function fewDates(subjects: readonly Subject[], windows: readonly StudyWindow[])
   return (
     list &&
     `The events of all tickers lie in fewer than ${LEAST_UNITS} stretches of dates that share no window (${list}): tickers move together, so this is little evidence, however many events there are.`
+  )
+}
+
+/** Windows of which P and the interval do not find the same. */
+function disagreeing(windows: readonly StudyWindow[]): string | null {
+  const some = windows.filter(({ tests, intervals }) => {
+    const [p, low, high] = [tests[0]?.p ?? null, intervals[0]?.low ?? null, intervals[0]?.high ?? null]
+    return p !== null && low !== null && high !== null && p < NOTHING_FOUND !== (low > 0 || high < 0)
+  })
+  const list = listOf(
+    some,
+    ({ window, tests }) =>
+      `${window}: P ${chance(tests[0]!.p!)}, interval with${tests[0]!.p! < NOTHING_FOUND ? '' : 'out'} 0`,
+    '; ',
+  )
+  return (
+    list &&
+    `P and the interval disagree (${list}): believe the one that finds nothing. Each takes luck for a find one time in twenty; whoever takes either does so more often.`
   )
 }
 
@@ -377,6 +396,14 @@ function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
 export function whole(n: number): string {
   return n.toLocaleString('en-US')
 }
+
+/** A probability in three decimals: `.042`, `<.001`. */
+export function chance(p: number): string {
+  return p < 0.0005 ? '<.001' : p.toFixed(3).replace(/^0/, '')
+}
+
+/** From here on a p finds nothing. */
+export const NOTHING_FOUND = 0.05
 
 /** `1,259 trades`, `1 trade`. */
 export function counted(n: number, thing: string): string {

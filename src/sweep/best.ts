@@ -2,7 +2,7 @@ import type { SweepQuery } from '../params/studies.js'
 import { kurtosis, median, skewness, variance } from '../statistics/moments.js'
 import { type Column, pbo, type SuperiorAbility, spa } from '../statistics/selection.js'
 import { deflatedSharpe } from '../statistics/sharpe.js'
-import { whole } from '../study/words.js'
+import { chance, NOTHING_FOUND, whole } from '../study/words.js'
 import { filterOf, namedStream, type Pace, type Sums, windowName } from './ground.js'
 import { type Look, type Resamples, type Scene, type Tested, testedOf } from './look.js'
 import type { BestOfMany, KnownSweep, SweepCell } from './result.js'
@@ -159,6 +159,33 @@ function isFiner(one: { name: string; sharpe: number }, other: { name: string; s
 
 function noneTested(cells: number): string {
   return cells === 0 ? 'no cell has enough events to be tested' : 'no cell varies'
+}
+
+/** Of fewer blocks nobody knows how much a cell varies. */
+const ENOUGH_BLOCKS = 20
+
+/**
+ * Which of the tests of the best to believe where they do not find the same, and why. On martingales with changing
+ * volatility both the reality check and SPA hold their level; they differ in what they can find.
+ * @param days of the timeline
+ */
+export function disagreements({ block, reality_check, spa, deflated_sharpe }: BestOfMany, days: number): string[] {
+  if (spa === null || reality_check === null || block === null) return []
+  const found = (p: number): boolean => p < NOTHING_FOUND
+  const ability = spa.consistent
+  const told = `The reality check (p ${chance(reality_check)}) and SPA (p ${chance(ability)}) disagree: believe`
+  const own = 'It measures each cell by its own error; the reality check goes by the cells that vary most'
+  const few = `SPA divides each cell by its own error, which blocks as long as a ${ENOUGH_BLOCKS}th of the days or longer do not tell`
+  return [
+    ...(found(reality_check) === found(ability)
+      ? []
+      : [days < ENOUGH_BLOCKS * block ? `${told} the reality check. ${few}.` : `${told} SPA. ${own} (Hansen 2005).`]),
+    ...(deflated_sharpe !== null && found(1 - deflated_sharpe) && !found(ability)
+      ? [
+          `SPA finds nothing (p ${chance(ability)}), the deflated Sharpe ratio does (${chance(deflated_sharpe)}): believe SPA. The ratio is that of holding, the rise of the market included; SPA asks what the events add to any bar.`,
+        ]
+      : []),
+  ]
 }
 
 /** What is kept of a look. */

@@ -5,7 +5,7 @@ import { LEAST_UNITS, samplingOf, tooFewEvents } from '../study/result.js'
 import { type Range, rangeOf } from '../study/signals.js'
 import { cellTrial, checkFamily } from '../study/trials.js'
 import { originAssumed, RETURNS_ASSUMED, whole } from '../study/words.js'
-import { Contest, type Found, foundOf, sweepCell } from './best.js'
+import { Contest, disagreements, type Found, foundOf, sweepCell } from './best.js'
 import {
   type Book,
   booksOf,
@@ -56,7 +56,9 @@ export async function sweep(source: PricedSource, asked: SweepQuery, ways: Sweep
   const best = await contest.judge(query, familyOf(found, ledger, query), pace)
   const validation = plan === null ? null : await validationOf(scene, plan, pace)
   const asOf = await source.asOfDay()
-  return { ...headOf(scene, asOf), ...resultOf(found, query, ledger, source), best, validation }
+  const result = resultOf(found, query, ledger, source)
+  const warnings = [...disagreements(best, timeline.days.length), ...result.warnings]
+  return { ...headOf(scene, asOf), ...result, warnings, best, validation }
 }
 
 /** The cells in order of evidence, how many there were, and what must be said of them. */

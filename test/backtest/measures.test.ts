@@ -4,6 +4,7 @@ import type { Backtest } from '../../src/backtest/result.js'
 import { parseDay } from '../../src/model/day.js'
 import { head } from '../../src/model/series.js'
 import { deviation, mean } from '../../src/statistics/moments.js'
+import { Random } from '../../src/statistics/random.js'
 import { onBars } from '../support/source.js'
 import { cacheOf, fixture } from '../support/store.js'
 import { flat, type MadeBar, type MadeTicker, madeMarket, PLAIN, strategyWith } from './support/made-market.js'
@@ -248,6 +249,23 @@ describe('the same exposure', () => {
       })
     })
     expect(hold!.alpha_t).toBeCloseTo(alpha / Math.sqrt(variance), 8)
+  })
+})
+
+describe('a Sharpe ratio that the market made', () => {
+  it('is told beside a random entry that finds nothing', async () => {
+    const random = new Random(5)
+    let price = 100
+    const bars = Array.from({ length: 600 }, (): MadeBar => {
+      price *= 1 + 0.003 + 0.01 * random.normal()
+      return [price, price, price, price]
+    })
+    const bands = { rsi_zone: Array.from(bars, (_, t) => (t % 12 < 6 ? 'd' : 'a')).join('') }
+    const strategy = strategyWith({ exit: { hold: 8 } })
+    const found = await backtest(madeMarket({ A: { bars, bands } }), strategy, { ...PLAIN, reps: 99 })
+    expect(found.statistics.probabilistic_sharpe!).toBeGreaterThan(0.95)
+    expect(found.random_entry.p!).toBeGreaterThan(0.05)
+    expect(found.warnings[0]).toContain('of the signals believe random entry')
   })
 })
 

@@ -107,6 +107,16 @@ describe('the windows of a study', () => {
     )
   })
 
+  test('say which to believe where P and the interval disagree', async () => {
+    const { windows, warnings } = await json<EventStudy>(line)
+    const apart = windows.filter(({ tests, intervals: [first] }) => {
+      return tests[0]!.p! < 0.05 !== (first!.low! > 0 || first!.high! < 0)
+    })
+    expect(apart.length).toBeGreaterThan(0)
+    for (const { window } of apart)
+      expect(warnings.join()).toMatch(new RegExp(`disagree \\(.*${window}: P .*believe the one`))
+  })
+
   test('tell the number of shifts that were looked at', async () => {
     const [window] = (await json<EventStudy>(`study GSPC rsi_zone --band oversold --horizon 20 ${MORE}`)).windows
     const { shifts } = window!.tests[0]!

@@ -257,7 +257,7 @@ const SPY = loadPrices('SPY')
 
 /** From the specification of studies: SPY 1999-11 to 2020-08, unadjusted, rsi_zone oversold, 20 bars, close to close. */
 it.skipIf(SPY === null)('finds the published figures of SPY oversold (needs ../shared)', async () => {
-  const local = await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }])
+  const local = await cacheOf([{ ticker: 'SPY', series: seriesOf(SPY!) }], { tier: null })
   const market = local
   const asked = queryOf({ tickers: ['SPY'], bands: ['oversold'], horizons: [20], reps: 'all' })
   const [window] = (await eventStudy(market, asked)).windows

@@ -41,7 +41,7 @@ export async function storeOf(fixtures: readonly TickerFixture[], folder?: strin
 /** The same store as a caller sees it. */
 export async function cacheOf(
   fixtures: readonly TickerFixture[],
-  { tier = 'pro', asOf = null }: { tier?: Tier; asOf?: Day | null } = {},
+  { tier = 'pro', asOf = null }: { tier?: Tier | null; asOf?: Day | null } = {},
 ): Promise<Local> {
   return new Local(await storeOf(fixtures), tier, asOf)
 }

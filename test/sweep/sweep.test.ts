@@ -14,10 +14,10 @@ import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
 import { cellOf, memberBars } from '../../src/study/cell.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import { stationaryInterval } from '../../src/study/tests.js'
-import { Contest } from '../../src/sweep/best.js'
+import { Contest, disagreements } from '../../src/sweep/best.js'
 import { namedStream, Pace } from '../../src/sweep/ground.js'
 import { adjusted, Resamples } from '../../src/sweep/look.js'
-import type { SweepCell } from '../../src/sweep/result.js'
+import type { BestOfMany, SweepCell } from '../../src/sweep/result.js'
 import { type SweepQuery, sweep } from '../../src/sweep/sweep.js'
 import { codesWith, marketOf, queryOf, randomWalks } from '../study/support/study-market.js'
 import { barsIn, statesIn } from '../support/source.js'
@@ -339,6 +339,34 @@ describe('the test of the best', () => {
     expect([best.cells, best.block, best.best_cell, best.best_sharpe_cell]).toEqual([1, block, 'one', 'one'])
     expect([best.pbo, best.deflated_sharpe]).toEqual([null, null])
     expect(Object.keys(best.reasons).sort()).toEqual(['deflated_sharpe', 'pbo'])
+  })
+})
+
+describe('tests of the best that disagree', () => {
+  const best = (reality_check: number, consistent: number, deflated_sharpe = 0.5): BestOfMany => ({
+    ...{ cells: 50, resamples: 999, block: 20, reality_check, deflated_sharpe, best_cell: 'a', best_sharpe_cell: 'a' },
+    ...{ spa: { lower: consistent, consistent, upper: consistent }, best_sharpe: 0.1, pbo: null, reasons: {} },
+  })
+
+  it('have a sentence that says which to believe, and why', () => {
+    expect(disagreements(best(0.486, 0.003), 2500)).toEqual([
+      'The reality check (p .486) and SPA (p .003) disagree: believe SPA. It measures each cell by its own error; the reality check goes by the cells that vary most (Hansen 2005).',
+    ])
+    expect(disagreements(best(0.04, 0.6), 2500).join()).toContain('disagree: believe SPA')
+    // Of 15 blocks nobody knows how much a cell varies.
+    expect(disagreements(best(0.486, 0.003), 300).join()).toMatch(/believe the reality check\. SPA divides each cell/)
+    expect(disagreements(best(0.4, 0.3, 0.972), 2500).join()).toMatch(
+      /deflated Sharpe ratio does \(\.972\): believe SPA/,
+    )
+  })
+
+  it('are not told where they find the same', () => {
+    for (const [check, ability] of [
+      [0.01, 0.02],
+      [0.9, 0.06],
+    ] as const)
+      expect(disagreements(best(check, ability, 0.3), 2500)).toEqual([])
+    expect(disagreements({ ...best(0.5, 0.001), spa: null }, 2500)).toEqual([])
   })
 })
 
