@@ -373,13 +373,28 @@ export class Upstream extends BandsError {
 export function suggest(word: string, allowed: readonly string[], most = 3): string[] {
   const typed = word.toLowerCase()
   const reach = typed.length <= 4 ? 1 : 2
-  return allowed
+  return comparable(typed, allowed)
     .map(candidate => ({ candidate, edits: editsBetween(typed, candidate.toLowerCase(), reach) }))
     .filter(({ edits }) => edits <= reach)
     .sort((a, b) => a.edits - b.edits || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, most)
     .map(({ candidate }) => candidate)
 }
+
+/** Of more words than can be compared in passing those that begin alike, and no more of them than that. */
+function comparable(typed: string, allowed: readonly string[]): readonly string[] {
+  if (allowed.length <= MOST_COMPARED) return allowed
+  const first = typed.charAt(0)
+  const alike: string[] = []
+  for (const word of allowed) {
+    if (word.charAt(0).toLowerCase() === first) alike.push(word)
+    if (alike.length === MOST_COMPARED) break
+  }
+  return alike
+}
+
+/** So many take a few milliseconds. */
+const MOST_COMPARED = 5_000
 
 /** ` Did you mean "oversold"?`, or nothing. */
 export function didYouMean(suggestions: readonly string[]): string {
@@ -391,14 +406,20 @@ function editsBetween(a: string, b: string, reach: number): number {
   if (Math.abs(a.length - b.length) > reach) return reach + 1
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  let leastOfLast = 0
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
+    let least = i
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1]
       row[j] = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1))
       const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
       if (swapped) row[j] = Math.min(row[j]!, beforeLast[j - 2]! + 1)
+      least = Math.min(least, row[j]!)
     }
+    // What comes stands on these two rows alone.
+    if (least > reach && leastOfLast > reach) return least
+    leastOfLast = least
     beforeLast = last
     last = row
   }

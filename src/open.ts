@@ -363,7 +363,7 @@ export async function openService({
   ])
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
-  const [checkPlace, readSomething] = [inItsPlace(store.location), reading(store)]
+  const checkPlace = inItsPlace(store.location)
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const data: ScanData = { path: store.location }
   const threads = new Threads<ScanTask, string>(builtPath('workers/scan.js'), data, MOST_THREADS)
@@ -384,7 +384,7 @@ export async function openService({
     today,
     async check() {
       checkPlace()
-      await readSomething()
+      await readSomething(store, derived)
       await accounts.check()
     },
     async close() {
@@ -397,13 +397,11 @@ export async function openService({
 /** One core is left to those who ask for little; more than a few threads would only take memory. */
 const MOST_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1))
 
-/** Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory. */
-function reading(store: Store): () => Promise<void> {
-  let known: { version: string; first: string | undefined } | null = null
-  return async () => {
-    const version = await store.version()
-    // The list of tickers takes far longer than the bars of one.
-    if (known?.version !== version) known = { version, first: (await store.tickers())[0]?.ticker }
-    if (known.first !== undefined) await store.bars(known.first)
-  }
+/**
+ * Reads past what is remembered: a file that was spoilt under an open database still has its first pages in memory.
+ * @param derived the same store, which remembers its tickers: to list them takes far longer than to read the bars of one
+ */
+async function readSomething(store: Store, derived: Store): Promise<void> {
+  const [first] = await derived.tickers()
+  if (first !== undefined) await store.bars(first.ticker)
 }

@@ -1,4 +1,3 @@
-import type { Day } from '../model/day.js'
 import type { FieldRecord } from '../model/series.js'
 import type { Recorded, Store } from './store.js'
 
@@ -13,29 +12,37 @@ interface Kept {
 const MOST_BYTES = 256 * 1024 * 1024
 
 /**
- * A store that keeps in memory, decoded, the series that were asked for last, up to a number of bytes, until something was
- * written. For who only reads: of what is written through it, it need not hear.
+ * A store that keeps in memory the series that were asked for last, decoded, up to a number of bytes, and what every
+ * question asks for, until something was written. For who only reads: of what is written through it, it need not hear.
  */
 export function remembering(store: Store, most = MOST_BYTES): Store {
-  const own: Partial<Store> = { recorded: remembered(store, most), newestDay: newestRemembered(store) }
+  const own: Partial<Store> = {
+    recorded: remembered(store, most),
+    // Where bars of days to come are stored it takes reading some.
+    newestDay: lastRemembered(store, upTo => store.newestDay(upTo)),
+    tickers: lastRemembered(store, () => store.tickers()),
+  }
   return new Proxy(store, {
     get(target, name) {
-      if (name === 'recorded' || name === 'newestDay') return own[name]
+      if (Object.hasOwn(own, name)) return Reflect.get(own, name)
       const value: unknown = Reflect.get(target, name)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
 }
 
-/** Every question asks for it, and where bars of days to come are stored it takes reading some. */
-function newestRemembered(store: Store): Store['newestDay'] {
-  let known: { version: string; upTo: Day | undefined; day: Day | null } | null = null
-  return async upTo => {
+/** What was read last, until something was written or something else is asked for. */
+function lastRemembered<Asked, Found>(
+  store: Store,
+  read: (asked?: Asked) => Promise<Found>,
+): (asked?: Asked) => Promise<Found> {
+  let known: { version: string; asked: Asked | undefined; found: Found } | null = null
+  return async asked => {
     const version = await store.version()
-    if (known?.version === version && known.upTo === upTo) return known.day
-    const day = await store.newestDay(upTo)
-    if ((await store.version()) === version) known = { version, upTo, day }
-    return day
+    if (known?.version === version && known.asked === asked) return known.found
+    const found = await read(asked)
+    if ((await store.version()) === version) known = { version, asked, found }
+    return found
   }
 }
 

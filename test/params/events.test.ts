@@ -233,6 +233,12 @@ describe('suggestions', () => {
     expect(suggest('ab', ['aa', 'ba', 'bb', 'abc'])).toEqual(['aa', 'abc', 'ba'])
   })
 
+  it('are looked for among words that begin alike where there are very many', () => {
+    const many = (count: number) => Array.from({ length: count }, (_, i) => `Z${i}A`)
+    expect(suggest('oversolt', [...many(4_000), 'oversold', 'aversold'])).toEqual(['oversold', 'aversold'])
+    expect(suggest('Oversolt', [...many(9_000), 'oversold', 'aversold'])).toEqual(['oversold'])
+  })
+
   it('read as a question', () => {
     expect(didYouMean([])).toBe('')
     expect(didYouMean(['a', 'b'])).toBe(' Did you mean "a" or "b"?')

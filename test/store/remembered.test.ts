@@ -49,6 +49,22 @@ it('decodes once what is asked for again, and what the fields of a series share 
   expect(other.field).not.toBe(first.field)
 })
 
+it('lists the tickers once, and again once something was written', async () => {
+  const { writer, reader } = await opened(1)
+  let lists = 0
+  const tickers: Store['tickers'] = () => {
+    lists++
+    return reader.tickers()
+  }
+  const remembered = remembering(Object.assign(openSqlite(reader.location, { readonly: true }), { tickers }))
+  onTestFinished(() => remembered.close())
+  for (let time = 0; time < 3; time++) expect(await remembered.tickers()).toEqual(await reader.tickers())
+  expect(lists).toBe(1)
+  await writer.write({ records: [simulatedRecord(2)] }, DEFINITIONS_VERSION)
+  expect(await remembered.tickers()).toHaveLength(2)
+  expect(lists).toBe(2)
+})
+
 it('reads the newest day once, and again for another bound or another version', async () => {
   const { writer, reader } = await opened()
   let reads = 0
