@@ -381,6 +381,7 @@ export async function openService({
     },
     accounts,
     version: async () => `${await store.version()} ${clock?.() ?? ''}`,
+    stamp: series => bands('pro').stamp(series),
     today,
     async check() {
       checkPlace()

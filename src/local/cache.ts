@@ -4,7 +4,7 @@ import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import type { HistoryQuery } from '../model/event.js'
+import type { HistoryQuery, SeriesKey } from '../model/event.js'
 import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
@@ -98,6 +98,17 @@ export class Cache {
     if (recorded === null) throw await this.unknown(ticker)
     if (fieldNamed(field)!.needs !== 'bars') await this.#checkSettled(ticker, field, new Behind(recorded.unsettled))
     return recorded
+  }
+
+  /** Is the same as long as answers about the events of some series are, whatever else is written. */
+  async stamp(series: readonly SeriesKey[]): Promise<string> {
+    const { store } = this
+    const onFacts = series.some(({ field }) => fieldNamed(field)!.needs !== 'bars')
+    const waiting = onFacts ? await store.unsettled() : []
+    const stamps = await Promise.all(
+      series.map(({ ticker, timeframe, field }) => store.stamp(ticker, timeframe, field)),
+    )
+    return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
   }
 
   /** What is said of a ticker. Throws NotFound with the nearest tickers. */

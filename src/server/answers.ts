@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/accounts.js'
 import { worded } from '../errors.js'
 import { type Day, formatDay } from '../model/day.js'
-import type { EventsQuery } from '../model/event.js'
+import type { SeriesKey } from '../model/event.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import type { Tier } from '../model/terms.js'
 import { MAX_LIMIT } from '../params/parameters.js'
@@ -23,15 +23,17 @@ export interface Service {
   /** Throws what is wrong with a scan, without making it. */
   checkOversold(tier: Tier, query: OversoldQuery): Promise<void>
   /**
-   * The page of a scan as JSON. It takes long, so it is made beside this thread.
+   * The page of a scan as JSON, of one moment of the data. It takes long, so it is made beside this thread.
    * @param signal gives it up. Throws what asking throws
    */
   oversold(tier: Tier, query: OversoldQuery, signal: AbortSignal): Promise<string>
   /** Scans that are made at once. */
   readonly scansAtOnce: number
   accounts: Accounts
-  /** Changes whenever an answer may: what was kept of earlier answers then counts no more. */
+  /** Changes whenever an answer may. */
   version(): Promise<string>
+  /** Changes whenever answers about these series may. */
+  stamp(series: readonly SeriesKey[]): Promise<string>
   /** The day that ranges count back from. */
   today(): Promise<Day>
   /** Throws when the data cannot be read. */
@@ -46,6 +48,8 @@ export interface Question {
   normal: string
   /** The same for all questions whose answers are parts of one. */
   whole: string
+  /** Is the same as long as the answer is; null: only as long as nothing is written. */
+  stamp(service: Service): Promise<string | null>
   /** It takes so long that it waits for its turn, and is given up when nobody waits for it any more. */
   isHeavy: boolean
   /** The body of the whole, and why it is empty. */
@@ -65,10 +69,13 @@ export const QUESTIONS: ReadonlyMap<string, (search: string) => Question> = new 
 export function readEvents(search: string): Question {
   const query = parseEvents(parametersOf(search))
   const normal = normalOf(EVENTS_PATH, query)
+  const { timeframe, context } = query
+  const series = [query, ...(context === undefined ? [] : [{ ...context, timeframe }])]
   return {
     credits: eventsCost(query),
     normal,
     whole: normal,
+    stamp: service => service.stamp(series),
     isHeavy: false,
     async ask(service, tier) {
       const bands = service.bands(tier)
@@ -79,14 +86,10 @@ export function readEvents(search: string): Question {
     part: body => body,
     async isAnswerable(service, tier) {
       entitle(query, tier)
-      const tickers = tickersOf(query)
+      const tickers = series.map(({ ticker }) => ticker)
       return (await service.bands(tier).known(tickers)).length === tickers.length
     },
   }
-}
-
-function tickersOf({ ticker, context }: EventsQuery): string[] {
-  return context === undefined ? [ticker] : [ticker, context.ticker]
 }
 
 /** A scan looks at every ticker, whatever its limit, so it is kept with all that any limit could ask of it. */
@@ -97,6 +100,7 @@ function readOversold(search: string): Question {
     credits: OVERSOLD_COST,
     normal: normalOf(OVERSOLD_PATH, query),
     whole: normalOf(OVERSOLD_PATH, whole),
+    stamp: async () => null,
     isHeavy: true,
     async ask(service, tier, signal) {
       const body = await service.oversold(tier, whole, signal)
@@ -144,6 +148,10 @@ interface Kept {
   answer: Answer
   /** What it takes, its codings included. */
   bytes: number
+  /** Of its question when it was computed. */
+  stamp: string | null
+  /** The version of the data for which it was last seen to be the answer. */
+  version: string
 }
 
 /** Who asks for an answer. */
@@ -157,8 +165,8 @@ export interface Asker {
 }
 
 /**
- * Finished answers by tier and question, of one version of the data. Those asked for last are kept, up to a number of
- * bytes; of equal questions that are under way at once, one is computed.
+ * Finished answers by tier and question. Those asked for last are kept, up to a number of bytes, as long as what they stand
+ * on is the same, whatever else is written; of equal questions that are under way at once, one is computed.
  */
 export class Answers {
   readonly queue: Queue
@@ -182,23 +190,31 @@ export class Answers {
   /** @returns whether it was there, or was a part of one that was. Throws what checking and asking throw, Unavailable. */
   async find(asker: Asker, question: Question): Promise<{ answer: Answer; kept: boolean }> {
     const version = await this.#version()
-    if (version !== this.#seen) this.#forget(version)
+    if (version !== this.#seen) this.#begin(version)
     const { tier } = asker
-    const answer = this.#take(`${tier} ${question.normal}`)
+    const answer = await this.#take(`${tier} ${question.normal}`, question)
     if (answer !== undefined) return { answer, kept: true }
-    const whole = this.#take(`${tier} ${question.whole}`)
+    const whole = await this.#take(`${tier} ${question.whole}`, question)
     if (whole !== undefined) return { answer: this.#part(tier, whole, question), kept: true }
     await asker.check()
     const found = await (question.isHeavy ? this.#inTurn(asker, question) : this.#atOnce(tier, question))
     return { answer: this.#part(tier, found, question), kept: false }
   }
 
-  #take(name: string): Answer | undefined {
+  async #take(name: string, question: Question): Promise<Answer | undefined> {
     const kept = this.#kept.get(name)
     if (kept === undefined) return undefined
-    // Last in the map is asked for last.
-    this.#kept.delete(name)
-    this.#kept.set(name, kept)
+    const version = this.#seen
+    if (kept.version !== version) {
+      const stamp = await question.stamp(this.#service)
+      if (stamp === null || stamp !== kept.stamp || (await this.#service.version()) !== version) return undefined
+      kept.version = version
+    }
+    if (this.#kept.get(name) === kept) {
+      // Last in the map is asked for last.
+      this.#kept.delete(name)
+      this.#kept.set(name, kept)
+    }
     return kept.answer
   }
 
@@ -207,7 +223,8 @@ export class Answers {
     if (question.normal === question.whole) return whole
     const name = `${tier} ${question.normal}`
     const answer = this.#answer(name, question.normal, { ...whole, body: question.part(whole.body) })
-    if (this.#kept.get(`${tier} ${question.whole}`)?.answer === whole) this.#keep(name, answer)
+    const kept = this.#kept.get(`${tier} ${question.whole}`)
+    if (kept?.answer === whole) this.#keep(name, answer, kept)
     return answer
   }
 
@@ -227,7 +244,7 @@ export class Answers {
     const name = `${tier} ${question.whole}`
     // Nobody waits for the refusal of a question that is wrong.
     await question.isAnswerable(this.#service, tier)
-    const kept = this.#take(name)
+    const kept = await this.#take(name, question)
     if (kept !== undefined) return kept
     const job = this.#jobs.get(name) ?? new Job(signal => this.#find(tier, question, signal))
     this.queue.join(account, job)
@@ -246,13 +263,16 @@ export class Answers {
     const name = `${tier} ${question.whole}`
     for (let tries = 1; ; tries++) {
       const version = await this.#service.version()
+      const stamp = await question.stamp(this.#service)
       const asOf = formatDay(await this.#service.today())
       const found = await question.ask(this.#service, tier, signal)
       const answer = this.#answer(name, question.whole, { ...found, asOf })
-      const unchanged = (await this.#service.version()) === version
-      if (unchanged && version === this.#seen) this.#keep(name, answer)
-      // What was written meanwhile may be in one part of the answer and not in another.
-      if (unchanged || tries === MOST_TRIES) return answer
+      let isLasting = (await this.#service.version()) === version
+      if (!isLasting && stamp !== null) isLasting = (await question.stamp(this.#service)) === stamp
+      // Why there is nothing stands on more than what is asked of.
+      if (isLasting) this.#keep(name, answer, { stamp: answer.note === null ? stamp : null, version })
+      // What was written meanwhile may be in one part of the answer and not in another; a scan is of one moment.
+      if (isLasting || question.isHeavy || tries === MOST_TRIES) return answer
     }
   }
 
@@ -265,10 +285,10 @@ export class Answers {
     return answer
   }
 
-  #keep(name: string, answer: Answer): void {
+  #keep(name: string, answer: Answer, { stamp, version }: Pick<Kept, 'stamp' | 'version'>): void {
     const bytes = answer.body.length + 2 * name.length + OVERHEAD
     if (bytes > this.#most) return
-    const kept = { answer, bytes: 0 }
+    const kept = { answer, bytes: 0, stamp, version }
     this.#drop(name)
     this.#kept.set(name, kept)
     this.#grow(kept, bytes)
@@ -288,13 +308,12 @@ export class Answers {
     this.#kept.delete(name)
   }
 
-  #forget(version: string): void {
+  /** Another version of the data. */
+  #begin(version: string): void {
     this.#seen = version
-    this.#kept.clear()
-    this.#underWay.clear()
     // What has begun may have read what was there before.
+    this.#underWay.clear()
     for (const [name, job] of this.#jobs) if (job.hasBegun) this.#jobs.delete(name)
-    this.#bytes = 0
   }
 }
 

@@ -1,19 +1,28 @@
 import type { FieldRecord } from '../model/series.js'
-import type { Recorded, Store } from './store.js'
+import type { Recorded, Stamp, Store } from './store.js'
 
 /** What is kept of one series: everything that its fields share, and the fields that were asked for. */
 interface Kept {
+  stamp: string
   shared: Omit<Recorded, 'field'>
-  fields: Map<string, FieldRecord | null>
+  fields: Map<string, KeptField>
   bytes: number
+}
+
+interface KeptField {
+  stamp: string | null
+  record: FieldRecord | null
+  /** The store's version for which it, and what it shares, was seen to be so. */
+  version: string
 }
 
 /** Some 500 tickers of five years, all their fields. */
 const MOST_BYTES = 256 * 1024 * 1024
 
 /**
- * A store that keeps in memory the series that were asked for last, decoded, up to a number of bytes, and what every
- * question asks for, until something was written. For who only reads: of what is written through it, it need not hear.
+ * A store that keeps in memory the series that were asked for last, decoded, up to a number of bytes and as long as they
+ * are as they were, and what every question asks for, until something was written. For who only reads: of what is written
+ * through it, it need not hear.
  */
 export function remembering(store: Store, most = MOST_BYTES): Store {
   const own: Partial<Store> = {
@@ -49,48 +58,68 @@ function lastRemembered<Asked, Found>(
 function remembered(store: Store, most: number): Store['recorded'] {
   const kept = new Map<string, Kept>()
   let bytes = 0
-  let version = ''
 
-  /** Forgets everything once something was written. */
-  const heed = async (): Promise<string> => {
-    const now = await store.version()
-    if (now !== version) {
-      kept.clear()
-      bytes = 0
-      version = now
-    }
-    return now
+  const drop = (name: string): void => {
+    bytes -= kept.get(name)?.bytes ?? 0
+    kept.delete(name)
   }
 
   /** Only once a series: its outcomes are most of it, and are the same for each of its fields. */
-  const keep = (name: string, field: string, { field: record, ...shared }: Recorded): void => {
-    const series = kept.get(name) ?? { shared, fields: new Map(), bytes: 0 }
-    const more = recordBytes(record) + (series.fields.size === 0 ? sharedBytes(shared) : 0)
-    series.fields.set(field, record)
-    series.bytes += more
-    bytes += more
+  const keep = (name: string, field: string, found: Recorded, stamp: Stamp, version: string): void => {
+    if (kept.get(name)?.stamp !== stamp.series) drop(name)
+    const { field: record, ...shared } = found
+    const series = kept.get(name) ?? { stamp: stamp.series, shared, fields: new Map(), bytes: 0 }
+    const before = series.fields.get(field)
+    const { calendar, outcomes } = series.shared
+    series.shared = { ...shared, calendar, outcomes }
+    series.fields.set(field, { stamp: stamp.field, record, version })
+    const more = recordBytes(record) - (before === undefined ? 0 : recordBytes(before.record))
+    const grown = series.bytes === 0 ? sharedBytes(shared) + more : more
+    series.bytes += grown
+    bytes += grown
     kept.set(name, series)
-    for (const [oldest, { bytes: freed }] of kept) {
+    for (const oldest of kept.keys()) {
       if (bytes <= most || oldest === name) break
-      kept.delete(oldest)
-      bytes -= freed
+      drop(oldest)
     }
   }
 
-  return async (ticker, timeframe, field) => {
-    const before = await heed()
+  /** null: it is not kept, or is no longer as it was */
+  const recall = async (version: string, ...asked: Parameters<Store['recorded']>): Promise<Recorded | null> => {
+    const [ticker, timeframe, field] = asked
     const name = `${timeframe} ${ticker}`
     const series = kept.get(name)
-    const record = series?.fields.get(field)
-    if (series !== undefined && record !== undefined) {
+    const known = series?.fields.get(field)
+    if (series === undefined || known === undefined) return null
+    if (known.version !== version) {
+      const [stamp, entry, unsettled] = [
+        await store.stamp(...asked),
+        await store.ticker(ticker),
+        await store.unsettled(),
+      ]
+      const isSame = entry !== null && stamp?.series === series.stamp && stamp.field === known.stamp
+      if (!isSame || (await store.version()) !== version) return null
+      series.shared = { ...series.shared, entry, unsettled }
+      known.version = version
+    }
+    if (kept.get(name) === series) {
       // Last in the map is asked for last.
       kept.delete(name)
       kept.set(name, series)
-      return { ...series.shared, field: record }
     }
-    const found = await store.recorded(ticker, timeframe, field)
+    return { ...series.shared, field: known.record }
+  }
+
+  return async (...asked) => {
+    const version = await store.version()
+    const recalled = await recall(version, ...asked)
+    if (recalled !== null) return recalled
+    const [ticker, timeframe, field] = asked
+    const found = await store.recorded(...asked)
+    const stamp = await store.stamp(...asked)
     // What was read while something was written may be older than what is kept, or newer: it is not kept.
-    if (found !== null && (await heed()) === before) keep(name, field, found)
+    if (found !== null && stamp !== null && (await store.version()) === version)
+      keep(`${timeframe} ${ticker}`, field, found, stamp, version)
     return found
   }
 }

@@ -75,6 +75,14 @@ export interface Recorded {
   unsettled: readonly string[]
 }
 
+/** Each is the same as long as that part of what is recorded is. */
+export interface Stamp {
+  /** Of the calendar and the outcomes. */
+  series: string
+  /** Of the field's events; null: there are none. */
+  field: string | null
+}
+
 /** One ticker's bars with all that was derived from them; written as one. */
 export interface TickerRecord {
   entry: TickerEntry
@@ -176,6 +184,10 @@ export interface Store {
   unsettled(): Promise<readonly string[]>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
+  /** Tells whether what is recorded is as it was, without reading it; null: unknown ticker. */
+  stamp(ticker: string, timeframe: Timeframe, field: string): Promise<Stamp | null>
+  /** Has everything that is read by some work be of one moment, whatever is written meanwhile; one at a time. */
+  atOneMoment<T>(work: () => Promise<T>): Promise<T>
   /** All or none; stamps the store with the definitions. */
   write(batch: Batch, definitions: string): Promise<void>
   /** Takes out bars, events, facts, and what was pulled; false when there were none. `unsettled` as in a batch. */

@@ -51,7 +51,7 @@ async function answered({ tier, query, today }: ScanTask, signal: AbortSignal): 
   try {
     store ??= remembering(openSqlite((workerData as ScanData).path, { readonly: true }), MOST_BYTES)
     const cache = new Cache(store, tier, null, { clock: () => today })
-    return { result: JSON.stringify(await oversold(cache, query, { recent, signal })) }
+    return { result: JSON.stringify(await store.atOneMoment(() => oversold(cache, query, { recent, signal }))) }
   } catch (error) {
     recent.forget()
     if (error instanceof BandsError) return { refusal: { code: error.code, message: error.message } }

@@ -61,6 +61,29 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
       ])
     })
 
+    it('tells by stamps which part of what is recorded has changed', async () => {
+      const { store } = await make()
+      const stamps = async () => {
+        const [rsi, macd, none] = ['rsi_zone', 'macd_state', 'valuation_zone'].map(name =>
+          store.stamp('SIM0001', 'daily', name),
+        )
+        return { rsi: await rsi, macd: await macd, none: await none }
+      }
+      await store.write({ records: [simulatedRecord(1), simulatedRecord(2)] }, 'v1')
+      const first = await stamps()
+      expect(first.none).toEqual({ series: first.rsi?.series, field: null })
+      await store.write({ records: [simulatedRecord(1), simulatedRecord(2, 16_500)] }, 'v1')
+      expect(await stamps()).toEqual(first)
+      const fields = new Map([['macd_state', simulatedRecord(1).daily.fields.get('rsi_zone')!]])
+      await store.write({ amendments: [{ ticker: 'SIM0001', timeframe: 'daily', fields }] }, 'v1')
+      const amended = await stamps()
+      expect([amended.rsi, amended.macd?.field === first.macd?.field]).toEqual([first.rsi, false])
+      await store.write({ records: [simulatedRecord(1, 16_500)] }, 'v1')
+      expect((await stamps()).rsi?.series).not.toBe(first.rsi?.series)
+      await store.remove('SIM0001')
+      expect(await stamps()).toEqual({ rsi: null, macd: null, none: null })
+    })
+
     it('answers null for a ticker that is not there, and no field for one without data', async () => {
       const { store } = await make()
       await store.write({ records: [simulatedRecord(1)] }, 'v1')

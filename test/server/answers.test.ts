@@ -21,7 +21,16 @@ function counted() {
       return { body: JSON.stringify(page), note: null }
     }
     const isAnswerable = async (): Promise<boolean> => true
-    return { credits: 1, normal: whole, whole, isHeavy: false, ask, part: body => body, isAnswerable }
+    return {
+      credits: 1,
+      normal: whole,
+      whole,
+      stamp: async () => null,
+      isHeavy: false,
+      ask,
+      part: body => body,
+      isAnswerable,
+    }
   }
   return { state, service, question }
 }
@@ -76,6 +85,29 @@ it('forgets everything when the data has changed, and asks what was under way on
   expect(kept.kept).toBe(true)
   // /a twice, the young once, and the old before and after the change.
   expect(state.asked).toBe(5)
+})
+
+it('keeps, and computes once, what stands on nothing that was written meanwhile', async () => {
+  const { state, service, question } = counted()
+  const answers = answersOf(service, 1e6)
+  let stamp = 'as it was'
+  const stamped = { ...question('/a', { a: 1 }), stamp: async () => stamp }
+  const { passed, open } = latch()
+  state.open = passed
+  const first = answers.find('pro', stamped, free)
+  await turn()
+  state.version = '2'
+  open()
+  const { answer } = await first
+  state.version = '3'
+  await turn()
+  expect(await answers.find('pro', stamped, free)).toEqual({ answer, kept: true })
+  expect(state.asked).toBe(1)
+  stamp = 'another'
+  expect((await answers.find('pro', stamped, free)).kept).toBe(true)
+  state.version = '4'
+  await turn()
+  expect((await answers.find('pro', stamped, free)).kept).toBe(false)
 })
 
 it('keeps no refusal', async () => {

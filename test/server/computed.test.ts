@@ -1,8 +1,14 @@
 import { expect, it, onTestFinished } from 'vitest'
+import { readFile } from '../../src/feeds/read.js'
+import { Importer } from '../../src/load/import.js'
+import { parseDay } from '../../src/model/day.js'
 import type { Tier } from '../../src/model/terms.js'
 import type { Service } from '../../src/server/answers.js'
+import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { Source } from '../../src/source.js'
-import { type ServeLent, serve, serveFile, spend } from '../support/serve.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+import { type ServeLent, serve, serveFile, simulatedGround, spend } from '../support/serve.js'
+import { sourced } from '../support/store.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 const CONTEXT = '&context_ticker=SIM0002&context_field=rsi_zone&context_band=oversold'
@@ -18,7 +24,7 @@ const NOON = Date.UTC(2024, 5, 30, 12)
 const { ground } = await serveFile()
 
 /** A server that has kept nothing yet, and each page that it computes. */
-async function noted(lent: ServeLent = {}) {
+async function noted(lent: ServeLent = {}, on = ground) {
   const computed: string[] = []
   const around = (service: Service): Service => ({
     ...service,
@@ -28,7 +34,7 @@ async function noted(lent: ServeLent = {}) {
       return service.oversold(...asked)
     },
   })
-  const server = await serve(ground, { now: () => NOON, around, ...lent })
+  const server = await serve(on, { now: () => NOON, around, ...lent })
   onTestFinished(() => server.stop())
   /** The key of a new account that has used some of its credits. */
   const spent = async (tier: Tier, credits: number): Promise<string> => {
@@ -75,6 +81,37 @@ it('computes nothing for who has one credit where two are needed, and what costs
   expect(computed).toEqual([])
   expect((await server.get(QUESTION, key)).status).toBe(200)
   expect(computed).toEqual(['events'])
+})
+
+it('keeps what is answered of one ticker while another is imported, and answers anew what stands on that', async () => {
+  const own = await simulatedGround()
+  onTestFinished(own.remove)
+  const { server, computed } = await noted({}, own)
+  const key = await server.key('pro')
+  const [of1, of2] = ['SIM0001', 'SIM0002'].map(ticker => `/v1/events?ticker=${ticker}&field=rsi_zone&limit=100`)
+  const paths = [of1!, of2!, `${of1}${CONTEXT}`, '/v1/scan/oversold']
+  const all = async () => {
+    const bodies: string[] = []
+    for (const path of paths) bodies.push((await server.get(path, key)).text)
+    return bodies
+  }
+  const before = await all()
+  expect(computed.splice(0)).toEqual(['events', 'events', 'events', 'oversold'])
+  const store = openSqlite(own.db, { readonly: false })
+  const writer = { pid: process.pid, host: 'here', started: new Date().toISOString() }
+  const importer = await Importer.begin(store, readFile, writer)
+  const [, second] = simulatedTickers({ count: 2, bars: 600, seed: 7, end: parseDay('2024-06-28')! })
+  const { bars } = second!
+  const close = bars.close.map((price, t) => (t > 590 ? bars.low[t]! : price))
+  await importer.put([{ ...sourced(second!), bars: { ...bars, close } }])
+  await importer.close()
+  const after = await all()
+  expect(computed).toEqual(['events', 'events', 'oversold'])
+  expect(after[0]).toBe(before[0])
+  expect(after[1]).not.toBe(before[1])
+  expect(await all()).toEqual(after)
+  expect(computed.length).toBe(3)
+  expect((await server.get('/metrics')).text).toContain('bands_answers_reused_total{how="cache"} 5\n')
 })
 
 it.each([

@@ -4,7 +4,7 @@ import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { remembering } from '../../src/store/remembered.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
-import type { Store } from '../../src/store/store.js'
+import type { Recorded, Store } from '../../src/store/store.js'
 import { simulatedRecord } from '../contracts/store.js'
 import { temporaryFolder } from '../support/store.js'
 
@@ -95,10 +95,41 @@ it('tells what is new as soon as another connection has written', async () => {
   expect(await remembered.version()).not.toBe(version)
   expect(await remembered.newestDay()).toBe(later.entry.last)
   const after = await ask(remembered, 'SIM0001')
-  expect(after.field).not.toBe(before.field)
+  expect(after.field).toBe(before.field)
   expect(after.unsettled).toEqual(['t:SIM0003'])
   await writer.remove('SIM0001')
   expect(await remembered.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
+})
+
+it('keeps what was not written, with what is new of it, and reads anew what was', async () => {
+  const { writer, reader } = await opened()
+  const remembered = remembering(reader)
+  const fields = ['rsi_zone', 'macd_state']
+  const all = async () => {
+    const found: Recorded[] = []
+    for (const ticker of ['SIM0001', 'SIM0002'])
+      for (const field of fields) found.push(await ask(remembered, ticker, field))
+    return found
+  }
+  await all()
+  const before = await all()
+  const record = simulatedRecord(2)
+  await writer.write({ records: [simulatedRecord(2, 16_500)], unsettled: ['t:SIM0003'] }, DEFINITIONS_VERSION)
+  await all()
+  const after = await all()
+  expect(after.map(({ field }, i) => field === before[i]!.field)).toEqual([true, true, false, false])
+  expect(after.map(({ outcomes }, i) => outcomes === before[i]!.outcomes)).toEqual([true, true, false, false])
+  for (const [i, { unsettled }] of after.entries()) expect(unsettled, String(i)).toEqual(['t:SIM0003'])
+  // One field alone, and what is said of the ticker.
+  const amended = new Map([['macd_state', record.daily.fields.get('rsi_zone')!]])
+  await writer.write({ amendments: [{ ticker: 'SIM0002', timeframe: 'daily', fields: amended }] }, DEFINITIONS_VERSION)
+  const last = await all()
+  expect(last.map(({ field }, i) => field === after[i]!.field)).toEqual([true, true, true, false])
+  for (const [i, [ticker, field]] of [
+    ['SIM0001', 'rsi_zone'],
+    ['SIM0002', 'macd_state'],
+  ].entries())
+    expect(last[3 * i]).toEqual(await reader.recorded(ticker!, 'daily', field!))
 })
 
 it('does not keep a series that was read before a write and told after it', async () => {
@@ -113,6 +144,23 @@ it('does not keep a series that was read before a write and told after it', asyn
   expect(await ask(remembered, 'SIM0001')).not.toBeNull()
   expect(await remembered.recorded('SIM0001', 'daily', 'rsi_zone')).toBeNull()
   await remembered.close()
+})
+
+it('reads all of one moment where it is asked to, whatever is written meanwhile', async () => {
+  const { writer, reader } = await opened()
+  const remembered = remembering(reader)
+  const tickers = async () => (await remembered.tickers()).length
+  await remembered.atOneMoment(async () => {
+    const version = await remembered.version()
+    expect(await tickers()).toBe(2)
+    await writer.remove('SIM0001')
+    expect([await tickers(), await remembered.version()]).toEqual([2, version])
+    expect(await ask(remembered, 'SIM0001')).toEqual(await reader.recorded('SIM0001', 'daily', 'rsi_zone'))
+    expect(await ask(remembered, 'SIM0001')).not.toBeNull()
+  })
+  expect([await tickers(), await remembered.recorded('SIM0001', 'daily', 'rsi_zone')]).toEqual([1, null])
+  await expect(remembered.atOneMoment(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await tickers()).toBe(1)
 })
 
 it('keeps the series that were asked for last, up to its bytes', async () => {

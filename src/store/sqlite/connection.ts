@@ -257,6 +257,7 @@ export class Session {
   /** Several reads of one state, whatever is written meanwhile. */
   reading<T>(work: () => T): T {
     return this.#guard(() => {
+      if (this.#db.inTransaction) return work()
       // By hand: what better-sqlite3 makes of a function for this costs more than the reads.
       this.#statement('BEGIN').run()
       try {
@@ -266,6 +267,16 @@ export class Session {
         if (this.#db.inTransaction) this.#statement('COMMIT').run()
       }
     })
+  }
+
+  /** The same of work with pauses, in which nobody else may read through this connection. */
+  async readingOn<T>(work: () => Promise<T>): Promise<T> {
+    this.run('BEGIN')
+    try {
+      return await work()
+    } finally {
+      if (this.#db.inTransaction) this.run('COMMIT')
+    }
   }
 
   /** All or nothing. Takes the write lock at once: a read transaction that turns into a write fails instead of waiting. */

@@ -5,7 +5,7 @@ import type { Series } from '../../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../model/terms.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from '../codec.js'
 import type { PageStore } from '../pages.js'
-import type { Batch, Damage, Footprint, Recorded, Store, TickerEntry, Writer } from '../store.js'
+import type { Batch, Damage, Footprint, Recorded, Stamp, Store, TickerEntry, Writer } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { SheetRow } from './content.js'
 import { schemaOf } from './migrations.js'
@@ -49,6 +49,11 @@ export function openSqlite(path: string, { readonly, notice }: SqliteOptions): S
     remedy: remedy('import', ['FILE'], { db: path }),
   })
 }
+
+const STAMP = `SELECT series.hash AS series, events.hash AS field FROM tickers
+  JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ?
+  LEFT JOIN events ON events.ticker_id = tickers.id AND events.timeframe = series.timeframe AND events.field = ?
+  WHERE ticker = ?`
 
 class SqliteStore implements Store {
   readonly location: string
@@ -146,6 +151,14 @@ class SqliteStore implements Store {
       field: events === null ? null : decodeRecord(events.columns),
       unsettled: this.#unsettled(),
     }
+  }
+
+  async stamp(ticker: string, timeframe: Timeframe, field: string): Promise<Stamp | null> {
+    return this.#db.get<Stamp>(STAMP, timeframe, field, ticker) ?? null
+  }
+
+  atOneMoment<T>(work: () => Promise<T>): Promise<T> {
+    return this.#db.readingOn(work)
   }
 
   async write(batch: Batch, definitions: string): Promise<void> {
