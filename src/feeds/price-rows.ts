@@ -38,6 +38,11 @@ export function latestBar(today: Day = utcToday()): Day {
   return today + 1
 }
 
+/** Why a day on which something is said to have happened is none. */
+export function yetToCome(name: string, date: string): string {
+  return `${name} ${date} is yet to come, and nothing is known before its day`
+}
+
 /** Reads the rows of a file, one after the other, into a collector. */
 export class PriceRows {
   /** Whether every price and volume so far was a whole number. */

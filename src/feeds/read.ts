@@ -1,7 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { BadData, NotFound, StorageError, suggest } from '../errors.js'
+import { BadData, InvalidParameter, NotFound, StorageError, suggest } from '../errors.js'
+import { formatDay } from '../model/day.js'
 import type { FactsResult, Input, ReadOptions, ReadResult } from './feed.js'
+import { latestBar } from './price-rows.js'
 import { refuseText } from './refusals.js'
 import { headOf, openSource } from './source.js'
 
@@ -14,6 +16,7 @@ const HEAD = 1 << 16
  * cannot be read.
  */
 export async function readFile(input: Input, options: ReadOptions = {}): Promise<ReadResult | FactsResult> {
+  checkKnown(options)
   const source = await openSource(input, options.stdin)
   const head = await headOf(source, HEAD)
   const text = head.bytes
@@ -35,6 +38,13 @@ export async function readFile(input: Input, options: ReadOptions = {}): Promise
   }
   const { readTable } = await import('./table.js')
   return readTable(source, head, options)
+}
+
+function checkKnown({ known, today }: ReadOptions): void {
+  const latest = latestBar(today)
+  if (known === undefined || known <= latest) return
+  const [value, allowed] = [formatDay(known), `a day up to ${formatDay(latest)}`]
+  throw new InvalidParameter(`known ${value} is yet to come.`, { param: 'known', value, allowed })
 }
 
 /** What a folder or a glob is searched for; any file that is named in full is taken. */

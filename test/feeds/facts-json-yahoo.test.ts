@@ -218,6 +218,51 @@ describe('a quote summary of Yahoo', () => {
   })
 })
 
+describe('facts of Yahoo that cannot be', () => {
+  const counts = { period: '0m', strongBuy: 1, buy: 2, hold: 3, sell: 0, strongSell: 0 }
+  const revenue = (value: number) => ({ asOfDate: '2024-09-30', reportedValue: raw(value) })
+  const statements = (...values: number[]) => ({
+    timeseries: {
+      result: [
+        { meta: { symbol: ['ABC'], type: ['quarterlyTotalRevenue'] }, quarterlyTotalRevenue: values.map(revenue) },
+      ],
+    },
+  })
+  const options = { ticker: 'X', known: KNOWN, today: KNOWN }
+
+  it.each<[string, object, string]>([
+    [
+      'grades of days to come',
+      summary({
+        upgradeDowngradeHistory: { history: [{ epochGradeDate: at('2025-02-03'), firm: 'F', toGrade: 'Buy' }] },
+      }),
+      'epochGradeDate 2025-02-03 is yet to come, and nothing is known before its day',
+    ],
+    [
+      'trades of days to come',
+      summary({ insiderTransactions: { transactions: [{ filerName: 'A', startDate: at('2025-02-03'), shares: 1 }] } }),
+      'startDate 2025-02-03 is yet to come, and nothing is known before its day',
+    ],
+    [
+      'two counts of one month',
+      summary({ recommendationTrend: { trend: [counts, { ...counts, buy: 7 }] } }),
+      'recommendationTrend gives 0m twice, with other counts',
+    ],
+    [
+      'two figures of one quarter',
+      statements(100, 110),
+      'quarterlyTotalRevenue of 2024-09-30 is 100 and 110; take one of the two out',
+    ],
+  ])('are refused: %s', (_, root, message) => {
+    expect(refusal(root, options)).toBe(`BadData x.json: ${message}`)
+  })
+
+  it('are none where the same is said twice', () => {
+    expect(records(read(statements(100, 100), options), 'reports')).toHaveLength(1)
+    expect(read(summary({ recommendationTrend: { trend: [counts, counts] } }), options).facts).toHaveLength(1)
+  })
+})
+
 describe('statements of Yahoo', () => {
   const points = (type: string, values: (number | null)[], symbol = 'ABC') => ({
     meta: { symbol: [symbol], type: [type] },

@@ -152,6 +152,39 @@ describe('company facts of the SEC', () => {
     )
   })
 
+  it.each<[string, Record<string, unknown[]>, string]>([
+    [
+      'was filed before its period ended',
+      { USD: [REVENUE, { ...REVENUE, end: '2023-05-31', start: '2023-03-01' }] },
+      'filed 2023-05-02 is before the period ended (2023-03-01 to 2023-05-31)',
+    ],
+    [
+      'is to be filed after tomorrow',
+      { USD: [REVENUE, { ...REVENUE, filed: '2024-01-04' }] },
+      'filed 2024-01-04 is yet to come, and nothing is known before its day',
+    ],
+    [
+      'has two values in one filing',
+      { USD: [REVENUE, { ...REVENUE, val: 700 }] },
+      'Revenues of 2023-01-01 to 2023-03-31 is 700 here and 900 before, in one filing; take one of the two out',
+    ],
+  ])('are refused where a fact %s, and load without it', async (_, units, reason) => {
+    const text = JSON.stringify(companyFacts({ Revenues: units }), null, 1)
+    const line = text.slice(0, text.lastIndexOf(reason.startsWith('filed') ? '"filed"' : '"val"')).split('\n').length
+    const today = parseDay('2024-01-02')!
+    expect(await refusal(text, 'X.json', { today })).toMatch(`BadData X.json:${line}:`)
+    expect(await refusal(text, 'X.json', { today })).toContain(`${reason}; skip_bad_rows loads the rest`)
+    const { rejected, ...result } = await read(written('X.json', text), { today, skipBadRows: true })
+    expect(rejected).toMatchObject([{ line, reason, text: JSON.stringify(units.USD![1]) }])
+    expect(reportsOf({ ...result, rejected })).toEqual(['2023-03-31 2023-05-02 - 900 -'])
+  })
+
+  it('may repeat a figure in one filing, rounded, and change it in another', async () => {
+    const amended = { ...REVENUE, val: 700, accn: '1', form: '10-Q/A' }
+    const text = JSON.stringify(companyFacts({ Revenues: { USD: [REVENUE, { ...REVENUE, val: 900.4 }, amended] } }))
+    expect(reportsOf(await read(written('X.json', text)))).toEqual(['2023-03-31 2023-05-02 - 700 -'])
+  })
+
   it('tell how far the reading is', async () => {
     const bytes: number[] = []
     const input = written('X.json', JSON.stringify(PLAIN))
@@ -294,6 +327,16 @@ describe('a Form 4', () => {
     expect(trades(result)).toEqual(['2024-05-03 Doe Jane buy 100 250'])
     expect(await refusalOfXml(form(trade()), { known: parseDay('2024-05-02')! })).toBe(
       'BadData f.xml:8:3: the trade is of 2024-05-03, after the day on which it became known (2024-05-02)',
+    )
+  })
+
+  it('is of the past', async () => {
+    const today = parseDay('2024-05-01')!
+    expect(await refusalOfXml(form(trade()), { today })).toBe(
+      'BadData f.xml:8:3: transactionDate 2024-05-03 is yet to come, and nothing is known before its day',
+    )
+    expect(await refusalOfXml(form(trade()), { today, known: parseDay('2024-05-03')! })).toBe(
+      'InvalidParameter known 2024-05-03 is yet to come.',
     )
   })
 

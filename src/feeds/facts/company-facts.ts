@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { BadData } from '../../errors.js'
-import { parseDay } from '../../model/day.js'
+import { type Day, formatDay, parseDay } from '../../model/day.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
-import { isObject, type Names, shaped } from '../json-text.js'
+import { isObject, type JsonText, type Names, type Path, shaped } from '../json-text.js'
+import { latestBar, yetToCome } from '../price-rows.js'
+import { Rejections } from '../refusals.js'
 import { reportsOfFilings } from './sec.js'
-import { type FiledFact, isReportForm, REPORT_CONCEPTS, whyUnread } from './sec-ledger.js'
+import { contradicts, type FiledFact, isReportForm, REPORT_CONCEPTS, whyUnread } from './sec-ledger.js'
 import { AS_FILED, documentTicker, FactsSink } from './sink.js'
 
 /** Whether a document is one of company facts of the SEC. */
@@ -14,19 +16,31 @@ export function isCompanyFacts(root: unknown): root is Names {
 
 /**
  * The quarterly reports of a company and its name, from the company facts of the SEC, which name no ticker. Throws
- * BadData when no report can be made of it.
+ * BadData when no report can be made of it, and with the place of a fact that cannot be.
  */
-export function readCompanyFacts(file: string, root: Names, options: ReadOptions): FactsResult {
+export function readCompanyFacts(file: string, text: JsonText, root: Names, options: ReadOptions): FactsResult {
   const ticker = documentTicker(file, null, options.ticker)
   const { entityName, facts: taxonomies } = shaped(file, Document, neededOf(root), 'company facts of the SEC')
-  const concepts = Object.values(taxonomies).flatMap(taxonomy => Object.entries(taxonomy))
-  const facts = concepts.flatMap(([concept, { units }]) => factsIn(concept, units))
+  const facts = Object.entries(taxonomies).flatMap(([taxonomy, concepts]) =>
+    Object.entries(concepts).flatMap(([concept, { units }]) => factsIn([taxonomy, concept], units)),
+  )
   const sink = new FactsSink()
-  for (const fact of facts) {
+  const read = facts.filter(fact => {
     const unread = whyUnread(fact)
     if (unread !== null) sink.remark(unread, isReportForm(fact.form) ? `${fact.concept} in ${fact.unit}` : fact.form)
-  }
-  const reports = reportsOfFilings(facts)
+    return unread === null
+  })
+  const rejections = new Rejections(file, options.skipBadRows ?? false)
+  const filings = new Filings(latestBar(options.today))
+  const sound = read.filter(fact => {
+    const fault = filings.faultOf(fact)
+    if (fault === null) return true
+    const [key, reason] = fault
+    rejections.add(() => ({ ...text.locate([...fact.at, key]), reason, text: JSON.stringify(valueAt(root, fact.at)) }))
+    return false
+  })
+  if (facts.length > 0) rejections.refuse(facts.length)
+  const reports = reportsOfFilings(sound)
   if (reports.length === 0)
     throw new BadData({ file }, 'no earnings a share and no revenue of a quarter, in USD, is stated in it')
   for (const report of reports) {
@@ -39,11 +53,49 @@ export function readCompanyFacts(file: string, root: Names, options: ReadOptions
   sink.remark('fourth quarters that no filing states are the year less its first nine months', ticker)
   const name = entityName?.trim() || null
   if (name !== null) sink.add('securities', ticker, { name, sector: null, asset_class: null, market_cap: null })
-  return sink.result(file, 'SEC company facts', facts.length, { dialect: name === null ? {} : { company: name } })
+  const dialect = name === null ? {} : { company: name }
+  return sink.result(file, 'SEC company facts', facts.length, { dialect, rejected: rejections.rows })
+}
+
+/** What filings said so far, to tell a fact that cannot be. */
+class Filings {
+  readonly #latest: Day
+  /** By filing and what a figure is of. */
+  readonly #stated = new Map<string, number>()
+
+  /** @param latest the last day on which something can have been filed */
+  constructor(latest: Day) {
+    this.#latest = latest
+  }
+
+  /** The key of a fact that is at fault, and why; null for a fact that may be. */
+  faultOf(fact: PlacedFact): [key: string, reason: string] | null {
+    const { accession, concept, unit, start, end, filed, form, value } = fact
+    if (filed > this.#latest) return ['filed', yetToCome('filed', formatDay(filed))]
+    const period = start === null ? formatDay(end) : `${formatDay(start)} to ${formatDay(end)}`
+    // The count on the cover may be that of a later day.
+    if (filed < end && unit !== 'shares')
+      return ['filed', `filed ${formatDay(filed)} is before the period ended (${period})`]
+    const place = [accession ?? `${filed} ${form}`, concept, unit, start, end].join(' ')
+    const said = this.#stated.get(place)
+    this.#stated.set(place, said ?? value)
+    if (said === undefined || !contradicts(concept, value, said)) return null
+    return [
+      'val',
+      `${concept} of ${period} is ${value} here and ${said} before, in one filing; take one of the two out`,
+    ]
+  }
 }
 
 const Dated = z.iso.date().transform(text => parseDay(text)!)
-const Fact = z.object({ start: Dated.optional(), end: Dated, val: z.number(), form: z.string(), filed: Dated })
+const Fact = z.object({
+  start: Dated.optional(),
+  end: Dated,
+  val: z.number(),
+  form: z.string(),
+  filed: Dated,
+  accn: z.string().optional(),
+})
 const Units = z.record(z.string(), z.array(Fact))
 const Document = z.object({
   entityName: z.string().nullish(),
@@ -62,8 +114,21 @@ function neededOf({ entityName, facts }: Names): Names {
   return { entityName, facts: Object.fromEntries(needed) }
 }
 
-function factsIn(concept: string, units: z.infer<typeof Units>): FiledFact[] {
+/** A fact and where it stands, and of which filing it is, where that is told. */
+interface PlacedFact extends FiledFact {
+  at: Path
+  accession: string | null
+}
+
+function factsIn([taxonomy, concept]: readonly [string, string], units: z.infer<typeof Units>): PlacedFact[] {
   return Object.entries(units).flatMap(([unit, facts]) =>
-    facts.map(({ start = null, end, val: value, form, filed }) => ({ concept, unit, start, end, value, form, filed })),
+    facts.map(({ start = null, end, val: value, form, filed, accn: accession = null }, i) => {
+      const at = ['facts', taxonomy, concept, 'units', unit, i]
+      return { concept, unit, start, end, value, form, filed, accession, at }
+    }),
   )
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  return path.reduce<unknown>((at, key) => (at as Names)[key], root)
 }

@@ -5,6 +5,7 @@ import { assumedFiling, type InsiderTrade } from '../../model/facts.js'
 import { parseTicker, TICKER_SHAPE } from '../../model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { givenTicker } from '../layout.js'
+import { latestBar, yetToCome } from '../price-rows.js'
 import { type Source, textOf } from '../source.js'
 import { isNullWord, readNumber, shown } from '../values.js'
 import { FactsSink, FILED_LATER, WITHOUT_SHARES } from './sink.js'
@@ -21,7 +22,7 @@ const SIDES = new Map([
  */
 export async function readForm4(source: Source, options: ReadOptions): Promise<FactsResult> {
   const { file } = source
-  const form = documentIn(file, (await textOf(source)).replace(/\r\n?/g, '\n'), options.known)
+  const form = documentIn(file, (await textOf(source)).replace(/\r\n?/g, '\n'), options)
   const root = rootOf(form)
   const type = textAt(root, 'documentType')
   if (type !== '4' && type !== '4/A')
@@ -63,6 +64,12 @@ function tradeOf(trade: Element, form: Form, insider: string, sink: FactsSink): 
     return null
   }
   const traded = dayOfTrade(form, trade)
+  const toCome = [
+    ['transactionDate', traded],
+    ['the day of filing', filed ?? traded],
+  ] as const
+  for (const [name, day] of toCome)
+    if (day > form.latest) throw new BadData(locate(form, trade), yetToCome(name, formatDay(day)))
   if (filed !== null && filed < traded) {
     const what = `the trade is of ${formatDay(traded)}, after the day on which it became known (${formatDay(filed)})`
     throw new BadData(locate(form, trade), what)
@@ -124,22 +131,25 @@ interface Form {
   text: string
   linesBefore: number
   filed: Day | null
+  /** The last day on which something can have happened. */
+  latest: Day
 }
 
 /** An element: its children by name, one or a list of them; one that has text alone is the text. */
 type Element = Readonly<Record<string | symbol, unknown>>
 
 /** A submission wraps the document in a header of its own, which has the filing date. */
-function documentIn(file: string, content: string, known?: Day): Form {
+function documentIn(file: string, content: string, { known, today }: ReadOptions): Form {
+  const latest = latestBar(today)
   const start = content.indexOf('<ownershipDocument')
   const end = content.lastIndexOf('</ownershipDocument>')
   if (!/^\s*(<SEC-DOCUMENT>|-----BEGIN)/.test(content) || start < 0 || end < 0)
-    return { file, text: content, linesBefore: 0, filed: known ?? null }
+    return { file, text: content, linesBefore: 0, filed: known ?? null, latest }
   const header = content.slice(0, start)
   const date = /^FILED AS OF DATE:\s*(\d{4})(\d{2})(\d{2})\s*$/m.exec(header)
   const filed = known ?? (date === null ? null : parseDay(date.slice(1).join('-')))
   const text = content.slice(start, end + '</ownershipDocument>'.length)
-  return { file, text, linesBefore: header.split('\n').length - 1, filed }
+  return { file, text, linesBefore: header.split('\n').length - 1, filed, latest }
 }
 
 /** The root of a well-formed ownership document; entities of its own are refused, as they can make a small file huge. */

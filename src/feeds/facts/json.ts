@@ -18,7 +18,7 @@ export function readFactsJson(source: Source, text: JsonText, options: ReadOptio
   const { root } = text
   const companyFacts = isCompanyFacts(root)
   const facts = companyFacts
-    ? readCompanyFacts(file, root, options)
+    ? readCompanyFacts(file, text, root, options)
     : (readSplits(file, text, options) ?? readYahooFacts(file, root, options))
   if (facts === null) return null
   options.onProgress?.({ bytes: source.taken(), total, rows: facts.rows })

@@ -4,7 +4,7 @@ import type { AssetClass } from '../../model/series.js'
 import { parseTicker } from '../../model/terms.js'
 import type { Rejected } from '../feed.js'
 import { plainName } from '../layout.js'
-import { severalTickers, tickerReason } from '../price-rows.js'
+import { severalTickers, tickerReason, yetToCome } from '../price-rows.js'
 import type { Misfit, Row } from '../row.js'
 import { type DateReader, type Decimal, dateReason, emptyWord, isNullWord, readNumber, shown } from '../values.js'
 
@@ -79,8 +79,7 @@ export class FactRow<Reads extends Columns = Columns> {
     const { dates, decimal, latest } = this.#plan
     const read: (cell: Cell) => FactValues[Reads[Name]] = READERS[this.#reads[name]!]
     const value = read({ name, text, dates: dates[name], decimal })
-    if (PAST.has(name) && Number(value) > latest)
-      throw new BadCell(name, `${name} ${shown(text)} is yet to come, and nothing is known before its day`)
+    if (PAST.has(name) && Number(value) > latest) throw new BadCell(name, yetToCome(name, shown(text)))
     return value
   }
 

@@ -278,6 +278,12 @@ function entryAfter(item: Item, before: Entry | undefined, filed: Day): Entry {
   return { value, start, since: filed, filed, restated: true }
 }
 
+/** Whether two values of a concept are not the same one, rounded. */
+export function contradicts(concept: string, value: number, other: number): boolean {
+  const figure = FIGURE_OF.get(concept)
+  return figure !== undefined && isOther({ figure, value }, other)
+}
+
 /** Whether a value is another one than before, and not the same one rounded. */
 function isOther({ figure, value }: Pick<Item, 'figure' | 'value'>, before: number): boolean {
   const rounding = figure === 'eps' ? 0.006 : 0.001 * Math.max(Math.abs(value), Math.abs(before))

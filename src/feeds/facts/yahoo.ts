@@ -4,6 +4,7 @@ import { type Day, formatDay, parseDay } from '../../model/day.js'
 import { assumedFiling } from '../../model/facts.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
 import { isObject, shaped } from '../json-text.js'
+import { latestBar, yetToCome } from '../price-rows.js'
 import { shown } from '../values.js'
 import {
   AS_FILED,
@@ -55,7 +56,8 @@ function readSummary(file: string, root: unknown, options: ReadOptions, sink: Fa
   }
   const symbols = NAMING.map(name => Named.safeParse(modules[name]).data?.symbol)
   const own = symbols.find(symbol => symbol !== undefined) ?? null
-  const taking = { file, sink, known: options.known, ticker: () => documentTicker(file, own, options.ticker) }
+  const latest = latestBar(options.today)
+  const taking = { file, sink, known: options.known, latest, ticker: () => documentTicker(file, own, options.ticker) }
   const refused: Words[] = []
   let rows: number | null = null
   for (const [name, module] of Object.entries(modules)) {
@@ -94,12 +96,21 @@ function dayOfMoment(seconds: number): Day {
   return Math.floor(seconds / 86_400)
 }
 
+/** The same of what has happened. Throws BadData for a day to come. */
+function pastDay(name: string, seconds: number, { file, latest }: Pick<Taking, 'file' | 'latest'>): Day {
+  const day = dayOfMoment(seconds)
+  if (day > latest) throw new BadData({ file }, yetToCome(name, formatDay(day)))
+  return day
+}
+
 /** Where the records of a module go. */
 interface Taking {
   file: string
   sink: FactsSink
   /** The day of the download, where the user gave it. */
   known: Day | undefined
+  /** The last day on which something can have happened. */
+  latest: Day
   /** Asked for when there is a record to load; throws BadData when nothing tells it. */
   ticker(): string
 }
@@ -160,7 +171,7 @@ function grades(module: unknown, taking: Taking): Outcome {
   for (const { epochGradeDate: time, firm, toGrade } of history
     .toReversed()
     .sort((a, b) => a.epochGradeDate - b.epochGradeDate)) {
-    const known = dayOfMoment(time)
+    const known = pastDay('epochGradeDate', time, taking)
     const place = `${firm || 'no firm'}, ${formatDay(known)}`
     if (!toGrade) sink.remark('rows have no toGrade and are not loaded', place)
     else if (!firm) sink.remark('rows have no firm and are not loaded', place)
@@ -174,7 +185,7 @@ function insiders(module: unknown, taking: Taking): Outcome {
   const { sink } = taking
   const { transactions } = read(taking, 'insiderTransactions', Transactions, module)
   for (const { filerName: insider, transactionText, startDate, shares, value = null } of transactions) {
-    const traded = dayOfMoment(startDate)
+    const traded = pastDay('startDate', startDate, taking)
     const place = `${insider}, ${formatDay(traded)}`
     // Such as `Sale at price 226.35 per share.`
     const deed = (transactionText ?? '').split(' at ')[0]!
@@ -196,7 +207,9 @@ function insiders(module: unknown, taking: Taking): Outcome {
 
 function ratings(module: unknown, taking: Taking): Outcome {
   const { trend } = read(taking, 'recommendationTrend', Trend, module)
-  const { known, sink } = taking
+  const { file, known, sink } = taking
+  const current = new Set(trend.filter(({ period }) => period === '0m').map(counts => JSON.stringify(counts)))
+  if (current.size > 1) throw new BadData({ file }, 'recommendationTrend gives 0m twice, with other counts')
   if (known === undefined) return undated('recommendationTrend')
   for (const { period, strongBuy: strong_buy, buy, hold, sell, strongSell: strong_sell } of trend)
     if (period === '0m')
@@ -298,7 +311,12 @@ function quartersIn(
       for (const point of shaped(file, Points, series[type], 'a time series of Yahoo', at)) {
         if (point === null) continue
         const figures = quarters.get(point.asOfDate) ?? {}
-        figures[figure] = point.reportedValue
+        const { [figure]: said = point.reportedValue } = figures
+        if (said !== point.reportedValue) {
+          const what = `${type} of ${formatDay(point.asOfDate)} is ${said} and ${point.reportedValue}`
+          throw new BadData({ file }, `${what}; take one of the two out`)
+        }
+        figures[figure] = said
         quarters.set(point.asOfDate, figures)
       }
     }
