@@ -95,7 +95,7 @@ async function writeText<T>(
 }
 
 /** RFC 4180 with line feeds. */
-function csvLine(values: readonly unknown[], raw: boolean): string {
+export function csvLine(values: readonly unknown[], raw: boolean): string {
   return `${values.map(value => csvValue(value, raw)).join(',')}\n`
 }
 

@@ -164,13 +164,19 @@ function spans(line: string, delimiter: string): { start: number; end: number }[
   let start = 0
   let quoted = false
   let blank = true
+  // In a field that begins with a quote each one counts: a doubled one closes it, and opens it again.
+  let opened = false
   for (let i = 0; i < line.length; i++) {
     const character = line[i]!
-    if (character === '"' && (quoted || blank)) quoted = !quoted
+    if (character === '"' && (opened || blank)) {
+      quoted = !quoted
+      opened = true
+    }
     if (character === delimiter && !quoted) {
       found.push({ start, end: i })
       start = i + 1
       blank = true
+      opened = false
     } else if (character !== ' ' && character !== '"') blank = false
   }
   found.push({ start, end: line.length })

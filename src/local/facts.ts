@@ -11,6 +11,7 @@ import {
   securityOf,
   usableFrom,
 } from '../model/facts.js'
+import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { countedFacts } from './view.js'
 
@@ -122,4 +123,44 @@ function summary(kind: FactKind, all: readonly KnownFact[]): KindSummary {
     last_known: dates.at(-1) ?? null,
     files: [...new Set(records.map(({ file }) => file))],
   }
+}
+
+/** A record as a line of the project's own files. */
+export interface FactLine {
+  /** The file that it belongs into, without its ending. */
+  file: string
+  kind: FactKind
+  /** The ticker, then the columns of the kind. */
+  values: (string | number | null)[]
+}
+
+/**
+ * Every record that was known by the as-of day, so that an import of the files makes the same again: by ticker and kind,
+ * each in its order. A report with other figures than one before it goes into a file that is read after that, as one file
+ * may not say both. The names of files ascend. Throws NotFound for a ticker without facts.
+ */
+export async function* exportFacts(cache: Cache, tickers: readonly string[] = []): AsyncGenerator<FactLine> {
+  entitleExport(cache.tier)
+  const all = await cache.store.factTickers()
+  for (const ticker of tickers) if (!all.includes(ticker)) throw await cache.unknown(ticker, 'no facts', all)
+  for (const ticker of tickers.length === 0 ? all : [...new Set(tickers)].sort()) {
+    const sheets = await cache.store.sheets(ticker)
+    for (const kind of FACT_KINDS) {
+      const versions = new Map<string, string[]>()
+      for (const record of recordsOf(kind, sheets, cache.asOf)) {
+        const values = FACT_COLUMNS[kind].map(({ name }) => record[name] ?? null)
+        const version = kind === 'reports' ? versionOf(record, JSON.stringify(values), versions) : 1
+        yield { file: version === 1 ? kind : `${kind}_${version}`, kind, values: [ticker, ...values] }
+      }
+    }
+  }
+}
+
+/** Which of the figures that were given for one report these are; they count from 1. */
+function versionOf(record: KnownFact, figures: string, versions: Map<string, string[]>): number {
+  const name = `${record.period_end} ${record.known} ${record.session}`
+  const said = versions.get(name) ?? []
+  versions.set(name, said)
+  if (!said.includes(figures)) said.push(figures)
+  return said.indexOf(figures) + 1
 }

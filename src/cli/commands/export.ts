@@ -1,5 +1,16 @@
-import { extname } from 'node:path'
-import { InvalidParameter } from '../../errors.js'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { extname, join, resolve } from 'node:path'
+import { BandsError, InvalidParameter, StorageError } from '../../errors.js'
 import {
   BAR_COLUMNS,
   type ExportFilter,
@@ -9,23 +20,40 @@ import {
   exportSeries,
   seriesColumns,
 } from '../../local/export.js'
+import { exportFacts, type FactLine } from '../../local/facts.js'
 import type { Column } from '../../model/event.js'
+import { FACT_COLUMNS } from '../../model/facts.js'
 import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { choice } from '../../params/row.js'
 import { timeframeValue, wordValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
-import { EXPORT_OUTPUTS, type ExportOutput, endingOf, intoFile, type Sink, writeRows } from '../formats.js'
+import {
+  checkFolder,
+  csvLine,
+  EXPORT_OUTPUTS,
+  type ExportOutput,
+  endingOf,
+  intoFile,
+  type Sink,
+  writeRows,
+} from '../formats.js'
 import type { Given } from '../given.js'
 import { namedTickers } from '../questions.js'
 
-const WHATS = ['events', 'series', 'bars'] as const
+const WHATS = ['events', 'series', 'bars', 'facts'] as const
 
 const ENDINGS = [...EXPORT_OUTPUTS.map(format => `.${format}`), '.jsonl']
 
 export const command: Command = {
-  arguments: [['<WHAT>', 'events (with returns and percentiles), series (bars, indicators, bands) or bars', WHATS]],
+  arguments: [
+    [
+      '<WHAT>',
+      'events (with returns and percentiles), series (bars, indicators, bands), bars, or facts (into a folder)',
+      WHATS,
+    ],
+  ],
   options: [
     ['--ticker <TICKERS>', 'only these: A,B, @FILE, or - for standard input; all unless given', 'repeatable'],
     ['--field <FIELDS>', 'only these fields', 'repeatable'],
@@ -36,12 +64,17 @@ export const command: Command = {
     'bands export events --ticker AAPL --field rsi_zone',
     'bands export series --ticker AAPL --timeframe daily --csv',
     'bands export bars --output parquet --out bars.parquet',
+    'bands export facts --out facts/',
   ],
   outputs: EXPORT_OUTPUTS,
-  notes: ['The whole history, whatever the range of a tier; of the tiers Pro only. NDJSON unless said otherwise.'],
+  notes: [
+    'The whole history, whatever the range of a tier; of the tiers Pro only. NDJSON unless said otherwise.',
+    'Facts are a folder of CSV files, one a kind, of which bands import-facts makes the same records again.',
+  ],
   async run(context, given) {
     const what = wordValue('what', given.argument(0)!, WHATS)
     const out = given.text('out')
+    if (what === 'facts') return exportFolder(context, given, out)
     const format = EXPORT_OUTPUTS.find(name => name === context.format) ?? formatNamed(out) ?? 'ndjson'
     if (format === 'parquet' && out === undefined && context.out.terminal)
       throw new InvalidParameter('parquet is nothing to read on a terminal: give --out FILE.', { param: 'out' })
@@ -60,6 +93,67 @@ async function filterOf(context: Context, given: Given, what: string): Promise<E
   return { tickers: await namedTickers(given.list('ticker'), context.world), fields, timeframes }
 }
 
+/** Of facts each kind has columns of its own, hence a file of its own. The folder is there whole, or not at all. */
+async function exportFolder(context: Context, given: Given, out: string | undefined): Promise<void> {
+  if (out === undefined)
+    throw new InvalidParameter('facts are several files: name a folder with --out.', { param: 'out' })
+  if (given.list('field').length > 0 || given.text('timeframe') !== undefined)
+    throw new InvalidParameter('facts have no fields; leave --field and --timeframe out.', { param: 'field' })
+  if (context.format !== null && context.format !== 'csv')
+    throw new InvalidParameter('facts are written as CSV, which bands import-facts reads.', { param: 'output' })
+  const folder = resolve(out)
+  if (existsSync(folder) && (!statSync(folder).isDirectory() || readdirSync(folder).length > 0))
+    throw new InvalidParameter(`${folder} is there and not empty; name another folder.`, { param: 'out', value: out })
+  await checkFolder(folder)
+  const cache = await context.local()
+  const tickers = await namedTickers(given.list('ticker'), context.world)
+  const partial = `${folder}.${process.pid}.partial`
+  const files = new FactFiles(partial)
+  try {
+    for await (const line of exportFacts(cache, tickers)) files.add(line)
+    files.close()
+    renameSync(partial, folder)
+  } catch (cause) {
+    if (cause instanceof BandsError) throw cause
+    throw new StorageError(`cannot write ${folder}: ${(cause as Error).message}`, { cause })
+  } finally {
+    files.close()
+    rmSync(partial, { recursive: true, force: true })
+  }
+  await context.remark(`wrote ${count(files.lines, 'record')} in ${count(files.names, 'file')} to ${folder}`)
+}
+
+/** Files of facts that are being written, in a folder that is made. */
+class FactFiles {
+  lines = 0
+  names = 0
+  readonly #folder: string
+  readonly #open = new Map<string, number>()
+
+  constructor(folder: string) {
+    mkdirSync(folder)
+    this.#folder = folder
+  }
+
+  add({ file, kind, values }: FactLine): void {
+    let handle = this.#open.get(file)
+    if (handle === undefined) {
+      handle = openSync(join(this.#folder, `${file}.csv`), 'wx')
+      this.#open.set(file, handle)
+      this.names++
+      writeFileSync(handle, csvLine(['ticker', ...FACT_COLUMNS[kind].map(({ name }) => name)], true))
+    }
+    // As it is: it is to be read back, and not by a spreadsheet.
+    writeFileSync(handle, csvLine(values, true))
+    this.lines++
+  }
+
+  close(): void {
+    for (const handle of this.#open.values()) closeSync(handle)
+    this.#open.clear()
+  }
+}
+
 /** The format that the ending of a file name stands for; none where it has no ending. Throws InvalidParameter for another. */
 function formatNamed(file: string | undefined): ExportOutput | undefined {
   if (file === undefined || extname(file) === '') return undefined
@@ -70,7 +164,7 @@ function formatNamed(file: string | undefined): ExportOutput | undefined {
 /** Rows go out as they are made, so memory stays flat however many there are. */
 async function runExport(
   context: Context,
-  what: (typeof WHATS)[number],
+  what: Exclude<(typeof WHATS)[number], 'facts'>,
   filter: ExportFilter,
   format: ExportOutput,
   out: string | undefined,

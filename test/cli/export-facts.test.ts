@@ -1,0 +1,106 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readFile } from '../../src/feeds/read.js'
+import { Importer } from '../../src/load/import.js'
+import { FACT_KINDS, type FactRecord, type Facts } from '../../src/model/facts.js'
+import { Random } from '../../src/statistics/random.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+import { draws } from '../support/full.js'
+import { randomFacts } from '../support/random-facts.js'
+import { expectRefusal, scratch, typed } from './support/run.js'
+
+const folder = scratch()
+const TICKERS = ['AAPL', 'BRK.B', 'X^Y']
+
+test('exported facts are imported again as the same records in the same order, whatever they are', async () => {
+  for (let seed = 1; seed <= draws(20); seed++) {
+    const [from, to] = [folder.file(`from-${seed}.db`), folder.file(`to-${seed}.db`)]
+    // Twice, so that figures are restated.
+    for (const round of [0, 1]) await put(from, seed, round)
+    const out = folder.file(`facts-${seed}`)
+    const exported = await typed(`export facts --out ${out} --db ${from}`)
+    expect(exported.code, exported.err).toBe(0)
+    const imported = await typed(`import-facts ${out} --db ${to}`)
+    expect(imported.code, `${seed}: ${imported.err}`).toBe(0)
+    expect(await recordsIn(to), `${seed}`).toEqual(await recordsIn(from))
+  }
+})
+
+test('a folder of exported facts is whole or not there, and never mixed with another', async () => {
+  const db = folder.file('one.db')
+  await typed(`simulate 2 --bars 300 --load --db ${db}`)
+  const out = folder.file('whole')
+  mkdirSync(out)
+  const ran = await typed(`export facts --ticker SIM0002 --out ${out} --db ${db}`)
+  expect([ran.code, ran.out]).toEqual([0, ''])
+  expect(ran.err).toMatch(/^wrote [\d,]+ records in \d files to /)
+  expect(readdirSync(out)).toContain('reports.csv')
+  expect(readFileSync(join(out, 'reports.csv'), 'utf8')).not.toContain('SIM0001')
+  expectRefusal(await typed(`export facts --out ${out} --db ${db}`), 2, 'is there and not empty')
+  expectRefusal(await typed(`export facts --db ${db}`), 2, 'name a folder with --out')
+  expectRefusal(await typed(`export facts --out ${folder.file('x')} --field rsi_zone --db ${db}`), 2, 'have no fields')
+  expectRefusal(await typed(`export facts --out ${folder.file('x')} --json --db ${db}`), 2, 'are written as CSV')
+  expectRefusal(
+    await typed(`export facts --out ${folder.file('x')} --ticker NONE --db ${db}`),
+    3,
+    'no facts for "NONE"',
+  )
+  expect(existsSync(folder.file('x'))).toBe(false)
+  expect(readdirSync(folder.path).filter(name => name.includes('partial'))).toEqual([])
+})
+
+test('an export of facts as of a day has what was known by then', async () => {
+  const db = folder.file('dated.db')
+  writeFileSync(
+    folder.file('splits.csv'),
+    'ticker,ex_date,ratio\nAAPL,2005-02-28,2\nAAPL,2014-06-09,7\nAAPL,2020-08-31,4\n',
+  )
+  await typed(`import-facts ${folder.file('splits.csv')} --db ${db}`)
+  await typed(`export facts --as-of 2014-06-09 --out ${folder.file('dated')} --db ${db}`)
+  expect(readFileSync(join(folder.file('dated'), 'splits.csv'), 'utf8')).toBe(
+    'ticker,ex_date,ratio\nAAPL,2005-02-28,2\nAAPL,2014-06-09,7\n',
+  )
+})
+
+async function put(db: string, seed: number, round: number): Promise<void> {
+  const random = new Random(seed)
+  const store = openSqlite(db, { readonly: false })
+  const importer = await Importer.begin(store, readFile, { pid: process.pid, host: 'here', started: `${round}` })
+  for (const ticker of TICKERS) {
+    const facts = randomFacts(random, 15_000, 17_000, {
+      price: 100,
+      basis: 'mixed',
+      round: seed % 2 === 0,
+      losses: 0.2,
+    })
+    const restated = round === 0 ? facts : { ...facts, reports: facts.reports.map(report => ({ ...report, eps: 1.5 })) }
+    const given = FACT_KINDS.flatMap(kind =>
+      kind === 'securities' ? [] : [{ ticker, kind, records: possible(restated, kind) as FactRecord[] }],
+    )
+    const security = { name: `"${ticker}", Inc.`, sector: 'Oil, Gas & more', asset_class: 'stock', market_cap: 1.5e12 }
+    await importer.putFacts(
+      [...given, { ticker, kind: 'securities', records: [security as FactRecord] }],
+      { file: `round ${round}`, format: 'random' },
+      {},
+    )
+  }
+  await importer.close()
+}
+
+/** What an import of a file takes: a report that was known after its quarter, and of one day one result. */
+function possible({ reports, earnings, ...others }: Facts, kind: keyof Facts): readonly FactRecord[] {
+  if (kind === 'reports') return reports.filter(({ known, period_end }) => known >= period_end)
+  if (kind === 'earnings') return [...new Map(earnings.map(result => [result.report_date, result])).values()]
+  return others[kind]
+}
+
+async function recordsIn(db: string): Promise<unknown> {
+  const store = openSqlite(db, { readonly: true })
+  const found: Record<string, unknown> = {}
+  for (const ticker of await store.factTickers())
+    for (const [kind, sheet] of Object.entries(await store.sheets(ticker)))
+      found[`${ticker} ${kind}`] = sheet.rows.map(({ record }) => record)
+  await store.close()
+  return found
+}
