@@ -41,6 +41,7 @@ const ROWS: readonly Row[] = [
   ['restore', 'put a backup in the place of what there is', () => import('./commands/backup.js')],
   ['rebuild', 'derive all events again from bars and facts', () => import('./commands/data.js')],
   ['remove', 'take a ticker out of the database', () => import('./commands/data.js')],
+  ['rename', 'give a ticker another name', () => import('./commands/data.js')],
   ['unlock', 'free the database of an import that died elsewhere', () => import('./commands/data.js')],
   ['serve', 'answer over HTTP, to those who have a key', () => import('./commands/serve.js')],
   ['accounts create', 'make an account for a server', () => import('./commands/accounts.js')],

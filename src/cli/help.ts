@@ -16,7 +16,7 @@ export const TOP_HELP = `bands: when did a stock change band, and what followed?
 
 Ask       events  tally  now  transitions  scan  explain  show  facts  export
 Test      study  backtest  sweep  trials  check
-Data      import  import-facts  pull  simulate  remove  rebuild
+Data      import  import-facts  pull  simulate  rename  remove  rebuild
 Keep      verify  backup  restore  unlock
 Find out  fields  tickers  status  schema  doctor  demo  completion
 Servers   serve  accounts  keys  login  logout  config

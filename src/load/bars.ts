@@ -2,7 +2,7 @@ import { BadData, InvalidParameter, parameter, sentence } from '../errors.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { countUpTo, type Day, formatDay } from '../model/day.js'
-import { securityOf } from '../model/facts.js'
+import { FACT_KINDS, securityOf } from '../model/facts.js'
 import { type Adjustment, emptySeries, head, type Series } from '../model/series.js'
 import {
   type AcceptedJump,
@@ -12,6 +12,7 @@ import {
   type PlacedOrigin,
   type Store,
   type TickerEntry,
+  type TickerSheet,
 } from '../store/store.js'
 import { type Kept, type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
 import { bothOf, judge, jumpsAfter, type Rescaling, rescaled, type SeamOddity } from './seam.js'
@@ -152,6 +153,27 @@ export async function cutBars(
   const cut = { ...entry, bars, last: whole.days[bars - 1]! }
   const changed = await keptOf(store, cut, head(whole, bars), behind)
   return { changed, removed: whole.days.length - bars, behind }
+}
+
+/** A ticker with all that is kept of it under another name, and what is behind then. */
+export async function renamed(
+  store: Store,
+  ticker: string,
+  name: string,
+): Promise<{ records: Kept[]; sheets: TickerSheet[]; behind: Behind }> {
+  const behind = await Behind.in(store)
+  const facts = await store.sheets(ticker)
+  const sector = sectorKey(securityOf(facts))
+  if (sector !== null) behind.sectors.add(sector)
+  if (behind.tickers.delete(ticker)) behind.tickers.add(name)
+  const sheets = FACT_KINDS.flatMap((kind): TickerSheet[] => {
+    const sheet = facts[kind]
+    return sheet === undefined ? [] : [{ ticker: name, kind, sheet }]
+  })
+  const entry = await store.ticker(ticker)
+  if (entry === null) return { records: [], sheets, behind }
+  const kept = await keptOf(store, entry, (await store.bars(ticker))!, behind)
+  return { records: [{ ...kept, entry: { ...kept.entry, ticker: name } }], sheets, behind }
 }
 
 function noneLeft({ ticker, first }: TickerEntry, after: Day): InvalidParameter {

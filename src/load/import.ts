@@ -8,7 +8,7 @@ import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model/facts.js'
 import type { Series } from '../model/series.js'
 import { type Store, takePlace, type Writer } from '../store/store.js'
-import { type Choices, cutBars, firstContradiction, type TakenBars, takeBars } from './bars.js'
+import { type Choices, cutBars, firstContradiction, renamed, type TakenBars, takeBars } from './bars.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
 import {
   derived,
@@ -205,6 +205,29 @@ export class Importer {
     await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     await this.#settle({})
     return removed
+  }
+
+  /**
+   * Gives a ticker another name, with its bars, events and facts; false when there is nothing of it. Throws
+   * InvalidParameter where there is something of that name, or where it was pulled from a server that calls it so.
+   */
+  async rename(ticker: string, name: string): Promise<boolean> {
+    await this.#refresh({})
+    const names = await this.store.names()
+    if (!names.includes(ticker)) return false
+    if (names.includes(name)) {
+      const what = `there is something of ${name} already; a ticker can only get a name that is free.`
+      throw new InvalidParameter(what, { param: 'name', value: name })
+    }
+    if ((await this.store.pages.entries(ticker)).length > 0) {
+      const what = `${ticker} was pulled from a server, and keeps the name that it has there.`
+      throw new InvalidParameter(what, { param: 'ticker', value: ticker })
+    }
+    const { records, sheets, behind } = await renamed(this.store, ticker, name)
+    const batch = { removed: [ticker], records: derived('', records, undefined), sheets, unsettled: behind.keys }
+    await this.store.write(batch, DEFINITIONS_VERSION)
+    await this.#settle({})
+    return true
   }
 
   /** Every ticker of which anything is here: bars, facts, or pages of a server. */

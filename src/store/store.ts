@@ -106,6 +106,8 @@ export interface TickerSheet {
 
 /** Everything that one step of an import changes; written as one, or not at all. */
 export interface Batch {
+  /** Tickers that go first, with all that there is of them. */
+  removed?: readonly string[]
   /** Tickers to be replaced whole. */
   records?: Iterable<TickerRecord>
   amendments?: Iterable<Amendment>

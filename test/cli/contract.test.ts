@@ -77,6 +77,7 @@ const LINES: Readonly<Record<string, string>> = {
   verify: 'verify',
   rebuild: 'rebuild',
   remove: 'remove SIM0001',
+  rename: 'rename SIM0001 NEW',
   unlock: 'unlock',
   serve: 'serve --port 0',
   'accounts create': 'accounts create {new} --tier plus',
@@ -126,10 +127,16 @@ test('the catalogue names each command once', () => {
   for (const name of names) expect(LINES).toHaveProperty(name)
 })
 
+/** What a command takes away has to be there again. */
+async function prepared(name: string): Promise<void> {
+  if (name === 'rename') await ask('remove NEW')
+  if (name === 'remove' || name === 'rename') await ask('simulate 1 --bars 20 --load')
+}
+
 describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', (name, entry) => {
   const line = LINES[name]!
   beforeAll(async () => {
-    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    await prepared(name)
   })
 
   test('writes one JSON document, as its schema says, and a newline to stdout with --json, before or after the command', async () => {
@@ -139,7 +146,7 @@ describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', 
     expect(ran.out.endsWith('\n')).toBe(true)
     const schema = SCHEMAS[name] === undefined ? /^bands\.([\w-]+)\/1$/.exec(document.schema)![1]! : SCHEMAS[name]
     if (schema !== null) expect(await schemaErrors(schema, document)).toEqual([])
-    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    await prepared(name)
     const before = await ask(`--json ${line}`)
     const changing = [
       'import',
@@ -156,17 +163,17 @@ describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', 
   })
 
   test('writes JSON that parses, without colour, on a terminal that is told to be coloured', async () => {
-    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    await prepared(name)
     const ran = await ask(`${line} --json`, { terminal: 80, env: { FORCE_COLOR: '1' } })
     expect(ran.out).not.toContain('\u001b')
     expect(() => JSON.parse(ran.out)).not.toThrow()
   })
 
   test('writes NDJSON and CSV that parse', async () => {
-    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    await prepared(name)
     const lines = (await ask(`${line} --ndjson`)).out.split('\n').filter(text => text !== '')
     for (const text of lines.slice(0, 50)) expect(() => JSON.parse(text)).not.toThrow()
-    if (name === 'remove') await ask('simulate 1 --bars 20 --load')
+    await prepared(name)
     const [header = '', ...rows] = (await ask(`${line} --csv`)).out.trimEnd().split('\n')
     expect(header).toMatch(/^[a-z][\w,]*$/)
     for (const row of rows.slice(0, 50))

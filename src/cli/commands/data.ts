@@ -193,6 +193,20 @@ async function showRemoved(context: Context, { ticker, removed, after, bars }: R
   await context.show(oneRow({ schema: 'bands.remove/1', ticker, removed, after, bars }, { notes: [note] }))
 }
 
+const rename: Command = {
+  arguments: [TICKER, ['<NAME>', 'the name that it gets; nothing may be loaded under it']],
+  options: [WAIT],
+  examples: ['bands rename FB META'],
+  notes: ['Its bars, events and facts stay as they are, and tell the files that they came from.'],
+  async run(context, given) {
+    const ticker = tickerValue('ticker', given.argument(0)!)
+    const name = tickerValue('name', given.argument(1)!)
+    const importer = await context.importer({ wait: given.flag('wait') })
+    if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
+    await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, { notes: [`${ticker} is ${name} now`] }))
+  },
+}
+
 async function notLoaded(importer: Importer, ticker: string, what: string): Promise<NotFound> {
   const suggestions = suggest(ticker, await importer.tickers())
   const lack = `${what} loaded for "${ticker}".`
@@ -214,4 +228,4 @@ const unlock: Command = {
   },
 }
 
-export const commands = { tickers, status, facts, verify, rebuild, remove, unlock }
+export const commands = { tickers, status, facts, verify, rebuild, remove, rename, unlock }

@@ -162,11 +162,12 @@ class SqliteStore implements Store {
   }
 
   async write(batch: Batch, definitions: string): Promise<void> {
-    const { records = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
+    const { removed = [], records = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
     const { putAmendment, putRecord, putSheet } = await import('./write.js')
     this.#db.transaction(() => {
       this.#setMeta('definitions', definitions)
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
+      for (const ticker of removed) this.#remove(ticker)
       for (const ticker of unpulled) removePulled(this.#db, ticker)
       for (const record of records) putRecord(this.#db, record)
       for (const amendment of amendments) putAmendment(this.#db, amendment)
@@ -178,10 +179,14 @@ class SqliteStore implements Store {
   async remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
     return this.#db.transaction(() => {
       if (unsettled !== undefined) this.#setMeta('unsettled', JSON.stringify(unsettled))
-      const tables = ['tickers', 'facts', 'pulled', 'listed']
-      const rows = tables.map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
-      return rows.some(deleted => deleted > 0)
+      return this.#remove(ticker)
     })
+  }
+
+  #remove(ticker: string): boolean {
+    const tables = ['tickers', 'facts', 'pulled', 'listed']
+    const rows = tables.map(table => this.#db.run(`DELETE FROM ${table} WHERE ticker = ?`, ticker))
+    return rows.some(deleted => deleted > 0)
   }
 
   async footprint(): Promise<Footprint> {
