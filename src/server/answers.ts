@@ -13,7 +13,7 @@ import { entitle, eventsCost, OVERSOLD_COST } from '../tiers.js'
 import { EVENTS_PATH, OVERSOLD_PATH } from '../wire/format.js'
 import { Coded } from './encoding.js'
 import type { Limits } from './options.js'
-import { Job, Queue } from './queue.js'
+import { type Asker, Job, Queue } from './queue.js'
 import { sha256 } from './requests.js'
 
 /** What a server stands on; lent to it, so that it knows neither the store nor the engine. */
@@ -154,16 +154,6 @@ interface Kept {
   version: string
 }
 
-/** Who asks for an answer. */
-export interface Asker {
-  tier: Tier
-  account: number
-  /** Called when nothing is kept that tells the answer; what it throws keeps it from being computed. */
-  check(): Promise<void>
-  /** Lends what is to be called when the caller has hung up. */
-  lend(leave: () => void): void
-}
-
 /**
  * Finished answers by tier and question. Those asked for last are kept, up to a number of bytes, as long as what they stand
  * on is the same, whatever else is written; of equal questions that are under way at once, one is computed.
@@ -188,7 +178,7 @@ export class Answers {
   }
 
   /** @returns whether it was there, or was a part of one that was. Throws what checking and asking throw, Unavailable. */
-  async find(asker: Asker, question: Question): Promise<{ answer: Answer; kept: boolean }> {
+  async find(asker: Asker & { tier: Tier }, question: Question): Promise<{ answer: Answer; kept: boolean }> {
     const version = await this.#version()
     if (version !== this.#seen) this.#begin(version)
     const { tier } = asker
@@ -240,17 +230,19 @@ export class Answers {
     return found
   }
 
-  async #inTurn({ tier, account, lend }: Asker, question: Question): Promise<Answer> {
+  async #inTurn(asker: Asker & { tier: Tier }, question: Question): Promise<Answer> {
+    const { tier } = asker
     const name = `${tier} ${question.whole}`
     // Nobody waits for the refusal of a question that is wrong.
     await question.isAnswerable(this.#service, tier)
     const kept = await this.#take(name, question)
     if (kept !== undefined) return kept
-    const job = this.#jobs.get(name) ?? new Job(signal => this.#find(tier, question, signal))
-    this.queue.join(account, job)
+    const known = this.#jobs.get(name)
+    const job = known?.isOver === false ? known : new Job(signal => this.#find(tier, question, signal))
+    this.queue.join(asker.account, job)
     this.#jobs.set(name, job)
     try {
-      return await job.wait(leave => lend(leave))
+      return await job.wait(asker)
     } finally {
       if (!job.isWanted) {
         this.queue.drop(job)

@@ -4,10 +4,11 @@ import { authenticate, hashOf } from '../accounts/key.js'
 import { InvalidParameter, type RateLimited, Unauthorized } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { AS_OF, NOTE } from '../wire/format.js'
-import { type Answer, Answers, type Asker, oncePerTurn, type Question, type Service } from './answers.js'
+import { type Answer, Answers, oncePerTurn, type Question, type Service } from './answers.js'
 import type { Metrics } from './log.js'
 import { creditHeaders, isBeyond, limited, Meter, nameTaken, requestName } from './meter.js'
 import type { Settings } from './options.js'
+import type { Asker } from './queue.js'
 import {
   type Caller,
   type Exchange,
@@ -62,7 +63,7 @@ export class Questions {
     })
   }
 
-  #askerOf(exchange: Exchange, { tier, account }: Caller, question: Question): Asker {
+  #askerOf(exchange: Exchange, { tier, account }: Caller, question: Question): Asker & { tier: Tier } {
     return {
       tier,
       account,

@@ -1,11 +1,28 @@
 import { Unavailable } from '../errors.js'
 
+/** Who waits for something. */
+export interface Asker {
+  account: number
+  /** Throws what keeps it from being computed. */
+  check(): Promise<void>
+  /** Lends what is to be called when nobody waits any more. */
+  lend(leave: () => void): void
+}
+
+interface Waiter<Result> {
+  check(): Promise<void>
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
 /** Something that is computed once for all who wait for it, and given up when none of them is left. */
 export class Job<Result> {
   readonly #work: (signal: AbortSignal) => Promise<Result>
   readonly #abort = new AbortController()
-  readonly #waiting = new Set<{ resolve(result: Result): void; reject(error: unknown): void }>()
+  readonly #waiting = new Set<Waiter<Result>>()
   hasBegun = false
+  /** Who comes now comes too late for it. */
+  isOver = false
 
   constructor(work: (signal: AbortSignal) => Promise<Result>) {
     this.#work = work
@@ -13,16 +30,19 @@ export class Job<Result> {
 
   /**
    * What comes of it, for one more who waits.
-   * @param lend is given what the waiter calls to wait no longer. Throws what the work throws
+   * @param check called when it begins; whom it refuses waits no longer
+   * @param lend is given what the waiter calls to wait no longer. Throws what checking and the work throw
    */
-  wait(lend: (leave: () => void) => void): Promise<Result> {
+  wait({ check, lend }: Pick<Asker, 'check' | 'lend'>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const waiter = { resolve, reject }
+      const waiter = { check, resolve, reject }
       this.#waiting.add(waiter)
       lend(() => {
         if (!this.#waiting.delete(waiter)) return
         reject(new Unavailable('Nobody waits for the answer any more.'))
-        if (!this.isWanted) this.#abort.abort()
+        if (this.isWanted) return
+        this.isOver = true
+        this.#abort.abort()
       })
     })
   }
@@ -33,16 +53,28 @@ export class Job<Result> {
 
   async begin(): Promise<void> {
     this.hasBegun = true
+    await Promise.all([...this.#waiting].map(waiter => this.#checked(waiter)))
     try {
-      const result = await this.#work(this.#abort.signal)
-      for (const { resolve } of this.#waiting) resolve(result)
+      const result = this.isWanted ? await this.#work(this.#abort.signal) : null
+      this.isOver = true
+      if (result !== null) for (const { resolve } of this.#waiting) resolve(result)
+      this.#waiting.clear()
     } catch (error) {
       this.refuse(error)
     }
-    this.#waiting.clear()
+  }
+
+  async #checked(waiter: Waiter<Result>): Promise<void> {
+    try {
+      await waiter.check()
+    } catch (error) {
+      this.#waiting.delete(waiter)
+      waiter.reject(error)
+    }
   }
 
   refuse(error: unknown): void {
+    this.isOver = true
     for (const { reject } of this.#waiting) reject(error)
     this.#waiting.clear()
   }

@@ -30,6 +30,7 @@ export function remembering(store: Store, most = MOST_BYTES): Store {
     // Where bars of days to come are stored it takes reading some.
     newestDay: lastRemembered(store, upTo => store.newestDay(upTo)),
     tickers: lastRemembered(store, () => store.tickers()),
+    securities: lastRemembered(store, () => store.securities()),
   }
   return new Proxy(store, {
     get(target, name) {

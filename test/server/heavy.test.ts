@@ -138,6 +138,20 @@ it('gives up what nobody waits for any more, whether it has begun or not', async
   expect(begun).toEqual([0, 1, 4].map(nameOf))
 })
 
+it('computes nothing for who has spent the last credit while waiting', async () => {
+  const { server, scan, begun, letGo, hasBegun } = await slow({ now: () => NOON })
+  const spender = await server.account('with one credit', 'plus')
+  await spend(server.accounts, spender, 4_999, NOON)
+  const first = scan(0, await server.key('pro'))
+  await hasBegun
+  const waits = scan(1, spender.key)
+  await taken(server)
+  expect((await server.get(QUESTION, spender.key)).status).toBe(200)
+  letGo()
+  expect([(await first).status, (await waits).status]).toEqual([200, 429])
+  expect(begun).toEqual([nameOf(0)])
+})
+
 it('does not take an answer that is worked on for an idle connection', async () => {
   const { server, scan, letGo } = await slow({ limits: { connectionTimeout: 50 } })
   const scanned = scan(0, await server.key('pro'))
