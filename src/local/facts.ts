@@ -146,21 +146,33 @@ export async function* exportFacts(cache: Cache, tickers: readonly string[] = []
   for (const ticker of tickers.length === 0 ? all : [...new Set(tickers)].sort()) {
     const sheets = await cache.store.sheets(ticker)
     for (const kind of FACT_KINDS) {
-      const versions = new Map<string, string[]>()
+      const told = new Map<string, Told>()
       for (const record of recordsOf(kind, sheets, cache.asOf)) {
         const values = FACT_COLUMNS[kind].map(({ name }) => record[name] ?? null)
-        const version = kind === 'reports' ? versionOf(record, JSON.stringify(values), versions) : 1
-        yield { file: version === 1 ? kind : `${kind}_${version}`, kind, values: [ticker, ...values] }
+        const number = kind === 'reports' ? fileOf(record, JSON.stringify(values), told) : 1
+        yield { file: number === 1 ? kind : `${kind}_${number}`, kind, values: [ticker, ...values] }
       }
     }
   }
 }
 
-/** Which of the figures that were given for one report these are; they count from 1. */
-function versionOf(record: KnownFact, figures: string, versions: Map<string, string[]>): number {
-  const name = `${record.period_end} ${record.known} ${record.session}`
-  const said = versions.get(name) ?? []
-  versions.set(name, said)
-  if (!said.includes(figures)) said.push(figures)
-  return said.indexOf(figures) + 1
+/** What the file that is at hand says already of one report, by session. */
+interface Told {
+  number: number
+  figures: Map<string | number | null, string>
+}
+
+/** The number of the file for some figures of a report; those given later never come into an earlier one. */
+function fileOf(
+  { period_end, known, usable_from, session }: KnownFact,
+  figures: string,
+  told: Map<string, Told>,
+): number {
+  const report = `${period_end} ${known} ${usable_from}`
+  let at = told.get(report) ?? { number: 1, figures: new Map() }
+  const said = at.figures.get(session!)
+  if (said !== undefined && said !== figures) at = { number: at.number + 1, figures: new Map() }
+  at.figures.set(session!, figures)
+  told.set(report, at)
+  return at.number
 }

@@ -88,9 +88,12 @@ async function put(db: string, seed: number, round: number): Promise<void> {
   await importer.close()
 }
 
-/** What an import of a file takes: a report that was known after its quarter, and of one day one result. */
+/** What one file may say: a report that was known after its quarter and once, and of one day one result. */
 function possible({ reports, earnings, ...others }: Facts, kind: keyof Facts): readonly FactRecord[] {
-  if (kind === 'reports') return reports.filter(({ known, period_end }) => known >= period_end)
+  if (kind === 'reports') {
+    const known = reports.filter(({ known, period_end }) => known >= period_end)
+    return [...new Map(known.map(of => [`${of.period_end} ${of.known} ${of.session}`, of])).values()]
+  }
   if (kind === 'earnings') return [...new Map(earnings.map(result => [result.report_date, result])).values()]
   return others[kind]
 }
