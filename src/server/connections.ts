@@ -70,6 +70,11 @@ export class Connections {
     this.#all.set(connection.ends, connection)
   }
 
+  /** Ends all that there are: also those on which no handshake of TLS is done, of which node's server of HTTP knows nothing. */
+  close(): void {
+    for (const { socket } of this.#all.values()) socket.destroy()
+  }
+
   #add(socket: Socket): void {
     // Whoever has hung up before anything was said.
     if (socket.remoteAddress === undefined) return void socket.destroy()

@@ -97,6 +97,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
+      connections.close()
       await closed
       await questions.meter.idle()
     },

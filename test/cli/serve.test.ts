@@ -246,6 +246,28 @@ describe('the built program', () => {
     expect(readFileSync(`${path}.2`, 'utf8')).toContain('"message":"stopping"')
   })
 
+  test.each([
+    ['as many as it takes, over plain HTTP', '--max-connections 8', 8],
+    ['those of --max-per-address', '--max-connections 8 --max-per-address 3', 3],
+    ['a quarter, over TLS', '--max-connections 8 --tls-cert CERT --tls-key KEY', 2],
+    [
+      'those of --max-per-address, over TLS',
+      '--max-connections 8 --max-per-address 8 --tls-cert CERT --tls-key KEY',
+      8,
+    ],
+  ])('gives one address %s', async (_, words, share) => {
+    const [cert, key] = [folder.file('share.pem'), folder.file('share.key')]
+    if (words.includes('CERT') && !hasOpenssl()) return
+    if (words.includes('CERT')) certify('share', cert, key)
+    const { child, url, ended } = await started(`--log-level silent ${words.replace('CERT', cert).replace('KEY', key)}`)
+    const sockets = Array.from({ length: 10 }, () => connect(Number(new URL(url).port), '127.0.0.1').resume())
+    for (const socket of sockets) socket.on('error', () => {})
+    await Promise.all(sockets.map(socket => once(socket, 'connect')))
+    await expect.poll(() => sockets.filter(socket => socket.readyState === 'open').length).toBe(share)
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+  })
+
   test.skipIf(!hasOpenssl())(
     'shows another certificate at SIGHUP, and keeps that one if the next is none',
     async () => {

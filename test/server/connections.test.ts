@@ -353,6 +353,15 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
     await expect.poll(() => silent.map(isClosed)).toEqual([true, true, true, false, false, false, false])
   })
 
+  it('ends at once, whoever has not shaken hands', async () => {
+    const waiting = await serve(ground, { limits: PATIENT, tls })
+    const silent = await idle(waiting.port, 2)
+    // Taken in after those two.
+    expect(await statusOf(`${waiting.url}/healthz`, 'none')).toBe(200)
+    await waiting.stop()
+    await expect.poll(() => silent.map(isClosed)).toEqual([true, true])
+  })
+
   it('takes no older protocol than 1.2', async () => {
     const refused = await new Promise<boolean>(resolve => {
       const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' } as const
