@@ -301,9 +301,17 @@ export function quoted(text: string): string {
 /** Any value as a message may show it. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return quoted(value)
-  return quoted(JSON.stringify(value) ?? String(value))
-    .slice(1, -1)
-    .replaceAll('\\"', '"')
+  return quoted(jsonOf(value)).slice(1, -1).replaceAll('\\"', '"')
+}
+
+/** What has no JSON, such as NaN or a list that holds itself, as text or by its kind. */
+function jsonOf(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return typeof value === 'bigint' ? String(value) : Object.prototype.toString.call(value)
+  }
 }
 
 /** A tier as a sentence has it. */

@@ -137,13 +137,8 @@ export class PriceRows {
     const value = (role: Role) => (role === 'volume' ? readVolume : readNumber)(text(role), decimal)
     const day = dates.read(text('date'))
     if (day === null) return { role: 'date', reason: dateReason('date', text('date'), dates.format) }
-    if (day < EARLIEST || day > latest) return { role: 'date', reason: outOfTime(day, latest) }
-    const bad = PRICES.find(role => !isPrice(value(role)))
-    if (bad !== undefined) return { role: bad, reason: priceReason(bad, text(bad), value(bad)) }
-    if (value('high') < value('low'))
-      return { role: 'high', reason: `high ${text('high')} is below low ${text('low')}` }
-    if (!isNullWord(text('volume')) && !isVolume(value('volume')))
-      return { role: 'volume', reason: volumeReason(text('volume'), value('volume')) }
+    const fault = barFault(day, latest, value, text)
+    if (fault !== null) return fault
     const reason = priceReason('adj_close', text('adj_close'), value('adj_close'))
     return { role: 'adj_close', reason: sentence`${reason}; ${parameter('prices', 'raw')} loads the prices without it` }
   }
@@ -177,6 +172,21 @@ export class PriceRows {
     for (let i = 0; i < length; i++) if (row.bytes[start + i] !== this.#tickerText[i]) return false
     return true
   }
+}
+
+/** The first fault of a bar by its values; null for one that can be. @param text a value as its giver wrote it */
+export function barFault(
+  day: Day,
+  latest: Day,
+  value: (role: Role) => number,
+  text: (role: Role) => string,
+): Fault | null {
+  if (day < EARLIEST || day > latest) return { role: 'date', reason: outOfTime(day, latest) }
+  const bad = PRICES.find(role => !isPrice(value(role)))
+  if (bad !== undefined) return { role: bad, reason: priceReason(bad, text(bad), value(bad)) }
+  if (value('high') < value('low')) return { role: 'high', reason: `high ${text('high')} is below low ${text('low')}` }
+  if (isVolume(value('volume')) || isNullWord(text('volume'))) return null
+  return { role: 'volume', reason: volumeReason(text('volume'), value('volume')) }
 }
 
 /** The refusal of a ticker that was given for a file whose rows name more than one. */
@@ -213,7 +223,7 @@ export function tickerReason(text: string): string {
 }
 
 /** Finite and above 0; NaN is not. */
-function isPrice(value: number): boolean {
+export function isPrice(value: number): boolean {
   return value > 0 && value < Number.POSITIVE_INFINITY
 }
 

@@ -1,8 +1,9 @@
-import { BadData, InvalidParameter, parameter, sentence, type Words } from '../errors.js'
+import { BadData, InvalidParameter, parameter, sentence, shown, type Words } from '../errors.js'
+import { MOST_ANALYSTS } from '../feeds/facts/rows.js'
 import type { TickerFacts } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
-import { formatDay } from '../model/day.js'
+import { formatDay, isDay } from '../model/day.js'
 import {
   FACT_COLUMNS,
   type FactColumn,
@@ -17,6 +18,7 @@ import {
   securityOf,
   usableFrom,
 } from '../model/facts.js'
+import { DAYS } from '../params/arguments.js'
 import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
 import type { Kept, SheetReport } from './report.js'
 
@@ -311,8 +313,8 @@ function placeOf(kind: FactKind, record: FactRecord): number {
  * giver writes it. Throws InvalidParameter for a value that a column cannot hold: readers have refused those with their
  * place, but records also come from programs.
  */
-function checkedRecord<Kind extends FactKind>(kind: Kind, ticker: string, given: FactRecords[Kind]): FactRecord {
-  const values = given as unknown as Readonly<Record<string, unknown>>
+export function checkedRecord(kind: FactKind, ticker: string, given: object): FactRecord {
+  const values: Readonly<Record<string, unknown>> = { ...given }
   const columns = FACT_COLUMNS[kind].filter(({ name, rare }) => rare !== true || values[name] != null)
   return Object.fromEntries(
     columns.map(column => [column.name, checked(column, values[column.name], `${kind} of ${ticker}`)]),
@@ -332,17 +334,20 @@ function checked(column: FactColumn, value: unknown, where: string): unknown {
 }
 
 function refusal(where: string, param: string, value: unknown, allowed: string): InvalidParameter {
-  return new InvalidParameter(`${where}: ${param} ${String(value)} is not ${allowed}.`, { param, value, allowed })
+  return new InvalidParameter(`${where}: ${param} ${shown(value)} is not ${allowed}.`, { param, value, allowed })
 }
 
 type RecordRule = { holds(value: unknown): boolean; allowed: string }
 
 const RECORD_RULES: Readonly<Record<FactColumn['holds'], RecordRule>> = {
-  date: { holds: value => Number.isInteger(value), allowed: 'a day, counted from 1970-01-01' },
+  date: { holds: isDay, allowed: DAYS },
   session: word('pre', 'post'),
   number: { holds: Number.isFinite, allowed: 'a finite number' },
   amount: number(value => value >= 0, 'a finite number from 0 on'),
-  count: number(value => value >= 0 && Number.isInteger(value), 'a whole number from 0 on'),
+  count: number(
+    value => value >= 0 && value <= MOST_ANALYSTS && Number.isInteger(value),
+    `a whole number from 0 to ${MOST_ANALYSTS}`,
+  ),
   positive: number(value => value > 0, 'a finite number above 0'),
   return: number(value => value >= -1, 'a finite number from -1 on'),
   text: { holds: value => typeof value === 'string' && value !== '', allowed: 'text' },

@@ -132,16 +132,19 @@ export class Importer {
   }
 
   /**
-   * Takes bars that are no file: simulated ones, or a library caller's, each series ascending and not empty. A ticker that
-   * does not fit to what is stored throws BadData and nothing is loaded; or with `onRefused`, the others are.
+   * Takes bars that are no file: simulated ones, or a program's, of daily series that ascend. They are checked as those of
+   * a file are, before anything is loaded. A ticker that does not fit to what is stored throws BadData and nothing is
+   * loaded; or with `onRefused`, the others are.
    */
   async put(
     tickers: Iterable<SourcedBars>,
-    options: Pick<ImportOptions, BarChoice | 'onRefused' | 'onProgress'> = {},
+    options: Pick<ImportOptions, BarChoice | 'today' | 'onRefused' | 'onProgress'> = {},
   ): Promise<TickerReport[]> {
+    const { givenBars } = await import('./given.js')
     checkChoices(options)
+    const given = givenBars(tickers, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#takeBars([...tickers], options, async ({ source }, { message }) => {
+    const { reports } = await this.#takeBars(given, options, async ({ source }, { message }) => {
       const refusal = new BadData({ file: source }, message)
       if (options.onRefused === undefined) throw refusal
       await options.onRefused(refusal)
@@ -150,14 +153,17 @@ export class Importer {
     return reports
   }
 
-  /** Takes facts that are no file. */
+  /** Takes facts that are no file, checked as those of a file are. */
   async putFacts(
     facts: readonly TickerFacts[],
     source: Pick<FactSource, 'file' | 'format'>,
-    options: Pick<ImportOptions, 'replace' | 'onProgress'> = {},
+    options: Pick<ImportOptions, 'replace' | 'today' | 'onProgress'> = {},
   ): Promise<SheetReport[]> {
+    const { givenFacts, givenSource } = await import('./given.js')
+    const from = givenSource(source)
+    const given = givenFacts(facts, from, options.today)
     await this.#refresh(options)
-    const { reports } = await this.#takeFacts(facts, source, options)
+    const { reports } = await this.#takeFacts(given, from, options)
     await this.#settle(options)
     return reports
   }

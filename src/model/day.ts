@@ -26,6 +26,13 @@ export function dayOf(year: number, month: number, date: number): Day | null {
   return era * 146097 + dayOfEra - 719468
 }
 
+/** Whether a value is a day with a date of four digits a year. */
+export function isDay(value: unknown): value is Day {
+  return typeof value === 'number' && Number.isInteger(value) && value >= FIRST && value <= LAST
+}
+
+const [FIRST, LAST] = [dayOf(0, 1, 1)!, dayOf(9999, 12, 31)!]
+
 /** The UTC day of a moment, in milliseconds since 1970. */
 export function dayAt(moment: number): Day {
   return Math.floor(moment / DAY_MS)

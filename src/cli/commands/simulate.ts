@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { InvalidParameter, StorageError } from '../../errors.js'
 import type { TickerFacts } from '../../feeds/feed.js'
 import type { ImportProgress, SourcedBars } from '../../load/report.js'
-import { dayOf, formatDay } from '../../model/day.js'
+import { dayAt, dayOf, formatDay } from '../../model/day.js'
 import type { FactKind } from '../../model/facts.js'
 import { DAY, integerOf } from '../../params/kinds.js'
 import { given as optional, optionsOf } from '../../params/row.js'
@@ -73,16 +73,17 @@ async function loadSimulated(context: Context, options: SimulateOptions, wait: b
   const onProgress = (progress: ImportProgress): void => context.step(() => progressText(progress))
   // Facts first: then every field is derived when the bars come.
   const facts = Array.from(simulatedTickers(options), ticker => ticker.facts).flat()
+  const today = dayAt(context.world.now().getTime())
   const sheets = await importer.putFacts(
     facts,
     { file: origin.source, format: origin.format },
-    { replace: true, onProgress },
+    { replace: true, today, onProgress },
   )
   const sourced = function* (): Generator<SourcedBars> {
     for (const { ticker, bars } of simulatedTickers(options)) yield { ticker, bars, prices: 'raw', ...origin }
   }
   // Bars of another seed are no continuation of those that may be there.
-  const reports = await importer.put(sourced(), { replace: true, onProgress })
+  const reports = await importer.put(sourced(), { replace: true, today, onProgress })
   const records = sheets.reduce((sum, sheet) => sum + sheet.records, 0)
   const bars = reports.reduce((sum, report) => sum + report.bars, 0)
   const tickers = count(reports.length, 'simulated ticker')

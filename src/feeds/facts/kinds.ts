@@ -131,13 +131,18 @@ function ownFormat(kind: FactKind, known?: Day): FactsFormat {
       const { ticker, place } = row
       const record = recordOf(kind, row, known)
       if (kind === 'grades') return { ticker, grade: record as Grade, time: 0, place }
-      const add = ADDS[kind]
-      if (add === undefined) out.add<FactKind>(kind, ticker, record)
-      else add(out, ticker, record, place)
+      addRecord(kind, ticker, record, place, out)
       return undefined
     },
     end: (kept, out) => out.addGrades(kept as TimedGrade[]),
   }
+}
+
+/** Throws BadCell for a record that cannot be, by itself or beside an earlier one. */
+export function addRecord(kind: FactKind, ticker: string, record: FactRecord, place: string, out: FactsSink): void {
+  const add = ADDS[kind]
+  if (add === undefined) out.add<FactKind>(kind, ticker, record)
+  else add(out, ticker, record, place)
 }
 
 /** The columns that a table of a kind must have beside the ticker. */

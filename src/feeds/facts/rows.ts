@@ -79,7 +79,7 @@ export class FactRow<Reads extends Columns = Columns> {
     const { dates, decimal, latest } = this.#plan
     const read: (cell: Cell) => FactValues[Reads[Name]] = READERS[this.#reads[name]!]
     const value = read({ name, text, dates: dates[name], decimal })
-    if (PAST.has(name) && Number(value) > latest) throw new BadCell(name, yetToCome(name, shown(text)))
+    checkPast(name, value, () => text, latest)
     return value
   }
 
@@ -134,6 +134,11 @@ interface Cell {
 /** Columns that tell when something happened or became known; other dates may be announced ones. */
 const PAST: ReadonlySet<string> = new Set(['known', 'filed', 'snapshot', 'date', 'transaction_date'])
 
+/** Throws BadCell for a day to come in such a column. */
+export function checkPast(name: string, value: unknown, text: () => string, latest: Day): void {
+  if (PAST.has(name) && Number(value) > latest) throw new BadCell(name, yetToCome(name, shown(text())))
+}
+
 /** What is wrong with a row, and in which of its fields: by the name of the column, or by number where it has none. */
 export class BadCell extends Error {
   readonly column: string | number
@@ -150,7 +155,7 @@ function isUnknown(holds: FactValue, text: string): boolean {
 }
 
 /** More than any number of analysts who follow a share, and any split in the books of an exchange. */
-const MOST_ANALYSTS = 1_000
+export const MOST_ANALYSTS = 1_000
 const LARGEST_RATIO = 10_000
 
 /** Throws BadCell for a ratio of a split that cannot be. */

@@ -1,0 +1,124 @@
+import { BadData, sentence, type Words } from '../errors.js'
+import { addRecord } from '../feeds/facts/kinds.js'
+import { BadCell, checkPast } from '../feeds/facts/rows.js'
+import { FactsSink } from '../feeds/facts/sink.js'
+import type { TickerFacts } from '../feeds/feed.js'
+import type { Role } from '../feeds/layout.js'
+import { barFault, isPrice, latestBar } from '../feeds/price-rows.js'
+import { type Day, formatDay, isDay } from '../model/day.js'
+import { FACT_KINDS, type FactKind, type FactRecord, type FactSource } from '../model/facts.js'
+import type { Series } from '../model/series.js'
+import { DAYS, listOf, objectOf } from '../params/arguments.js'
+import { refuse, textOf, tickerValue, wordValue } from '../params/values.js'
+import { checkedRecord } from './facts.js'
+import type { SourcedBars } from './report.js'
+
+/**
+ * What a program hands to the importer, under the rules by which files are read. Throws InvalidParameter for what is not of
+ * the shape, BadData for values that no bar and no record can have.
+ */
+
+/** Bars, each ticker once; a daily bar is known on its own day. @param today the day that it is, by this machine's clock unless given */
+export function givenBars(given: unknown, today: Day | undefined): SourcedBars[] {
+  const latest = latestBar(today)
+  const seen = new Set<string>()
+  return listOf('tickers', given).map((one, i) => {
+    const at = `tickers[${i}]`
+    const { ticker, prices, source, format, bars } = objectOf(at, one)
+    const found = {
+      ticker: tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, ticker)),
+      prices: wordValue(`${at}.prices`, textOf(`${at}.prices`, prices), ['raw', 'adjusted'] as const),
+      source: nameOf(`${at}.source`, source),
+      format: nameOf(`${at}.format`, format),
+    }
+    if (seen.has(found.ticker)) refuse(`${at}.ticker`, ticker, 'a ticker that is given once')
+    seen.add(found.ticker)
+    const series = seriesOf(`${at}.bars`, bars)
+    checkBars(found, series, latest)
+    return { ...found, bars: series }
+  })
+}
+
+function nameOf(param: string, value: unknown): string {
+  return textOf(param, value) === '' ? refuse(param, value, 'text') : textOf(param, value)
+}
+
+/** Columns of one length. */
+function seriesOf(param: string, value: unknown): Series {
+  const given = objectOf(param, value)
+  const { days, unadjustedClose } = given
+  wordValue(`${param}.timeframe`, textOf(`${param}.timeframe`, given.timeframe), ['daily'])
+  if (!(days instanceof Int32Array) || days.length === 0)
+    return refuse(`${param}.days`, days, 'an Int32Array of days, counted from 1970-01-01, of at least one bar')
+  const odd = days.findIndex(day => !isDay(day))
+  if (odd >= 0) return refuse(`${param}.days[${odd}]`, days[odd], DAYS)
+  const column = (name: string): Float64Array => {
+    const values = given[name]
+    if (values instanceof Float64Array && values.length === days.length) return values
+    return refuse(`${param}.${name}`, values, `a Float64Array as long as days (${days.length})`)
+  }
+  const [open, high, low, close, volume] = ['open', 'high', 'low', 'close', 'volume'].map(column) as Columns
+  const series: Series = { timeframe: 'daily', days, known: days, open, high, low, close, volume }
+  return unadjustedClose === undefined ? series : { ...series, unadjustedClose: column('unadjustedClose') }
+}
+
+type Columns = [open: Float64Array, high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array]
+
+/** Throws BadData for the first bar that a reader would not have let in. */
+function checkBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, series: Series, latest: Day): void {
+  const { days, open, high, low, close, volume, unadjustedClose } = series
+  const columns: Partial<Record<Role, Float64Array>> = { open, high, low, close, volume }
+  for (const [t, day] of days.entries()) {
+    const value = (role: Role): number => columns[role]![t]!
+    const fault = barFault(day, latest, value, role => String(value(role)))
+    const bad = (what: Words) => new BadData({ file: source }, sentence`${ticker} on ${formatDay(day)}: ${what}`)
+    if (fault !== null) throw bad(fault.reason)
+    const paid = unadjustedClose?.[t] ?? Number.NaN
+    if (!Number.isNaN(paid) && !isPrice(paid)) throw bad(`unadjustedClose ${paid} is no price`)
+    if (t > 0 && day <= days[t - 1]!) throw bad(`it follows ${formatDay(days[t - 1]!)}, and bars ascend by their days`)
+  }
+}
+
+/** Records, those of one kind of a ticker together. */
+export function givenFacts(given: unknown, { file }: Pick<FactSource, 'file'>, today: Day | undefined): TickerFacts[] {
+  const latest = latestBar(today)
+  const sink = new FactsSink()
+  const found = new Map<string, TickerFacts & { records: FactRecord[] }>()
+  for (const [i, one] of listOf('facts', given).entries()) {
+    const at = `facts[${i}]`
+    const { ticker: symbol, kind: word, records } = objectOf(at, one)
+    const ticker = tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, symbol))
+    const kind = wordValue(`${at}.kind`, textOf(`${at}.kind`, word), FACT_KINDS)
+    const key = `${kind} ${ticker}`
+    const all = found.get(key) ?? { ticker, kind, records: [] }
+    found.set(key, all)
+    for (const [j, record] of listOf(`${at}.records`, records).entries()) {
+      const checked = checkedRecord(kind, ticker, objectOf(`${at}.records[${j}]`, record))
+      all.records.push(checked)
+      checkRecord(kind, ticker, checked, { file, place: `record ${j + 1}`, latest, sink })
+    }
+  }
+  return [...found.values()]
+}
+
+/** Throws BadData for a record that a reader would not have let in, by itself or beside an earlier one. */
+function checkRecord(
+  kind: FactKind,
+  ticker: string,
+  record: FactRecord,
+  { file, place, latest, sink }: { file: string; place: string; latest: Day; sink: FactsSink },
+): void {
+  try {
+    for (const [name, value] of Object.entries(record)) checkPast(name, value, () => formatDay(Number(value)), latest)
+    addRecord(kind, ticker, record, place, sink)
+  } catch (error) {
+    if (!(error instanceof BadCell)) throw error
+    throw new BadData({ file }, `${kind} of ${ticker}, ${place}: ${error.message}`)
+  }
+}
+
+/** Where records are from. */
+export function givenSource(given: unknown): Pick<FactSource, 'file' | 'format'> {
+  const { file, format } = objectOf('source', given)
+  return { file: nameOf('source.file', file), format: nameOf('source.format', format) }
+}
