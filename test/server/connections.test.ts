@@ -358,7 +358,9 @@ describe.skipIf(!OPENSSL)('over TLS', () => {
     const silent = await idle(waiting.port, 2)
     // Taken in after those two.
     expect(await statusOf(`${waiting.url}/healthz`, 'none')).toBe(200)
+    const asked = performance.now()
     await waiting.stop()
+    expect(performance.now() - asked).toBeLessThan(PATIENT.headersTimeout / 2)
     await expect.poll(() => silent.map(isClosed)).toEqual([true, true])
   })
 
