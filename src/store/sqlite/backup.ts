@@ -205,7 +205,7 @@ export interface OpenArchive {
   read(file: BackedUp): Generator<Buffer>
 }
 
-/** Lends an archive to some work. Throws NotFound, BadData. */
+/** Lends an archive to some work. Throws NotFound, BadData, StorageError where it cannot be read. */
 export function withArchive<T>(path: string, work: (archive: OpenArchive) => T): T {
   if (!existsSync(path)) throw new NotFound(`there is no file ${path}.`, [], { missing: { kind: 'file', name: path } })
   const archive = openSync(path, 'r')
@@ -213,6 +213,9 @@ export function withArchive<T>(path: string, work: (archive: OpenArchive) => T):
     const members = membersOf(archive, path)
     const manifest = manifestIn(archive, members, path)
     return work({ manifest, read: file => checkedChunks(archive, memberOf(members, file, path), file, path) })
+  } catch (cause) {
+    if (cause instanceof BandsError) throw cause
+    throw new StorageError(`cannot read ${path}: ${whyNot(path, cause)}`, { cause })
   } finally {
     closeSync(archive)
   }

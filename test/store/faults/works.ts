@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { readFile } from '../../../src/feeds/read.js'
+import { Importer } from '../../../src/load/import.js'
+import { type SimulatedTicker, simulatedTickers } from '../../../src/simulate/simulate.js'
+import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
+import { backUp, type Files, withArchive } from '../../../src/store/sqlite/backup.js'
+import { restoreNote } from '../../../src/store/sqlite/connection.js'
+import { openSqlite } from '../../../src/store/sqlite/data.js'
+import { finishRestore, restore } from '../../../src/store/sqlite/restore.js'
+import { openSqliteTrials, openSqliteTrialsForReading } from '../../../src/store/sqlite/trials.js'
+import { verifyAccounts, verifyTrials } from '../../../src/store/sqlite/verify.js'
+
+/** What is done to the files of a user, each from its begin to its end, and how they are looked at afterwards. */
+
+export interface Work {
+  name: string
+  /** What is done before, where nothing fails, beside what every folder has. */
+  prepare?(folder: string): Promise<void>
+  run(folder: string): Promise<void>
+}
+
+const WORLD = [...simulatedTickers({ count: 3, bars: 150, seed: 5, end: 17_000 })]
+const SOURCE = { file: 'simulate', format: 'simulated' }
+const AT = '2026-03-24T12:30:00.000Z'
+
+export function filesIn(folder: string): Files {
+  const at = (name: string): string => join(folder, name)
+  return { data: at('bands.db'), accounts: at('bands.accounts.db'), trials: at('bands.trials.db') }
+}
+
+/** Two tickers, the first with facts; an account with a charge; a trial. */
+export async function begin(folder: string): Promise<void> {
+  const [one, two] = WORLD
+  await importing(folder, async importer => {
+    await importer.put([one!, two!].map(sourced))
+    await importer.putFacts(one!.facts, SOURCE)
+  })
+  await charging(folder, async accounts => {
+    await accounts.create('alice', 'free', AT)
+    const hash = createHash('sha256').update('key').digest()
+    await accounts.addKey(1, { identity: 'Identity', hash, name: 'key', created: AT, expires: null })
+  })
+  await note(folder, 1)
+}
+
+export const WORKS: readonly Work[] = [
+  { name: 'create', run: folder => importing(folder, async () => {}, 'new.db') },
+  { name: 'create accounts', run: folder => charging(folder, async () => {}, 'new.accounts.db') },
+  { name: 'import', run: folder => importing(folder, importer => importer.put([sourced(WORLD[2]!)])) },
+  { name: 'import-facts', run: folder => importing(folder, importer => importer.putFacts(WORLD[1]!.facts, SOURCE)) },
+  { name: 'rebuild', run: folder => importing(folder, importer => importer.rebuild()) },
+  { name: 'remove', run: folder => importing(folder, importer => importer.remove('SIM0002')) },
+  { name: 'pull', run: pull },
+  { name: 'charge', run: folder => charging(folder, accounts => accounts.charge([CHARGE])) },
+  { name: 'trials', run: folder => note(folder, 2) },
+  {
+    name: 'backup',
+    run: folder => backUp(filesIn(folder), join(folder, 'bands.tar'), { replace: true }).then(() => undefined),
+  },
+  {
+    name: 'restore',
+    async prepare(folder) {
+      await backUp(filesIn(folder), join(folder, 'bands.tar'))
+      await importing(folder, importer => importer.remove('SIM0002'))
+      await charging(folder, accounts => accounts.setTier('alice', 'pro'))
+      await note(folder, 2)
+    },
+    run: folder => restore(join(folder, 'bands.tar'), filesIn(folder), { replace: true }).then(() => undefined),
+  },
+]
+
+/** What can be asked of a folder, as a digest, and what is wrong with it. */
+export interface Look {
+  state: string
+  wrong: string[]
+  /** Steps of an import that are left; nobody is answered from what they are about. */
+  unsettled: number
+  /** Files that something has left behind. */
+  left: string[]
+}
+
+export async function look(folder: string): Promise<Look> {
+  const files = filesIn(folder)
+  for (const path of Object.values(files)) if (existsSync(restoreNote(path))) finishRestore(path)
+  const found: unknown[] = []
+  const wrong: string[] = []
+  let unsettled = 0
+  for (const name of ['bands.db', 'new.db'].filter(name => existsSync(join(folder, name)))) {
+    const store = openSqlite(join(folder, name), { readonly: true })
+    try {
+      wrong.push(...(await store.verify()).map(({ ticker, what }) => `${name}: ${ticker} ${what}`))
+      unsettled += (await store.unsettled()).length
+      for (const ticker of await store.names()) {
+        const sheets = Object.entries(await store.sheets(ticker)).map(([kind, { rows }]) => [kind, rows])
+        const events = await store.recorded(ticker, 'daily', 'rsi_zone')
+        found.push(
+          name,
+          ticker,
+          sheets,
+          (await store.bars(ticker))?.close,
+          events?.field,
+          await store.pages.entries(ticker),
+        )
+      }
+    } finally {
+      await store.close()
+    }
+  }
+  for (const name of ['bands.accounts.db', 'new.accounts.db'].filter(name => existsSync(join(folder, name)))) {
+    wrong.push(...verifyAccounts(join(folder, name)).damages.map(({ what }) => `${name}: ${what}`))
+    await charging(folder, async accounts => found.push(await accounts.keys(), await accounts.reconcile()), name)
+  }
+  wrong.push(...verifyTrials(files.trials).damages.map(({ what }) => `trials: ${what}`))
+  const trials = openSqliteTrialsForReading(files.trials)
+  found.push(await trials.of('cell'))
+  await trials.close()
+  if (existsSync(join(folder, 'bands.tar'))) found.push('backup', wholeBackup(join(folder, 'bands.tar')))
+  const left = readdirSync(folder).filter(name => /\.(new|partial|restore)(-\w+)?$/.test(name))
+  const state = createHash('sha256').update(JSON.stringify(found)).digest('hex').slice(0, 16)
+  return { state, wrong, unsettled, left }
+}
+
+/** Whether each of its files is what was put in. */
+function wholeBackup(path: string): number {
+  return withArchive(path, ({ manifest, read }) => {
+    for (const file of manifest.files) for (const _ of read(file));
+    return manifest.files.length
+  })
+}
+
+async function importing(
+  folder: string,
+  work: (importer: Importer) => Promise<unknown>,
+  name = 'bands.db',
+): Promise<void> {
+  const store = openSqlite(join(folder, name), { readonly: false })
+  let importer: Importer
+  try {
+    importer = await Importer.begin(store, readFile, {
+      pid: process.pid,
+      host: 'here',
+      started: new Date().toISOString(),
+    })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  try {
+    await work(importer)
+  } finally {
+    await importer.close()
+  }
+}
+
+type Accounts = ReturnType<typeof openSqliteAccounts>
+
+async function charging(
+  folder: string,
+  work: (accounts: Accounts) => Promise<unknown>,
+  name = 'bands.accounts.db',
+): Promise<void> {
+  const accounts = openSqliteAccounts(join(folder, name))
+  try {
+    await work(accounts)
+  } finally {
+    await accounts.close()
+  }
+}
+
+const CHARGE = {
+  ...{ account: 1, key: 'Identity', requestId: 'request-1', endpoint: '/v1/events', credits: 1 },
+  // Named: who is not answered asks again by the same name, and is charged once.
+  idempotency: Buffer.alloc(32, 3),
+  question: Buffer.alloc(32, 1),
+  answer: Buffer.alloc(32, 2),
+  limits: { day: 250, hour: 100 },
+  at: Date.parse(AT),
+}
+
+async function note(folder: string, n: number): Promise<void> {
+  const trials = openSqliteTrials(filesIn(folder).trials, () => Date.parse(AT))
+  try {
+    await trials.note('cell', [{ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: 0.5, sharpe: null }])
+  } finally {
+    await trials.close()
+  }
+}
+
+async function pull(folder: string): Promise<void> {
+  const store = openSqlite(filesIn(folder).data, { readonly: false })
+  try {
+    const key = { ticker: 'AAPL', timeframe: 'daily', field: 'rsi_zone' } as const
+    const body = { ...key, events: [], total_occurrences: 0, query_range: '5y' }
+    const page = { before: null, pulled_at: AT, as_of: '2018-05-11', etag: null, mixed: false, body }
+    await store.pages.put({ ...key, url: 'https://bands.example', kept: [page], coming: [] })
+  } finally {
+    await store.close()
+  }
+}
+
+function sourced({ ticker, bars }: SimulatedTicker) {
+  return { ticker, bars, prices: 'raw' as const, ...{ source: 'simulate', format: 'simulated' } }
+}
