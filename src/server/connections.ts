@@ -29,6 +29,8 @@ export class Connections {
   /** By their two ends. Of those that wait, the first has waited longest. */
   readonly #all = new Map<string, Connection>()
   readonly #counts = new Map<string, number>()
+  /** By the sockets on which requests came: to put their ends together takes as long as a tenth of an answer. */
+  readonly #asking = new WeakMap<Socket, Connection>()
 
   /** @param closed told when one was closed for want of room */
   constructor(limits: Limits, closed: (crowd: Crowd) => void) {
@@ -48,7 +50,7 @@ export class Connections {
 
   /** A request has come, and its answer is being made. @returns its number on its connection */
   work(socket: Socket): number {
-    const connection = this.#all.get(endsOf(socket))
+    const connection = this.#of(socket)
     if (connection === undefined) return 0
     connection.working++
     connection.asked++
@@ -57,15 +59,17 @@ export class Connections {
 
   /** Whether no other request came after that of a number: its answer would be lost with the connection. */
   isLast(socket: Socket, number: number): boolean {
-    return (this.#all.get(endsOf(socket))?.asked ?? number) === number
+    return (this.#of(socket)?.asked ?? number) === number
   }
 
   /** An answer has left: from here on it is the caller that is waited for. @param known a valid key came with the request */
   wait(socket: Socket, known: boolean): void {
-    const connection = this.#all.get(endsOf(socket))
+    const connection = this.#of(socket)
     if (connection === undefined) return
     connection.working--
     connection.known ||= known
+    // One that was closed meanwhile is no more, and its ends may be another's.
+    if (this.#all.get(connection.ends) !== connection) return
     this.#all.delete(connection.ends)
     this.#all.set(connection.ends, connection)
   }
@@ -73,6 +77,14 @@ export class Connections {
   /** Ends all that there are: also those on which no handshake of TLS is done, of which node's server of HTTP knows nothing. */
   close(): void {
     for (const { socket } of this.#all.values()) socket.destroy()
+  }
+
+  #of(socket: Socket): Connection | undefined {
+    const known = this.#asking.get(socket)
+    if (known !== undefined) return known
+    const connection = this.#all.get(endsOf(socket))
+    if (connection !== undefined) this.#asking.set(socket, connection)
+    return connection
   }
 
   #add(socket: Socket): void {
