@@ -3,6 +3,7 @@ import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Format } from './feed.js'
 import { isObject, type Names, type Path } from './json-text.js'
 import { type Columns, checkSpan, layoutOf, missingFrom, ROLES, vendorOrder } from './layout.js'
+import { MAX_FIELDS } from './row.js'
 import { shown } from './values.js'
 
 /** Rows of bars inside a JSON document, whatever its shape. */
@@ -174,7 +175,7 @@ function columnTable(file: string, root: Names): JsonTable | null {
 
 /** The columns that names mean, null when they are not those of bars. */
 export function barColumns(file: string, names: readonly string[]): Columns | null {
-  if (names.length < 5) return null
+  if (names.length < 5 || names.length > MAX_FIELDS) return null
   const { columns } = layoutOf(file, 1, names)
   return missingFrom(columns).length === 0 ? columns : null
 }

@@ -25,6 +25,8 @@ export class JsonText {
   /** Where each document starts. */
   readonly #starts: readonly number[]
   readonly #trees = new Map<number, Node | undefined>()
+  /** The place that was asked for last: its offset, its line, and how many characters of that stand before it. */
+  #placed = { offset: 0, line: 0, before: 0 }
 
   /** Throws BadData at the first sign that JSON does not allow. */
   constructor(file: string, content: string) {
@@ -68,7 +70,13 @@ export class JsonText {
       if (this.#lineStarts[middle]! <= offset) low = middle
       else high = middle
     }
-    return { line: low + 1, column: lengthOf(this.content.slice(this.#lineStarts[low], offset)) + 1 }
+    // Bad rows are asked about one after the other, and all of them may stand in one line.
+    const { offset: last, line, before } = this.#placed
+    const goesOn = line === low && last <= offset
+    const from = goesOn ? last : this.#lineStarts[low]!
+    const column = (goesOn ? before : 0) + lengthOf(this.content.slice(from, offset))
+    this.#placed = { offset, line: low, before: column }
+    return { line: low + 1, column: column + 1 }
   }
 
   /** A tree is only built when a place is asked for. */
@@ -148,7 +156,8 @@ function attempt(text: string): unknown {
   }
 }
 
-const MOST_LEVELS = 100
+/** Nobody's bars or facts are nested deeper. */
+export const MOST_LEVELS = 100
 
 /** Where a text, be it JSON or not, opens one bracket too many; null where it does not. */
 function tooDeep(text: string): number | null {

@@ -22,6 +22,36 @@ describe('a file that is made to hurt', () => {
     expect(await refusal('X.json.gz', gzipSync(text))).toBe(`X.json.gz:${place}: ${what}`)
   })
 
+  it('is refused when its XML nests elements without end', async () => {
+    const xml = (end: string) => `<?xml version="1.0"?><ownershipDocument>${'<a>'.repeat(100_000)}${end}`
+    for (const end of ['', `${'</a>'.repeat(100_000)}</ownershipDocument>`])
+      expect(await refusal('X.xml', xml(end))).toBe(
+        'X.xml: the XML is nested more than 100 levels deep, as no Form 4 is',
+      )
+  })
+
+  it('is refused at once when it has more names than any table has', async () => {
+    const names = Array.from({ length: 100_000 }, (_, i) => [`key ${i}`, []])
+    expect(await refusal('X.json', JSON.stringify(Object.fromEntries(names)))).toMatch(
+      /^X.json: no daily bars are found/,
+    )
+  })
+
+  it('is read at once when thousands of its rows are bad and all stand in one line', async () => {
+    const bars = Array.from({ length: 30_000 }, (_, i) => ({
+      ticker: `\u{1f4c8}`,
+      date: new Date(i * 86_400_000).toISOString().slice(0, 10),
+      open: 1,
+    }))
+    const good = { ticker: 'X', date: '2024-01-02', open: 1, high: 1, low: 1, close: 1 }
+    const text = JSON.stringify([good, ...bars])
+    const { rejected } = await read('X.json', text, { skipBadRows: true, today: 40_000 })
+    expect(rejected).toHaveLength(30_000)
+    const last = rejected.at(-1)!
+    // A sign outside the basic plane is one character.
+    expect(last.column).toBe([...text.slice(0, text.lastIndexOf('"\u{1f4c8}"'))].length + 1)
+  })
+
   it('may have brackets in its strings', async () => {
     const bar = { note: `${'['.repeat(200)}\\"`, date: '2024-01-02', open: 1, high: 1, low: 1, close: 1 }
     expect(only(await read('X.json', JSON.stringify([bar]))).bars.days).toHaveLength(1)

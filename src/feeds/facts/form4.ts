@@ -4,6 +4,7 @@ import { type Day, formatDay, parseDay } from '../../model/day.js'
 import { assumedFiling, type InsiderTrade } from '../../model/facts.js'
 import { parseTicker, TICKER_SHAPE } from '../../model/terms.js'
 import type { FactsResult, ReadOptions } from '../feed.js'
+import { MOST_LEVELS } from '../json-text.js'
 import { givenTicker } from '../layout.js'
 import { latestBar, yetToCome } from '../price-rows.js'
 import { type Source, textOf } from '../source.js'
@@ -155,10 +156,13 @@ function documentIn(file: string, content: string, { known, today }: ReadOptions
 /** The root of a well-formed ownership document; entities of its own are refused, as they can make a small file huge. */
 function rootOf({ file, text, linesBefore }: Form): Element {
   if (/<!DOCTYPE/i.test(text)) throw new BadData({ file }, 'the XML declares a document type, which no Form 4 does')
+  if (isDeep(text))
+    throw new BadData({ file }, `the XML is nested more than ${MOST_LEVELS} levels deep, as no Form 4 is`)
   const verdict = XMLValidator.validate(text)
   if (verdict !== true) {
     const { line, col, msg } = verdict.err
-    throw new BadData({ file, line: line + linesBefore, column: col ?? 1 }, `the XML is not well formed: ${msg}`)
+    const what = `the XML is not well formed: ${msg.slice(0, 200)}`
+    throw new BadData({ file, line: line + linesBefore, column: col ?? 1 }, what)
   }
   const document: unknown = new XMLParser({
     ignoreAttributes: true,
@@ -173,6 +177,16 @@ function rootOf({ file, text, linesBefore }: Form): Element {
   if (isElement(root) && names.length === 1) return root
   if (names.includes('ownershipDocument')) throw new BadData({ file }, 'the form is empty, or not alone in its file')
   throw new BadData({ file }, `this is an XML document (${names.join(', ')}), not a Form 4 of the SEC`)
+}
+
+/** Whether elements lie in each other more deeply than the parser, which calls itself for each level, is given to read. */
+function isDeep(text: string): boolean {
+  let level = 0
+  for (const [tag] of text.matchAll(/<\/?[\w:][^<>]*>/g)) {
+    if (tag.startsWith('</')) level--
+    else if (!tag.endsWith('/>') && ++level > MOST_LEVELS) return true
+  }
+  return false
 }
 
 /** The text of the element at a path, null where there is none or it is empty. */
