@@ -120,6 +120,7 @@ export class Metrics {
     buckets: DURATIONS,
     registers: this.#registers,
   })
+  #scans = (): void => {}
   readonly #connections = this.#gauge('bands_connections_open', 'Connections that are open.')
 
   constructor({ version, routes }: MetricsOptions) {
@@ -140,6 +141,12 @@ export class Metrics {
     })
   }
 
+  /** Tells from now on how many scans wait for their turn. */
+  watchScans(waiting: () => number): void {
+    const gauge = this.#gauge('bands_scans_waiting', 'Scans that wait for their turn.')
+    this.#scans = () => gauge.set(waiting())
+  }
+
   /** @param path of the route, without its query */
   answered(path: string, status: number, seconds: number): void {
     const route = this.#routes.has(path) ? path : UNKNOWN_ROUTE
@@ -154,6 +161,7 @@ export class Metrics {
 
   /** All of it, and what the process tells of itself, in the exposition format of Prometheus. */
   async text(): Promise<string> {
+    this.#scans()
     return Registry.merge([...this.#registers, processMetrics()]).metrics()
   }
 

@@ -37,6 +37,7 @@ export class Questions {
     this.#settings = settings
     this.#metrics = metrics
     this.#answers = new Answers(service, settings.limits)
+    metrics.watchScans(() => this.#answers.queue.waiting().length)
     this.#service = service
     this.#callers = new Callers(service.accounts)
     this.meter = new Meter(service.accounts, (charges, seconds) => metrics.committed(charges, seconds))

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Service } from '../../src/server/answers.js'
-import { ask, authorization, latch, type ServeLent, serve, serveFile, spend } from '../support/serve.js'
+import { ask, authorization, latch, type Served, type ServeLent, serve, serveFile, spend } from '../support/serve.js'
 
 const SCAN = '/v1/scan/oversold'
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
@@ -41,7 +41,21 @@ async function slow({ waiting = 100, ...lent }: ServeLent & { waiting?: number }
     return server.stop()
   })
   const scan = (i: number, key: string) => server.get(SCANS[i]!, key)
-  return { server, scan, begun, givenUp, letGo: held.open, hasBegun: hasBegun.passed }
+  /** The same one after the other, each once those before it wait. */
+  const scans = async (asked: readonly number[], key: string) => {
+    const answers: ReturnType<typeof scan>[] = []
+    for (const i of asked) {
+      const before = await scansWaiting(server)
+      answers.push(scan(i, key))
+      while ((await scansWaiting(server)) === before);
+    }
+    return answers
+  }
+  return { server, scan, scans, begun, givenUp, letGo: held.open, hasBegun: hasBegun.passed }
+}
+
+async function scansWaiting(server: Served): Promise<number> {
+  return Number(/^bands_scans_waiting (\d+)$/m.exec((await server.get('/metrics')).text)?.[1])
 }
 
 /** Settles when the server has taken in all that was sent before. */
@@ -64,53 +78,52 @@ it('answers a customer while someone without credits asks for one scan after the
 })
 
 it('answers small questions while scans run', async () => {
-  const { server, scan, letGo, hasBegun } = await slow()
+  const { server, scan, scans, letGo, hasBegun } = await slow()
   const key = await server.key('pro')
-  const scans = SCANS.map((_, i) => scan(i, key))
+  const first = scan(0, key)
   await hasBegun
+  const others = await scans([1, 2, 3], key)
   for (const path of ['/healthz', '/readyz', QUESTION]) expect((await server.get(path, key)).status).toBe(200)
+  expect(await scansWaiting(server)).toBe(3)
   letGo()
-  for (const { status } of await Promise.all(scans)) expect(status).toBe(200)
+  for (const { status } of await Promise.all([first, ...others])) expect(status).toBe(200)
 })
 
 it('refuses with 503 and a time to wait what would wait beyond the bound, and charges nothing for it', async () => {
-  const { server, scan, letGo, hasBegun } = await slow({ waiting: 2 })
+  const { server, scan, scans, letGo, hasBegun } = await slow({ waiting: 2 })
   const { id, key } = await server.account('asks for much', 'pro')
   const first = scan(0, key)
   await hasBegun
-  const others = [1, 2, 3, 4].map(i => scan(i, key))
-  await taken(server)
+  const others = await scans([1, 2], key)
+  for (const i of [3, 4]) {
+    const refused = await scan(i, key)
+    expect([refused.status, refused.json().error]).toEqual([503, 'data_unavailable'])
+    expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  }
   letGo()
-  const answers = await Promise.all([first, ...others])
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 503, 503])
-  const refused = answers[3]!
-  expect(refused.headers['retry-after']).toMatch(/^\d+$/)
-  expect(refused.json().error).toBe('data_unavailable')
+  for (const { status } of await Promise.all([first, ...others])) expect(status).toBe(200)
   expect((await server.accounts.used(id, Date.now())).day).toBe(3)
 })
 
 it('lets accounts take turns, and who waits for most gives way', async () => {
-  const { server, scan, begun, letGo, hasBegun } = await slow({ waiting: 4 })
+  const { server, scan, scans, begun, letGo, hasBegun } = await slow({ waiting: 4 })
   const [much, little] = [await server.key('pro'), await server.key('pro')]
   const first = scan(0, much)
   await hasBegun
-  const many = [1, 2, 3, 4].map(i => scan(i, much))
-  await taken(server)
+  const many = await scans([1, 2, 3, 4], much)
   const one = scan(5, little)
-  await taken(server)
+  expect((await many[3]!).status).toBe(503)
   letGo()
-  expect((await one).status).toBe(200)
-  expect((await Promise.all([first, ...many])).map(({ status }) => status)).toEqual([200, 200, 200, 200, 503])
+  for (const { status } of await Promise.all([first, one, ...many.slice(0, 3)])) expect(status).toBe(200)
   expect(begun).toEqual([0, 1, 5, 2, 3].map(nameOf))
 })
 
 it('answers who asks what another waits for in his own turn, and once for both', async () => {
-  const { server, scan, begun, letGo, hasBegun } = await slow()
+  const { server, scan, scans, begun, letGo, hasBegun } = await slow()
   const [much, little] = [await server.key('pro'), await server.key('pro')]
   const first = scan(0, much)
   await hasBegun
-  const many = [1, 2, 3].map(i => scan(i, much))
-  await taken(server)
+  const many = await scans([1, 2, 3], much)
   const same = scan(3, little)
   await taken(server)
   letGo()
@@ -122,15 +135,19 @@ it('gives up what nobody waits for any more, whether it has begun or not', async
   const { server, scan, begun, givenUp, letGo, hasBegun } = await slow({ waiting: 2 })
   const [gone, stays] = [await server.key('pro'), await server.key('pro')]
   const agent = new Agent()
-  const hungUp = [0, 1, 2].map(i =>
-    expect(ask(server.url + SCANS[i], { headers: authorization(gone), agent })).rejects.toThrow(),
-  )
-  await hasBegun
-  await taken(server)
+  const hungUp: Promise<void>[] = []
+  for (const i of [0, 1, 2]) {
+    const asked = ask(server.url + SCANS[i], { headers: authorization(gone), agent })
+    hungUp.push(expect(asked).rejects.toThrow())
+    await hasBegun
+    while ((await scansWaiting(server)) < i);
+  }
   const shared = scan(1, stays)
   await taken(server)
   agent.destroy()
   await Promise.all(hungUp)
+  // The one that is shared has its turn then.
+  while ((await scansWaiting(server)) > 0);
   const later = scan(4, stays)
   letGo()
   expect([(await shared).status, (await later).status]).toEqual([200, 200])
@@ -139,16 +156,15 @@ it('gives up what nobody waits for any more, whether it has begun or not', async
 })
 
 it('computes nothing for who has spent the last credit while waiting', async () => {
-  const { server, scan, begun, letGo, hasBegun } = await slow({ now: () => NOON })
+  const { server, scan, scans, begun, letGo, hasBegun } = await slow({ now: () => NOON })
   const spender = await server.account('with one credit', 'plus')
   await spend(server.accounts, spender, 4_999, NOON)
   const first = scan(0, await server.key('pro'))
   await hasBegun
-  const waits = scan(1, spender.key)
-  await taken(server)
+  const [waits] = await scans([1], spender.key)
   expect((await server.get(QUESTION, spender.key)).status).toBe(200)
   letGo()
-  expect([(await first).status, (await waits).status]).toEqual([200, 429])
+  expect([(await first).status, (await waits!).status]).toEqual([200, 429])
   expect(begun).toEqual([nameOf(0)])
 })
 
