@@ -1,9 +1,10 @@
-// `npm run bench`: import, facts, cold question, searches in one process, a sweep, the server; on real bars where ../shared is, simulated ones elsewhere.
+// `npm run bench`: import, facts, cold question, searches in one process, a sweep, the server, and who waits for it in a crowd; on real bars where ../shared is, simulated ones elsewhere.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openBands } from '../dist/index.js'
+import { benchCrowd } from './crowd.mjs'
 import { BANDS, interleaved, median, run, runWithPeak } from './measure.mjs'
 import { benchServe } from './serve.mjs'
 import { benchSweep } from './sweep.mjs'
@@ -21,6 +22,7 @@ benchCold()
 await benchSearch()
 benchSweep(print, db, universe.what)
 await benchServe(print)
+await benchCrowd(print)
 
 async function theUniverse() {
   const real = fileURLToPath(new URL('../../shared/data/prices/universe.csv.gz', import.meta.url))
