@@ -19,7 +19,7 @@ test('bands backup makes one checked file, and bands restore puts it back and sa
   const made = await typed(`backup ${file} --db ${db} --json`)
   expect([made.code, made.err]).toEqual([0, ''])
   expect(JSON.parse(made.out)).toEqual({
-    ...{ schema: 'bands.backup_made/1', file, made: '2026-01-01T00:00:00.000Z', bytes: statSync(file).size },
+    ...{ schema: 'bands.backup/1', file, made: '2026-01-01T00:00:00.000Z', bytes: statSync(file).size },
     ...{ files: ['data', 'accounts'], removed: [] },
   })
   expectRefusal(await typed(`backup ${file} --db ${db}`), 2, `there is a file ${file} already`)

@@ -78,6 +78,8 @@ const LINES: Readonly<Record<string, string>> = {
   rebuild: 'rebuild',
   remove: 'remove SIM0001',
   rename: 'rename SIM0001 NEW',
+  backup: `backup ${folder.file('bands.tar')} --replace`,
+  restore: `restore ${folder.file('bands.tar')} --replace`,
   unlock: 'unlock',
   serve: 'serve --port 0',
   'accounts create': 'accounts create {new} --tier plus',
@@ -130,6 +132,7 @@ test('the catalogue names each command once', () => {
 /** What a command takes away has to be there again. */
 async function prepared(name: string): Promise<void> {
   if (name === 'rename') await ask('remove NEW')
+  if (name === 'restore') await ask(LINES.backup!)
   if (name === 'remove' || name === 'rename') await ask('simulate 1 --bars 20 --load')
 }
 

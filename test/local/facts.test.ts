@@ -133,12 +133,14 @@ describe('a ticker', () => {
   })
 
   it('of crypto and funds has facts that no field stands on', async () => {
-    const importer = await emptyImporter()
-    await importer.putFacts(FIRST.facts, SOURCE)
-    expect((await asked(importer.store)).counted).toBe(true)
     for (const asset_class of ['etf', 'crypto'] as const) {
-      const security = { name: null, sector: null, asset_class, market_cap: null }
-      await importer.putFacts([{ ticker: FIRST.ticker, kind: 'securities', records: [security] }], SOURCE)
+      const importer = await emptyImporter()
+      const given = FIRST.facts.map(facts =>
+        facts.kind === 'securities'
+          ? { ...facts, records: facts.records.map(record => ({ ...record, asset_class })) }
+          : facts,
+      )
+      await importer.putFacts(given, SOURCE)
       const found = await asked(importer.store)
       expect(found).toMatchObject({ counted: false, security: { asset_class, sector: expect.any(String) } })
       expect(found.records.length).toBeGreaterThan(100)

@@ -42,7 +42,10 @@ const backup: Command = {
     const { manifest, removed } = made
     const bytes = statSync(made.file).size
     const row = {
-      ...{ schema: 'bands.backup_made/1', file: made.file, made: manifest.made, bytes },
+      schema: 'bands.backup/1',
+      file: made.file,
+      made: manifest.made,
+      bytes,
       files: manifest.files.map(({ kind }) => kind),
       removed,
     }
@@ -67,7 +70,10 @@ const restore: Command = {
     const restored = await restore(from, files, { replace: given.flag('replace') })
     const { made, bands } = restored.manifest
     const row = {
-      ...{ schema: 'bands.restore/1', file: from, made, bands },
+      schema: 'bands.restore/1',
+      file: from,
+      made,
+      bands,
       restored: restored.files.map(({ path }) => path),
       kept: restored.kept,
     }

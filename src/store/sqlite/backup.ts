@@ -38,7 +38,7 @@ export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = { data: DATA, acc
 
 /** What an archive says of itself. */
 export interface Manifest {
-  schema: 'bands.backup/1'
+  schema: 'bands.backup-file/1'
   /** The version that made it. */
   bands: string
   /** ISO time, UTC. */
@@ -78,7 +78,7 @@ export async function backUp(
     removeLeftovers(target)
     mkdirSync(room, { recursive: true, mode: 0o700 })
     const archive = join(room, 'archive')
-    const manifest = { schema: 'bands.backup/1' as const, bands: version(), made: now.toISOString() }
+    const manifest = { schema: 'bands.backup-file/1' as const, bands: version(), made: now.toISOString() }
     const copies = await snapshots(files, kinds, room)
     const whole = archived(copies, archive, manifest)
     checkArchive(archive)
@@ -225,7 +225,7 @@ function manifestIn(archive: number, members: readonly Member[], path: string): 
   const member = members.find(({ name }) => name === MANIFEST)
   const manifest =
     member === undefined ? null : parsed(Buffer.concat([...chunksOf(archive, member.from, member.bytes)]))
-  if (manifest?.schema !== 'bands.backup/1')
+  if (manifest?.schema !== 'bands.backup-file/1')
     throw new BadData({ file: path }, 'this is no backup of bands, or not a whole one')
   return manifest
 }
