@@ -4,7 +4,7 @@ import { DAILY, gapBetween, jumpBetween, middleSpacing, usualGap } from '../mode
 import type { Adjustment, Series } from '../model/series.js'
 import type { Rejected, TickerBars, Warning, WarningKind } from './feed.js'
 import type { Role } from './layout.js'
-import { Rejections } from './refusals.js'
+import { Rejections, refuseUnfinished } from './refusals.js'
 
 /** A row of daily bars. */
 export interface Bar {
@@ -122,6 +122,7 @@ export class Collector {
           if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DAY_BEFORE)
       for (const [kind, i, detail] of odditiesOf(bars)) this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail)
     }
+    if (tickers.length === 0) throw refuseUnfinished(this.#file)
     return { tickers, warnings: KINDS.flatMap(kind => this.#warnings.get(kind) ?? []) }
   }
 

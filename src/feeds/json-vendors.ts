@@ -11,7 +11,7 @@ import {
   tableOfShape,
 } from './json-tables.js'
 import { isObject, type Names, type Path, shaped } from './json-text.js'
-import { refuseJson } from './refusals.js'
+import { refuseJson, refuseUnfinished } from './refusals.js'
 import { shown } from './values.js'
 
 /** Finds the bars in a document; throws BadData that says what it is when there are none. */
@@ -126,7 +126,7 @@ function krakenTable(file: string, result: Names): JsonTable | null {
   const { last } = result
   const over =
     typeof last === 'number' ? list.findLastIndex(row => Array.isArray(row) && row[0] <= last) + 1 : list.length
-  if (over === 0) throw new BadData({ file }, 'there are no bars in it, only a candle that is still being traded')
+  if (over === 0) throw refuseUnfinished(file)
   const words = over < list.length ? { unfinished: `the last of ${list.length} candles, which is left out` } : {}
   return { ...table, symbol: pair, rows: over, words }
 }

@@ -35,6 +35,7 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   if (dates[0]?.time === undefined) delete columns.time
   const latest = latestBar(options.today)
   const reading = {
+    format: table.format,
     dates: new DateReader(format, given.calendar),
     latest,
     decimal: given.decimal ?? '.',
@@ -54,7 +55,7 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
     dates: table.zone === undefined ? format : 'epoch',
     ...(zone === undefined ? {} : { 'time zone': zone }),
   }
-  const dialect = { encoding: 'UTF-8', compression, ...text.words, ...dated, order, ...table.words }
+  const dialect = { encoding: 'UTF-8', compression, ...text.words, ...dated, order, ...rows.words, ...table.words }
   const counts = { rows: collector.rows, tickers, rejected, warnings }
   return { holds: 'bars', file, format: table.format, dialect, header: null, ...counts, adjustmentNote: note }
 }

@@ -63,7 +63,11 @@ const VENDOR_ORDERS: readonly (readonly [format: Format, names: readonly string[
 /** The names of the columns of a row in the order of a vendor; null for other rows. */
 export function vendorOrder(row: readonly string[]): readonly string[] | null {
   if (!isEpoch(row[0] ?? '')) return null
-  return VENDOR_ORDERS.find(([, names]) => names.length === row.length)?.[1] ?? null
+  const order = VENDOR_ORDERS.find(([, names]) => names.length === row.length)
+  if (order === undefined) return null
+  const [format, names] = order
+  // An adjusted close may stand where Kraken counts its trades.
+  return format === 'kraken' && !/^\d+$/.test(row.at(-1)!) ? null : names
 }
 
 /** Throws BadData when the times at which the first bar opens and closes are not a day apart. */

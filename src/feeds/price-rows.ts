@@ -3,9 +3,11 @@ import { type Day, dayOf, formatDay, utcToday } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
 import type { Bar, Bars, Collector, Fault } from './bars.js'
+import type { Format } from './feed.js'
 import { type Columns, PRICES, type Role } from './layout.js'
 import type { Misfit, Row } from './row.js'
 import {
+  counted,
   type DateReader,
   type Decimal,
   dateReason,
@@ -19,6 +21,7 @@ import {
 
 /** How the rows of a file are to be read. */
 export interface PricePlan {
+  format: Format
   columns: Columns
   /** The ticker of all rows; null when each names its own. */
   ticker: string | null
@@ -47,6 +50,12 @@ export function yetToCome(name: string, date: string): string {
 export class PriceRows {
   /** Whether every price and volume so far was a whole number. */
   whole = true
+  /** How many bars were left out because their day is not over. */
+  #unfinished = 0
+  /** The last day that is over: Binance gives the candle that is still being traded, too. */
+  readonly #over: Day
+  /** Investing.com writes a volume that is not known so. */
+  readonly #noVolume: string
   readonly #plan: PricePlan
   readonly #collector: Collector
   readonly #bar: Bar = {
@@ -67,6 +76,13 @@ export class PriceRows {
   constructor(plan: PricePlan, collector: Collector) {
     this.#plan = plan
     this.#collector = collector
+    this.#over = plan.format === 'binance' ? plan.latest - 2 : Number.POSITIVE_INFINITY
+    this.#noVolume = plan.format === 'investing' ? '-' : ''
+  }
+
+  /** What was left out, in words for people. */
+  get words(): Record<string, string> {
+    return this.#unfinished === 0 ? {} : { unfinished: `${counted(this.#unfinished, 'candle')} of today, left out` }
   }
 
   /** @param misfit why the row is not whole */
@@ -74,6 +90,7 @@ export class PriceRows {
     this.#collector.rows++
     const fault = this.#placeFault(row, misfit) ?? (this.#read(row) ? null : this.#fault(row))
     if (fault !== null) this.#collector.reject(row.line, fault)
+    else if (this.#bar.day > this.#over) this.#unfinished++
     else {
       this.#collector.add(this.#bars!, this.#bar, row.line)
       if (this.whole) this.whole = isWhole(this.#bar)
@@ -121,8 +138,9 @@ export class PriceRows {
     if (volume === undefined || row.count <= volume || row.starts[volume] === row.ends[volume]) return true
     this.#bar.volume = this.#number(row, volume)
     if (isVolume(this.#bar.volume)) return true
-    this.#bar.volume = readVolume(row.field(volume)!, this.#plan.decimal)
-    return isVolume(this.#bar.volume) || isNullWord(row.field(volume)!)
+    const text = row.field(volume)!
+    this.#bar.volume = readVolume(text, this.#plan.decimal)
+    return isVolume(this.#bar.volume) || isNullWord(text) || text === this.#noVolume
   }
 
   #number(row: Row, column: number): number {

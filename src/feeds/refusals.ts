@@ -99,6 +99,11 @@ export function refuseJson(file: string, root: unknown): BadData {
   return new BadData({ file }, `no daily bars are found in this JSON${found}`)
 }
 
+/** The refusal of bars of which none is over. */
+export function refuseUnfinished(file: string): BadData {
+  return new BadData({ file }, 'there are no bars in it, only a candle that is still being traded')
+}
+
 /** The keys of a document, and of the first row of the list that it is or holds. */
 function keysOf(root: unknown): Keys {
   const keys = new Set<string>()

@@ -49,7 +49,7 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
   const { order, rejected } = collector
   const { prices, note } = adjustmentOf(columns.adj_close !== undefined, options.prices)
   const { tickers, warnings } = collector.finish(prices, format === 'lean equity' ? 10_000 : 1)
-  const words: Record<string, string> = { ...describe(table, layout, plan), order }
+  const words: Record<string, string> = { ...describe(table, layout, plan), order, ...rows.words }
   if (format === 'lean equity') words.scale = 'prices divided by 10,000'
   const counts = { rows: collector.rows, tickers, rejected, warnings }
   return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...counts, adjustmentNote: note }
@@ -70,6 +70,7 @@ async function planTable(table: TextTable, layout: Layout): Promise<PricePlan> {
   const placesOf = (...roles: Role[]) => roles.flatMap(role => columns[role] ?? [])
   const dates = await table.dates({ name: 'date', index: columns.date! })
   return {
+    format: layout.format,
     columns,
     ticker:
       columns.ticker === undefined

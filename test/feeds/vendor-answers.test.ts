@@ -286,6 +286,37 @@ describe('an answer of a vendor', () => {
     expect(only(await read('x.json', JSON.stringify(KRAKEN), { ticker: 'BTC-USD' })).ticker).toBe('BTC-USD')
   })
 
+  it('of Binance is without the candle of today, which is still being traded', async () => {
+    const day = (date: string) => Date.parse(date)
+    const prices = ['2', '3', '1', '2', '9']
+    const kline = (date: string) => [day(date), ...prices, day(date) + 86_399_999, '1', 1, '1', '1', '0']
+    const options = { today: Math.floor(day('2025-01-02') / 86_400_000) }
+    const both = [kline('2025-01-01'), kline('2025-01-02')]
+    for (const content of [JSON.stringify(both), both.map(row => `${row.join(',')}\n`).join('')]) {
+      const result = await read('X.csv', content, options)
+      expect(rowsOf(only(result)).map(([date]) => date)).toEqual(['2025-01-01'])
+      expect(result.dialect.unfinished).toBe('1 candle of today, left out')
+    }
+    expect(await refusal('X.json', JSON.stringify(both.slice(1)), options)).toBe(
+      'X.json: there are no bars in it, only a candle that is still being traded',
+    )
+  })
+
+  it('of Kraken is told from rows of its width that have an adjusted close', async () => {
+    const bars = only(await read('X.csv', '1381017600,10,12,9,11,100,5.5\n'))
+    expect([bars.prices, rowsOf(bars)]).toEqual(['adjusted', [['2013-10-06', 5, 6, 4.5, 5.5, 100]]])
+  })
+
+  it('of Investing.com may have a dash for a volume that is not known', async () => {
+    const rows = ['"07/25/2025","2","2","2","2","-","0.1%"', '"07/24/2025","2","2","2","2","1.5K","0.1%"']
+    const header = '"Date","Price","Open","High","Low","Vol.","Change %"'
+    const bars = only(await read('X.csv', `${[header, ...rows].join('\n')}\n`))
+    expect([...bars.bars.volume]).toEqual([1500, Number.NaN])
+    expect(await refusal('X.csv', `date,open,high,low,close,volume\n2024-01-02,2,2,2,2,-\n`)).toContain(
+      'volume "-" is no',
+    )
+  })
+
   it('says what it leaves out, and that there is more', async () => {
     const { dialect, rows } = await read('x.json', JSON.stringify(KRAKEN))
     expect([rows, dialect.unfinished]).toEqual([2, 'the last of 3 candles, which is left out'])
