@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { BandsError } from '../errors.js'
 import { Cache } from '../local/cache.js'
@@ -29,6 +30,8 @@ const MOST_BYTES = 64 * 1024 * 1024
 
 // The program of a thread that makes scans: each looks at every ticker, which would hold up whoever else is answered.
 const port = parentPort!
+// Where cores are scarce, those who ask for little come first. Of a thread alone only here; elsewhere of the whole process.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 let store: Store | null = null
 const recent = new RecentStandings()
 let stop = new AbortController()
