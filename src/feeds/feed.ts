@@ -92,7 +92,15 @@ export interface Rejected {
   text: string
 }
 
-export type WarningKind = 'sundays' | 'outside_range' | 'zero_volume' | 'gap' | 'jump' | 'not_daily' | 'doubled'
+export type WarningKind =
+  | 'other_name'
+  | 'sundays'
+  | 'outside_range'
+  | 'zero_volume'
+  | 'gap'
+  | 'jump'
+  | 'not_daily'
+  | 'doubled'
 
 export interface Oddity {
   ticker: string

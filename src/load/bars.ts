@@ -1,4 +1,5 @@
-import { BadData, InvalidParameter, parameter, sentence } from '../errors.js'
+import { BadData, InvalidParameter, parameter, sentence, type Words } from '../errors.js'
+import type { WarningKind } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { countUpTo, type Day, formatDay } from '../model/day.js'
@@ -22,7 +23,7 @@ export interface TakenBars {
   reports: TickerReport[]
   refused: RefusedTicker[]
   /** What looks odd where a file's bars lie beside those that are stored. */
-  oddities: (SeamOddity & { ticker: string })[]
+  oddities: { kind: WarningKind; ticker: string; day: Day; detail: Words }[]
   changed: Kept[]
   /** Tickers whose pulled events make room. */
   unpulled: string[]
@@ -60,6 +61,7 @@ export async function takeBars(
       continue
     }
     taken.oddities.push(...result.oddities.map(oddity => ({ ticker, ...oddity })))
+    if (present === null && !choices.replace) taken.oddities.push(...(await namesakes(store, incoming)))
     const before = { present: result.present ?? emptySeries('daily', 0), entry, jumps: result.jumps }
     const { report, series, origins } = mergeOne(incoming, before)
     taken.reports.push(report)
@@ -88,6 +90,14 @@ async function storedOf(
   if (entry.prices !== prices) throw mixedPrices(source, ticker, entry.prices, prices)
   const series = (await store.bars(ticker))!
   return { present: { series, jumps: jumpsOf(entry, series.days) }, entry }
+}
+
+/** A new ticker may be one that is stored with the exchange that vendors put behind those of the US, or without. */
+async function namesakes(store: Store, { ticker, bars }: SourcedBars): Promise<TakenBars['oddities']> {
+  const other = ticker.endsWith('.US') ? ticker.slice(0, -3) : `${ticker}.US`
+  if ((await store.ticker(other)) === null) return []
+  const detail = sentence`${other} is stored, maybe the same under another name: ${parameter('ticker', other)} adds to it`
+  return [{ kind: 'other_name', ticker, day: bars.days[0]!, detail }]
 }
 
 /** Stored bars, and the jumps between them that were accepted. */

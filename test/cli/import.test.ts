@@ -198,6 +198,19 @@ describe('bands import', () => {
     expect((await ask(`import ${file} --prices row`)).err).toContain('Did you mean "raw"?')
   })
 
+  test('warns of a new ticker that is stored with or without the exchange of the US', async () => {
+    expect((await ask(`import ${write('AAPL.US.csv', GOOD)}`)).code).toBe(0)
+    const bulk =
+      'Code,Ex,Date,Open,High,Low,Close,Volume\nAAPL,US,2020-01-06,2,3,2,3,20\nMSFT,US,2020-01-06,2,3,2,3,20\n'
+    const { out, code } = await ask(`import ${write('US.csv', bulk)}`)
+    expect(code).toBe(0)
+    const what = 'AAPL.US is stored, maybe the same under another name: --ticker AAPL.US adds to it'
+    expect(out).toMatch(/warning: other name once, first at \S+US\.csv: AAPL 2020-01-06 /)
+    expect(out).toContain(what)
+    expect((await ask(`import ${write('US.csv', bulk)}`)).out).not.toContain('other name')
+    expect((await ask(`import ${write('MSFT.US.csv', GOOD)}`)).out).toContain('MSFT is stored, maybe the same')
+  })
+
   test('dates times in UTC by the time zone that is given, and asks for one', async () => {
     const rows = [7, 8, 9, 10, 11].map(day => `2024-01-${String(day).padStart(2, '0')}T15:00:00Z,2,3,1,2\n`)
     const file = write('7203.T.csv', `date,open,high,low,close\n${rows.join('')}`)
