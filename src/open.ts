@@ -22,7 +22,7 @@ import { sourceWords } from './store/pages.js'
 import { inItsPlace, restoreNote } from './store/sqlite/connection.js'
 import { openSqlite } from './store/sqlite/data.js'
 import type { Verified } from './store/sqlite/verify.js'
-import { type Store, takePlace, type Writer } from './store/store.js'
+import { Damaged, type Store, takePlace, type Writer } from './store/store.js'
 import type { ScanData, ScanTask } from './workers/scan.js'
 
 /** Which database is meant. */
@@ -403,6 +403,11 @@ const MOST_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1))
  * @param derived the same store, which remembers its tickers: to list them takes far longer than to read the bars of one
  */
 async function readSomething(store: Store, derived: Store): Promise<void> {
-  const [first] = await derived.tickers()
-  if (first !== undefined) await store.bars(first.ticker)
+  try {
+    const [first] = await derived.tickers()
+    if (first !== undefined) await store.bars(first.ticker)
+  } catch (error) {
+    // One ticker that is damaged is told to who asks for it; all others are answered.
+    if (!(error instanceof Damaged)) throw error
+  }
 }

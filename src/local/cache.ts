@@ -162,7 +162,7 @@ export class Cache {
       return new NotFound(`there are no bars of ${ticker}, and this needs them: only events are here, ${there}.`, [], {
         missing: { kind: 'ticker', name: ticker },
       })
-    const here = (await this.store.tickers()).map(entry => entry.ticker)
+    const here = await this.store.names('bars')
     const known = new Set([...here, ...((await this.#elsewhere?.tickers()) ?? []), ...others])
     const suggestions = suggest(ticker, [...known])
     return new NotFound(`${lack} for "${ticker}".${didYouMean(suggestions)}`, suggestions, {

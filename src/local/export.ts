@@ -55,7 +55,7 @@ export async function* exportBars(
 
 /** Ascending, each once. Throws NotFound with the nearest tickers. */
 async function chosenTickers(cache: Cache, { tickers = [] }: ExportFilter): Promise<string[]> {
-  if (tickers.length === 0) return (await cache.store.tickers()).map(entry => entry.ticker)
+  if (tickers.length === 0) return cache.store.names('bars')
   const asked = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
   for (const ticker of asked) await cache.entry(ticker)
   return asked

@@ -106,7 +106,7 @@ export class Local extends Cache implements Source, PricedSource {
   }
 
   async withBars(): Promise<readonly string[]> {
-    return (await this.store.tickers()).map(({ ticker }) => ticker)
+    return this.store.names('bars')
   }
 
   async asOfDay(): Promise<Day | null> {

@@ -176,8 +176,8 @@ export interface Store {
   bars(ticker: string): Promise<Series | null>
   /** All facts about a ticker, whether or not it has bars; but for kinds that are not to be read. */
   sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets>
-  /** Every ticker of which anything was written: bars, facts, or pulled events; ascending. */
-  names(): Promise<string[]>
+  /** Every ticker of which bars were written, or anything: bars, facts, or pulled events; ascending. None is looked at. */
+  names(what?: 'bars'): Promise<string[]>
   /** Every ticker of which there are facts, with or without bars; ascending. */
   factTickers(): Promise<string[]>
   /** What is known of tickers with or without bars, by ticker. */

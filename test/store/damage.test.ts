@@ -40,7 +40,6 @@ const bars: Question = store => store.bars('SIM0001')
 const facts: Question = store => store.sheets('SIM0001')
 const securities: Question = store => store.securities()
 const pulled: Question = store => store.pages.series(PULLED)
-const today: Question = store => store.newestDay()
 
 /** What is done to a database, what is found then, and which question comes upon it. */
 const EDITS: readonly [what: string, sql: string, found: string, question: Question][] = [
@@ -55,7 +54,7 @@ const EDITS: readonly [what: string, sql: string, found: string, question: Quest
     'another last day',
     "UPDATE tickers SET last_date = '2031-01-01' WHERE ticker = 'SIM0001'",
     'SIM0001: what is said of it (dates, prices, source) is not what was written',
-    today,
+    ask,
   ],
   [
     'another source',
@@ -153,6 +152,21 @@ describe('a row that is not what was written', () => {
     const local = new Local(store, 'pro', null)
     for (const key of [KEY, { ...KEY, ticker: 'SIM0002' }]) expect((await local.events(key)).events).not.toEqual([])
     await expect(store.bars('SIM0002')).resolves.not.toBeNull()
+  })
+
+  it('of one ticker changes nothing about the others, nor about which day it is', async () => {
+    const sound = await opened(await edit(''))
+    for (const day of ['2031-01-01', '2001-01-01']) {
+      const store = await opened(await edit(`UPDATE tickers SET last_date = '${day}' WHERE ticker = 'SIM0001'`))
+      expect(await store.newestDay()).toBe(await sound.newestDay())
+      const key = { ...KEY, ticker: 'SIM0002' }
+      const [told, expected] = [new Local(store, 'pro', null), new Local(sound, 'pro', null)]
+      expect(await told.events(key)).toEqual(await expected.events(key))
+      await expect(store.tickers()).rejects.toThrow(Damaged)
+      expect(await told.tickers()).toEqual(await expected.tickers())
+    }
+    const lacking = await opened(await edit("DELETE FROM tickers WHERE ticker = 'SIM0001'"))
+    await expect(lacking.tickers()).rejects.toThrow('SIM0001: its bars are missing')
   })
 
   it.each(EDITS)('is mended by what the message names: %s', async (_what, sql) => {

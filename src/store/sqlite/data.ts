@@ -13,11 +13,12 @@ import { removePulled, SqlitePages } from './pages.js'
 import { WritingPlace } from './place.js'
 import {
   barsRow,
-  checkedEntry,
   checkedSheet,
   entryRow,
+  entryRows,
   eventsRow,
   type Hashed,
+  isSoundEntry,
   SHEETS,
   seriesRow,
   sheetRows,
@@ -77,7 +78,7 @@ class SqliteStore implements Store {
   }
 
   async tickers(): Promise<TickerEntry[]> {
-    return this.#db.all<TickerRow>(`${TICKERS} ORDER BY ticker`).map(row => entryOf(checkedEntry(this.#db, row)))
+    return entryRows(this.#db).map(entryOf)
   }
 
   async ticker(ticker: string): Promise<TickerEntry | null> {
@@ -86,9 +87,21 @@ class SqliteStore implements Store {
   }
 
   async newestDay(upTo = Number.POSITIVE_INFINITY): Promise<Day | null> {
-    const row = this.#db.get<TickerRow>(`${TICKERS} ORDER BY last_date DESC LIMIT 1`)
-    const day = row === undefined ? null : parseDay(checkedEntry(this.#db, row).last)
+    const day = this.#newestDay()
     return day === null || day <= upTo ? day : this.#newestUpTo(upTo)
+  }
+
+  /** What is said of one ticker may be damaged, which is no matter to all others: then its bars tell its last day. */
+  #newestDay(): Day | null {
+    let newest: Day | null = null
+    for (let skipped = 0; ; skipped++) {
+      const row = this.#db.get<TickerRow>(`${TICKERS} ORDER BY last_date DESC, id LIMIT 1 OFFSET ?`, skipped)
+      if (row === undefined) return newest
+      const isSound = isSoundEntry(row)
+      const last = isSound ? parseDay(row.last)! : decodeBars(barsRow(this.#db, row).columns, null).days.at(-1)!
+      newest = Math.max(newest ?? last, last)
+      if (isSound) return newest
+    }
   }
 
   /** Only bars tell it of a ticker whose last is beyond the day. */
@@ -116,8 +129,10 @@ class SqliteStore implements Store {
     return rows.length === 0 ? {} : sheetsOf(rows)
   }
 
-  async names(): Promise<string[]> {
-    return this.#db.all<{ ticker: string }>('SELECT DISTINCT ticker FROM listed ORDER BY ticker').map(row => row.ticker)
+  async names(what?: 'bars'): Promise<string[]> {
+    const of = what === undefined ? '' : "WHERE what = 'bars'"
+    const rows = this.#db.all<{ ticker: string }>(`SELECT DISTINCT ticker FROM listed ${of} ORDER BY ticker`)
+    return rows.map(({ ticker }) => ticker)
   }
 
   async factTickers(): Promise<string[]> {

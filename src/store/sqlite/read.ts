@@ -30,11 +30,23 @@ export function entryRow(db: Session, ticker: string): TickerRow | undefined {
   return undefined
 }
 
+/** By ticker. */
+export function entryRows(db: Session): TickerRow[] {
+  const lost = db.get<{ ticker: string }>(LOST)
+  if (lost !== undefined) throw damaged(db, missing(lost.ticker, 'bars'))
+  return db.all<TickerRow>(`${TICKERS} ORDER BY ticker`).map(row => checkedEntry(db, row))
+}
+
+const LOST = "SELECT ticker FROM listed WHERE what = 'bars' EXCEPT SELECT ticker FROM tickers ORDER BY ticker"
 const IS_LISTED = 'SELECT 1 FROM listed WHERE ticker = ? AND what = ?'
 
 export function checkedEntry(db: Session, row: TickerRow): TickerRow {
-  if (entryHash(row) !== row.hash) throw damaged(db, DAMAGE.entry(row.ticker))
+  if (!isSoundEntry(row)) throw damaged(db, DAMAGE.entry(row.ticker))
   return row
+}
+
+export function isSoundEntry(row: TickerRow): boolean {
+  return entryHash(row) === row.hash
 }
 
 /** What belongs to a ticker is found by its number. */
