@@ -4,7 +4,7 @@ import type { Strategy } from '../params/strategy.js'
 import type { MarketBars } from '../source.js'
 import { deviation, mean } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
-import { automaticLag, neweyWestAlpha, regression, windowVariance } from '../statistics/robust.js'
+import { automaticLag, neweyWestAlpha, type RatioError, ratioError, regression } from '../statistics/robust.js'
 import { freeRate } from '../statistics/sharpe.js'
 import { shiftsOf, tooShort } from '../statistics/shift.js'
 import { daysAt, placesIn, unionCalendar } from '../study/signals.js'
@@ -229,23 +229,20 @@ export function randomEntry(strategy: Strategy, trades: readonly Taken[], draws:
   return { draws: all.length, mean: centre, ...rankOf(spread(0), all, centre) }
 }
 
-/** The mean of some trades, how many they are, and its error. */
-interface Drawing {
-  mean: number
-  n: number
-  error: number
-}
-
 /** An error that is a smaller part of the mean is rounding, and so is such a difference of two. */
 const NOTHING = 1e-9
 
 /** How rare it is among the draws to lie as many of its own errors above their centre. */
-function rankOf(own: Drawing, all: readonly Drawing[], centre: number): Pick<Backtest['random_entry'], 'p' | 'reason'> {
-  const varies = ({ mean, error }: Drawing): boolean => error > NOTHING * Math.abs(mean)
+function rankOf(
+  own: RatioError,
+  all: readonly RatioError[],
+  centre: number,
+): Pick<Backtest['random_entry'], 'p' | 'reason'> {
+  const varies = ({ mean, error }: RatioError): boolean => error > NOTHING * Math.abs(mean)
   if (!varies(own)) return { p: null, reason: 'the trades end alike: nothing tells how much they vary' }
   const least = ((own.mean - centre) / own.error) * (1 - Math.sign(own.mean - centre) * NOTHING)
   // What does not vary at all lies above the centre or below it, however near.
-  const isAsHigh = (one: Drawing): boolean =>
+  const isAsHigh = (one: RatioError): boolean =>
     varies(one) ? (one.mean - centre) / one.error >= least : one.mean > centre
   return { p: (1 + all.filter(isAsHigh).length) / (1 + all.length), reason: null }
 }
@@ -294,24 +291,20 @@ function netsOf(strategy: Strategy, member: Member, signals: Int32Array, calenda
 }
 
 /** The trades `shift` days on: those of them that land on a bar that makes a trade. Each counts on the day of its own signal. */
-function spreadOver(drawn: readonly Drawn[], days: number, longest: number): (shift: number) => Drawing {
+function spreadOver(drawn: readonly Drawn[], days: number, longest: number): (shift: number) => RatioError {
   const [sums, counts] = [new Float64Array(days), new Float64Array(days)]
   return shift => {
     sums.fill(0)
     counts.fill(0)
-    let [sum, n] = [0, 0]
     for (const { signals, netAt } of drawn) {
       for (let i = 0; i < signals.length; i++) {
         const net = netAt((signals[i]! + shift) % days, i)
         if (Number.isNaN(net)) continue
         sums[signals[i]!]! += net
         counts[signals[i]!]! += 1
-        sum += net
-        n++
       }
     }
-    const residuals = sums.map((total, day) => total - (sum / n) * counts[day]!)
-    return { mean: sum / n, n, error: Math.sqrt(windowVariance(residuals, longest)) / n }
+    return ratioError(sums, counts, longest)
   }
 }
 

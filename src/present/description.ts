@@ -225,7 +225,7 @@ const TERMS: Readonly<Record<string, string>> = {
   Diff: 'Mean, less that of any bar',
   G: 'G-test against any bar',
   Hit: 'Share above 0',
-  'Hit 95%': 'Wilson interval',
+  'Hit 95%': 'Wilson interval, which takes events for independent: too narrow where windows overlap',
   Indep: 'Windows of one ticker that share no bar, added up over the tickers',
   'Left out': 'Events without an abnormal return, by why: not in n',
   Lift: 'Hit, against that of any bar',

@@ -31,7 +31,7 @@ export function testSections({ windows, resamples }: EventStudy): Section[] {
         {
           on: 'page',
           notes: [
-            `All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap, for tickers that move together and for events in volatile times; the plain shift takes the days of the events for days like others. ${draws}`,
+            `All tests are two-sided and ask whether the difference from any bar is 0. The first of each window is the one to go by: it allows for windows that overlap, for tickers that move together and for events in volatile times; the plain shift takes the days of the events for days like others; of few stretches of events the other tests find less than they should. ${draws}`,
           ],
         },
         { table: tableOf('Tests of the difference', TESTS, tests, { grouped: true, whole: 'json' }) },
@@ -148,7 +148,7 @@ const RANDOM: readonly Column<StudyWindow>[] = [
   {
     title: 'p',
     kind: 'probability',
-    hint: 'Share of draws that lie as far out',
+    hint: 'Share of draws that lie as many of their own errors out',
     of: ({ random_entry: random }) => random.p,
   },
   { title: 'Same years', kind: 'return', spare: 2, of: ({ random_entry: random }) => random.year_matched },
@@ -177,7 +177,12 @@ function aftermathSections(windows: readonly StudyWindow[]): Section[] {
       }),
     ),
     { title: 'G', kind: 'tenth', spare: 10, of: ({ aftermath }) => aftermath.g },
-    { title: 'p', kind: 'probability', hint: 'By circular shifts', of: ({ aftermath }) => aftermath.p },
+    {
+      title: 'p',
+      kind: 'probability',
+      hint: 'By circular shifts; volatile times have other bands without any edge',
+      of: ({ aftermath }) => aftermath.p,
+    },
   ]
   const parts: Part[] = [
     {

@@ -304,7 +304,7 @@ function pathSections(study: EventStudy): Section[] {
 /** How the returns are spread: a terminal draws the window in the middle. */
 function distributionSections({ windows }: EventStudy): Section[] {
   const middle = windows[Math.floor((windows.length - 1) / 2)]
-  const hit = middle === undefined || middle.grey ? [] : [`${shareRange(middle.hit)} above 0 (95%)`]
+  const hit = middle === undefined || middle.grey ? [] : [`${shareRange(middle.hit)} above 0 (95%, if independent)`]
   return [
     {
       id: 'distribution',

@@ -158,12 +158,33 @@ function bartlett(values: Float64Array, lag: number): number {
  * squared sums.
  */
 export function windowVariance(values: Float64Array, days: number): number {
+  const n = values.length
   let [inside, variance] = [0, 0]
-  for (let day = 0; day < values.length + days - 1; day++) {
-    inside += (values[day] ?? 0) - (values[day - days] ?? 0)
+  for (let day = 0; day < n + days - 1; day++) {
+    if (day < n) inside += values[day]!
+    if (day >= days) inside -= values[day - days]!
     variance += inside * inside
   }
   return variance / days
+}
+
+/** The ratio of two calendar series of equal length, how many events it is of, and its error with lag `days` - 1. */
+export interface RatioError {
+  mean: number
+  n: number
+  error: number
+}
+
+export function ratioError(num: Float64Array, den: Float64Array, days: number): RatioError {
+  let [total, n] = [0, 0]
+  for (let day = 0; day < num.length; day++) {
+    total += num[day]!
+    n += den[day]!
+  }
+  const mean = total / n
+  const residuals = new Float64Array(num.length)
+  for (let day = 0; day < num.length; day++) residuals[day] = num[day]! - mean * den[day]!
+  return { mean, n, error: Math.sqrt(windowVariance(residuals, days)) / n }
 }
 
 /** Only days with a value make products: of one ticker's events there are few. */

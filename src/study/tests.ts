@@ -12,6 +12,8 @@ import {
   naiveT,
   neweyWest,
   neweyWestAlpha,
+  type RatioError,
+  ratioError,
 } from '../statistics/robust.js'
 import { jointShift, type ShiftOptions, studentisedShift } from '../statistics/shift.js'
 import type { Held } from './abnormal.js'
@@ -64,7 +66,7 @@ export function randomEntries(cell: Cell, { seed, reps, resamples }: Asked, few:
 /** What each test is called, for people. */
 const TEST_NAMES = {
   shift_studentised: 'studentised joint circular shift',
-  shift: 'plain joint circular shift',
+  shift: 'plain joint circular shift (takes volatile days for days like others)',
   newey_west: 'Newey-West',
   hansen_hodrick: 'Hansen-Hodrick',
   cluster: 'clusters of dates',
@@ -196,8 +198,10 @@ type RandomEntry = StudyWindow['random_entry']
 /**
  * Draws the days on which units of events begin, without replacement among the days of the calendar. Events whose windows
  * overlap, and those of several tickers, move together: drawn one by one they would share fewer bars than the events do
- * and vary less by chance. Where no windows overlap this is the draw of single entries. p is two-sided and counts the
- * events as a draw (Davison & Hinkley 1997).
+ * and vary less by chance. Where no windows overlap this is the draw of single entries. Each mean, less that of all draws,
+ * is divided by its own Newey-West error: events in volatile times vary more than draws do, and means alone find an edge
+ * in 9 to 12 % of martingales with changing volatility. p is two-sided and counts the events as a draw (Davison & Hinkley
+ * 1997).
  *
  * The calendar year is not held fixed: it holds the fall that led to an event, too, so that on a random walk events
  * would beat entries of their own year (11 % of p-values below .05 for oversold RSI over 20 bars).
@@ -207,18 +211,20 @@ export function randomEntry(cell: Cell, draws: number, random: Random): RandomEn
   if (cell.n === 0) return null
   const units = independentUnits(cell.series, cell.horizon)
   if (units.length < LEAST_UNITS) return noDraws(cell, fewUnits(units.length))
-  const means = drawnMeans(cell, units, draws, random)
-  if (means.length === 0)
+  const drawn = drawnEntries(cell, units, draws, random)
+  if (drawn.length === 0)
     return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
+  const means = Float64Array.from(drawn, ({ mean }) => mean).sort()
   const centre = means.reduce((sum, mean) => sum + mean, 0) / means.length
+  const p = shareAsFar(drawn, centre, ownEntries(cell))
   return {
     draws: means.length,
     mean: centre,
     low: quantile(means, 0.025),
     high: quantile(means, 0.975),
-    p: shareAsFar(means, centre, ownMean(cell)),
+    p,
     year_matched: yearMatched(cell),
-    reason: null,
+    reason: p === null ? 'the returns after the events do not vary' : null,
   }
 }
 
@@ -228,14 +234,21 @@ function noDraws(cell: Cell, reason: string): RandomEntry {
   return { draws: 0, mean: null, low: null, high: null, p: null, year_matched, reason }
 }
 
-/** Ascending. */
-function drawnMeans(cell: Cell, units: readonly Unit[], draws: number, random: Random): Float64Array {
+/** Sums of returns and how many they are, by day of the calendar. */
+interface Entries {
+  sums: Float64Array
+  counts: Float64Array
+}
+
+/** Of each draw that lands on a return: the mean, and its error. */
+function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random: Random): RatioError[] {
   const days = Int32Array.from(cell.calendar.keys())
   const landed = landings(cell)
-  const means = new Float64Array(draws)
-  let made = 0
+  const total: Entries = { sums: new Float64Array(days.length), counts: new Float64Array(days.length) }
+  const made: RatioError[] = []
   for (let draw = 0; draw < draws; draw++) {
-    const total = { sum: 0, n: 0 }
+    total.sums.fill(0)
+    total.counts.fill(0)
     for (let i = 0; i < units.length; i++) {
       // Fisher & Yates, stopped after as many as are needed; the order that a draw leaves behind serves the next.
       const j = i + random.below(days.length - i)
@@ -244,9 +257,10 @@ function drawnMeans(cell: Cell, units: readonly Unit[], draws: number, random: R
       days[i] = day
       landed(units[i]!, day, total)
     }
-    if (total.n > 0) means[made++] = total.sum / total.n
+    const entry = ratioError(total.sums, total.counts, cell.horizon)
+    if (entry.n > 0) made.push(entry)
   }
-  return means.subarray(0, made).sort()
+  return made
 }
 
 /** Adds up what the events of a unit have where they land if it begins on another day, the calendar wrapping round. */
@@ -261,14 +275,14 @@ function landings({ members, calendar }: Cell) {
   members.forEach(({ places, events }, member) => {
     for (const i of events) ofDay[places[i]!]!.push(member)
   })
-  return (unit: Unit, day: number, total: { sum: number; n: number }): void => {
+  return (unit: Unit, day: number, { sums, counts }: Entries): void => {
     for (let from = unit.from; from <= unit.to; from++) {
       const to = (day + from - unit.from) % size
       for (const member of ofDay[from]!) {
         const value = columns[member]![to]!
         if (Number.isNaN(value)) continue
-        total.sum += value
-        total.n++
+        sums[to]! += value
+        counts[to]!++
       }
     }
   }
@@ -277,15 +291,26 @@ function landings({ members, calendar }: Cell) {
 /** Sums in another order differ in the last digits, which must not count where every draw is the same. */
 const ROUNDING = 1e-12
 
-function shareAsFar(means: Float64Array, centre: number, own: number): number {
-  const far = Math.abs(own - centre) - ROUNDING
-  let asFar = 1
-  for (const mean of means) if (Math.abs(mean - centre) >= far) asFar++
-  return asFar / (means.length + 1)
+/** null where nothing tells how much the events vary. */
+function shareAsFar(drawn: readonly RatioError[], centre: number, own: RatioError): number | null {
+  const isSame = ({ error }: RatioError): boolean => error <= ROUNDING
+  if (isSame(own)) return null
+  const far = Math.abs(own.mean - centre) / own.error - ROUNDING
+  // What does not vary at all lies far from the centre, however near.
+  const isAsFar = (one: RatioError): boolean =>
+    isSame(one) ? Math.abs(one.mean - centre) > ROUNDING : Math.abs(one.mean - centre) / one.error >= far
+  return (1 + drawn.filter(isAsFar).length) / (1 + drawn.length)
 }
 
-function ownMean({ members, n }: Cell): number {
-  return members.reduce((sum, { returns, events }) => events.reduce((total, i) => total + returns[i]!, sum), 0) / n
+function ownEntries({ members, calendar, horizon }: Cell): RatioError {
+  const [sums, counts] = [new Float64Array(calendar.length), new Float64Array(calendar.length)]
+  for (const { places, returns, events } of members) {
+    for (const i of events) {
+      sums[places[i]!]! += returns[i]!
+      counts[places[i]!]! += 1
+    }
+  }
+  return ratioError(sums, counts, horizon)
 }
 
 /** Each event replaced by the mean of its ticker's base bars in its year. */

@@ -107,7 +107,7 @@ function wide(windows: readonly StudyWindow[]): string | null {
   const list = spreads(windows, 'wide')
   return (
     list &&
-    `Returns after the events spread wider than after any bar (deviation ${list}): they fall in volatile times. P and the interval allow for it; the plain shift, random entry and aftermath take their days for days like others, and their p is too small.`
+    `Returns after the events spread wider than after any bar (deviation ${list}): they fall in volatile times. P, the interval and random entry allow for it; the plain shift takes their days for days like others, and its p is too small; so is that of the aftermath for whoever looks for an edge, because such times have other bands anyway.`
   )
 }
 
@@ -134,7 +134,7 @@ function overlapping(windows: readonly StudyWindow[]): string | null {
   const list = listOf(some, ({ window, n, n_indep }) => `${window}: ${n_indep} of ${n}`)
   return (
     list &&
-    `Windows overlap; those that share no bar are fewer than the events (${list}). The tests and intervals allow for it, the mean alone does not.`
+    `Windows overlap; those that share no bar are fewer than the events (${list}). The tests and intervals of the difference allow for it; the mean alone and the interval of the hit rate do not.`
   )
 }
 
@@ -147,7 +147,7 @@ function narrow(windows: readonly StudyWindow[]): string | null {
   const list = listOf(some, ({ window }) => window)
   return (
     list &&
-    `The events lie in fewer than ${ENOUGH_FOR_BCA} stretches of dates that share no window (${list}): BCa intervals of so few are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`
+    `The events lie in fewer than ${ENOUGH_FOR_BCA} stretches of dates that share no window (${list}): BCa intervals of so few, and the ribbon of the path, are too narrow, and miss the truth up to one time in ten. The stationary bootstrap allows for it.`
   )
 }
 
@@ -307,11 +307,13 @@ export function assumptionsOf({ query, subjects, fromPrices }: Material, windows
     ...contextLine(filter.context),
     ...(fromPrices ? [leaningLine(filter.field)] : []),
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, and BCa of units of events whose windows share no day; ${resamples} resamples each, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
-    'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. The mean of entries of the same calendar years is told beside it, but no p against it: the year holds the very fall or rise that led to an event.',
+    'Random entries: as many bars of the same tickers, anywhere in the range; events whose windows overlap are moved together. Each mean is divided by its own Newey-West error. The mean of entries of the same calendar years is told beside it, but no p against it: the year holds the very fall or rise that led to an event.',
     `n_indep counts windows of one ticker that share no bar${pooled ? ', added up over the tickers, which are not independent of each other; n_stretches counts dates of events of any ticker whose windows share no day' : ''}; with n_indep below ${LEAST_UNITS}, or ${tooFewEvents(query)}, there is neither p-value nor interval.`,
     `Calendar time: the mean return of all open positions by day, ${benchmark === null ? 'less what their tickers earn on any bar' : `its alpha against ${benchmark}`}.`,
     ...modelLines(abnormal, benchmark),
-    'Path: its ribbon is the 95 % interval of the mean over units of events whose windows share no day.',
+    'Path: its ribbon is the 95 % interval of the mean over units of events whose windows share no day; of few of them it is too narrow.',
+    'Hit rate: its 95 % interval (Wilson 1927) takes events for independent; where windows overlap it misses up to one time in six.',
+    'Aftermath: p asks whether the bands after the events are spread otherwise than after any bar, which in volatile times they are without any edge: up to one time in four.',
     `Nothing here allows for the ${query.horizons.length > 1 ? 'several windows' : 'other questions'} that were looked at; a sweep corrects for it.`,
     ...originAssumed(seed),
   ]
@@ -361,7 +363,7 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
   const { first, last } = ESTIMATION
   const model = abnormal === 'market' ? `market model on ${benchmark}` : 'mean-adjusted returns'
   return [
-    `Abnormal returns: ${model}, estimated on bars t-${first} to t-${last} of each event, summed up over the window. Kolari and Pynnonen's test takes all events; the others, which take events for independent, only the first of those that share days.`,
+    `Abnormal returns: ${model}, estimated on bars t-${first} to t-${last} of each event, summed up over the window. Kolari and Pynnonen's test takes all events; the others, which take events for independent, only the first of those that share days. Of what nothing follows, in bands that are not made from the direction of prices, they find something in one to five of a hundred.`,
     `Where a band is made from prices the estimation window holds part of the fall or rise that led to it, and abnormal returns lean the other way: there the p of the shifts is the one to trust.`,
   ]
 }

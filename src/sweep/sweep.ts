@@ -119,7 +119,7 @@ function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
     RETURNS_ASSUMED,
     `Base: every bar of the same ticker and dates on which the field has a band and whose window has elapsed${query.by === 'pool' ? '; each ticker counts in it as its events count' : ''}.`,
     `p (${shifts(query)}): the events stay where they are and the returns are rotated against them${query.by === 'pool' ? ', by the same number of days in all tickers' : ''}; each difference is divided by its own Newey-West error, and p is the share of rotations with as great a quotient, two-sided.`,
-    `q: p corrected ${corrected(query, tried)}.`,
+    `q: p corrected ${corrected(query, tried)}.${query.adjust === 'none' ? '' : CAUTION}`,
     `Cells with ${tooFewEvents(query)}, or fewer than ${LEAST_UNITS} windows that share no bar, get no p and no interval, and count as looks with p = 1.`,
     `Intervals (95 %, of the difference): stationary bootstrap of the calendar, ${whole(resamples)} resamples, the same for all cells with about as many days and as long blocks, their ends moved out as few stretches of time ask for (Hesterberg 2015).`,
     'Best of many: reality check and SPA ask for the greatest difference either way; all cells are resampled on the same days, in blocks as long as the median of those of the intervals.',
@@ -128,6 +128,9 @@ function assumptionsOf(query: SweepQuery, tried: Sweep['tried']): string[] {
     ...originAssumed(seed),
   ]
 }
+
+const CAUTION =
+  ' Where there is nothing to be found, corrections and the deflated Sharpe ratio find something in one or two sweeps of a hundred, reality check and SPA in three to five.'
 
 const VALIDATED = `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
 

@@ -133,7 +133,7 @@ function notesOf(tickers: readonly string[], split: boolean): string[] {
   ]
   if (!split) return notes
   notes.push(
-    'A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck.',
+    'A transition counts in the context of its day, a stay in that of the day it began. The tests are chi-square tests, and each row and band is one of its own: of twenty, one finds something by luck. They take what follows each other for independent: that of which band follows finds something in one or two of ten that have nothing, that of lengths in one of twelve.',
   )
   if (tickers.length > 1) {
     notes.push('They take stays as independent; tickers that move together make p too small.')

@@ -61,7 +61,9 @@ describe.each([
   })
 
   it('the study says that the BCa interval is too narrow', () => {
-    expect(said).toContain('BCa intervals of so few are too narrow, and miss the truth up to one time in ten')
+    expect(said).toContain(
+      'BCa intervals of so few, and the ribbon of the path, are too narrow, and miss the truth up to one time in ten',
+    )
   })
 
   provenInFull('the BCa interval leaves out 0 in no more than one of ten', () => {
@@ -88,6 +90,7 @@ describe.each(['mean', 'market'] as const)('abnormal returns of the %s model,', 
   const runs = draws(40)
   const [apart, own] = [new Rejections(), new Rejections()]
   let warnings: string[] = []
+  let assumptions: string[] = []
   beforeAll(async () => {
     for (let run = 0; run < runs; run++) {
       const form = { walk: WALKS[run % WALKS.length]!, tickers: 8, bars: 1250 }
@@ -100,6 +103,7 @@ describe.each(['mean', 'market'] as const)('abnormal returns of the %s model,', 
       const study = await studied(market, query)
       countAbnormal(own, study)
       warnings = study.warnings
+      assumptions = study.assumptions
     }
     if (NIGHT) print(`${apart.table(`${abnormal}, bands of others`)}\n${own.table(`${abnormal}, bands of own prices`)}`)
   })
@@ -119,6 +123,10 @@ describe.each(['mean', 'market'] as const)('abnormal returns of the %s model,', 
   provenInFull('find something more often where bands are made from the prices', () => {
     const all = (found: Rejections): number => ABNORMAL.reduce((sum, test) => sum + found.of(test).rejected, 0)
     expect(all(own)).toBeGreaterThan(all(apart))
+  })
+
+  it('are said to be cautious where bands know nothing of the direction', () => {
+    expect(assumptions.join()).toContain('they find something in one to five of a hundred')
   })
 
   it('are said to alarm where bands are made from the prices', () => {

@@ -68,7 +68,8 @@ describe.each([
       expect(first!.name).toBe(`studentised joint circular shift, ${shift.shifts} shifts`)
       close(first!.p, shift.studentised)
       close(first!.statistic, shift.t)
-      expect(plain).toMatchObject({ test: 'shift', name: `plain joint circular shift, ${shift.shifts} shifts` })
+      expect(plain).toMatchObject({ test: 'shift', shifts: shift.shifts })
+      expect(plain!.name).toContain('takes volatile days for days like others')
       close(plain!.p, shift.p)
       close(statistic(tests, 'newey_west'), plainNeweyWest(series, h - 1))
       const [t, df] = plainClusters(series, h)
@@ -265,7 +266,7 @@ it.skipIf(SPY === null)('finds the published figures of SPY oversold (needs ../s
   expect(100 * window!.mean!).toBeCloseTo(3.5574, 4)
   expect(100 * window!.base.mean!).toBeCloseTo(0.4506, 4)
   const shift = window!.tests.find(({ test }) => test === 'shift')
-  expect(shift).toMatchObject({ name: 'plain joint circular shift, 5168 shifts' })
+  expect(shift).toMatchObject({ name: expect.stringMatching(/^plain joint circular shift.*, 5168 shifts$/) })
   expect(shift!.p!).toBeCloseTo(0.001935, 6)
 })
 

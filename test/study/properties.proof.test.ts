@@ -84,6 +84,41 @@ describe('B15: all bars against themselves', () => {
   })
 })
 
+describe('random entry', () => {
+  it('measures each draw, and the events, by its own error', () => {
+    const random = new Random(4)
+    const returns = Float64Array.from({ length: 400 }, (_, t) => (t % 100 < 20 ? 4 : 1) * random.normal())
+    const days = Int32Array.from(returns.keys())
+    const signals = days.filter(t => t % 100 < 20 && t % 3 === 0)
+    const cell = cellOf([memberBars('A', days, returns, days, signals)], 1)
+    const found = randomEntry(cell, 199, new Random(9))!
+    const tOf = (values: readonly number[], centre: number): number => {
+      const mean = values.reduce((sum, x) => sum + x, 0) / values.length
+      return (mean - centre) / (Math.sqrt(values.reduce((sum, x) => sum + (x - mean) ** 2, 0)) / values.length)
+    }
+    // Fisher and Yates's first steps, again and again over the same days: windows of one bar are units of their own.
+    const stream = new Random(9)
+    const order = [...days]
+    const draws = Array.from({ length: 199 }, () => {
+      for (let i = 0; i < signals.length; i++) {
+        const j = i + stream.below(order.length - i)
+        ;[order[i], order[j]] = [order[j]!, order[i]!]
+      }
+      return order.slice(0, signals.length).map(day => returns[day]!)
+    })
+    const means = draws.map(values => values.reduce((sum, x) => sum + x, 0) / values.length)
+    const centre = means.reduce((sum, x) => sum + x, 0) / means.length
+    const own = Math.abs(
+      tOf(
+        [...signals].map(day => returns[day]!),
+        centre,
+      ),
+    )
+    const asFar = draws.filter(values => Math.abs(tOf(values, centre)) >= own).length
+    expect(found).toMatchObject({ draws: 199, mean: expect.closeTo(centre, 12), p: (1 + asFar) / 200 })
+  })
+})
+
 describe('prices', () => {
   it.each([0.01, 3, 1024, 1 / 7])('times %f change nothing but the closes', async factor => {
     const scaled = POOL.map(listing => ({ ...listing, series: times(listing.series, factor) }))

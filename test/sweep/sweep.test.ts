@@ -140,6 +140,14 @@ describe('the cells of a sweep', () => {
 })
 
 describe('a sweep', () => {
+  it('says how seldom its tests find something that is not there, unless nothing is corrected', async () => {
+    const query = asked({ tickers: TICKERS, fields: ['macd_state'] })
+    const said = async (adjust: 'bh' | 'none'): Promise<string> =>
+      (await sweep(MARKET, { ...query, adjust })).assumptions.join()
+    expect(await said('bh')).toContain('find something in one or two sweeps of a hundred')
+    expect(await said('none')).not.toContain('sweeps of a hundred')
+  })
+
   it('gives the same bytes whatever the order of tickers, and another p by seed only where shifts are drawn', async () => {
     const run = async (over: Partial<SweepQuery>) =>
       JSON.stringify(await sweep(MARKET, asked({ tickers: TICKERS, cv: { k: 3, embargo: 2 }, ...over })))

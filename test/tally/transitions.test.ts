@@ -24,6 +24,13 @@ const CONTEXT = { ticker: NAMES[0]!, field: 'trend_direction' }
 const DAILY: TransitionsQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
 
 describe('transitions', () => {
+  it('say how often the tests between contexts find something that is not there', async () => {
+    const { notes } = await transitionsOf(await local(), { ...DAILY, context: CONTEXT })
+    expect(notes.join()).toContain(
+      'finds something in one or two of ten that have nothing, that of lengths in one of twelve',
+    )
+  })
+
   for (const timeframe of TIMEFRAME_NAMES) {
     it(`are those of the oracle's events, for one ticker and for a pool, ${timeframe}`, async () => {
       const bands = await local()

@@ -9,6 +9,10 @@ export class Rejections {
     this.#found.set(test, found)
   }
 
+  all(): { n: number; rejected: number }[] {
+    return [...this.#found.keys()].map(test => this.of(test))
+  }
+
   of(test: string): { n: number; rejected: number } {
     const p = this.#found.get(test) ?? []
     return { n: p.length, rejected: p.filter(value => value < 0.05).length }
