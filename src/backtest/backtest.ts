@@ -11,16 +11,8 @@ import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
 import { canonical, checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged, randomEntry } from './comparison.js'
-import {
-  averageExposure,
-  curveOf,
-  deepestFalls,
-  equityPoints,
-  monthlyReturns,
-  portfolioCalendar,
-  type Simulation,
-  simulate,
-} from './portfolio.js'
+import { averageExposure, curveOf, deepestFalls, equityPoints, monthlyReturns } from './equity.js'
+import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
 import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
 import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'

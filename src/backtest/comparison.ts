@@ -8,8 +8,8 @@ import { automaticLag, neweyWestAlpha, type RatioError, ratioError, regression }
 import { freeRate } from '../statistics/sharpe.js'
 import { shiftsOf, tooShort } from '../statistics/shift.js'
 import { daysAt, placesIn, unionCalendar } from '../study/signals.js'
-import { bought, fractionOf } from './portfolio.js'
 import type { Backtest, Benchmark } from './result.js'
+import { bought, fractionOf } from './sizing.js'
 import { type Curve, effectiveBarsAYear, equityStatistics, returnsOf } from './statistics.js'
 import {
   type ExitEvent,

@@ -1,23 +1,9 @@
-import { countBelow, dateOf, formatDay, monthOf, parseDay, yearOf } from '../model/day.js'
+import { countBelow, parseDay } from '../model/day.js'
 import type { Strategy } from '../params/strategy.js'
-import { mean } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
-import { drawdowns } from '../statistics/sharpe.js'
 import { daysAt, placesIn, rangeOf, unionCalendar } from '../study/signals.js'
-import type { Backtest, EquityPoint } from './result.js'
-import type { Curve } from './statistics.js'
-import {
-  type Course,
-  costShare,
-  courseOf,
-  entryBar,
-  entryPrice,
-  hasDistances,
-  type Member,
-  type Taken,
-  takenFrom,
-  worthOf,
-} from './trade.js'
+import { type SkipReason, sizeOf } from './sizing.js'
+import { type Course, courseOf, entryBar, type Member, type Taken, takenFrom, worthOf } from './trade.js'
 
 /** What became of the signals of a strategy, and of its money. */
 export interface Simulation {
@@ -304,74 +290,6 @@ class Positions {
   }
 }
 
-/** Why a signal is no trade; no_size: too little for one share, or a rule stands on an ATR that is not there yet. */
-type SkipReason = 'in_trade' | 'no_price' | 'no_place' | 'no_cash' | 'no_size'
-
-/** A portfolio at the moment of an entry: positions, equity at the close before, cash. */
-interface Purse {
-  open: number
-  equity: number
-  cash: number
-}
-
-/** What an entry buys. */
-interface Size {
-  shares: number
-  /** Costs of entry included. */
-  invested: number
-}
-
-/** What the entry of a signal buys with its share of the equity, at most all the cash; or why it buys nothing. */
-function sizeOf(strategy: Strategy, member: Member, signal: number, purse: Purse): SkipReason | Size {
-  const { portfolio, fill, exit } = strategy
-  const price = entryPrice(member.bars, fill, signal)
-  if (!(price > 0 && Number.isFinite(price))) return 'no_price'
-  if (purse.open >= portfolio.max_positions) return 'no_place'
-  const fraction = fractionOf(strategy, member, signal)
-  if (!hasDistances(member, exit, signal) || Number.isNaN(fraction)) return 'no_size'
-  const budget = Math.min(fraction * purse.equity, purse.cash)
-  if (!(budget > purse.equity * DUST)) return 'no_cash'
-  return bought(strategy, budget, price) ?? 'no_size'
-}
-
-/** Less than this part of the equity is what rounding leaves of cash that was spent. */
-const DUST = 1e-9
-
-/** Share of equity that a position is given; NaN where the rule has no value yet. */
-export function fractionOf({ portfolio }: Strategy, { bars, prices }: Member, signal: number): number {
-  const { sizing, max_positions } = portfolio
-  if (sizing.method === 'equal') return 1 / max_positions
-  if (sizing.method === 'fixed-fraction') return sizing.fraction
-  // Normalised ATR (Forman 2006) as a fraction, from a bar to a year by the square root of time.
-  const volatility = (bars.atr![signal]! / bars.close[signal]!) * Math.sqrt(prices.barsAYear)
-  return volatility > 0 ? Math.min(sizing.cap, sizing.target / volatility) : Number.NaN
-}
-
-/** Where fewer tickers than places leave a part of the equity in cash for ever: how many can be on, of how many; else null. */
-export function idlePlaces(
-  { overlap, portfolio }: Pick<Strategy, 'overlap' | 'portfolio'>,
-  tickers: number,
-): { most: number; places: number } | null {
-  const { sizing, max_positions: places } = portfolio
-  const isIdle = overlap !== 'allow' && sizing.method === 'equal' && tickers < places
-  return isIdle ? { most: tickers, places } : null
-}
-
-/** Shares that a budget buys, and what they really take of it; null where that is none. */
-export function bought(
-  { side, costs, portfolio }: Pick<Strategy, 'side' | 'costs' | 'portfolio'>,
-  budget: number,
-  price: number,
-): Size | null {
-  const isLong = side === 'long'
-  const each = isLong ? price * (1 + costShare(costs)) + costs.per_share : price
-  const fixed = isLong ? costs.fixed : 0
-  const affordable = (budget - fixed) / each
-  const shares = portfolio.whole_shares ? Math.floor(affordable) : affordable
-  if (!(shares > 0 && Number.isFinite(shares))) return null
-  return { shares, invested: portfolio.whole_shares ? shares * each + fixed : budget }
-}
-
 /** A part of the calendar, by its places: from the first up to and without the last. */
 export interface Part {
   from: number
@@ -432,61 +350,4 @@ function candidatesOf(
     })
   })
   return { due, lastDue: Math.max(-1, ...due.keys()), unfilled, ends, places }
-}
-
-/** As many of the deepest falls are told. */
-const MOST_FALLS = 5
-
-/** What the statistics of a simulation are made of. */
-export function curveOf(
-  { equity, exposed, traded }: Simulation,
-  { portfolio, risk_free: riskFree }: Strategy,
-  barsAYear: number,
-): Curve {
-  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }
-}
-
-/** Mean share of the equity that was in positions at the closes, negative of shorts; 0 without any. */
-export function averageExposure({ equity, value }: Simulation, side: Strategy['side']): number {
-  const shares = Array.from(value, (held, i) => held / equity[i]!).filter((_, i) => equity[i]! > 0)
-  return (mean(shares) ?? 0) * (side === 'long' ? 1 : -1)
-}
-
-export function equityPoints({ days, equity, value, positions }: Simulation): EquityPoint[] {
-  const { series } = drawdowns(equity)
-  return Array.from(days, (day, i) => ({
-    date: formatDay(day),
-    equity: equity[i]!,
-    gross: equity[i]! > 0 ? value[i]! / equity[i]! : null,
-    positions: positions[i]!,
-    drawdown: series[i]!,
-  }))
-}
-
-/** The return of each calendar month, from the close before it to its last. */
-export function monthlyReturns({ days, equity }: Simulation, start: number): Backtest['months'] {
-  const months: Backtest['months'] = []
-  let before = start
-  for (let i = 0; i < days.length; i++) {
-    const [year, month] = [yearOf(days[i]!), monthOf(days[i]!)]
-    const next = i + 1 < days.length ? days[i + 1]! : null
-    if (next !== null && yearOf(next) === year && monthOf(next) === month) continue
-    months.push({ year, month, return: before > 0 ? equity[i]! / before - 1 : null })
-    before = equity[i]!
-  }
-  return months
-}
-
-/** The deepest falls from a high, the deepest first. */
-export function deepestFalls({ days, equity }: Simulation): Backtest['drawdowns'] {
-  return drawdowns(equity)
-    .spells.toSorted((a, b) => a.depth - b.depth || a.from - b.from)
-    .slice(0, MOST_FALLS)
-    .map(({ from, low, to, depth }) => ({
-      from: formatDay(days[from]!),
-      low: formatDay(days[low]!),
-      to: dateOf(to === null ? null : days[to]),
-      depth,
-      bars: (to ?? days.length - 1) - from,
-    }))
 }

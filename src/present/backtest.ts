@@ -1,5 +1,5 @@
-import { idlePlaces } from '../backtest/portfolio.js'
 import type { Backtest } from '../backtest/result.js'
+import { idlePlaces } from '../backtest/sizing.js'
 import type { PriceChart } from './chart.js'
 import { besideEquity, equityChart, pricesSection, tradedPrice } from './charts.js'
 import { assumedSection, type Column, type Description, type Section, type Tile, tableOf } from './description.js'

@@ -1,0 +1,64 @@
+import { dateOf, formatDay, monthOf, yearOf } from '../model/day.js'
+import type { Strategy } from '../params/strategy.js'
+import { mean } from '../statistics/moments.js'
+import { drawdowns } from '../statistics/sharpe.js'
+import type { Simulation } from './portfolio.js'
+import type { Backtest, EquityPoint } from './result.js'
+import type { Curve } from './statistics.js'
+
+/** As many of the deepest falls are told. */
+const MOST_FALLS = 5
+
+/** What the statistics of a simulation are made of. */
+export function curveOf(
+  { equity, exposed, traded }: Simulation,
+  { portfolio, risk_free: riskFree }: Strategy,
+  barsAYear: number,
+): Curve {
+  return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }
+}
+
+/** Mean share of the equity that was in positions at the closes, negative of shorts; 0 without any. */
+export function averageExposure({ equity, value }: Simulation, side: Strategy['side']): number {
+  const shares = Array.from(value, (held, i) => held / equity[i]!).filter((_, i) => equity[i]! > 0)
+  return (mean(shares) ?? 0) * (side === 'long' ? 1 : -1)
+}
+
+export function equityPoints({ days, equity, value, positions }: Simulation): EquityPoint[] {
+  const { series } = drawdowns(equity)
+  return Array.from(days, (day, i) => ({
+    date: formatDay(day),
+    equity: equity[i]!,
+    gross: equity[i]! > 0 ? value[i]! / equity[i]! : null,
+    positions: positions[i]!,
+    drawdown: series[i]!,
+  }))
+}
+
+/** The return of each calendar month, from the close before it to its last. */
+export function monthlyReturns({ days, equity }: Simulation, start: number): Backtest['months'] {
+  const months: Backtest['months'] = []
+  let before = start
+  for (let i = 0; i < days.length; i++) {
+    const [year, month] = [yearOf(days[i]!), monthOf(days[i]!)]
+    const next = i + 1 < days.length ? days[i + 1]! : null
+    if (next !== null && yearOf(next) === year && monthOf(next) === month) continue
+    months.push({ year, month, return: before > 0 ? equity[i]! / before - 1 : null })
+    before = equity[i]!
+  }
+  return months
+}
+
+/** The deepest falls from a high, the deepest first. */
+export function deepestFalls({ days, equity }: Simulation): Backtest['drawdowns'] {
+  return drawdowns(equity)
+    .spells.toSorted((a, b) => a.depth - b.depth || a.from - b.from)
+    .slice(0, MOST_FALLS)
+    .map(({ from, low, to, depth }) => ({
+      from: formatDay(days[from]!),
+      low: formatDay(days[low]!),
+      to: dateOf(to === null ? null : days[to]),
+      depth,
+      bars: (to ?? days.length - 1) - from,
+    }))
+}
