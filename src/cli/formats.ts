@@ -1,6 +1,7 @@
 import { access, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, extname } from 'node:path'
 import { InvalidParameter, quoted, StorageError } from '../errors.js'
+import { withMark } from '../feeds/row.js'
 import { parseDay } from '../model/day.js'
 import type { Column } from '../model/event.js'
 
@@ -100,21 +101,14 @@ export function csvLine(values: readonly unknown[], raw: boolean): string {
 }
 
 /**
- * What is not known is empty, numbers have full precision, and what would break the line stands in quotes. A text that a
- * spreadsheet would run begins with a quote, which makes it show it instead.
- *
- * @param raw leave such a text as it is
+ * What is not known is empty, numbers have full precision, and what would break the line stands in quotes.
+ * @param raw leave a text that a spreadsheet would run as it is, without a mark
  */
 export function csvValue(value: unknown, raw = false): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)
-  const text = raw || !isFormula(String(value)) ? String(value) : `'${value}`
+  const text = raw ? String(value) : withMark(String(value))
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-/** A formula, also in the wide signs of East Asia, or what is one once a spreadsheet has dropped the blank before it. */
-function isFormula(text: string): boolean {
-  return /^[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }
 
 /** `{ aftermath: { '5d': { performance: 'flat' } } }` → `{ aftermath_5d: 'flat' }`. */

@@ -33,7 +33,9 @@ export class Row {
   }
 
   field(index: number): string | undefined {
-    return index < this.count ? this.bytes.toString('utf8', this.starts[index], this.ends[index]) : undefined
+    if (index >= this.count) return undefined
+    const text = this.bytes.toString('utf8', this.starts[index], this.ends[index])
+    return text.startsWith(MARK) ? withoutMark(text) : text
   }
 
   /** The row as one that is not loaded, with the place of the field at fault. */
@@ -53,6 +55,26 @@ export class Row {
       this.ends[i] = end
     }
   }
+}
+
+/** Before a text that a spreadsheet would run, it makes it show the text instead. */
+const MARK = "'"
+
+/** A text as a spreadsheet shows it, and never runs it: with a mark where it needs one, or looks as if it had one. */
+export function withMark(text: string): string {
+  return isFormula(text.replace(MARKS, '')) ? MARK + text : text
+}
+
+/** What a text meant that is as withMark makes it. */
+function withoutMark(text: string): string {
+  return isFormula(text.replace(MARKS, '')) ? text.slice(MARK.length) : text
+}
+
+const MARKS = /^'+/
+
+/** A formula, also in the wide signs of East Asia, or what is one once a spreadsheet has dropped the blank before it. */
+function isFormula(text: string): boolean {
+  return /^[=+\-@\t\r\n＝＋－＠]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }
 
 /** What is wrong with the number of a row's fields or with its end, and at which field. */

@@ -11,7 +11,7 @@ import { randomFacts } from '../support/random-facts.js'
 import { expectRefusal, scratch, typed } from './support/run.js'
 
 const folder = scratch()
-const TICKERS = ['AAPL', 'BRK.B', 'X^Y']
+const TICKERS = ['AAPL', 'BRK.B', 'X^Y', '=F']
 
 test('exported facts are imported again as the same records in the same order, whatever they are', async () => {
   for (let seed = 1; seed <= draws(20); seed++) {
@@ -24,6 +24,30 @@ test('exported facts are imported again as the same records in the same order, w
     const imported = await typed(`import-facts ${out} --db ${to}`)
     expect(imported.code, `${seed}: ${imported.err}`).toBe(0)
     expect(await recordsIn(to), `${seed}`).toEqual(await recordsIn(from))
+  }
+})
+
+test('no text of exported facts is a formula to a spreadsheet, and each is imported as it was', async () => {
+  const names = ['=1+1', '+cmd', '-1 A', '@B', "'=2+2", "''@", "'plain", '-1.5', "'", '=HYPERLINK("http://x","a")']
+  const rows = names.map((name, i) => ({ ticker: `T${i}`, asset_class: 'stock', sector: null, market_cap: null, name }))
+  const [file, from] = [folder.file('named.json'), folder.file('named.db')]
+  const store = openSqlite(from, { readonly: false })
+  const importer = await Importer.begin(store, readFile, { pid: process.pid, host: 'here', started: '0' })
+  for (const { ticker, ...security } of rows)
+    await importer.putFacts(
+      [{ ticker, kind: 'securities', records: [security as FactRecord] }],
+      { file, format: 'x' },
+      {},
+    )
+  await importer.close()
+  for (const words of ['', '--csv-raw']) {
+    const [out, to] = [folder.file(`named${words}`), folder.file(`named${words}-to.db`)]
+    await typed(`export facts --out ${out} --db ${from} ${words}`)
+    const text = readFileSync(join(out, 'securities.csv'), 'utf8')
+    expect(/(^|,)"?[=+@]/m.test(text)).toBe(words !== '')
+    if (words !== '') continue
+    expect((await typed(`import-facts ${out} --db ${to}`)).code).toBe(0)
+    expect(await recordsIn(to)).toEqual(await recordsIn(from))
   }
 })
 

@@ -108,6 +108,7 @@ describe('records', () => {
     ['\r=1', `"'\r=1"`],
     ['=HYPERLINK("http://x","a")', `"'=HYPERLINK(""http://x"",""a"")"`],
     ['＝1+1', "'＝1+1"],
+    ["'=1+1", "''=1+1"],
     ['-1.5.2', "'-1.5.2"],
     ['+49 30 1', "'+49 30 1"],
   ])('show %j as text in a spreadsheet, unless it is to be left as it is', (value, text) => {

@@ -108,7 +108,7 @@ async function exportFolder(context: Context, given: Given, out: string | undefi
   const cache = await context.local()
   const tickers = await namedTickers(given.list('ticker'), context.world)
   const partial = `${folder}.${process.pid}.partial`
-  const files = new FactFiles(partial)
+  const files = new FactFiles(partial, context.config.csv_raw)
   try {
     for await (const line of exportFacts(cache, tickers)) files.add(line)
     files.close()
@@ -128,11 +128,14 @@ class FactFiles {
   lines = 0
   names = 0
   readonly #folder: string
+  readonly #raw: boolean
   readonly #open = new Map<string, number>()
 
-  constructor(folder: string) {
+  /** @param raw of CSV, as in writeAnswer; an import takes the marks off again */
+  constructor(folder: string, raw: boolean) {
     mkdirSync(folder)
     this.#folder = folder
+    this.#raw = raw
   }
 
   add({ file, kind, values }: FactLine): void {
@@ -141,10 +144,9 @@ class FactFiles {
       handle = openSync(join(this.#folder, `${file}.csv`), 'wx')
       this.#open.set(file, handle)
       this.names++
-      writeFileSync(handle, csvLine(['ticker', ...FACT_COLUMNS[kind].map(({ name }) => name)], true))
+      writeFileSync(handle, csvLine(['ticker', ...FACT_COLUMNS[kind].map(({ name }) => name)], this.#raw))
     }
-    // As it is: it is to be read back, and not by a spreadsheet.
-    writeFileSync(handle, csvLine(values, true))
+    writeFileSync(handle, csvLine(values, this.#raw))
     this.lines++
   }
 
