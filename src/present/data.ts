@@ -72,10 +72,15 @@ export function describeStatus(found: Status & { pulled: readonly PulledTicker[]
     document: found,
     columns: [
       ...['ticker', 'asset_class', 'prices', 'bars', 'weekly_bars', 'first', 'last', 'behind', 'events', 'gaps'],
-      ...['source', 'format', 'imported_at', 'oddities'],
+      ...['source', 'format', 'imported_at', 'oddities', 'outside_range'],
     ],
     rows: [
-      ...tickers.map(({ gaps, ...ticker }) => ({ ...ticker, gaps: gaps.length, oddities: kindsOf(found, ticker) })),
+      ...tickers.map(({ gaps, ...ticker }) => {
+        const oddities = found.oddities.filter(oddity => oddity.ticker === ticker.ticker)
+        const kinds = [...new Set(oddities.map(({ kind }) => kind))].join(' ')
+        const outside = oddities.find(({ kind }) => kind === 'outside_range')?.bars ?? 0
+        return { ...ticker, gaps: gaps.length, oddities: kinds, outside_range: outside }
+      }),
       ...pulled.map(pulledRow),
     ],
     paragraphs: [
@@ -104,10 +109,6 @@ const FRESH: readonly Column<TickerStatus>[] = [
   column('prices', 'text', { spare: 5 }),
   { title: 'Source', kind: 'text', spare: 8, of: sourcesText },
 ]
-
-function kindsOf({ oddities }: Status, { ticker }: Pick<TickerStatus, 'ticker'>): string {
-  return [...new Set(oddities.filter(oddity => oddity.ticker === ticker).map(({ kind }) => kind))].join(' ')
-}
 
 /** Which file brought which bars; of many, how many there are. */
 function sourcesText({ bars, sources }: TickerStatus): string {

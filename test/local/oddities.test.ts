@@ -26,10 +26,9 @@ async function saidOf(folder: string, today = TODAY, asOf: string | null = null)
   await importer.close()
   const diagnosis = await doctor({ database: join(folder, 'bands.db'), node: '24.0.0', abi: '137', today })
   const checks = diagnosis.checks.filter(({ name }) => name === 'bars')
-  const notes = describeStatus({ ...found, pulled: [] }).paragraphs.flatMap(({ parts }) =>
-    parts.flatMap(one => ('notes' in one ? one.notes : [])),
-  )
-  return { oddities: found.oddities, checks, notes }
+  const described = describeStatus({ ...found, pulled: [] })
+  const notes = described.paragraphs.flatMap(({ parts }) => parts.flatMap(one => ('notes' in one ? one.notes : [])))
+  return { oddities: found.oddities, checks, notes, rows: [...described.rows] }
 }
 
 const three = [fixture(1, 300), fixture(2, 300), fixture(3, 300)]
@@ -70,8 +69,12 @@ describe('bars that open or close outside their high and low', () => {
     // The close of a bar at its high, which was written with fewer digits.
     high[200] = Math.max(open[200]!, close[200]!) * 0.9995
     await (await storeOf([{ ticker: 'ABC', series: { ...series, close, open, high } }, three[1]!], folder)).close()
-    const { oddities, checks, notes } = await saidOf(folder)
+    const { oddities, checks, notes, rows } = await saidOf(folder)
     const date = formatDay(series.days[150]!)
+    expect(rows).toMatchObject([
+      { ticker: 'ABC', oddities: 'outside_range', outside_range: 2 },
+      { oddities: '', outside_range: 0 },
+    ])
     expect(oddities).toEqual([{ kind: 'outside_range', ticker: 'ABC', date, factor: null, bars: 2 }])
     const detail = `bars that open or close outside their high and low: ABC 2, the last on ${date}`
     expect(checks).toMatchObject([{ outcome: 'warn', detail }])
