@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openBands } from '../src/client.js'
@@ -62,6 +63,15 @@ describe('the library', () => {
         'InvalidParameter: db is a URL, and a database of bands is a file on this machine: give the path of one.',
       )
     }
+  })
+
+  it('makes no database of nothing, and finds nothing in one that is not made', async () => {
+    const db = join(temporaryFolder(), 'new.db')
+    const importer = await openImporter({ db })
+    const found = [importer.tickers(), importer.rebuild(), importer.remove('A'), importer.removeAfter('A', 0)]
+    expect(await Promise.all<unknown>([...found, importer.rename('A', 'B')])).toEqual([[], 0, false, null, false])
+    await importer.close()
+    expect(existsSync(db)).toBe(false)
   })
 
   it('is imported by name from ES modules and CommonJS, and touches nothing by that', () => {

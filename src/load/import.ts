@@ -170,6 +170,7 @@ export class Importer {
 
   /** Derives everything again from bars and facts, with the definitions of this version. Returns the number of tickers. */
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
+    if (this.#store === null) return 0
     const whole: Kept[] = []
     for (const entry of await this.store.tickers()) {
       const facts = countedFacts(await this.store.sheets(entry.ticker))
@@ -188,6 +189,7 @@ export class Importer {
 
   /** Takes out a ticker's bars, events and facts, and what was pulled of it; false when there were none. */
   async remove(ticker: string): Promise<boolean> {
+    if (this.#store === null) return false
     await this.#refresh({})
     const behind = await Behind.in(this.store)
     const sector = sectorKey(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, behind)))
@@ -202,6 +204,7 @@ export class Importer {
    * InvalidParameter where none would be left.
    */
   async removeAfter(ticker: string, after: Day): Promise<number | null> {
+    if (this.#store === null) return null
     await this.#refresh({})
     const entry = await this.store.ticker(ticker)
     if (entry === null) return null
@@ -218,6 +221,7 @@ export class Importer {
    * InvalidParameter where there is something of that name, or where it was pulled from a server that calls it so.
    */
   async rename(ticker: string, name: string): Promise<boolean> {
+    if (this.#store === null) return false
     await this.#refresh({})
     const names = await this.store.names()
     if (!names.includes(ticker)) return false
@@ -237,8 +241,8 @@ export class Importer {
   }
 
   /** Every ticker of which anything is here: bars, facts, or pages of a server. */
-  tickers(): Promise<string[]> {
-    return this.store.names()
+  async tickers(): Promise<string[]> {
+    return this.#store === null ? [] : this.store.names()
   }
 
   async close(): Promise<void> {
