@@ -3,12 +3,14 @@
  * files below FAULTS_BELOW and refuses those that the process asks it to.
  *
  * FAULTS_CONTROL is a file of seven 32-bit numbers that both share: which kind of call (0: none), from which on, how many
- * of them (0: all from there), with which errno, and what came of it: how many were counted, how many failed.
+ * of them (0: all from there), with which errno (0: the process is killed instead), and what came of it: how many were
+ * counted, how many failed.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +50,7 @@ static int fails(int kind, int file) {
   int at = __sync_add_and_fetch(&control->counted, 1);
   if (at < control->first || (control->number && at >= control->first + control->number)) return 0;
   __sync_add_and_fetch(&control->failed, 1);
+  if (!control->error) kill(getpid(), SIGKILL);
   errno = control->error;
   return 1;
 }
