@@ -17,7 +17,7 @@ import type {
   HistoryQuery,
   PoolQuery,
 } from './model/event.js'
-import { FACT_KINDS, type FactKind } from './model/facts.js'
+import type { FactKind } from './model/facts.js'
 import type { OversoldPage } from './model/oversold.js'
 import type { Tier, Timeframe } from './model/terms.js'
 import {
@@ -30,10 +30,14 @@ import {
   statusOf,
   type WholeStatus,
 } from './open.js'
+import { type Checks, checkFunction, checkOptions, objectOf } from './params/arguments.js'
 import {
   ASKED_EVENTS,
   type EventsParams,
+  EXPLAIN,
+  FACTS,
   type HistoryParams,
+  NOW,
   OVERSOLD,
   type OversoldParams,
   OWN_EVENTS,
@@ -41,9 +45,10 @@ import {
   type PoolParams,
 } from './params/parameters.js'
 import { parseEvents, parseHistory, parseOversold, parsePool } from './params/parse.js'
+import { readParams } from './params/row.js'
 import type { BacktestParams } from './params/strategy.js'
 import type { StudyParams, SweepParams } from './params/studies.js'
-import { dayValue, fieldValue, tickerValue, tierValue, timeframeValue, wordValue } from './params/values.js'
+import { dayValue, fileValue, flagValue, textOf, tierValue, wordValue } from './params/values.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import type { ReportAbout } from './report/report.js'
 import { eventHistory, type FieldInfo, type PricedSource, type Source, type Trials } from './source.js'
@@ -99,9 +104,10 @@ abstract class Questions {
   }
 
   /** How often each performance followed, and what a database knows of returns, beside what usually follows; by band unless one is given. */
-  async tally({ by, ...params }: PoolParams & { by?: TallyGrouping }): Promise<Tally & Noted> {
-    const pool = parsePool(params)
-    const grouped = by === undefined ? pool : { ...pool, by: wordValue('by', by, TALLY_GROUPINGS) }
+  async tally(params: PoolParams & { by?: TallyGrouping }): Promise<Tally & Noted> {
+    const { by, ...others } = objectOf('params', params)
+    const pool = parsePool(others)
+    const grouped = by === undefined ? pool : { ...pool, by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }
     return this.#noted(pool, await tally(this.#bands, grouped))
   }
 
@@ -112,20 +118,11 @@ abstract class Questions {
   }
 
   /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
-  async now({
-    tickers,
-    fields,
-    timeframe = 'daily',
-  }: {
-    tickers: readonly string[]
-    fields?: readonly string[]
-    timeframe?: string
-  }): Promise<Now> {
-    const names = tickers.map(ticker => tickerValue('ticker', ticker))
-    const unit = timeframeValue('timeframe', timeframe)
-    const asked = fields?.map(name => fieldValue('field', name)) ?? (await this.#granted(names, unit))
+  async now(params: { tickers: readonly string[]; fields?: readonly string[]; timeframe?: string }): Promise<Now> {
+    const { tickers, fields, timeframe } = readParams(NOW, params)
+    const asked = fields ?? (await this.#granted(tickers, timeframe)).map(field => field.name)
     const skip = fields === undefined ? await this.#bands.lacking?.() : undefined
-    return now(this.#bands, { tickers: names, fields: asked.map(field => field.name), timeframe: unit, skip })
+    return now(this.#bands, { tickers, fields: asked, timeframe, skip })
   }
 
   /** The 21 band fields with tier and vocabulary. */
@@ -174,6 +171,10 @@ interface StudyWays {
   step?: (text: () => string) => void
 }
 
+function checkWays(ways: StudyWays): void {
+  checkOptions('ways', ways, { step: checkFunction })
+}
+
 /**
  * The questions that need prices beside events. Parameters are spelled as the options of the command line, answers are
  * those that it prints with `--json`. What is looked at is noted in the ledger of trials unless that was refused at the
@@ -190,6 +191,7 @@ abstract class Studies extends Questions {
       import('./params/studies.js'),
       import('./study/event-study.js'),
     ])
+    checkWays(ways)
     const query = parseStudy(params)
     const market = await this.#prices()
     return this.#counted(trials => eventStudy(market, query, { ...ways, trials }))
@@ -201,6 +203,7 @@ abstract class Studies extends Questions {
       import('./params/backtest.js'),
       import('./backtest/backtest.js'),
     ])
+    checkWays(ways)
     const { strategy, run } = parseBacktest(params, { tier: this.tier })
     const market = await this.#prices()
     return this.#counted(trials => backtest(market, strategy, run, { ...ways, trials }))
@@ -209,27 +212,37 @@ abstract class Studies extends Questions {
   /** Every field, band and window at once, with p-values corrected for so many looks. */
   async sweep(params: SweepParams, ways: StudyWays = {}): Promise<Sweep> {
     const [{ parseSweep }, { sweep }] = await Promise.all([import('./params/studies.js'), import('./sweep/sweep.js')])
+    checkWays(ways)
     const query = parseSweep(params)
     const market = await this.#prices()
     return this.#counted(trials => sweep(market, query, { ...ways, trials }))
   }
 
   /** The page of an answer, as `--report` writes it: one HTML document that needs nothing else. */
-  async report(found: EventStudy | Backtest | Sweep, { command = '' }: { command?: string } = {}): Promise<string> {
+  async report(found: EventStudy | Backtest | Sweep, options: { command?: string } = {}): Promise<string> {
+    checkOptions('options', options, { command: textOf })
+    objectOf('found', found)
     const [{ report }, { describeWithPrices, inputsOf }] = await Promise.all([
       import('./report/report.js'),
       import('./present/prices.js'),
     ])
     const market = await this.#prices()
-    const about: ReportAbout = {
-      command,
-      version: version(),
-      source: this.source,
-      as_of: found.as_of,
-      tier: this.tier,
-      ...(await inputsOf(market, found)),
+    try {
+      const about: ReportAbout = {
+        command: options.command ?? '',
+        version: version(),
+        source: this.source,
+        as_of: found.as_of,
+        tier: this.tier,
+        ...(await inputsOf(market, found)),
+      }
+      return report(await describeWithPrices(market, found), about)
+    } catch (cause) {
+      if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
+      // Whether all of it is there is only seen where it is drawn.
+      const what = `found is no whole answer of study(), backtest() or sweep(): ${cause.message}.`
+      throw new InvalidParameter(what, { param: 'found' })
     }
-    return report(await describeWithPrices(market, found), about)
   }
 
   override async close(): Promise<void> {
@@ -357,7 +370,9 @@ export interface BandsOptions {
  * Opens a cache for questions; nothing is written to it. Throws InvalidParameter for an option, NotFound for a database that
  * was named and is missing, StorageError for one that cannot be read.
  */
-export async function openBands({ db, tier, asOf, ledger = true }: BandsOptions = {}): Promise<BandsClient> {
+export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
+  checkOptions('options', options, { db: fileValue, tier: textOf, asOf: textOf, ledger: flagValue })
+  const { db, tier, asOf, ledger = true } = options
   const emulated = tier === undefined ? null : tierValue('tier', tier)
   const opened = await openLocal({
     ...(db === undefined ? {} : { db }),
@@ -377,8 +392,22 @@ export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
  * A server that has the two endpoints of the specification, to be asked with a key; nothing is asked yet. Throws
  * InvalidParameter for an address or a number, ConfigError for a key or a proxy that cannot be used.
  */
-export async function openRemote({ url, key, bars, ...options }: RemoteClientOptions): Promise<RemoteClient> {
-  return new RemoteClient(await open({ ...options, url: String(url), key, fields: FIELDS }), bars)
+export async function openRemote(options: RemoteClientOptions): Promise<RemoteClient> {
+  checkOptions('options', options, REMOTE_CHECKS)
+  const { bars, ...others } = options
+  return new RemoteClient(await open({ ...others, url: String(others.url), fields: FIELDS }), bars)
+}
+
+/** Numbers, addresses and keys are looked at where they are used. */
+const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
+  url: (param, value) => value instanceof URL || textOf(param, value),
+  key: textOf,
+  bars: (param, value) => checkOptions(param, value, { db: fileValue, ledger: flagValue }),
+  timeoutMs: () => {},
+  retries: () => {},
+  allowPlainHttp: flagValue,
+  env: objectOf,
+  lent: objectOf,
 }
 
 /** How a database was opened. */
@@ -408,23 +437,8 @@ export class BandsClient extends Studies {
   }
 
   /** Why a bar has the band that it has; the newest bar unless a date is given. */
-  async explain({
-    ticker,
-    field,
-    timeframe = 'daily',
-    date,
-  }: {
-    ticker: string
-    field: string
-    timeframe?: string
-    date?: string
-  }): Promise<Explanation> {
-    return explain(this.#local, {
-      ticker: tickerValue('ticker', ticker),
-      field: fieldValue('field', field).name,
-      timeframe: timeframeValue('timeframe', timeframe),
-      ...(date === undefined ? {} : { date: dayValue('date', date) }),
-    })
+  async explain(params: { ticker: string; field: string; timeframe?: string; date?: string }): Promise<Explanation> {
+    return explain(this.#local, readParams(EXPLAIN, params))
   }
 
   /** Every event with returns and percentiles, whatever the age; Pro. Rows come as they are read. */
@@ -453,10 +467,8 @@ export class BandsClient extends Studies {
   }
 
   /** What is known of a ticker beside its bars, since when, and from which file; all kinds unless one is given. */
-  async facts({ ticker, kind }: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
-    const name = tickerValue('ticker', ticker)
-    if (kind === undefined) return facts(this.#local, { ticker: name })
-    return facts(this.#local, { ticker: name, kind: wordValue('kind', kind, FACT_KINDS) })
+  async facts(params: { ticker: string; kind?: FactKind }): Promise<KnownFacts> {
+    return facts(this.#local, readParams(FACTS, params))
   }
 
   protected async market(): Promise<PricedSource> {

@@ -10,7 +10,8 @@ import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
 import type { Tier } from './model/terms.js'
-import { fileValue } from './params/values.js'
+import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
+import { fileValue, flagValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
 
 import type { PageSource, PullOptions } from './remote/pull.js'
@@ -84,7 +85,9 @@ export function openSample(view: Seen = {}): Opened {
  * Opens the database for writing and takes its one writing place. A missing one is made when there is something to put into
  * it. Throws Busy.
  */
-export async function openImporter({ wait = false, ...choice }: WriteChoice = {}): Promise<Importer> {
+export async function openImporter(options: WriteChoice = {}): Promise<Importer> {
+  checkOptions('options', options, { db: fileValue, env: objectOf, notice: checkFunction, wait: flagValue })
+  const { wait = false, ...choice } = options
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
   if (existsSync(databasePath(choice)))
     return writing(choice, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
@@ -312,7 +315,10 @@ export async function statusOf({ local, bands }: Pick<Opened, 'local' | 'bands'>
 }
 
 /** Throws InvalidParameter for a URL. */
-export function databasePath({ db, env = process.env }: DatabaseChoice = {}): string {
+export function databasePath(choice: DatabaseChoice = {}): string {
+  objectOf('choice', choice)
+  const { db, env = process.env } = choice
+  objectOf('env', env)
   if (db !== undefined) return resolve(fileValue('db', db))
   if (env.BANDS_DB) return resolve(fileValue('BANDS_DB', env.BANDS_DB))
   const data = env.XDG_DATA_HOME

@@ -2,21 +2,23 @@ import { BadData, sentence, type Words } from '../errors.js'
 import { addRecord } from '../feeds/facts/kinds.js'
 import { BadCell, checkPast } from '../feeds/facts/rows.js'
 import { FactsSink } from '../feeds/facts/sink.js'
-import type { TickerFacts } from '../feeds/feed.js'
+import type { Hints, Input, TickerFacts } from '../feeds/feed.js'
 import type { Role } from '../feeds/layout.js'
 import { barFault, isPrice, latestBar } from '../feeds/price-rows.js'
 import { type Day, formatDay, isDay } from '../model/day.js'
 import { FACT_KINDS, type FactKind, type FactRecord, type FactSource } from '../model/facts.js'
-import type { Series } from '../model/series.js'
-import { DAYS, listOf, objectOf } from '../params/arguments.js'
-import { refuse, textOf, tickerValue, wordValue } from '../params/values.js'
+import type { Adjustment, Series } from '../model/series.js'
+import { type Checks, checkDay, checkFunction, checkOptions, DAYS, listOf, objectOf } from '../params/arguments.js'
+import { flagValue, integerValue, refuse, textOf, tickerValue, wordValue } from '../params/values.js'
 import { checkedRecord } from './facts.js'
-import type { SourcedBars } from './report.js'
+import type { ImportOptions, SourcedBars } from './report.js'
 
 /**
  * What a program hands to the importer, under the rules by which files are read. Throws InvalidParameter for what is not of
  * the shape, BadData for values that no bar and no record can have.
  */
+
+const ADJUSTMENTS: readonly Adjustment[] = ['raw', 'adjusted']
 
 /** Bars, each ticker once; a daily bar is known on its own day. @param today the day that it is, by this machine's clock unless given */
 export function givenBars(given: unknown, today: Day | undefined): SourcedBars[] {
@@ -27,7 +29,7 @@ export function givenBars(given: unknown, today: Day | undefined): SourcedBars[]
     const { ticker, prices, source, format, bars } = objectOf(at, one)
     const found = {
       ticker: tickerValue(`${at}.ticker`, textOf(`${at}.ticker`, ticker)),
-      prices: wordValue(`${at}.prices`, textOf(`${at}.prices`, prices), ['raw', 'adjusted'] as const),
+      prices: wordValue(`${at}.prices`, textOf(`${at}.prices`, prices), ADJUSTMENTS),
       source: nameOf(`${at}.source`, source),
       format: nameOf(`${at}.format`, format),
     }
@@ -121,4 +123,51 @@ function checkRecord(
 export function givenSource(given: unknown): Pick<FactSource, 'file' | 'format'> {
   const { file, format } = objectOf('source', given)
   return { file: nameOf('source.file', file), format: nameOf('source.format', format) }
+}
+
+/** Files to be read. */
+export function givenInputs(given: unknown): Input[] {
+  return listOf('inputs', given).map((one, i) => {
+    const at = `inputs[${i}]`
+    const { name, path, bytes } = objectOf(at, one)
+    const size = bytes === undefined || bytes === null ? null : integerValue(`${at}.bytes`, bytes, 0, MOST_BYTES)
+    return { name: nameOf(`${at}.name`, name), path: path === null ? null : pathOf(`${at}.path`, path), bytes: size }
+  })
+}
+
+function pathOf(param: string, value: unknown): string {
+  const path = nameOf(param, value)
+  return path.includes('\0') ? refuse(param, value, 'the path of a file') : path
+}
+
+const MOST_BYTES = Number.MAX_SAFE_INTEGER
+
+const TEXTS: Checks<keyof Hints> = {
+  format: textOf,
+  delimiter: textOf,
+  dateFormat: textOf,
+  decimal: textOf,
+  timeZone: textOf,
+  header: textOf,
+}
+
+/** How files are read, and what becomes of what is in them. */
+const IMPORTING: Checks<keyof ImportOptions> = {
+  ticker: textOf,
+  prices: (param, value) => wordValue(param, textOf(param, value), ADJUSTMENTS),
+  skipBadRows: flagValue,
+  hints: (param, value) => checkOptions(param, value, TEXTS),
+  known: checkDay,
+  today: checkDay,
+  stdin: objectOf,
+  only: (param, value) => wordValue(param, textOf(param, value), ['facts']),
+  replace: flagValue,
+  rescale: flagValue,
+  acceptJump: flagValue,
+  onRefused: checkFunction,
+  onProgress: checkFunction,
+}
+
+export function checkImporting(options: unknown): void {
+  checkOptions('options', options, IMPORTING)
 }

@@ -1,4 +1,4 @@
-import { BadData, InvalidParameter, parameter, remedy, sentence } from '../errors.js'
+import { BadData, InvalidParameter, NotFound, parameter, remedy, sentence } from '../errors.js'
 import { SHOWN } from '../feeds/bars.js'
 import type { Input, ReadResult, TickerFacts, Warning } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
@@ -7,6 +7,8 @@ import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model/facts.js'
 import type { Series } from '../model/series.js'
+import { checkDay, checkFunction } from '../params/arguments.js'
+import { textOf, tickerValue } from '../params/values.js'
 import { type Store, takePlace, type Writer } from '../store/store.js'
 import { type Choices, cutBars, firstContradiction, renamed, type TakenBars, takeBars } from './bars.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
@@ -108,7 +110,7 @@ export class Importer {
 
   /** @internal */
   get store(): Store {
-    if (this.#store === null) throw new Error('nothing was put into the store, so that it is not made')
+    if (this.#store === null) throw new NotFound('nothing was put into the database yet, so that it is not made.')
     return this.#store
   }
 
@@ -118,10 +120,13 @@ export class Importer {
    * the report. A store of other definitions is rebuilt first, so that two never mix.
    */
   async *import(inputs: readonly Input[], options: ImportOptions = {}): AsyncGenerator<FileReport> {
+    const { checkImporting, givenInputs } = await import('./given.js')
+    checkImporting(options)
     checkChoices(options)
+    const files = givenInputs(inputs)
     if (this.#store !== null) await this.#refresh(options)
     try {
-      for (const input of inputs) {
+      for (const input of files) {
         const report = await this.#importOrRefuse(input, options)
         if (report !== null) yield report
       }
@@ -140,7 +145,8 @@ export class Importer {
     tickers: Iterable<SourcedBars>,
     options: Pick<ImportOptions, BarChoice | 'today' | 'onRefused' | 'onProgress'> = {},
   ): Promise<TickerReport[]> {
-    const { givenBars } = await import('./given.js')
+    const { checkImporting, givenBars } = await import('./given.js')
+    checkImporting(options)
     checkChoices(options)
     const given = givenBars(tickers, options.today)
     await this.#refresh(options)
@@ -159,7 +165,8 @@ export class Importer {
     source: Pick<FactSource, 'file' | 'format'>,
     options: Pick<ImportOptions, 'replace' | 'today' | 'onProgress'> = {},
   ): Promise<SheetReport[]> {
-    const { givenFacts, givenSource } = await import('./given.js')
+    const { checkImporting, givenFacts, givenSource } = await import('./given.js')
+    checkImporting(options)
     const from = givenSource(source)
     const given = givenFacts(facts, from, options.today)
     await this.#refresh(options)
@@ -170,6 +177,7 @@ export class Importer {
 
   /** Derives everything again from bars and facts, with the definitions of this version. Returns the number of tickers. */
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
+    checkFunction('onProgress', onProgress)
     if (this.#store === null) return 0
     const whole: Kept[] = []
     for (const entry of await this.store.tickers()) {
@@ -189,6 +197,7 @@ export class Importer {
 
   /** Takes out a ticker's bars, events and facts, and what was pulled of it; false when there were none. */
   async remove(ticker: string): Promise<boolean> {
+    textOf('ticker', ticker)
     if (this.#store === null) return false
     await this.#refresh({})
     const behind = await Behind.in(this.store)
@@ -204,6 +213,8 @@ export class Importer {
    * InvalidParameter where none would be left.
    */
   async removeAfter(ticker: string, after: Day): Promise<number | null> {
+    textOf('ticker', ticker)
+    checkDay('after', after)
     if (this.#store === null) return null
     await this.#refresh({})
     const entry = await this.store.ticker(ticker)
@@ -220,7 +231,9 @@ export class Importer {
    * Gives a ticker another name, with its bars, events and facts; false when there is nothing of it. Throws
    * InvalidParameter where there is something of that name, or where it was pulled from a server that calls it so.
    */
-  async rename(ticker: string, name: string): Promise<boolean> {
+  async rename(ticker: string, to: string): Promise<boolean> {
+    textOf('ticker', ticker)
+    const name = tickerValue('name', textOf('name', to))
     if (this.#store === null) return false
     await this.#refresh({})
     const names = await this.store.names()

@@ -6,7 +6,9 @@ import { formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
 import { barOf, UNDEFINED } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
-import { fieldValue, tickerValue, timeframeValue } from '../params/values.js'
+import { listOf } from '../params/arguments.js'
+import { checkedNames } from '../params/row.js'
+import { fieldValue, textOf, tickerValue, timeframeValue } from '../params/values.js'
 import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
@@ -53,8 +55,15 @@ export async function* exportBars(
   }
 }
 
+/** Texts of one of the lists; none stand for all. Throws InvalidParameter for what is no list, and for one of another name. */
+function chosen(filter: ExportFilter, name: keyof ExportFilter): string[] {
+  const lists = checkedNames(filter, ['tickers', 'fields', 'timeframes'] satisfies (keyof ExportFilter)[])
+  return listOf(name, lists[name] ?? []).map(value => textOf(name, value))
+}
+
 /** Ascending, each once. Throws NotFound with the nearest tickers. */
-async function chosenTickers(cache: Cache, { tickers = [] }: ExportFilter): Promise<string[]> {
+async function chosenTickers(cache: Cache, filter: ExportFilter): Promise<string[]> {
+  const tickers = chosen(filter, 'tickers')
   if (tickers.length === 0) return cache.store.names('bars')
   const asked = [...new Set(tickers.map(text => tickerValue('ticker', text)))].sort()
   for (const ticker of asked) await cache.entry(ticker)
@@ -62,14 +71,16 @@ async function chosenTickers(cache: Cache, { tickers = [] }: ExportFilter): Prom
 }
 
 /** In the order of the specification. Throws InvalidParameter. */
-function chosenFields({ fields = [] }: ExportFilter): readonly Field[] {
+function chosenFields(filter: ExportFilter): readonly Field[] {
+  const fields = chosen(filter, 'fields')
   if (fields.length === 0) return FIELDS
   const asked = new Set(fields.map(name => fieldValue('field', name)))
   return FIELDS.filter(field => asked.has(field))
 }
 
 /** Daily before weekly. Throws InvalidParameter. */
-function chosenTimeframes({ timeframes = [] }: ExportFilter): readonly Timeframe[] {
+function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
+  const timeframes = chosen(filter, 'timeframes')
   if (timeframes.length === 0) return TIMEFRAME_NAMES
   const asked = new Set(timeframes.map(name => timeframeValue('timeframe', name)))
   return TIMEFRAME_NAMES.filter(name => asked.has(name))

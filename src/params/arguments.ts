@@ -1,5 +1,5 @@
 import { isDay } from '../model/day.js'
-import { checkedNames, type Written } from './row.js'
+import { unknownParameter, type Written } from './row.js'
 import { refuse } from './values.js'
 
 /** What a program hands over, before anything looks into it: every refusal names the argument. */
@@ -34,9 +34,12 @@ export function checkFunction(param: string, value: unknown): void {
 }
 
 /** How each of some options is looked at; what is not given is not. Throws InvalidParameter for others, too. */
-export type Checks = Readonly<Record<string, (param: string, value: unknown) => unknown>>
+export type Checks<Name extends string = string> = Readonly<Record<Name, (param: string, value: unknown) => unknown>>
 
 export function checkOptions(param: string, value: unknown, checks: Checks): void {
-  const given = checkedNames(objectOf(param, value), Object.keys(checks))
-  for (const [name, one] of Object.entries(given)) checks[name]!(name, one)
+  const names = Object.keys(checks)
+  for (const [name, one] of Object.entries(objectOf(param, value))) {
+    if (!names.includes(name)) throw unknownParameter(name, names)
+    if (one !== undefined) checks[name]!(name, one)
+  }
 }

@@ -1,20 +1,12 @@
 import { InvalidParameter, listed, parameter, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
+import { listOf, objectOf } from './arguments.js'
 import { checkContext } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
-import {
-  BACKTEST,
-  type BacktestParams,
-  candidatesOf,
-  LEAVES,
-  type Leaf,
-  type RunOptions,
-  runOf,
-  type Strategy,
-} from './strategy.js'
+import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
 import { isMapping, type Located, readYaml, strategyOf } from './strategy-file.js'
 import { withoutNulls } from './studies.js'
-import { tickerValue } from './values.js'
+import { refuse, textOf, tickerValue } from './values.js'
 
 /**
  * Throws InvalidParameter for the first thing wrong; for what stands in a file BadData at its place.
@@ -22,13 +14,17 @@ import { tickerValue } from './values.js'
  * @param file what a strategy that is given as text is called in a refusal
  */
 export function parseBacktest(
-  { strategy: written = {}, tickers, ...rest }: Written & Pick<BacktestParams, 'strategy' | 'tickers'>,
+  given: object,
   { tier, file = 'strategy' }: { tier: Tier | null; file?: string },
 ): { strategy: Strategy; run: RunOptions } {
+  const { strategy: written = {}, tickers, ...rest } = objectOf('params', given)
   const { document, placeOf } = located(written, file)
   const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
   checkContext(params)
-  const named = tickers === undefined ? {} : { tickers: tickers.map(ticker => tickerValue('ticker', String(ticker))) }
+  const named =
+    tickers === undefined
+      ? {}
+      : { tickers: listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker))) }
   const whole = overlaid({ ...document, ...named }, params)
   const read = (hold?: string): Strategy => {
     const asked = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }
@@ -50,8 +46,8 @@ export function parseBacktest(
 
 type Document = Record<string, unknown>
 
-function located(written: object | string, file: string): { document: Document; placeOf?: Located['placeOf'] } {
-  if (typeof written !== 'string') return { document: { ...written } }
+function located(written: unknown, file: string): { document: Document; placeOf?: Located['placeOf'] } {
+  if (typeof written !== 'string') return { document: { ...objectOf('strategy', written ?? {}) } }
   const { value, placeOf } = readYaml(written, file)
   // What is no mapping at all is refused with its place.
   return { document: isMapping(value) ? value : { ...strategyOf(value, placeOf) }, placeOf }
@@ -59,12 +55,21 @@ function located(written: object | string, file: string): { document: Document; 
 
 /** A document with parameters put in their places; what is not given stays as it is. Throws InvalidParameter. */
 function overlaid(document: Document, params: Written): Document {
-  const whole = structuredClone(document)
+  const whole = copied(document)
   whole.exit ??= {}
   checkSizing(whole, params)
   for (const { param, place, node } of LEAVES)
     if (param in params && 'kind' in node) put(whole, place, placedValue(param, node, params[param]))
   return whole
+}
+
+/** Programs hand over anything, such as functions, which no file could hold. */
+function copied(document: Document): Document {
+  try {
+    return structuredClone(document)
+  } catch {
+    return refuse('strategy', document, 'a document of texts, numbers, lists and mappings')
+  }
 }
 
 function placedValue(param: string, row: Pick<Parameter, 'kind' | 'none'>, written: unknown): unknown {

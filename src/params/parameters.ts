@@ -1,6 +1,8 @@
+import { FACT_KINDS } from '../model/facts.js'
 import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, SEVERITIES } from '../model/oversold.js'
 import { CONTEXT, EVENTS_CONTEXT } from './context.js'
-import { BAND, BANDS, COUNT, DAY, FIELD, integerOf, TEXT, TICKER, TIMEFRAME, wordOf } from './kinds.js'
+import { ONE_OF_FIELDS, several } from './figures.js'
+import { BAND, BANDS, COUNT, DAY, FIELD, integerOf, oneOf, TEXT, TICKER, TIMEFRAME, wordOf } from './kinds.js'
 import { given, needed, open, type Parameter, type ParamsOf, type Table } from './row.js'
 
 export type { Parameter }
@@ -61,6 +63,27 @@ export const OWN_EVENTS = {
 export const OWN_OVERSOLD = {
   ...OVERSOLD,
   limit: given(COUNT, DEFAULT_MATCHES, 'how many matches at most, or all'),
+} as const satisfies Table
+
+const TICKERS = several(TICKER, 'TICKERS')
+
+/** What a program asks of the present of tickers, of one bar, and of the facts of a ticker. */
+export const NOW = {
+  tickers: needed(TICKERS, 'tickers that are loaded'),
+  fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order'),
+  timeframe: TIMEFRAME_ROW,
+} as const satisfies Table
+
+export const EXPLAIN = {
+  ticker: EVENTS.ticker,
+  field: EVENTS.field,
+  timeframe: TIMEFRAME_ROW,
+  date: open(DAY, 'the bar of that day, or the last before it; the newest unless given'),
+} as const satisfies Table
+
+export const FACTS = {
+  ticker: EVENTS.ticker,
+  kind: open(oneOf(FACT_KINDS, 'KIND'), 'only records of this kind'),
 } as const satisfies Table
 
 /** A question as people write it, spelled as in the specification; every value may also be text. */

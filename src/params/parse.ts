@@ -1,10 +1,11 @@
 import { InvalidParameter, quoted } from '../errors.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import type { OversoldQuery } from '../model/oversold.js'
+import { listOf, objectOf } from './arguments.js'
 import { apart, inOne, inOneWithBand } from './context.js'
 import { ASKED_EVENTS, EVENTS, OVERSOLD, type OWN_EVENTS, type OWN_OVERSOLD } from './parameters.js'
 import { readParams, type Table, type Written } from './row.js'
-import { tickerValue } from './values.js'
+import { textOf, tickerValue } from './values.js'
 
 const { limit: _limit, ...HISTORY } = ASKED_EVENTS
 const { ticker: _ticker, ...POOL } = HISTORY
@@ -23,8 +24,10 @@ export function parseHistory(params: object): HistoryQuery {
 }
 
 /** The same of several tickers; whether none are enough is for the question to say. */
-export function parsePool({ tickers, ...params }: Pick<PoolQuery, 'tickers'>): PoolQuery {
-  return { tickers: tickers.map(ticker => tickerValue('ticker', ticker)), ...entering(inOne(readParams(POOL, params))) }
+export function parsePool(written: object): PoolQuery {
+  const { tickers, ...params } = objectOf('params', written)
+  const names = listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
+  return { tickers: names, ...entering(inOne(readParams(POOL, params))) }
 }
 
 /** A query of the bands that were read, one or several. */

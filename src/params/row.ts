@@ -125,6 +125,8 @@ export function readParams<T extends Table>(table: T, params: object): Read<T> {
 
 /** Names that are there, and values that are not empty. */
 export function checkedNames(params: object, allowed: readonly string[]): Record<string, unknown> {
+  if (typeof params !== 'object' || params === null || Array.isArray(params))
+    throw invalid('not_allowed', { param: 'params', value: params, allowed: 'an object' })
   const entries = Object.entries(params).filter(([, value]) => value !== undefined)
   for (const [param, value] of entries) {
     if (!allowed.includes(param)) throw unknownParameter(param, allowed)

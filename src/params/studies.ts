@@ -2,6 +2,7 @@ import { InvalidParameter, invalid, listed, sentence } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import { listOf, objectOf } from './arguments.js'
 import { CONTEXT_PART, laggedContext, laggedContexts, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { BANDS, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
@@ -150,7 +151,8 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
 }
 
 /** Throws InvalidParameter for the first thing wrong. */
-export function parseStudy({ tickers, ...params }: Written & { tickers?: readonly string[] }): StudyQuery {
+export function parseStudy(given: object): StudyQuery {
+  const { tickers, ...params } = objectOf('params', given)
   const written = checkedNames(withContext(withoutNulls(params)), Object.keys(STUDY))
   const filter = filterOf(readParams(SIGNALS, partOf(SIGNALS, written)))
   const { horizon, abnormal, ...asked } = readParams(MEASURES, partOf(MEASURES, written))
@@ -178,8 +180,8 @@ function filterOf(read: Read<typeof SIGNALS>): EventFilter {
 }
 
 /** Ascending, each once: the order in which they are named changes nothing. Throws InvalidParameter for none. */
-export function tickersValue(tickers: readonly string[] | undefined): string[] {
-  const names = new Set((tickers ?? []).map(ticker => tickerValue('ticker', String(ticker))))
+export function tickersValue(tickers: unknown): string[] {
+  const names = new Set(listOf('tickers', tickers ?? []).map(ticker => tickerValue('ticker', textOf('ticker', ticker))))
   if (names.size === 0) throw new InvalidParameter('ticker is missing: name at least one.', { param: 'ticker' })
   return [...names].sort()
 }
@@ -295,7 +297,8 @@ export interface SweepContext {
 }
 
 /** Throws InvalidParameter for the first thing wrong. */
-export function parseSweep({ tickers, ...params }: Written & { tickers?: readonly string[] }): SweepQuery {
+export function parseSweep(given: object): SweepQuery {
+  const { tickers, ...params } = objectOf('params', given)
   const written = withoutNulls(params)
   onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
   const { fields, horizon, context, context_lag, ...read } = readParams(SWEEP, written)
