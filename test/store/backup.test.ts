@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -10,6 +19,7 @@ import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { backUp, backUpInto, type Files } from '../../src/store/sqlite/backup.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
+import { processTable } from '../../src/store/sqlite/processes.js'
 import { restore } from '../../src/store/sqlite/restore.js'
 import { openSqliteTrials, openSqliteTrialsForReading } from '../../src/store/sqlite/trials.js'
 import { verifyAccounts } from '../../src/store/sqlite/verify.js'
@@ -134,6 +144,16 @@ describe('backups in a folder', () => {
       'bands-old.tar',
       'notes.txt',
     ])
+  })
+
+  it('have nothing beside them that a killed backup has left, whatever it was called', async () => {
+    const files = await world()
+    const folder = temporaryFolder()
+    const dead = join(folder, `bands.backup.${2 ** 22 + 1}-${processTable()}-x.new`)
+    mkdirSync(dead)
+    writeFileSync(join(dead, 'archive'), 'half of it')
+    await backUpInto(files, folder, { now: new Date('2026-11-01T00:00:00Z') })
+    expect(readdirSync(folder)).toEqual(['bands-20261101T000000Z.tar'])
   })
 })
 

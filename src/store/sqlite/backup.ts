@@ -73,9 +73,11 @@ export async function backUp(
     const words = sentence`there is a file ${target} already; choose another name, or ${parameter('replace')} it.`
     throw new InvalidParameter(words, { param: 'file', value: target })
   }
-  const room = partialName(target)
+  // Whatever the backup is called, so that the next finds what a killed one has left.
+  const place = join(dirname(target), `${stemOf(files)}.backup`)
+  const room = partialName(place)
   try {
-    removeLeftovers(target)
+    removeLeftovers(place)
     mkdirSync(room, { recursive: true, mode: 0o700 })
     const archive = join(room, 'archive')
     const manifest = { schema: 'bands.backup-file/1' as const, bands: version(), made: now.toISOString() }
@@ -282,7 +284,13 @@ function removeOlder(files: Files, folder: string, keep: number): string[] {
   const own = named.filter(name => isOf(files, join(folder, name))).sort()
   const old = own.slice(0, Math.max(0, own.length - keep))
   const paths = old.map(name => join(folder, name))
-  for (const path of paths) rmSync(path)
+  try {
+    for (const path of paths) rmSync(path)
+  } catch (cause) {
+    throw new StorageError(`the backup is made, and an older one cannot be removed: ${whyNot(folder, cause)}`, {
+      cause,
+    })
+  }
   return paths
 }
 
