@@ -9,7 +9,7 @@ import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import type { Recorded, Store, TickerEntry } from '../store/store.js'
-import { entitle, planOf } from '../tiers.js'
+import { entitle, type Plan, planOf } from '../tiers.js'
 import type { Sectors } from './sectors.js'
 import { search, sectorKey, type View, viewOf } from './view.js'
 
@@ -28,6 +28,25 @@ export interface CacheWays {
   /** Which day it really is, the UTC day of this machine's clock unless given: bars beyond tomorrow do not count. */
   now?: (() => Day) | undefined
   elsewhere?: Elsewhere | null
+}
+
+/** What a question is asked of, and which events match. */
+export interface Found {
+  view: View
+  /** Of the second ticker; null where there is none. */
+  context: View | null
+  today: Day
+  plan: Plan
+  /** The tier's range: events lie after this day. */
+  rangeStart: Day
+  /** By number, oldest first. */
+  found: number[]
+}
+
+/** What is asked of each field of each ticker. */
+interface FieldsOfTickers extends Omit<HistoryQuery, 'ticker' | 'field'> {
+  tickers: readonly string[]
+  fields: readonly string[]
 }
 
 /** A store as one caller sees it: as a tier or as nobody's subscriber, and as it stood on a day. What every local question is asked of. */
@@ -75,12 +94,47 @@ export class Cache {
   }
 
   /** The events that match a question, by number, in what it is asked of. Throws TierRestricted, NotFound, Busy. */
-  async find(query: HistoryQuery) {
+  async find(query: HistoryQuery): Promise<Found> {
     entitle(query, this.tier)
     const { ticker, timeframe, field, context: other } = query
     const view = await this.view(ticker, timeframe, field)
     const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
-    const today = await this.today()
+    return this.#found(view, query, await this.today(), context)
+  }
+
+  /**
+   * The same of some fields of many tickers, in one read: ticker by ticker, each field in the order asked.
+   * @param outcomes whether what followed is needed, too
+   */
+  async *findAll(
+    { tickers, fields, ...query }: FieldsOfTickers,
+    outcomes: boolean,
+  ): AsyncGenerator<Found & { query: HistoryQuery }> {
+    const [first] = fields
+    if (tickers.length === 0 || first === undefined) return
+    // Refused before anything is read; every other field in its turn.
+    entitle({ ...query, field: first }, this.tier)
+    await this.#checkDefinitions()
+    const { timeframe, context: other } = query
+    let today: Day | null = null
+    let context: View | null = null
+    let read = 0
+    for await (const series of this.store.series({ tickers, timeframe, fields, outcomes })) {
+      const ticker = tickers[read++]!
+      if (series === null) throw await this.unknown(ticker)
+      today ??= await this.today()
+      for (const field of fields) {
+        entitle({ ...query, field }, this.tier)
+        await this.#checkSettled(series, field)
+        const view = viewOf({ ...series, field: series.fields.get(field) ?? null }, timeframe, field, today)
+        if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
+        const own = { ...query, ticker, field }
+        yield { ...this.#found(view, own, today, context), query: own }
+      }
+    }
+  }
+
+  #found(view: View, query: HistoryQuery, today: Day, context: View | null): Found {
     const plan = planOf(this.tier)
     const rangeStart = plan.rangeStart(today)
     return { view, context, today, plan, rangeStart, found: search(view, query, rangeStart, context) }
@@ -96,7 +150,7 @@ export class Cache {
     await this.#checkDefinitions()
     const recorded = await this.store.recorded(ticker, timeframe, field)
     if (recorded === null) throw await this.unknown(ticker)
-    if (fieldNamed(field)!.needs !== 'bars') await this.#checkSettled(ticker, field, new Behind(recorded.unsettled))
+    await this.#checkSettled(recorded, field)
     return recorded
   }
 
@@ -171,9 +225,14 @@ export class Cache {
   }
 
   /** While an import runs, facts may already be new, and what stands on them still be as before. */
-  async #checkSettled(ticker: string, field: string, behind: Behind): Promise<void> {
-    if (behind.none) return
-    const isCompared = fieldNamed(field)!.needs === 'sector'
+  async #checkSettled(
+    { entry: { ticker }, unsettled }: Pick<Recorded, 'entry' | 'unsettled'>,
+    field: string,
+  ): Promise<void> {
+    const { needs } = fieldNamed(field)!
+    if (needs === 'bars' || unsettled.length === 0) return
+    const behind = new Behind(unsettled)
+    const isCompared = needs === 'sector'
     const sector = isCompared ? sectorKey(securityOf(await this.store.sheets(ticker))) : null
     const waits = behind.tickers.has(ticker) || (sector !== null && behind.sectors.has(sector))
     if (!waits) return

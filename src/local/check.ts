@@ -263,7 +263,8 @@ function eventsInWords(view: View): Map<number, { event: string; stability: stri
 }
 
 /** Windows that end by the last bar of the view, and how they rank in their past. */
-function* outcomeDifferences({ timeframe, bars, outcomes: whole }: View, cut: Outcomes): Generator<Difference> {
+function* outcomeDifferences({ timeframe, bars, outcomes }: View, cut: Outcomes): Generator<Difference> {
+  const whole = outcomes!
   for (const [w, name] of windowNames(timeframe).entries()) {
     const words = ({ returns, ranks }: Outcomes, t: number): string =>
       `${name}: return ${returns[w]![t]}, rank ${ranks[w]![t]}`

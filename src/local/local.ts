@@ -19,8 +19,8 @@ import {
   type StatesQuery,
   type WhyEmpty,
 } from '../source.js'
-import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields } from '../tiers.js'
-import { Cache } from './cache.js'
+import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields, planOf } from '../tiers.js'
+import { Cache, type Found } from './cache.js'
 import type { Prices } from './prices.js'
 import {
   bandEnteredBy,
@@ -86,9 +86,14 @@ export class Local extends Cache implements Source, PricedSource {
     return known
   }
 
-  async *histories({ tickers, fields, outcomes, base = false, ...filter }: HistoriesQuery): AsyncGenerator<History> {
-    for (const ticker of tickers)
-      for (const field of fields) yield this.#history({ ...filter, ticker, field }, outcomes, base)
+  async *histories({ outcomes, base = false, ...query }: HistoriesQuery): AsyncGenerator<History> {
+    const [field] = query.fields
+    if (outcomes === 'needed' && field !== undefined) {
+      entitle({ ...query, field }, this.tier)
+      entitleAftermath(this.tier)
+    }
+    const shows = outcomes !== undefined && planOf(this.tier).aftermath
+    for await (const found of this.findAll(query, shows || base)) yield this.#history(found, shows, base)
   }
 
   async *bars({ tickers, timeframe }: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncGenerator<MarketBars> {
@@ -130,18 +135,14 @@ export class Local extends Cache implements Source, PricedSource {
     return this.#prices
   }
 
-  async #history(query: HistoryQuery, outcomes: HistoriesQuery['outcomes'], withBase: boolean): Promise<History> {
-    if (outcomes === 'needed') {
-      entitle(query, this.tier)
-      entitleAftermath(this.tier)
-    }
-    const { view, found, context, today, plan, rangeStart } = await this.find(query)
+  async #history(asked: Found & { query: HistoryQuery }, outcomes: boolean, withBase: boolean): Promise<History> {
+    const { query, view, found, context, today, plan, rangeStart } = asked
     const { ticker, field } = query
     return {
       ...{ ticker, field, query_range: plan.range, after: afterOf(rangeStart), as_of: formatDay(today) },
       ...columnsOf(view, found, plan.aftermath),
       contexts: context === null ? null : contextBands(view, found, context),
-      outcomes: outcomes !== undefined && plan.aftermath ? outcomesAfter(view, found) : null,
+      outcomes: outcomes ? outcomesAfter(view, found) : null,
       base: withBase ? await this.#base(view, query, rangeStart) : null,
       present: presentBand(view, rangeStart),
     }

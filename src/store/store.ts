@@ -64,15 +64,32 @@ export function jumpsOf(entry: TickerEntry, days: Int32Array): AcceptedJump[] {
 /** The dates of a series: enough to know what was final when. */
 export type Calendar = Pick<Series, 'days' | 'known'>
 
-/** What one question needs of one series: its calendar, what followed each bar, and one field's events. */
-export interface Recorded {
+/** What of the series of which tickers is to be read. */
+export interface SeriesQuery {
+  tickers: readonly string[]
+  timeframe: Timeframe
+  fields: readonly string[]
+  /** What followed each bar, too: most of a series, and not needed to say when its band changed. */
+  outcomes: boolean
+}
+
+/** Fields of one series. */
+export interface RecordedSeries {
   entry: TickerEntry
   calendar: Calendar
+  /** null: not asked for */
+  outcomes: Outcomes | null
+  /** Those that were asked for and have data. */
+  fields: ReadonlyMap<string, FieldRecord>
+  /** What an import had yet to record anew, at the same moment. */
+  unsettled: readonly string[]
+}
+
+/** What one question needs of one series: its calendar, what followed each bar, and one field's events. */
+export interface Recorded extends Omit<RecordedSeries, 'outcomes' | 'fields'> {
   outcomes: Outcomes
   /** null: the ticker has no data for the field */
   field: FieldRecord | null
-  /** What an import had yet to record anew, at the same moment. */
-  unsettled: readonly string[]
 }
 
 /** Each is the same as long as that part of what is recorded is. */
@@ -184,6 +201,8 @@ export interface Store {
   securities(): Promise<Map<string, Security>>
   /** What an import has yet to record anew, as it was written. */
   unsettled(): Promise<readonly string[]>
+  /** In the order of the tickers, each of one moment; null: unknown ticker. */
+  series(query: SeriesQuery): AsyncIterable<RecordedSeries | null>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
   /** Tells whether what is recorded is as it was, without reading it; null: unknown ticker. */

@@ -1,10 +1,12 @@
+import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Busy } from '../../src/errors.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
+import type { FieldRecord } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { simulatedTicker } from '../../src/simulate/simulate.js'
-import type { Store, TickerRecord, TickerSheet } from '../../src/store/store.js'
+import type { RecordedSeries, SeriesQuery, Store, TickerRecord, TickerSheet } from '../../src/store/store.js'
 import { pulledIn, type Series } from '../support/pulled.js'
 import { recordOf } from '../support/store.js'
 
@@ -91,6 +93,25 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
       expect(await store.bars('NONE')).toBeNull()
       expect(await store.recorded('NONE', 'daily', 'rsi_zone')).toBeNull()
       expect((await store.recorded('SIM0001', 'daily', 'valuation_zone'))?.field).toBeNull()
+    })
+
+    it('reads fields of many tickers in one call as it reads each alone, what followed only where it is asked for', async () => {
+      const { store } = await make()
+      const sizes = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 4 })
+      const names = fc.shuffledSubarray(['rsi_zone', 'macd_state', 'ma_alignment', 'valuation_zone'])
+      const asked = fc.record({ sizes, names, timeframe: fc.constantFrom(...TIMEFRAME_NAMES), outcomes: fc.boolean() })
+      await fc.assert(
+        fc.asyncProperty(asked, fc.infiniteStream(fc.nat(4)), async ({ sizes, names, ...query }, places) => {
+          const records = sizes.map((bars, i) => simulatedRecord(i + 1, 17_000 + i, bars))
+          const before = (await store.tickers()).map(({ ticker }) => ticker)
+          await store.write({ removed: before, records, unsettled: [`sector ${sizes.length}`] }, 'v1')
+          const tickers = Array.from({ length: 5 }, () => `SIM000${places.next().value! + 1}`)
+          const found = []
+          for await (const series of store.series({ tickers, fields: names, ...query })) found.push(series)
+          expect(found).toEqual(await Promise.all(tickers.map(ticker => alone(store, ticker, names, query))))
+        }),
+        { numRuns: 15 },
+      )
     })
 
     it('replaces a ticker whole, and the same twice is the same once', async () => {
@@ -314,6 +335,24 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
       await other.lock(living)
     })
   })
+}
+
+/** Fields of one series, each read by itself; null: unknown ticker. */
+async function alone(
+  store: Store,
+  ticker: string,
+  names: readonly string[],
+  { timeframe, outcomes }: Pick<SeriesQuery, 'timeframe' | 'outcomes'>,
+): Promise<RecordedSeries | null> {
+  const any = await store.recorded(ticker, timeframe, 'rsi_zone')
+  if (any === null) return null
+  const { field: _one, ...series } = any
+  const fields = new Map<string, FieldRecord>()
+  for (const name of names) {
+    const { field } = (await store.recorded(ticker, timeframe, name))!
+    if (field !== null) fields.set(name, field)
+  }
+  return { ...series, outcomes: outcomes ? series.outcomes : null, fields }
 }
 
 const SOURCES = [

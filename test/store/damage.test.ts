@@ -13,6 +13,7 @@ import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
 import { verifyAccounts, verifyTrials } from '../../src/store/sqlite/verify.js'
 import { type Damage, Damaged, type Store, type Writer } from '../../src/store/store.js'
+import { now } from '../../src/tally/now.js'
 import { chargeOf, iso, NOON } from '../contracts/accounts.js'
 import { pulledSeries } from '../contracts/store.js'
 import { Database } from '../support/database.js'
@@ -146,6 +147,16 @@ describe('a row that is not what was written', () => {
     )
     expect((error as Damaged).remedy).not.toBeNull()
   })
+
+  it.each(EDITS.filter(([, , , question]) => question === ask))(
+    'is found by a question of many series at once, of whose outcomes nothing is asked: %s',
+    async (_what, sql, found) => {
+      const local = new Local(await opened(await edit(sql)), 'pro', null)
+      const tickers = WORLD.map(({ ticker }) => ticker).sort()
+      const asked = now(local, { tickers, fields: ['rsi_zone', 'macd_state'], timeframe: 'daily' })
+      await expect(asked).rejects.toThrow(found)
+    },
+  )
 
   it('is no reason to refuse what does not stand on it', async () => {
     const store = await opened(await edit(edited('bars', 'columns')))

@@ -5,7 +5,18 @@ import type { Series } from '../../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../model/terms.js'
 import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from '../codec.js'
 import type { PageStore } from '../pages.js'
-import type { Batch, Damage, Footprint, Recorded, Stamp, Store, TickerEntry, Writer } from '../store.js'
+import type {
+  Batch,
+  Damage,
+  Footprint,
+  Recorded,
+  RecordedSeries,
+  SeriesQuery,
+  Stamp,
+  Store,
+  TickerEntry,
+  Writer,
+} from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { SheetRow } from './content.js'
 import { schemaOf } from './migrations.js'
@@ -16,7 +27,7 @@ import {
   checkedSheet,
   entryRow,
   entryRows,
-  eventsRow,
+  eventsRows,
   type Hashed,
   isSoundEntry,
   SHEETS,
@@ -150,20 +161,29 @@ class SqliteStore implements Store {
     return this.#unsettled()
   }
 
-  async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
-    return this.#db.reading(() => this.#recorded(ticker, timeframe, field))
+  async *series({ tickers, ...query }: SeriesQuery): AsyncGenerator<RecordedSeries | null> {
+    for (const ticker of tickers) yield this.#db.reading(() => this.#series(ticker, query))
   }
 
-  #recorded(ticker: string, timeframe: Timeframe, field: string): Recorded | null {
+  async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
+    return this.#db.reading(() => {
+      const found = this.#series(ticker, { timeframe, fields: [field], outcomes: true })
+      if (found === null) return null
+      const { outcomes, fields, ...series } = found
+      return { ...series, outcomes: outcomes!, field: fields.get(field) ?? null }
+    })
+  }
+
+  #series(ticker: string, { timeframe, fields, outcomes }: Omit<SeriesQuery, 'tickers'>): RecordedSeries | null {
     const row = entryRow(this.#db, ticker)
     if (row === undefined) return null
-    const { fields, calendar, outcomes } = seriesRow(this.#db, row, timeframe)
-    const events = eventsRow(this.#db, row, { timeframe, field, fields })
+    const series = seriesRow(this.#db, row, timeframe)
+    const events = eventsRows(this.#db, row, { timeframe, fields, listed: series.fields })
     return {
       entry: entryOf(row),
-      calendar: decodeCalendar(calendar),
-      outcomes: decodeOutcomes(outcomes, TIMEFRAMES[timeframe].windows.length),
-      field: events === null ? null : decodeRecord(events.columns),
+      calendar: decodeCalendar(series.calendar),
+      outcomes: outcomes ? decodeOutcomes(series.outcomes, TIMEFRAMES[timeframe].windows.length) : null,
+      fields: new Map(events.map(({ field, columns }) => [field, decodeRecord(columns)])),
       unsettled: this.#unsettled(),
     }
   }

@@ -69,22 +69,32 @@ export function seriesRow(db: Session, { id, ticker }: Numbered, timeframe: Time
 
 const SERIES = 'SELECT hash, fields, calendar, outcomes FROM series WHERE ticker_id = ? AND timeframe = ?'
 
-/** null: there are no events of the field */
-export function eventsRow(
+/** Those of the fields of which there are events. @param listed the fields that the series names */
+export function eventsRows(
   db: Session,
   { id, ticker }: Numbered,
-  { timeframe, field, fields }: { timeframe: Timeframe; field: string } & Pick<SeriesRow, 'fields'>,
-): FieldRow | null {
+  { timeframe, fields, listed }: { timeframe: Timeframe; fields: readonly string[]; listed: string },
+): FieldRow[] {
   const name = { ticker, timeframe }
-  const row = db.get<Hashed<FieldRow>>(EVENTS, id, timeframe, field)
-  const isListed = fields.split(' ').includes(field)
-  if (row === undefined && !isListed) return null
-  if (row === undefined) throw damaged(db, DAMAGE.noEvents(name, field))
-  if (!isListed || eventsHash(name, row) !== row.hash) throw damaged(db, DAMAGE.events(name, field))
-  return row
+  const [field = ''] = fields
+  // Found one by one, those of all fields would take twice as long.
+  const found =
+    fields.length === 1
+      ? db.all<Hashed<FieldRow>>(`${EVENTS} AND field = ?`, id, timeframe, field)
+      : db.all<Hashed<FieldRow>>(EVENTS, id, timeframe)
+  const rows = new Map(found.map(row => [row.field, row]))
+  const names = new Set(listed.split(' '))
+  return fields.flatMap(field => {
+    const row = rows.get(field)
+    const isListed = names.has(field)
+    if (row === undefined && !isListed) return []
+    if (row === undefined) throw damaged(db, DAMAGE.noEvents(name, field))
+    if (!isListed || eventsHash(name, row) !== row.hash) throw damaged(db, DAMAGE.events(name, field))
+    return [row]
+  })
 }
 
-const EVENTS = 'SELECT hash, field, events, columns FROM events WHERE ticker_id = ? AND timeframe = ? AND field = ?'
+const EVENTS = 'SELECT hash, field, events, columns FROM events WHERE ticker_id = ? AND timeframe = ?'
 
 /** All kinds of a ticker's facts, but for those that are not to be read. */
 export function sheetRows(db: Session, ticker: string, but: readonly FactKind[] = []): SheetRow[] {

@@ -12,7 +12,7 @@ import {
   barsRow,
   checkedEntry,
   checkedSheet,
-  eventsRow,
+  eventsRows,
   type Hashed,
   type Numbered,
   SHEETS,
@@ -78,7 +78,9 @@ function seriesDamages(db: Session, row: Numbered, timeframe: Timeframe): Damage
     return damagesIn(error)
   }
   const all = new Set([...names.map(({ field }) => field), ...fields.split(' ').filter(field => field !== '')])
-  return [...all].sort().flatMap(field => found(() => eventsRow(db, row, { timeframe, field, fields })))
+  return [...all]
+    .sort()
+    .flatMap(field => found(() => eventsRows(db, row, { timeframe, fields: [field], listed: fields })[0] ?? null))
 }
 
 function found(read: () => unknown): Damage[] {
