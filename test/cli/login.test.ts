@@ -436,9 +436,11 @@ describe('bands config', () => {
   test('tells of no key what is to be done', async () => {
     const { ask } = home()
     const { out } = await ask('config --csv --remote https://api.example.com')
-    expect(out).toContain('remote,https://api.example.com,--remote\n')
+    expect(out).toContain("remote,https://api.example.com,'--remote\n")
     expect(out).toContain('no API key for https://api.example.com; set BANDS_API_KEY')
-    expect((await ask('config --csv --tier free', { env: { BANDS_TIER: 'plus' } })).out).toContain('tier,free,--tier\n')
+    expect((await ask('config --csv --tier free', { env: { BANDS_TIER: 'plus' } })).out).toContain(
+      "tier,free,'--tier\n",
+    )
     expect((await ask('config --csv', { env: { BANDS_TIER: 'plus' } })).out).toContain('tier,plus,BANDS_TIER\n')
   })
 })

@@ -2,7 +2,16 @@ import type { TickerFacts } from '../../src/feeds/feed.js'
 import { Cache } from '../../src/local/cache.js'
 import { oversold } from '../../src/local/oversold.js'
 import { parseDay } from '../../src/model/day.js'
-import { type Facts, factsKnownBy, factsOf, NO_FACTS, type Security, securityOf } from '../../src/model/facts.js'
+import {
+  type EarningsResult,
+  type Facts,
+  factsKnownBy,
+  factsOf,
+  NO_FACTS,
+  type Report,
+  type Security,
+  securityOf,
+} from '../../src/model/facts.js'
 import type { OversoldPage } from '../../src/model/oversold.js'
 import type { Tier } from '../../src/model/terms.js'
 import type { OversoldParams } from '../../src/params/parameters.js'
@@ -83,8 +92,26 @@ export async function marketStore(market: readonly Given[], folder?: string): Pr
       ...{ source: 'drawn', format: 'drawn' },
     })),
   )
-  await importer.putFacts(market.flatMap(sheetsOf), { file: 'drawn', format: 'drawn' })
+  // One file says of a report once what it was; a later one may say otherwise.
+  for (let facts = market.flatMap(sheetsOf), file = 1; facts.length > 0; file++) {
+    const [said, restated] = [facts.map(one => once(one)), facts.map(one => once(one, false))]
+    await importer.putFacts(said, { file: `drawn ${file}`, format: 'drawn' })
+    facts = restated.filter(({ records }) => records.length > 0)
+  }
   return importer.store
+}
+
+/** The first records of each report, or those after them. */
+function once({ ticker, kind, records }: TickerFacts, first = true): TickerFacts {
+  const seen = new Set<string>()
+  const kept = records.filter(record => {
+    const { period_end, known, session, report_date } = record as Partial<Report & EarningsResult>
+    const about = kind === 'reports' ? `${period_end} ${known} ${session}` : `${report_date}`
+    const isFirst = (kind !== 'reports' && kind !== 'earnings') || !seen.has(about)
+    seen.add(about)
+    return isFirst === first
+  })
+  return { ticker, kind, records: kept }
 }
 
 /** The oracle of what lies in a store: that is what counts, whatever was given. */
