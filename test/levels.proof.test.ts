@@ -11,6 +11,7 @@ import { eventStudy } from '../src/study/event-study.js'
 import type { EventStudy, StudyWindow } from '../src/study/result.js'
 import { sweep } from '../src/sweep/sweep.js'
 import { type ContextTests, contextsOf, contextTests } from '../src/tally/by-context.js'
+import { dwell, type Stay } from '../src/tally/dwell.js'
 import { PLAIN } from './backtest/support/made-market.js'
 import { Rejections } from './study/support/rejections.js'
 import { marketOf, queryOf } from './study/support/study-market.js'
@@ -79,6 +80,8 @@ const ROWS: readonly Row[] = [
   ['reality check', 'sweep: reality check'],
   ['SPA', 'sweep: SPA'],
   ['deflated', 'sweep: deflated Sharpe ratio', 'cautious'],
+  ['median', 'transitions: interval of the median length', 'whole'],
+  ['lasting', 'transitions: interval of the share that lasts 5 bars', 'chained'],
   ['equal rows', 'transitions: which band follows', 'chained'],
   ['log-rank', 'transitions: how long a band lasts', 'chained'],
 ]
@@ -92,6 +95,7 @@ const WHY = {
   spread: 'finds that volatile times have other bands, which is no edge: a hint, an assumption, a warning',
   overlap: 'takes events for independent: beside the interval, and a warning where windows overlap',
   cautious: 'finds less than it may: an assumption',
+  whole: 'cautious, because stays last whole bars: a note',
   chained: 'takes what follows each other for independent: a note',
 } as const
 
@@ -184,24 +188,26 @@ async function swept(levels: Levels, market: readonly NullTicker[], seed: number
   levels.add('deflated', '', best.deflated_sharpe === null ? null : 1 - best.deflated_sharpe)
 }
 
-/** Beside a context that knows nothing of it. */
-function moved(levels: Levels, own: NullTicker, other: NullTicker): void {
+/** Beside a context that knows nothing of it. @returns the stays of one field */
+function moved(levels: Levels, own: NullTicker, other: NullTicker): Stay[] {
   const pairs = [
     ['rsi_zone', 'trend_direction'],
     ['volatility_regime', 'volatility_regime'],
   ] as const
-  for (const [field, context] of pairs) {
+  const all = pairs.map(([field, context]) => {
     const column = `${field} by ${context}`
-    const { equal_rows, log_rank } = testedBeside(
+    const { stays, tests } = testedBeside(
       fieldStates('N00', field, own.series),
       fieldStates('C', context, other.series),
     )
-    levels.add('equal rows', column, equal_rows.p)
-    for (const { p } of log_rank) levels.add('log-rank', column, p)
-  }
+    levels.add('equal rows', column, tests.equal_rows.p)
+    for (const { p } of tests.log_rank) levels.add('log-rank', column, p)
+    return stays
+  })
+  return all.at(-1)!
 }
 
-function testedBeside({ bars, bands, entered, left }: States, context: States): ContextTests {
+function testedBeside({ bars, bands, entered, left }: States, context: States): { stays: Stay[]; tests: ContextTests } {
   const events = Array.from(bars, (bar, i) => {
     const code = context.entered[countUpTo(context.bars, bar) - 1]
     return {
@@ -214,7 +220,28 @@ function testedBeside({ bars, bands, entered, left }: States, context: States): 
     const next = events[i + 1]?.band ?? null
     return { band, ended: next !== null, bars: (bars[i + 1] ?? BARS) - bars[i]!, next, context: context_band }
   })
-  return contextTests(bands, contextsOf(events, context.bands), events, stays)
+  return { stays, tests: contextTests(bands, contextsOf(events, context.bands), events, stays) }
+}
+
+/** Intervals of how long a band lasts, against what the stays of all runs together say. */
+function lasted(levels: Levels, runs: readonly (readonly Stay[])[]): void {
+  const bands = new Set(runs.flat().map(({ band }) => band))
+  for (const band of bands) {
+    const figures = (stays: readonly Stay[]) => {
+      const { median, median_low, median_high, survival } = dwell(
+        band,
+        stays.filter(stay => stay.band === band),
+      )
+      return { median, median_low, median_high, lasting: survival.findLast(({ bars }) => bars <= 5) }
+    }
+    const truth = figures(runs.flat())
+    for (const stays of runs) {
+      const { median_low, median_high, lasting } = figures(stays)
+      const high = median_low === null ? null : (median_high ?? Number.POSITIVE_INFINITY)
+      levels.add('median', band, missed(median_low, high, truth.median!))
+      levels.add('lasting', band, missed(lasting?.low ?? null, lasting?.high ?? null, truth.lasting!.share))
+    }
+  }
 }
 
 const LEVELS = new Map<World, Levels>()
@@ -223,15 +250,17 @@ const SAID = new Map<World, string>()
 describe.each(WORLDS)(`of ${RUNS} runs in which nothing is to be found, %s,`, walk => {
   const levels = new Levels()
   beforeAll(async () => {
+    const stays: Stay[][] = []
     for (let run = 0; run < RUNS; run++) {
       const market = nullMarket(SEED + run, { walk, tickers: 2, bars: BARS })
       const [other] = nullMarket(SEED + 1_000_000 + run, { walk, tickers: 1, bars: BARS })
       const study = await studied(levels, market, run)
       await traded(levels, market, run)
       await swept(levels, market, run)
-      moved(levels, market[0]!, other!)
+      stays.push(moved(levels, market[0]!, other!))
       if (!study.windows[0]!.grey) SAID.set(walk, JSON.stringify(describeStudy(study)))
     }
+    lasted(levels, stays)
     LEVELS.set(walk, levels)
   })
 

@@ -163,7 +163,7 @@ function resolution(found: readonly Found[], { family }: SweepQuery, tried: Swee
 
 /**
  * Below so many windows the shifts that a test leaves out, because they share windows with the unshifted events, are
- * many: of random walks of 1,240 days and windows of 100, 7 to 11 % of p are below .05, and 1.3 % below .002.
+ * many: of random walks of 1,240 days and windows of 100, 6 % of p are below .05, and 1 % below .002.
  */
 const LEAST_ROOM = 20
 

@@ -129,7 +129,7 @@ function figuresOf(
 function notesOf(tickers: readonly string[], split: boolean): string[] {
   const notes = [
     'The stay in force before the first event in range is left out: when it began is not known.',
-    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates.',
+    'An active stay counts as one that lasts longer than its bars so far (right-censored); median and 90th percentile are Kaplan-Meier estimates. The interval of the median is a cautious one, because stays last whole bars; that of the share that lasts longer takes stays for independent, and misses up to one time in five.',
   ]
   if (!split) return notes
   notes.push(

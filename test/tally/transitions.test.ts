@@ -26,6 +26,7 @@ const DAILY: TransitionsQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 
 describe('transitions', () => {
   it('say how often the tests between contexts find something that is not there', async () => {
     const { notes } = await transitionsOf(await local(), { ...DAILY, context: CONTEXT })
+    expect(notes.join()).toContain('takes stays for independent, and misses up to one time in five')
     expect(notes.join()).toContain(
       'finds something in one or two of ten that have nothing, that of lengths in one of twelve',
     )
