@@ -41,23 +41,36 @@ interface Seen {
 /**
  * @param today the day up to which bars count
  * @param lastDay the last day that can have a bar; null where what comes after today is not to be shown
+ * @param see is given the days of the known bars of each ticker that has some, for who needs them, too
  */
-export async function storedOddities(store: Store, today: Day, lastDay: Day | null): Promise<StoredOddity[]> {
+export async function storedOddities(
+  store: Store,
+  today: Day,
+  lastDay: Day | null,
+  see: (entry: TickerEntry, days: Int32Array) => void = () => {},
+): Promise<StoredOddity[]> {
   const seen: Seen[] = []
-  for (const entry of await store.tickers()) seen.push(...(await seenOf(store, entry, today, lastDay)))
+  for (const entry of await store.tickers()) seen.push(...(await seenOf(store, entry, today, lastDay, see)))
   const securities = await store.securities()
   const found = [...seen.flatMap(alone), ...beside(seen, ticker => securities.get(ticker)?.delisted !== undefined)]
   return KINDS.flatMap(kind => found.filter(oddity => oddity.kind === kind))
 }
 
 /** Nothing of a ticker without bars by then. */
-async function seenOf(store: Store, entry: TickerEntry, today: Day, lastDay: Day | null): Promise<Seen[]> {
+async function seenOf(
+  store: Store,
+  entry: TickerEntry,
+  today: Day,
+  lastDay: Day | null,
+  see: (entry: TickerEntry, days: Int32Array) => void,
+): Promise<Seen[]> {
   const { ticker, first, last } = entry
   const toCome = lastDay !== null && last > lastDay ? last : null
   if (first > today) return toCome === null ? [] : [{ ticker, last: null, toCome, jumps: [], outside: [] }]
   const series = (await store.bars(ticker))!
   const { days } = series
   const known = days.subarray(0, countUpTo(days, today))
+  see(entry, known)
   const jumps = jumpsOf(entry, days).filter(({ day }) => day <= today)
   return [{ ticker, last: known.at(-1)!, toCome, jumps, outside: [...known.filter((_, t) => isOutside(series, t))] }]
 }

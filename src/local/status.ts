@@ -1,13 +1,13 @@
 import { FIELDS } from '../fields/index.js'
-import { type Day, formatDay, parseDay } from '../model/day.js'
+import { countBelow, type Day, formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { USUAL_CLOSURE } from '../model/neighbours.js'
-import type { Adjustment, AssetClass } from '../model/series.js'
+import { type Adjustment, type AssetClass, barsKnownBy } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
+import { sum } from '../statistics/moments.js'
 import { originsOf, type Store, type TickerEntry } from '../store/store.js'
 import type { Cache } from './cache.js'
 import { type StoredOddity, storedOddities } from './oddities.js'
-import { type View, viewOf } from './view.js'
 
 /** What is loaded, and how fresh it is. */
 export interface Status {
@@ -105,11 +105,11 @@ export async function status(cache: Cache): Promise<Status> {
   const today = await cache.today()
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
+  const counts = await knownCounts(store, today)
   const tickers: TickerStatus[] = []
-  for (const entry of await store.tickers()) {
-    const found = await tickerStatus(store, entry, today)
-    if (found !== null) tickers.push(found)
-  }
+  const oddities = await storedOddities(store, today, asOf === null ? cache.lastDay : null, (entry, days) => {
+    tickers.push(tickerStatus(entry, days, counts.get(entry.ticker)))
+  })
   const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
   return {
     schema: 'bands.status/1',
@@ -126,28 +126,70 @@ export async function status(cache: Cache): Promise<Status> {
     last: last || null,
     // How old a ticker's last bar is shows only beside the others.
     tickers: tickers.map(ticker => ({ ...ticker, behind: parseDay(last)! - parseDay(ticker.last)! })),
-    oddities: await storedOddities(store, today, asOf === null ? cache.lastDay : null),
+    oddities,
   }
 }
 
-/** null for one that had no bar yet on the as-of day. */
-async function tickerStatus(store: Store, entry: TickerEntry, today: Day): Promise<TickerStatus | null> {
-  const { ticker, assetClass } = entry
-  const daily = await viewsOf(store, ticker, 'daily', today)
-  const weekly = await viewsOf(store, ticker, 'weekly', today)
-  const { bars } = daily[0]!
-  if (bars === 0) return null
-  const days = daily[0]!.days.subarray(0, bars)
+/** How much of a ticker was known on the day: weeks, and events of all fields, daily and weekly. */
+interface KnownCounts {
+  weeks: number
+  events: number
+}
+
+/** By ticker. Only of series with bars that were not known is it looked up which events were. */
+async function knownCounts(store: Store, today: Day): Promise<Map<string, KnownCounts>> {
+  const entries = (await store.tickers()).filter(({ first }) => first <= today)
+  const tickers = entries.map(({ ticker }) => ticker)
+  const weeks = new Map<string, number>()
+  const unfinished: string[] = []
+  for await (const series of store.series({ tickers, timeframe: 'weekly', fields: [], outcomes: false })) {
+    if (series === null) continue
+    const { entry, calendar } = series
+    const known = barsKnownBy(calendar, today)
+    weeks.set(entry.ticker, known)
+    if (known < calendar.days.length) unfinished.push(entry.ticker)
+  }
+  const later = entries.filter(({ last }) => last > today).map(({ ticker }) => ticker)
+  const daily = await knownEvents(store, 'daily', later, today)
+  const weekly = await knownEvents(store, 'weekly', unfinished, today)
+  return new Map(
+    Array.from(weeks, ([ticker, known]) => {
+      const events = (daily.get(ticker) ?? 0) + (weekly.get(ticker) ?? 0)
+      return [ticker, { weeks: known, events }]
+    }),
+  )
+}
+
+/** @param partly tickers of which not all bars were known */
+async function knownEvents(
+  store: Store,
+  timeframe: Timeframe,
+  partly: readonly string[],
+  today: Day,
+): Promise<Map<string, number>> {
+  const counts = new Map(await store.eventCounts(timeframe))
+  const fields = FIELDS.map(({ name }) => name)
+  for await (const series of store.series({ tickers: partly, timeframe, fields, outcomes: false })) {
+    if (series === null) continue
+    const known = barsKnownBy(series.calendar, today)
+    const events = Array.from(series.fields.values(), ({ bars }) => countBelow(bars, known))
+    counts.set(series.entry.ticker, sum(events))
+  }
+  return counts
+}
+
+/** @param days dates of the daily bars that are known */
+function tickerStatus(entry: TickerEntry, days: Int32Array, known: KnownCounts | undefined): TickerStatus {
   return {
-    ticker,
-    asset_class: assetClass,
+    ticker: entry.ticker,
+    asset_class: entry.assetClass,
     prices: entry.prices,
-    bars,
-    weekly_bars: weekly[0]!.bars,
+    bars: days.length,
+    weekly_bars: known?.weeks ?? 0,
     first: formatDay(days[0]!),
-    last: formatDay(days[bars - 1]!),
+    last: formatDay(days.at(-1)!),
     behind: 0,
-    events: [...daily, ...weekly].reduce((sum, view) => sum + view.events, 0),
+    events: known?.events ?? 0,
     gaps: gapsOf(days),
     source: entry.source,
     format: entry.format,
@@ -162,16 +204,6 @@ export function sourcesOf(entry: TickerEntry, days: Int32Array): SourceRange[] {
     ...{ source, format, imported_at: importedAt, bars },
     ...{ first: formatDay(days[from]!), last: formatDay(days[from + bars - 1]!) },
   }))
-}
-
-/** Every field of one series. */
-async function viewsOf(store: Store, ticker: string, timeframe: Timeframe, today: Day): Promise<View[]> {
-  const views: View[] = []
-  for (const { name } of FIELDS) {
-    const recorded = (await store.recorded(ticker, timeframe, name))!
-    views.push(viewOf(recorded, timeframe, name, today))
-  }
-  return views
 }
 
 function gapsOf(days: Int32Array): Gap[] {

@@ -205,6 +205,8 @@ export interface Store {
   series(query: SeriesQuery): AsyncIterable<RecordedSeries | null>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
+  /** How many events of all fields there are, by ticker, as is kept beside them; they are not read. */
+  eventCounts(timeframe: Timeframe): Promise<ReadonlyMap<string, number>>
   /** Tells whether what is recorded is as it was, without reading it; null: unknown ticker. */
   stamp(ticker: string, timeframe: Timeframe, field: string): Promise<Stamp | null>
   /** Has everything that is read by some work be of one moment, whatever is written meanwhile; one at a time. */

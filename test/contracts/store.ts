@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Busy } from '../../src/errors.js'
+import { FIELDS } from '../../src/fields/index.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
 import type { FieldRecord } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { simulatedTicker } from '../../src/simulate/simulate.js'
+import { sum } from '../../src/statistics/moments.js'
 import type { RecordedSeries, SeriesQuery, Store, TickerRecord, TickerSheet } from '../../src/store/store.js'
 import { pulledIn, type Series } from '../support/pulled.js'
 import { recordOf } from '../support/store.js'
@@ -112,6 +114,26 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
         }),
         { numRuns: 15 },
       )
+    })
+
+    it('counts the events of each ticker as it gives them', async () => {
+      const { store } = await make()
+      expect(await store.eventCounts('daily')).toEqual(new Map())
+      const fields = new Map([...simulatedRecord(1).daily.fields.keys()].map(name => [name, null] as const))
+      await store.write(
+        { records: [simulatedRecord(1), simulatedRecord(2, 17_000, 300), simulatedRecord(3, 17_000, 1)] },
+        'v1',
+      )
+      await store.write({ amendments: [{ ticker: 'SIM0001', timeframe: 'daily', fields }] }, 'v1')
+      for (const timeframe of TIMEFRAME_NAMES) {
+        const events = new Map<string, number>()
+        const tickers = ['SIM0001', 'SIM0002', 'SIM0003']
+        const all = { tickers, timeframe, fields: FIELDS.map(({ name }) => name), outcomes: false }
+        for await (const series of store.series(all))
+          events.set(series!.entry.ticker, sum(Array.from(series!.fields.values(), ({ bars }) => bars.length)))
+        expect(await store.eventCounts(timeframe)).toEqual(events)
+      }
+      expect([...(await store.eventCounts('daily')).values()]).toEqual([0, expect.any(Number), 0])
     })
 
     it('replaces a ticker whole, and the same twice is the same once', async () => {

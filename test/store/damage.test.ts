@@ -158,6 +158,34 @@ describe('a row that is not what was written', () => {
     },
   )
 
+  it.each([
+    [
+      'a number of events',
+      "UPDATE events SET events = events + 1 WHERE timeframe = 'daily' AND field = 'rsi_zone'",
+      'events are not what was written',
+    ],
+    [
+      'a field that is gone',
+      "DELETE FROM events WHERE timeframe = 'daily' AND field = 'rsi_zone'",
+      'daily rsi_zone events are missing',
+    ],
+    [
+      'a field of nobody',
+      "UPDATE events SET field = 'x' WHERE timeframe = 'daily' AND field = 'rsi_zone'",
+      'daily rsi_zone events are missing',
+    ],
+    [
+      'a field too many',
+      "INSERT INTO events SELECT ticker_id, timeframe, 'x', 0, zeroblob(8), '' FROM series WHERE timeframe = 'daily'",
+      'daily x events are not what was written',
+    ],
+    ['a series that is gone', "DELETE FROM series WHERE timeframe = 'daily'", 'daily series is missing'],
+  ])('is found where its events are counted: %s', async (_what, sql, found) => {
+    const store = await opened(await edit(sql))
+    await expect(store.eventCounts('daily')).rejects.toThrow(found)
+    await expect(store.eventCounts('weekly')).resolves.toHaveProperty('size', 2)
+  })
+
   it('is no reason to refuse what does not stand on it', async () => {
     const store = await opened(await edit(edited('bars', 'columns')))
     const local = new Local(store, 'pro', null)

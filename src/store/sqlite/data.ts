@@ -27,6 +27,7 @@ import {
   checkedSheet,
   entryRow,
   entryRows,
+  eventCounts,
   eventsRows,
   type Hashed,
   isSoundEntry,
@@ -186,6 +187,10 @@ class SqliteStore implements Store {
       fields: new Map(events.map(({ field, columns }) => [field, decodeRecord(columns)])),
       unsettled: this.#unsettled(),
     }
+  }
+
+  async eventCounts(timeframe: Timeframe): Promise<ReadonlyMap<string, number>> {
+    return this.#db.reading(() => eventCounts(this.#db, timeframe))
   }
 
   async stamp(ticker: string, timeframe: Timeframe, field: string): Promise<Stamp | null> {

@@ -9,6 +9,7 @@ import {
   entryHash,
   eventsHash,
   type FieldRow,
+  fieldList,
   missing,
   type SeriesRow,
   type SheetRow,
@@ -75,6 +76,7 @@ export function eventsRows(
   { id, ticker }: Numbered,
   { timeframe, fields, listed }: { timeframe: Timeframe; fields: readonly string[]; listed: string },
 ): FieldRow[] {
+  if (fields.length === 0) return []
   const name = { ticker, timeframe }
   const [field = ''] = fields
   // Found one by one, those of all fields would take twice as long.
@@ -83,7 +85,7 @@ export function eventsRows(
       ? db.all<Hashed<FieldRow>>(`${EVENTS} AND field = ?`, id, timeframe, field)
       : db.all<Hashed<FieldRow>>(EVENTS, id, timeframe)
   const rows = new Map(found.map(row => [row.field, row]))
-  const names = new Set(listed.split(' '))
+  const names = new Set(namesIn(listed))
   return fields.flatMap(field => {
     const row = rows.get(field)
     const isListed = names.has(field)
@@ -95,6 +97,46 @@ export function eventsRows(
 }
 
 const EVENTS = 'SELECT hash, field, events, columns FROM events WHERE ticker_id = ? AND timeframe = ?'
+
+/**
+ * How many events there are of each ticker. Their hashes would take reading them: held against each other are the number
+ * that is kept of a field with the bytes of its columns, and the fields with those that the series names.
+ */
+export function eventCounts(db: Session, timeframe: Timeframe): Map<string, number> {
+  const rows = db.all<Numbered & CountedEvents>(COUNTS, timeframe, timeframe)
+  for (const row of rows) if (row.differing > 0 || !isSameList(row)) checkEvents(db, row, timeframe)
+  return new Map(rows.map(({ ticker, events }) => [ticker, events]))
+}
+
+interface CountedEvents {
+  events: number
+  /** The fields that have some, apart by spaces. */
+  found: string | null
+  /** Fields of which number and columns differ. */
+  differing: number
+  /** null where the series is missing */
+  listed: string | null
+}
+
+const COUNTS = `SELECT id, ticker, total(events) AS events, group_concat(field, ' ') AS found,
+    total(length(columns) <> 8 + 7 * events) AS differing,
+    (SELECT fields FROM series WHERE ticker_id = id AND timeframe = ?) AS listed
+  FROM tickers LEFT JOIN events ON ticker_id = id AND timeframe = ? GROUP BY id`
+
+function isSameList({ found, listed }: CountedEvents): boolean {
+  return listed !== null && fieldList(namesIn(found)) === listed
+}
+
+/** Throws Damaged for the first that is not what was written. */
+function checkEvents(db: Session, row: Numbered, timeframe: Timeframe): void {
+  const { fields: listed } = seriesRow(db, row, timeframe)
+  const found = db.all<FieldRow>(EVENTS, row.id, timeframe).map(({ field }) => field)
+  eventsRows(db, row, { timeframe, fields: [...new Set([...found, ...namesIn(listed)])].sort(), listed })
+}
+
+function namesIn(list: string | null): string[] {
+  return list === null || list === '' ? [] : list.split(' ')
+}
 
 /** All kinds of a ticker's facts, but for those that are not to be read. */
 export function sheetRows(db: Session, ticker: string, but: readonly FactKind[] = []): SheetRow[] {
