@@ -40,12 +40,16 @@ export function tickerBase({ returns, performances }: Baseline['windows'][string
   const counts = PERFORMANCES.map(() => 0)
   let sum = 0
   let gains = 0
-  // Loops: a pool has millions of bars.
-  for (const value of returns) {
+  // Loops by number: a pool has millions of bars, and to iterate over them takes ten times as long.
+  for (let i = 0; i < returns.length; i++) {
+    const value = returns[i]!
     sum += value
     if (value > 0) gains++
   }
-  for (const code of performances) if (code !== UNDEFINED) counts[code]!++
+  for (let i = 0; i < performances.length; i++) {
+    const code = performances[i]!
+    if (code !== UNDEFINED) counts[code]!++
+  }
   const ranked = counts.reduce((total, count) => total + count, 0)
   return { returns: returns.toSorted(), mean: sum / returns.length, gains, counts, ranked }
 }
@@ -133,7 +137,7 @@ const FIRST_GAIN = PERFORMANCES.indexOf('slight_gain')
 export function returnFigures(returns: readonly number[], reason: string): ReturnFigures {
   const n = returns.length
   if (n === 0) return noReturns(reason)
-  const ascending = Float64Array.from(returns).sort()
+  const ascending = new Float64Array(returns).sort()
   return {
     n,
     hit_rate: returns.filter(value => value > 0).length / n,

@@ -217,18 +217,27 @@ function tickerSource(
 ): TickerSource {
   const { ticker, query_range, after, as_of, days, outcomes, base, timeframe } = history
   if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
-  const bytes = (column: Uint8Array): Uint8Array => Uint8Array.from(rows, row => column[row]!)
   return {
     ...{ ticker, query_range, after, as_of },
     values: rows.map(groupValues(history, by)),
     bars: Int32Array.from(rows, row => places.get(days[row]!)!),
     outcomes: outcomes.map(({ ended, performances, exact }) => ({
-      ended: bytes(ended),
-      performances: bytes(performances),
-      returns: exact === null ? null : Float64Array.from(rows, row => exact.returns[row]!),
+      ended: picked(ended, rows, new Uint8Array(rows.length)),
+      performances: picked(performances, rows, new Uint8Array(rows.length)),
+      returns: exact === null ? null : picked(exact.returns, rows, new Float64Array(rows.length)),
     })),
     base: base === null ? null : windowNames(timeframe).map(window => tickerBase(base.windows[window]!)),
   }
+}
+
+/** Rows of a column, put into another. */
+function picked<Column extends Uint8Array | Float64Array>(
+  column: Column,
+  rows: readonly number[],
+  into: Column,
+): Column {
+  for (let i = 0; i < rows.length; i++) into[i] = column[rows[i]!]!
+  return into
 }
 
 /** Day of each event → its place in bars, counted from the first event. */
