@@ -8,7 +8,7 @@ import type { HistoryQuery, SeriesKey } from '../model/event.js'
 import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
-import type { Recorded, Store, TickerEntry } from '../store/store.js'
+import type { Recorded, SeriesQuery, Store, TickerEntry } from '../store/store.js'
 import { entitle, type Plan, planOf } from '../tiers.js'
 import type { Sectors } from './sectors.js'
 import { search, sectorKey, type View, viewOf } from './view.js'
@@ -114,22 +114,36 @@ export class Cache {
     if (tickers.length === 0 || first === undefined) return
     // Refused before anything is read; every other field in its turn.
     entitle({ ...query, field: first }, this.tier)
-    await this.#checkDefinitions()
     const { timeframe, context: other } = query
     let today: Day | null = null
     let context: View | null = null
     let read = 0
-    for await (const series of this.store.series({ tickers, timeframe, fields, outcomes })) {
+    for await (const viewOn of this.views({ tickers, timeframe, fields, outcomes })) {
       const ticker = tickers[read++]!
-      if (series === null) throw await this.unknown(ticker)
       today ??= await this.today()
       for (const field of fields) {
         entitle({ ...query, field }, this.tier)
-        await this.#checkSettled(series, field)
-        const view = viewOf({ ...series, field: series.fields.get(field) ?? null }, timeframe, field, today)
+        const view = await viewOn(field)
         if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
         const own = { ...query, ticker, field }
         yield { ...this.#found(view, own, today, context), query: own }
+      }
+    }
+  }
+
+  /** Some fields of many tickers as of the day, in one read, ticker by ticker. Throws NotFound, Busy. */
+  async *views(query: SeriesQuery): AsyncGenerator<(field: string) => Promise<View>> {
+    await this.#checkDefinitions()
+    let today: Day | null = null
+    let read = 0
+    for await (const series of this.store.series(query)) {
+      const ticker = query.tickers[read++]!
+      if (series === null) throw await this.unknown(ticker)
+      today ??= await this.today()
+      const day = today
+      yield async field => {
+        await this.#checkSettled(series, field)
+        return viewOf({ ...series, field: series.fields.get(field) ?? null }, query.timeframe, field, day)
       }
     }
   }

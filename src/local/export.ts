@@ -9,6 +9,7 @@ import { TIMEFRAME_NAMES, TIMEFRAMES, type Timeframe, windowNames } from '../mod
 import { listOf } from '../params/arguments.js'
 import { checkedNames } from '../params/row.js'
 import { fieldValue, textOf, tickerValue, timeframeValue } from '../params/values.js'
+import { first } from '../source.js'
 import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
@@ -32,12 +33,13 @@ export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): As
   entitleExport(cache.tier)
   const fields = chosenFields(filter)
   await cache.checkFinished(fields)
+  const names = fields.map(({ name }) => name)
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
-      for (const field of fields) {
-        const view = await cache.view(ticker, timeframe, field.name)
-        for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view))
-          yield { ticker, field: field.name, timeframe, ...event, returns: returns!, percentiles: percentiles! }
+      const viewOn = await first(cache.views({ tickers: [ticker], timeframe, fields: names, outcomes: true }))
+      for (const field of names) {
+        for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(await viewOn(field)))
+          yield { ticker, field, timeframe, ...event, returns: returns!, percentiles: percentiles! }
       }
     }
   }
