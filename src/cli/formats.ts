@@ -48,9 +48,10 @@ export function endingOf(option: string, file: string, endings: readonly string[
 
 /**
  * Rows as they come. Memory stays flat in text, and within one row group in Parquet.
+ * @param rows of JSON also as their texts
  * @param raw as in writeAnswer
  */
-export async function writeRows<Row extends object>(
+export async function writeRows<Row extends object | string>(
   output: ExportOutput,
   rows: AsyncIterable<Row>,
   columns: readonly Column<Row>[],
@@ -61,15 +62,19 @@ export async function writeRows<Row extends object>(
   if (output === 'ndjson') return writeNdjson(rows, sink)
   // One JSON document that is never whole in memory.
   const json = { before: '[', between: ',\n', after: ']\n' }
-  if (output === 'json') return writeText(rows, sink, row => JSON.stringify(row), json)
+  if (output === 'json') return writeText(rows, sink, jsonOf, json)
   const line = (values: readonly unknown[]): string => csvLine(values, raw)
   const header = line(columns.map(({ name }) => name))
   return writeText(rows, sink, row => line(columns.map(column => column.of(row))), { before: header })
 }
 
 /** One JSON object a line, ended by a line feed. */
-function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
-  return writeText(rows, sink, row => `${JSON.stringify(row)}\n`)
+function writeNdjson(rows: Rows<object | string>, sink: Sink): Promise<void> {
+  return writeText(rows, sink, row => `${jsonOf(row)}\n`)
+}
+
+function jsonOf(row: object | string): string {
+  return typeof row === 'string' ? row : JSON.stringify(row)
 }
 
 /** Text is handed over in pieces of about this many characters. */

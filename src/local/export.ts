@@ -4,6 +4,7 @@ import type { Panel } from '../fields/panel.js'
 import { percentile, type Ranks } from '../indicators/rank.js'
 import { formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
+import { eventsOf } from '../model/history.js'
 import { barOf, UNDEFINED } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import { listOf } from '../params/arguments.js'
@@ -13,7 +14,7 @@ import { first } from '../source.js'
 import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
-import { historicEvents } from './view.js'
+import { columnsOf, eventNumbers, historicEvents, type View } from './view.js'
 
 /** What to export; a list that is not given or empty means all. */
 export interface ExportFilter {
@@ -30,6 +31,39 @@ export interface ExportFilter {
  * an import of facts is not finished; all before the first row.
  */
 export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
+  for await (const { field, view } of exportedViews(cache, filter)) {
+    const { ticker, timeframe } = view
+    for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view))
+      yield { ticker, field, timeframe, ...event, returns: returns!, percentiles: percentiles! }
+  }
+}
+
+/** The same as JSON, a text an event: what followed a bar is spelled once, on however many fields it has events. */
+export async function* exportEventTexts(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<string> {
+  let followed: string[] = []
+  let series = ''
+  for await (const { field, view } of exportedViews(cache, filter)) {
+    const { ticker, timeframe, record } = view
+    if (series !== `${ticker} ${timeframe}`) followed = []
+    series = `${ticker} ${timeframe}`
+    const all = eventNumbers(view)
+    const bars = all.map(i => record!.bars[i]!)
+    const unseen = all.filter(i => followed[bars[i]!] === undefined)
+    for (const [place, { aftermath, returns, percentiles }] of historicEvents(view, unseen).entries())
+      followed[bars[unseen[place]!]!] = JSON.stringify({ aftermath, returns, percentiles }).slice(1)
+    const events = eventsOf({ ...columnsOf(view, all), contexts: null, outcomes: null })
+    for (const [i, event] of events.entries()) {
+      const text = JSON.stringify({ ticker, field, timeframe, ...event })
+      yield text.slice(0, -NO_AFTERMATH.length) + followed[bars[i]!]!
+    }
+  }
+}
+
+/** What an event without aftermath ends with. */
+const NO_AFTERMATH = '"aftermath":null}'
+
+/** In the order of an export, each series read once. */
+async function* exportedViews(cache: Cache, filter: ExportFilter): AsyncGenerator<{ field: string; view: View }> {
   entitleExport(cache.tier)
   const fields = chosenFields(filter)
   await cache.checkFinished(fields)
@@ -37,10 +71,7 @@ export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): As
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const viewOn = await first(cache.views({ tickers: [ticker], timeframe, fields: names, outcomes: true }))
-      for (const field of names) {
-        for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(await viewOn(field)))
-          yield { ticker, field, timeframe, ...event, returns: returns!, percentiles: percentiles! }
-      }
+      for (const field of names) yield { field, view: await viewOn(field) }
     }
   }
 }

@@ -17,6 +17,7 @@ import {
   eventColumns,
   exportBars,
   exportEvents,
+  exportEventTexts,
   exportSeries,
   seriesColumns,
 } from '../../local/export.js'
@@ -172,16 +173,21 @@ async function runExport(
   out: string | undefined,
 ): Promise<void> {
   const cache = await context.local()
-  const send = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Promise<void> =>
+  const send = <Row extends object | string>(
+    rows: AsyncIterable<Row>,
+    columns: readonly Column<Row>[],
+  ): Promise<void> =>
     out === undefined
       ? sendRows(context, rows, columns, format, context.out)
       : intoFile(out, sink => sendRows(context, rows, columns, format, sink, out))
-  if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
+  const isJson = format === 'json' || format === 'ndjson'
+  if (what === 'events' && isJson) await send(exportEventTexts(cache, filter), [])
+  else if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
   else if (what === 'series') await send(exportSeries(cache, filter), seriesColumns(filter))
   else await send(exportBars(cache, filter), BAR_COLUMNS)
 }
 
-async function sendRows<Row extends object>(
+async function sendRows<Row extends object | string>(
   context: Context,
   rows: AsyncIterable<Row>,
   columns: readonly Column<Row>[],
