@@ -55,7 +55,7 @@ describe(`${COUNTS.meant + COUNTS.odd + COUNTS.raw} random requests`, () => {
       return Math.min(...seen)
     }
     // What is kept of answers fills up first; from then on nothing may grow.
-    await bombard(random, share(0.4), statuses)
+    await bombard(random, share(0.7), statuses)
     const before = await least()
     await bombard(random, share(0.3), statuses)
     const grown = (await least()) - before
