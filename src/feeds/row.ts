@@ -88,17 +88,20 @@ const ENOUGH = 5
 
 /**
  * Tells which rows of a table are not whole, one after the other. A row is as wide as its header, but for columns without
- * a name at the end; delimiters that nothing follows do no harm. A last line without a line end, whose last number has
- * fewer digits before or after the point than that of every other row, was cut off inside it; where last fields are no
- * numbers, or some are empty, that cannot be told.
+ * a name at the end; delimiters that nothing follows do no harm. A last line without a line end was cut off inside its last
+ * number where that has fewer digits after the point than every other row, or fewer before it and is less than half of the
+ * smallest: prices and volumes lose a digit by themselves, too. With as many digits after the point as any other row has it
+ * is whole. Where last fields are no numbers, or some are empty, that cannot be told.
  */
 export class Wholeness {
   readonly #least: number
   readonly #most: number
   #rows = 0
-  /** The fewest digits before the point of a last number, and after it. */
+  /** The fewest digits before the point of a last number, the fewest and the most after it, and the smallest number. */
   #whole = Number.POSITIVE_INFINITY
   #part = Number.POSITIVE_INFINITY
+  #mostPart = 0
+  #smallest = Number.POSITIVE_INFINITY
 
   constructor(names: readonly string[]) {
     this.#least = names.findLastIndex(name => name !== '') + 1
@@ -111,14 +114,19 @@ export class Wholeness {
     const surplus = row.count > this.#most ? surplusField(row, this.#most) : -1
     if (surplus >= 0) return this.#misfit(row, surplus, 'a delimiter inside a value needs quotes')
     const field = row.count - 1
-    const { whole, part } = digitsOf(row, field)
-    const isShort = whole < this.#whole || part < this.#part
-    if (!row.ended) return isShort && this.#rows >= ENOUGH ? { field, reason: CUT_OFF } : null
+    const digits = digitsOf(row, field)
+    if (!row.ended) return this.#rows >= ENOUGH && this.#isShort(digits) ? { field, reason: CUT_OFF } : null
     this.#rows++
-    if (!isShort) return null
-    this.#whole = Math.min(this.#whole, whole)
-    this.#part = Math.min(this.#part, part)
+    this.#whole = Math.min(this.#whole, digits.whole)
+    this.#part = Math.min(this.#part, digits.part)
+    this.#mostPart = Math.max(this.#mostPart, digits.part)
+    this.#smallest = Math.min(this.#smallest, digits.size)
     return null
+  }
+
+  #isShort({ whole, part, size }: Digits): boolean {
+    if (part > 0 && part >= this.#mostPart) return false
+    return part < this.#part || (whole < this.#whole && size < this.#smallest / 2)
   }
 
   #misfit({ count }: Row, field: number, why: string): Misfit {
@@ -140,19 +148,29 @@ function surplusField(row: Row, width: number): number {
 const POINT = 46
 const COMMA = 44
 
-/** The digits of a number before and after its point; none where it is not written in digits alone. */
-function digitsOf({ bytes, starts, ends }: Row, field: number): { whole: number; part: number } {
+/** How many digits a number has before and after its point, and the number that those before it are. */
+interface Digits {
+  whole: number
+  part: number
+  size: number
+}
+
+/** No digits where a number is not written in digits alone. */
+function digitsOf({ bytes, starts, ends }: Row, field: number): Digits {
   let whole = 0
   let part = 0
+  let size = 0
   let isWhole = true
   for (let i = starts[field]!; i < ends[field]!; i++) {
     const byte = bytes[i]!
     if (isWhole && (byte === POINT || byte === COMMA)) isWhole = false
-    else if (byte < 48 || byte > 57) return { whole: 0, part: 0 }
-    else if (isWhole) whole++
-    else part++
+    else if (byte < 48 || byte > 57) return { whole: 0, part: 0, size: 0 }
+    else if (isWhole) {
+      whole++
+      size = size * 10 + byte - 48
+    } else part++
   }
-  return { whole, part }
+  return { whole, part, size }
 }
 
 export function tooMany(file: string, line: number): BadData {

@@ -487,6 +487,26 @@ describe('a file that was cut off', () => {
     expect(await short(`${HEADER}\n${rows.slice(0, 4).join('\n')}\n2024-03-02,10,12,9,11,6`)).toBe(6)
   })
 
+  it('is none where the last price or volume of a whole row has a digit less than all others', async () => {
+    const table = (names: string, last: string[]) =>
+      [names, ...last.map((value, i) => `2024-03-0${i + 1},1,200000,1,${value}`)].join('\n')
+    const lastOf = async (names: string, last: string[]) => only(await read('X.csv', table(names, last))).bars
+    const closes = (...last: string[]) => lastOf('date,open,high,low,close', ['101.2', '101.25', ...last])
+    const prices = ['101.20', '102.10', '100.90', '101.00', '100.10']
+    for (const last of ['99.80', '9.98']) {
+      const { close } = await lastOf('date,open,high,low,close', [...prices, last])
+      expect(close.at(-1)).toBe(Number(last))
+    }
+    expect((await closes('102', '101.5', '100.2', '99')).close.at(-1)).toBe(99)
+    const volumes = ['1,120000', '1,100400', '1,180000', '1,150000', '1,101000', '1,98000']
+    const { volume } = await lastOf('date,open,high,low,close,volume', volumes)
+    expect(volume.at(-1)).toBe(98_000)
+    for (const cut of ['1,9800', '1,18000', '1,1'])
+      expect(await refusal('X.csv', table('date,open,high,low,close,volume', volumes.with(-1, cut)))).toMatch(
+        /^X\.csv:7:\d+: the last line has no line end/,
+      )
+  })
+
   it('is refused of facts too', async () => {
     const message = await refused('ticker,ex_date,ratio\nAAPL,2020-08-31,4\nAAPL,2014-06-09')
     expect(message).toMatch(/^facts\.csv:3:16: the row has 2 fields, the header 3; the row is cut off/)
