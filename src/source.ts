@@ -71,8 +71,8 @@ export type WhyEmpty =
   /** Of a field that stands on facts, or of the context's. */
   | { code: 'no_facts' | 'context_lacks'; lack: Words }
   | { code: 'not_begun'; first: Day; as_of: Day }
-  /** So many bars are too few. */
-  | { code: 'no_band_yet'; bars: number | null; as_of: Day | null }
+  /** On none of so many bars; null where what is lacking cannot be told in a word. */
+  | { code: 'no_band_yet'; bars: number; lack: 'bars' | 'volumes' | null; as_of: Day }
   /** None lies between the bounds. */
   | { code: 'no_day'; range: NamedRange | null }
   | { code: 'bars_end'; last: Day; range: NamedRange | null }

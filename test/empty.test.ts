@@ -8,7 +8,10 @@ import { barsToCsv, simulatedTicker } from '../src/simulate/simulate.js'
 import { scratch, typed } from './cli/support/run.js'
 import { type Served, serve } from './support/serve.js'
 
-/** SIM0001 and SIM0002 have facts; SIM0008 has ten bars; those of SIM0009, without facts, ended four years before. */
+/**
+ * SIM0001 and SIM0002 have facts; SIM0008 has ten bars; those of SIM0009, without facts, ended four years before. MUTE has
+ * no volumes, and of facts only ratings.
+ */
 const folder = scratch()
 const db = folder.file('bands.db')
 const ask = (line: string) => typed(line, { env: { BANDS_DB: db } })
@@ -25,6 +28,21 @@ beforeAll(async () => {
     writeFileSync(folder.file(`${index}.csv`), [...barsToCsv([ticker])].join(''))
   }
   expect((await ask(`import ${folder.file('8.csv')} ${folder.file('9.csv')}`)).code).toBe(0)
+  const mute = simulatedTicker(7, { count: 9, bars: 400, seed: 5, end: parseDay('2024-06-28')! })
+  const lines = [...barsToCsv([mute])].join('').trimEnd().split('\n')
+  const volume = lines[0]!.split(',').indexOf('volume')
+  const silent = lines.map(line =>
+    line
+      .split(',')
+      .filter((_, column) => column !== volume)
+      .join(','),
+  )
+  writeFileSync(folder.file('MUTE.csv'), silent.join('\n').replaceAll(mute.ticker, 'MUTE'))
+  const counts = { strong_buy: 5, buy: 5, hold: 1, sell: 0, strong_sell: 0 }
+  const ratings = { ticker: 'MUTE', kind: 'ratings', known: '2024-01-05', ...counts }
+  writeFileSync(folder.file('ratings.csv'), [Object.keys(ratings), Object.values(ratings)].join('\n'))
+  expect((await ask(`import ${folder.file('MUTE.csv')}`)).code).toBe(0)
+  expect((await ask(`import-facts ${folder.file('ratings.csv')}`)).err).toBe('')
   server = await serve({ db, remove: () => {} })
   for (const tier of ['free', 'pro'] as const) keys[tier] = await server.key(tier)
 })
@@ -46,6 +64,16 @@ const CASES: [why: string, params: EventsParams, sentence: RegExp][] = [
     'the bars are too few',
     { ticker: 'SIM0008', field: 'rsi_zone' },
     /^SIM0008 has no daily rsi_zone yet by 2024-06-28: 10 bars are too few\./,
+  ],
+  [
+    'the bars have no volumes',
+    { ticker: 'MUTE', field: 'volume_ratio_band' },
+    /^MUTE has no daily volume_ratio_band yet by 2024-06-28: none of its bars has a volume\./,
+  ],
+  [
+    'facts of another kind are there alone',
+    { ticker: 'MUTE', field: 'valuation_zone' },
+    /^MUTE has no daily valuation_zone on any bar by 2024-06-28\./,
   ],
   [
     'no day lies between',

@@ -18,7 +18,8 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   if (lack !== null) return { code: 'no_facts', lack }
   if (first > today) return { code: 'not_begun', first, as_of: today }
   const stay = stayOn(view, view.bars - 1)
-  if (stay === null) return { code: 'no_band_yet', bars: view.bars, as_of: today }
+  if (stay === null)
+    return { code: 'no_band_yet', bars: view.bars, lack: await lackOfBand(cache, query, view.bars), as_of: today }
   const from = Math.max(rangeStart, query.after ?? rangeStart) + 1
   const to = Math.min(today, (query.before ?? Number.POSITIVE_INFINITY) - 1)
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
@@ -73,6 +74,15 @@ function bandsEntered({ record, bands }: View, found: readonly number[]): string
 function nearestTo(days: readonly Day[], from: Day, to: Day): Day {
   const distance = (day: Day): number => Math.max(from - day, day - to)
   return days.reduce((nearest, day) => (distance(day) < distance(nearest) ? day : nearest))
+}
+
+/** What a field would need to have a band on any of the bars of a ticker; null where it cannot be told in a word. */
+async function lackOfBand(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
+  const field = fieldNamed(name)!
+  const panel = await cache.panel(ticker, timeframe, [field])
+  if (bars <= field.warmUp(panel)) return 'bars'
+  const isOnVolume = field.readings(panel, bars - 1).some(({ name }) => name === 'volume')
+  return isOnVolume && !panel.series.volume.subarray(0, bars).some(volume => volume > 0) ? 'volumes' : null
 }
 
 async function lackOfFacts(cache: Cache, ticker: string, field: string) {

@@ -28,11 +28,8 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
       return sentence`${why.lack}.`
     case 'not_begun':
       return `the bars of ${ticker} begin on ${formatDay(why.first)}, after ${formatDay(why.as_of)}.`
-    case 'no_band_yet': {
-      const by = why.as_of === null ? '' : ` by ${formatDay(why.as_of)}`
-      const few = why.bars === null ? '' : `: ${count(why.bars, 'bar')} ${why.bars === 1 ? 'is' : 'are'} too few`
-      return `${ticker} has no ${timeframe} ${field} yet${by}${few}.`
-    }
+    case 'no_band_yet':
+      return noBandYet(why, query)
     case 'no_day':
       return noDay(query, why.range)
     case 'bars_end': {
@@ -64,6 +61,15 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
     case 'told':
       return why.text
   }
+}
+
+function noBandYet({ bars, lack, as_of }: Extract<WhyEmpty, { code: 'no_band_yet' }>, query: HistoryQuery): string {
+  const { ticker, field, timeframe } = query
+  const day = formatDay(as_of)
+  if (lack === null) return `${ticker} has no ${timeframe} ${field} on any bar by ${day}.`
+  const few = `${count(bars, 'bar')} ${bars === 1 ? 'is' : 'are'} too few`
+  const why = lack === 'bars' ? few : 'none of its bars has a volume'
+  return `${ticker} has no ${timeframe} ${field} yet by ${day}: ${why}.`
 }
 
 function adviceOf(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
