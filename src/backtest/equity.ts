@@ -18,10 +18,9 @@ export function curveOf(
   return { equity, start: portfolio.capital, barsAYear, riskFree, exposed, traded }
 }
 
-/** Mean share of the equity that was in positions at the closes, negative of shorts; 0 without any. */
-export function averageExposure({ equity, value }: Simulation, side: Strategy['side']): number {
-  const shares = Array.from(value, (held, i) => held / equity[i]!).filter((_, i) => equity[i]! > 0)
-  return (mean(shares) ?? 0) * (side === 'long' ? 1 : -1)
+/** Mean share of the equity that was in positions between open and close, negative of shorts; 0 without any. */
+export function averageExposure({ exposure }: Simulation, side: Strategy['side']): number {
+  return (mean(exposure.filter(share => !Number.isNaN(share))) ?? 0) * (side === 'long' ? 1 : -1)
 }
 
 export function equityPoints({ days, equity, value, positions }: Simulation): EquityPoint[] {

@@ -14,6 +14,11 @@ export interface Simulation {
   positions: Int32Array
   /** Days on which a position was on between open and close. */
   exposed: number
+  /**
+   * Of each day: the share of the equity at the close before that was on between open and close, valued at that close, or
+   * at the price of an entry at the open; NaN without any equity.
+   */
+  exposure: Float64Array
   /** Money that went through entries and exits. */
   traded: number
   /** Money that cash earned. */
@@ -64,8 +69,6 @@ class Run {
   #cash: number
   /** At the close before. */
   #equity: number
-  /** Whether a position was on between the open and the close of the day. */
-  #isExposed = false
 
   constructor(members: readonly Member[], strategy: Strategy, calendar: Int32Array, part: Part) {
     this.#members = members
@@ -87,6 +90,7 @@ class Run {
       value: new Float64Array(count),
       positions: new Int32Array(count),
       exposed: 0,
+      exposure: new Float64Array(count),
       traded: 0,
       interest: 0,
       trades: [],
@@ -102,7 +106,7 @@ class Run {
     this.#earn(place)
     this.#leave(place, true)
     if (opens) this.#enter(place)
-    this.#isExposed = this.#positions.count > 0
+    this.#expose(place)
     this.#leave(place, false)
     if (!opens) this.#enter(place)
     // What was bought at the last close of its ticker ends there, too.
@@ -124,8 +128,8 @@ class Run {
     if (this.#isCut) this.#result.purged += waiting
     else this.#result.pending = waiting
     const [equity, value] = [this.#result.equity.subarray(0, days), this.#result.value.subarray(0, days)]
-    const positions = this.#result.positions.subarray(0, days)
-    return { ...this.#result, days: this.#result.days.subarray(0, days), equity, value, positions }
+    const [positions, exposure] = [this.#result.positions.subarray(0, days), this.#result.exposure.subarray(0, days)]
+    return { ...this.#result, days: this.#result.days.subarray(0, days), equity, value, positions, exposure }
   }
 
   get #isCut(): boolean {
@@ -200,6 +204,13 @@ class Run {
     return why === 'delisted' ? countBelow(this.#calendar, day) : this.#candidates.places[which]![bar]!
   }
 
+  /** What is on from the open up to the close, before anything of it is left at that close. */
+  #expose(place: number): void {
+    const share = this.#equity > 0 ? this.#positions.value() / this.#equity : Number.NaN
+    this.#result.exposure[place - this.#part.from] = share
+    if (this.#positions.count > 0) this.#result.exposed++
+  }
+
   #mark(place: number): void {
     const at = place - this.#part.from
     const { worth, gross } = this.#positions.mark(place, this.#calendar[place]!)
@@ -207,7 +218,6 @@ class Run {
     this.#result.equity[at] = this.#equity
     this.#result.value[at] = gross
     this.#result.positions[at] = this.#positions.count
-    if (this.#isExposed) this.#result.exposed++
   }
 }
 
@@ -225,8 +235,9 @@ interface Position {
   taken: Taken
   /** Place in the calendar of each bar of its ticker. */
   places: Int32Array
-  /** Bar by which it was marked last. */
+  /** Bar by which it was marked last, and by what price: that of the entry until its first close. */
   bar: number
+  price: number
   isOver: boolean
 }
 
@@ -248,7 +259,7 @@ class Positions {
 
   /** @param exitPlace of the calendar; not a finite one for a trade that stays open */
   add(taken: Taken, places: Int32Array, exitPlace: number): void {
-    const position = { taken, places, bar: taken.entryBar, isOver: false }
+    const position = { taken, places, bar: taken.entryBar, price: taken.entry, isOver: false }
     this.#held.push(position)
     this.#count++
     if (!Number.isFinite(exitPlace)) return
@@ -269,6 +280,13 @@ class Positions {
     return left
   }
 
+  /** Of the shares that are on, by the price of each position's last mark. */
+  value(): number {
+    let value = 0
+    for (const { taken, price, isOver } of this.#held) if (!isOver) value += taken.shares * price
+    return value
+  }
+
   /**
    * At the close of a day, by the last close of each: what all of them add to the equity, and the value of the shares, of
    * shorts too counted as it is.
@@ -281,9 +299,9 @@ class Positions {
       this.#held[kept++] = position
       const { taken, places } = position
       while (position.bar + 1 < places.length && places[position.bar + 1]! <= place) position.bar++
-      const close = taken.member.bars.close[position.bar]!
-      worth += worthOf(this.#strategy, taken, close, day)
-      gross += taken.shares * close
+      position.price = taken.member.bars.close[position.bar]!
+      worth += worthOf(this.#strategy, taken, position.price, day)
+      gross += taken.shares * position.price
     }
     this.#held.length = kept
     return { worth, gross }

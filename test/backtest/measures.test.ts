@@ -198,6 +198,11 @@ describe('a benchmark', () => {
   })
 })
 
+/** Percent of the equity that the same exposure holds, as it is told. */
+function shareOf({ assumptions }: Backtest): string {
+  return /same exposure: ([\d.]+) % of/.exec(assumptions.join('\n'))![1]!
+}
+
 describe('the same exposure', () => {
   const bands = { rsi_zone: `dd${'a'.repeat(98)}` }
 
@@ -205,7 +210,8 @@ describe('the same exposure', () => {
     const tickers = { A: { bars: waves(100), bands }, B: { bars: waves(100, 2), bands: {} } }
     const document = { exit: { hold: 30 }, portfolio: { max_positions: 2, cash_rate: 0.05 } }
     const { benchmarks, equity } = await run(tickers, document)
-    const part = mean(equity.map(({ gross }) => gross!))!
+    // On each day the share at the close before; on the day of the entry the half that was bought at its open.
+    const part = (0.5 + equity.reduce((sum, { gross }) => sum + gross!, 0)) / equity.length
     expect(part).toBeGreaterThan(0.1)
     const [hold, same] = benchmarks
     const grown = [1]
@@ -217,6 +223,40 @@ describe('the same exposure', () => {
     expect(same!.equity).toEqual(grown.map(near))
     expect(same!.statistics.total_return).toEqual(near(grown.at(-1)! - 1))
     expect(same!.beta).toBeCloseTo(hold!.beta! / part, 9)
+  })
+
+  it('counts a position that is on between open and close alone', async () => {
+    const moved = flat(100, 12, { 3: [100, 120, 90, 110], 6: [100, 105, 80, 90], 9: [100, 130, 95, 120] })
+    const three = { rsi_zone: 'ddaadaadaaaa' }
+    const document = { exit: { hold: 1 }, portfolio: { max_positions: 2 } }
+    const found = await run({ A: { bars: moved, bands: three } }, document)
+    expect(found.trades.map(({ bars, exit }) => [bars, exit])).toEqual([1, 1, 1].map(bars => [bars, 'hold']))
+    const [hold, same] = found.benchmarks
+    // Three days of twelve with half of the equity.
+    expect(shareOf(found)).toBe('12.5')
+    expect(same!.statistics.exposure).toBeGreaterThan(0)
+    expect(same!.beta).toBeCloseTo(hold!.beta! / 0.125, 9)
+    expect(same!.alpha).not.toBeNull()
+  })
+
+  it('counts the bar of the exit by the close before it, and a stop on the bar of the entry', async () => {
+    const document = { exit: { hold: 2 }, portfolio: { max_positions: 2 } }
+    const kept = flat(100, 10, { 3: [100, 120, 100, 120], 4: [120, 120, 60, 60] })
+    // 0.5 of 1 at the open, then 0.6 of 1.1.
+    expect(shareOf(await run({ A: { bars: kept, bands } }, document))).toBe(
+      ((100 * (0.5 + 0.6 / 1.1)) / 10).toFixed(2).replace(/0$/, ''),
+    )
+    const fallen = flat(100, 10, { 3: [100, 100, 80, 80] })
+    const stopped = await run({ A: { bars: fallen, bands } }, { ...document, exit: { hold: 5, stop: 0.1 } })
+    expect(stopped.trades.map(({ exit }) => exit)).toEqual(['stop'])
+    expect(shareOf(stopped)).toBe('5')
+  })
+
+  it.each(['close', 'next-close'])('filled at %s begins with the day after the entry', async fill => {
+    const document = { fill, exit: { hold: 2 }, portfolio: { max_positions: 2 } }
+    const found = await run({ A: { bars: flat(100, 10), bands } }, document)
+    const days = found.trades.reduce((sum, { bars }) => sum + bars, 0)
+    expect(shareOf(found)).toBe(String((100 * days * 0.5) / 10))
   })
 
   it('of shorts is held short, and of a strategy without trades is cash', async () => {
