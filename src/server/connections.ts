@@ -92,6 +92,9 @@ export class Connections {
     if (socket.remoteAddress === undefined) return void socket.destroy()
     const [ends, address] = [endsOf(socket), networkOf(socket.remoteAddress)]
     const connection = { socket, ends, address, working: 0, asked: 0, known: false }
+    // Its caller has hung up and uses the port again, and that is told before the end of the old one.
+    const old = this.#all.get(ends)
+    if (old !== undefined) this.#remove(old)
     this.#all.set(ends, connection)
     this.#counts.set(address, this.#countOf(address) + 1)
     socket.once('close', () => this.#remove(connection))

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
-import { connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { networkOf } from '../../src/server/connections.js'
-import type { Limits } from '../../src/server/options.js'
+import { Connections, networkOf } from '../../src/server/connections.js'
+import { type Limits, LIMITS as USUAL_LIMITS } from '../../src/server/options.js'
 import { ERROR_SHAPES } from '../../src/wire/format.js'
 import {
   ask,
@@ -388,3 +388,44 @@ function hasOpenssl(): boolean {
     return false
   }
 }
+
+it('counts a connection once whose caller uses its port again before its end was seen', async () => {
+  const crowds: string[] = []
+  // Who does not read does not see the end of a connection.
+  const listener = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
+  const limits = { ...USUAL_LIMITS, connectionsPerAddress: 2 }
+  const connections = new Connections(limits, crowd => crowds.push(crowd))
+  connections.watch(listener)
+  onTestFinished(() => void listener.close())
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  const accepted: Socket[] = []
+  let localPort = 0
+  for (let time = 0; time < 4; time++) {
+    const caller = connect({ port, host: '127.0.0.1', localPort })
+    const [[socket]] = (await Promise.all([once(listener, 'connection'), once(caller, 'connect')])) as [
+      [Socket],
+      unknown,
+    ]
+    accepted.push(socket)
+    localPort = caller.localPort!
+    const ended = once(caller, 'close')
+    caller.resetAndDestroy()
+    await ended
+  }
+  expect(new Set(accepted.map(({ remotePort }) => remotePort))).toEqual(new Set([localPort]))
+  expect(crowds).toEqual([])
+  // Nor does the end of the old ones count for the new one.
+  for (const socket of accepted.slice(0, -1)) {
+    const ended = once(socket, 'close')
+    socket.destroy()
+    await ended
+  }
+  for (let other = 0; other < 2; other++) {
+    const caller = connect({ port, host: '127.0.0.1' })
+    onTestFinished(() => void caller.destroy())
+    await once(listener, 'connection')
+  }
+  expect(crowds).toEqual(['address'])
+  connections.close()
+})
