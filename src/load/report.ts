@@ -124,7 +124,10 @@ export function* derived(
 export function refusalOf(ticker: string, misfit: Misfit, fits: boolean): RefusedTicker {
   const { reason } = misfit
   if (reason === 'another_instrument') {
-    const what = `${misfit.differing} of ${misfit.common} closes of days that are stored too differ by more than 1 %, and by no common factor`
+    const what =
+      misfit.common === 1
+        ? 'the prices of the one day that is stored too differ by more than 1 %, and by no common factor'
+        : `${misfit.differing} of ${misfit.common} closes of days that are stored too differ by more than 1 %, and by no common factor`
     const message = sentence`${ticker}: ${what}, so these are prices of another instrument; ${parameter('replace')} starts ${ticker} again from this file`
     return { ticker, reason, factor: null, date: null, message }
   }
@@ -140,7 +143,9 @@ function misfitText(misfit: Exclude<Misfit, { reason: 'another_instrument' }>, f
   const split = splitName(jump!.factor)
   if (misfit.reason === 'factor') {
     const why = split === null ? 'a dividend or split' : `a ${split} split`
-    return `closes in this file are ${times} those that are stored of the same ${misfit.common} days, as after ${why}`
+    return misfit.common === 1
+      ? `the four prices of the day that is stored too are ${times} the stored ones in this file, as after ${why}`
+      : `closes in this file are ${times} those that are stored of the same ${misfit.common} days, as after ${why}`
   }
   const why =
     misfit.split === undefined

@@ -77,6 +77,8 @@ export function judge(stored: Series, given: Series, known: Known): { misfit: Mi
   const isWhole = pairs.length === stored.days.length
   const factor = isWhole ? null : commonFactor(pairs)
   if (factor !== null) return { misfit: factorMisfit(factor, both, pairs), oddities: [] }
+  const oneDay = isWhole || pairs.length !== 1 ? null : oneDayMisfit(stored, given, both)
+  if (oneDay !== null) return { misfit: oneDay, oddities: [] }
   const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
   const isAnother = pairs.length > 1 && 2 * differing > pairs.length && commonFactor(pairs) === null
   if (isAnother && !(isWhole && movesAlike(pairs)))
@@ -102,23 +104,49 @@ interface Pair {
   volumes: number
 }
 
+const isCommon = (step: Both): boolean => step.stored >= 0 && step.given >= 0
+
 function pairsOf(stored: Series, given: Series, both: readonly Both[]): Pair[] {
-  const common = both.filter(step => step.stored >= 0 && step.given >= 0)
+  const common = both.filter(isCommon)
   const [fine, fineGiven] = [
     finenessOf(common.map(step => stored.close[step.stored]!)),
     finenessOf(common.map(step => given.close[step.given]!)),
   ]
   return common.map(step => {
-    const [before, after] = [stored.close[step.stored]!, given.close[step.given]!]
     const volumes = given.volume[step.given]! / stored.volume[step.stored]!
     return {
-      before,
-      after,
-      ratio: after / before,
-      slack: NOISE + fine / before / 2 + fineGiven / after / 2,
+      ...ratioOf(stored.close[step.stored]!, given.close[step.given]!, fine, fineGiven),
       volumes: volumes > 0 && volumes < Number.POSITIVE_INFINITY ? volumes : Number.NaN,
     }
   })
+}
+
+function ratioOf(before: number, after: number, fine: number, fineGiven: number): Omit<Pair, 'volumes'> {
+  return { before, after, ratio: after / before, slack: NOISE + fine / before / 2 + fineGiven / after / 2 }
+}
+
+const PRICES = ['open', 'high', 'low', 'close'] as const
+
+/** One common day tells by its four prices. A bar of a day that still went on has the same open, and fits. */
+function oneDayMisfit(stored: Series, given: Series, both: readonly Both[]): Misfit | null {
+  const day = both.find(isCommon)!
+  const before = PRICES.map(name => stored[name][day.stored]!)
+  const after = PRICES.map(name => given[name][day.given]!)
+  const [fine, fineGiven] = [finenessOf(before), finenessOf(after)]
+  const four = before.map((price, i) => ratioOf(price, after[i]!, fine, fineGiven))
+  const [, high, low, close] = four
+  // A day on one price shows no ratio: it may as well be corrected.
+  const isFlat = high!.before === low!.before && high!.after === low!.after
+  const differ = four.every(({ ratio, slack }) => Math.abs(ratio - 1) > slack)
+  const middle = median(four.map(({ ratio }) => ratio))!
+  const isOne = four.every(({ ratio, slack }) => Math.abs(ratio / middle - 1) <= 2 * slack)
+  if (!isFlat && differ && isOne) {
+    return factorMisfit(sum(after) / sum(before), both, pairsOf(stored, given, [day]))
+  }
+  const isApart = low!.after > high!.before || high!.after < low!.before
+  const far = four.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
+  const isAnother = !isFlat && (far === four.length || (isApart && Math.abs(close!.ratio - 1) > ANOTHER))
+  return isAnother ? { reason: 'another_instrument', differing: 1, common: 1 } : null
 }
 
 /** The smallest step of prices, such as 0.01; 0 where they have more digits than a vendor writes. */

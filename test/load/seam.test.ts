@@ -177,6 +177,41 @@ describe('closes of days that are stored', () => {
   })
 })
 
+describe('one day that is stored too', () => {
+  const night = part(whole, 99, 101)
+
+  it('refuses its ticker where its four prices differ by one ratio, as after a dividend, and rescale mends it', async () => {
+    const database = await databaseWith(old)
+    const adjusted = { ...night, open: night.open.slice(), high: night.high.slice() }
+    Object.assign(adjusted, { low: night.low.slice(), close: night.close.slice() })
+    for (const column of [adjusted.open, adjusted.high, adjusted.low, adjusted.close])
+      column[0] = Math.round(column[0]! * 0.985 * 1e4) / 1e4
+    expect((await tried(database, adjusted)).refused).toMatch(
+      /the four prices of the day that is stored too are 0\.985\d* times the stored ones in this file, as after a dividend or split; /,
+    )
+    const { report, stored } = await tried(database, adjusted, { rescale: true })
+    expect(report).toMatchObject({ added: 1, bars: 101 })
+    expect(stored.close[98]! / old.close[98]!).toBeCloseTo(0.985, 4)
+  })
+
+  it('refuses its ticker where it is another instrument’s, and leaves the stored bar', async () => {
+    const database = await databaseWith(old)
+    const { refused, stored } = await tried(database, part(bars(2), 99, 101))
+    expect(refused).toMatch('the prices of the one day that is stored too differ by more than 1 %, and by no common')
+    expect(stored).toEqual(old)
+  })
+
+  it('is taken where it was stored while it still went on', async () => {
+    const partial = { ...old, close: old.close.slice(), low: old.low.slice(), high: old.high.slice() }
+    const open = partial.open[99]!
+    Object.assign(partial.high, { 99: open * 1.0001 })
+    Object.assign(partial.low, { 99: open * 0.9999 })
+    Object.assign(partial.close, { 99: open })
+    const database = await databaseWith(partial)
+    expect(await tried(database, night)).toMatchObject({ report: { added: 1, replaced: 1 }, refused: undefined })
+  })
+})
+
 it('an accepted jump stays where it is when bars come between', async () => {
   const last = whole.close.findLastIndex((close, t) => t < 90 && Math.abs(close / whole.close[100]! - 1) < 0.01)
   const database = await databaseWith(part(whole, 0, last + 1))
