@@ -143,15 +143,15 @@ function thisProcess(): Writer {
  * without a database, Busy where that process is at work.
  */
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
-  const path = databasePath(choice)
+  const path = await settled(databasePath(choice))
   if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
   const store = openSqlite(path, { readonly: false, notice: choice.notice })
   return { path, freed: await store.forceUnlock().finally(() => store.close()) }
 }
 
 /** What a pull would find, for a look only; null where there is no database yet. */
-export function openForPlan(choice: DatabaseChoice = {}): Store | null {
-  const path = databasePath(choice)
+export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | null> {
+  const path = await settled(databasePath(choice))
   return existsSync(path) ? openSqlite(path, { readonly: true }) : null
 }
 
@@ -257,9 +257,16 @@ export function filesOf(choice: AccountsChoice = {}): { data: string; accounts: 
   return { data, accounts: accountsPath(choice), trials: `${data.replace(/\.db$/, '')}.trials.db` }
 }
 
+/** The same, once a restore that was stopped there is finished. Throws Busy, StorageError where it cannot be. */
+export async function settledFilesOf(choice: AccountsChoice = {}): Promise<ReturnType<typeof filesOf>> {
+  const files = filesOf(choice)
+  for (const path of Object.values(files)) await settled(path)
+  return files
+}
+
 /** Whether the files beside the data are what they must be, of those that there are. Throws StorageError. */
 export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verified[]> {
-  const { accounts, trials } = filesOf(choice)
+  const { accounts, trials } = await settledFilesOf(choice)
   const { verifyAccounts, verifyTrials } = await import('./store/sqlite/verify.js')
   return [
     ...(existsSync(accounts) ? [verifyAccounts(accounts)] : []),

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
@@ -6,7 +7,10 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -14,7 +18,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { BadData, Busy, InvalidParameter, NotFound } from '../../src/errors.js'
 import { Local } from '../../src/local/local.js'
-import { filesOf, openAccounts, openLocal } from '../../src/open.js'
+import {
+  type DatabaseChoice,
+  filesOf,
+  forceUnlock,
+  openAccounts,
+  openForPlan,
+  openLocal,
+  verifyBeside,
+} from '../../src/open.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { backUp, backUpInto, type Files } from '../../src/store/sqlite/backup.js'
@@ -262,7 +274,77 @@ describe('a restore', () => {
       expect(existsSync(`${files.accounts}.restore`)).toBe(false)
     }
   })
+
+  it('that was stopped is finished by an unlock, the plan of a pull and a verify, too', async () => {
+    const ways = [
+      forceUnlock,
+      async (choice: DatabaseChoice) => (await openForPlan(choice))?.close(),
+      (choice: DatabaseChoice) => verifyBeside(choice),
+    ]
+    for (const way of ways) {
+      const files = await world()
+      const file = join(temporaryFolder(), 'bands.tar')
+      const before = await everything(files)
+      await backUp(files, file)
+      await changeAll(files)
+      await stopped(files, file)
+      await way({ db: files.data, env: {} })
+      expect(await everything(files)).toEqual(before)
+      expect(left(files)).toEqual([])
+    }
+  })
+
+  it('that was stopped keeps its files from whoever tidies up, and without one of them it is not finished', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    await backUp(files, file)
+    await changeAll(files)
+    const moves = await stopped(files, file)
+    await openSqlite(files.data, { readonly: false }).close()
+    expect(moves.filter(({ from }) => !existsSync(from))).toEqual([])
+    rmSync(moves[0]!.from)
+    const accounts = readFileSync(files.accounts)
+    await expect(openLocal({ db: files.data, env: {} })).rejects.toThrow(
+      `cannot be finished: ${moves[0]!.from} is missing`,
+    )
+    expect(readFileSync(files.accounts).equals(accounts)).toBe(true)
+  })
+
+  it('that was stopped between two names goes on with the next', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const before = await everything(files)
+    await backUp(files, file)
+    await changeAll(files)
+    const [first] = await stopped(files, file)
+    renameSync(first!.from, first!.to)
+    await forceUnlock({ db: files.data, env: {} })
+    expect(await everything(files)).toEqual(before)
+  })
+
+  it('that takes long keeps what it has written from a process that opens the file', async () => {
+    const files = await world()
+    const partial = `${files.data}.${process.pid}-${processTable()}-x.new`
+    writeFileSync(partial, 'half of it')
+    utimesSync(partial, 0, 0)
+    await openSqlite(files.data, { readonly: false }).close()
+    expect(existsSync(partial)).toBe(true)
+  })
 })
+
+/** A restore that was killed after its notes: what is to come lies beside what there is. */
+async function stopped(files: Files, file: string): Promise<{ note: string; from: string; to: string }[]> {
+  const prepared = filesIn(temporaryFolder())
+  await restore(file, prepared)
+  const moves = (['data', 'accounts', 'trials'] as const).map(kind => {
+    const [to, from] = [files[kind], `${files[kind]}.${2 ** 22 + 1}-${processTable()}-x.new`]
+    copyFileSync(prepared[kind], from)
+    const sha256 = createHash('sha256').update(readFileSync(from)).digest('hex')
+    return { note: `${to}.restore`, from, to, sha256 }
+  })
+  for (const { note } of moves) writeFileSync(note, JSON.stringify({ commit: `${files.data}.restore`, moves }))
+  return moves
+}
 
 const SIMULATED = [...simulatedTickers({ count: 2, bars: 300, seed: 3, end: 17_000 })]
 

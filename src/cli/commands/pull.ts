@@ -254,7 +254,7 @@ function questionOf({ ticker, field, timeframe }: SeriesKey, config: Config): st
 /** What a pull would do, as far as that can be told without asking. */
 async function dryPlan(context: Context, request: PullRequest): Promise<PullPlan> {
   const url = await context.originUrl()
-  const store = openForPlan(context.choice)
+  const store = await openForPlan(context.choice)
   try {
     return await planOf(store, url, request, context.world.now())
   } finally {

@@ -139,12 +139,14 @@ const PARTIAL = /^(\d+)-(?:([0-9a-f]{12})-)?[a-z\d]+\.new(?:-wal|-shm|-journal)?
 /** To make a database takes a moment: what is older is nobody's, in milliseconds. */
 const LONG_AGO = 600_000
 
-/** Takes away what processes left that were killed while they made this file. */
+/** Takes away what processes left that were killed while they made this file, but for what a restore is yet to put here. */
 export function removeLeftovers(path: string): void {
   const own = `${basename(path)}.`
   try {
+    const note = existsSync(restoreNote(path)) ? readFileSync(restoreNote(path), 'utf8') : ''
     for (const name of readdirSync(dirname(path)).filter(name => name.startsWith(own))) {
       const file = join(dirname(path), name)
+      if (note.includes(JSON.stringify(name).slice(1))) continue
       if (isLeftover(file, name.slice(own.length))) rmSync(file, { force: true, recursive: true })
     }
   } catch {
@@ -155,8 +157,9 @@ export function removeLeftovers(path: string): void {
 function isLeftover(file: string, ending: string): boolean {
   const [, pid, table] = PARTIAL.exec(ending) ?? []
   if (pid === undefined) return false
+  // To copy a whole market may take longer than any time that is set here.
+  if (table === processTable()) return !isAlive(Number(pid))
   // Of another container or machine the number of a process says nothing.
-  if (table === processTable() && !isAlive(Number(pid))) return true
   const changed = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
   return Date.now() - changed > LONG_AGO
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -7,10 +8,12 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { BadData, BandsError, Busy, InvalidParameter, parameter, StorageError, sentence } from '../../errors.js'
+import { chunksOf } from '../tar.js'
 import {
   type BackedUp,
   type FileKind,
@@ -92,6 +95,8 @@ interface Move {
   note: string
   from: string
   to: string
+  /** Of its bytes, so that what has got its name already is told from what is lost. */
+  sha256: string
 }
 
 /** A file of a backup beside the one whose place it is to take, checked. */
@@ -119,11 +124,22 @@ function prepared(archive: OpenArchive, file: BackedUp, target: string, backup: 
     if (damage !== undefined) throw new BadData({ file: backup }, `its ${name} is damaged: ${damage.what}`)
     // To be looked at, it was opened.
     for (const ending of ['-wal', '-shm']) rmSync(from + ending, { force: true })
-    return { note: restoreNote(target), from, to }
+    return { note: restoreNote(target), from, to, sha256: sha256Of(from) }
   } catch (cause) {
     removeDatabase(from)
     throw cause
   }
+}
+
+function sha256Of(path: string): string {
+  const hash = createHash('sha256')
+  const file = openSync(path, 'r')
+  try {
+    for (const chunk of chunksOf(file, 0, statSync(path).size)) hash.update(chunk)
+  } finally {
+    closeSync(file)
+  }
+  return hash.digest('hex')
 }
 
 function replaceAll(plan: Plan, data: string): void {
@@ -180,10 +196,11 @@ function leaveNotes(plan: Plan): void {
   }
 }
 
-/** Gives the files their names; what was done already is left out. */
+/** Gives the files their names; what was done already is left out. Throws StorageError where one is lost, before any is moved. */
 function finish({ commit, moves }: Plan): void {
-  for (const { from, to } of moves) {
-    if (!existsSync(from)) continue
+  const left = moves.filter(({ from }) => existsSync(from))
+  for (const move of moves) if (!left.includes(move)) checkInPlace(move)
+  for (const { from, to } of left) {
     for (const ending of ['-wal', '-shm', '-journal']) rmSync(to + ending, { force: true })
     renameSync(from, to)
     synced(dirname(to))
@@ -192,14 +209,21 @@ function finish({ commit, moves }: Plan): void {
   rmSync(commit, { force: true })
 }
 
+function checkInPlace({ from, to, sha256 }: Move): void {
+  if (existsSync(to) && sha256Of(to) === sha256) return
+  const words = `a restore of ${to} was stopped before its end, and cannot be finished: ${from} is missing; restore it again`
+  throw new StorageError(words)
+}
+
 /** Finishes a restore that has left a note, or takes back one that was not committed. Throws Busy while it is at work, StorageError. */
 export function finishRestore(path: string): void {
   const note = restoreNote(path)
   try {
-    const plan = JSON.parse(readFileSync(note, 'utf8')) as Plan
-    const data = plan.commit.slice(0, -restoreNote('').length)
+    const data = planIn(note).commit.slice(0, -restoreNote('').length)
     const lock = existsSync(data) ? locked(data) : null
     try {
+      // Who had the place until now may have finished it, or left another.
+      const plan = planIn(note)
       if (existsSync(plan.commit)) finish(plan)
       else rmSync(note, { force: true })
     } finally {
@@ -212,4 +236,8 @@ export function finishRestore(path: string): void {
     const words = `a restore of ${path} was stopped before its end, and cannot be finished: ${whyNot(path, cause)}`
     throw new StorageError(words, { cause })
   }
+}
+
+function planIn(note: string): Plan {
+  return JSON.parse(readFileSync(note, 'utf8')) as Plan
 }
