@@ -137,7 +137,7 @@ abstract class Questions {
   /** Whether limits are those of the specification: at a tier, and at a server. */
   protected abstract get withholds(): boolean
 
-  async #noted<Found extends Pick<Tally, 'tickers' | 'events' | 'as_of'> & Partial<Noted>>(
+  async #noted<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
     { tickers: _tickers, ...query }: PoolQuery,
     found: Found,
   ): Promise<Found & Noted> {
@@ -147,7 +147,7 @@ abstract class Questions {
     if (second === undefined)
       return { ...found, notes: [...notes, ...(await this.#whyNone({ ...query, ticker: ticker! }))] }
     const { emptyPoolNote } = await import('./present/empty.js')
-    return { ...found, notes: [...notes, emptyPoolNote(query, found.tickers.length, found.as_of)] }
+    return { ...found, notes: [...notes, emptyPoolNote(query, found)] }
   }
 
   async #whyNone(query: HistoryQuery): Promise<string[]> {

@@ -228,3 +228,12 @@ test('counts of several tickers, and scans, say so, too', async () => {
   expect((await bands.oversold({ asset_class: 'crypto' })).notes[0]).toMatch(/^no ticker here/)
   await bands.close()
 })
+
+test('of several tickers it is said in which range none has an event', async () => {
+  const bands = await openBands({ db, tier: 'plus' })
+  const asked = { tickers: ['SIM0008', 'SIM0009'], field: 'rsi_zone' }
+  const sentence = 'none of 2 tickers changed its rsi_zone in 2y, as of 2024-06-28.'
+  expect((await bands.tally(asked)).notes).toEqual([sentence])
+  await bands.close()
+  expect((await ask('tally SIM0008,SIM0009 rsi_zone --tier plus')).err).toContain(`No event: ${sentence}\n`)
+})

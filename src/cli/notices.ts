@@ -1,8 +1,7 @@
 import type { HistoryQuery, PoolQuery } from '../model/event.js'
-import { emptyNote, emptyPoolNote } from '../present/empty.js'
+import { emptyNote, emptyPoolNote, type PoolAnswer } from '../present/empty.js'
 import type { Source } from '../source.js'
 import type { EventStudy } from '../study/result.js'
-import type { Tally } from '../tally/tally.js'
 import { withOptions } from './command-line.js'
 import type { Context } from './context.js'
 
@@ -20,11 +19,11 @@ export async function noticeNoEventOfAny(
   context: Context,
   source: Source,
   query: PoolQuery,
-  { tickers, as_of }: Pick<Tally, 'tickers' | 'as_of'>,
+  found: PoolAnswer,
 ): Promise<void> {
   if (context.config.quiet) return
-  const lack = await whyNoFactsOfAny(source, tickers, query.field)
-  await context.notice(`No event: ${lack === null ? emptyPoolNote(query, tickers.length, as_of) : `${lack}.`}`)
+  const lack = await whyNoFactsOfAny(source, found.tickers, query.field)
+  await context.notice(`No event: ${lack === null ? emptyPoolNote(query, found) : `${lack}.`}`)
 }
 
 /** The same of a study. */

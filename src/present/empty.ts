@@ -96,7 +96,7 @@ function noneTold({ query_range, range, seen }: Extract<WhyEmpty, { code: 'none_
   const what =
     bands === undefined ? `${ticker}'s ${timeframe} ${field} did not change` : `${ticker} never became ${either(bands)}`
   const beside = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
-  const within = query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
+  const within = inRange(query_range)
   if (range === null) return `${what}${beside}${within}${bounds(query) === '' ? '' : `, ${bounds(query)}`}.`
   const from = Math.max(range.from, (after ?? range.from) + 1)
   const to = Math.min(range.to, (before ?? range.to + 1) - 1)
@@ -117,14 +117,24 @@ function bounds({ after, before }: { after?: Day | undefined; before?: Day | und
   return parts.join(' and ')
 }
 
+function inRange(query_range: string | null): string {
+  return query_range === null || query_range === WHOLE_RANGE ? '' : ` in ${query_range}`
+}
+
+/** What was asked, of what range, as of which day. */
+export interface PoolAnswer {
+  tickers: readonly string[]
+  query_range: string | null
+  as_of: string | null
+}
+
 /** Of a question about several tickers, of which none has such an event. */
 export function emptyPoolNote(
   { field, bands, context, ...query }: Omit<PoolQuery, 'tickers'>,
-  tickers: number,
-  as_of: string | null,
+  { tickers, query_range, as_of }: PoolAnswer,
 ): string {
   const what = bands === undefined ? `changed its ${field}` : `became ${either(bands)}`
   const beside = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
-  const within = bounds(query) === '' ? '' : ` ${bounds(query)}`
-  return `none of ${tickers} tickers ${what}${beside}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
+  const within = `${inRange(query_range)}${bounds(query) === '' ? '' : ` ${bounds(query)}`}`
+  return `none of ${tickers.length} tickers ${what}${beside}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
 }
