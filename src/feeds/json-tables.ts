@@ -118,6 +118,8 @@ function objectTable(file: string, list: readonly unknown[], at: Path): JsonTabl
 }
 
 const OWN = ['date', 'open', 'high', 'low', 'close', 'volume', 'adj_close']
+/** So many values a row has at least whose columns nobody names: date, prices and volume. */
+const GUESSED = 6
 const HQCHART = ['date', 'prevclose', 'open', 'high', 'low', 'close', 'volume', 'amount']
 
 /** A list of lists, one a bar: in the order that a first list of names gives, in a vendor's, or in the project's own. */
@@ -126,6 +128,7 @@ function arrayTable(file: string, list: readonly unknown[], at: Path): JsonTable
   const named = first.every(name => typeof name === 'string') && barColumns(file, first) !== null
   if (named) return rowsTable(file, first as string[], list, at, 1)
   if (at[0] === 'data' && first.length === HQCHART.length) return rowsTable(file, HQCHART, list, at)
+  if (first.length < GUESSED) return null
   return rowsTable(file, vendorOrder(first.map(String)) ?? OWN.slice(0, first.length), list, at)
 }
 
@@ -139,7 +142,7 @@ export function rowsTable(
 ): JsonTable | null {
   const first: unknown = list[skip]
   const fits = !Array.isArray(first) || names.length === first.length
-  const columns = fits && names.length >= 6 ? barColumns(file, names) : null
+  const columns = fits ? barColumns(file, names) : null
   if (columns === null) return null
   const { format } = layoutOf(file, 1, names)
   if (format === 'binance' && Array.isArray(first)) checkSpan(file, names, first.map(String))

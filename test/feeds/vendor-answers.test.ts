@@ -207,6 +207,19 @@ const SAMPLES: Sample[] = [
     bars: { FB: [['2018-03-27', 156.31, 162.85, 150.75, 152.19, 76787884]] },
   },
   {
+    vendor: 'Nasdaq Data Link, data without a volume',
+    origin: 'the same, of an index',
+    name: 'NDX.json',
+    content: {
+      dataset_data: {
+        column_names: ['Date', 'Open', 'High', 'Low', 'Close'],
+        data: [['2018-03-27', 156.31, 162.85, 150.75, 152.19]],
+      },
+    },
+    format: 'nasdaq data link',
+    bars: { NDX: [['2018-03-27', 156.31, 162.85, 150.75, 152.19, Number.NaN]] },
+  },
+  {
     vendor: 'Nasdaq Data Link, a table',
     origin: 'docs.data.nasdaq.com, tables API (GET /datatables/WIKI/PRICES.json)',
     name: 'prices.json',
