@@ -70,18 +70,20 @@ interface NamedRange {
 export type WhyEmpty =
   /** Of a field that stands on facts, or of the context's. */
   | { code: 'no_facts' | 'context_lacks'; lack: Words }
-  | { code: 'not_begun'; first: Day; as_of: Day }
+  | { code: 'not_begun'; as_of: Day }
   /** On none of so many bars; null where what is lacking cannot be told in a word. */
   | { code: 'no_band_yet'; bars: number; lack: 'bars' | 'volumes' | null; as_of: Day }
   /** None lies between the bounds. */
   | { code: 'no_day'; range: NamedRange | null }
-  | { code: 'bars_end'; last: Day; range: NamedRange | null }
+  | { code: 'bars_end'; last: Day }
+  /** The same before the range; when is for the owner of the bars alone. */
+  | { code: 'ended_before'; last: Day; range: NamedRange }
   | { code: 'bars_begin'; first: Day }
-  /** No such band ever; those that were, within the range. */
+  /** No such band ever; those that were. */
   | { code: 'never_entered'; seen: readonly string[] }
   | { code: 'never_changed'; band: string }
-  /** There are such events, all before the range. */
-  | { code: 'out_of_range'; range: NamedRange }
+  /** Whether there are such events before the range is not told; the bands that were entered within it. */
+  | { code: 'not_in_range'; range: NamedRange; seen: readonly string[] }
   | { code: 'outside_dates'; events: number; nearest: Day }
   /** The bands that the context was in instead; none where it had none yet. */
   | { code: 'context_never'; events: number; bands: readonly string[] }

@@ -86,6 +86,11 @@ const CASES: [why: string, params: EventsParams, sentence: RegExp][] = [
     /^the bars of SIM0009 end on 2020-06-26, and none lies after 2021-01-01\.$/,
   ],
   [
+    'the dates lie beyond all bars',
+    { ...RSI, after: '2025-01-01' },
+    /^the bars of SIM0001 end on 2024-06-28, and none lies after 2025-01-01\.$/,
+  ],
+  [
     'the bars begin after',
     { ...RSI, before: '2021-01-01' },
     /^the bars of SIM0001 begin on 2022-03-\d\d, and none lies before 2021-01-01\.$/,
@@ -93,7 +98,7 @@ const CASES: [why: string, params: EventsParams, sentence: RegExp][] = [
   [
     'no such band ever came',
     { ...RSI, band: 'NEVER' },
-    /^SIM0001's daily rsi_zone never became deep_\w+; it became .*neutral.*\.$/,
+    /^SIM0001's daily rsi_zone (never became deep_\w+|did not become deep_\w+ in 5y \(.*\)); it became .*neutral.*\.$/,
   ],
   [
     'all lie outside of the dates',
@@ -176,24 +181,27 @@ describe.each(CASES)('where %s', (_, given, sentence) => {
   })
 })
 
-test('of what a tier does not reach nothing is told but that it lies beyond', async () => {
+test('of what a tier does not reach nothing is told, not even whether it is there', async () => {
   const { headers } = await server.get('/v1/events?ticker=SIM0009&field=rsi_zone', keys.free)
-  expect(headers['x-bands-note']).toBe(
-    'the bars of SIM0009 end on 2020-06-26, and none lies in 90d (2024-03-31 to 2024-06-28).',
-  )
+  expect(headers['x-bands-note']).toBe('no bar of SIM0009 lies in 90d (2024-03-31 to 2024-06-28).')
   const [whole, free] = [await openBands({ db }), await openBands({ db, tier: 'free' })]
-  let beyond = 0
-  for (const { name: field, bands } of FIELDS.filter(({ tier }) => tier === 'free'))
-    for (const band of bands) {
+  const never: string[] = []
+  const before: string[] = []
+  for (const { name: field, bands } of FIELDS.filter(({ tier }) => tier === 'free')) {
+    const { events: within } = await free.history({ ticker: 'SIM0001', field })
+    const seen = bands.filter(band => within.some(event => event.band === band))
+    const instead = seen.length === 0 ? '' : `; it became ${seen.join(', ').replace(/, (?=\w+$)/, ' and ')}`
+    for (const band of bands.filter(band => !seen.includes(band))) {
       const question = { ticker: 'SIM0001', field, band }
       const { events } = await whole.history(question)
-      if (events.length === 0 || events.at(-1)!.date > '2024-03-30') continue
-      beyond++
+      const told = events.length === 0 ? never : before
+      told.push(`${field} ${band}`)
       expect((await free.events(question)).notes).toEqual([
-        `SIM0001's daily ${field} became ${band}, but not in 90d (2024-03-31 to 2024-06-28).`,
+        `SIM0001's daily ${field} did not become ${band} in 90d (2024-03-31 to 2024-06-28)${instead}.`,
       ])
     }
-  expect(beyond).toBeGreaterThan(3)
+  }
+  expect([never.length > 1, before.length > 3]).toEqual([true, true])
   await Promise.all([whole.close(), free.close()])
 })
 

@@ -7,8 +7,8 @@ import { bandEnteredBy, countedFacts, lackOf, search, stayOn, type View } from '
 
 /**
  * Why a question found no event: the first that holds of what it stands on, of the dates that are asked for, of the bands,
- * and of the context. Of events beyond the range of a tier nothing is told but that they are beyond it. Throws as the
- * question does.
+ * and of the context. Of events beyond the range of a tier nothing is told, not even whether there are any. Throws as
+ * the question does.
  */
 export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEmpty> {
   const { ticker, field } = query
@@ -16,17 +16,20 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   const { first, last } = await cache.entry(ticker)
   const lack = await lackOfFacts(cache, ticker, field)
   if (lack !== null) return { code: 'no_facts', lack }
-  if (first > today) return { code: 'not_begun', first, as_of: today }
+  if (first > today) return { code: 'not_begun', as_of: today }
   const stay = stayOn(view, view.bars - 1)
   if (stay === null)
     return { code: 'no_band_yet', bars: view.bars, lack: await lackOfBand(cache, query, view.bars), as_of: today }
-  const from = Math.max(rangeStart, query.after ?? rangeStart) + 1
-  const to = Math.min(today, (query.before ?? Number.POSITIVE_INFINITY) - 1)
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
-  if (from > to) return { code: 'no_day', range }
+  const after = query.after ?? Number.NEGATIVE_INFINITY
+  const before = query.before ?? Number.POSITIVE_INFINITY
+  if (after + 1 > before - 1 || (range !== null && before <= range.from)) return { code: 'no_day', range }
+  const from = Math.max(rangeStart, after) + 1
+  const to = Math.min(today, before - 1)
   // The last bar as it was known on the day.
   const end = Math.min(last, view.days[view.bars - 1]!)
-  if (end < from) return { code: 'bars_end', last: end, range: from === range?.from ? range : null }
+  if (range !== null && end < range.from) return { code: 'ended_before', last: end, range }
+  if (end < from) return { code: 'bars_end', last: end }
   if (first > to) return { code: 'bars_begin', first }
   return ofEvents(cache, query, { view, context, rangeStart, from, to, range, band: stay.band })
 }
@@ -46,12 +49,13 @@ interface Asked {
 async function ofEvents(cache: Cache, query: HistoryQuery, asked: Asked): Promise<WhyEmpty> {
   const { view, context, rangeStart, from, to, range, band } = asked
   const { after: _after, before: _before, context: beside, ...anytime } = query
-  const { bands: _bands, ...anything } = anytime
-  const seen = bandsEntered(view, search(view, anything, rangeStart, null))
-  if (search(view, anytime, Number.NEGATIVE_INFINITY, null).length === 0)
-    return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
   const inRange = search(view, anytime, rangeStart, null)
-  if (inRange.length === 0) return { code: 'out_of_range', range: range! }
+  if (inRange.length === 0) {
+    const { bands: _bands, ...anything } = anytime
+    const seen = bandsEntered(view, search(view, anything, rangeStart, null))
+    if (range !== null) return { code: 'not_in_range', range, seen }
+    return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
+  }
   const { context: _context, ...dated } = query
   const inDates = search(view, dated, rangeStart, null)
   if (inDates.length === 0 || context === null || beside === undefined) {

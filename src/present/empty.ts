@@ -27,24 +27,25 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
     case 'context_lacks':
       return sentence`${why.lack}.`
     case 'not_begun':
-      return `the bars of ${ticker} begin on ${formatDay(why.first)}, after ${formatDay(why.as_of)}.`
+      return `${ticker} has no bar by ${formatDay(why.as_of)}.`
     case 'no_band_yet':
       return noBandYet(why, query)
     case 'no_day':
       return noDay(query, why.range)
-    case 'bars_end': {
-      const { range, last } = why
-      const beyond = range === null ? bounds({ after: query.after }) : `in ${range.name} (${spanned(range)})`
-      return `the bars of ${ticker} end on ${formatDay(last)}, and none lies ${beyond}.`
-    }
+    case 'bars_end':
+      return `the bars of ${ticker} end on ${formatDay(why.last)}, and none lies ${bounds({ after: query.after })}.`
+    case 'ended_before':
+      return `no bar of ${ticker} lies ${spannedIn(why.range)}.`
     case 'bars_begin':
       return `the bars of ${ticker} begin on ${formatDay(why.first)}, and none lies ${bounds({ before: query.before })}.`
     case 'never_entered':
-      return `${name} never ${happened}${why.seen.length === 0 ? '' : `; it became ${listed(why.seen, LONGEST)}`}.`
+      return `${name} never ${happened}${becameInstead(why.seen)}.`
     case 'never_changed':
       return `${name} never changed: it was ${why.band} throughout.`
-    case 'out_of_range':
-      return `${name} ${happened}, but not in ${why.range.name} (${spanned(why.range)}).`
+    case 'not_in_range': {
+      const did = bands === undefined ? 'change' : `become ${either(bands)}`
+      return `${name} did not ${did} ${spannedIn(why.range)}${becameInstead(why.seen)}.`
+    }
     case 'outside_dates': {
       const often = why.events === 1 ? 'once' : `${whole(why.events)} times`
       const nearest = why.events === 1 ? 'on' : 'the nearest on'
@@ -75,13 +76,16 @@ function noBandYet({ bars, lack, as_of }: Extract<WhyEmpty, { code: 'no_band_yet
 function adviceOf(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
   if (why.code === 'no_band_yet')
     return sentence`${remedy('explain', [ticker, field], timeframe === 'daily' ? {} : { timeframe })} tells why.`
-  if (why.code === 'bars_end' && why.range !== null)
-    return sentence`Ask with ${parameter('as_of', formatDay(why.last))}.`
+  if (why.code === 'ended_before') return sentence`Ask with ${parameter('as_of', formatDay(why.last))}.`
   return null
 }
 
 /** More than any field has bands. */
 const LONGEST = 10
+
+function becameInstead(seen: readonly string[]): string {
+  return seen.length === 0 ? '' : `; it became ${listed(seen, LONGEST)}`
+}
 
 type Range = { name: string; from: Day; to: Day }
 
@@ -103,6 +107,10 @@ function noneTold({ query_range, range, seen }: Extract<WhyEmpty, { code: 'none_
   if (from > to) return noDay(query, range)
   const entered = seen.length > 0 ? `; bands entered: ${seen.join(', ')}` : ''
   return `${what}${beside}${within} (${spanned({ from, to })})${entered}.`
+}
+
+function spannedIn(range: Range): string {
+  return `in ${range.name} (${spanned(range)})`
 }
 
 function spanned({ from, to }: { from: Day; to: Day }): string {

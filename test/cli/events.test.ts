@@ -120,7 +120,7 @@ describe('bands events', () => {
     expect(await why('valuation_zone')).toBe(
       'No event: valuation_zone stands on dated facts, and none are loaded for AAPL; bands import-facts FILE loads them.\n',
     )
-    expect(await why('rsi_zone --as-of 2010-01-01')).toContain('the bars of AAPL begin on 2013-05-13, after 2010-01-01')
+    expect(await why('rsi_zone --as-of 2010-01-01')).toBe('No event: AAPL has no bar by 2010-01-01.\n')
     expect(await why('rsi_zone --timeframe weekly --as-of 2013-06-01')).toContain(
       'no weekly rsi_zone yet by 2013-06-01: 3 bars are too few. bands explain AAPL rsi_zone --timeframe weekly tells why.',
     )
