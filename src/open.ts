@@ -23,7 +23,7 @@ import { sourceWords } from './store/pages.js'
 import { inItsPlace, restoreNote } from './store/sqlite/connection.js'
 import { openSqlite } from './store/sqlite/data.js'
 import type { Verified } from './store/sqlite/verify.js'
-import { Damaged, type Store, takePlace, type Writer } from './store/store.js'
+import { Damaged, type Store, takePlace, type Writer, whenFree } from './store/store.js'
 import type { ScanData, ScanTask } from './workers/scan.js'
 
 /** Which database is meant. */
@@ -87,12 +87,12 @@ export function openSample(view: Seen = {}): Opened {
  */
 export async function openImporter(options: WriteChoice = {}): Promise<Importer> {
   checkOptions('options', options, { db: fileValue, env: objectOf, notice: checkFunction, wait: flagValue })
-  const { wait = false, ...choice } = options
+  const { wait = false } = options
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
-  if (existsSync(databasePath(choice)))
-    return writing(choice, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
+  if (existsSync(databasePath(options)))
+    return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
   const writer = thisProcess()
-  const open = () => writing(choice, store => takePlace(store, writer, { wait }).then(() => store))
+  const open = () => writing(options, store => takePlace(store, writer, { wait }).then(() => store))
   return Importer.making(open, readFile, writer)
 }
 
@@ -103,7 +103,7 @@ export async function openPuller({
   ...choice
 }: WriteChoice & { now?: () => Date } = {}): Promise<Puller> {
   const { pull } = await import('./remote/pull.js')
-  return writing(choice, async (store, writer) => {
+  return writing({ ...choice, wait }, async (store, writer) => {
     await takePlace(store, writer, { wait })
     return {
       pull: (source, request, options) => pull(store, source, request, { ...options, now }),
@@ -124,8 +124,12 @@ export interface Puller {
 }
 
 /** Who writes has the store until it is closed; who cannot begin leaves it closed. */
-async function writing<T>(choice: DatabaseChoice, begin: (store: Store, writer: Writer) => Promise<T>): Promise<T> {
-  const store = openSqlite(await settled(databasePath(choice)), { readonly: false, notice: choice.notice })
+async function writing<T>(
+  { wait = false, ...choice }: WriteChoice,
+  begin: (store: Store, writer: Writer) => Promise<T>,
+): Promise<T> {
+  const path = await settled(databasePath(choice))
+  const store = await whenFree(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
   try {
     return await begin(store, thisProcess())
   } catch (error) {
@@ -145,7 +149,7 @@ function thisProcess(): Writer {
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
   const path = await settled(databasePath(choice))
   if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
-  const store = openSqlite(path, { readonly: false, notice: choice.notice })
+  const store = openSqlite(path, { readonly: false, notice: choice.notice, freeing: true })
   return { path, freed: await store.forceUnlock().finally(() => store.close()) }
 }
 

@@ -230,10 +230,15 @@ export interface Store {
 const AGAIN = 200
 
 /** Takes a store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
-export async function takePlace(store: Store, writer: Writer, { wait = false } = {}): Promise<void> {
+export function takePlace(store: Store, writer: Writer, { wait = false } = {}): Promise<void> {
+  return whenFree(() => store.lock(writer), wait)
+}
+
+/** Does what the writing place is needed for. Throws Busy naming the holder, or where that is waited for tries until it is free. */
+export async function whenFree<T>(work: () => T | Promise<T>, wait: boolean): Promise<T> {
   for (;;) {
     try {
-      return await store.lock(writer)
+      return await work()
     } catch (error) {
       if (!(wait && error instanceof Busy)) throw error
       await new Promise(resolve => setTimeout(resolve, AGAIN))

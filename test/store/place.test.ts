@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Busy } from '../../src/errors.js'
+import { forceUnlock, openImporter } from '../../src/open.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { inspect } from '../../src/store/sqlite/inspect.js'
 import type { Store, Writer } from '../../src/store/store.js'
@@ -15,6 +16,10 @@ import { temporaryFolder } from '../support/store.js'
 const HERE: Writer = { pid: process.pid, host: hostname(), started: '2026-01-02T03:04:05.000Z' }
 /** Of a boot that is not this one's. */
 const ELSEWHEN = "UPDATE meta SET value = (SELECT started FROM writer) || ' other-boot' WHERE key = 'writer'"
+
+const TO_SCHEMA_5 = `
+  ALTER TABLE tickers DROP COLUMN hash; ALTER TABLE series DROP COLUMN fields; ALTER TABLE events DROP COLUMN hash;
+  DROP TABLE listed; PRAGMA user_version = 5`
 
 describe('the writing place of a process that was killed is taken over at once', () => {
   it.each([
@@ -82,6 +87,29 @@ describe('the writing place of a process on another machine', () => {
     changed(path, `INSERT INTO writer VALUES (1, ${process.ppid}, '${hostname()}', '2026-01-01T00:00:00Z')`)
     await expect(store.lock(HERE)).rejects.toThrow(`process ${process.ppid} on`)
     await expect(store.forceUnlock()).rejects.toThrow(Busy)
+  })
+})
+
+describe('the schema of a file stays as it is', () => {
+  it('while a process is writing, and is brought up to date once that has ended', async () => {
+    const { path, run } = await atWork()
+    changed(path, TO_SCHEMA_5)
+    expect(() => opened(path)).toThrow(Busy)
+    expect(() => opened(path)).toThrow(`${path} is being written by process ${run.child.pid} on ${hostname()} since`)
+    const waiting = openImporter({ db: path, wait: true })
+    await sleep(300)
+    expect(inspect(path).schema).toBe(5)
+    run.child.kill('SIGKILL')
+    await (await waiting).close()
+    expect(inspect(path)).toMatchObject({ schema: 6, writer: null })
+  })
+
+  it('while one on another machine is writing, until who knows that it is gone frees the place', async () => {
+    const path = await killedAtWork(`${ELSEWHEN}; UPDATE writer SET host = 'elsewhere', pid = 17; ${TO_SCHEMA_5}`)
+    expect(() => opened(path)).toThrow('is being written by process 17 on elsewhere since')
+    expect(inspect(path).schema).toBe(5)
+    expect((await forceUnlock({ db: path })).freed).toMatchObject({ host: 'elsewhere', pid: 17 })
+    expect(inspect(path)).toMatchObject({ schema: 6, writer: null })
   })
 })
 

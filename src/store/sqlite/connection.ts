@@ -35,8 +35,14 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
  * Opens a database for writing, made first if it is missing; schema steps that it lacks are taken. Throws StorageError,
  * Busy when such a step has to wait too long for another process.
  * @param notice is told of a copy that was made before such a step
+ * @param guarded takes such steps, or throws where another process must not meet with them
  */
-export function openForWriting(path: string, kind: DatabaseKind, notice: Notice = () => {}): Connection {
+export function openForWriting(
+  path: string,
+  kind: DatabaseKind,
+  notice: Notice = () => {},
+  guarded: Guard = (_db, steps) => steps(),
+): Connection {
   if (!existsSync(path)) create(path, kind)
   try {
     removeLeftovers(path)
@@ -46,7 +52,8 @@ export function openForWriting(path: string, kind: DatabaseKind, notice: Notice 
       db.pragma('synchronous = FULL')
       if (db.pragma('synchronous', { simple: true }) !== 2)
         throw new StorageError(`${path}: cannot be set to sync every commit`)
-      const copy = migrate(db, path, kind, connect)
+      const isCurrent = schemaOf(db) === kind.migrations.length
+      const copy = isCurrent ? null : guarded(db, () => migrate(db, path, kind, connect))
       if (copy !== null) notice(copyNotice(path, copy))
     })
   } catch (cause) {
@@ -59,6 +66,8 @@ export function openForWriting(path: string, kind: DatabaseKind, notice: Notice 
 export function restoreNote(path: string): string {
   return `${path}.restore`
 }
+
+type Guard = <T>(db: Connection, steps: () => T) => T
 
 /** Who is told, in a sentence, what happened to a file on the way. */
 export type Notice = (sentence: string) => void

@@ -21,7 +21,7 @@ import { type Notice, openForReading, openForWriting, Session } from './connecti
 import type { SheetRow } from './content.js'
 import { schemaOf } from './migrations.js'
 import { removePulled, SqlitePages } from './pages.js'
-import { WritingPlace } from './place.js'
+import { inPlace, WritingPlace } from './place.js'
 import {
   barsRow,
   checkedSheet,
@@ -44,11 +44,18 @@ interface SqliteOptions {
   readonly: boolean
   /** Told of a copy that was made before the schema changed. */
   notice?: Notice | undefined
+  /** The writing place is about to be freed, also of a process on another machine. */
+  freeing?: boolean
 }
 
-/** The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked. */
-export function openSqlite(path: string, { readonly, notice }: SqliteOptions): Store {
-  const db = readonly ? openForReading(path, DATA) : openForWriting(path, DATA, notice)
+/**
+ * The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked; Busy
+ * when its schema has to be changed while another process is writing.
+ */
+export function openSqlite(path: string, { readonly, notice, freeing }: SqliteOptions): Store {
+  const db = readonly
+    ? openForReading(path, DATA)
+    : openForWriting(path, DATA, notice, (db, steps) => inPlace(path, db, steps, freeing))
   const schema = schemaOf(db)
   if (schema === MIGRATIONS.length) return new SqliteStore(new Session(path, db, DATA))
   db.close()

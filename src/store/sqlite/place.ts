@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { Busy, parameter, remedy, sentence } from '../../errors.js'
 import type { Writer } from '../store.js'
 import { A_MOMENT, connect, type Session, translated } from './connection.js'
-import type { Connection } from './migrations.js'
+import { type Connection, schemaOf } from './migrations.js'
 import { isAlive, thisBoot } from './processes.js'
 import { DATA } from './schema.js'
 
@@ -26,8 +26,7 @@ export class WritingPlace {
   /** Throws Busy naming the holder, StorageError where no lock can be had. */
   take(writer: Writer): void {
     this.#locked(() => {
-      const holder = this.#holder()
-      if (holder !== undefined && !isGone(holder)) throw this.#unreachable(holder)
+      checkFree(this.#db.location, this.#holder())
       const { pid, host, started } = writer
       this.#db.run('INSERT OR REPLACE INTO writer (place, pid, host, started) VALUES (1, ?, ?, ?)', pid, host, started)
       this.#db.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('writer', ?)", `${started} ${thisBoot()}`)
@@ -46,7 +45,7 @@ export class WritingPlace {
   clear(): Writer | null {
     const holder = this.#locked(() => {
       const found = this.#holder()
-      if (found !== undefined && found.host === hostname() && !isGone(found)) throw this.#busy(found)
+      checkFree(this.#db.location, found, true)
       this.#db.run('DELETE FROM writer')
       return found
     })
@@ -66,7 +65,7 @@ export class WritingPlace {
   #locked<T>(work: () => T): T {
     const held = this.#lock !== null
     this.#lock ??= lockOf(this.#db.location)
-    if (this.#lock === null) throw this.#busy(this.#holder())
+    if (this.#lock === null) throw busy(this.#db.location, this.#holder())
     try {
       return this.#db.transaction(work)
     } catch (error) {
@@ -76,25 +75,48 @@ export class WritingPlace {
   }
 
   #holder(): Holder | undefined {
-    const row = this.#db.get<Writer & { mark: string | null }>(HOLDER)
+    const row = this.#db.get<HolderRow>(HOLDER)
     return row === undefined ? undefined : holderOf(row)
   }
+}
 
-  #busy(holder: Writer | undefined): Busy {
-    const by = holder === undefined ? 'another process' : inWords(holder)
-    return new Busy(
-      sentence`${this.#db.location} is being written by ${by}; try again later, or wait (${parameter('wait')})`,
-    )
+/**
+ * Takes steps of the schema as one who has the place. A bands of before that is writing would go on in its own schema,
+ * without what the steps add; it has the place as well, and refuses the file afterwards. Throws what taking the place throws.
+ *
+ * @param isFreed the place is about to be taken from one of another machine
+ */
+export function inPlace<T>(path: string, db: Connection, steps: () => T, isFreed = false): T {
+  const lock = lockOf(path)
+  try {
+    const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(HOLDER).get()
+    const holder = row === undefined ? undefined : holderOf(row)
+    if (lock === null) throw busy(path, holder)
+    checkFree(path, holder, isFreed)
+    return steps()
+  } finally {
+    lock?.close()
   }
+}
 
-  /** Of another machine, or of a bands that took no lock. */
-  #unreachable(holder: Writer): Busy {
-    const { location } = this.#db
-    return new Busy(
-      sentence`${location} is being written by ${inWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
-      { remedy: remedy('unlock', [], { db: location }) },
-    )
-  }
+/** Throws Busy where a holder, its lock being free, may be at work; of one on another machine that is said by who frees the place. */
+function checkFree(path: string, holder: Holder | undefined, isFreed = false): void {
+  if (holder === undefined || isGone(holder)) return
+  if (!isFreed) throw unreachable(path, holder)
+  if (holder.host === hostname()) throw busy(path, holder)
+}
+
+function busy(path: string, holder: Writer | undefined): Busy {
+  const by = holder === undefined ? 'another process' : inWords(holder)
+  return new Busy(sentence`${path} is being written by ${by}; try again later, or wait (${parameter('wait')})`)
+}
+
+/** Of another machine, or of a bands that took no lock. */
+function unreachable(path: string, holder: Writer): Busy {
+  return new Busy(
+    sentence`${path} is being written by ${inWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
+    { remedy: remedy('unlock', [], { db: path }) },
+  )
 }
 
 /** A row, and the boot that it was written in: empty where the system did not tell, null where an older bands wrote it. */
@@ -102,10 +124,12 @@ interface Holder extends Writer {
   boot: string | null
 }
 
+type HolderRow = Writer & { mark: string | null }
+
 /** With the mark that goes with the row of the same moment. */
 export const HOLDER = "SELECT pid, host, started, (SELECT value FROM meta WHERE key = 'writer') AS mark FROM writer"
 
-export function holderOf({ mark, ...writer }: Writer & { mark: string | null }): Holder {
+export function holderOf({ mark, ...writer }: HolderRow): Holder {
   const own = `${writer.started} `
   return { ...writer, boot: mark?.startsWith(own) ? mark.slice(own.length) : null }
 }
