@@ -35,9 +35,10 @@ export function tableOfShape(file: string, root: unknown): JsonTable | null {
 function nestedTable(file: string, root: Names): JsonTable | null {
   const symbol = symbolOf(root)
   const lists = listsIn(file, root, [])
-  if (lists.length > 1) return joined(file, lists)
+  const words = lists.length > 0 && lists.every(isOfTicker) ? wordsOfOthers(file, root, lists, isOfTicker) : {}
+  if (lists.length > 1) return { ...joined(file, lists), words }
   const table = lists[0]?.table ?? columnTable(file, root) ?? singleTable(file, root)
-  return table === null ? null : { ...table, symbol }
+  return table === null ? null : { ...table, symbol, words }
 }
 
 /** Lists of bars under the keys of an object. */
@@ -48,9 +49,40 @@ export function listsIn(file: string, root: Names, at: Path): { key: string; tab
   })
 }
 
+function isOfTicker({ key }: { key: string }): boolean {
+  return parseTicker(key) === key
+}
+
+/**
+ * What to say of the tickers beside those whose lists were found: that they have no bars. Throws BadData where one has a
+ * list of something else, for it would be missed without a word.
+ */
+export function wordsOfOthers(
+  file: string,
+  root: Names,
+  lists: readonly { key: string }[],
+  isTicker: (entry: { key: string }) => boolean = () => true,
+): Record<string, string> {
+  const found = new Set(lists.map(({ key }) => key))
+  const others = Object.entries(root)
+    .map(([key, value]) => ({ key, value }))
+    .filter(entry => !found.has(entry.key) && isTicker(entry))
+  const other = others.find(({ value }) => Array.isArray(value) && value.length > 0)
+  if (other !== undefined)
+    throw new BadData(
+      { file },
+      `what is under ${shown(other.key)} is no list of bars: date, open, high, low and close are needed; mend it or take it out`,
+    )
+  const empty = others.filter(({ value }) => value === null || Array.isArray(value)).map(({ key }) => key)
+  const more = empty.length > NAMED ? ` and ${empty.length - NAMED} more` : ''
+  return empty.length === 0 ? {} : { 'no bars of': empty.slice(0, NAMED).join(', ') + more }
+}
+
+const NAMED = 10
+
 /** Lists that stand under the names of their tickers, as one table. Throws BadData for names that are none. */
 export function joined(file: string, lists: readonly { key: string; table: JsonTable }[]): JsonTable {
-  const other = lists.find(({ key }) => parseTicker(key) !== key)
+  const other = lists.find(list => !isOfTicker(list))
   if (other !== undefined) {
     const keys = `there are bars under ${lists.map(({ key }) => shown(key)).join(', ')}`
     throw new BadData({ file }, `${keys}, and ${shown(other.key)} is not ${TICKER_SHAPE}; import them one by one`)

@@ -9,6 +9,7 @@ import {
   rowsTable,
   symbolOf,
   tableOfShape,
+  wordsOfOthers,
 } from './json-tables.js'
 import { isObject, type Names, type Path, shaped } from './json-text.js'
 import { refuseJson, refuseUnfinished } from './refusals.js'
@@ -157,7 +158,9 @@ function alpacaTable(file: string, bars: Names): JsonTable | null {
   const lists = listsIn(file, bars, ['bars'])
   const [first] = lists
   if (first === undefined) return null
-  return { ...(lists.length > 1 ? joined(file, lists) : { ...first.table, symbol: first.key }), format: 'alpaca' }
+  const words = wordsOfOthers(file, bars, lists)
+  const table = lists.length > 1 ? joined(file, lists) : { ...first.table, symbol: first.key }
+  return { ...table, format: 'alpaca', words }
 }
 
 /**

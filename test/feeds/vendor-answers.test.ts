@@ -338,6 +338,22 @@ describe('an answer of a vendor', () => {
     expect(page.dialect.pages).toBe('more follow, which are not in this file')
   })
 
+  it.each([true, false])('of several symbols says which of them has no bars (as Alpaca: %s)', async named => {
+    const bar = { c: 2, h: 3, l: 1, o: 2, t: '2022-01-03T05:00:00Z', v: 9 }
+    const bars = { AAPL: [bar], MSFT: [], TSLA: [bar], IBM: null }
+    const { dialect, tickers } = await read('x.json', JSON.stringify(named ? { bars } : bars))
+    expect(tickers.map(({ ticker }) => ticker)).toEqual(['AAPL', 'TSLA'])
+    expect(dialect['no bars of']).toBe('MSFT, IBM')
+    for (const other of [[{}], [{ t: bar.t, c: 2 }], [[]], ['no data']])
+      for (const AAPL of [[bar], []])
+        expect(
+          await refusal(
+            'x.json',
+            JSON.stringify(named ? { bars: { ...bars, AAPL, GE: other } } : { ...bars, AAPL, GE: other }),
+          ),
+        ).toMatch(/^x\.json: what is under "GE" is no list of bars: date, open, high, low and close are needed/)
+  })
+
   it.each<[string, string, string | object, string]>([
     [
       'bars of a week',
