@@ -16,7 +16,7 @@ import {
   type TickerSheet,
 } from '../store/store.js'
 import { type Kept, type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
-import { bothOf, judge, jumpsAfter, type Rescaling, rescaled, type SeamOddity } from './seam.js'
+import { bothOf, judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
 
 /** What a file's bars change, not yet written. */
 export interface TakenBars {
@@ -139,11 +139,16 @@ async function fitted(
   return { refused: refusalOf(ticker, misfit, fits) }
 }
 
-function noteRescaling(report: TickerReport, { series }: Stored, { scale: { by, over }, shares }: Rescaling): void {
+function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Rescaling): void {
+  const { scale, shares } = rescaling
+  const { by, over } = scale
   report.rescaled = by / over
   const volumes = shares ? ', their volumes divided by it' : ''
   const factor = Number(report.rescaled.toPrecision(6))
-  addNote(report, `${report.ticker}: ${series.days.length} stored bars are multiplied by ${factor}${volumes}`)
+  addNote(
+    report,
+    `${report.ticker}: ${rescaledCount(series, rescaling)} stored bars are multiplied by ${factor}${volumes}`,
+  )
 }
 
 function addNote(report: TickerReport, note: string): void {

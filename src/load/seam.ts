@@ -1,4 +1,4 @@
-import type { Day } from '../model/day.js'
+import { countUpTo, type Day } from '../model/day.js'
 import type { Split } from '../model/facts.js'
 import { gapBetween, isJump, jumpBetween, usualGap } from '../model/neighbours.js'
 import type { Adjustment, Series } from '../model/series.js'
@@ -46,6 +46,8 @@ export interface Rescaling {
   scale: Scale
   /** Whether it is of shares, not of prices alone: volumes are divided by it. */
   shares: boolean
+  /** The first day that is on the file's scale already; unless given, there is none. */
+  before?: Day
 }
 
 /** Why the bars of a file and those that are stored make no one series. */
@@ -75,14 +77,21 @@ export function judge(stored: Series, given: Series, known: Known): { misfit: Mi
   const pairs = pairsOf(stored, given, both)
   // A file that has every stored day leaves nothing on another scale.
   const isWhole = pairs.length === stored.days.length
+  const step = isWhole ? null : stepOf(pairs)
+  // What lies before the step is on another scale; where the file has all of that, nothing of it stays.
+  if (step !== null && !both.some(({ day, given }) => given < 0 && day < step.until))
+    return judgeSeams(stored, given, both, known)
+  if (step !== null) return { misfit: factorMisfit(factorOf(step.pairs), both, step.pairs, step.until), oddities: [] }
   const factor = isWhole ? null : commonFactor(pairs)
   if (factor !== null) return { misfit: factorMisfit(factor, both, pairs), oddities: [] }
   const oneDay = isWhole || pairs.length !== 1 ? null : oneDayMisfit(stored, given, both)
   if (oneDay !== null) return { misfit: oneDay, oddities: [] }
   const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
-  const isAnother = pairs.length > 1 && 2 * differing > pairs.length && commonFactor(pairs) === null
-  if (isAnother && !(isWhole && movesAlike(pairs)))
-    return { misfit: { reason: 'another_instrument', differing, common: pairs.length }, oddities: [] }
+  if (pairs.length > 1 && 2 * differing > pairs.length && commonFactor(pairs) === null) {
+    if (!movesAlike(pairs))
+      return { misfit: { reason: 'another_instrument', differing, common: pairs.length }, oddities: [] }
+    if (!isWhole) return { misfit: factorMisfit(median(pairs.map(({ ratio }) => ratio))!, both, pairs), oddities: [] }
+  }
   return judgeSeams(stored, given, both, known)
 }
 
@@ -90,11 +99,14 @@ export function judge(stored: Series, given: Series, known: Known): { misfit: Mi
 const ANOTHER = 0.01
 /** What is left of a number that was calculated twice. */
 const NOISE = 1e-5
-/** Of closes that differ by a factor, a few may have been corrected as well. */
-const MOSTLY = 0.9
+/** Of closes that differ by a factor, a few may have been corrected as well: one in ten, and of three or more, one. */
+function isMost(alike: number, all: number): boolean {
+  return all - alike <= (all < 3 ? 0 : Math.max(1, Math.floor(all / 10)))
+}
 
 /** A day that both have. */
 interface Pair {
+  day: Day
   before: number
   after: number
   ratio: number
@@ -115,13 +127,14 @@ function pairsOf(stored: Series, given: Series, both: readonly Both[]): Pair[] {
   return common.map(step => {
     const volumes = given.volume[step.given]! / stored.volume[step.stored]!
     return {
+      day: step.day,
       ...ratioOf(stored.close[step.stored]!, given.close[step.given]!, fine, fineGiven),
       volumes: volumes > 0 && volumes < Number.POSITIVE_INFINITY ? volumes : Number.NaN,
     }
   })
 }
 
-function ratioOf(before: number, after: number, fine: number, fineGiven: number): Omit<Pair, 'volumes'> {
+function ratioOf(before: number, after: number, fine: number, fineGiven: number): Omit<Pair, 'day' | 'volumes'> {
   return { before, after, ratio: after / before, slack: NOISE + fine / before / 2 + fineGiven / after / 2 }
 }
 
@@ -165,8 +178,23 @@ function commonFactor(pairs: readonly Pair[]): number | null {
   const middle = median(pairs.map(({ ratio }) => ratio))!
   const alike = pairs.filter(({ ratio, slack }) => Math.abs(ratio / middle - 1) <= 2 * slack)
   const differing = alike.filter(({ ratio, slack }) => Math.abs(ratio - 1) > slack)
-  if (alike.length < MOSTLY * pairs.length || 2 * differing.length <= alike.length) return null
-  return sum(alike.map(({ after }) => after)) / sum(alike.map(({ before }) => before))
+  if (!isMost(alike.length, pairs.length) || 2 * differing.length <= alike.length) return null
+  return factorOf(alike)
+}
+
+function factorOf(pairs: readonly Pair[]): number {
+  return sum(pairs.map(({ after }) => after)) / sum(pairs.map(({ before }) => before))
+}
+
+/** The closes that differ by one factor up to a day from which on they are the same; null where they do not. */
+function stepOf(pairs: readonly Pair[]): { pairs: readonly Pair[]; until: Day } | null {
+  const at = pairs.findIndex(({ ratio, slack }) => Math.abs(ratio - 1) <= slack)
+  const [leading, rest] = [pairs.slice(0, at), pairs.slice(at)]
+  const same = rest.filter(({ ratio, slack }) => Math.abs(ratio - 1) <= slack)
+  if (at < 2 || !isMost(same.length, rest.length)) return null
+  const factor = factorOf(leading)
+  const isOne = leading.every(({ ratio, slack }) => Math.abs(ratio / factor - 1) <= 2 * slack)
+  return isOne ? { pairs: leading, until: pairs[at]!.day } : null
 }
 
 /** Whether closes go up and down together, by whatever factors they differ: an instrument that was rescaled now and then. */
@@ -176,14 +204,15 @@ function movesAlike(pairs: readonly Pair[]): boolean {
   return 2 * alike.length > steps.length
 }
 
-function factorMisfit(factor: number, both: readonly Both[], pairs: readonly Pair[]): Misfit {
+function factorMisfit(factor: number, both: readonly Both[], pairs: readonly Pair[], before?: Day): Misfit {
   const split = usualSplit(factor, SAME)
   const scale = split ?? { by: factor, over: 1 }
   const volume = median(pairs.map(({ volumes }) => volumes).filter(volumes => !Number.isNaN(volumes)))
   // Volumes of the same days show whether shares were divided, or only prices.
   const shares = volume === null ? split !== null : Math.abs(Math.log(volume * factor)) < Math.abs(Math.log(volume))
-  const jumps = seamsOf(both).map(([a, b]) => jumpAt(a, b, scale))
-  return { reason: 'factor', scale, shares, jumps, common: pairs.length }
+  const apart = seamsOf(both).filter(([a, b]) => before === undefined || (a.given < 0 ? a : b).day < before)
+  const jumps = apart.map(([a, b]) => jumpAt(a, b, scale))
+  return { reason: 'factor', scale, shares, ...(before !== undefined && { before }), jumps, common: pairs.length }
 }
 
 /** Ratios of splits that are usual. */
@@ -294,17 +323,26 @@ export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, given
 }
 
 /** Bars on the scale of others. */
-export function rescaled(series: Series, { scale: { by, over }, shares }: Rescaling): Series {
-  const times = (column: Float64Array): Float64Array => column.map(price => (price * by) / over)
+export function rescaled(series: Series, rescaling: Rescaling): Series {
+  const { scale, shares } = rescaling
+  const count = rescaledCount(series, rescaling)
+  const scaled = (column: Float64Array, { by, over }: Scale): Float64Array =>
+    column.map((value, t) => (t < count ? (value * by) / over : value))
+  const times = (column: Float64Array): Float64Array => scaled(column, scale)
   const { open, high, low, close, volume, unadjustedClose } = series
   const prices = { open: times(open), high: times(high), low: times(low), close: times(close) }
   if (!shares) return { ...series, ...prices }
   return {
     ...series,
     ...prices,
-    volume: volume.map(traded => (traded * over) / by),
+    volume: scaled(volume, { by: scale.over, over: scale.by }),
     ...(unadjustedClose === undefined ? {} : { unadjustedClose: times(unadjustedClose) }),
   }
+}
+
+/** How many bars of a series are brought to another scale. */
+export function rescaledCount({ days }: Series, { before }: Rescaling): number {
+  return before === undefined ? days.length : countUpTo(days, before - 1)
 }
 
 /** `4:1`, the usual split that makes a price so many times what it was; null where none does. */

@@ -177,6 +177,59 @@ describe('closes of days that are stored', () => {
   })
 })
 
+describe('a few common days, of which one does not differ as the others do,', () => {
+  const file = part(whole, 95, 120)
+  const withClose = (series: Series, at: number, close: number): Series => {
+    return { ...series, close: series.close.map((price, t) => (t === at ? close : price)) }
+  }
+
+  it('refuse their ticker by the factor of the others, a split', async () => {
+    const quartered = scaled(file, 4)
+    const { refused } = await tried(await databaseWith(old), withClose(quartered, 4, quartered.close[4]! * 1.02))
+    expect(refused).toMatch('closes in this file are 0.25 times those that are stored of the same 5 days')
+  })
+
+  it('refuse it by the factor of a small dividend before that day, and rescale brings the bars before it along', async () => {
+    const adjusted = withClose(scaled(file, 1 / 0.995, { volumes: false }), 4, old.close[99]!)
+    const database = await databaseWith(old)
+    expect((await tried(database, adjusted)).refused).toMatch(
+      /0\.995\d* times those that are stored of the same 4 days/,
+    )
+    const { report, stored } = await tried(database, adjusted, { rescale: true })
+    expect(report!.note).toMatch(/^ABC: 99 stored bars are multiplied by 0\.995/)
+    expect(stored.close[94]! / old.close[94]!).toBeCloseTo(0.995, 4)
+    expect(stored.close[99]).toBe(old.close[99])
+  })
+
+  it('refuse it where the stored bars have the step among them', async () => {
+    const late = scaled(file, 4)
+    const stepped = scaled(whole, 4)
+    for (const column of ['open', 'high', 'low', 'close', 'volume'] as const)
+      stepped[column] = stepped[column].map((value, t) => (t < 98 ? whole[column][t]! : value))
+    const database = await databaseWith(part(stepped, 0, 110))
+    // Days in the middle of the file are stored alone, on its scale.
+    const holed = { ...late }
+    for (const column of ['days', 'known'] as const) holed[column] = late[column].filter((_, t) => t !== 8)
+    for (const column of ['open', 'high', 'low', 'close', 'volume'] as const)
+      holed[column] = late[column].filter((_, t) => t !== 8)
+    expect((await tried(database, holed)).refused).toMatch('0.25 times those that are stored of the same 3 days')
+    const { refused, stored } = await tried(database, holed, { rescale: true })
+    expect(refused).toBeUndefined()
+    expect(stored.close[50]).toBe(whole.close[50]! / 4)
+    expect(stored.close[103]).toBe(stepped.close[103])
+  })
+
+  it('are not called another instrument’s while they move alike', async () => {
+    const twice = scaled(file, 4)
+    const { refused } = await tried(await databaseWith(old), {
+      ...twice,
+      close: twice.close.map((c, t) => (t < 3 ? c / 2 : c)),
+    })
+    expect(refused).toMatch('times those that are stored')
+    expect(refused).not.toMatch('another instrument')
+  })
+})
+
 describe('one day that is stored too', () => {
   const night = part(whole, 99, 101)
 
