@@ -322,6 +322,41 @@ describe('a restore', () => {
     expect(await everything(files)).toEqual(before)
   })
 
+  it('that was stopped is finished by the next, which may then fail', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const before = await everything(files)
+    await backUp(files, file)
+    await changeAll(files)
+    await stopped(files, file)
+    const bad = readFileSync(file)
+    bad[bad.indexOf('bands.accounts.db') + 5_000]! ^= 0x20
+    writeFileSync(`${file}-bad`, bad)
+    await expect(restore(`${file}-bad`, files, { replace: true })).rejects.toThrow(BadData)
+    expect(await everything(files)).toEqual(before)
+    expect(left(files)).toEqual([])
+  })
+
+  it('that was stopped and has lost a file is mended by the same again, and by nothing that has less', async () => {
+    const files = await world()
+    const [file, less] = [join(temporaryFolder(), 'bands.tar'), join(temporaryFolder(), 'less.tar')]
+    const before = await everything(files)
+    await backUp(files, file)
+    await backUp({ ...files, accounts: `${files.accounts}-none` }, less)
+    await changeAll(files)
+    const moves = await stopped(files, file)
+    rmSync(moves[1]!.from)
+    await expect(restore(file, files)).rejects.toThrow('cannot be finished')
+    await expect(restore(less, files, { replace: true })).rejects.toThrow('cannot be finished')
+    const held = openSqlite(files.data, { readonly: true })
+    await expect(restore(file, files, { replace: true })).rejects.toThrow(Busy)
+    await held.close()
+    await restore(file, files, { replace: true })
+    expect(await everything(files)).toEqual(before)
+    await openSqlite(files.data, { readonly: false }).close()
+    expect(existsSync(`${files.data}.restore`)).toBe(false)
+  })
+
   it('that takes long keeps what it has written from a process that opens the file', async () => {
     const files = await world()
     const partial = `${files.data}.${process.pid}-${processTable()}-x.new`

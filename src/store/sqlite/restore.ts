@@ -53,17 +53,21 @@ export interface Restored {
 export async function restore(from: string, files: Files, { replace = false } = {}): Promise<Restored> {
   return withArchive(from, archive => {
     const { manifest } = archive
+    finishBefore(manifest, files, replace)
     const there = manifest.files.map(({ kind }) => files[kind]).filter(path => existsSync(path))
     if (there.length > 0 && !replace) {
       const words = sentence`${there.join(', ')}: there already; ${parameter('replace')} puts the backup in its place.`
       throw new InvalidParameter(words, { param: 'replace' })
     }
     const plan: Plan = { commit: restoreNote(files.data), moves: [] }
+    let counts = false
     try {
       for (const file of manifest.files) plan.moves.push(prepared(archive, file, files[file.kind], from))
-      replaceAll(plan, files.data)
+      replaceAll(plan, files.data, () => {
+        counts = true
+      })
     } catch (cause) {
-      if (existsSync(plan.commit)) throw unfinished(from, plan, cause)
+      if (counts) throw unfinished(from, plan, cause)
       for (const move of plan.moves) removeDatabase(move.from)
       if (cause instanceof BandsError) throw cause
       throw new StorageError(`cannot restore ${from}: ${whyNot(files.data, cause)}; nothing was changed`, { cause })
@@ -76,6 +80,19 @@ export async function restore(from: string, files: Files, { replace = false } = 
     const others = Object.values(files).filter(path => !restored.some(file => file.path === path))
     return { manifest, files: restored, kept: others.filter(path => existsSync(path)) }
   })
+}
+
+/** Finishes what was stopped before; where that is not possible, a restore of the same files may take its place. */
+function finishBefore({ files: backedUp }: Manifest, files: Files, replace: boolean): void {
+  const notes = backedUp.map(({ kind }) => restoreNote(files[kind]))
+  for (const path of Object.values(files).filter(path => existsSync(restoreNote(path)))) {
+    try {
+      finishRestore(path)
+    } catch (cause) {
+      if (cause instanceof Busy || !replace) throw cause
+      if (!planIn(restoreNote(path)).moves.every(({ note }) => notes.includes(note))) throw cause
+    }
+  }
 }
 
 /** After the last note it counts. */
@@ -142,13 +159,15 @@ function sha256Of(path: string): string {
   return hash.digest('hex')
 }
 
-function replaceAll(plan: Plan, data: string): void {
+/** @param committed is told when it counts */
+function replaceAll(plan: Plan, data: string, committed: () => void): void {
   const lock = existsSync(data) ? locked(data) : null
   try {
     const held: (Connection | null)[] = []
     try {
       for (const { to } of plan.moves) if (existsSync(to)) held.push(alone(to))
       leaveNotes(plan)
+      committed()
     } finally {
       // What was committed in a -wal is by then in its file.
       for (const connection of held) connection?.close()
@@ -182,16 +201,20 @@ function alone(path: string): Connection | null {
 /** That of the data is the last; from then on it counts. */
 function leaveNotes(plan: Plan): void {
   const others = plan.moves.map(({ note }) => note).filter(note => note !== plan.commit)
+  const notes = [...others, plan.commit]
+  const written: string[] = []
   try {
-    for (const note of [...others, plan.commit]) {
+    for (const note of notes) {
       writeFileSync(`${note}.new`, JSON.stringify(plan))
       synced(`${note}.new`)
       renameSync(`${note}.new`, note)
+      written.push(note)
       synced(dirname(note))
     }
   } catch (cause) {
-    for (const note of [plan.commit, ...others])
-      for (const ending of ['', '.new']) rmSync(note + ending, { force: true })
+    // The one that counts goes first.
+    for (const note of written.reverse()) rmSync(note, { force: true })
+    for (const note of notes) rmSync(`${note}.new`, { force: true })
     throw cause
   }
 }
