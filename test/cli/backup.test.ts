@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/data.js'
@@ -63,6 +63,10 @@ test('neither does half of it: no database, a damaged one, no backup, one that i
   await store.lock({ pid: process.pid, host: 'here', started: '2026-01-01T00:00:00Z' })
   expectEnd(await typed(`restore ${file} --replace --db ${db}`), 8, 'is being written by another process')
   await store.close()
+  const lost = { note: `${db}.restore`, from: `${db}.1-0123456789ab-x.new`, to: db, sha256: '' }
+  writeFileSync(lost.note, JSON.stringify({ commit: lost.note, moves: [lost] }))
+  expectEnd(await typed(`backup ${file} --replace --db ${db}`), 6, `cannot be finished: ${lost.from} is missing`)
+  rmSync(lost.note)
   mkdirSync(folder.file('full'))
   expectEnd(await typed(`backup ${join(folder.file('held.db'), 'x.tar')} --db ${db}`), 6, 'cannot back up to')
 })

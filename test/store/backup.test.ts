@@ -25,6 +25,7 @@ import {
   openAccounts,
   openForPlan,
   openLocal,
+  settledFilesOf,
   verifyBeside,
 } from '../../src/open.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
@@ -132,6 +133,25 @@ describe('a backup', () => {
     await backUp(files, file, { replace: true })
     const nothing = backUp(filesIn(temporaryFolder()), join(temporaryFolder(), 'x.tar'))
     await expect(nothing).rejects.toThrow(NotFound)
+  })
+})
+
+describe('a backup after a restore that was stopped', () => {
+  it('is of what was restored, and is not made before that is all in its place', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const before = await everything(files)
+    await backUp(files, file)
+    await changeAll(files)
+    const [first] = await stopped(files, file)
+    renameSync(first!.from, first!.to)
+    const next = join(temporaryFolder(), 'next.tar')
+    await expect(backUp(files, next)).rejects.toThrow('is not finished, and no backup was made')
+    expect(readdirSync(dirname(next))).toEqual([])
+    await backUp(await settledFilesOf({ db: files.data, env: {} }), next)
+    const other = filesIn(temporaryFolder())
+    await restore(next, other)
+    expect(await everything(other)).toEqual(before)
   })
 })
 

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InvalidParameter, parameter, sentence } from '../../errors.js'
-import { filesOf } from '../../open.js'
+import { filesOf, settledFilesOf } from '../../open.js'
 import { integerOf } from '../../params/kinds.js'
 import { open, optionsOf } from '../../params/row.js'
 import { fileValue } from '../../params/values.js'
@@ -27,7 +27,7 @@ const backup: Command = {
     context.refuseRemote()
     const target = fileValue('file', given.argument(0)!)
     const { keep } = given.read(KEEP)
-    const files = filesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
+    const files = await settledFilesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
     const isFolder = target.endsWith('/') || (existsSync(target) && statSync(target).isDirectory())
     if (keep !== undefined && !isFolder) {
       const words = sentence`${parameter('keep')} counts the backups in a folder, and ${target} is none; end it with a slash to make one.`

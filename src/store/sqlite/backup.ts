@@ -14,7 +14,7 @@ import {
 } from '../../errors.js'
 import { chunksOf, type Member, membersOf, writeEnd, writeMember } from '../tar.js'
 import { ACCOUNTS } from './accounts.js'
-import { connect, openForReading, partialName, removeLeftovers, whyNot } from './connection.js'
+import { connect, openForReading, partialName, removeLeftovers, restoreNote, whyNot } from './connection.js'
 import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced } from './migrations.js'
 import { DATA } from './schema.js'
 import { TRIALS } from './trials.js'
@@ -127,12 +127,19 @@ async function snapshots(files: Files, kinds: readonly FileKind[], room: string)
       // What is read first says which moment it is.
       schemaOf(db)
     }
+    checkNoRestore(files)
     const copies: Copy[] = []
     for (const { kind, db } of open) copies.push(await copyOf(db, kind, files[kind], join(room, NAMES[kind])))
     return copies
   } finally {
     for (const { db } of open) db.close()
   }
+}
+
+/** Throws StorageError while some of the files are of a backup, and others not yet. */
+function checkNoRestore(files: Files): void {
+  const path = Object.values(files).find(path => existsSync(restoreNote(path)))
+  if (path !== undefined) throw new StorageError(`a restore of ${path} is not finished, and no backup was made`)
 }
 
 const NAMES: Readonly<Record<FileKind, string>> = {
