@@ -244,7 +244,10 @@ export interface States {
  * the range of data that answered. The number of looks is what a best result has to be deflated by.
  */
 export interface Trials {
-  /** Adds those that are new. The answer: how many distinct ones there are now, of the kind and of all kinds. */
+  /**
+   * Adds those that are new; of those that are known, p is that of the newest test. The answer: how many distinct ones there
+   * are now, of the kind and of all kinds.
+   */
   note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }>
   /** All of a kind, in the order in which they came. */
   of(kind: TrialKind): Promise<readonly Trial[]>
@@ -260,6 +263,8 @@ export interface Trial {
   spec: string
   /** Two-sided p of a cell; null where it has none. */
   p: number | null
+  /** Which test p is of, by the name that it has in a study; null where none is known. */
+  test: string | null
   /** Sharpe ratio per bar, of a strategy or of a cell's calendar-time portfolio; null where it has none. */
   sharpe: number | null
 }

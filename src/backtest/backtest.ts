@@ -225,7 +225,13 @@ export function trialOf({ strategy, days, sharpe }: Look, vocabularies: Vocabula
   const hash = createHash('sha256')
     .update(canonical({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range }))
     .digest('hex')
-  return { hash, spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`, p: null, sharpe }
+  return {
+    hash,
+    spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`,
+    p: null,
+    test: null,
+    sharpe,
+  }
 }
 
 /** What the returns of a strategy stand on, written in one way. */

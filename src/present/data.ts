@@ -242,9 +242,9 @@ export function describeTrials(found: Ledger, kinds: readonly TrialKind[], limit
       schema: 'bands.trials/1',
       cells,
       strategies,
-      trials: trials.map(({ kind, hash, spec, p, sharpe }) => ({ kind, hash, spec, p, sharpe })),
+      trials: trials.map(({ kind, hash, spec, p, test, sharpe }) => ({ kind, hash, spec, p, test, sharpe })),
     },
-    columns: ['kind', 'hash', 'spec', 'p', 'sharpe'],
+    columns: ['kind', 'hash', 'spec', 'p', 'test', 'sharpe'],
     rows: trials.map(trial => ({ ...trial })),
     paragraphs: [
       {

@@ -95,7 +95,8 @@ function trialOf(
   { window, sharpe }: { window: StudyWindow; sharpe: number | null },
 ) {
   const spec: CellSpec = { tickers: [...new Set(tickers)], filter, horizon: window.horizon, ...range }
-  return cellTrial(spec, { p: window.tests[0]!.p, sharpe })
+  const { p, test } = window.tests[0]!
+  return cellTrial(spec, { p, test, sharpe })
 }
 
 /** Every event with what followed it, by date and then by ticker. */

@@ -40,7 +40,7 @@ export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string |
   // Student's t with one degree of freedom less than blocks, or clusters, of `horizon` days of equal size that the events
   // amount to; Newey and West's lag is h - 1.
   const tests: [test: TestKey, run: () => TestResult, wanted: boolean][] = [
-    ['shift_studentised', () => shiftTest(cell, shifts()), true],
+    [DEFAULT_TEST, () => shiftTest(cell, shifts()), true],
     ['shift', () => plainShiftTest(cell, shifts()), true],
     ['newey_west', () => tTest('newey_west', neweyWest(excess, events, horizon - 1), ONE_CLUSTER), true],
     ['hansen_hodrick', () => hansenHodrickTest(cell), query.hansen_hodrick],
@@ -76,13 +76,16 @@ const TEST_NAMES = {
 
 type TestKey = keyof typeof TEST_NAMES
 
+/** The one whose p-values are corrected for the number of looks. */
+export const DEFAULT_TEST = 'shift_studentised' satisfies TestKey
+
 /**
  * The default test, of studies and sweeps: its statistic is t, the difference over Newey and West's error, its p the share
  * of rotations after which t is as far from 0. None where all events lie in one cluster of dates, whose spread nothing
  * tells.
  */
 export function shiftTest({ members, calendar, horizon, series }: Cell, options: ShiftOptions): TestResult {
-  const test = 'shift_studentised'
+  const test = DEFAULT_TEST
   if (effectiveBlocks(series.events, horizon) <= ONE_BLOCK) return noTest(test, ONE_CLUSTER)
   const found = studentisedShift(members, calendar.length, horizon, options)
   return 'reason' in found ? noTest(test, found.reason) : shifted(test, found.t, found)

@@ -15,7 +15,7 @@ export interface CellSpec extends Range {
 }
 
 /** A cell as the trial ledger keeps it: the same cell has the same hash, whichever command looked at it. */
-export function cellTrial(spec: CellSpec, found: { p: number | null; sharpe: number | null }): Trial {
+export function cellTrial(spec: CellSpec, found: Pick<Trial, 'p' | 'test' | 'sharpe'>): Trial {
   return {
     hash: createHash('sha256')
       .update(canonical(documentOf(spec)))

@@ -3,6 +3,7 @@ import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf } from '../source.js'
 import { LEAST_UNITS, samplingOf, tooFewEvents } from '../study/result.js'
 import { type Range, rangeOf } from '../study/signals.js'
+import { DEFAULT_TEST } from '../study/tests.js'
 import { cellTrial, checkFamily } from '../study/trials.js'
 import { originAssumed, RETURNS_ASSUMED, whole } from '../study/words.js'
 import { Contest, disagreements, type Found, foundOf, sweepCell } from './best.js'
@@ -210,7 +211,7 @@ interface Tried {
   sharpe: number | null
 }
 
-/** How many cells the ledger knows, and those of them that this run did not look at. */
+/** How many cells the ledger knows, and those of them that this run did not look at: without a p that is of another test. */
 interface Ledger {
   cells: number
   others: readonly Trial[]
@@ -232,10 +233,14 @@ export async function noted(
     const range = ranges.get(name) ?? rangeOf(group.map(book => eligibleDays(book, condition.field)))
     ranges.set(name, range)
     const tickers = group.map(book => book.ticker)
-    return cellTrial({ tickers, filter: filterOf(condition, query), horizon, ...range }, { p, sharpe })
+    return cellTrial(
+      { tickers, filter: filterOf(condition, query), horizon, ...range },
+      { p, test: DEFAULT_TEST, sharpe },
+    )
   })
   const { ofKind } = await trials.note('cell', own)
   if (query.family === 'run') return { cells: ofKind, others: [] }
   const hashes = new Set(own.map(({ hash }) => hash))
-  return { cells: ofKind, others: (await trials.of('cell')).filter(({ hash }) => !hashes.has(hash)) }
+  const others = (await trials.of('cell')).filter(({ hash }) => !hashes.has(hash))
+  return { cells: ofKind, others: others.map(one => (one.test === DEFAULT_TEST ? one : { ...one, p: null })) }
 }

@@ -273,7 +273,7 @@ describe('bands trials', () => {
     const trials = (await openTrials({ db: folder.file('bands.db') }))!
     await trials.note(
       'strategy',
-      ['a', 'b'].map(letter => ({ hash: letter.repeat(64), spec: 'of 4 tickers', p: null, sharpe: null })),
+      ['a', 'b'].map(letter => ({ hash: letter.repeat(64), spec: 'of 4 tickers', p: null, test: null, sharpe: null })),
     )
     await trials.close()
     const shown = await table('trials --kind strategy', 200)

@@ -423,7 +423,9 @@ async function world(): Promise<Files> {
 
 async function note({ trials: path }: Files, n: number): Promise<void> {
   const trials = openSqliteTrials(path)
-  await trials.note('cell', [{ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: 0.5, sharpe: null }])
+  await trials.note('cell', [
+    { hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: 0.5, test: null, sharpe: null },
+  ])
   await trials.close()
 }
 

@@ -323,7 +323,13 @@ async function filesBeside(): Promise<{ accounts: string; trials: string }> {
   await accounts.charge(charges)
   await accounts.close()
   const trials = openSqliteTrials(files.trials)
-  const trial = (n: number) => ({ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: 0.5, sharpe: null })
+  const trial = (n: number) => ({
+    hash: String(n).padStart(64, '0'),
+    spec: `cell ${n}`,
+    p: 0.5,
+    test: null,
+    sharpe: null,
+  })
   await trials.note('cell', [trial(1), trial(2)])
   await trials.close()
   return files

@@ -11,7 +11,7 @@ async function main(): Promise<void> {
   for (let run = 0; run < 40; run++) {
     const cells = Array.from({ length: 10 }, (_, n) => {
       const spec = `${n < 5 ? own : '0'}${String(5 * run + (n % 5)).padStart(4, '0')}`
-      return { hash: spec.padStart(64, '0'), spec, p: null, sharpe: null }
+      return { hash: spec.padStart(64, '0'), spec, p: null, test: null, sharpe: null }
     })
     await trials.note('cell', cells)
   }

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openTrials, openTrialsForReading } from '../../src/open.js'
 import type { Trial, Trials } from '../../src/source.js'
-import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
+import { openForWriting } from '../../src/store/sqlite/connection.js'
+import { openSqliteTrials, openSqliteTrialsForReading, TRIALS } from '../../src/store/sqlite/trials.js'
 import { Database } from '../support/database.js'
 import { bundled, started } from '../support/processes.js'
 import { simulatedGround } from '../support/serve.js'
@@ -18,7 +19,14 @@ function ledgerIn(folder: string, now?: () => number): Trials {
 }
 
 function trial(n: number, more: Partial<Trial> = {}): Trial {
-  return { hash: n.toString(16).padStart(64, '0'), spec: `cell ${n}`, p: n / 1000, sharpe: null, ...more }
+  return {
+    hash: n.toString(16).padStart(64, '0'),
+    spec: `cell ${n}`,
+    p: n / 1000,
+    test: 'shift_studentised',
+    sharpe: null,
+    ...more,
+  }
 }
 
 describe('the trial ledger', () => {
@@ -39,6 +47,31 @@ describe('the trial ledger', () => {
     expect(await first.of('cell')).toEqual(expected)
     expect(await first.of('strategy')).toEqual([])
     expect(await ledgerIn(folder).of('cell')).toEqual(expected)
+  })
+
+  it('has the p of the newest test of a look, which is counted once all the same', async () => {
+    const trials = ledgerIn(temporaryFolder())
+    await trials.note('cell', [trial(1, { test: 'shift' }), trial(2)])
+    expect(await trials.note('cell', [trial(1, { p: 0.4 }), trial(2, { p: 0.5 })])).toEqual({ ofKind: 2, all: 2 })
+    expect(await trials.of('cell')).toEqual([trial(1, { p: 0.4 }), trial(2)])
+    await trials.note('cell', [trial(1, { p: null, test: null })])
+    expect(await trials.of('cell')).toEqual([trial(1, { p: 0.4 }), trial(2)])
+  })
+
+  it('of an older version knows no test of its p-values until they are looked at again', async () => {
+    const path = join(temporaryFolder(), 'bands.trials.db')
+    const db = openForWriting(path, { ...TRIALS, migrations: TRIALS.migrations.slice(0, 1) })
+    const old = trial(1, { test: null })
+    db.prepare("INSERT INTO trials VALUES (1, ?, 'cell', ?, ?, NULL, 1000)").run(old.hash, old.spec, old.p)
+    db.close()
+    const reading = openSqliteTrialsForReading(path)
+    expect(await reading.of('cell')).toEqual([old])
+    await reading.close()
+    const trials = openSqliteTrials(path)
+    onTestFinished(() => trials.close())
+    expect(await trials.of('cell')).toEqual([old])
+    expect(await trials.note('cell', [trial(1, { p: 0.7 })])).toEqual({ ofKind: 1, all: 1 })
+    expect(await trials.of('cell')).toEqual([trial(1, { p: 0.7 })])
   })
 
   it('keeps when each was first seen', async () => {

@@ -7,7 +7,7 @@ import { Database } from '../support/database.js'
 import { temporaryFolder } from '../support/store.js'
 
 const [one, two, three] = [1, 2, 3].map(
-  (n): Trial => ({ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: n / 10, sharpe: null }),
+  (n): Trial => ({ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: n / 10, test: 'shift', sharpe: null }),
 ) as [Trial, Trial, Trial]
 
 async function ask(trials: Trials | null) {

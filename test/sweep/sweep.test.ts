@@ -208,6 +208,27 @@ describe('a sweep', () => {
     await trials.close()
   })
 
+  it('counts looks of the ledger whose p is of another test, but does not correct by that p', async () => {
+    const trials = openSqliteTrials(join(folder, 'tests.db'))
+    const looks = (test: string | null, letter: string) =>
+      Array.from({ length: 50 }, (_, n) => {
+        const hash = `${letter}${n}`.padStart(64, '0')
+        return { hash, spec: hash, p: 1e-9, test, sharpe: null }
+      })
+    await trials.note('cell', [...looks(null, 'a'), ...looks('shift', 'b'), ...looks('shift_studentised', 'c')])
+    const query = asked({ tickers: TICKERS, fields: ['macd_state'], family: 'ledger' })
+    const { cells, tried } = await sweep(MARKET, query, { trials })
+    expect(tried.ledger).toBe(tried.cells + 150)
+    const others = [...Array<null>(100).fill(null), ...Array<number>(50).fill(1e-9)]
+    const corrected = adjusted(
+      cells.map(({ p }) => p),
+      others,
+      query.adjust,
+    )
+    expect(cells.map(({ q }) => q)).toEqual(corrected)
+    await trials.close()
+  })
+
   it('refuses what it cannot answer', async () => {
     const refused = async (query: SweepQuery) => {
       const error = await sweep(MARKET, query).catch((thrown: unknown) => thrown)

@@ -26,6 +26,10 @@ export const TRIALS: DatabaseKind = {
     ) STRICT;
     CREATE INDEX trials_by_kind ON trials (kind);
     `,
+    `
+    -- test: which one p is of; NULL where that was not noted yet
+    ALTER TABLE trials ADD COLUMN test TEXT;
+    `,
   ],
 }
 
@@ -62,13 +66,17 @@ class SqliteTrials implements Trials {
   async note(kind: TrialKind, trials: readonly Trial[]): Promise<{ ofKind: number; all: number }> {
     const seen = this.#now()
     return this.#db.transaction(() => {
-      for (const { hash, spec, p, sharpe } of trials) this.#db.run(INTO_TRIALS, hash, kind, spec, p, sharpe, seen)
+      for (const { hash, spec, p, test, sharpe } of trials)
+        this.#db.run(INTO_TRIALS, hash, kind, spec, p, test, sharpe, seen)
       return this.#db.get<{ ofKind: number; all: number }>(COUNTS, kind)!
     })
   }
 
   async of(kind: TrialKind): Promise<readonly Trial[]> {
-    return this.#db.all<Trial>('SELECT hash, spec, p, sharpe FROM trials WHERE kind = ? ORDER BY id', kind)
+    // One that is only read takes no step of its schema, and may know of no tests yet.
+    const [{ user_version: schema }] = this.#db.pragma('user_version') as [{ user_version: number }]
+    const test = schema < WITH_TESTS ? 'NULL AS test' : 'test'
+    return this.#db.all<Trial>(`SELECT hash, spec, p, ${test}, sharpe FROM trials WHERE kind = ? ORDER BY id`, kind)
   }
 
   async close(): Promise<void> {
@@ -76,7 +84,12 @@ class SqliteTrials implements Trials {
   }
 }
 
-// What was seen before stays as it was seen: a second look at the same is none.
-const INTO_TRIALS =
-  'INSERT INTO trials (hash, kind, spec, p, sharpe, seen) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING'
+/** The step of the schema from which on the test of each p is kept. */
+const WITH_TESTS = 2
+
+// What was seen before stays as it was seen: a second look at the same is none. But p-values of two tests are no family.
+const INTO_TRIALS = `
+  INSERT INTO trials (hash, kind, spec, p, test, sharpe, seen) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (hash) DO UPDATE SET p = excluded.p, test = excluded.test
+  WHERE excluded.test IS NOT NULL AND excluded.test IS NOT trials.test`
 const COUNTS = 'SELECT count(*) FILTER (WHERE kind = ?) AS ofKind, count(*) AS "all" FROM trials'

@@ -182,7 +182,9 @@ const CHARGE = {
 async function note(folder: string, n: number): Promise<void> {
   const trials = openSqliteTrials(filesIn(folder).trials, () => Date.parse(AT))
   try {
-    await trials.note('cell', [{ hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: 0.5, sharpe: null }])
+    await trials.note('cell', [
+      { hash: String(n).padStart(64, '0'), spec: `cell ${n}`, p: 0.5, test: null, sharpe: null },
+    ])
   } finally {
     await trials.close()
   }
