@@ -243,5 +243,8 @@ test('of several tickers it is said in which range none has an event', async () 
   const sentence = 'none of 2 tickers changed its rsi_zone in 2y, as of 2024-06-28.'
   expect((await bands.tally(asked)).notes).toEqual([sentence])
   await bands.close()
-  expect((await ask('tally SIM0008,SIM0009 rsi_zone --tier plus')).err).toContain(`No event: ${sentence}\n`)
+  for (const command of ['tally', 'transitions']) {
+    const { err } = await ask(`${command} SIM0008,SIM0009 rsi_zone --tier plus`)
+    expect(err, command).toContain(`No event: ${sentence}\n`)
+  }
 })

@@ -6,7 +6,7 @@ import { transitionsOf } from '../../tally/transitions.js'
 import type { Command } from '../command.js'
 import { described } from '../draw/described.js'
 import type { Given } from '../given.js'
-import { noticeNoEvent } from '../notices.js'
+import { noticeNoEvent, noticeNoEventOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
 import { POOL_ARGUMENTS, pooledQuery } from '../questions.js'
 
@@ -33,8 +33,9 @@ export const command: Command = {
     const found = await transitionsOf(await context.bands(), query, { step: text => context.step(text) })
     await context.show(described(describeTransitions(found)))
     const [only, second] = found.tickers
-    if (found.events === 0 && second === undefined)
-      await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
+    if (found.events > 0) return
+    if (second === undefined) await noticeNoEvent(context, await context.bands(), { ...query, ticker: only! })
+    else await noticeNoEventOfAny(context, await context.bands(), query, found)
   },
 }
 
