@@ -41,18 +41,25 @@ export function remembering(store: Store, most = MOST_BYTES): Store {
   })
 }
 
-/** What was read last, until something was written or something else is asked for. */
+/** What was read last, or is being read, until something was written or something else is asked for. */
 function lastRemembered<Asked, Found>(
   store: Store,
   read: (asked?: Asked) => Promise<Found>,
 ): (asked?: Asked) => Promise<Found> {
-  let known: { version: string; asked: Asked | undefined; found: Found } | null = null
+  let known: { version: string; asked: Asked | undefined; found: Promise<Found> } | null = null
   return async asked => {
     const version = await store.version()
     if (known?.version === version && known.asked === asked) return known.found
-    const found = await read(asked)
-    if ((await store.version()) === version) known = { version, asked, found }
-    return found
+    const reading = { version, asked, found: read(asked) }
+    known = reading
+    let isOfVersion = false
+    try {
+      const found = await reading.found
+      isOfVersion = (await store.version()) === version
+      return found
+    } finally {
+      if (!isOfVersion && known === reading) known = null
+    }
   }
 }
 

@@ -145,7 +145,7 @@ class SqliteStore implements Store {
 
   async sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets> {
     const rows = sheetRows(this.#db, ticker, but)
-    return rows.length === 0 ? {} : sheetsOf(rows)
+    return rows.length === 0 ? {} : (await sheetDecoder())(rows)
   }
 
   async names(what?: 'bars'): Promise<string[]> {
@@ -160,9 +160,8 @@ class SqliteStore implements Store {
 
   async securities(): Promise<Map<string, Security>> {
     const rows = this.#db.all<Hashed<SheetRow>>(`${SHEETS} WHERE kind = 'securities'`)
-    const found = new Map<string, Security>()
-    for (const row of rows) found.set(row.ticker, securityOf(await sheetsOf([checkedSheet(this.#db, row)]))!)
-    return found
+    const sheetsOf = await sheetDecoder()
+    return new Map(rows.map(row => [row.ticker, securityOf(sheetsOf([checkedSheet(this.#db, row)]))!]))
   }
 
   async unsettled(): Promise<readonly string[]> {
@@ -280,7 +279,7 @@ class SqliteStore implements Store {
   }
 }
 
-async function sheetsOf(rows: readonly SheetRow[]): Promise<FactSheets> {
+async function sheetDecoder(): Promise<(rows: readonly SheetRow[]) => FactSheets> {
   const { decodeSheet } = await import('./write.js')
-  return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
+  return rows => Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
 }
