@@ -225,7 +225,7 @@ const SPLITS: readonly Scale[] = [
   { by: 2, over: 3 },
   { by: 3, over: 2 },
 ]
-/** How far the prices of a split's day may move beside it. */
+/** How far beside its range the price may lie that a split makes. */
 const NEAR = 0.02
 /** A factor of many closes is known better. */
 const SAME = 0.001
@@ -237,9 +237,15 @@ function usualSplit(factor: number, most: number): Scale | null {
   return off(nearest) <= most ? nearest : null
 }
 
-/** The day of a split trades on: its open may lie nearer to the ratio than its close. */
-function splitBetween(before: number, opening: number, after: number): Scale | null {
-  return usualSplit(after / before, NEAR) ?? usualSplit(opening / before, NEAR)
+/** The day of a split trades on: the price that the split makes lies in its range, or near it. */
+function splitBetween(before: number, series: Series, t: number): Scale | null {
+  const close = series.close[t]!
+  const expected = ({ by, over }: Scale): number => (before * by) / over
+  const off = (scale: Scale): number => Math.abs(Math.log(close / expected(scale)))
+  const near = SPLITS.filter(scale => {
+    return expected(scale) >= series.low[t]! * (1 - NEAR) && expected(scale) <= series.high[t]! * (1 + NEAR)
+  })
+  return near.reduce<Scale | null>((best, scale) => (best === null || off(scale) < off(best) ? scale : best), null)
 }
 
 /** What a split makes of prices; 10 for one of 0.1 new shares, so that nothing is lost. */
@@ -284,8 +290,8 @@ function judgeSeams(
     const split = known.splits.find(({ ex_date, ratio }) => {
       return ex_date > a.day && ex_date <= b.day && !isJump(1 / ratio, after / before)
     })
-    const opening = b.given >= 0 ? given.open[b.given]! : stored.open[b.stored]!
-    const step = split === undefined ? splitBetween(before, opening, after) : scaleOf(split)
+    const later = b.given >= 0 ? splitBetween(before, given, b.given) : splitBetween(before, stored, b.stored)
+    const step = split === undefined ? later : scaleOf(split)
     if (step === null) oddities.push({ kind: 'jump', day: b.day, detail: `${jump}, which is stored` })
     // Raw prices fall on the day of a split.
     else if (split === undefined || known.prices === 'adjusted') {

@@ -68,12 +68,19 @@ describe('new bars after a split', () => {
     expect(refused).toMatch(`${Number((1 / ratio).toPrecision(6))} times those that are stored`)
   })
 
-  it('do so where the day closed far from the ratio and opened near it', async () => {
+  it('do so where the price that the split makes lies in the range of the day, and not where it lies beside', async () => {
     const quartered = scaled(recent, 4)
-    quartered.open[0] = old.close[99]! / 4
-    quartered.close[0] = (old.close[99]! / 4) * 1.06
+    const expected = old.close[99]! / 4
+    // As AAPL on 31 August 2020: from 499.23, which is 124.81, to a low of 126.00.
+    const setDay = (open: number, high: number, low: number, close: number): void => {
+      for (const [name, price] of Object.entries({ open, high, low, close }))
+        quartered[name as 'open' | 'high' | 'low' | 'close'][0] = (price / 124.8075) * expected
+    }
+    setDay(127.58, 131, 126, 129.04)
     expect((await tried(await databaseWith(old), quartered)).refused).toMatch('0.25 times those that are stored')
-    quartered.open[0] = quartered.close[0]!
+    const database = await databaseWith(quartered)
+    expect((await tried(database, part(whole, 90, 100))).refused).toMatch('4 times those that are stored')
+    setDay(129, 131, 128, 129.04)
     expect(await tried(await databaseWith(old), quartered)).toMatchObject({ report: { added: 20 }, refused: undefined })
   })
 
