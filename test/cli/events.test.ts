@@ -68,6 +68,13 @@ describe('bands events', () => {
     expect((await ask('events AAPL rsi_zone --tier pro')).err).toMatch(
       /^\d+ older events are left out: --limit 100 shows more, --csv all\.\n$/,
     )
+    const { out, err } = await ask('events AAPL rsi_zone --tier pro --limit 100')
+    const oldest = out.trimEnd().split('\n').at(-1)!.slice(0, 10)
+    expect(err).toMatch(
+      new RegExp(`^\\d+ older events are left out: --before ${oldest} shows more, --csv without --limit all\\.\\n$`),
+    )
+    const drawn = await ask('events AAPL rsi_zone --tier pro --limit 100', { terminal: 100 })
+    expect(unpainted(drawn.err)).toContain(` older: --before ${oldest}\n`)
     for (const line of ['--csv', '--limit 10 --quiet', '--band oversold --limit 10', '--json'])
       expect((await ask(`events AAPL rsi_zone ${line}`)).err, line).toBe('')
   })

@@ -33,7 +33,10 @@ export const command: Command = {
     const isPlain = context.format === 'json' && !returns
     const found = isPlain
       ? await page(context, query)
-      : await shown(context, query, { wide: given.flag('wide'), returns })
+      : await shown(context, query, {
+          ...{ wide: given.flag('wide'), returns },
+          isLimited: given.value('limit') !== undefined,
+        })
     if (found > 0) return
     const { noticeNoEvent } = await import('../notices.js')
     await noticeNoEvent(context, await context.bands(), query)
@@ -50,9 +53,11 @@ async function page(context: Context, query: EventsQuery): Promise<number> {
 interface Style {
   wide: boolean
   returns: boolean
+  /** Whether a limit was typed, which rows for machines keep to. */
+  isLimited: boolean
 }
 
-async function shown(context: Context, query: EventsQuery, { wide, returns }: Style): Promise<number> {
+async function shown(context: Context, query: EventsQuery, { wide, returns, isLimited }: Style): Promise<number> {
   const [{ describeEvents }, { described }] = await Promise.all([
     import('../../present/events.js'),
     import('../draw/described.js'),
@@ -63,28 +68,34 @@ async function shown(context: Context, query: EventsQuery, { wide, returns }: St
   const { server } = source
   if (server !== null && returns)
     await context.remark(`exact returns are known of the database here alone, not of ${server.url}.`)
-  const limit = (await isWithinLimit(context, found.total)) ? found.total : MAX_LIMIT
+  const older = olderBy(found, (await isWithinLimit(context, found.total)) ? found.total : MAX_LIMIT)
   // The page itself says so, and advice at a terminal.
   if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
-    await context.remark(leftOut(found, limit))
+    await context.remark(leftOut(found, older, isLimited))
   // Where a server sells its plans, its own refusals tell.
   const upgrade = server === null ? `: ${UPGRADE_URL}` : ''
-  await context.hint(...hintsFor(found, query, { wide, upgrade, limit }))
+  await context.hint(...hintsFor(found, query, { wide, upgrade, older }))
   return found.total
 }
 
-/** @param limit the one that shows the most */
-function leftOut({ events, total }: NewestEvents, limit: number): string {
+/** The option that shows what is left out, or more of it. @param limit the largest there can be */
+function olderBy({ events }: NewestEvents, limit: number): string {
+  const oldest = events.at(-1)
+  return oldest === undefined || events.length < limit ? `--limit ${limit}` : `--before ${oldest.date}`
+}
+
+/** @param by the option that shows more */
+function leftOut({ events, total }: NewestEvents, by: string, isLimited: boolean): string {
   const older = total - events.length
-  const more = total <= limit ? 'shows them' : 'shows more, --csv all'
-  return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: --limit ${limit} ${more}.`
+  const more = by === `--limit ${total}` ? 'shows them' : `shows more, --csv${isLimited ? ' without --limit' : ''} all`
+  return `${older} older ${older === 1 ? 'event is' : 'events are'} left out: ${by} ${more}.`
 }
 
 /** What the signs mean, what is not shown, what to ask next. */
 function hintsFor(
   { events, total }: NewestEvents,
   query: EventsQuery,
-  { wide, upgrade, limit }: { wide: boolean; upgrade: string; limit: number },
+  { wide, upgrade, older: by }: { wide: boolean; upgrade: string; older: string },
 ): string[] {
   const { ticker, field, bands, timeframe } = query
   const isFull = events.some(event => event.aftermath !== null)
@@ -95,7 +106,7 @@ function hintsFor(
   return [
     ...(isFull && !wide ? [signs] : []),
     ...(!isFull && events.length > 0 ? [`Stability, flips and what followed come with the Plus tier${upgrade}`] : []),
-    ...(older > 0 ? [`${older} older: --limit ${limit}`] : []),
+    ...(older > 0 ? [`${older} older: ${by}`] : []),
     ...(isFull ? [`next: bands tally ${words.join(' ')}`] : []),
   ]
 }
