@@ -290,6 +290,7 @@ describe('a row', () => {
     ['splits', '2020-08-31,0.0001', '2020-09-01,0.00009', 'a split of 0.00009 to 1 is beyond reason'],
     ['ratings', '2024-05-02,,7,2,1000,2,0', '2024-05-03,,7,2,1001,2,0', 'hold "1001" is beyond reason'],
     ['schedule', '2024-08-01,2024-06-02', '2024-08-01,2024-06-03', 'known "2024-06-03" is yet to come'],
+    ['earnings', '2024-08-01,,1.5,', '2024-06-03,,1.5,1.53', 'report_date 2024-06-03 is yet to come, and eps_actual'],
     ['splits', '2024-08-01,4', '2024-08-01,40000', 'a split of 40000 to 1 is beyond reason'],
   ])('of %s is bad when it tells what cannot be: %s may be, %s may not', async (kind, good, bad, why) => {
     expect(await refused(fileOf(kind, good, bad), { today: parseDay('2024-06-01')! })).toContain('facts.csv:3:')

@@ -47,8 +47,7 @@ const EARNINGS_EVENTS = factsFormat({
       eps_estimate: row.optional('eps_estimate'),
       eps_actual: row.optional('eps_actual'),
     }
-    out.addOnce('earnings', ticker, result, row.place)
-    remarkWeekend(result, row.place, out)
+    addEarnings(out, ticker, result, row.place)
   },
 })
 
@@ -59,8 +58,15 @@ export function checkKnown({ known, period_end }: Report, column: string): void 
   throw new BadCell(column, `${what}; are the dates in the wrong columns?`)
 }
 
-/** A report at a weekend may be a slip of a day; it counts from the next bar on either way. */
-export function remarkWeekend({ report_date }: EarningsResult, place: string, out: FactsSink): void {
+/** An estimate may be of a report to come, a result may not: throws BadCell. */
+export function addEarnings(out: FactsSink, ticker: string, result: EarningsResult, place: string): void {
+  const { report_date, eps_actual } = result
+  if (eps_actual !== null && report_date > out.latest) {
+    const what = `report_date ${formatDay(report_date)} is yet to come`
+    throw new BadCell('report_date', `${what}, and eps_actual is not known before the report`)
+  }
+  out.addOnce('earnings', ticker, result, place)
+  // It may be a slip of a day; it counts from the next bar on either way.
   if (weekdayOf(report_date) > 4) out.remark('report dates fall on a weekend and are taken as they are', place)
 }
 

@@ -15,7 +15,7 @@ import { layoutOf, plainName } from '../layout.js'
 import { isDated, refuseLayout } from '../refusals.js'
 import type { TextTable } from '../text-table.js'
 import { shown } from '../values.js'
-import { checkKnown, FACTS_FORMATS, type FactsFormat, remarkWeekend } from './formats.js'
+import { addEarnings, checkKnown, FACTS_FORMATS, type FactsFormat } from './formats.js'
 import { BadCell, checkRatio, type FactRow } from './rows.js'
 import { type FactsSink, isFactName, type TimedGrade } from './sink.js'
 
@@ -172,8 +172,7 @@ const ADDS: {
     out.addOnce('reports', ticker, record as Report, place)
   },
   earnings(out, ticker, record, place) {
-    out.addOnce('earnings', ticker, record as EarningsResult, place)
-    remarkWeekend(record as EarningsResult, place, out)
+    addEarnings(out, ticker, record as EarningsResult, place)
   },
   splits(out, ticker, record) {
     checkRatio((record as Split).ratio, 'ratio')

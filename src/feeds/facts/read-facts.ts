@@ -20,7 +20,7 @@ export async function readFactsTable(table: TextTable): Promise<FactsResult> {
     throw new BadData({ file }, `this is not ${given.format}; it looks like ${format.name}`)
   const plan = await planFacts(table, format)
   const rejections = new Rejections(file, options.skipBadRows ?? false)
-  const sink = new FactsSink()
+  const sink = new FactsSink(plan.latest)
   remarkNames(format, dialect, sink)
   const facts = new FactRow(plan, format.reads)
   const kept: unknown[] = []

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { BadData, parameter, sentence, type Words, worded } from '../../errors.js'
+import type { Day } from '../../model/day.js'
 import {
   FACT_COLUMNS,
   FACT_KINDS,
@@ -12,6 +13,7 @@ import {
 import { parseTicker } from '../../model/terms.js'
 import type { FactsResult, Remark, TickerFacts } from '../feed.js'
 import { givenTicker, plainName, stem, tickerOfSymbol } from '../layout.js'
+import { latestBar } from '../price-rows.js'
 import { BadCell } from './rows.js'
 
 const SHOWN = 3
@@ -56,10 +58,16 @@ const ONCE: { readonly [Kind in 'reports' | 'earnings' | 'securities']: Once<Fac
 
 /** Gathers the records of a file and what is to be said about it. */
 export class FactsSink {
+  /** The last day on which anything can be known: tomorrow. */
+  readonly latest: Day
   readonly #facts = new Map<string, Map<FactKind, FactRecord[]>>()
   readonly #remarks = new Map<string, Remark>()
   /** What was said once, and where. */
   readonly #said = new Map<string, { said: string; place: string }>()
+
+  constructor(latest: Day = latestBar()) {
+    this.latest = latest
+  }
 
   add<Kind extends FactKind>(kind: Kind, ticker: string, record: FactRecords[Kind]): void {
     const kinds = this.#facts.get(ticker) ?? new Map<FactKind, FactRecord[]>()
