@@ -152,8 +152,8 @@ async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): 
   if (!found.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
   const store = openSqlite(path, { readonly: true })
   try {
-    const today = await store.newestDay(lastDay)
-    const lines = oddityLines(today === null ? [] : await storedOddities(store, today, lastDay))
+    const today = (await store.newestDay(lastDay)) ?? lastDay
+    const lines = oddityLines(await storedOddities(store, today, lastDay))
     if (lines.length === 0) return [ok('bars', 'on one scale, and up to days that lie close together')]
     return lines.map(({ what, mend }) => warn('bars', what, mend))
   } catch (thrown) {

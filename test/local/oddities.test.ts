@@ -85,6 +85,15 @@ describe('bars that open or close outside their high and low', () => {
   })
 })
 
+describe('bars to come', () => {
+  it('are named by doctor where no other bars are stored', async () => {
+    const { checks } = await said(three, parseDay('2010-01-04')!)
+    expect(checks).toMatchObject([
+      { outcome: 'warn', detail: expect.stringMatching(/^bars to come, which do not count: /) },
+    ])
+  })
+})
+
 describe('last bars', () => {
   it('far behind those of the others are named, and not where the ticker was delisted', async () => {
     const folder = temporaryFolder()
