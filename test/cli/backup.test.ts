@@ -47,7 +47,7 @@ test('bands backup into a folder names backups by time and keeps so many', async
     expect(ran.code, ran.err).toBe(0)
   }
   expect(readdirSync(backups)).toHaveLength(1)
-  expect(readdirSync(backups)[0]).toMatch(/^many-20260101T0000\d\dZ\.tar$/)
+  expect(readdirSync(backups)[0]).toMatch(/^many-20260101T0000\d\d\.000Z\.tar$/)
   expectRefusal(await typed(`backup ${folder.file('x.tar')} --keep 1 --db ${db}`), 2, '--keep counts the backups')
 })
 

@@ -121,7 +121,7 @@ describe('a backup', () => {
     const refusal = backUpInto(files, folder, { keep: 1, now: new Date('2026-11-02T00:00:00Z') })
     await expect(refusal).rejects.toThrow(BadData)
     await expect(refusal).rejects.toThrow('it is damaged (SIM0001: what is said of it')
-    expect(readdirSync(folder)).toEqual(['bands-20261101T000000Z.tar'])
+    expect(readdirSync(folder)).toEqual(['bands-20261101T000000.000Z.tar'])
   })
 
   it('is not made where there is one of that name, or nothing to back up', async () => {
@@ -166,16 +166,32 @@ describe('backups in a folder', () => {
       writeFileSync(join(folder, name), '')
     for (let day = 2; day <= 5; day++) {
       const { removed } = await backUpInto(files, folder, { keep: 2, now: at(day) })
-      expect(removed.map(path => basename(path))).toEqual(day < 4 ? [] : [`bands-2026110${day - 2}T000000Z.tar`])
+      expect(removed.map(path => basename(path))).toEqual(day < 4 ? [] : [`bands-2026110${day - 2}T000000.000Z.tar`])
     }
     expect(readdirSync(folder).sort()).toEqual([
       'bands-20200101T000000Z.tar',
-      'bands-20261101T000000Z.tar',
-      'bands-20261104T000000Z.tar',
-      'bands-20261105T000000Z.tar',
+      'bands-20261101T000000.000Z.tar',
+      'bands-20261104T000000.000Z.tar',
+      'bands-20261105T000000.000Z.tar',
       'bands-old.tar',
       'notes.txt',
     ])
+  })
+
+  it('stay when they are of another database with the same accounts, and when they were made in the same second', async () => {
+    const [files, others] = [await world(), filesIn(temporaryFolder())]
+    const folder = temporaryFolder()
+    await restore((await backUpInto(files, temporaryFolder())).file, others)
+    const at = (ms: number) => new Date(Date.UTC(2026, 10, 1, 0, 0, 0, ms))
+    const first = await backUpInto({ ...others, accounts: files.accounts }, folder, { now: at(1) })
+    const older = await backUpInto(files, folder, { now: at(2) })
+    // As they were called before.
+    const named = join(folder, 'bands-20261031T000000Z.tar')
+    renameSync(older.file, named)
+    const second = await backUpInto(files, folder, { now: at(3) })
+    const third = await backUpInto(files, folder, { keep: 2, now: at(4) })
+    expect(third.removed).toEqual([named])
+    expect(readdirSync(folder).sort()).toEqual([first, second, third].map(({ file }) => basename(file)))
   })
 
   it('have nothing beside them that a killed backup has left, whatever it was called', async () => {
@@ -185,7 +201,7 @@ describe('backups in a folder', () => {
     mkdirSync(dead)
     writeFileSync(join(dead, 'archive'), 'half of it')
     await backUpInto(files, folder, { now: new Date('2026-11-01T00:00:00Z') })
-    expect(readdirSync(folder)).toEqual(['bands-20261101T000000Z.tar'])
+    expect(readdirSync(folder)).toEqual(['bands-20261101T000000.000Z.tar'])
   })
 })
 

@@ -269,7 +269,8 @@ export async function backUpInto(
   folder: string,
   { keep = null, now = new Date() }: { keep?: number | null; now?: Date } = {},
 ): Promise<{ file: string; manifest: Manifest; removed: string[] }> {
-  const time = now.toISOString().replace(/[-:]|\.\d+/g, '')
+  // To the millisecond: two may be made in one second.
+  const time = now.toISOString().replace(/[-:]/g, '')
   const file = join(folder, `${stemOf(files)}-${time}.tar`)
   const manifest = await backUp(files, file, { now })
   // Only now: the one that was made may be the only good one.
@@ -285,7 +286,7 @@ function stemOf({ data }: Files): string {
  * of another database, stays. Returns those that went.
  */
 function removeOlder(files: Files, folder: string, keep: number): string[] {
-  const shape = /-\d{8}T\d{6}Z\.tar$/
+  const shape = /-\d{8}T\d{6}(?:\.\d{3})?Z\.tar$/
   const stem = stemOf(files)
   const named = readdirSync(folder).filter(name => shape.test(name) && name.replace(shape, '') === stem)
   const own = named.filter(name => isOf(files, join(folder, name))).sort()
@@ -301,9 +302,13 @@ function removeOlder(files: Files, folder: string, keep: number): string[] {
   return paths
 }
 
+/** Two databases may share the accounts: those tell only where a backup has no data. */
 function isOf(files: Files, path: string): boolean {
   try {
-    return withArchive(path, ({ manifest }) => manifest.files.some(({ kind, path: from }) => from === files[kind]))
+    return withArchive(path, ({ manifest: { files: all } }) => {
+      const data = all.filter(({ kind }) => kind === 'data')
+      return (data.length > 0 ? data : all).some(({ kind, path: from }) => from === files[kind])
+    })
   } catch {
     return false
   }
