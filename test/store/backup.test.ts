@@ -234,6 +234,21 @@ describe('a restore', () => {
     expect(await everything(files)).toEqual(before)
   })
 
+  it('is free to be written, though an import on another machine wrote while it was backed up', async () => {
+    const files = await world()
+    const file = join(temporaryFolder(), 'bands.tar')
+    const store = openSqlite(files.data, { readonly: false })
+    await store.lock({ pid: 4711, host: 'elsewhere', started: iso(NOON) })
+    await backUp(files, file)
+    await store.close()
+    const other = filesIn(temporaryFolder())
+    await restore(file, other)
+    expect(rowsOf(other.data, "SELECT 1 FROM writer UNION SELECT 1 FROM meta WHERE key = 'writer'")).toEqual([])
+    const restored = openSqlite(other.data, { readonly: false })
+    await restored.lock({ pid: process.pid, host: 'here', started: iso(NOON) })
+    await restored.close()
+  })
+
   it('leaves alone what is not in the backup, and says so', async () => {
     const files = await world()
     const file = join(temporaryFolder(), 'bands.tar')

@@ -96,7 +96,7 @@ function create(path: string, kind: DatabaseKind): void {
 }
 
 /** Moves what was committed into the file itself. Throws where not all of it could be. */
-function checkpoint(db: Connection): void {
+export function checkpoint(db: Connection): void {
   const [found] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number; log: number }[]
   if (found?.busy !== 0 || found.log !== 0) throw new Error('what was committed could not be moved into the file')
 }

@@ -23,7 +23,7 @@ import {
   type OpenArchive,
   withArchive,
 } from './backup.js'
-import { openAlone, partialName, removeLeftovers, restoreNote, whyNot } from './connection.js'
+import { checkpoint, connect, openAlone, partialName, removeLeftovers, restoreNote, whyNot } from './connection.js'
 import { type Connection, removeDatabase, synced } from './migrations.js'
 import { lockOf } from './place.js'
 import { damagesOf } from './verify.js'
@@ -136,15 +136,27 @@ function prepared(archive: OpenArchive, file: BackedUp, target: string, backup: 
     } finally {
       closeSync(into)
     }
-    synced(from)
     const [damage] = damagesOf(kind, from)
     if (damage !== undefined) throw new BadData({ file: backup }, `its ${name} is damaged: ${damage.what}`)
+    if (kind === 'data') freeWritingPlace(from)
     // To be looked at, it was opened.
     for (const ending of ['-wal', '-shm']) rmSync(from + ending, { force: true })
+    synced(from)
     return { note: restoreNote(target), from, to, sha256: sha256Of(from) }
   } catch (cause) {
     removeDatabase(from)
     throw cause
+  }
+}
+
+/** Who was writing while it was backed up writes nothing into what is restored. */
+function freeWritingPlace(path: string): void {
+  const db = connect(path, {})
+  try {
+    db.exec("DELETE FROM writer; DELETE FROM meta WHERE key = 'writer'")
+    checkpoint(db)
+  } finally {
+    db.close()
   }
 }
 
