@@ -151,12 +151,20 @@ export function megabytes(bytes: number): string {
 
 /** What is on the disk is there after a power cut, too. */
 export function synced(path: string): void {
-  const file = openSync(path, 'r')
+  const isFolder = statSync(path).isDirectory()
+  try {
+    fsynced(path, isFolder ? 'r' : 'r+')
+  } catch (cause) {
+    // Some systems have no way to sync a folder, or to open one.
+    if (!isFolder) throw cause
+  }
+}
+
+/** @param flags Windows syncs only what is open for writing, others open a folder for reading alone */
+function fsynced(path: string, flags: 'r' | 'r+'): void {
+  const file = openSync(path, flags)
   try {
     fsyncSync(file)
-  } catch (cause) {
-    // Some systems have no way to sync a folder.
-    if (!statSync(path).isDirectory()) throw cause
   } finally {
     closeSync(file)
   }
