@@ -144,7 +144,13 @@ const RANDOM: readonly Column<StudyWindow>[] = [
   WINDOW,
   { title: 'Draws', kind: 'count', spare: 1, of: ({ random_entry: random }) => random.draws },
   { title: 'Mean', kind: 'return', of: ({ random_entry: random }) => random.mean },
-  { title: '95%', kind: 'return', spare: 0, of: ({ random_entry: random }) => [random.low, random.high] },
+  {
+    title: '95%',
+    kind: 'return',
+    hint: 'Where 95% of draws lie that vary as the events do',
+    spare: 0,
+    of: ({ random_entry: random }) => [random.low, random.high],
+  },
   {
     title: 'p',
     kind: 'probability',

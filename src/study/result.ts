@@ -107,7 +107,7 @@ export interface StudyWindow {
   /** Entries at random dates in the same tickers, drawn together where windows overlap. */
   random_entry: {
     draws: number
-    /** What the draws have on average, and 95 % of them. */
+    /** What the draws have on average, and 95 % of them if they varied as the events do: outside, p is below .05. */
     mean: number | null
     low: number | null
     high: number | null

@@ -217,17 +217,16 @@ export function randomEntry(cell: Cell, draws: number, random: Random): RandomEn
   const drawn = drawnEntries(cell, units, draws, random)
   if (drawn.length === 0)
     return noDraws(cell, draws === 0 ? 'none were asked for' : 'no draw lands where there is a return')
+  // In order of size, so that the sum is the same whatever the order of the draws.
   const means = Float64Array.from(drawn, ({ mean }) => mean).sort()
   const centre = means.reduce((sum, mean) => sum + mean, 0) / means.length
-  const p = shareAsFar(drawn, centre, ownEntries(cell))
+  const found = judged(drawn, centre, ownEntries(cell))
   return {
     draws: means.length,
     mean: centre,
-    low: quantile(means, 0.025),
-    high: quantile(means, 0.975),
-    p,
+    ...found,
     year_matched: yearMatched(cell),
-    reason: p === null ? 'the returns after the events do not vary' : null,
+    reason: found.p === null ? 'the returns after the events do not vary' : null,
   }
 }
 
@@ -294,15 +293,28 @@ function landings({ members, calendar }: Cell) {
 /** Sums in another order differ in the last digits, which must not count where every draw is the same. */
 const ROUNDING = 1e-12
 
-/** null where nothing tells how much the events vary. */
-function shareAsFar(drawn: readonly RatioError[], centre: number, own: RatioError): number | null {
-  const isSame = ({ error }: RatioError): boolean => error <= ROUNDING
-  if (isSame(own)) return null
-  const far = Math.abs(own.mean - centre) / own.error - ROUNDING
-  // What does not vary at all lies far from the centre, however near.
-  const isAsFar = (one: RatioError): boolean =>
-    isSame(one) ? Math.abs(one.mean - centre) > ROUNDING : Math.abs(one.mean - centre) / one.error >= far
-  return (1 + drawn.filter(isAsFar).length) / (1 + drawn.length)
+/** How many of its own errors a mean lies from the centre. What does not vary at all lies far from it, however near. */
+function errorsFrom(centre: number, { mean, error }: RatioError): number {
+  const distance = Math.abs(mean - centre)
+  if (error > ROUNDING) return distance / error
+  return distance > ROUNDING ? Number.POSITIVE_INFINITY : 0
+}
+
+/**
+ * The share of draws that lie as far from their centre as the events do, each by its own error; and, by the error of the
+ * events, the range around it that 95 % of draws lie in. All null where nothing tells how much the events vary.
+ */
+function judged(
+  drawn: readonly RatioError[],
+  centre: number,
+  own: RatioError,
+): Pick<RandomEntry, 'p' | 'low' | 'high'> {
+  if (own.error <= ROUNDING) return { p: null, low: null, high: null }
+  const errors = Float64Array.from(drawn, one => errorsFrom(centre, one)).sort()
+  const far = errorsFrom(centre, own) - ROUNDING
+  const p = (1 + errors.filter(value => value >= far).length) / (1 + errors.length)
+  const reach = (quantile(errors, 0.95) ?? Number.NaN) * own.error
+  return Number.isFinite(reach) ? { p, low: centre - reach, high: centre + reach } : { p, low: null, high: null }
 }
 
 function ownEntries({ members, calendar, horizon }: Cell): RatioError {
