@@ -20,11 +20,14 @@ export const command: Command = {
   ],
   notes: [
     'A ticker is looked at on its last bar that is final on the date, if that is at most seven days older (weekly: its Sunday). DAYS are bars since it became oversold; RARITY is how seldom its RSI was as low in its own history; SUPPORT how far below the close the support level lies.',
-    `CSV and NDJSON have all matches unless --limit is given. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
+    `CSV and NDJSON have all matches unless --limit is given. With --tier, and at a server, there are at most ${MAX_LIMIT}.`,
   ],
   async run(context, given) {
-    const table = (await context.withholds()) ? OVERSOLD : OWN_OVERSOLD
-    const query = allUnlessLimited(context, given, parseOversold(given.params(Object.keys(table)), table))
+    const withholds = await context.withholds()
+    const table = withholds ? OVERSOLD : OWN_OVERSOLD
+    const asked = allUnlessLimited(context, given, parseOversold(given.params(Object.keys(table)), table))
+    // A scan has no second page: a key gets no more, in no form.
+    const query = withholds ? { ...asked, limit: Math.min(asked.limit, MAX_LIMIT) } : asked
     const source = await context.bands()
     const page = await source.oversold(query)
     const scan = { query, page, date: query.date ?? (await today(context)), note: source.server?.note ?? null }
