@@ -136,7 +136,7 @@ async function fitted(
     if (scale === 'accept_jump')
       return { present: series, rescaling: null, jumps: [...jumps, ...misfit.jumps], oddities }
   }
-  return { refused: refusalOf(ticker, misfit, fits) }
+  return { refused: refusalOf(ticker, misfit, fits, { stored: series.days.length, given: bars.days.length }) }
 }
 
 function noteRescaling(report: TickerReport, { series }: Stored, rescaling: Rescaling): void {

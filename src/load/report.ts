@@ -120,15 +120,23 @@ export function* derived(
   }
 }
 
-/** @param fits whether a rescaling makes one series of the two */
-export function refusalOf(ticker: string, misfit: Misfit, fits: boolean): RefusedTicker {
+/**
+ * @param fits whether a rescaling makes one series of the two
+ * @param bars how many there are of the ticker
+ */
+export function refusalOf(
+  ticker: string,
+  misfit: Misfit,
+  fits: boolean,
+  bars: { stored: number; given: number },
+): RefusedTicker {
   const { reason } = misfit
   if (reason === 'another_instrument') {
     const what =
       misfit.common === 1
         ? 'the prices of the one day that is stored too differ by more than 1 %, and by no common factor'
         : `${misfit.differing} of ${misfit.common} closes of days that are stored too differ by more than 1 %, and by no common factor`
-    const message = sentence`${ticker}: ${what}, so these are prices of another instrument; ${parameter('replace')} starts ${ticker} again from this file`
+    const message = sentence`${ticker}: ${what}, so these are prices of another instrument; check which it is (${parameter('ticker')} names it), or import the whole history of ${ticker}; ${parameter('replace')} starts ${ticker} again from this file, and leaves ${bars.given} bars instead of ${bars.stored}`
     return { ticker, reason, factor: null, date: null, message }
   }
   const factor = misfit.scale.by / misfit.scale.over

@@ -165,11 +165,11 @@ describe('closes of days that are stored', () => {
     expect(await tried(database, corrected)).toMatchObject({ report: { replaced: 5, unchanged: 15 } })
   })
 
-  it('of another instrument refuse their ticker, and replace begins again', async () => {
+  it('of another instrument refuse their ticker, telling what replace would leave of it, and replace begins again', async () => {
     const database = await databaseWith(bars(2))
     const { refused } = await tried(database, part(whole, 60))
     expect(refused).toMatch(
-      /^new\.csv: ABC: \d\d of 60 closes of days that are stored too differ by more than 1 %, and by no common factor, so these are prices of another instrument; replace starts ABC again from this file$/,
+      /^new\.csv: ABC: \d\d of 60 closes of days that are stored too differ by more than 1 %, and by no common factor, so these are prices of another instrument; check which it is \(ticker names it\), or import the whole history of ABC; replace starts ABC again from this file, and leaves 60 bars instead of 120$/,
     )
     for (const options of [{ rescale: true }, { acceptJump: true }])
       expect((await tried(database, part(whole, 60), options)).refused).toBe(refused)
