@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto'
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { version } from '../../built.js'
 import {
@@ -69,10 +79,7 @@ export async function backUp(
   { replace = false, now = new Date() } = {},
 ): Promise<Manifest> {
   const kinds = kindsIn(files)
-  if (existsSync(target) && !replace) {
-    const words = sentence`there is a file ${target} already; choose another name, or ${parameter('replace')} it.`
-    throw new InvalidParameter(words, { param: 'file', value: target })
-  }
+  if (existsSync(target) && !replace) throw thereAlready(target)
   // Whatever the backup is called, so that the next finds what a killed one has left.
   const place = join(dirname(target), `${stemOf(files)}.backup`)
   const room = partialName(place)
@@ -84,7 +91,8 @@ export async function backUp(
     const copies = await snapshots(files, kinds, room)
     const whole = archived(copies, archive, manifest)
     checkArchive(archive)
-    renameSync(archive, target)
+    if (replace) renameSync(archive, target)
+    else putWhereNothingIs(archive, target)
     synced(dirname(target))
     return whole
   } catch (cause) {
@@ -93,6 +101,22 @@ export async function backUp(
   } finally {
     cleared(room)
   }
+}
+
+/** By a second name: what came there meanwhile is not replaced. */
+function putWhereNothingIs(archive: string, target: string): void {
+  try {
+    linkSync(archive, target)
+  } catch {
+    if (existsSync(target)) throw thereAlready(target)
+    // Some file systems have no second names, and each says so in its own way.
+    renameSync(archive, target)
+  }
+}
+
+function thereAlready(target: string): InvalidParameter {
+  const words = sentence`there is a file ${target} already; choose another name, or ${parameter('replace')} it.`
+  return new InvalidParameter(words, { param: 'file', value: target })
 }
 
 function cleared(room: string): void {
