@@ -84,7 +84,7 @@ function checkBars({ ticker, source }: Pick<SourcedBars, 'ticker' | 'source'>, s
 /** Records, those of one kind of a ticker together. */
 export function givenFacts(given: unknown, { file }: Pick<FactSource, 'file'>, today: Day | undefined): TickerFacts[] {
   const latest = latestBar(today)
-  const sink = new FactsSink()
+  const sink = new FactsSink(latest)
   const found = new Map<string, TickerFacts & { records: FactRecord[] }>()
   for (const [i, one] of listOf('facts', given).entries()) {
     const at = `facts[${i}]`
