@@ -4,7 +4,7 @@ import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { countUpTo, type Day, formatDay } from '../model/day.js'
 import { FACT_KINDS, securityOf } from '../model/facts.js'
-import { type Adjustment, emptySeries, head, type Series } from '../model/series.js'
+import { emptySeries, head, type Series } from '../model/series.js'
 import {
   type AcceptedJump,
   jumpsOf,
@@ -37,11 +37,13 @@ export interface Choices {
   replace: boolean
   /** What to do about stored bars on another scale; unless given, the ticker is refused. */
   scale?: 'rescale' | 'accept_jump' | undefined
+  /** The file of the same run whose bars of this ticker were refused: it is not to be passed over. */
+  refusedBefore?: string | undefined
 }
 
 /**
  * Merges bars with what is there, and leaves a ticker alone that does not fit to it. Throws BadData for a ticker without
- * bars, with prices of another kind, or pulled.
+ * bars.
  */
 export async function takeBars(
   store: Store,
@@ -53,9 +55,11 @@ export async function takeBars(
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
-    const pulled = await checkPulled(store, incoming, choices.replace)
+    const pulled = await pulledOf(store, ticker)
     const { present, entry } = await storedOf(store, incoming, choices.replace)
-    const result = present === null ? AS_IT_IS : await fitted(store, present, incoming, choices)
+    const refused = refusedAtSight(incoming, { present, entry, pulled }, choices)
+    const result =
+      refused !== null ? { refused } : present === null ? AS_IT_IS : await fitted(store, present, incoming, choices)
     if ('refused' in result) {
       taken.refused.push(result.refused)
       continue
@@ -68,7 +72,7 @@ export async function takeBars(
     if (result.rescaling !== null) noteRescaling(report, present!, result.rescaling)
     if (pulled !== null) {
       taken.unpulled.push(ticker)
-      addNote(report, `${ticker}: ${pulled}`)
+      addNote(report, `${ticker}: ${pulled} are taken out`)
     }
     if (report.added + report.replaced === 0 && result.rescaling === null) continue
     const now = entryFor(incoming, series, entry?.assetClass ?? null, origins)
@@ -80,16 +84,46 @@ export async function takeBars(
 /** What is stored of a ticker and stays beside a file's bars; null where nothing does. */
 async function storedOf(
   store: Store,
-  { ticker, prices, bars, source }: SourcedBars,
+  { ticker, bars, source }: SourcedBars,
   replace: boolean,
 ): Promise<{ present: Stored | null; entry: TickerEntry | null }> {
   if (bars.days.length === 0) throw new BadData({ file: source }, `there are no bars of ${ticker} in it`)
   // What is replaced is not looked at: it may be damaged.
   const entry = replace ? null : await store.ticker(ticker)
   if (entry === null) return { present: null, entry }
-  if (entry.prices !== prices) throw mixedPrices(source, ticker, entry.prices, prices)
   const series = (await store.bars(ticker))!
   return { present: { series, jumps: jumpsOf(entry, series.days) }, entry }
+}
+
+/** What keeps a ticker out whatever its prices are; null where nothing does. */
+function refusedAtSight(
+  { ticker, prices, bars }: SourcedBars,
+  { present, entry, pulled }: { present: Stored | null; entry: TickerEntry | null; pulled: string | null },
+  { replace, refusedBefore }: Choices,
+): RefusedTicker | null {
+  const refused = (reason: RefusedTicker['reason'], message: Words): RefusedTicker => {
+    return { ticker, reason, factor: null, date: null, message }
+  }
+  const again = sentence`${parameter('replace')} starts ${ticker} again, from a file of its own`
+  if (pulled !== null && !replace)
+    return refused(
+      'pulled',
+      sentence`${ticker}: there are ${pulled} here; ${again}, and takes them out; ${parameter('db', 'FILE')} keeps both apart`,
+    )
+  if (entry !== null && entry.prices !== prices) {
+    const what = `${ticker} is kept with ${entry.prices} prices and this file gives ${prices} ones; a series is one or the other`
+    // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
+    const raw = entry.prices === 'raw' ? sentence`${parameter('prices', 'raw')} takes those, or ` : ''
+    return refused('adjustment', sentence`${what}: ${raw}${again}`)
+  }
+  if (refusedBefore === undefined || present === null || covers(bars, present.series)) return null
+  const what = `${ticker}: its bars in ${refusedBefore} are refused, and these come after them`
+  return refused('refused_before', sentence`${what}; mend that first, or import the whole history`)
+}
+
+/** Whether a file's bars begin and end no later and no earlier than the stored ones. */
+function covers(given: Series, stored: Series): boolean {
+  return given.days[0]! <= stored.days[0]! && given.days.at(-1)! >= stored.days.at(-1)!
 }
 
 /** A new ticker may be one that is stored with the exchange that vendors put behind those of the US, or without. */
@@ -207,16 +241,13 @@ async function keptOf(store: Store, entry: TickerEntry, bars: Series, behind: Be
   return { entry: security === null ? entry : { ...entry, assetClass: security.asset_class }, bars, facts }
 }
 
-/** What goes to make room for bars, in words; null where nothing was pulled. Throws BadData unless it may. */
-async function checkPulled(store: Store, { ticker, source }: SourcedBars, replace: boolean): Promise<string | null> {
+/** What was pulled of a ticker, in words; null where nothing was. */
+async function pulledOf(store: Store, ticker: string): Promise<string | null> {
   const entries = await store.pages.entries(ticker)
   const [first] = entries
   if (first === undefined) return null
   const events = entries.reduce((sum, entry) => sum + entry.events, 0)
-  const what = `${events} events of it that were pulled from ${first.url}`
-  if (replace) return `${what} are taken out`
-  const keep = sentence`${parameter('replace')} takes them out, ${parameter('db', 'FILE')} keeps both apart`
-  throw new BadData({ file: source }, sentence`${ticker} has bars in it, and there are ${what} here; ${keep}`)
+  return `${events} events of it that were pulled from ${first.url}`
 }
 
 /** What a ticker was before bars were taken in. */
@@ -287,16 +318,6 @@ function originsAfter(
     last = of
   }
   return origins
-}
-
-function mixedPrices(file: string, ticker: string, kept: Adjustment, given: Adjustment): BadData {
-  const what = `${ticker} is kept with ${kept} prices and this file gives ${given} ones; a series is one or the other`
-  // Raw prices of a file can always be had; adjusted ones only where it has an adjusted close.
-  const raw = kept === 'raw' ? sentence`${parameter('prices', 'raw')}, or ` : ''
-  return new BadData(
-    { file },
-    sentence`${what}: use ${raw}${parameter('replace')} to start ${ticker} again from this file`,
-  )
 }
 
 function unpaidNote(ticker: string, unknown: number): string {

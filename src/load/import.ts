@@ -28,6 +28,8 @@ import {
 class Run {
   readonly #begun = new Set<string>()
   readonly #taken = new Map<string, { file: string; bars: Series }[]>()
+  /** The file whose bars of a ticker are on another scale, and were refused: later ones continue it. */
+  readonly refused = new Map<string, string>()
 
   /** Throws BadData for a bar that an earlier file of the run has otherwise. */
   check({ ticker, bars, source }: SourcedBars): void {
@@ -315,7 +317,10 @@ export class Importer {
     for (const incoming of tickers) this.#run.check(incoming)
     const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
     // The second file of a run goes on where the first has begun again.
-    const choicesFor = (ticker: string): Choices => ({ replace: replace && this.#run.isFirst(`bars ${ticker}`), scale })
+    const choicesFor = (ticker: string): Choices => {
+      const refusedBefore = this.#run.refused.get(ticker)
+      return { replace: replace && this.#run.isFirst(`bars ${ticker}`), scale, refusedBefore }
+    }
     const { reports, refused, oddities, changed, unpulled, behind } = await takeBars(this.store, tickers, choicesFor)
     const refusals = new Map(refused.map(refusal => [refusal.ticker, refusal]))
     for (const incoming of tickers) {
@@ -326,7 +331,11 @@ export class Importer {
       const records = derived(changed[0]!.entry.source, changed, onProgress)
       await this.store.write({ records, unpulled, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
-    for (const incoming of tickers) if (!refusals.has(incoming.ticker)) this.#run.add(incoming)
+    for (const incoming of tickers) {
+      const reason = refusals.get(incoming.ticker)?.reason
+      if (reason === undefined) this.#run.add(incoming)
+      else if (reason === 'split' || reason === 'factor') this.#run.refused.set(incoming.ticker, incoming.source)
+    }
     return { reports, refused, oddities }
   }
 

@@ -53,11 +53,13 @@ export interface RefusedTicker {
   /**
    * `split`: the price jumps by the ratio of one, or `factor`: the closes of the same days differ by one factor, so that
    * stored prices are on another scale. `another_instrument`: most of those closes differ, and by no one factor.
+   * `adjustment`: it is stored with prices of the other kind. `pulled`: a server's events of it are here.
+   * `refused_before`: an earlier file of the run did not fit.
    */
-  reason: Misfit['reason']
-  /** What stored prices would have to be multiplied by; null of another instrument. */
+  reason: Misfit['reason'] | 'adjustment' | 'pulled' | 'refused_before'
+  /** What stored prices would have to be multiplied by; null where that would not help. */
   factor: number | null
-  /** The first day on which the file and the store part; null of another instrument. */
+  /** The first day on which the file and the store part; null where it is not one of a jump or factor. */
   date: string | null
   message: Words
 }

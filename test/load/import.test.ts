@@ -82,8 +82,8 @@ describe('importing', () => {
     const adjusted = [
       fileOf(folder, 'adjusted.csv', `${HEADER},adj_close\n${rows.map(row => `${row},1`).join('\n')}\n`),
     ]
-    const mixed = imported(path, adjusted, { ticker: 'ABC' })
-    await expect(mixed).rejects.toThrow(/kept with raw prices and this file gives adjusted ones/)
+    expect(await imported(path, adjusted, { ticker: 'ABC' })).toEqual([])
+    expect((await entries(path))[0]?.prices).toBe('raw')
     const [report] = await imported(path, adjusted, { ticker: 'ABC', replace: true })
     expect(report).toMatchObject({ prices: 'adjusted', added: 60, bars: 60 })
     expect((await entries(path))[0]?.prices).toBe('adjusted')

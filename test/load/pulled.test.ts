@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { worded } from '../../src/errors.js'
 import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/load/import.js'
 import type { ImportOptions } from '../../src/load/report.js'
@@ -32,7 +33,10 @@ async function pulledStore(): Promise<{
       const refused: string[] = []
       const onRefused = (error: Error): void => void refused.push(error.message)
       for await (const file of importer.import(inputs, { onRefused, ...options }))
-        if (file.holds === 'bars') reports.push(...file.tickers)
+        if (file.holds === 'bars') {
+          reports.push(...file.tickers)
+          refused.push(...file.refused.map(({ message }) => worded(message)))
+        }
       await store.unlock(WHO)
       return { reports, refused }
     },
@@ -46,20 +50,21 @@ describe('importing bars of a ticker of which events were pulled', () => {
     const file = fileOf(folder, 'AAPL.csv', csv(simulatedRows(1, 60)))
     const { reports, refused } = await run([file, fileOf(folder, 'MSFT.csv', csv(simulatedRows(2, 60)))])
     expect(refused).toEqual([
-      `${file}: AAPL has bars in it, and there are 4 events of it that were pulled from https://bands.example here; replace takes them out, db FILE keeps both apart`,
+      'AAPL: there are 4 events of it that were pulled from https://bands.example here; replace starts AAPL again, from a file of its own, and takes them out; db FILE keeps both apart',
     ])
     expect(reports).toMatchObject([{ ticker: 'MSFT', added: 60 }])
     expect((await store.tickers()).map(({ ticker }) => ticker)).toEqual(['MSFT'])
     expect(await pulledIn(store).entries()).toEqual(before)
   })
 
-  it('refuses a file of several tickers whole', async () => {
+  it('loads the other tickers of its file', async () => {
     const { store, folder, run } = await pulledStore()
     const rows = ['MSFT', 'KO'].flatMap((ticker, i) => simulatedRows(i + 1, 60).map(row => `${ticker},${row}`))
     const text = `ticker,date,open,high,low,close,volume\n${rows.join('\n')}\n`
     const { refused } = await run([fileOf(folder, 'both.csv', text)])
     expect(refused).toHaveLength(1)
-    expect(await store.tickers()).toEqual([])
+    expect(refused[0]).toMatch(/^KO: there are /)
+    expect((await store.tickers()).map(({ ticker }) => ticker)).toEqual(['MSFT'])
     expect(await pulledIn(store).entries()).toHaveLength(4)
   })
 

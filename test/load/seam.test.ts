@@ -304,3 +304,36 @@ it('bars that are put and do not fit throw, and nothing of the call is loaded', 
   await expect(database(importer => importer.put(both))).rejects.toMatchObject({ code: 'bad_data' })
   expect(await database(importer => importer.tickers())).toEqual(['ABC'])
 })
+
+describe('a ticker that is refused', () => {
+  it('for prices of the other kind keeps no other ticker of its file out', async () => {
+    const database = await databaseWith(old)
+    const refused: string[] = []
+    const onRefused = ({ message }: Error): void => void refused.push(message)
+    const tickers = ['ABC', 'DEF'].map(ticker => given(recent, { ticker, prices: 'adjusted' }))
+    const reports = await database(importer => importer.put(tickers, { onRefused }))
+    expect(refused).toEqual([
+      'new.csv: ABC is kept with raw prices and this file gives adjusted ones; a series is one or the other: prices raw takes those, or replace starts ABC again, from a file of its own',
+    ])
+    expect(reports.map(({ ticker }) => ticker)).toEqual(['DEF'])
+  })
+
+  it('is not passed over by the next file of the run, unless that has its whole history', async () => {
+    const database = await databaseWith(old)
+    const quartered = scaled(whole, 4)
+    const refused: string[] = []
+    const onRefused = ({ message }: Error): void => void refused.push(message)
+    const years = [part(quartered, 100, 110), part(quartered, 110)]
+    await database(async importer => {
+      for (const [i, year] of years.entries())
+        await importer.put([given(year, { source: `${i + 1}.csv` })], { onRefused })
+      expect((await importer.store.bars('ABC'))!).toEqual(old)
+      await importer.put([given(quartered, { source: 'whole.csv' })], { onRefused })
+      expect((await importer.store.bars('ABC'))!.close).toEqual(quartered.close)
+    })
+    expect(refused).toHaveLength(2)
+    expect(refused[1]).toBe(
+      '2.csv: ABC: its bars in 1.csv are refused, and these come after them; mend that first, or import the whole history',
+    )
+  })
+})
