@@ -120,11 +120,11 @@ describe('at a server', () => {
   test.each([
     [
       'events SIM0001 rsi_zone --after 2024-06-28',
-      /^No event: no day of the range, 5y from 2019-06-29 to 2024-06-28, lies after 2024-06-28\.\n$/,
+      /^No event: the bars of SIM0001 end on 2024-06-28, and none lies after 2024-06-28\.\n$/,
     ],
     [
       'events SIM0001 rsi_zone --band deep_oversold --after 2024-06-20',
-      /^No event: SIM0001's daily rsi_zone never became deep_oversold; it became oversold, .* and deep_overbought\.\n$/,
+      /^No event: SIM0001's daily rsi_zone did not become deep_oversold in 5y \(2019-06-29 to 2024-06-28\); it became oversold, .* and deep_overbought\.\n$/,
     ],
     [
       'tally SIM0001 rsi_zone --after 2024-06-27',
