@@ -121,7 +121,7 @@ function refusedAtSight(
   return refused('refused_before', sentence`${what}; mend that first, or import the whole history`)
 }
 
-/** Whether a file's bars begin and end no later and no earlier than the stored ones. */
+/** Whether a file's bars reach from the first stored day, or before, to the last, or beyond. */
 function covers(given: Series, stored: Series): boolean {
   return given.days[0]! <= stored.days[0]! && given.days.at(-1)! >= stored.days.at(-1)!
 }

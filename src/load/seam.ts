@@ -82,12 +82,12 @@ export function judge(stored: Series, given: Series, known: Known): { misfit: Mi
   if (step !== null && !both.some(({ day, given }) => given < 0 && day < step.until))
     return judgeSeams(stored, given, both, known)
   if (step !== null) return { misfit: factorMisfit(factorOf(step.pairs), both, step.pairs, step.until), oddities: [] }
-  const factor = isWhole ? null : commonFactor(pairs)
-  if (factor !== null) return { misfit: factorMisfit(factor, both, pairs), oddities: [] }
+  const factor = commonFactor(pairs)
+  if (factor !== null && !isWhole) return { misfit: factorMisfit(factor, both, pairs), oddities: [] }
   const oneDay = isWhole || pairs.length !== 1 ? null : oneDayMisfit(stored, given, both)
   if (oneDay !== null) return { misfit: oneDay, oddities: [] }
   const differing = pairs.filter(({ ratio }) => Math.abs(ratio - 1) > ANOTHER).length
-  if (pairs.length > 1 && 2 * differing > pairs.length && commonFactor(pairs) === null) {
+  if (pairs.length > 1 && 2 * differing > pairs.length && factor === null) {
     if (!movesAlike(pairs))
       return { misfit: { reason: 'another_instrument', differing, common: pairs.length }, oddities: [] }
     if (!isWhole) return { misfit: factorMisfit(median(pairs.map(({ ratio }) => ratio))!, both, pairs), oddities: [] }

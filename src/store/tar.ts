@@ -58,7 +58,7 @@ export function* chunksOf(file: number, from: number, bytes: number): Generator<
   }
 }
 
-function notWhole(file: string): BadData {
+export function notWhole(file: string): BadData {
   return new BadData({ file }, 'this is no backup of bands, or not a whole one')
 }
 

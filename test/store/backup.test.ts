@@ -41,6 +41,16 @@ import { Database } from '../support/database.js'
 import { bundled, started } from '../support/processes.js'
 import { loadedStore, temporaryFolder } from '../support/store.js'
 
+/** Three databases that were changed after they were backed up, and what was in them then. */
+async function changedSinceBackup() {
+  const files = await world()
+  const file = join(temporaryFolder(), 'bands.tar')
+  const before = await everything(files)
+  await backUp(files, file)
+  await changeAll(files)
+  return { files, file, before }
+}
+
 describe('a backup', () => {
   it('is one file that only its owner can read, and restores data, accounts and trials as they were', async () => {
     const files = await world()
@@ -143,11 +153,7 @@ describe('a backup', () => {
 
 describe('a backup after a restore that was stopped', () => {
   it('is of what was restored, and is not made before that is all in its place', async () => {
-    const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    const before = await everything(files)
-    await backUp(files, file)
-    await changeAll(files)
+    const { files, file, before } = await changedSinceBackup()
     const [first] = await stopped(files, file)
     renameSync(first!.from, first!.to)
     const next = join(temporaryFolder(), 'next.tar')
@@ -212,11 +218,7 @@ describe('backups in a folder', () => {
 
 describe('a restore', () => {
   it('puts nothing in the place of what there is, unless it may, and then all of it', async () => {
-    const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    const before = await everything(files)
-    await backUp(files, file)
-    await changeAll(files)
+    const { files, file, before } = await changedSinceBackup()
     const changed = await everything(files)
     expect(changed).not.toEqual(before)
     await expect(restore(file, files)).rejects.toThrow(InvalidParameter)
@@ -351,10 +353,7 @@ describe('a restore', () => {
   })
 
   it('that was stopped keeps its files from whoever tidies up, and without one of them it is not finished', async () => {
-    const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    await backUp(files, file)
-    await changeAll(files)
+    const { files, file } = await changedSinceBackup()
     const moves = await stopped(files, file)
     await openSqlite(files.data, { readonly: false }).close()
     expect(moves.filter(({ from }) => !existsSync(from))).toEqual([])
@@ -367,11 +366,7 @@ describe('a restore', () => {
   })
 
   it('that was stopped between two names goes on with the next', async () => {
-    const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    const before = await everything(files)
-    await backUp(files, file)
-    await changeAll(files)
+    const { files, file, before } = await changedSinceBackup()
     const [first] = await stopped(files, file)
     renameSync(first!.from, first!.to)
     await forceUnlock({ db: files.data, env: {} })
@@ -379,11 +374,7 @@ describe('a restore', () => {
   })
 
   it('that was stopped is finished by the next, which may then fail', async () => {
-    const files = await world()
-    const file = join(temporaryFolder(), 'bands.tar')
-    const before = await everything(files)
-    await backUp(files, file)
-    await changeAll(files)
+    const { files, file, before } = await changedSinceBackup()
     await stopped(files, file)
     const bad = readFileSync(file)
     bad[bad.indexOf('bands.accounts.db') + 5_000]! ^= 0x20

@@ -81,7 +81,7 @@ const ofPrices: Command = {
     'bands import tonight.csv --rescale',
   ],
   notes: [
-    'A ticker is refused whose prices do not fit to the stored ones: a step of a split between them, closes of the same days that differ by one factor, or prices of another instrument (--replace). The other tickers are loaded; it ends with 5.',
+    'A ticker is refused whose prices do not fit to the stored ones: a step of a split between them, closes of the same days that differ by one factor, or prices of another instrument. --rescale, --accept-jump or --replace say what to do. The other tickers are loaded; it ends with 5.',
     'Files of facts are told apart from prices and loaded too, as bands import-facts does.',
   ],
   run: (context, given) => runImport(context, given, 'import'),

@@ -1,15 +1,5 @@
 import { createHash } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { version } from '../../built.js'
 import {
@@ -22,9 +12,9 @@ import {
   StorageError,
   sentence,
 } from '../../errors.js'
-import { chunksOf, type Member, membersOf, writeEnd, writeMember } from '../tar.js'
+import { chunksOf, type Member, membersOf, notWhole, writeEnd, writeMember } from '../tar.js'
 import { ACCOUNTS } from './accounts.js'
-import { connect, openForReading, partialName, removeLeftovers, restoreNote, whyNot } from './connection.js'
+import { connect, openForReading, partialName, putInPlace, removeLeftovers, restoreNote, whyNot } from './connection.js'
 import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced } from './migrations.js'
 import { DATA } from './schema.js'
 import { TRIALS } from './trials.js'
@@ -92,7 +82,7 @@ export async function backUp(
     const whole = archived(copies, archive, manifest)
     checkArchive(archive)
     if (replace) renameSync(archive, target)
-    else putWhereNothingIs(archive, target)
+    else if (!putInPlace(archive, target)) throw thereAlready(target)
     synced(dirname(target))
     return whole
   } catch (cause) {
@@ -100,17 +90,6 @@ export async function backUp(
     throw new StorageError(`cannot back up to ${target}: ${whyNot(target, cause)}; nothing was changed`, { cause })
   } finally {
     cleared(room)
-  }
-}
-
-/** By a second name: what came there meanwhile is not replaced. */
-function putWhereNothingIs(archive: string, target: string): void {
-  try {
-    linkSync(archive, target)
-  } catch {
-    if (existsSync(target)) throw thereAlready(target)
-    // Some file systems have no second names, and each says so in its own way.
-    renameSync(archive, target)
   }
 }
 
@@ -258,8 +237,7 @@ function manifestIn(archive: number, members: readonly Member[], path: string): 
   const member = members.find(({ name }) => name === MANIFEST)
   const manifest =
     member === undefined ? null : parsed(Buffer.concat([...chunksOf(archive, member.from, member.bytes)]))
-  if (manifest?.schema !== 'bands.backup-file/1')
-    throw new BadData({ file: path }, 'this is no backup of bands, or not a whole one')
+  if (manifest?.schema !== 'bands.backup-file/1') throw notWhole(path)
   return manifest
 }
 

@@ -173,15 +173,19 @@ function isLeftover(file: string, ending: string): boolean {
   return Date.now() - changed > LONG_AGO
 }
 
-/** A second name and not another one: what a process beside this one has just made there must not be replaced. */
-function putInPlace(partial: string, path: string): void {
+/**
+ * A second name and not another one: what a process beside this one has just made there must not be replaced.
+ * @returns false where there is something already
+ */
+export function putInPlace(file: string, path: string): boolean {
   try {
-    linkSync(partial, path)
+    linkSync(file, path)
   } catch {
-    if (existsSync(path)) return
+    if (existsSync(path)) return false
     // Some file systems have no second names, and each says so in its own way.
-    renameSync(partial, path)
+    renameSync(file, path)
   }
+  return true
 }
 
 /** Refuses databases of other programs and of a later version, so that nothing is read from them or put into them. */
