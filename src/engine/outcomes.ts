@@ -1,13 +1,16 @@
-import { percentile, Ranking, zoneOfRank } from '../indicators/rank.js'
+import { percentile, Ranking, rankAmong, zoneOfRank } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Outcomes, Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 
-/** Looks ahead from every bar; each return is ranked in the past alone, so a label never changes once it is set. */
-export function outcomes(series: Pick<Series, 'close' | 'timeframe'>): Outcomes {
+/**
+ * Looks ahead from every bar; each return is ranked in the past alone, so a label never changes once it is set.
+ * @param since only returns that end on this bar or later are ranked; the ranks of the others stay -1
+ */
+export function outcomes(series: Pick<Series, 'close' | 'timeframe'>, since = 0): Outcomes {
   const { windows, minReference } = TIMEFRAMES[series.timeframe]
   const returns = windows.map(window => forwardReturns(series.close, window))
-  const ranks = windows.map((window, i) => ranksInThePast(returns[i]!, window, minReference))
+  const ranks = windows.map((window, i) => ranksInThePast(returns[i]!, window, minReference, since))
   return { returns, ranks }
 }
 
@@ -32,12 +35,21 @@ function forwardReturns(close: Float64Array, window: number): Float64Array {
   return returns
 }
 
-function ranksInThePast(returns: Float64Array, window: number, minReference: number): Int32Array {
+/** So few ranks are counted one by one, because ordering all returns takes longer. */
+const FEW = 32
+
+function ranksInThePast(returns: Float64Array, window: number, minReference: number, since: number): Int32Array {
   const ranks = new Int32Array(returns.length).fill(-1)
+  const first = Math.max(since - window, minReference + window - 1)
+  const end = returns.length - window
+  if (end - first <= FEW) {
+    for (let t = first; t < end; t++) ranks[t] = rankAmong(returns[t]!, returns, referenceSize(t, window))
+    return ranks
+  }
   const past = new Ranking(returns)
-  for (let t = window; t + window < returns.length; t++) {
+  for (let t = window; t < end; t++) {
     past.add(t - window)
-    if (past.size >= minReference) ranks[t] = past.of(t)
+    if (t >= first) ranks[t] = past.of(t)
   }
   return ranks
 }

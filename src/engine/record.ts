@@ -2,7 +2,7 @@ import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import type { SectorView } from '../fields/sector.js'
-import { isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
+import { countBelow, isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
 import {
@@ -29,21 +29,39 @@ import { outcomes } from './outcomes.js'
  *  5. look ahead from every bar   outcomes.ts
  *
  * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too.
+ *
+ * @param since the first daily bar that differs from what is recorded already, unless all do. Everything is derived of
+ * the whole, but of what followed only returns that end there or later are ranked: the ranks before stay as recorded.
  */
 export function record(
   daily: Series,
   assetClass?: AssetClass,
   facts: Facts | null = null,
-): { daily: SeriesRecord; weekly: SeriesRecord } {
-  return { daily: recordSeries(daily, facts), weekly: recordSeries(weekly(daily, assetClass), facts) }
+  since?: number,
+): { daily: SeriesRecord; weekly: SeriesRecord; since?: Since } {
+  const weeks = weekly(daily, assetClass)
+  if (since === undefined) return { daily: recordSeries(daily, facts), weekly: recordSeries(weeks, facts) }
+  const from = { daily: since, weekly: countBelow(weeks.days, daily.days[since] ?? Number.POSITIVE_INFINITY) }
+  return {
+    daily: recordSeries(daily, facts, null, from.daily),
+    weekly: recordSeries(weeks, facts, null, from.weekly),
+    since: from,
+  }
+}
+
+/** The first bar of each series that is new or has changed. */
+export interface Since {
+  daily: number
+  weekly: number
 }
 
 export function recordSeries(
   series: Series,
   facts: Facts | null = null,
   sector: SectorView | null = null,
+  since = 0,
 ): SeriesRecord {
-  return { series, outcomes: outcomes(series), fields: recordFields(new Panel(series, facts, sector), FIELDS) }
+  return { series, outcomes: outcomes(series, since), fields: recordFields(new Panel(series, facts, sector), FIELDS) }
 }
 
 /** The record of each field that has a band on some bar; of the others there is none. */
