@@ -548,7 +548,7 @@ export const CLASSES = {
       accounts create ALICE --tier pro
       keys create --account {alice,bob}
       keys create --account alice --name laptop --expires 90 --json
-      keys create --account alice --name tablet --expires 2026-03-01 --csv
+      keys create --account alice --name tablet --expires 2026-09-01 --csv
       keys create --account alice --expires 2020-01-01
       accounts set-tier alice pro
       accounts set-tier bob plus --json

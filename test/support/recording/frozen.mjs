@@ -4,7 +4,7 @@
  */
 import { ServerResponse } from 'node:http'
 
-const MOMENT = Date.UTC(2026, 0, 15, 10, 20, 30, 456)
+const MOMENT = Date.UTC(2026, 5, 12, 10, 20, 30, 456)
 
 globalThis.Date = new Proxy(Date, {
   construct: (target, given, made) => Reflect.construct(target, given.length === 0 ? [MOMENT] : given, made),
