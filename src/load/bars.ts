@@ -15,7 +15,8 @@ import {
   type TickerEntry,
   type TickerSheet,
 } from '../store/store.js'
-import { type Kept, type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
+import type { Kept } from './derive.js'
+import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
 import { bothOf, judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
 
 /** What a file's bars change, not yet written. */
@@ -200,6 +201,7 @@ export async function cutBars(
   if (bars === 0) throw noneLeft(entry, after)
   const behind = await Behind.in(store)
   const cut = { ...entry, bars, last: whole.days[bars - 1]! }
+  behind.written(null)
   const changed = await keptOf(store, cut, head(whole, bars), behind)
   return { changed, removed: whole.days.length - bars, behind }
 }
@@ -211,6 +213,7 @@ export async function renamed(
   name: string,
 ): Promise<{ records: Kept[]; sheets: TickerSheet[]; behind: Behind }> {
   const behind = await Behind.in(store)
+  behind.written(null)
   const facts = await store.sheets(ticker)
   const sector = sectorKey(securityOf(facts))
   if (sector !== null) behind.sectors.add(sector)

@@ -20,7 +20,8 @@ import {
 } from '../model/facts.js'
 import { DAYS } from '../params/arguments.js'
 import { Damaged, type Store, type TickerEntry, type TickerSheet } from '../store/store.js'
-import type { Kept, SheetReport } from './report.js'
+import type { Kept } from './derive.js'
+import type { SheetReport } from './report.js'
 
 /** What a file's facts change, not yet written. */
 export interface TakenFacts {

@@ -9,19 +9,19 @@ import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model
 import type { Series } from '../model/series.js'
 import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
-import { type Store, takePlace, type Writer } from '../store/store.js'
+import { digest } from '../store/codec.js'
+import { type Store, type TickerEntry, takePlace, type Writer } from '../store/store.js'
 import { type Choices, cutBars, firstContradiction, renamed, type TakenBars, takeBars } from './bars.js'
+import { derive, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
-import {
-  derived,
-  type FileReport,
-  type ImportOptions,
-  type Kept,
-  type ReadFile,
-  type RefusedTicker,
-  type SheetReport,
-  type SourcedBars,
-  type TickerReport,
+import type {
+  FileReport,
+  ImportOptions,
+  ReadFile,
+  RefusedTicker,
+  SheetReport,
+  SourcedBars,
+  TickerReport,
 } from './report.js'
 
 /** What one run has taken in, to find files that contradict each other, and to begin again only once. */
@@ -79,10 +79,36 @@ function withOddities({ file, warnings }: ReadResult, oddities: TakenBars['oddit
   return [...all.values()]
 }
 
+/** In place of the definitions while some tickers are derived with these and the others with older ones. */
+const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
+
+/** Tells of tickers, of which there are so many, as they are derived. */
+function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']): (ticker: Kept) => void {
+  let done = 0
+  let rows = 0
+  return ({ bars }) => {
+    rows += bars.days.length
+    onProgress?.({ file, stage: 'deriving', done: done++, of, rows })
+  }
+}
+
+/** All by which bars differ from others. */
+function* partsOf(tickers: readonly SourcedBars[], choices: string): Generator<Buffer | string> {
+  yield choices
+  for (const { ticker, prices, bars } of tickers) {
+    yield `${ticker} ${prices}`
+    const { days, open, high, low, close, volume, unadjustedClose } = bars
+    for (const column of [days, open, high, low, close, volume, ...(unadjustedClose ? [unadjustedClose] : [])])
+      yield Buffer.from(column.buffer, column.byteOffset, column.byteLength)
+  }
+}
+
 /**
- * The write side: the one importer of a store, from `begin` to `close`. Each file is one transaction: read whole, merged
- * with what is there, derived anew, written; or refused, with nothing changed. What stands on facts is recorded when a
- * run of files is through; until then the store knows what is behind, and nobody is answered from it.
+ * The write side: the one importer of a store, from `begin` to `close`. Each file is read whole and merged with what is
+ * there before anything is written, or refused, with nothing changed; then its tickers are derived anew and written, some
+ * at a time. A file that is stopped on the way leaves its first tickers whole, the store knows, and the same import goes
+ * on. What stands on facts is recorded when a run of files is through; until then the store knows what is behind, and
+ * nobody is answered from it.
  */
 export class Importer {
   #store: Store | null = null
@@ -181,20 +207,35 @@ export class Importer {
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
     checkFunction('onProgress', onProgress)
     if (this.#store === null) return 0
-    const whole: Kept[] = []
-    for (const entry of await this.store.tickers()) {
-      const facts = countedFacts(await this.store.sheets(entry.ticker))
-      whole.push({ entry, bars: (await this.store.bars(entry.ticker))!, facts })
-    }
-    const behind = new Behind()
+    const made = await this.store.definitions()
+    const behind = await Behind.in(this.store)
+    behind.tickers.clear()
     for (const security of (await this.store.securities()).values()) {
       const sector = sectorKey(security)
       if (sector !== null) behind.sectors.add(sector)
     }
-    const records = derived('', whole, onProgress)
-    await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
+    const entries = await this.store.tickers()
+    const groups = together(entries, ({ bars }) => bars)
+    const onTicker = progressOf('', entries.length, onProgress)
+    for (const [i, group] of groups.entries()) {
+      const records = await derive(await this.#stored(group), onTicker)
+      // Until the last is written, nobody takes what others derived for what these definitions give.
+      const isSound = made === DEFINITIONS_VERSION || i === groups.length - 1
+      await this.store.write({ records, unsettled: behind.keys }, isSound ? DEFINITIONS_VERSION : HALF_REBUILT)
+    }
+    if (groups.length === 0) await this.store.write({ unsettled: behind.keys }, DEFINITIONS_VERSION)
     await this.#settle(onProgress === undefined ? {} : { onProgress })
-    return whole.length
+    return entries.length
+  }
+
+  /** All that is kept of some tickers. */
+  async #stored(entries: readonly TickerEntry[]): Promise<Kept[]> {
+    const found: Kept[] = []
+    for (const entry of entries) {
+      const facts = countedFacts(await this.store.sheets(entry.ticker))
+      found.push({ entry, bars: (await this.store.bars(entry.ticker))!, facts })
+    }
+    return found
   }
 
   /** Takes out a ticker's bars, events and facts, and what was pulled of it; false when there were none. */
@@ -203,6 +244,7 @@ export class Importer {
     if (this.#store === null) return false
     await this.#refresh({})
     const behind = await Behind.in(this.store)
+    behind.written(null)
     const sector = sectorKey(securityOf(await soundSheets(this.store, ticker, FACT_KINDS, behind)))
     if (sector !== null) behind.sectors.add(sector)
     const removed = await this.store.remove(ticker, behind.keys)
@@ -223,7 +265,7 @@ export class Importer {
     if (entry === null) return null
     if (entry.last <= after) return 0
     const { changed, removed, behind } = await cutBars(this.store, entry, after)
-    const records = derived('', [changed], undefined)
+    const records = await derive([changed])
     await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     await this.#settle({})
     return removed
@@ -249,7 +291,7 @@ export class Importer {
       throw new InvalidParameter(what, { param: 'ticker', value: ticker })
     }
     const { records, sheets, behind } = await renamed(this.store, ticker, name)
-    const batch = { removed: [ticker], records: derived('', records, undefined), sheets, unsettled: behind.keys }
+    const batch = { removed: [ticker], records: await derive(records), sheets, unsettled: behind.keys }
     await this.store.write(batch, DEFINITIONS_VERSION)
     await this.#settle({})
     return true
@@ -304,8 +346,9 @@ export class Importer {
       return { ...result, facts: reports, without_bars: barless, doubts }
     }
     const sourced = result.tickers.map(ticker => ({ ...ticker, source: result.file, format: result.format }))
-    const { reports, refused, oddities } = await this.#takeBars(sourced, options)
-    return { ...result, tickers: reports, refused, warnings: withOddities(result, oddities) }
+    const { reports, refused, oddities, resumed } = await this.#takeBars(sourced, options)
+    const warnings = withOddities(result, oddities)
+    return { ...result, tickers: reports, refused, warnings, ...(resumed > 0 && { resumed }) }
   }
 
   /** @param onRefused asked before anything is written */
@@ -313,30 +356,61 @@ export class Importer {
     tickers: readonly SourcedBars[],
     { replace = false, rescale, acceptJump, onProgress }: ImportOptions,
     onRefused?: (bars: SourcedBars, refusal: RefusedTicker) => Promise<void>,
-  ): Promise<Pick<TakenBars, 'reports' | 'refused' | 'oddities'>> {
+  ): Promise<Pick<TakenBars, 'reports' | 'refused' | 'oddities'> & { resumed: number }> {
     for (const incoming of tickers) this.#run.check(incoming)
     const scale = rescale ? 'rescale' : acceptJump ? 'accept_jump' : undefined
-    // The second file of a run goes on where the first has begun again.
+    const content = (): string => digest(partsOf(tickers, JSON.stringify({ replace, scale })))
+    const stopped = await Behind.in(this.store)
+    const resumed = stopped.files.length === 0 ? 0 : stopped.through(content())
+    const through = new Set(tickers.slice(0, resumed).map(({ ticker }) => ticker))
+    // The second file of a run goes on where the first has begun again, and an import where it was stopped.
     const choicesFor = (ticker: string): Choices => {
       const refusedBefore = this.#run.refused.get(ticker)
-      return { replace: replace && this.#run.isFirst(`bars ${ticker}`), scale, refusedBefore }
+      const isFirst = replace && this.#run.isFirst(`bars ${ticker}`)
+      return { replace: isFirst && !through.has(ticker), scale, refusedBefore }
     }
-    const { reports, refused, oddities, changed, unpulled, behind } = await takeBars(this.store, tickers, choicesFor)
+    const taken = await takeBars(this.store, tickers, choicesFor)
+    const { reports, refused, oddities } = taken
     const refusals = new Map(refused.map(refusal => [refusal.ticker, refusal]))
     for (const incoming of tickers) {
       const refusal = refusals.get(incoming.ticker)
       if (refusal !== undefined) await onRefused?.(incoming, refusal)
     }
-    if (changed.length > 0) {
-      const records = derived(changed[0]!.entry.source, changed, onProgress)
-      await this.store.write({ records, unpulled, unsettled: behind.keys }, DEFINITIONS_VERSION)
-    }
+    await this.#writeBars(taken, tickers, content, onProgress)
     for (const incoming of tickers) {
       const reason = refusals.get(incoming.ticker)?.reason
       if (reason === undefined) this.#run.add(incoming)
       else if (reason === 'split' || reason === 'factor') this.#run.refused.set(incoming.ticker, incoming.source)
     }
-    return { reports, refused, oddities }
+    return { reports, refused, oddities, resumed }
+  }
+
+  /** Derives and writes the tickers that bars have changed, some at a time; until the last, the store knows how far it is. */
+  async #writeBars(
+    { changed, unpulled, behind }: TakenBars,
+    tickers: readonly SourcedBars[],
+    content: () => string,
+    onProgress: ImportOptions['onProgress'],
+  ): Promise<void> {
+    const [first] = tickers
+    if (first === undefined || (changed.length === 0 && behind.files.length === 0)) return
+    const groups = together(changed, ({ bars }) => bars.days.length)
+    // Where nothing has changed, that it was stopped is no longer so.
+    if (groups.length === 0) groups.push([])
+    const part = {
+      ...{ file: first.source, of: tickers.length, since: new Date().toISOString() },
+      content: groups.length > 1 || behind.files.length > 0 ? content() : '',
+    }
+    const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
+    const onTicker = progressOf(part.file, changed.length, onProgress)
+    for (const [i, group] of groups.entries()) {
+      const records = await derive(group, onTicker)
+      const isLast = i === groups.length - 1
+      behind.written({ ...part, tickers: isLast ? part.of : places.get(group.at(-1)!.entry.ticker)! + 1 })
+      const names = new Set(group.map(({ entry }) => entry.ticker))
+      const batch = { records, unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
+      await this.store.write(batch, DEFINITIONS_VERSION)
+    }
   }
 
   async #takeFacts(
@@ -348,7 +422,7 @@ export class Importer {
     const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
     const { reports, barless, doubts, sheets, changed, behind } = await takeFacts(this.store, facts, source, replaces)
     if (sheets.length > 0) {
-      const records = derived(file, changed, undefined)
+      const records = await derive(changed)
       await this.store.write({ sheets, records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
     return { reports, barless, doubts }

@@ -1,10 +1,8 @@
-import { record } from '../engine/record.js'
 import { type BadData, parameter, sentence, type Words } from '../errors.js'
 import type { FactsResult, Input, ReadOptions, ReadResult, TickerBars } from '../feeds/feed.js'
 import { formatDay } from '../model/day.js'
-import type { FactKind, Facts } from '../model/facts.js'
-import type { Adjustment, Series } from '../model/series.js'
-import type { TickerEntry, TickerRecord } from '../store/store.js'
+import type { FactKind } from '../model/facts.js'
+import type { Adjustment } from '../model/series.js'
 import { type Misfit, splitName } from './seam.js'
 
 export interface ImportProgress {
@@ -67,6 +65,8 @@ export interface RefusedTicker {
 export interface BarsReport extends Omit<ReadResult, 'tickers'> {
   tickers: TickerReport[]
   refused: RefusedTicker[]
+  /** How many tickers an import of the same was stopped after, where this one goes on; they stand here as unchanged. */
+  resumed?: number
 }
 
 /** One kind of a ticker's facts after an import. */
@@ -100,27 +100,6 @@ export interface SourcedBars extends TickerBars {
 }
 
 export type ReadFile = (input: Input, options: ReadOptions) => Promise<ReadResult | FactsResult>
-
-/** A ticker's whole series, the facts that count, and what the store says of it. */
-export interface Kept {
-  entry: TickerEntry
-  bars: Series
-  facts: Facts | null
-}
-
-/** Tickers derived one by one, as they are written: the whole never lies in memory. */
-export function* derived(
-  file: string,
-  tickers: readonly Kept[],
-  onProgress: ImportOptions['onProgress'],
-): Generator<TickerRecord> {
-  let rows = 0
-  for (const [done, { entry, bars, facts }] of tickers.entries()) {
-    rows += bars.days.length
-    onProgress?.({ file, stage: 'deriving', done, of: tickers.length, rows })
-    yield { entry, ...record(bars, entry.assetClass ?? undefined, facts) }
-  }
-}
 
 /**
  * @param fits whether a rescaling makes one series of the two

@@ -269,34 +269,75 @@ export class Cache {
 
 const WHEN = 'try again when it is through; if none is running, a rebuild finishes it'
 
+/** A file of which only the first tickers are written yet: its import runs, or was stopped. */
+export interface PartLoaded {
+  file: string
+  /** How many of its tickers, in their order, are through, and how many it has. */
+  tickers: number
+  of: number
+  /** When the import began (ISO time, UTC). */
+  since: string
+  /** Digest of what the file holds and of what is done about stored bars; empty once another import has changed some. */
+  content: string
+}
+
 /**
- * What a run of imports has yet to record anew: tickers whose facts are new, sectors whose tickers are. Kept in the
- * store, so that nobody is answered from what is behind, and a run that was killed is finished by the next.
+ * What a run of imports has yet to record anew: tickers whose facts are new, sectors whose tickers are; and the files that
+ * are not through. Kept in the store, so that nobody is answered from what is behind, and a run that was killed is
+ * finished by the next.
  */
 export class Behind {
   readonly tickers: Set<string>
   readonly sectors: Set<string>
+  #files: PartLoaded[]
 
   constructor(keys: readonly string[] = []) {
     const named = (kind: string): Set<string> =>
       new Set(keys.filter(key => key.startsWith(kind)).map(key => key.slice(kind.length)))
     this.tickers = named(TICKER)
     this.sectors = named(SECTOR)
+    this.#files = [...named(FILE)].map(text => JSON.parse(text) as PartLoaded)
   }
 
   static async in(store: Store): Promise<Behind> {
     return new Behind(await store.unsettled())
   }
 
+  /** Whether everything that is written is recorded. */
   get none(): boolean {
-    return this.tickers.size === 0 && this.sectors.size === 0
+    return this.steps === 0
+  }
+
+  /** How many tickers and sectors are to be recorded anew. */
+  get steps(): number {
+    return this.tickers.size + this.sectors.size
+  }
+
+  /** In the order in which their imports began. */
+  get files(): readonly PartLoaded[] {
+    return this.#files
+  }
+
+  /** How many tickers of a file of that content are through, where the import of just that was stopped. */
+  through(content: string): number {
+    return this.#files.find(part => part.content === content)?.tickers ?? 0
+  }
+
+  /** Bars are written: of a part of a file, or of something else, after which no import goes on where it was stopped. */
+  written(part: PartLoaded | null): void {
+    const others = this.#files.filter(({ file, content }) => file !== part?.file && content !== part?.content)
+    this.#files = others.map(other => ({ ...other, content: '' }))
+    if (part !== null && part.tickers < part.of) this.#files.push(part)
   }
 
   /** As the store keeps it. */
   get keys(): string[] {
-    return [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)].sort()
+    const files = this.#files.map(part => FILE + JSON.stringify(part))
+    const steps = [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)]
+    return [...steps.sort(), ...files]
   }
 }
 
 const TICKER = 'ticker '
 const SECTOR = 'sector '
+const FILE = 'file '

@@ -7,6 +7,7 @@ import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
 import { openSqlite } from '../store/sqlite/data.js'
 import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
+import { Behind } from './cache.js'
 import { oddityLines, storedOddities } from './oddities.js'
 
 export interface Check {
@@ -170,7 +171,7 @@ function isDamage(thrown: unknown): boolean {
 }
 
 function contentChecks(found: Inspection, path: string): Check[] {
-  const { faults, schema, newestSchema, definitions, journal, unfinished } = found
+  const { faults, schema, newestSchema, definitions, journal } = found
   return [
     faults.length === 0
       ? ok('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
@@ -182,16 +183,21 @@ function contentChecks(found: Inspection, path: string): Check[] {
       ? ok('definitions', definitions || 'nothing derived yet')
       : fail('definitions', `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`, [remedy('rebuild')]),
     journalCheck(journal, path),
-    // What stands on facts is not answered while a step is left.
-    unfinished === 0
-      ? ok('imports', 'finished')
-      : warn(
-          'imports',
-          `one is not finished (${unfinished} steps)`,
-          sentence`wait for it; if none is running: ${remedy('rebuild')}`,
-        ),
+    importsCheck(new Behind(found.unsettled)),
     writerCheck(found),
   ]
+}
+
+function importsCheck({ steps, files }: Behind): Check {
+  const [part] = files
+  // What stands on facts is not answered while a step is left.
+  if (steps > 0) {
+    const mend = sentence`wait for it; if none is running: ${remedy('rebuild')}`
+    return warn('imports', `one is not finished (${steps} steps)`, mend)
+  }
+  if (part === undefined) return ok('imports', 'finished')
+  const what = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
+  return warn('imports', what, 'wait for it; if none is running, the same import again goes on')
 }
 
 /** A copy in memory, which answers where the folder is read-only, has no WAL. */

@@ -6,7 +6,7 @@ import { type Adjustment, type AssetClass, barsKnownBy } from '../model/series.j
 import type { Timeframe } from '../model/terms.js'
 import { sum } from '../statistics/moments.js'
 import { originsOf, type Store, type TickerEntry } from '../store/store.js'
-import type { Cache } from './cache.js'
+import { Behind, type Cache } from './cache.js'
 import { type StoredOddity, storedOddities } from './oddities.js'
 
 /** What is loaded, and how fresh it is. */
@@ -22,6 +22,8 @@ export interface Status {
   as_of: string | null
   /** Tickers and sectors that an import has yet to record anew, because it runs or was stopped. */
   unfinished: number
+  /** Files of which only the first tickers are loaded, because their import runs or was stopped; absent where none is. */
+  part_loaded?: { file: string; tickers: number; of: number; since: string }[]
   bars: number
   events: number
   /** First and last day over all tickers with bars; null when there is none. */
@@ -105,6 +107,7 @@ export async function status(cache: Cache): Promise<Status> {
   const today = await cache.today()
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
+  const behind = await Behind.in(store)
   const counts = await knownCounts(store, today)
   const tickers: TickerStatus[] = []
   const oddities = await storedOddities(store, today, asOf === null ? cache.lastDay : null, (entry, days) => {
@@ -119,7 +122,8 @@ export async function status(cache: Cache): Promise<Status> {
     definitions,
     definitions_current: definitions === DEFINITIONS_VERSION,
     as_of: asOf === null ? null : formatDay(asOf),
-    unfinished: (await store.unsettled()).length,
+    unfinished: behind.steps,
+    ...(behind.files.length > 0 && { part_loaded: behind.files.map(({ content: _digest, ...part }) => part) }),
     bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0),
     events: tickers.reduce((sum, ticker) => sum + ticker.events, 0),
     first: tickers.map(ticker => ticker.first).sort()[0] ?? null,

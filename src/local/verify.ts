@@ -4,7 +4,7 @@ import { FIELDS } from '../fields/index.js'
 import type { FieldRecord, Outcomes } from '../model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import type { Damage, Store } from '../store/store.js'
-import type { Cache } from './cache.js'
+import { Behind, type Cache } from './cache.js'
 import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
 
 /**
@@ -14,7 +14,7 @@ import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
 export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } = {}): Promise<Damage[]> {
   const damages = await store.verify()
   if (!deep || damages.length > 0) return damages
-  const unfinished = (await store.unsettled()).length
+  const unfinished = (await Behind.in(store)).steps
   if (unfinished > 0) {
     const what = `an import is not finished (${unfinished} steps), so nothing can be compared; a rebuild finishes it`
     return [{ ticker: '', what, mend: remedy('rebuild') }]

@@ -130,7 +130,15 @@ function sourceText(source: string, from: number, bars: number, of: number): str
   return `${source}, ${which}${whole(bars)} of ${whole(of)} bars`
 }
 
-function statusNotes({ bytes, schema_version, as_of, unfinished, tickers, ...found }: Status): string[] {
+function statusNotes({
+  bytes,
+  schema_version,
+  as_of,
+  unfinished,
+  part_loaded = [],
+  tickers,
+  ...found
+}: Status): string[] {
   // A database that nothing was derived in yet, such as one whose first import was stopped, has no definitions.
   const old = found.definitions_current ? '' : ': of another version, run bands rebuild'
   const definitions = found.definitions === '' ? [] : [`definitions ${found.definitions}${old}`]
@@ -142,6 +150,10 @@ function statusNotes({ bytes, schema_version, as_of, unfinished, tickers, ...fou
     ...(unfinished === 0
       ? []
       : [`an import is not finished (${count(unfinished, 'step')}); if none is running, bands rebuild finishes it`]),
+    ...part_loaded.map(
+      ({ file, tickers, of }) =>
+        `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on`,
+    ),
     ...(as_of === null ? [] : [`as of ${as_of}: what came later is not counted`]),
     ...oddityLines(found.oddities).map(({ what }) => `warning: ${what}; bands doctor tells what to do`),
     ...(gap === undefined

@@ -87,7 +87,7 @@ function aligned(blob: Buffer): ArrayBuffer {
 }
 
 /** Each part is preceded by its length, so that no two lists of parts read the same. */
-export function digest(parts: readonly (Buffer | string)[]): string {
+export function digest(parts: Iterable<Buffer | string>): string {
   // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
   for (const part of parts) {

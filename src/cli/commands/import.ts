@@ -247,7 +247,8 @@ function document({ report, rejects }: Imported): Row {
       first: first.map(oddity => ({ ...oddity, detail: withOptions(oddity.detail) })),
     }))
     const refused = report.refused.map(({ message, ...more }) => ({ ...more, message: withOptions(message) }))
-    return { ...read, adjustment, tickers, refused, rejected, rejects, warnings }
+    const { resumed } = report
+    return { ...read, ...(resumed && { resumed }), adjustment, tickers, refused, rejected, rejects, warnings }
   }
   const { facts, without_bars } = report
   const doubts = report.doubts.map(withOptions)
@@ -337,7 +338,10 @@ function noteLines(report: FileReport): string[] {
       first === undefined ? '' : `, first at ${first.place}: ${first.ticker} ${first.date} ${withOptions(first.detail)}`
     return `warning: ${kind.replaceAll('_', ' ')} ${found === 1 ? 'once' : `${whole(found)} times`}${where}`
   })
-  return [...report.tickers.flatMap(ticker => ticker.note ?? []), ...warnings]
+  const { resumed = 0 } = report
+  const stopped =
+    resumed === 0 ? [] : [`goes on where an import of the same was stopped: after ${count(resumed, 'ticker')}`]
+  return [...stopped, ...report.tickers.flatMap(ticker => ticker.note ?? []), ...warnings]
 }
 
 function remarkLines({ file, remarks, without_bars, doubts }: FactsReport): string[] {

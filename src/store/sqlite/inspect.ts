@@ -26,8 +26,8 @@ export interface Inspection {
   definitions: string
   /** With bars, or with pulled events. */
   tickers: number
-  /** Steps that an import has yet to take. */
-  unfinished: number
+  /** What an import has yet to record anew, as it was written. */
+  unsettled: readonly string[]
   /** Who holds the writing place, and whether that process may still run. */
   writer: (Writer & { alive: boolean }) | null
 }
@@ -53,7 +53,7 @@ export function inspect(path: string): Inspection {
       faults,
       definitions: row<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")?.value ?? '',
       tickers: row<{ count: number }>(`SELECT count(*) AS count FROM ${tickers}`)?.count ?? 0,
-      unfinished: (JSON.parse(row<{ value: string }>(UNSETTLED)?.value ?? '[]') as string[]).length,
+      unsettled: JSON.parse(row<{ value: string }>(UNSETTLED)?.value ?? '[]') as string[],
       writer: writer === undefined ? null : writerOf(path, writer),
     }
   } catch (cause) {

@@ -1,0 +1,143 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readFile } from '../../src/feeds/read.js'
+import { Importer } from '../../src/load/import.js'
+import type { BarsReport, ImportOptions } from '../../src/load/report.js'
+import { Cache } from '../../src/local/cache.js'
+import { status } from '../../src/local/status.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+import type { Store } from '../../src/store/store.js'
+import { contentAt, fileOf, HEADER, WHO } from '../support/imports.js'
+import { temporaryFolder } from '../support/store.js'
+
+/** More than are written as one. */
+const TICKERS = 450
+
+/** Rows of every ticker from a day on, their prices so many times what they would be. */
+function file(folder: string, name: string, from: number, days: number, times = 1): string {
+  const rows = Array.from({ length: TICKERS }, (_, i) =>
+    Array.from({ length: days }, (_, day) => {
+      const date = new Date(Date.UTC(2024, 0, 1 + from + day)).toISOString().slice(0, 10)
+      const close = ((100 + ((i + from + day) % 7)) * times).toFixed(2)
+      return `T${String(i).padStart(3, '0')},${date},${close},${close},${close},${close},1000\n`
+    }).join(''),
+  )
+  return fileOf(folder, name, `ticker,${HEADER}\n${rows.join('')}`)
+}
+
+/** Imports a file into a database, and dies at a write, counted from 1. */
+async function run(db: string, path: string, options: ImportOptions = {}, dies = 0): Promise<BarsReport | null> {
+  const store = openSqlite(db, { readonly: false })
+  let writes = 0
+  const write: Store['write'] = async (batch, definitions) => {
+    if (++writes >= dies && dies > 0) throw new Error('killed')
+    await store.write(batch, definitions)
+  }
+  const mortal = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = name === 'write' ? write : Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const importer = await Importer.begin(mortal, readFile, WHO)
+  try {
+    for await (const report of importer.import([{ name: path, path, bytes: null }], options))
+      if (report.holds === 'bars') return report
+    return null
+  } catch (error) {
+    expect(String(error)).toBe('Error: killed')
+    return null
+  } finally {
+    await importer.close()
+  }
+}
+
+async function statusOf(db: string) {
+  const store = openSqlite(db, { readonly: true })
+  const { part_loaded = [], unfinished, tickers } = await status(new Cache(store, null, null))
+  const damages = await store.verify()
+  await store.close()
+  return { part_loaded, unfinished, tickers: tickers.length, damages }
+}
+
+describe('an import that is stopped between two writes', () => {
+  it('leaves its first tickers whole, and says so until the same import has gone on to its end', async () => {
+    const folder = temporaryFolder()
+    const [db, whole] = [join(folder, 'stopped.db'), join(folder, 'whole.db')]
+    const path = file(folder, 'all.csv', 0, 20)
+    await run(whole, path)
+    await run(db, path, {}, 2)
+    const stopped = await statusOf(db)
+    expect(stopped).toMatchObject({ tickers: 200, unfinished: 0, damages: [] })
+    expect(stopped.part_loaded).toMatchObject([{ file: path, tickers: 200, of: 450 }])
+    const report = (await run(db, path))!
+    expect(report.resumed).toBe(200)
+    expect(report.tickers.map(({ added, unchanged }) => [added, unchanged])).toEqual(
+      Array.from({ length: TICKERS }, (_, i) => (i < 200 ? [0, 20] : [20, 0])),
+    )
+    expect(await contentAt(db)).toEqual(await contentAt(whole))
+    expect(await statusOf(db)).toMatchObject({ part_loaded: [], tickers: 450, damages: [] })
+  })
+
+  it.each([
+    ['replace', { replace: true }, 5, 1],
+    ['rescale', { rescale: true }, 20, 0.5],
+    ['accept_jump', { acceptJump: true }, 20, 0.5],
+  ])('goes on with %s where it was stopped, and does so to no ticker twice', async (_, options, from, times) => {
+    const folder = temporaryFolder()
+    const [db, whole] = [join(folder, 'stopped.db'), join(folder, 'whole.db')]
+    const [before, path] = [file(folder, 'before.csv', 0, 20), file(folder, 'all.csv', from, 10, times)]
+    for (const at of [db, whole]) await run(at, before)
+    await run(whole, path, options)
+    for (const dies of [2, 2]) expect(await run(db, path, options, dies)).toBeNull()
+    const report = (await run(db, path, options))!
+    expect([report.resumed, report.refused]).toEqual([400, []])
+    expect(report.tickers.slice(0, 400).every(({ unchanged }) => unchanged === 10)).toBe(true)
+    expect(await contentAt(db)).toEqual(await contentAt(whole))
+    expect((await statusOf(db)).part_loaded).toEqual([])
+  })
+
+  it('begins again where something else has changed bars in the meantime', async () => {
+    const folder = temporaryFolder()
+    const [db, whole] = [join(folder, 'stopped.db'), join(folder, 'whole.db')]
+    const [other, path] = [file(folder, 'other.csv', 20, 10), file(folder, 'all.csv', 0, 20)]
+    await run(whole, path, { replace: true })
+    await run(db, path, { replace: true }, 2)
+    await run(db, other)
+    expect((await statusOf(db)).part_loaded).toMatchObject([{ file: path, tickers: 200 }])
+    const report = (await run(db, path, { replace: true }))!
+    expect([report.resumed, report.tickers[0]?.added]).toEqual([undefined, 20])
+    expect(await contentAt(db)).toEqual(await contentAt(whole))
+    expect((await statusOf(db)).part_loaded).toEqual([])
+  })
+
+  it('is told by the doctor, who says what goes on with it', async () => {
+    const folder = temporaryFolder()
+    const db = join(folder, 'stopped.db')
+    await run(db, file(folder, 'all.csv', 0, 3), {}, 3)
+    const { doctor } = await import('../../src/local/doctor.js')
+    const about = { node: process.versions.node, abi: process.versions.modules, today: 20_000 }
+    const { checks } = await doctor({ database: db, ...about, beside: [], terminal: [] })
+    expect(checks.find(({ name }) => name === 'imports')).toEqual({
+      name: 'imports',
+      outcome: 'warn',
+      detail: `400 of the 450 tickers of ${join(folder, 'all.csv')} are loaded`,
+      remedy: 'wait for it; if none is running, the same import again goes on',
+    })
+  })
+})
+
+it('a rebuild that is stopped leaves nothing that could be taken for derived with these definitions', async () => {
+  const folder = temporaryFolder()
+  const db = join(folder, 'stopped.db')
+  await run(db, file(folder, 'all.csv', 0, 3))
+  const store = openSqlite(db, { readonly: false })
+  await store.write({}, 'older')
+  await store.close()
+  await run(db, file(folder, 'more.csv', 3, 1), {}, 2)
+  const half = openSqlite(db, { readonly: true })
+  await expect(new Cache(half, null, null).view('T000', 'daily', 'rsi_zone')).rejects.toThrow(/rebuild/)
+  await half.close()
+  await run(db, file(folder, 'more.csv', 3, 1))
+  expect((await statusOf(db)).tickers).toBe(450)
+})
