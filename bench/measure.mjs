@@ -1,48 +1,105 @@
-// Runs whole processes and sums them up. Ratios within one interleaved run are what counts: machines differ and drift.
+// Runs whole processes and says what each cost; runs several in turn, round by round, so that what the machine does beside
+// them meets all alike. Ratios within a round are what counts: machines differ and drift.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { FOLDER } from './folder.mjs'
 
 export const BANDS = fileURLToPath(new URL('../bin/bands.js', import.meta.url))
-const PEAK = new URL('./peak.mjs', import.meta.url).href
+const LAUNCHER = fileURLToPath(new URL('./usage.c', import.meta.url))
+/** Rounds of a row fill about so many seconds, and are neither fewer nor more than this. */
+const PATIENCE = 20
+const [FEWEST, MOST] = [3, 20]
 
-/** One process: seconds of wall clock, and what it printed. Throws when it fails. */
-export function run(args, env = {}) {
+let launcher
+
+/** Compiles a program of C, with all that this machine's processor can; null where there is no compiler. */
+export function compiled(source, name) {
+  const program = join(FOLDER, name)
+  if (existsSync(program)) return program
+  const made = spawnSync('cc', ['-O3', '-march=native', '-o', program, source, '-lm'], { encoding: 'utf8' })
+  return made.status === 0 ? program : null
+}
+
+/** A home of its own: neither a configuration nor a database of whoever measures. */
+export function environment() {
+  const own = Object.entries(process.env).filter(([name]) => !/^(BANDS_|XDG_|NODE_OPTIONS)/.test(name))
+  return { ...Object.fromEntries(own), HOME: FOLDER }
+}
+
+/**
+ * One process and what it cost: seconds of `wall` and of `cpu`, `peak` memory and what was `written`, in bytes; of a
+ * machine without a compiler only the first.
+ *
+ * @param command program and words
+ * @param options `out`: a file for its standard output; `capture`: give that output back; `ends`: exit codes that are right
+ */
+export function measured(command, { cwd, out, capture = false, ends = [0] } = {}) {
+  launcher ??= compiled(LAUNCHER, 'usage')
+  const report = join(FOLDER, 'usage.json')
+  const [program, ...words] = launcher === null ? command : [launcher, report, ...command]
+  const file = out === undefined ? undefined : openSync(out, 'w')
+  const stdio = ['ignore', capture ? 'pipe' : (file ?? 'ignore'), 'pipe']
   const start = performance.now()
-  const child = spawnSync(process.execPath, args, { env: { ...process.env, ...env }, maxBuffer: 2 ** 30 })
-  const seconds = (performance.now() - start) / 1000
-  if (child.status !== 0) throw new Error(`node ${args.join(' ')} ended with ${child.status}: ${child.stderr}`)
-  return { seconds, stdout: child.stdout }
+  const child = spawnSync(program, words, { cwd, stdio, env: environment(), maxBuffer: 2 ** 30 })
+  const wall = (performance.now() - start) / 1000
+  if (file !== undefined) closeSync(file)
+  if (!ends.includes(child.status))
+    throw new Error(`${command.join(' ')} ended with ${child.status}: ${child.error?.message ?? child.stderr}`)
+  const cost = launcher === null ? { wall } : JSON.parse(readFileSync(report, 'utf8'))
+  return capture ? { ...cost, text: String(child.stdout) } : cost
 }
 
-/** The same with its peak memory in bytes. */
-export function runWithPeak(args, env = {}) {
-  const file = join(mkdtempSync(join(tmpdir(), 'bands-bench-')), 'peak')
-  const result = run(['--import', PEAK, ...args], { ...env, BENCH_PEAK: file })
-  return { ...result, peak: Number(readFileSync(file, 'utf8')) }
+/** The same of a program of node, for who asks for its seconds and its text. */
+export function run(words) {
+  const { wall, peak, text } = measured([process.execPath, ...words], { capture: true })
+  return { seconds: wall, peak, stdout: text }
 }
 
-/** Medians of seconds over interleaved rounds A B C A B C …, and each one's median ratio to the first in its round. */
-export function interleaved(cases, rounds) {
-  const names = Object.keys(cases)
-  const seconds = Object.fromEntries(names.map(name => [name, []]))
-  const ratios = Object.fromEntries(names.map(name => [name, []]))
-  for (let round = -1; round < rounds; round++) {
-    const times = names.map(name => run(cases[name]).seconds)
-    // The first round only warms the disk cache.
-    if (round < 0) continue
-    names.forEach((name, i) => {
-      seconds[name].push(times[i])
-      ratios[name].push(times[i] / times[0])
-    })
+/** What a process printed. */
+export function printed(command, options = {}) {
+  return measured(command, { ...options, capture: true }).text
+}
+
+/**
+ * Samples of each case, taken in turn, A B C, C B A, A B C …; the first round warms caches and does not count.
+ *
+ * @param cases by name, what takes one sample: an object of figures
+ * @param rounds as many; otherwise as many as are worth their time
+ */
+export async function interleaved(cases, { rounds, isWarm = false } = {}) {
+  const samples = Object.fromEntries(Object.keys(cases).map(name => [name, []]))
+  let count = rounds ?? MOST
+  for (let round = isWarm ? 0 : -1; round < count; round++) {
+    const start = performance.now()
+    const names = Object.keys(cases)
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const sample = await cases[name]()
+      if (round >= 0) samples[name].push(sample)
+    }
+    const seconds = (performance.now() - start) / 1000
+    if (rounds === undefined) count = Math.min(count, Math.max(FEWEST, Math.ceil(PATIENCE / seconds)))
   }
-  return names.map(name => ({ name, seconds: median(seconds[name]), ratio: median(ratios[name]) }))
+  return samples
 }
 
 export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b)
+  const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/** Median, and the middle half as a share of it: how far apart the rounds were. */
+export function summed(values) {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = share => sorted[Math.round((sorted.length - 1) * share)]
+  const middle = median(values)
+  return { median: middle, spread: middle === 0 ? 0 : (at(0.75) - at(0.25)) / middle }
+}
+
+/** The figure `of` each round of one case, by that of the same round of another. */
+export function ratio(ours, floor, of) {
+  const pairs = ours.map((sample, i) => sample[of] / floor[i][of])
+  return pairs.every(Number.isFinite) ? summed(pairs) : null
 }

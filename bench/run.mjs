@@ -1,135 +1,117 @@
-// `npm run bench`: import, facts, cold question, searches in one process, a sweep, the server, and who waits for it in a crowd; on real bars where ../shared is, simulated ones elsewhere.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
+// `npm run bench`: measures rows, each beside its floor or peer in interleaved rounds. What a row is stands with it, in the
+// file of its group; this file only reads the words, goes through the rows and says what was found.
+import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { openBands } from '../dist/index.js'
-import { benchCrowd } from './crowd.mjs'
-import { BANDS, interleaved, median, run, runWithPeak } from './measure.mjs'
-import { benchServe } from './serve.mjs'
-import { benchSweep } from './sweep.mjs'
+import { parseArgs } from 'node:util'
+import { buildOf, ownBuild } from './builds.mjs'
+import { cold } from './cold.mjs'
+import { interleaved } from './measure.mjs'
+import * as report from './report.mjs'
+import { users } from './users.mjs'
+import { Skipped } from './worlds.mjs'
 
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 20)
-const folder = mkdtempSync(join(tmpdir(), 'bands-bench-'))
-const db = join(folder, 'bench.db')
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+const ROWS = [...users, ...cold]
+const HISTORY = fileURLToPath(new URL('./history.ndjson', import.meta.url))
+const USAGE = `npm run bench [-- NAME… [options]]
+  NAME               rows (U5), rows that begin so (U6, C), or groups (${[...new Set(ROWS.map(({ group }) => group))].join(', ')});
+                     all but the large ones unless given, with --against those of users
+  --list             only say which rows there are
+  --rounds N         as many rounds of each; otherwise as many as are worth their time, 3 to 20
+  --against COMMIT   both builds on each row, in turn: new by old. COMMIT, or the folder of a checkout that is built
+  --of COMMIT        measure this build instead of the one here
+  --json FILE        all figures and samples
+  --record           append the ratios to the history
+  --history FILE     another history than bench/history.ndjson
+BENCH_FOLDER is where databases are made: the system's temporary folder unless set.
+`
 
-print(`node ${process.versions.node}, ${cpus().length} cores, ${cpus()[0]?.model.trim()}`)
-const universe = await theUniverse()
-benchImport(universe)
-benchFacts()
-benchCold()
-await benchSearch()
-benchSweep(print, db, universe.what)
-await benchServe(print)
-await benchCrowd(print)
-
-async function theUniverse() {
-  const real = fileURLToPath(new URL('../../shared/data/prices/universe.csv.gz', import.meta.url))
-  if (existsSync(real)) return { file: real, what: '505 tickers of the S&P 500, 2013 to 2018' }
-  const file = join(folder, 'simulated.csv')
-  writeFileSync(file, run([BANDS, 'simulate', '505', '--bars', '1226']).stdout)
-  return { file, what: '505 simulated tickers' }
+const options = {
+  list: { type: 'boolean' },
+  rounds: { type: 'string' },
+  against: { type: 'string' },
+  of: { type: 'string' },
+  json: { type: 'string' },
+  record: { type: 'boolean' },
+  history: { type: 'string', default: HISTORY },
+  help: { type: 'boolean', short: 'h' },
 }
 
-function benchImport({ file, what }) {
-  const floor = median([1, 2, 3].map(() => run(['-e', '0']).seconds))
-  const rounds = [1, 2, 3].map(() => {
-    rmSync(db, { force: true })
-    return runWithPeak([
-      BANDS,
-      'import',
-      file,
-      '--db',
-      db,
-      '--skip-bad-rows',
-      '--rejects',
-      join(folder, 'rejects.csv'),
-      '--quiet',
-    ])
-  })
-  const seconds = median(rounds.map(round => round.seconds))
-  const { bars } = totals()
-  print(
-    `\nimport, whole process: ${what}, ${bars.toLocaleString('en')} bars, the nine technical fields, daily and weekly, store included`,
-  )
-  print(
-    `  ${seconds.toFixed(2)} s (${(seconds / floor).toFixed(0)} x node -e 0)   ${Math.round(bars / seconds).toLocaleString('en')} bars a second`,
-  )
-  print(`  peak memory ${mib(median(rounds.map(round => round.peak)))}   database ${mib(statSync(db).size)}`)
+await main().catch(error => {
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+})
+
+async function main() {
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  if (values.help) return process.stdout.write(USAGE)
+  const rows = chosen(positionals, values.against !== undefined)
+  if (values.list) return list(rows)
+  const build = values.of === undefined ? ownBuild() : buildOf(values.of, print)
+  if (values.record && (build.isChanged || values.against !== undefined))
+    throw new Error('a history by commit takes a build of what is committed, and one build alone')
+  const against = values.against === undefined ? undefined : buildOf(values.against, print)
+  print(report.heading(build, against))
+  print(against === undefined ? report.tableHead() : report.pairHead())
+  const found = []
+  for (const row of rows) {
+    const result = await measuredRow(row, { build, against, rounds: Number(values.rounds) || undefined })
+    if (result === null) continue
+    found.push(result)
+    if (against === undefined) show(row, result, build, values.history)
+    else print(report.pairLine(result))
+    if (values.json !== undefined) write(values.json, { build, against, rows: found })
+  }
+  if (values.record)
+    report.record(
+      values.history,
+      found.map(result => report.entryOf(result, build)),
+    )
 }
 
-/** A market of simulated companies, with the facts of all of them, eight to a sector. */
-function benchFacts() {
-  const floor = median([1, 2, 3].map(() => run(['-e', '0']).seconds))
-  const [bars, facts, other] = ['market.csv', 'facts', 'facts.db'].map(name => join(folder, name))
-  writeFileSync(bars, run([BANDS, 'simulate', '505', '--bars', '1226', '--facts', facts]).stdout)
-  const rounds = [1, 2, 3].map(() => {
-    rmSync(other, { force: true })
-    run([BANDS, 'import', bars, '--db', other, '--quiet'])
-    return runWithPeak([BANDS, 'import-facts', facts, '--db', other, '--quiet'])
-  })
-  const seconds = median(rounds.map(round => round.seconds))
-  const lines = readdirSync(facts).map(name => readFileSync(join(facts, name), 'utf8').split('\n').length - 2)
-  const records = lines.reduce((sum, count) => sum + count, 0)
-  print(`\nfacts, whole process: 505 simulated companies, ${records.toLocaleString('en')} records, after their bars`)
-  print('  the twelve fundamental fields, daily and weekly, 64 sectors compared')
-  print(`  ${seconds.toFixed(2)} s (${(seconds / floor).toFixed(0)} x node -e 0)`)
-  print(`  peak memory ${mib(median(rounds.map(round => round.peak)))}   database ${mib(statSync(other).size)}`)
+function chosen(names, isPair) {
+  const fits = (row, name) =>
+    [row.name, row.group, /^[A-Z]+/.exec(row.name)?.[0]].includes(name) || row.name.startsWith(`${name}-`)
+  const unknown = names.find(name => !ROWS.some(row => fits(row, name)))
+  if (unknown !== undefined) throw new Error(`no row or group is named ${unknown}\n${USAGE}`)
+  const isMeant = row => names.some(name => row.name === name || (fits(row, name) && !row.isLarge))
+  if (names.length > 0) return ROWS.filter(isMeant)
+  return ROWS.filter(row => !row.isLarge && (!isPair || row.group === 'users'))
 }
 
-function totals() {
-  const tickers = JSON.parse(run([BANDS, 'tickers', '--db', db, '--json']).stdout).tickers
-  return { bars: tickers.reduce((sum, ticker) => sum + ticker.bars, 0) }
+function list(rows) {
+  for (const { name, what, floor, target } of rows) {
+    const beside = floor === null ? '' : `, beside ${floor.name}`
+    print(`${name.padEnd(16)}${what}${beside}; target ${JSON.stringify(target)}`)
+  }
 }
 
-function benchCold() {
-  const question = ['events', 'AAPL', 'rsi_zone', '--band', 'oversold', '--db', db]
-  const ticker = universe.what.includes('simulated') ? 'SIM0001' : 'AAPL'
-  question[1] = ticker
-  print(`\ncold start: whole processes, ${ROUNDS} interleaved rounds, ratio to node -e 0 in the same round`)
-  const results = interleaved(
-    {
-      'node -e 0': ['-e', '0'],
-      [`events ${ticker} … --json`]: [BANDS, ...question, '--json'],
-      [`events ${ticker} … (piped text)`]: [BANDS, ...question],
-      '--help': [BANDS, '--help'],
-      '--version': [BANDS, '--version'],
-    },
-    ROUNDS,
-  )
-  for (const { name, seconds, ratio } of results)
-    print(`  ${name.padEnd(30)} ${(seconds * 1000).toFixed(1).padStart(7)} ms   ${ratio.toFixed(2)} x`)
+/** One row with its floor, or of two builds without; null, and the reason told, where it cannot be measured here. */
+async function measuredRow(row, { build, against, rounds }) {
+  try {
+    const cases = { ours: await row.sampler(build) }
+    if (against !== undefined) cases.other = await row.sampler(against)
+    else if (row.floor !== null) cases.floor = await row.floor.sampler(build)
+    const samples = await interleaved(cases, { rounds: rounds ?? row.rounds, isWarm: row.isLarge || row.rounds === 1 })
+    return against === undefined ? report.resultOf(row, samples, row.floor) : report.pairOf(row, samples)
+  } catch (error) {
+    if (!(error instanceof Skipped)) throw error
+    print(`${row.name.padEnd(14)}skipped: ${error.message}`)
+    return null
+  }
 }
 
-async function benchSearch() {
-  const bands = await openBands({ db })
-  const tickers = (await bands.tickers()).map(entry => entry.ticker)
-  const queries = Array.from({ length: 20_000 }, (_, i) => ({
-    ticker: tickers[(i * 7919) % tickers.length],
-    field: 'rsi_zone',
-    band: 'oversold',
-  }))
-  const plain = await rate(bands, queries)
-  const context = { context_ticker: tickers[0], context_field: 'trend_direction', context_band: 'downtrend' }
-  const joined = await rate(
-    bands,
-    queries.slice(0, 5_000).map(query => ({ ...query, ...context })),
-  )
-  print('\nsearches in one process, tickers in turn, ten events each with aftermath')
-  print(`  ${plain.toLocaleString('en')} a second   with context ${joined.toLocaleString('en')} a second`)
-  await bands.close()
+function show(row, result, build, history) {
+  print(report.tableLine(result))
+  const now = report.entryOf(result, build)
+  const last = report.lastOf(history, now)
+  if (last !== null) print(report.comparison(row, now, last))
 }
 
-async function rate(bands, queries) {
-  for (const query of queries.slice(0, 500)) await bands.events(query)
-  const start = performance.now()
-  for (const query of queries) await bands.events(query)
-  return Math.round((queries.length / (performance.now() - start)) * 1000)
-}
-
-function mib(bytes) {
-  return `${(bytes / 2 ** 20).toFixed(0)} MiB`
+/** After each row, so that a run that is ended keeps what it has. */
+function write(file, { build, against, rows }) {
+  const machine = { node: process.versions.node, date: new Date().toISOString() }
+  const builds = { build: build.name, against: against?.name }
+  writeFileSync(file, `${JSON.stringify({ ...builds, ...machine, rows }, null, 1)}\n`)
 }
 
 function print(line) {

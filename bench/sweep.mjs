@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BANDS, median, run, runWithPeak } from './measure.mjs'
+import { BANDS, median, run } from './measure.mjs'
 
 const ROUNDS = Number(process.env.BENCH_SWEEP_ROUNDS ?? 2)
 const RESAMPLES = 1000
@@ -36,7 +36,7 @@ function round(db, floor, files, print) {
 
 function sweep(db, args) {
   const asked = ['sweep', '--all', '--db', db, '--resamples', String(RESAMPLES), '--json', '--quiet', ...args]
-  const { seconds, peak, stdout } = runWithPeak([BANDS, ...asked])
+  const { seconds, peak, stdout } = run([BANDS, ...asked])
   const { cells, tried, tickers } = JSON.parse(stdout)
   return { seconds, peak, cells, tried, tickers: tickers.length, bars: barsOf(db) }
 }

@@ -1,0 +1,55 @@
+// A question from a cold start: whole processes beside a bare node, and what is left of one once node is up.
+import { fileURLToPath } from 'node:url'
+import { measured } from './measure.mjs'
+import { BARE_NODE } from './users.mjs'
+import { databaseOf, universe } from './worlds.mjs'
+
+const AFTER_BOOT = fileURLToPath(new URL('./after-boot.cjs', import.meta.url))
+const LEAST = fileURLToPath(new URL('./least-question.cjs', import.meta.url))
+const QUESTION = ['events', 'AAPL', 'rsi_zone', '--band', 'oversold']
+
+export const cold = [
+  row('C1', 'events … --json', { ratio: 1.05 }, asked(...QUESTION, '--json')),
+  row('C1-memory', 'its peak memory', { ratio: 1.15 }, asked(...QUESTION, '--json'), { of: 'peak' }),
+  row('C2-table', 'events … as a table', { ratio: 1.1 }, asked(...QUESTION)),
+  row('C2-help', '--help', { ratio: 1.1 }, said('--help')),
+  row('C2-version', '--version', { ratio: 1.1 }, said('--version')),
+  row('C2-completion', 'completion bash', { ratio: 1.1 }, said('completion', 'bash')),
+  {
+    ...row('C3', 'milliseconds of events … --json after boot', { ms: 2.5 }, afterBoot),
+    of: 'ms',
+    floor: { name: 'SQLite opened, one row read and printed', sampler: leastQuestion },
+  },
+]
+
+function row(name, what, target, sampler, more = {}) {
+  return { name, group: 'cold', what, target, of: 'wall', floor: BARE_NODE, sampler, ...more }
+}
+
+/** Of whatever is loaded nothing is needed. */
+function said(...words) {
+  return build => () => measured(build.bands(...words))
+}
+
+function asked(...words) {
+  return build => {
+    const db = databaseOf(build, universe())
+    return () => measured(build.bands(...words, '--db', db))
+  }
+}
+
+function afterBoot(build) {
+  const db = databaseOf(build, universe())
+  return () => timed(build.bands(...QUESTION, '--json', '--db', db))
+}
+
+function leastQuestion(build) {
+  const db = databaseOf(build, universe())
+  return () => timed([process.execPath, LEAST, build.root, db])
+}
+
+/** The last line that such a process prints is its time. */
+function timed([node, ...words]) {
+  const { text, ...cost } = measured([node, '--require', AFTER_BOOT, ...words], { capture: true })
+  return { ...cost, ms: Number(text.trimEnd().split('\n').at(-1)) }
+}
