@@ -1,4 +1,4 @@
-// Builds dist/: the library (index.js), the command line (cli/main.js) and the program of a thread (workers/scan.js),
+// Builds dist/: the library (index.js), the command line (cli/main.js) and the program of its threads (workers/thread.js),
 // shared code in chunks, so that a command loads only what it needs; what report pages carry; the licences of the
 // packages in it; the sample database; the library's types and the schemas of the answers.
 //
@@ -31,7 +31,7 @@ mkdirSync(DIST)
 const declared = declare(join(DIST, 'types'))
 const schemas = promisify(execFile)(process.execPath, [SCHEMAS, DIST])
 const { outputFiles, metafile } = await build({
-  entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts', 'workers/scan': 'src/workers/scan.ts' },
+  entryPoints: { index: 'src/index.ts', 'cli/main': 'src/cli/main.ts', 'workers/thread': 'src/workers/thread.ts' },
   outdir: 'dist',
   write: false,
   bundle: true,
@@ -78,7 +78,7 @@ await declared
 const { default: library } = await import('../dist/index.js')
 rollUp(join(DIST, 'types'), library)
 const chunks = outputFiles.map(({ path }) => relative(DIST, path).split(sep).join('/'))
-await pack(DIST, chunks, { program: 'cli/main.js', others: ['index.js', 'workers/scan.js'] })
+await pack(DIST, chunks, { program: 'cli/main.js', others: ['index.js', 'workers/thread.js'] })
 await schemas
 
 async function commonJs(text) {

@@ -31,6 +31,7 @@ import {
   type WholeStatus,
 } from './open.js'
 import { type Checks, checkFunction, checkOptions, objectOf } from './params/arguments.js'
+import { THREADS } from './params/kinds.js'
 import {
   ASKED_EVENTS,
   type EventsParams,
@@ -364,6 +365,8 @@ export interface BandsOptions {
   asOf?: string
   /** false: studies note nothing in the ledger of trials, which lies beside the database. */
   ledger?: boolean
+  /** How many threads share long work, 1 for none; as many as the machine has cores unless given. */
+  threads?: number
 }
 
 /**
@@ -371,11 +374,18 @@ export interface BandsOptions {
  * was named and is missing, StorageError for one that cannot be read.
  */
 export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
-  checkOptions('options', options, { db: fileValue, tier: textOf, asOf: textOf, ledger: flagValue })
-  const { db, tier, asOf, ledger = true } = options
+  checkOptions('options', options, {
+    db: fileValue,
+    tier: textOf,
+    asOf: textOf,
+    ledger: flagValue,
+    threads: THREADS.parse,
+  })
+  const { db, tier, asOf, ledger = true, threads } = options
   const emulated = tier === undefined ? null : tierValue('tier', tier)
   const opened = await openLocal({
     ...(db === undefined ? {} : { db }),
+    threads,
     tier: emulated,
     asOf: asOf === undefined ? null : dayValue('as_of', asOf),
   })

@@ -40,6 +40,8 @@ interface OpenOptions extends DatabaseChoice {
   tier?: Tier | null | undefined
   asOf?: Day | null
   now?: Clock | undefined
+  /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
+  threads?: number | undefined
 }
 
 /** The time, this machine's clock unless given: bars of days to come do not count. */
@@ -59,9 +61,9 @@ export interface Opened {
  * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
  * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
  */
-export async function openLocal({ tier, asOf = null, now, ...choice }: OpenOptions = {}): Promise<Opened> {
+export async function openLocal({ tier, asOf = null, now, threads, ...choice }: OpenOptions = {}): Promise<Opened> {
   const path = await settled(databasePath(choice))
-  const view = { tier, asOf, now }
+  const view = { tier, asOf, now, threads }
   if (isNamed(choice)) {
     if (existsSync(path)) return opened(path, false, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -278,11 +280,11 @@ export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verifie
   ]
 }
 
-/** As which tier, day and time a database is seen. */
-type Seen = Pick<OpenOptions, 'tier' | 'asOf' | 'now'>
+/** As which tier, day and time a database is seen, and by how many. */
+type Seen = Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'threads'>
 
-function opened(path: string, sample: boolean, { tier = null, asOf = null, now }: Seen): Opened {
-  return { ...composed(openSqlite(path, { readonly: true }), tier, asOf, now), path, sample }
+function opened(path: string, sample: boolean, { tier = null, asOf = null, now, threads }: Seen): Opened {
+  return { ...composed(openSqlite(path, { readonly: true }), tier, asOf, { now, threads }), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
@@ -290,7 +292,7 @@ export function composed(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
-  now?: Clock,
+  { now, threads }: Pick<Seen, 'now' | 'threads'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const elsewhere = {
@@ -301,7 +303,7 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now) })
+  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), threads })
   const kept = async () => {
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })
@@ -374,16 +376,13 @@ export async function openService({
     await store.close()
     throw error
   })
-  const [{ remembering }, { Threads }] = await Promise.all([
-    import('./store/remembered.js'),
-    import('./workers/threads.js'),
-  ])
+  const [{ remembering }, { Threads }] = await Promise.all([import('./store/remembered.js'), import('./threads.js')])
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
   const checkPlace = inItsPlace(store.location)
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
   const data: ScanData = { path: store.location }
-  const threads = new Threads<ScanTask, string>(builtPath('workers/scan.js'), data, MOST_THREADS)
+  const threads = new Threads<ScanTask, string>('scan', data, MOST_THREADS)
   const today = (): Promise<Day> => bands('pro').today()
   const service: Service = {
     bands,

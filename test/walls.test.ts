@@ -14,7 +14,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['errors', 'html', 'model'],
   ['indicators', 'source', 'wire', 'accounts', 'statistics', 'built'],
   ['fields', 'store', 'feeds'],
-  ['engine', 'params', 'tiers', 'simulate'],
+  ['engine', 'params', 'tiers', 'simulate', 'threads'],
   ['local', 'remote', 'tally', 'study'],
   ['load', 'sweep'],
   ['backtest'],

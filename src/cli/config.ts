@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { InvalidParameter } from '../errors.js'
 import { TIER_NAMES } from '../model/terms.js'
 import { FLAG } from '../params/figures.js'
-import { DAY, FILE, integerOf, oneOf, WORDS } from '../params/kinds.js'
+import { DAY, FILE, integerOf, oneOf, THREADS, WORDS } from '../params/kinds.js'
 import { maybe, open, given as optional, type Read, readParams } from '../params/row.js'
 import { DEFAULT_RETRIES, DEFAULT_TIMEOUT_MS } from '../remote/address.js'
 import type { Given } from './given.js'
@@ -32,6 +32,10 @@ export const SETTINGS = {
   ),
   retries: optional(integerOf(0, 20), DEFAULT_RETRIES, 'further attempts at a question that it did not answer'),
   allow_plain_http: optional(FLAG, false, 'send it the key without TLS, for everyone on the way to read'),
+  threads: open(
+    THREADS,
+    'how many threads share long work, 1 for none; as many as there are cores unless given (BANDS_THREADS)',
+  ),
   color: optional(oneOf(COLOURS, 'WHEN'), 'auto', 'auto, always or never'),
   progress: optional(
     oneOf(['auto', 'plain', 'none'] as const, 'HOW'),
@@ -56,6 +60,7 @@ const VARIABLES: Readonly<Partial<Record<Setting, `BANDS_${string}`>>> = {
   as_of: 'BANDS_AS_OF',
   remote: 'BANDS_REMOTE',
   profile: 'BANDS_PROFILE',
+  threads: 'BANDS_THREADS',
   debug: 'BANDS_DEBUG',
 }
 

@@ -108,9 +108,9 @@ abstract class Sources {
   }
 
   /** As which tier and day questions are answered. */
-  get #view(): { tier: Tier | null; asOf: Day | null; now: () => Date } {
-    const { tier, as_of: asOf } = this.config
-    return { tier, asOf, now: () => this.world.now() }
+  get #view(): { tier: Tier | null; asOf: Day | null; now: () => Date; threads: number | undefined } {
+    const { tier, as_of: asOf, threads } = this.config
+    return { tier, asOf, threads, now: () => this.world.now() }
   }
 
   /** Where the opened database lies, and whether it is the bundled sample. */

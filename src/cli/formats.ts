@@ -48,10 +48,9 @@ export function endingOf(option: string, file: string, endings: readonly string[
 
 /**
  * Rows as they come. Memory stays flat in text, and within one row group in Parquet.
- * @param rows of JSON also as their texts
  * @param raw as in writeAnswer
  */
-export async function writeRows<Row extends object | string>(
+export async function writeRows<Row extends object>(
   output: ExportOutput,
   rows: AsyncIterable<Row>,
   columns: readonly Column<Row>[],
@@ -60,21 +59,43 @@ export async function writeRows<Row extends object | string>(
 ): Promise<void> {
   if (output === 'parquet') return writeParquet(rows, columns, sink)
   if (output === 'ndjson') return writeNdjson(rows, sink)
-  // One JSON document that is never whole in memory.
-  const json = { before: '[', between: ',\n', after: ']\n' }
-  if (output === 'json') return writeText(rows, sink, jsonOf, json)
+  if (output === 'json') return writeText(rows, sink, row => JSON.stringify(row), AROUND.json)
   const line = (values: readonly unknown[]): string => csvLine(values, raw)
   const header = line(columns.map(({ name }) => name))
   return writeText(rows, sink, row => line(columns.map(column => column.of(row))), { before: header })
 }
 
-/** One JSON object a line, ended by a line feed. */
-function writeNdjson(rows: Rows<object | string>, sink: Sink): Promise<void> {
-  return writeText(rows, sink, row => `${jsonOf(row)}\n`)
+/** What stands around rows of JSON: an object a line, or one document that is never whole in memory. */
+const AROUND = {
+  ndjson: { before: '', between: '\n', after: '\n' },
+  json: { before: '[', between: ',\n', after: ']\n' },
 }
 
-function jsonOf(row: object | string): string {
-  return typeof row === 'string' ? row : JSON.stringify(row)
+/** What stands between two rows. */
+export const betweenRows = (output: 'ndjson' | 'json'): string => AROUND[output].between
+
+/** Rows that come as text, many at a time, with what stands between them. */
+export async function writeBlocks(
+  output: 'ndjson' | 'json',
+  blocks: AsyncIterable<Uint8Array>,
+  sink: Sink,
+): Promise<void> {
+  const { before, between, after } = AROUND[output]
+  let next = before
+  let any = false
+  for await (const block of blocks) {
+    if (next !== '') await sink.write(next)
+    await sink.write(block)
+    next = between
+    any = true
+  }
+  // Of no rows NDJSON has no line.
+  if (any || before !== '') await sink.write(`${any ? '' : before}${after}`)
+}
+
+/** One JSON object a line, ended by a line feed. */
+function writeNdjson(rows: Rows<object>, sink: Sink): Promise<void> {
+  return writeText(rows, sink, row => `${JSON.stringify(row)}\n`)
 }
 
 /** Text is handed over in pieces of about this many characters. */

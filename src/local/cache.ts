@@ -28,6 +28,8 @@ export interface CacheWays {
   /** Which day it really is, the UTC day of this machine's clock unless given: bars beyond tomorrow do not count. */
   now?: (() => Day) | undefined
   elsewhere?: Elsewhere | null
+  /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
+  threads?: number | undefined
 }
 
 /** What a question is asked of, and which events match. */
@@ -56,6 +58,7 @@ export class Cache {
   readonly tier: Tier | null
   /** null: everything that the bars show */
   readonly asOf: Day | null
+  readonly threads: number | undefined
   readonly #clock: (() => Day) | null
   readonly #now: () => Day
   readonly #elsewhere: Elsewhere | null
@@ -65,11 +68,12 @@ export class Cache {
     store: Store,
     tier: Tier | null,
     asOf: Day | null,
-    { clock = null, now = utcToday, elsewhere = null }: CacheWays = {},
+    { clock = null, now = utcToday, elsewhere = null, threads }: CacheWays = {},
   ) {
     this.store = store
     this.tier = tier
     this.asOf = asOf
+    this.threads = threads
     this.#clock = clock
     this.#now = now
     this.#elsewhere = elsewhere

@@ -2,15 +2,16 @@ import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { percentile, type Ranks } from '../indicators/rank.js'
-import { formatDay } from '../model/day.js'
+import { type Day, formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
 import { eventsOf } from '../model/history.js'
 import { barOf, UNDEFINED } from '../model/series.js'
-import { TIMEFRAME_NAMES, TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
+import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import { listOf } from '../params/arguments.js'
 import { checkedNames } from '../params/row.js'
 import { fieldValue, textOf, tickerValue, timeframeValue } from '../params/values.js'
 import { first } from '../source.js'
+import { inOrder } from '../threads.js'
 import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
@@ -59,14 +60,61 @@ export async function* exportEventTexts(cache: Cache, filter: ExportFilter = {})
   }
 }
 
+/** Rows as text that can be written as it is. */
+export interface TextBlock {
+  text: Uint8Array<ArrayBuffer>
+  rows: number
+}
+
+/** Where a thread finds what is exported, and how its rows are told apart. */
+export interface ExportData {
+  path: string
+  tier: Tier | null
+  today: Day
+  filter: ExportFilter
+  between: string
+}
+
+/**
+ * The same in blocks of many rows, none of them empty, made in threads where there is much of it.
+ * @param between what stands between two rows
+ */
+export async function* exportEventBlocks(
+  cache: Cache,
+  filter: ExportFilter,
+  between: string,
+): AsyncGenerator<TextBlock> {
+  await checkExport(cache, filter)
+  const today = await cache.today()
+  const blocks = inOrder(
+    {
+      job: 'export',
+      data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, between }),
+      tasks: await chosenTickers(cache, filter),
+      each: MS_A_TICKER,
+      here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
+    },
+    cache.threads,
+  )
+  for await (const block of blocks) if (block.rows > 0) yield block
+}
+
+/** Of five years of bars and all fields. */
+const MS_A_TICKER = 10
+
+/** All rows of a filter at once. */
+export async function eventBlock(cache: Cache, filter: ExportFilter, between: string): Promise<TextBlock> {
+  const rows: string[] = []
+  for await (const row of exportEventTexts(cache, filter)) rows.push(row)
+  return { text: new TextEncoder().encode(rows.join(between)), rows: rows.length }
+}
+
 /** What an event without aftermath ends with. */
 const NO_AFTERMATH = '"aftermath":null}'
 
 /** In the order of an export, each series read once. */
 async function* exportedViews(cache: Cache, filter: ExportFilter): AsyncGenerator<{ field: string; view: View }> {
-  entitleExport(cache.tier)
-  const fields = chosenFields(filter)
-  await cache.checkFinished(fields)
+  const fields = await checkExport(cache, filter)
   const names = fields.map(({ name }) => name)
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
@@ -74,6 +122,14 @@ async function* exportedViews(cache: Cache, filter: ExportFilter): AsyncGenerato
       for (const field of names) yield { field, view: await viewOn(field) }
     }
   }
+}
+
+/** Throws what refuses an export before its first row; the fields of it. */
+async function checkExport(cache: Cache, filter: ExportFilter): Promise<readonly Field[]> {
+  entitleExport(cache.tier)
+  const fields = chosenFields(filter)
+  await cache.checkFinished(fields)
+  return fields
 }
 
 /** The daily bars as they are kept, by ticker and date. Throws as `exportEvents` does. */
@@ -124,9 +180,7 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
  * band in force), by ticker, timeframe and date. `fields` chooses among the bands. Throws as `exportEvents` does.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
-  entitleExport(cache.tier)
-  const fields = chosenFields(filter)
-  await cache.checkFinished(fields)
+  const fields = await checkExport(cache, filter)
   const sectors = new Sectors(cache.store)
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {

@@ -104,6 +104,9 @@ export function integerOf(least: number, most: number, takes = 'N'): Kind<number
   }
 }
 
+/** How many threads may work; 1: none beside the one that asks. */
+export const THREADS = integerOf(1, 256)
+
 /** How many of what there is, or `all`. */
 export const COUNT: Kind<number, Text> = {
   schema: { anyOf: [{ type: 'integer', minimum: 1 }, { enum: ['all'] }] },

@@ -244,6 +244,12 @@ describe('bands status and doctor', () => {
   })
 })
 
+test.each(['0', '-1', '1.5', '257', 'all'])('refuses --threads %s, and says what may be', async threads => {
+  const { code, err } = await ask(`events AAPL rsi_zone --threads=${threads}`)
+  expect(code).toBe(2)
+  expect(err).toContain('an integer from 1 to 256')
+})
+
 test('the environment answers where an option is silent, and an option wins', async () => {
   const line = 'events AAPL rsi_zone --json'
   const range = async (words: string, env: Record<string, string>): Promise<string> =>
@@ -252,6 +258,7 @@ test('the environment answers where an option is silent, and an option wins', as
   expect(await range('--tier free', { BANDS_TIER: 'plus' })).toBe('90d')
   expect(await range('', { BANDS_TIER: '' })).toBe('all')
   expect((await ask(line, { env: { BANDS_AS_OF: 'never' } })).err).toContain('BANDS_AS_OF')
+  expect((await ask(line, { env: { BANDS_THREADS: 'many' } })).err).toContain('BANDS_THREADS')
   expect((await ask(line, { env: { BANDS_DB: folder.file('none.db') } })).code).toBe(3)
   expect(
     (await ask(`${line} --db ${folder.file('bands.db')}`, { env: { BANDS_DB: folder.file('none.db') } })).code,

@@ -1,18 +1,29 @@
 // A program of threads that does what it is told.
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort, threadId, workerData } from 'node:worker_threads'
 
 let stopped = () => {}
 parentPort.on('message', async message => {
-  if (message === 'stop') stopped()
-  else if (message === 'end') parentPort.close()
-  else if (message.task === 'die') process.exit(3)
-  else if (message.task === 'throw') throw new Error('no thread can go on')
-  else if (message.task === 'refuse') parentPort.postMessage({ refusal: { code: 'storage', message: 'no disk' } })
-  else if (message.task === 'fail') parentPort.postMessage({ fault: new Error('a mistake') })
-  else if (message.task === 'wait') {
+  if ('stop' in message) return stopped()
+  const { id, task } = message
+  if (task === 'die') process.exit(3)
+  if (task === 'throw') throw new Error('no thread can go on')
+  const refusal = {
+    kind: 6,
+    code: 'storage',
+    own: { name: 'StorageError', message: 'no disk', words: 'no disk' },
+    payload: {},
+  }
+  if (task === 'refuse') parentPort.postMessage({ id, refusal })
+  else if (task === 'fail') parentPort.postMessage({ id, fault: new RangeError('a mistake') })
+  else if (task === 'who') parentPort.postMessage({ id, result: threadId })
+  else if (task === 'wait') {
     await new Promise(resolve => {
       stopped = resolve
     })
-    parentPort.postMessage({ fault: new Error('stopped') })
-  } else parentPort.postMessage({ result: `${workerData} ${message.task}` })
+    parentPort.postMessage({ id, fault: new Error('stopped') })
+  } else if (typeof task === 'number') {
+    // Later ones are sooner done.
+    await new Promise(resolve => setTimeout(resolve, 20 - task))
+    parentPort.postMessage({ id, result: `${workerData.data} ${task}` })
+  } else parentPort.postMessage({ id, result: `${workerData.data} ${task}` })
 })

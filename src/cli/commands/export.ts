@@ -16,10 +16,11 @@ import {
   type ExportFilter,
   eventColumns,
   exportBars,
+  exportEventBlocks,
   exportEvents,
-  exportEventTexts,
   exportSeries,
   seriesColumns,
+  type TextBlock,
 } from '../../local/export.js'
 import { exportFacts, type FactLine } from '../../local/facts.js'
 import type { Column } from '../../model/event.js'
@@ -31,6 +32,7 @@ import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import {
+  betweenRows,
   checkFolder,
   csvLine,
   EXPORT_OUTPUTS,
@@ -38,6 +40,7 @@ import {
   endingOf,
   intoFile,
   type Sink,
+  writeBlocks,
   writeRows,
 } from '../formats.js'
 import type { Given } from '../given.js'
@@ -173,39 +176,57 @@ async function runExport(
   out: string | undefined,
 ): Promise<void> {
   const cache = await context.local()
-  const send = <Row extends object | string>(
-    rows: AsyncIterable<Row>,
-    columns: readonly Column<Row>[],
-  ): Promise<void> =>
-    out === undefined
-      ? sendRows(context, rows, columns, format, context.out)
-      : intoFile(out, sink => sendRows(context, rows, columns, format, sink, out))
-  const isJson = format === 'json' || format === 'ndjson'
-  if (what === 'events' && isJson) await send(exportEventTexts(cache, filter), [])
+  const send = <Row extends object>(rows: AsyncIterable<Row>, columns: readonly Column<Row>[]): Promise<void> =>
+    sent(context, out, async (sink, counted) => {
+      const seen = async function* (): AsyncGenerator<Row> {
+        for await (const row of rows) {
+          counted(1)
+          yield row
+        }
+      }
+      await writeRows(format, seen(), columns, sink, { raw: context.config.csv_raw })
+    })
+  if (what === 'events' && (format === 'json' || format === 'ndjson'))
+    await sendBlocks(context, exportEventBlocks(cache, filter, betweenRows(format)), format, out)
   else if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
   else if (what === 'series') await send(exportSeries(cache, filter), seriesColumns(filter))
   else await send(exportBars(cache, filter), BAR_COLUMNS)
 }
 
-async function sendRows<Row extends object | string>(
+/** The same of rows that come as text, many at a time. */
+function sendBlocks(
   context: Context,
-  rows: AsyncIterable<Row>,
-  columns: readonly Column<Row>[],
-  format: ExportOutput,
-  sink: Sink,
-  file?: string,
+  blocks: AsyncIterable<TextBlock>,
+  format: 'json' | 'ndjson',
+  out: string | undefined,
+): Promise<void> {
+  return sent(context, out, (sink, counted) => {
+    const seen = async function* (): AsyncGenerator<Uint8Array> {
+      for await (const { text, rows } of blocks) {
+        counted(rows)
+        yield text
+      }
+    }
+    return writeBlocks(format, seen(), sink)
+  })
+}
+
+/** Rows on their way to where they go: counted, and broken off tidily. */
+async function sent(
+  context: Context,
+  out: string | undefined,
+  write: (sink: Sink, counted: (rows: number) => void) => Promise<void>,
 ): Promise<void> {
   let done = 0
   context.endTidily()
-  const seen = async function* (): AsyncGenerator<Row> {
-    for await (const row of rows) {
-      done++
-      yield row
-      // Rows that run down the terminal are progress enough.
-      if (done % 1000 === 0 && (file !== undefined || !context.out.terminal))
-        context.step(() => `export  ${count(done, 'row')}`)
-    }
+  const counted = (rows: number): void => {
+    const before = done
+    done += rows
+    // Rows that run down the terminal are progress enough.
+    if (Math.floor(before / 1000) < Math.floor(done / 1000) && (out !== undefined || !context.out.terminal))
+      context.step(() => `export  ${count(done, 'row')}`)
   }
-  await writeRows(format, seen(), columns, sink, { raw: context.config.csv_raw })
-  if (file !== undefined) await context.remark(`wrote ${count(done, 'row')} to ${file}`)
+  if (out === undefined) return write(context.out, counted)
+  await intoFile(out, sink => write(sink, counted))
+  await context.remark(`wrote ${count(done, 'row')} to ${out}`)
 }

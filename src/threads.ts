@@ -1,0 +1,195 @@
+import { availableParallelism } from 'node:os'
+import { type Transferable, Worker } from 'node:worker_threads'
+import { builtPath } from './built.js'
+import {
+  BadData,
+  BandsError,
+  Busy,
+  ConfigError,
+  type ErrorCode,
+  InvalidParameter,
+  NotFound,
+  StorageError,
+  TierRestricted,
+} from './errors.js'
+import { Damaged } from './store/store.js'
+
+/** What a thread is for; workers/thread.ts has the program of each. */
+export type Job = 'scan' | 'export'
+
+/** What a thread is told when it starts. */
+export interface Start {
+  job: Job
+  data: unknown
+}
+
+/** What it is asked: tasks by number, one after the other in the order asked; and to give one up. */
+export type ToThread = { id: number; task: unknown } | { stop: number }
+/** How a task ends. */
+export type FromThread = { id: number } & ({ result: unknown } | { refusal: Refusal } | { fault: unknown })
+
+/** What a task gives, and buffers of it that leave the thread without being copied. */
+export interface Done<Result> {
+  result: Result
+  transfer?: Transferable[]
+}
+
+/** Who does the tasks of a job in a thread. */
+export interface Handler {
+  /** @param signal gives the task up */
+  answer(task: unknown, signal: AbortSignal): Done<unknown> | Promise<Done<unknown>>
+}
+
+/** An error of ours on its way to another thread, where its class is known by number. */
+export interface Refusal {
+  kind: number
+  code: ErrorCode
+  own: object
+  payload: object
+}
+
+/** The narrower before the wider. */
+const KINDS = [
+  BadData,
+  Busy,
+  ConfigError,
+  InvalidParameter,
+  NotFound,
+  Damaged,
+  StorageError,
+  TierRestricted,
+  BandsError,
+]
+
+export function refusalOf(error: BandsError): Refusal {
+  const { code, message, stack } = error
+  const kind = KINDS.findIndex(known => error instanceof known)
+  return { kind, code, own: { ...error, message, stack }, payload: error.payload() }
+}
+
+export function revived({ kind, code, own, payload }: Refusal): BandsError {
+  const error = Object.assign(new BandsError(code, '', {}, payload), own)
+  return Object.setPrototypeOf(error, KINDS[kind]!.prototype)
+}
+
+/** The program of every thread; undefined where it is missing, as in a bundle of a user's own. */
+const programOfJobs = (): string | undefined => builtPath('workers/thread.js')
+
+interface Thread {
+  worker: Worker
+  tasks: Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>
+}
+
+/** Threads that do one job, started as they are needed. One that dies is missed only by the tasks that it had. */
+export class Threads<Task, Result> {
+  readonly #start: Start
+  readonly #size: number
+  readonly #program: string | undefined
+  readonly #threads = new Set<Thread>()
+  #asked = 0
+
+  /**
+   * @param data what each thread is told when it starts
+   * @param size how many there are at most
+   */
+  constructor(job: Job, data: unknown, size: number, program = programOfJobs()) {
+    this.#start = { job, data }
+    this.#size = size
+    this.#program = program
+  }
+
+  /** Has a task done by the thread that has least to do. Throws what the task throws, of the same class and in the same words. */
+  run(task: Task, signal?: AbortSignal): Promise<Result> {
+    const thread = this.#free()
+    const id = this.#asked++
+    const stop = (): void => thread.worker.postMessage({ stop: id } satisfies ToThread)
+    const done = new Promise<Result>((resolve, reject) => {
+      thread.tasks.set(id, { resolve: result => resolve(result as Result), reject })
+    })
+    thread.worker.postMessage({ id, task } satisfies ToThread)
+    if (signal?.aborted) stop()
+    signal?.addEventListener('abort', stop, { once: true })
+    return done.finally(() => signal?.removeEventListener('abort', stop))
+  }
+
+  /** Ends all threads; what they had to do is given up. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()))
+  }
+
+  #free(): Thread {
+    const [least] = [...this.#threads].sort((a, b) => a.tasks.size - b.tasks.size)
+    if (least !== undefined && (least.tasks.size === 0 || this.#threads.size === this.#size)) return least
+    if (this.#program === undefined)
+      throw new StorageError('the program of a thread is missing beside this one; build or install bands again')
+    const worker = new Worker(this.#program, { workerData: this.#start })
+    const thread: Thread = { worker, tasks: new Map() }
+    this.#threads.add(thread)
+    worker.on('message', (answer: FromThread) => {
+      const task = thread.tasks.get(answer.id)!
+      thread.tasks.delete(answer.id)
+      if ('result' in answer) task.resolve(answer.result)
+      else task.reject('refusal' in answer ? revived(answer.refusal) : answer.fault)
+    })
+    const lost = (cause: unknown): void => {
+      this.#threads.delete(thread)
+      for (const task of thread.tasks.values()) task.reject(new Error(LOST, { cause }))
+      thread.tasks.clear()
+    }
+    worker.once('error', lost)
+    worker.once('exit', code => lost(new Error(`it ended with ${code}`)))
+    return thread
+  }
+}
+
+const LOST = 'a thread ended before its work was done'
+
+/** Work in parts that can be done in any order, here or in threads. */
+export interface Work<Task, Result> {
+  job: Job
+  /** What a thread is told when it starts: where the data are, or the data. */
+  data: () => unknown
+  tasks: readonly Task[]
+  /** Milliseconds that a task takes, about. */
+  each: number
+  /** The same task in this thread. */
+  here(task: Task): Result | Promise<Result>
+  /** Another than that of the jobs. */
+  program?: string | undefined
+}
+
+/** Milliseconds of work below which the start of threads would take longer than they save. */
+const WORTH = 50
+
+/**
+ * What each task gives, in the order of the tasks, whoever did it; a few are done ahead, no more. Threads end with the
+ * last task, an error, or when nobody takes any more.
+ * @param threads how many may work; 1: none beside this one, which does them where there is little to do, too
+ */
+export async function* inOrder<Task, Result>(
+  { job, data, tasks, each, here, program = programOfJobs() }: Work<Task, Result>,
+  threads = availableParallelism(),
+): AsyncGenerator<Result> {
+  const size = Math.min(threads, tasks.length)
+  if (size < 2 || tasks.length * each < WORTH || program === undefined) {
+    for (const task of tasks) yield await here(task)
+    return
+  }
+  const pool = new Threads<Task, Result>(job, data(), size, program)
+  try {
+    const ahead: Promise<Result>[] = []
+    for (const task of tasks) {
+      if (ahead.length === AHEAD * size) yield await ahead.shift()!
+      const found = pool.run(task)
+      // Whether it failed is asked in its turn.
+      found.catch(() => {})
+      ahead.push(found)
+    }
+    for (const found of ahead) yield await found
+  } finally {
+    await pool.close()
+  }
+}
+
+/** Tasks that each thread has before it, or has done for who comes to it later. */
+const AHEAD = 2
