@@ -182,18 +182,12 @@ export function studentisedShift(
   if (some.length === 0) return { reason: 'no events' }
   const shifts = shiftsOf(calendar, horizon, options)
   if (shifts.length === 0) return { reason: tooShort(calendar, horizon) }
-  const days = daysOf(some, calendar)
-  const steps = stepsOf(days, horizon)
-  const [unshifted = Number.NaN] = shiftedTs(some, calendar, days, steps, Int32Array.of(0))
+  const pool = poolOf(some, calendar, horizon)
+  const [unshifted = Number.NaN] = shiftedTs(pool, Int32Array.of(0))
   if (Number.isNaN(unshifted)) return { reason: 'the excess returns of the events do not vary' }
   const { diff, size } = actualMean(some)!
   const own = Math.abs(diff) <= ROUNDING * size ? 0 : unshifted
-  const ts = new Float64Array(shifts.length)
-  // A few hundred thousand sums at a time: of a universe every day has events.
-  const atOnce = Math.max(1, Math.floor(MOST_SUMS / days.length))
-  for (let from = 0; from < shifts.length; from += atOnce)
-    ts.set(shiftedTs(some, calendar, days, steps, shifts.subarray(from, from + atOnce)), from)
-  const found = exceedance(ts, Math.abs(own) * (1 - T_ROUNDING))
+  const found = exceedance(shiftedTs(pool, shifts), Math.abs(own) * (1 - T_ROUNDING))
   return found === null ? { reason: 'no shift leaves events whose returns vary' } : { t: own, ...found }
 }
 
@@ -203,9 +197,7 @@ const T_ROUNDING = 1e-9
 /** A variance that is a smaller part of the squares it is left of is rounding. */
 const NOTHING = 1e-20
 
-const MOST_SUMS = 1 << 18
-
-/** Days with events, ascending, and of each day of the calendar its place among them. */
+/** Days with events, ascending. */
 function daysOf(members: readonly ShiftMember[], calendar: number): Int32Array {
   const has = new Uint8Array(calendar)
   for (const { places, events } of members) for (const event of events) has[places[event]!] = 1
@@ -236,65 +228,197 @@ function stepsOf(days: Int32Array, horizon: number): Steps {
   return steps
 }
 
-/** t after each shift; NaN where no event lands on a value, or those do not vary. */
-function shiftedTs(
+/** Shifts that are summed up abreast: as many totals as a processor holds without putting one away. */
+const ABREAST = 4
+
+/** Shifts for which the events of a day are looked up once: what they land on lies side by side. */
+const AT_ONCE = 8 * ABREAST
+
+/** Memory that is filled over and over: making it anew for every cell would take as long as the sums. */
+class Scratch {
+  #values = new Float64Array()
+
+  /** Filled with whatever it was used for before. */
+  taken(length: number): Float64Array {
+    if (length > MOST_KEPT) return new Float64Array(length)
+    if (length > this.#values.length) this.#values = new Float64Array(length)
+    return this.#values.subarray(0, length)
+  }
+}
+
+/** 16 MB; of more the sums take far longer than making it. */
+const MOST_KEPT = 1 << 21
+
+const [EXCESS, LACKING, SUMS, COUNTS] = [new Scratch(), new Scratch(), new Scratch(), new Scratch()]
+
+/** What the events of each day add up to, by where they land. */
+interface Landings {
+  /** Figures by member, one for each place of the calendar. */
+  rows: Float64Array
+  /** One day's events after the other's: where the row of each event's ticker begins; and by day where its events end. */
+  starts: Int32Array
+  ends: Int32Array
+  /** By day, what the sum begins with. */
+  first: Float64Array
+}
+
+/** @param lay fills the row of a member */
+function landingsOf(
   members: readonly ShiftMember[],
   calendar: number,
   days: Int32Array,
-  { day, length, horizon }: Steps,
-  shifts: Int32Array,
-): Float64Array {
-  const { sums, counts } = landed(members, calendar, days, shifts)
-  const left = new Float64Array(days.length)
-  return Float64Array.from(shifts, (_, shift) => {
-    let [sum, n, squares] = [0, 0, 0]
-    for (let i = shift; i < sums.length; i += shifts.length) {
-      sum += sums[i]!
-      n += counts[i]!
-      squares += sums[i]! ** 2
-    }
-    if (n === 0) return Number.NaN
-    const diff = sum / n
-    for (let i = 0, at = shift; i < left.length; i++, at += shifts.length) left[i] = sums[at]! - diff * counts[at]!
-    let [inside, variance] = [0, 0]
-    for (let step = 0; step < day.length; step++) {
-      const which = day[step]!
-      inside += which < 0 ? -left[~which]! : left[which]!
-      variance += length[step]! * inside * inside
-    }
-    variance /= horizon
-    return variance > NOTHING * squares ? sum / Math.sqrt(variance) : Number.NaN
-  })
-}
-
-/** By day with events, and within it by shift: the sum of what its events land on, and how many land on a value. */
-function landed(members: readonly ShiftMember[], calendar: number, days: Int32Array, shifts: Int32Array) {
-  const sums = new Float64Array(days.length * shifts.length)
-  const counts = new Float64Array(sums.length)
+  lay: (member: ShiftMember, row: Float64Array) => void,
+  scratch: Scratch,
+): Landings {
   const placeOf = new Int32Array(calendar)
-  for (let i = 0; i < days.length; i++) placeOf[days[i]!] = i * shifts.length
-  // Two rounds of the calendar, one after the other, so that no place needs to be wrapped.
-  const values = new Float64Array(2 * calendar)
-  const known = new Float64Array(2 * calendar)
-  for (const { places, excess, events } of members) {
-    if (places.length < calendar) {
-      values.fill(0)
-      known.fill(0)
-    }
-    for (let i = 0; i < places.length; i++) {
-      const place = places[i]!
-      values[place] = values[place + calendar] = excess[i]!
-      known[place] = known[place + calendar] = 1
-    }
-    for (const event of events) {
-      const place = places[event]!
-      add(sums, placeOf[place]!, values, place, shifts)
-      add(counts, placeOf[place]!, known, place, shifts)
-    }
-  }
-  return { sums, counts }
+  for (let i = 0; i < days.length; i++) placeOf[days[i]!] = i
+  const ends = new Int32Array(days.length)
+  for (const { places, events } of members) for (const event of events) ends[placeOf[places[event]!]!]!++
+  for (let i = 1; i < ends.length; i++) ends[i]! += ends[i - 1]!
+  const rows = scratch.taken(members.length * calendar)
+  const starts = new Int32Array(ends.at(-1) ?? 0)
+  const next = ends.map((_, i) => ends[i - 1] ?? 0)
+  members.forEach((member, i) => {
+    const start = i * calendar
+    lay(member, rows.subarray(start, start + calendar))
+    for (const event of member.events) starts[next[placeOf[member.places[event]!]!]!++] = start
+  })
+  return { rows, starts, ends, first: new Float64Array(days.length) }
 }
 
-function add(totals: Float64Array, at: number, values: Float64Array, place: number, shifts: Int32Array): void {
-  for (let i = 0; i < shifts.length; i++) totals[at + i]! += values[place + shifts[i]!]!
+function layExcess({ places, excess }: ShiftMember, row: Float64Array): void {
+  if (places.length < row.length) row.fill(0)
+  for (let i = 0; i < places.length; i++) row[places[i]!] = excess[i]!
+}
+
+function layLacking({ places }: ShiftMember, row: Float64Array): void {
+  row.fill(-1)
+  for (let i = 0; i < places.length; i++) row[places[i]!] = 0
+}
+
+/** A pool, its events by day: where they land, of what sum and how many. */
+interface Pool {
+  calendar: number
+  days: Int32Array
+  steps: Steps
+  excess: Landings
+  /** All of a day's events, less those that land where their ticker has no value. */
+  counts: Landings
+}
+
+function poolOf(members: readonly ShiftMember[], calendar: number, horizon: number): Pool {
+  const days = daysOf(members, calendar)
+  const excess = landingsOf(members, calendar, days, layExcess, EXCESS)
+  const lacking = members.filter(({ places }) => places.length < calendar)
+  const first = Float64Array.from(excess.ends, (end, i) => end - (excess.ends[i - 1] ?? 0))
+  const counts = { ...landingsOf(lacking, calendar, days, layLacking, LACKING), first }
+  return { calendar, days, steps: stepsOf(days, horizon), excess, counts }
+}
+
+/** t after each shift; NaN where no event lands on a value, or those do not vary. */
+function shiftedTs({ calendar, days, steps, excess, counts }: Pool, shifts: Int32Array): Float64Array {
+  const ts = new Float64Array(shifts.length)
+  const sums = SUMS.taken(days.length * AT_ONCE)
+  const ns = COUNTS.taken(days.length * AT_ONCE)
+  for (let from = 0; from < shifts.length; from += AT_ONCE) {
+    const some = fullRows(shifts.subarray(from, from + AT_ONCE))
+    addLandings(excess, days, calendar, some, sums)
+    // Where every ticker has a value on every day they are the same after any shift.
+    if (from === 0 || counts.starts.length > 0) addLandings(counts, days, calendar, some, ns)
+    for (let i = 0; i < some.length; i += ABREAST) addTs(sums, ns, i * days.length, steps, ts.subarray(from + i))
+  }
+  return ts
+}
+
+/** Filled up with the last of them, so that all stand abreast of others. */
+function fullRows(shifts: Int32Array): Int32Array {
+  const full = new Int32Array(Math.ceil(shifts.length / ABREAST) * ABREAST).fill(shifts.at(-1)!)
+  full.set(shifts)
+  return full
+}
+
+/** The innermost loop of a sweep. @param totals by the shifts that stand abreast, then by day, then by shift */
+function addLandings(
+  { rows, starts, ends, first }: Landings,
+  days: Int32Array,
+  calendar: number,
+  shifts: Int32Array,
+  totals: Float64Array,
+): void {
+  for (let i = 0, from = 0; i < days.length; i++) {
+    const day = days[i]!
+    const end = ends[i]!
+    for (let shift = 0; shift < shifts.length; shift += ABREAST) {
+      const a = wrapped(day + shifts[shift]!, calendar)
+      const b = wrapped(day + shifts[shift + 1]!, calendar)
+      const c = wrapped(day + shifts[shift + 2]!, calendar)
+      const d = wrapped(day + shifts[shift + 3]!, calendar)
+      let sumA = first[i]!
+      let sumB = sumA
+      let sumC = sumA
+      let sumD = sumA
+      for (let event = from; event < end; event++) {
+        const start = starts[event]!
+        sumA += rows[start + a]!
+        sumB += rows[start + b]!
+        sumC += rows[start + c]!
+        sumD += rows[start + d]!
+      }
+      const at = shift * days.length + i * ABREAST
+      totals[at] = sumA
+      totals[at + 1] = sumB
+      totals[at + 2] = sumC
+      totals[at + 3] = sumD
+    }
+    from = end
+  }
+}
+
+function wrapped(place: number, calendar: number): number {
+  return place < calendar ? place : place - calendar
+}
+
+/** t of the shifts that stand abreast. @param first where their sums and counts begin */
+function addTs(sums: Float64Array, counts: Float64Array, first: number, steps: Steps, ts: Float64Array): void {
+  const end = first + (steps.day.length / 2) * ABREAST
+  const own = Array.from({ length: ABREAST }, (_, i) => centred(sums, counts, first + i, end))
+  const variances = windowVariances(sums, first, steps)
+  for (const [i, { sum, n, squares }] of own.entries()) {
+    const variance = variances[i]!
+    ts[i] = n > 0 && variance > NOTHING * squares ? sum / Math.sqrt(variance) : Number.NaN
+  }
+}
+
+/** Leaves of each day's sum what is not the mean of all; of one shift. */
+function centred(sums: Float64Array, counts: Float64Array, first: number, end: number) {
+  let [sum, n, squares] = [0, 0, 0]
+  for (let at = first; at < end; at += ABREAST) {
+    sum += sums[at]!
+    n += counts[at]!
+    squares += sums[at]! * sums[at]!
+  }
+  const mean = sum / n
+  for (let at = first; at < end; at += ABREAST) sums[at] = sums[at]! - mean * counts[at]!
+  return { sum, n, squares }
+}
+
+/** Of the shifts that stand abreast: written out four times, because each waits for its own totals. */
+function windowVariances(residuals: Float64Array, first: number, { day, length, horizon }: Steps): number[] {
+  let [a, b, c, d] = [0, 0, 0, 0]
+  let [varianceA, varianceB, varianceC, varianceD] = [0, 0, 0, 0]
+  for (let step = 0; step < day.length; step++) {
+    const which = day[step]!
+    const sign = which < 0 ? -1 : 1
+    const at = first + (which < 0 ? ~which : which) * ABREAST
+    a += sign * residuals[at]!
+    b += sign * residuals[at + 1]!
+    c += sign * residuals[at + 2]!
+    d += sign * residuals[at + 3]!
+    const days = length[step]!
+    varianceA += days * a * a
+    varianceB += days * b * b
+    varianceC += days * c * c
+    varianceD += days * d * d
+  }
+  return [varianceA / horizon, varianceB / horizon, varianceC / horizon, varianceD / horizon]
 }
