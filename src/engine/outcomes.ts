@@ -1,4 +1,4 @@
-import { percentile, Ranking, rankAmong, zoneOfRank } from '../indicators/rank.js'
+import { movingRanks, percentile, rankAmong, zoneOfRank } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Outcomes, Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
@@ -36,20 +36,16 @@ function forwardReturns(close: Float64Array, window: number): Float64Array {
 }
 
 /** So few ranks are counted one by one, because ordering all returns takes longer. */
-const FEW = 32
+const FEW = 16
 
 function ranksInThePast(returns: Float64Array, window: number, minReference: number, since: number): Int32Array {
-  const ranks = new Int32Array(returns.length).fill(-1)
   const first = Math.max(since - window, minReference + window - 1)
   const end = returns.length - window
-  if (end - first <= FEW) {
-    for (let t = first; t < end; t++) ranks[t] = rankAmong(returns[t]!, returns, referenceSize(t, window))
-    return ranks
+  if (end - first > FEW) {
+    const { rank } = movingRanks(returns, { lag: window, history: returns.length, least: minReference })
+    return first < since ? rank.fill(-1, 0, first) : rank
   }
-  const past = new Ranking(returns)
-  for (let t = window; t < end; t++) {
-    past.add(t - window)
-    if (t >= first) ranks[t] = past.of(t)
-  }
+  const ranks = new Int32Array(returns.length).fill(-1)
+  for (let t = first; t < end; t++) ranks[t] = rankAmong(returns[t]!, returns, referenceSize(t, window))
   return ranks
 }

@@ -1,4 +1,7 @@
 import { countBelow } from '../model/day.js'
+import { kernelRanks, type Ranks, type Subset } from './rank-kernel.js'
+
+export type { Ranks, Subset }
 
 /**
  * Percentile ranks within a changing subset of one series, in integers: `2 · less + equal`, where values within 1e-10
@@ -97,29 +100,33 @@ export function rankAmong(x: number, values: Float64Array, count: number): numbe
   return rank
 }
 
-/** A rank for every bar, and the size of the set that it was ranked in; rank -1 = undefined. */
-export interface Ranks {
-  rank: Int32Array
-  size: Int32Array
+/**
+ * Each value's rank among the defined values of a subset that moves with the bars; undefined where the value is, and
+ * where the subset has too few. Compiled for WebAssembly it costs a tenth (assembly/ranks.ts).
+ */
+export function movingRanks(values: Float64Array, subset: Subset): Ranks {
+  return kernelRanks(values, subset, TOLERANCE) ?? plainRanks(values, subset)
 }
 
-/**
- * Each value's rank among the defined values of the last `history` bars, itself included; undefined where the value is,
- * and where fewer than `minHistory` of them are defined.
- */
-export function rollingRanks(values: Float64Array, history: number, minHistory: number): Ranks {
+/** The same where WebAssembly is not. */
+export function plainRanks(values: Float64Array, { lag, history, least }: Subset): Ranks {
   const rank = new Int32Array(values.length).fill(-1)
   const size = new Int32Array(values.length)
   const ranking = new Ranking(values)
+  const isDefined = (t: number): boolean => t >= 0 && !Number.isNaN(values[t]!)
   for (let t = 0; t < values.length; t++) {
-    const leaving = t - history
-    if (leaving >= 0 && !Number.isNaN(values[leaving]!)) ranking.remove(leaving)
-    if (Number.isNaN(values[t]!)) continue
-    ranking.add(t)
+    if (isDefined(t - lag - history)) ranking.remove(t - lag - history)
+    if (isDefined(t - lag)) ranking.add(t - lag)
+    if (!isDefined(t)) continue
     size[t] = ranking.size
-    if (ranking.size >= minHistory) rank[t] = ranking.of(t)
+    if (ranking.size >= least) rank[t] = ranking.of(t)
   }
   return { rank, size }
+}
+
+/** Each value's rank among the defined values of the last `history` bars, itself included. */
+export function rollingRanks(values: Float64Array, history: number, minHistory: number): Ranks {
+  return movingRanks(values, { lag: 0, history, least: minHistory })
 }
 
 /** The percentile, 0..100, of an integer rank among `size`; NaN where the rank is undefined. */
