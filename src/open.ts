@@ -23,7 +23,7 @@ import { sourceWords } from './store/pages.js'
 import { inItsPlace, restoreNote } from './store/sqlite/connection.js'
 import { openSqlite } from './store/sqlite/data.js'
 import type { Verified } from './store/sqlite/verify.js'
-import { Damaged, type Store, takePlace, type Writer, whenFree } from './store/store.js'
+import { Damaged, type Store, takePlace, UNDERIVED, type Writer, whenFree } from './store/store.js'
 import type { ScanData, ScanTask } from './workers/scan.js'
 
 /** Which database is meant. */
@@ -104,9 +104,15 @@ export async function openPuller({
   now = () => new Date(),
   ...choice
 }: WriteChoice & { now?: () => Date } = {}): Promise<Puller> {
-  const { pull } = await import('./remote/pull.js')
+  const [{ pull }, { readFile }, { Importer }] = await Promise.all([
+    import('./remote/pull.js'),
+    import('./feeds/read.js'),
+    import('./load/import.js'),
+  ])
   return writing({ ...choice, wait }, async (store, writer) => {
-    await takePlace(store, writer, { wait })
+    const importer = await Importer.begin(store, readFile, writer, { wait })
+    // Of an older file, that was brought up to date on the way.
+    if ((await store.definitions()) === UNDERIVED) await importer.rebuild()
     return {
       pull: (source, request, options) => pull(store, source, request, { ...options, now }),
       close: () => store.unlock(writer).finally(() => store.close()),

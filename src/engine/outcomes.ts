@@ -1,6 +1,6 @@
 import { movingRanks, percentile, rankAmong, zoneOfRank } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import type { Outcomes, Series } from '../model/series.js'
+import { forwardReturns, type Outcomes, type Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 
 /**
@@ -27,12 +27,6 @@ export function outcomePercentile(rank: number, bar: number, window: number): nu
 /** Index into PERFORMANCES of a defined rank. */
 export function performanceOf(rank: number, bar: number, window: number): number {
   return zoneOfRank(rank, referenceSize(bar, window), DEFINITIONS.performance.cuts)
-}
-
-function forwardReturns(close: Float64Array, window: number): Float64Array {
-  const returns = new Float64Array(close.length).fill(Number.NaN)
-  for (let t = 0; t + window < close.length; t++) returns[t] = close[t + window]! / close[t]! - 1
-  return returns
 }
 
 /** So few ranks are counted one by one, because ordering all returns takes longer. */

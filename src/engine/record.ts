@@ -75,16 +75,22 @@ export function recordFields(panel: Panel, fields: readonly Field[]): Map<string
   return found
 }
 
-/** Keeps the defined bars on which the band differs from the one in force; undefined bars keep the band in force. */
+/** Keeps the defined bars on which the band differs from the one in force; undefined bars keep the band in force, as gaps. */
 export function transitions(codes: Uint8Array): Transitions {
   let initialBar = 0
   while (initialBar < codes.length && codes[initialBar] === UNDEFINED) initialBar++
-  if (initialBar === codes.length)
-    return { initialBar: -1, initialBand: UNDEFINED, bars: new Int32Array(), bands: new Uint8Array() }
+  if (initialBar === codes.length) return noTransitions()
   const bars: number[] = []
+  const gaps: number[] = []
   let inForce = codes[initialBar]!
   for (let t = initialBar + 1; t < codes.length; t++) {
-    if (codes[t] === UNDEFINED || codes[t] === inForce) continue
+    if (codes[t] === inForce) continue
+    if (codes[t] === UNDEFINED) {
+      gaps.push(t)
+      while (t + 1 < codes.length && codes[t + 1] === UNDEFINED) t++
+      gaps.push(t + 1)
+      continue
+    }
     inForce = codes[t]!
     bars.push(t)
   }
@@ -93,7 +99,13 @@ export function transitions(codes: Uint8Array): Transitions {
     initialBand: codes[initialBar]!,
     bars: Int32Array.from(bars),
     bands: Uint8Array.from(bars, t => codes[t]!),
+    gaps: Int32Array.from(gaps),
   }
+}
+
+function noTransitions(): Transitions {
+  const none = new Int32Array()
+  return { initialBar: -1, initialBand: UNDEFINED, bars: none, bands: new Uint8Array(), gaps: none }
 }
 
 /** Labels each event with what was known at its entry: flips in the lookback, and how settled the band left behind was. */

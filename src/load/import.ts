@@ -10,7 +10,7 @@ import type { Series } from '../model/series.js'
 import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
-import { type Store, type TickerEntry, takePlace, type Writer } from '../store/store.js'
+import { type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
 import { type Choices, cutBars, firstContradiction, renamed, type TakenBars, takeBars } from './bars.js'
 import { derive, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
@@ -221,7 +221,8 @@ export class Importer {
       const records = await derive(await this.#stored(group), onTicker)
       // Until the last is written, nobody takes what others derived for what these definitions give.
       const isSound = made === DEFINITIONS_VERSION || i === groups.length - 1
-      await this.store.write({ records, unsettled: behind.keys }, isSound ? DEFINITIONS_VERSION : HALF_REBUILT)
+      const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
+      await this.store.write({ records, unsettled: behind.keys }, isSound ? DEFINITIONS_VERSION : until)
     }
     if (groups.length === 0) await this.store.write({ unsettled: behind.keys }, DEFINITIONS_VERSION)
     await this.#settle(onProgress === undefined ? {} : { onProgress })

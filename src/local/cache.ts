@@ -8,7 +8,7 @@ import type { HistoryQuery, SeriesKey } from '../model/event.js'
 import { securityOf } from '../model/facts.js'
 import { barsKnownBy, head, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
-import type { Recorded, SeriesQuery, Store, TickerEntry } from '../store/store.js'
+import { type Recorded, type SeriesQuery, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import { entitle, type Plan, planOf } from '../tiers.js'
 import type { Sectors } from './sectors.js'
 import { search, sectorKey, type View, viewOf } from './view.js'
@@ -177,9 +177,7 @@ export class Cache {
     const { store } = this
     const onFacts = series.some(({ field }) => fieldNamed(field)!.needs !== 'bars')
     const waiting = onFacts ? await store.unsettled() : []
-    const stamps = await Promise.all(
-      series.map(({ ticker, timeframe, field }) => store.stamp(ticker, timeframe, field)),
-    )
+    const stamps = await Promise.all(series.map(({ ticker, timeframe }) => store.stamp(ticker, timeframe)))
     return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
   }
 
@@ -261,6 +259,11 @@ export class Cache {
   async #checkDefinitions(): Promise<void> {
     if (this.#sound) return
     const made = await this.store.definitions()
+    if (made === UNDERIVED) {
+      throw new StorageError(`${this.store.location} has bars whose events are not made yet; a rebuild makes them`, {
+        remedy: remedy('rebuild'),
+      })
+    }
     if (made !== DEFINITIONS_VERSION && made !== '') {
       throw new StorageError(
         `${this.store.location} was derived with definitions ${made}, and this bands uses ${DEFINITIONS_VERSION}; a rebuild derives it again`,

@@ -7,6 +7,7 @@ import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
 import { openSqlite } from '../store/sqlite/data.js'
 import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
+import { UNDERIVED } from '../store/store.js'
 import { Behind } from './cache.js'
 import { oddityLines, storedOddities } from './oddities.js'
 
@@ -181,7 +182,7 @@ function contentChecks(found: Inspection, path: string): Check[] {
       : warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
     definitions === DEFINITIONS_VERSION || definitions === ''
       ? ok('definitions', definitions || 'nothing derived yet')
-      : fail('definitions', `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`, [remedy('rebuild')]),
+      : fail('definitions', notOurs(definitions), [remedy('rebuild')]),
     journalCheck(journal, path),
     importsCheck(new Behind(found.unsettled)),
     writerCheck(found),
@@ -198,6 +199,11 @@ function importsCheck({ steps, files }: Behind): Check {
   if (part === undefined) return ok('imports', 'finished')
   const what = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
   return warn('imports', what, 'wait for it; if none is running, the same import again goes on')
+}
+
+function notOurs(definitions: string): string {
+  if (definitions === UNDERIVED) return 'the events of its bars are not made yet'
+  return `made with ${definitions}, this bands uses ${DEFINITIONS_VERSION}`
 }
 
 /** A copy in memory, which answers where the folder is read-only, has no WAL. */

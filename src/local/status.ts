@@ -5,7 +5,7 @@ import { USUAL_CLOSURE } from '../model/neighbours.js'
 import { type Adjustment, type AssetClass, barsKnownBy } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import { sum } from '../statistics/moments.js'
-import { originsOf, type Store, type TickerEntry } from '../store/store.js'
+import { originsOf, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import { Behind, type Cache } from './cache.js'
 import { type StoredOddity, storedOddities } from './oddities.js'
 
@@ -142,6 +142,7 @@ interface KnownCounts {
 
 /** By ticker. Only of series with bars that were not known is it looked up which events were. */
 async function knownCounts(store: Store, today: Day): Promise<Map<string, KnownCounts>> {
+  if ((await store.definitions()) === UNDERIVED) return new Map()
   const entries = (await store.tickers()).filter(({ first }) => first <= today)
   const tickers = entries.map(({ ticker }) => ticker)
   const weeks = new Map<string, number>()

@@ -3,7 +3,7 @@ import { remedy } from '../errors.js'
 import { FIELDS } from '../fields/index.js'
 import type { FieldRecord, Outcomes } from '../model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
-import type { Damage, Store } from '../store/store.js'
+import { type Damage, type Store, UNDERIVED } from '../store/store.js'
 import { Behind, type Cache } from './cache.js'
 import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
 
@@ -13,6 +13,8 @@ import { type Company, companyOf, knownOf, Sectors } from './sectors.js'
  */
 export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } = {}): Promise<Damage[]> {
   const damages = await store.verify()
+  if ((await store.definitions()) === UNDERIVED)
+    damages.push({ ticker: '', what: 'its events are not made yet; a rebuild makes them', mend: remedy('rebuild') })
   if (!deep || damages.length > 0) return damages
   const unfinished = (await Behind.in(store)).steps
   if (unfinished > 0) {
@@ -46,8 +48,8 @@ async function differences(store: Store, company: Company, timeframe: Timeframe,
 
 function columnsOf(record: FieldRecord | null, { returns, ranks }: Outcomes): ArrayLike<number>[] {
   if (record === null) return [...returns, ...ranks]
-  const { initialBar, initialBand, bars, bands, flips, stability } = record
-  return [...returns, ...ranks, [initialBar, initialBand], bars, bands, flips, stability]
+  const { initialBar, initialBand, bars, bands, gaps, flips, stability } = record
+  return [...returns, ...ranks, [initialBar, initialBand], bars, bands, gaps, flips, stability]
 }
 
 function isSame(some: readonly ArrayLike<number>[], others: readonly ArrayLike<number>[]): boolean {

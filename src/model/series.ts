@@ -117,6 +117,21 @@ export interface Transitions {
   bars: Int32Array
   /** Code of the band entered. */
   bands: Uint8Array
+  /** Runs of bars without a band after the first defined one, in their order: of each the first bar, and the one after its last. */
+  gaps: Int32Array
+}
+
+/** The band of each of the first `bars` bars, which its transitions were made of: UNDEFINED where it has none. */
+export function bandsByBar(
+  { initialBar, initialBand, bars: entered, bands, gaps }: Transitions,
+  bars: number,
+): Uint8Array {
+  const codes = new Uint8Array(bars).fill(UNDEFINED)
+  if (initialBar < 0) return codes
+  codes.fill(initialBand, initialBar)
+  for (let i = 0; i < entered.length; i++) codes.fill(bands[i]!, entered[i]!, entered[i + 1])
+  for (let g = 0; g < gaps.length; g += 2) codes.fill(UNDEFINED, gaps[g]!, gaps[g + 1]!)
+  return codes
 }
 
 /** What was known of each event when it happened. */
@@ -132,10 +147,17 @@ export interface FieldRecord extends Transitions, Entries {}
 
 /** What followed each bar, one pair of columns for every window of the timeframe, as long as the series. */
 export interface Outcomes {
-  /** Close-to-close return over the window, as a fraction; NaN while its last bar does not exist. */
+  /** The return over the window from each bar (forwardReturns). */
   returns: Float64Array[]
   /** 2 · less + equal of that return among those that had ended by the bar; -1 where there is none to rank, or too few. */
   ranks: Int32Array[]
+}
+
+/** Close-to-close return from each bar over a window, as a fraction; NaN while its last bar does not exist. */
+export function forwardReturns(close: Float64Array, window: number): Float64Array {
+  const returns = new Float64Array(close.length).fill(Number.NaN)
+  for (let t = 0; t + window < close.length; t++) returns[t] = close[t + window]! / close[t]! - 1
+  return returns
 }
 
 /** Everything derived from one series: what followed its bars, and each field's events. */

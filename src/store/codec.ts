@@ -1,98 +1,281 @@
-import { type FieldRecord, type Outcomes, type Series, UNDEFINED } from '../model/series.js'
+import { emptySeries, type FieldRecord, forwardReturns, type Outcomes, type Series } from '../model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { Calendar } from './store.js'
 
 /**
- * Columns as blobs: the typed arrays one after another, little-endian, widest numbers first so that each stays aligned.
- * The number of rows follows from the blob's length, so a blob cannot disagree with a count beside it.
+ * Columns as blobs, a chunk of bars at a time: the typed arrays of its bars one after another, little-endian, widest
+ * numbers first. The number of bars follows from the blob's length, so a blob cannot disagree with a count beside it.
+ * Nothing before the last chunk changes when bars are added: what followed a bar is kept where it ended.
  */
 
-export function encodeBars(series: Series): Buffer {
-  return joined([series.open, series.high, series.low, series.close, series.volume, series.days])
+/** Bars in a chunk. */
+export const CHUNK = 256
+
+export function chunkCount(bars: number): number {
+  return Math.ceil(bars / CHUNK)
+}
+
+type Column = Float64Array | Int32Array | Uint8Array
+
+/** The chunks of columns of one length, from one of them on. */
+function cut(columns: readonly Column[], bars: number, first: number): Buffer[] {
+  const chunks: Buffer[] = []
+  for (let from = first * CHUNK; from < bars; from += CHUNK)
+    chunks.push(joined(columns.map(column => column.subarray(from, from + CHUNK))))
+  return chunks
+}
+
+/** How many bars there are in chunks, of so many bytes a bar. */
+function barsIn(chunks: readonly Buffer[], width: number): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0) / width
+}
+
+/** Fills columns of one length from their chunks. */
+function fill<Columns extends readonly Column[]>(columns: Columns, chunks: readonly Buffer[]): Columns {
+  const bytes = columns.map(bytesOf)
+  const width = columns.reduce((sum, column) => sum + column.BYTES_PER_ELEMENT, 0)
+  let bar = 0
+  for (const chunk of chunks) {
+    const bars = chunk.length / width
+    let at = 0
+    for (let c = 0; c < columns.length; c++) {
+      const size = columns[c]!.BYTES_PER_ELEMENT
+      chunk.copy(bytes[c]!, bar * size, at, at + bars * size)
+      at += bars * size
+    }
+    bar += bars
+  }
+  return columns
+}
+
+export function encodePrices({ open, high, low, close, volume, days }: Series, first = 0): Buffer[] {
+  return cut([open, high, low, close, volume, days], days.length, first)
 }
 
 /** null where the closes themselves are unadjusted. */
-export function encodeUnadjusted({ unadjustedClose }: Series): Buffer | null {
-  return unadjustedClose === undefined ? null : joined([unadjustedClose])
+export function encodeUnadjusted({ unadjustedClose, days }: Series, first = 0): Buffer[] | null {
+  return unadjustedClose === undefined ? null : cut([unadjustedClose], days.length, first)
 }
 
-export function decodeBars(blob: Buffer, unadjusted: Buffer | null): Series {
-  const bytes = aligned(blob)
-  const rows = blob.length / (5 * 8 + 4)
-  const column = (i: number): Float64Array => new Float64Array(bytes, i * rows * 8, rows)
-  const days = new Int32Array(bytes, 5 * rows * 8, rows)
-  return {
-    timeframe: 'daily',
-    days,
-    known: days,
-    open: column(0),
-    high: column(1),
-    low: column(2),
-    close: column(3),
-    volume: column(4),
-    ...(unadjusted === null ? {} : { unadjustedClose: new Float64Array(aligned(unadjusted)) }),
+export function decodePrices(prices: readonly Buffer[], unadjusted: readonly Buffer[] | null): Series {
+  const bars = barsIn(prices, 5 * 8 + 4)
+  const series = emptySeries('daily', bars)
+  fill([series.open, series.high, series.low, series.close, series.volume, series.days], prices)
+  series.known = series.days
+  if (unadjusted !== null) [series.unadjustedClose] = fill([new Float64Array(bars)] as const, unadjusted)
+  return series
+}
+
+/** A day is final on its own date, which is not written twice. */
+export function encodeCalendar({ days, known }: Calendar, timeframe: Timeframe, first = 0): Buffer[] {
+  return cut(timeframe === 'daily' ? [days] : [days, known], days.length, first)
+}
+
+export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]): Calendar {
+  const bars = barsIn(chunks, timeframe === 'daily' ? 4 : 8)
+  const days = new Int32Array(bars)
+  const known = timeframe === 'daily' ? days : new Int32Array(bars)
+  fill(timeframe === 'daily' ? [days] : [days, known], chunks)
+  return { days, known }
+}
+
+/** The close of each bar, and the rank of the return over each window that ended on it. */
+export function encodeOutcomes({ close }: Series, { ranks }: Outcomes, timeframe: Timeframe, first = 0): Buffer[] {
+  const ended = TIMEFRAMES[timeframe].windows.map((window, w) => {
+    const column = new Int32Array(close.length).fill(-1)
+    if (close.length > window) column.set(ranks[w]!.subarray(0, close.length - window), window)
+    return column
+  })
+  return cut([close, ...ended], close.length, first)
+}
+
+/** Gives the first bars of a chunk the ranks that they have in another one, of the same place. */
+export function keepRanks(chunk: Buffer, stored: Buffer, keep: number, timeframe: Timeframe): void {
+  const { windows } = TIMEFRAMES[timeframe]
+  const width = 8 + 4 * windows.length
+  const [bars, before] = [chunk.length / width, stored.length / width]
+  for (let w = 0; w < windows.length; w++) {
+    const from = 8 * before + 4 * before * w
+    stored.copy(chunk, 8 * bars + 4 * bars * w, from, from + 4 * keep)
   }
 }
 
-export function encodeCalendar({ days, known }: Calendar): Buffer {
-  return joined([days, known])
-}
-
-export function decodeCalendar(blob: Buffer): Calendar {
-  const bytes = aligned(blob)
-  const rows = blob.length / 8
-  return { days: new Int32Array(bytes, 0, rows), known: new Int32Array(bytes, rows * 4, rows) }
-}
-
-export function encodeOutcomes({ returns, ranks }: Outcomes): Buffer {
-  return joined([...returns, ...ranks])
-}
-
-export function decodeOutcomes(blob: Buffer, windows: number): Outcomes {
-  const bytes = aligned(blob)
-  const rows = blob.length / (windows * 12)
-  const each = Array.from({ length: windows }, (_, i) => i)
+export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]): Outcomes {
+  const { windows } = TIMEFRAMES[timeframe]
+  const bars = barsIn(chunks, 8 + 4 * windows.length)
+  const close = new Float64Array(bars)
+  const ended = windows.map(() => new Int32Array(bars))
+  fill([close, ...ended], chunks)
   return {
-    returns: each.map(i => new Float64Array(bytes, i * rows * 8, rows)),
-    ranks: each.map(i => new Int32Array(bytes, windows * rows * 8 + i * rows * 4, rows)),
+    returns: windows.map(window => forwardReturns(close, window)),
+    ranks: windows.map((window, w) => {
+      const ranks = new Int32Array(bars).fill(-1)
+      ranks.set(ended[w]!.subarray(Math.min(window, bars)))
+      return ranks
+    }),
   }
 }
 
-export function encodeRecord(record: FieldRecord): Buffer {
-  const head = Int32Array.of(record.initialBar, record.initialBand)
-  return joined([head, record.bars, record.bands, record.flips, record.stability])
+/**
+ * The events of all fields of a series: how many fields, then of each the numbers of its events and its runs without a
+ * band; bar of each event, first bar and end of each run (int32); band, flips, stability of each event (uint8); the names
+ * of the fields, apart by spaces. A run that goes on in the next chunk is cut there.
+ */
+export function encodeEvents(fields: ReadonlyMap<string, FieldRecord>, bars: number, first = 0): Buffer[] {
+  const named = [...fields].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, record]) => ({ name, record }))
+  const chunks: Buffer[] = []
+  const places = named.map(({ record }) => ({ event: 0, gap: 0, record }))
+  for (let from = first * CHUNK; from < bars; from += CHUNK) {
+    const to = Math.min(from + CHUNK, bars)
+    const parts = places.map(place => partOf(place, from, to))
+    const there = parts.flatMap((part, i) =>
+      part.bars.length + part.gaps.length > 0 ? [{ ...part, name: named[i]!.name }] : [],
+    )
+    const counts = there.flatMap(({ bars, gaps }) => [bars.length, gaps.length / 2])
+    chunks.push(
+      joined([
+        Int32Array.of(there.length, ...counts),
+        ...there.map(part => part.bars),
+        ...there.map(part => part.gaps),
+        ...(['bands', 'flips', 'stability'] as const).flatMap(column => there.map(part => part[column])),
+        Buffer.from(there.map(({ name }) => name).join(' ')),
+      ]),
+    )
+  }
+  return chunks
 }
 
-export function decodeRecord(blob: Buffer): FieldRecord {
-  const bytes = aligned(blob)
-  const events = (blob.length - 8) / 7
-  const [initialBar = -1, initialBand = UNDEFINED] = new Int32Array(bytes, 0, 2)
-  const column = (i: number): Uint8Array => new Uint8Array(bytes, 8 + 4 * events + i * events, events)
+/** What of a record lies on some bars; `event` and `gap` go on to the first that comes after them. */
+function partOf(
+  place: { event: number; gap: number; record: FieldRecord },
+  from: number,
+  to: number,
+): Omit<FieldRecord, 'initialBar' | 'initialBand'> {
+  const { bars, gaps, bands, flips, stability } = place.record
+  while (place.event < bars.length && bars[place.event]! < from) place.event++
+  const begin = place.event
+  while (place.event < bars.length && bars[place.event]! < to) place.event++
+  const runs: number[] = []
+  for (; place.gap < gaps.length && gaps[place.gap]! < to; place.gap += 2) {
+    const end = gaps[place.gap + 1]!
+    if (end > from) runs.push(Math.max(gaps[place.gap]!, from), Math.min(end, to))
+    if (end > to) break
+  }
+  const own = <C extends Column>(column: C): C => column.subarray(begin, place.event) as C
   return {
-    initialBar,
-    initialBand,
-    bars: new Int32Array(bytes, 8, events),
-    bands: column(0),
-    flips: column(1),
-    stability: column(2),
+    bars: own(bars),
+    gaps: Int32Array.from(runs),
+    bands: own(bands),
+    flips: own(flips),
+    stability: own(stability),
   }
 }
 
-function joined(columns: readonly (Float64Array | Int32Array | Uint8Array)[]): Buffer {
-  return Buffer.concat(columns.map(column => Buffer.from(column.buffer, column.byteOffset, column.byteLength)))
+/** What is said of a field's events beside them: its first bar and band, and how many there are. */
+export interface FieldHead {
+  initialBar: number
+  initialBand: number
+  events: number
 }
 
-/** Typed arrays need their offset to be a multiple of their width; a small blob may lie anywhere in a shared pool. */
-function aligned(blob: Buffer): ArrayBuffer {
-  return blob.buffer.slice(blob.byteOffset, blob.byteOffset + blob.byteLength) as ArrayBuffer
+/** @param heads of the fields that are wanted; of another there may be rests of before it went */
+export function decodeEvents(
+  heads: ReadonlyMap<string, FieldHead>,
+  chunks: readonly Buffer[],
+): Map<string, FieldRecord> {
+  const found = new Map<string, Decoding>()
+  for (const [name, head] of heads) found.set(name, new Decoding(head))
+  for (const chunk of chunks) readEvents(chunk, found)
+  return new Map(Array.from(found, ([name, decoding]) => [name, decoding.record()]))
+}
+
+/** A record that is filled chunk by chunk. */
+class Decoding {
+  readonly #record: Omit<FieldRecord, 'gaps'>
+  readonly #gaps: number[] = []
+  #events = 0
+
+  constructor({ initialBar, initialBand, events }: FieldHead) {
+    this.#record = {
+      ...{ initialBar, initialBand, bars: new Int32Array(events) },
+      ...{ bands: new Uint8Array(events), flips: new Uint8Array(events), stability: new Uint8Array(events) },
+    }
+  }
+
+  /** @param at where in the chunk its bars, its gaps and its three columns of bytes begin */
+  add(chunk: Buffer, events: number, gaps: number, at: { bars: number; gaps: number; bytes: number[] }): void {
+    const { bars, bands, flips, stability } = this.#record
+    chunk.copy(bytesOf(bars), 4 * this.#events, at.bars, at.bars + 4 * events)
+    const columns = [bands, flips, stability]
+    for (let c = 0; c < 3; c++) chunk.copy(columns[c]!, this.#events, at.bytes[c]!, at.bytes[c]! + events)
+    this.#events += events
+    for (let g = 0; g < gaps; g++) {
+      const from = chunk.readInt32LE(at.gaps + 8 * g)
+      const to = chunk.readInt32LE(at.gaps + 8 * g + 4)
+      // One that was cut between two chunks.
+      if (this.#gaps.at(-1) === from) this.#gaps.pop()
+      else this.#gaps.push(from)
+      this.#gaps.push(to)
+    }
+  }
+
+  record(): FieldRecord {
+    return { ...this.#record, gaps: Int32Array.from(this.#gaps) }
+  }
+}
+
+function readEvents(chunk: Buffer, wanted: ReadonlyMap<string, Decoding>): void {
+  const fields = chunk.readInt32LE(0)
+  const counts = Array.from({ length: 2 * fields }, (_, i) => chunk.readInt32LE(4 + 4 * i))
+  let events = 0
+  let gaps = 0
+  for (let f = 0; f < fields; f++) {
+    events += counts[2 * f]!
+    gaps += counts[2 * f + 1]!
+  }
+  const at = { bars: 4 + 8 * fields, gaps: 4 + 8 * fields + 4 * events, bytes: [0, 0, 0] }
+  const bytes = at.gaps + 8 * gaps
+  at.bytes = [bytes, bytes + events, bytes + 2 * events]
+  const names = chunk.toString('latin1', bytes + 3 * events).split(' ')
+  for (let f = 0; f < fields; f++) {
+    const [own, runs] = [counts[2 * f]!, counts[2 * f + 1]!]
+    wanted.get(names[f]!)?.add(chunk, own, runs, at)
+    at.bars += 4 * own
+    at.gaps += 8 * runs
+    for (let c = 0; c < 3; c++) at.bytes[c]! += own
+  }
+}
+
+function joined(columns: readonly Column[]): Buffer {
+  return Buffer.concat(columns.map(bytesOf))
+}
+
+function bytesOf(column: Column): Uint8Array {
+  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 }
 
 /** Each part is preceded by its length, so that no two lists of parts read the same. */
 export function digest(parts: Iterable<Buffer | string>): string {
   // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
-  const hash = process.getBuiltinModule('node:crypto').createHash('sha256')
-  for (const part of parts) {
-    hash.update(`${part.length}:`)
-    hash.update(part)
+  const crypto = process.getBuiltinModule('node:crypto')
+  if (Array.isArray(parts)) {
+    // In one call: to feed a hash part by part takes several times as long as what most of them are.
+    const bytes = Buffer.concat(
+      Array.from(framed(parts), part => (typeof part === 'string' ? Buffer.from(part) : part)),
+    )
+    return crypto.hash('sha256', bytes, 'hex').slice(0, HASH)
   }
-  return hash.digest('hex').slice(0, 32)
+  const hash = crypto.createHash('sha256')
+  for (const part of framed(parts)) hash.update(part)
+  return hash.digest('hex').slice(0, HASH)
 }
+
+function* framed(parts: Iterable<Buffer | string>): Generator<Buffer | string> {
+  for (const part of parts) {
+    yield `${part.length}:`
+    yield part
+  }
+}
+
+/** Hexadecimal digits of a hash. */
+export const HASH = 32

@@ -1,19 +1,14 @@
 import type { FieldRecord } from '../model/series.js'
-import type { Recorded, Stamp, Store } from './store.js'
+import type { Recorded, Store } from './store.js'
 
 /** What is kept of one series: everything that its fields share, and the fields that were asked for. */
 interface Kept {
   stamp: string
-  shared: Omit<Recorded, 'field'>
-  fields: Map<string, KeptField>
-  bytes: number
-}
-
-interface KeptField {
-  stamp: string | null
-  record: FieldRecord | null
-  /** The store's version for which it, and what it shares, was seen to be so. */
+  /** The store's version for which it was seen to be so. */
   version: string
+  shared: Omit<Recorded, 'field'>
+  fields: Map<string, FieldRecord | null>
+  bytes: number
 }
 
 /** Some 500 tickers of five years, all their fields. */
@@ -73,15 +68,16 @@ function remembered(store: Store, most: number): Store['recorded'] {
   }
 
   /** Only once a series: its outcomes are most of it, and are the same for each of its fields. */
-  const keep = (name: string, field: string, found: Recorded, stamp: Stamp, version: string): void => {
-    if (kept.get(name)?.stamp !== stamp.series) drop(name)
+  const keep = (name: string, field: string, found: Recorded, stamp: string, version: string): void => {
+    if (kept.get(name)?.stamp !== stamp) drop(name)
     const { field: record, ...shared } = found
-    const series = kept.get(name) ?? { stamp: stamp.series, shared, fields: new Map(), bytes: 0 }
+    const series = kept.get(name) ?? { stamp, version, shared, fields: new Map(), bytes: 0 }
     const before = series.fields.get(field)
     const { calendar, outcomes } = series.shared
     series.shared = { ...shared, calendar, outcomes }
-    series.fields.set(field, { stamp: stamp.field, record, version })
-    const more = recordBytes(record) - (before === undefined ? 0 : recordBytes(before.record))
+    series.version = version
+    series.fields.set(field, record)
+    const more = recordBytes(record) - (before === undefined ? 0 : recordBytes(before))
     const grown = series.bytes === 0 ? sharedBytes(shared) + more : more
     series.bytes += grown
     bytes += grown
@@ -97,25 +93,24 @@ function remembered(store: Store, most: number): Store['recorded'] {
     const [ticker, timeframe, field] = asked
     const name = `${timeframe} ${ticker}`
     const series = kept.get(name)
-    const known = series?.fields.get(field)
-    if (series === undefined || known === undefined) return null
-    if (known.version !== version) {
+    const record = series?.fields.get(field)
+    if (series === undefined || record === undefined) return null
+    if (series.version !== version) {
       const [stamp, entry, unsettled] = [
-        await store.stamp(...asked),
+        await store.stamp(ticker, timeframe),
         await store.ticker(ticker),
         await store.unsettled(),
       ]
-      const isSame = entry !== null && stamp?.series === series.stamp && stamp.field === known.stamp
-      if (!isSame || (await store.version()) !== version) return null
+      if (entry === null || stamp !== series.stamp || (await store.version()) !== version) return null
       series.shared = { ...series.shared, entry, unsettled }
-      known.version = version
+      series.version = version
     }
     if (kept.get(name) === series) {
       // Last in the map is asked for last.
       kept.delete(name)
       kept.set(name, series)
     }
-    return { ...series.shared, field: known.record }
+    return { ...series.shared, field: record }
   }
 
   return async (...asked) => {
@@ -124,7 +119,7 @@ function remembered(store: Store, most: number): Store['recorded'] {
     if (recalled !== null) return recalled
     const [ticker, timeframe, field] = asked
     const found = await store.recorded(...asked)
-    const stamp = await store.stamp(...asked)
+    const stamp = await store.stamp(ticker, timeframe)
     // What was read while something was written may be older than what is kept, or newer: it is not kept.
     if (found !== null && stamp !== null && (await store.version()) === version)
       keep(`${timeframe} ${ticker}`, field, found, stamp, version)
@@ -138,5 +133,5 @@ function sharedBytes({ calendar, outcomes }: Kept['shared']): number {
 }
 
 function recordBytes(record: FieldRecord | null): number {
-  return record === null ? 100 : record.bars.byteLength + 3 * record.bands.byteLength + 500
+  return record === null ? 100 : record.bars.byteLength + record.gaps.byteLength + 3 * record.bands.byteLength + 500
 }

@@ -64,6 +64,9 @@ export function jumpsOf(entry: TickerEntry, days: Int32Array): AcceptedJump[] {
 /** The dates of a series: enough to know what was final when. */
 export type Calendar = Pick<Series, 'days' | 'known'>
 
+/** The definitions of a store whose bars are there, and what is derived from them is not. */
+export const UNDERIVED = 'none'
+
 /** What of the series of which tickers is to be read. */
 export interface SeriesQuery {
   tickers: readonly string[]
@@ -92,19 +95,16 @@ export interface Recorded extends Omit<RecordedSeries, 'outcomes' | 'fields'> {
   field: FieldRecord | null
 }
 
-/** Each is the same as long as that part of what is recorded is. */
-export interface Stamp {
-  /** Of the calendar and the outcomes. */
-  series: string
-  /** Of the field's events; null: there are none. */
-  field: string | null
-}
-
 /** One ticker's bars with all that was derived from them; written as one. */
 export interface TickerRecord {
   entry: TickerEntry
   daily: SeriesRecord
   weekly: SeriesRecord
+  /**
+   * Bars before these are there already with all that is derived from them, and stay as they are; whoever writes vouches
+   * for it, and needs to give no ranks that ended before them. Absent: all of the ticker is written.
+   */
+  since?: { daily: number; weekly: number } | undefined
 }
 
 /** Fields of one series of a ticker that is there already, to be replaced; null takes a field's events out. */
@@ -125,7 +125,7 @@ export interface TickerSheet {
 export interface Batch {
   /** Tickers that go first, with all that there is of them. */
   removed?: readonly string[]
-  /** Tickers to be replaced whole. */
+  /** Tickers to be replaced, whole or from a bar on. */
   records?: Iterable<TickerRecord>
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
@@ -183,7 +183,7 @@ export interface Store {
   version(): Promise<string>
   /** Pages of other tickers' events, as servers told them. */
   readonly pages: PageStore
-  /** The definitions its derived rows were made with. */
+  /** The definitions its derived rows were made with; UNDERIVED where they are yet to be made, '' where there is nothing. */
   definitions(): Promise<string>
   /** All tickers, ascending. */
   tickers(): Promise<TickerEntry[]>
@@ -207,8 +207,8 @@ export interface Store {
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
   /** How many events of all fields there are, by ticker, as is kept beside them; they are not read. */
   eventCounts(timeframe: Timeframe): Promise<ReadonlyMap<string, number>>
-  /** Tells whether what is recorded is as it was, without reading it; null: unknown ticker. */
-  stamp(ticker: string, timeframe: Timeframe, field: string): Promise<Stamp | null>
+  /** Stays the same as long as what is recorded of a series does, which is not read; null: unknown ticker. */
+  stamp(ticker: string, timeframe: Timeframe): Promise<string | null>
   /** Has everything that is read by some work be of one moment, whatever is written meanwhile; one at a time. */
   atOneMoment<T>(work: () => Promise<T>): Promise<T>
   /** All or none; stamps the store with the definitions. */

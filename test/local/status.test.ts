@@ -54,7 +54,7 @@ describe('the status', () => {
   it('tells file, size, schema and definitions', async () => {
     const cache = await cacheOf([fixture(1, 500)])
     const found = await status(cache)
-    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 6, definitions: DEFINITIONS_VERSION })
+    expect(found).toMatchObject({ schema: 'bands.status/1', schema_version: 7, definitions: DEFINITIONS_VERSION })
     expect(found.definitions_current).toBe(true)
     expect(found.database).toBe(cache.store.location)
     await cache.store.close()

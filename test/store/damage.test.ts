@@ -9,7 +9,6 @@ import { Local } from '../../src/local/local.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
-import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
 import { verifyAccounts, verifyTrials } from '../../src/store/sqlite/verify.js'
 import { type Damage, Damaged, type Store, type Writer } from '../../src/store/store.js'
@@ -17,7 +16,7 @@ import { now } from '../../src/tally/now.js'
 import { chargeOf, iso, NOON } from '../contracts/accounts.js'
 import { pulledSeries } from '../contracts/store.js'
 import { Database } from '../support/database.js'
-import { setOldHashes } from '../support/old-hashes.js'
+import { toSchema } from '../support/old-schema.js'
 import { pulledIn } from '../support/pulled.js'
 import { loadedStore, sourced, temporaryFolder } from '../support/store.js'
 
@@ -25,18 +24,27 @@ const KEY = { ticker: 'SIM0001', timeframe: 'daily', field: 'rsi_zone', limit: 1
 const PULLED = { ticker: 'AAPL', timeframe: 'daily', field: 'rsi_zone' } as const
 const OF_FIRST = "ticker_id = (SELECT id FROM tickers WHERE ticker = 'SIM0001')"
 
-/** Those of the other ticker, with their hash. */
-const OTHERS_BARS = `UPDATE bars SET (hash, columns) =
-  (SELECT hash, columns FROM bars other WHERE other.ticker_id <> bars.ticker_id) WHERE ${OF_FIRST}`
+const DAILY = "timeframe = 'daily'"
 
-/** One byte of a column of the first ticker. */
-function edited(table: string, column: string, and = ''): string {
-  return `UPDATE ${table} SET ${column} = edited(${column}) WHERE ${OF_FIRST} ${and}`
+/** Those of the other ticker. */
+const OTHERS_BARS = `UPDATE chunks SET columns = (SELECT columns FROM chunks other WHERE other.part = 'prices'
+  AND other.chunk = chunks.chunk AND other.ticker_id <> chunks.ticker_id) WHERE ${OF_FIRST} AND part = 'prices'`
+
+/** The last chunk of a part, as it was when its ticker had fewer bars. */
+function cutShort(part: string): string {
+  const of = `${OF_FIRST} AND ${DAILY} AND part = '${part}'`
+  return `DELETE FROM chunks WHERE ${of} AND chunk = (SELECT max(chunk) FROM chunks WHERE ${of})`
+}
+
+/** One byte of each chunk of a part of the first ticker. */
+function ofPart(part: string): string {
+  return `UPDATE chunks SET columns = edited(columns) WHERE ${OF_FIRST} AND ${DAILY} AND part = '${part}'`
 }
 
 type Question = (store: Store) => Promise<unknown>
 
 const ask: Question = store => new Local(store, 'pro', null).events(KEY)
+const whatFollowed: Question = store => store.recorded('SIM0001', 'daily', 'rsi_zone')
 const bars: Question = store => store.bars('SIM0001')
 const facts: Question = store => store.sheets('SIM0001')
 const securities: Question = store => store.securities()
@@ -64,11 +72,21 @@ const EDITS: readonly [what: string, sql: string, found: string, question: Quest
     ask,
   ],
   ['bars of another ticker', OTHERS_BARS, 'SIM0001: its bars are not what was written', bars],
-  ['a close that is doubled', edited('bars', 'columns'), 'SIM0001: its bars are not what was written', bars],
-  ['bars that are gone', `DELETE FROM bars WHERE ${OF_FIRST}`, 'SIM0001: its bars are missing', bars],
+  ['a close that is doubled', ofPart('prices'), 'SIM0001: its bars are not what was written', bars],
+  ['bars that are gone', `DELETE FROM chunks WHERE ${OF_FIRST}`, 'SIM0001: its bars are missing', bars],
+  ['a chunk of bars that is gone', cutShort('prices'), 'SIM0001: its bars are missing', bars],
   [
-    'other dates of a series',
-    edited('series', 'calendar', "AND timeframe = 'daily'"),
+    'bars that are counted from another one on',
+    `UPDATE chunks SET chunk = 7 WHERE ${OF_FIRST} AND part = 'prices' AND chunk = 1`,
+    'SIM0001: its bars are not what was written',
+    bars,
+  ],
+  ['other dates of a series', ofPart('calendar'), 'SIM0001: its daily series is not what was written', ask],
+  ['a rank of a return', ofPart('outcomes'), 'SIM0001: its daily series is not what was written', whatFollowed],
+  ['dates of a series that are gone', cutShort('calendar'), 'SIM0001: its daily series is missing', ask],
+  [
+    'another number of bars of a series',
+    `UPDATE series SET bars = bars + 1 WHERE ${OF_FIRST} AND ${DAILY}`,
     'SIM0001: its daily series is not what was written',
     ask,
   ],
@@ -78,23 +96,12 @@ const EDITS: readonly [what: string, sql: string, found: string, question: Quest
     'SIM0001: its daily series is missing',
     ask,
   ],
-  [
-    'a date of an event',
-    edited('events', 'columns', "AND timeframe = 'daily' AND field = 'rsi_zone'"),
-    'SIM0001: its daily rsi_zone events are not what was written',
-    ask,
-  ],
-  [
-    'events that are gone',
-    `DELETE FROM events WHERE ${OF_FIRST} AND timeframe = 'daily' AND field = 'rsi_zone'`,
-    'SIM0001: its daily rsi_zone events are missing',
-    ask,
-  ],
+  ['a date of an event', ofPart('events'), 'SIM0001: its daily events are not what was written', ask],
+  ['events that are gone', cutShort('events'), 'SIM0001: its daily events are missing', ask],
   [
     'events of another field',
-    `DELETE FROM events WHERE ${OF_FIRST} AND timeframe = 'daily' AND field = 'rsi_zone';
-     UPDATE events SET field = 'rsi_zone' WHERE ${OF_FIRST} AND timeframe = 'daily' AND field = 'macd_state'`,
-    'SIM0001: its daily rsi_zone events are not what was written',
+    `UPDATE series SET fields = replace(fields, 'macd_state', 'rsi_zone') WHERE ${OF_FIRST} AND ${DAILY}`,
+    'SIM0001: its daily series is not what was written',
     ask,
   ],
   [
@@ -161,23 +168,18 @@ describe('a row that is not what was written', () => {
   it.each([
     [
       'a number of events',
-      "UPDATE events SET events = events + 1 WHERE timeframe = 'daily' AND field = 'rsi_zone'",
-      'events are not what was written',
+      `UPDATE series SET fields = json_set(fields, '$.rsi_zone[2]', 7) WHERE ${DAILY}`,
+      'daily series is not what was written',
     ],
     [
       'a field that is gone',
-      "DELETE FROM events WHERE timeframe = 'daily' AND field = 'rsi_zone'",
-      'daily rsi_zone events are missing',
-    ],
-    [
-      'a field of nobody',
-      "UPDATE events SET field = 'x' WHERE timeframe = 'daily' AND field = 'rsi_zone'",
-      'daily rsi_zone events are missing',
+      `UPDATE series SET fields = json_remove(fields, '$.rsi_zone') WHERE ${DAILY}`,
+      'daily series is not what was written',
     ],
     [
       'a field too many',
-      "INSERT INTO events SELECT ticker_id, timeframe, 'x', 0, zeroblob(8), '' FROM series WHERE timeframe = 'daily'",
-      'daily x events are not what was written',
+      `UPDATE series SET fields = json_set(fields, '$.x', json('[0,0,0,0]')) WHERE ${DAILY}`,
+      'daily series is not what was written',
     ],
     ['a series that is gone', "DELETE FROM series WHERE timeframe = 'daily'", 'daily series is missing'],
   ])('is found where its events are counted: %s', async (_what, sql, found) => {
@@ -187,7 +189,7 @@ describe('a row that is not what was written', () => {
   })
 
   it('is no reason to refuse what does not stand on it', async () => {
-    const store = await opened(await edit(edited('bars', 'columns')))
+    const store = await opened(await edit(ofPart('prices')))
     const local = new Local(store, 'pro', null)
     for (const key of [KEY, { ...KEY, ticker: 'SIM0002' }]) expect((await local.events(key)).events).not.toEqual([])
     await expect(store.bars('SIM0002')).resolves.not.toBeNull()
@@ -223,24 +225,31 @@ describe('a row that is not what was written', () => {
 })
 
 describe('a database of before', () => {
-  it('has its hashes taken over, and what was damaged stays damaged', async () => {
+  it.each([5, 6] as const)('of schema %i stays damaged where it was, and is derived anew', async schema => {
     for (const [sql, found] of [
       ['', []],
-      [edited('bars', 'columns'), ['SIM0001']],
+      [`UPDATE bars SET columns = edited(columns) WHERE ${OF_FIRST}`, ['SIM0001']],
+      [`DELETE FROM bars WHERE ${OF_FIRST}`, ['SIM0001']],
       ["UPDATE tickers SET last_date = '2031-01-01' WHERE ticker = 'SIM0001'", ['SIM0001']],
-      [edited('events', 'columns', "AND timeframe = 'daily' AND field = 'rsi_zone'"), ['SIM0001']],
       ["UPDATE facts SET sheet = replace(sheet, 'stock', 'crypto') WHERE ticker = 'SIM0002'", ['SIM0002']],
     ] as const) {
       const path = await edit('')
       const db = databaseAt(path)
-      setOldHashes(db)
-      db.exec(`DROP TABLE listed; ALTER TABLE tickers DROP COLUMN hash; ALTER TABLE series DROP COLUMN fields;
-        ALTER TABLE events DROP COLUMN hash; ${sql}; PRAGMA user_version = ${MIGRATIONS.length - 1}`)
+      toSchema(db, schema)
+      db.exec(sql)
       db.close()
       const store = openSqlite(path, { readonly: false })
       expect([...new Set((await store.verify()).map(({ ticker }) => ticker))], sql).toEqual(found)
-      if (sql === '') expect((await new Local(store, 'pro', null).events(KEY)).events).toEqual(await expectedEvents())
-      await store.close()
+      await expect(new Local(store, 'pro', null).events(KEY), sql).rejects.toThrow(
+        `${path} has bars whose events are not made yet; a rebuild makes them`,
+      )
+      const importer = await Importer.begin(store, readFile, writer())
+      if (sql === '') {
+        await importer.rebuild()
+        expect((await new Local(store, 'pro', null).events(KEY)).events).toEqual(await expectedEvents())
+        expect(await store.verify()).toEqual([])
+      }
+      await importer.close()
     }
   })
 })

@@ -9,7 +9,7 @@ import { remount, smallDisk, temporaryFolder } from '../support/store.js'
 import { begin, look, WORKS } from './faults/works.js'
 
 /** In the quick run a few works, a few places. */
-const NAMES = FULL ? 'all' : 'import,charge,backup'
+const NAMES = FULL ? 'all' : 'import,schema step,charge,backup'
 const PLACES = FULL ? 9 : 2
 
 describe('while a write, a sync, a read or a truncation fails, once or from then on', () => {
@@ -28,7 +28,7 @@ describe('while a write, a sync, a read or a truncation fails, once or from then
 })
 
 describe('a process that is killed at a write, a sync or a truncation', () => {
-  const works = WORKS.filter(({ name }) => FULL || name === 'restore')
+  const works = WORKS.filter(({ name }) => FULL || ['restore', 'schema step'].includes(name))
 
   it.for(works)('has done $name or not, never half, and the next does it', async ({ name, prepare, run }, { skip }) => {
     const folder = temporaryFolder()
@@ -67,7 +67,7 @@ describe('a process that is killed at a write, a sync or a truncation', () => {
 })
 
 describe('on a disk of 64 to 512 kB', () => {
-  const works = WORKS.filter(({ name }) => FULL || ['create', 'import', 'restore'].includes(name))
+  const works = WORKS.filter(({ name }) => FULL || ['create', 'import', 'schema step', 'restore'].includes(name))
 
   it.for(works)('$name is done or not, never half, and is done once there is room', async (work, { skip }) => {
     const { prepare, run } = work

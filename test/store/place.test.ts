@@ -10,16 +10,13 @@ import { inspect } from '../../src/store/sqlite/inspect.js'
 import type { Store, Writer } from '../../src/store/store.js'
 import { typed } from '../cli/support/run.js'
 import { Database } from '../support/database.js'
+import { toSchema } from '../support/old-schema.js'
 import { bundled, started } from '../support/processes.js'
 import { temporaryFolder } from '../support/store.js'
 
 const HERE: Writer = { pid: process.pid, host: hostname(), started: '2026-01-02T03:04:05.000Z' }
 /** Of a boot that is not this one's. */
 const ELSEWHEN = "UPDATE meta SET value = (SELECT started FROM writer) || ' other-boot' WHERE key = 'writer'"
-
-const TO_SCHEMA_5 = `
-  ALTER TABLE tickers DROP COLUMN hash; ALTER TABLE series DROP COLUMN fields; ALTER TABLE events DROP COLUMN hash;
-  DROP TABLE listed; PRAGMA user_version = 5`
 
 describe('the writing place of a process that was killed is taken over at once', () => {
   it.each([
@@ -93,7 +90,7 @@ describe('the writing place of a process on another machine', () => {
 describe('the schema of a file stays as it is', () => {
   it('while a process is writing, and is brought up to date once that has ended', async () => {
     const { path, run } = await atWork()
-    changed(path, TO_SCHEMA_5)
+    madeOlder(path)
     expect(() => opened(path)).toThrow(Busy)
     expect(() => opened(path)).toThrow(`${path} is being written by process ${run.child.pid} on ${hostname()} since`)
     const waiting = openImporter({ db: path, wait: true })
@@ -101,15 +98,16 @@ describe('the schema of a file stays as it is', () => {
     expect(inspect(path).schema).toBe(5)
     run.child.kill('SIGKILL')
     await (await waiting).close()
-    expect(inspect(path)).toMatchObject({ schema: 6, writer: null })
+    expect(inspect(path)).toMatchObject({ schema: 7, writer: null })
   })
 
   it('while one on another machine is writing, until who knows that it is gone frees the place', async () => {
-    const path = await killedAtWork(`${ELSEWHEN}; UPDATE writer SET host = 'elsewhere', pid = 17; ${TO_SCHEMA_5}`)
+    const path = await killedAtWork(`${ELSEWHEN}; UPDATE writer SET host = 'elsewhere', pid = 17`)
+    madeOlder(path)
     expect(() => opened(path)).toThrow('is being written by process 17 on elsewhere since')
     expect(inspect(path).schema).toBe(5)
     expect((await forceUnlock({ db: path })).freed).toMatchObject({ host: 'elsewhere', pid: 17 })
-    expect(inspect(path)).toMatchObject({ schema: 6, writer: null })
+    expect(inspect(path)).toMatchObject({ schema: 7, writer: null })
   })
 })
 
@@ -157,6 +155,12 @@ async function killedAtWork(sql: string): Promise<string> {
   await run.ended
   changed(path, sql)
   return path
+}
+
+function madeOlder(path: string): void {
+  const db = new Database(path)
+  toSchema(db, 5)
+  db.close()
 }
 
 function changed(path: string, sql: string): void {

@@ -4,16 +4,19 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { remedy, StorageError } from '../../src/errors.js'
+import { readFile } from '../../src/feeds/read.js'
+import { Importer } from '../../src/load/import.js'
 import { formatDay } from '../../src/model/day.js'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import type { BandEvent } from '../../src/model/event.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { DRIVER_MAJOR, installedDriver } from '../../src/store/sqlite/driver.js'
 import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
-import type { Store, TickerSheet } from '../../src/store/store.js'
+import { type Store, type TickerSheet, UNDERIVED } from '../../src/store/store.js'
 import { pulledSeries, simulatedRecord, storeContract } from '../contracts/store.js'
 import { Database } from '../support/database.js'
-import { setOldHashes } from '../support/old-hashes.js'
+import { toSchema } from '../support/old-schema.js'
 import { pulledIn, type Series } from '../support/pulled.js'
 import { temporaryFolder } from '../support/store.js'
 
@@ -84,13 +87,14 @@ describe('a SQLite file', () => {
   it('reports every kind of changed content that SQLite itself overlooks', async () => {
     const path = await filled()
     for (const [sql, what] of [
-      ['UPDATE bars SET columns = zeroblob(length(columns))', 'bars'],
-      ["UPDATE series SET outcomes = zeroblob(length(outcomes)) WHERE timeframe = 'weekly'", 'weekly'],
-      [
-        "UPDATE events SET columns = zeroblob(length(columns)) WHERE timeframe = 'daily' AND field = 'rsi_zone'",
-        'daily',
-      ],
-      ["DELETE FROM events WHERE timeframe = 'weekly' AND field = 'macd_state'", 'weekly'],
+      ["UPDATE chunks SET columns = zeroblob(length(columns)) WHERE part = 'prices'", 'bars'],
+      ...(['calendar', 'outcomes', 'events'] as const).flatMap(part =>
+        (['daily', 'weekly'] as const).map(timeframe => {
+          const of = `part = '${part}' AND timeframe = '${timeframe}' AND chunk = 0`
+          return [`UPDATE chunks SET columns = zeroblob(length(columns)) WHERE ${of}`, timeframe] as const
+        }),
+      ),
+      ["DELETE FROM chunks WHERE timeframe = 'weekly' AND part = 'events'", 'weekly'],
     ] as const) {
       const db = new Database(path)
       db.exec(`BEGIN; ${sql}; COMMIT`)
@@ -125,24 +129,32 @@ describe('a SQLite file', () => {
   it('of an earlier schema is refused by a question, and keeps everything when it is written to', async () => {
     const [path, folder] = [await filled(), temporaryFolder()]
     const [current, old] = [openSqlite(path, { readonly: false }), join(folder, 'old.db')]
-    await current.write({ sheets: [SHEET], unsettled: ['energy'] }, 'v1')
+    await current.write({ sheets: [SHEET], unsettled: ['energy'] }, DEFINITIONS_VERSION)
     const expected = await everything(current)
     await current.close()
     const db = new Database(old)
     db.pragma('journal_mode = WAL')
     for (const step of MIGRATIONS.slice(0, 2)) if (typeof step === 'string') db.exec(step)
     db.pragma('user_version = 2')
+    const before = new Database(path)
+    toSchema(before, 5)
+    before.close()
     db.exec(`ATTACH '${path}' AS current`)
     for (const table of ['meta', 'tickers', 'bars', 'series', 'events', 'facts']) {
       const had = (db.pragma(`main.table_info(${table})`) as { name: string }[]).map(({ name }) => name).join(', ')
       db.exec(`INSERT INTO main.${table} (${had}) SELECT ${had} FROM current.${table}`)
     }
-    setOldHashes(db)
     db.close()
     expect(() => openSqlite(old, { readonly: true })).toThrow(
-      'was made by an older bands (schema 2, this one needs 6); a rebuild brings it up to date',
+      'was made by an older bands (schema 2, this one needs 7); a rebuild brings it up to date',
     )
     const store = openSqlite(old, { readonly: false })
+    expect(await store.bars('SIM0001')).toEqual(expected.bars)
+    expect(await store.definitions()).toBe(UNDERIVED)
+    expect(await store.verify()).toEqual([])
+    const importer = await Importer.begin(store, readFile, { pid: process.pid, host: 'here', started: 'now' })
+    await importer.rebuild()
+    await store.write({ unsettled: ['energy'] }, DEFINITIONS_VERSION)
     expect(await everything(store)).toEqual(expected)
     expect(await store.verify()).toEqual([])
     expect(await pulledIn(store).entries()).toEqual([])
@@ -247,7 +259,7 @@ const SHEET: TickerSheet = {
 }
 
 /** All that a store with SIM0001 can be asked for. */
-async function everything(store: Store): Promise<unknown> {
+async function everything(store: Store) {
   return {
     definitions: await store.definitions(),
     tickers: await store.tickers(),

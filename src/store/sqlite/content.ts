@@ -7,13 +7,13 @@ import type { Damage, TickerEntry } from '../store.js'
 /**
  * How a database tells that it holds what was written, which SQLite does not: about one flipped bit in ten changes data
  * without any error, and anyone may edit a row.
- *  1. Each row has a hash of what it holds and of what it is about: a question checks those that it reads.
- *  2. A row of a series names the fields of which there are events.
+ *  1. Each row but chunks has a hash of what it holds and of what it is about: a question checks those that it reads.
+ *  2. A ticker names the hashes of the chunks of its bars, and a series those of what is derived from them.
  *  3. A list names every ticker and what there is of it, so that what is missing is not taken for what never was.
  */
 
 /** What is said of a ticker, as its row has it. */
-export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'> {
+export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'>, ChunkList {
   first: string
   last: string
   origins: string | null
@@ -22,30 +22,22 @@ export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'
 export const ENTRY_COLUMNS = `ticker, asset_class AS assetClass, prices, bars, first_date AS first, last_date AS last,
   source, format, imported_at AS importedAt, origins`
 
-export function entryHash({ ticker, assetClass, prices, bars, first, last, ...from }: EntryRow): string {
-  const { source, format, importedAt, origins } = from
-  return contentHash({ ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins })
+/** @param entry without its chunks as it was up to schema 6 */
+export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>): string {
+  const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks = null } = entry
+  return contentHash({ ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks })
 }
 
 /**
  * Hash of what a row holds and of what it is about. What is null counts for nothing, so that a column that comes later
  * changes no hash.
  */
-function contentHash(content: Readonly<Record<string, string | number | Buffer | null>>): string {
+export function contentHash(content: Readonly<Record<string, string | number | Buffer | null>>): string {
   const told = Object.entries(content).filter(([, value]) => value !== null)
   const blobs = told.flatMap(([, value]) => (Buffer.isBuffer(value) ? [value] : []))
   const values = told.map(([name, value]) => [name, Buffer.isBuffer(value) ? value.length : value])
   // In few parts: each costs about as much as a kilobyte of it.
   return digest([JSON.stringify(values), ...blobs])
-}
-
-export interface BarsRow {
-  columns: Buffer
-  unadjusted: Buffer | null
-}
-
-export function barsHash(ticker: string, { columns, unadjusted }: BarsRow): string {
-  return contentHash({ ticker, columns, unadjusted })
 }
 
 /** Which series of which ticker. */
@@ -54,30 +46,32 @@ export interface SeriesName {
   timeframe: Timeframe
 }
 
-export interface SeriesRow {
-  /** Names of those with events, in order, apart by spaces. */
+/** What is kept of a series in chunks: bars, of daily ones alone, and what is derived from them. */
+export const BAR_PARTS = ['prices', 'unadjusted'] as const
+export const DERIVED_PARTS = ['calendar', 'outcomes', 'events'] as const
+export type BarPart = (typeof BAR_PARTS)[number]
+export type DerivedPart = (typeof DERIVED_PARTS)[number]
+export type Part = BarPart | DerivedPart
+
+/** A row that names the hashes of chunks. */
+export interface ChunkList {
+  /** JSON: by part, those of its chunks one after another. */
+  chunks: string
+}
+
+export function chunkHash({ ticker, timeframe }: SeriesName, part: Part, chunk: number, columns: Buffer): string {
+  return digest([`${timeframe} ${part} ${chunk} ${ticker}`, columns])
+}
+
+/** What is said of a series beside its chunks. */
+export interface SeriesRow extends ChunkList {
+  bars: number
+  /** JSON: by name of each with data, in order: initial bar, initial band, events, and how many of these are on the last bar. */
   fields: string
-  calendar: Buffer
-  outcomes: Buffer
 }
 
-export function seriesHash({ ticker, timeframe }: SeriesName, { fields, calendar, outcomes }: SeriesRow): string {
-  return contentHash({ ticker, timeframe, fields, calendar, outcomes })
-}
-
-/** One field's events as they are kept. */
-export interface FieldRow {
-  field: string
-  events: number
-  columns: Buffer
-}
-
-export function eventsHash({ ticker, timeframe }: SeriesName, { field, events, columns }: FieldRow): string {
-  return contentHash({ ticker, timeframe, field, events, columns })
-}
-
-export function fieldList(names: Iterable<string>): string {
-  return [...names].sort().join(' ')
+export function seriesHash({ ticker, timeframe }: SeriesName, { bars, fields, chunks }: SeriesRow): string {
+  return contentHash({ ticker, timeframe, bars, fields, chunks })
 }
 
 /** One kind of a ticker's facts as they are kept. */
@@ -115,14 +109,14 @@ export const DAMAGE = {
     what: `its ${timeframe} series is missing`,
     mend: remedy('rebuild'),
   }),
-  events: ({ ticker, timeframe }: SeriesName, field: string): Damage => ({
+  events: ({ ticker, timeframe }: SeriesName): Damage => ({
     ticker,
-    what: `its ${timeframe} ${field} events are not what was written`,
+    what: `its ${timeframe} events are not what was written`,
     mend: remedy('rebuild'),
   }),
-  noEvents: ({ ticker, timeframe }: SeriesName, field: string): Damage => ({
+  noEvents: ({ ticker, timeframe }: SeriesName): Damage => ({
     ticker,
-    what: `its ${timeframe} ${field} events are missing`,
+    what: `its ${timeframe} events are missing`,
     mend: remedy('rebuild'),
   }),
   sheet: (ticker: string, kind: string): Damage => ({
@@ -135,6 +129,13 @@ export const DAMAGE = {
     what: `its pulled ${timeframe} ${field} events are not what was written`,
     mend: remedy('remove', [ticker]),
   }),
+}
+
+/** What is wrong where a chunk is not what was written, or is not there. */
+export function chunkDamage(name: SeriesName, part: Part, isThere: boolean): Damage {
+  if (part === 'prices' || part === 'unadjusted') return isThere ? DAMAGE.bars(name.ticker) : DAMAGE.noBars(name.ticker)
+  if (part === 'events') return isThere ? DAMAGE.events(name) : DAMAGE.noEvents(name)
+  return isThere ? DAMAGE.series(name) : DAMAGE.noSeries(name)
 }
 
 const AGAIN = remedy('import', ['FILE'], { replace: true })

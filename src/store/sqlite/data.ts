@@ -2,8 +2,8 @@ import { remedy, StorageError } from '../../errors.js'
 import { countUpTo, type Day, parseDay } from '../../model/day.js'
 import { type FactKind, type FactSheets, type Security, securityOf } from '../../model/facts.js'
 import type { Series } from '../../model/series.js'
-import { TIMEFRAMES, type Timeframe } from '../../model/terms.js'
-import { decodeBars, decodeCalendar, decodeOutcomes, decodeRecord } from '../codec.js'
+import type { Timeframe } from '../../model/terms.js'
+import { decodeCalendar, decodeEvents, decodeOutcomes, decodePrices } from '../codec.js'
 import type { PageStore } from '../pages.js'
 import type {
   Batch,
@@ -12,24 +12,25 @@ import type {
   Recorded,
   RecordedSeries,
   SeriesQuery,
-  Stamp,
   Store,
   TickerEntry,
   Writer,
 } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
-import type { SheetRow } from './content.js'
+import type { DerivedPart, SheetRow } from './content.js'
 import { schemaOf } from './migrations.js'
 import { removePulled, SqlitePages } from './pages.js'
 import { inPlace, WritingPlace } from './place.js'
 import {
-  barsRow,
+  barChunks,
   checkedSheet,
+  chunksOf,
   entryRow,
   entryRows,
   eventCounts,
-  eventsRows,
   type Hashed,
+  hashesIn,
+  headsIn,
   isSoundEntry,
   SHEETS,
   seriesRow,
@@ -70,10 +71,8 @@ export function openSqlite(path: string, { readonly, notice, freeing }: SqliteOp
   })
 }
 
-const STAMP = `SELECT series.hash AS series, events.hash AS field FROM tickers
-  JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ?
-  LEFT JOIN events ON events.ticker_id = tickers.id AND events.timeframe = series.timeframe AND events.field = ?
-  WHERE ticker = ?`
+const STAMP = `SELECT series.hash FROM tickers
+  JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ? WHERE ticker = ?`
 
 class SqliteStore implements Store {
   readonly location: string
@@ -117,7 +116,7 @@ class SqliteStore implements Store {
       const row = this.#db.get<TickerRow>(`${TICKERS} ORDER BY last_date DESC, id LIMIT 1 OFFSET ?`, skipped)
       if (row === undefined) return newest
       const isSound = isSoundEntry(row)
-      const last = isSound ? parseDay(row.last)! : decodeBars(barsRow(this.#db, row).columns, null).days.at(-1)!
+      const last = isSound ? parseDay(row.last)! : decodePrices(barChunks(this.#db, row).prices, null).days.at(-1)!
       newest = Math.max(newest ?? last, last)
       if (isSound) return newest
     }
@@ -137,10 +136,12 @@ class SqliteStore implements Store {
   }
 
   async bars(ticker: string): Promise<Series | null> {
-    const row = entryRow(this.#db, ticker)
-    if (row === undefined) return null
-    const { columns, unadjusted } = barsRow(this.#db, row)
-    return decodeBars(columns, unadjusted)
+    return this.#db.reading(() => {
+      const row = entryRow(this.#db, ticker)
+      if (row === undefined) return null
+      const { prices, unadjusted } = barChunks(this.#db, row)
+      return decodePrices(prices, unadjusted)
+    })
   }
 
   async sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets> {
@@ -185,12 +186,15 @@ class SqliteStore implements Store {
     const row = entryRow(this.#db, ticker)
     if (row === undefined) return null
     const series = seriesRow(this.#db, row, timeframe)
-    const events = eventsRows(this.#db, row, { timeframe, fields, listed: series.fields })
+    const hashes = hashesIn(series)
+    const chunks = (part: DerivedPart): Buffer[] => chunksOf(this.#db, row, timeframe, part, hashes[part] ?? '')
+    const heads = headsIn(series)
+    const wanted = new Map(fields.flatMap(field => (heads.has(field) ? [[field, heads.get(field)!]] : [])))
     return {
       entry: entryOf(row),
-      calendar: decodeCalendar(series.calendar),
-      outcomes: outcomes ? decodeOutcomes(series.outcomes, TIMEFRAMES[timeframe].windows.length) : null,
-      fields: new Map(events.map(({ field, columns }) => [field, decodeRecord(columns)])),
+      calendar: decodeCalendar(timeframe, chunks('calendar')),
+      outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
+      fields: wanted.size === 0 ? new Map() : decodeEvents(wanted, chunks('events')),
       unsettled: this.#unsettled(),
     }
   }
@@ -199,8 +203,8 @@ class SqliteStore implements Store {
     return this.#db.reading(() => eventCounts(this.#db, timeframe))
   }
 
-  async stamp(ticker: string, timeframe: Timeframe, field: string): Promise<Stamp | null> {
-    return this.#db.get<Stamp>(STAMP, timeframe, field, ticker) ?? null
+  async stamp(ticker: string, timeframe: Timeframe): Promise<string | null> {
+    return this.#db.get<{ hash: string }>(STAMP, timeframe, ticker)?.hash ?? null
   }
 
   atOneMoment<T>(work: () => Promise<T>): Promise<T> {

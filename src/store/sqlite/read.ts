@@ -1,16 +1,17 @@
 import type { FactKind } from '../../model/facts.js'
 import type { Timeframe } from '../../model/terms.js'
+import { type FieldHead, HASH } from '../codec.js'
 import { type Damage, Damaged } from '../store.js'
 import type { Session } from './connection.js'
 import {
-  type BarsRow,
-  barsHash,
+  type ChunkList,
+  chunkDamage,
+  chunkHash,
   DAMAGE,
   entryHash,
-  eventsHash,
-  type FieldRow,
-  fieldList,
   missing,
+  type Part,
+  type SeriesName,
   type SeriesRow,
   type SheetRow,
   seriesHash,
@@ -53,90 +54,112 @@ export function isSoundEntry(row: TickerRow): boolean {
 /** What belongs to a ticker is found by its number. */
 export type Numbered = Pick<TickerRow, 'id' | 'ticker'>
 
-export function barsRow(db: Session, { id, ticker }: Numbered): BarsRow {
-  const row = db.get<Hashed<BarsRow>>('SELECT hash, columns, unadjusted FROM bars WHERE ticker_id = ?', id)
-  if (row === undefined) throw damaged(db, missing(ticker, 'bars'))
-  if (barsHash(ticker, row) !== row.hash) throw damaged(db, DAMAGE.bars(ticker))
-  return row
+/** The chunks of a ticker's bars. */
+export function barChunks(db: Session, row: Numbered & ChunkList): { prices: Buffer[]; unadjusted: Buffer[] | null } {
+  const { prices = '', unadjusted } = hashesIn(row)
+  return {
+    prices: chunksOf(db, row, 'daily', 'prices', prices),
+    unadjusted: unadjusted === undefined ? null : chunksOf(db, row, 'daily', 'unadjusted', unadjusted),
+  }
 }
 
 export function seriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe): SeriesRow {
   const name = { ticker, timeframe }
   const row = db.get<Hashed<SeriesRow>>(SERIES, id, timeframe)
   if (row === undefined) throw damaged(db, DAMAGE.noSeries(name))
+  return checkedSeries(db, name, row)
+}
+
+const SERIES = 'SELECT bars, fields, chunks, hash FROM series WHERE ticker_id = ? AND timeframe = ?'
+
+function checkedSeries(db: Session, name: SeriesName, row: Hashed<SeriesRow>): SeriesRow {
   if (seriesHash(name, row) !== row.hash) throw damaged(db, DAMAGE.series(name))
   return row
 }
 
-const SERIES = 'SELECT hash, fields, calendar, outcomes FROM series WHERE ticker_id = ? AND timeframe = ?'
+/** The hashes of chunks that a row names, by part; none where it is so damaged that it names nothing. */
+export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
+  try {
+    return JSON.parse(chunks)
+  } catch {
+    return {}
+  }
+}
 
-/** Those of the fields of which there are events. @param listed the fields that the series names */
-export function eventsRows(
+/** All chunks of one part of a series. @param hashes of each of them, one after another */
+export function chunksOf(
   db: Session,
   { id, ticker }: Numbered,
-  { timeframe, fields, listed }: { timeframe: Timeframe; fields: readonly string[]; listed: string },
-): FieldRow[] {
-  if (fields.length === 0) return []
+  timeframe: Timeframe,
+  part: Part,
+  hashes: string,
+): Buffer[] {
   const name = { ticker, timeframe }
-  const [field = ''] = fields
-  // Found one by one, those of all fields would take twice as long.
-  const found =
-    fields.length === 1
-      ? db.all<Hashed<FieldRow>>(`${EVENTS} AND field = ?`, id, timeframe, field)
-      : db.all<Hashed<FieldRow>>(EVENTS, id, timeframe)
-  const rows = new Map(found.map(row => [row.field, row]))
-  const names = new Set(namesIn(listed))
-  return fields.flatMap(field => {
-    const row = rows.get(field)
-    const isListed = names.has(field)
-    if (row === undefined && !isListed) return []
-    if (row === undefined) throw damaged(db, DAMAGE.noEvents(name, field))
-    if (!isListed || eventsHash(name, row) !== row.hash) throw damaged(db, DAMAGE.events(name, field))
-    return [row]
-  })
+  const rows = db.all<ChunkRow>(`${CHUNKS} ORDER BY chunk`, id, timeframe, part)
+  const count = hashes.length / HASH
+  if (rows.length !== count) throw damaged(db, chunkDamage(name, part, rows.length > count))
+  return rows.map((row, i) => checkedChunk(db, name, part, row, { hashes, chunk: i }))
 }
 
-const EVENTS = 'SELECT hash, field, events, columns FROM events WHERE ticker_id = ? AND timeframe = ?'
+/** One of them alone. */
+export function chunkAt(
+  db: Session,
+  { id, ticker }: Numbered,
+  timeframe: Timeframe,
+  { part, chunk }: { part: Part; chunk: number },
+  hashes: ReturnType<typeof hashesIn>,
+): Buffer {
+  const name = { ticker, timeframe }
+  const row = db.get<ChunkRow>(`${CHUNKS} AND chunk = ?`, id, timeframe, part, chunk)
+  if (row === undefined) throw damaged(db, chunkDamage(name, part, false))
+  return checkedChunk(db, name, part, row, { hashes: hashes[part] ?? '', chunk })
+}
 
-/**
- * How many events there are of each ticker. Their hashes would take reading them: held against each other are the number
- * that is kept of a field with the bytes of its columns, and the fields with those that the series names.
- */
+interface ChunkRow {
+  chunk: number
+  columns: Buffer
+}
+
+const CHUNKS = 'SELECT chunk, columns FROM chunks WHERE ticker_id = ? AND timeframe = ? AND part = ?'
+
+function checkedChunk(
+  db: Session,
+  name: SeriesName,
+  part: Part,
+  { chunk, columns }: ChunkRow,
+  due: { hashes: string; chunk: number },
+): Buffer {
+  const hash = due.hashes.slice(chunk * HASH, (chunk + 1) * HASH)
+  if (chunk === due.chunk && chunkHash(name, part, chunk, columns) === hash) return columns
+  throw damaged(db, chunkDamage(name, part, true))
+}
+
+/** What is said of the fields of a series with data, by name. */
+export function headsIn({ fields }: Pick<SeriesRow, 'fields'>): Map<string, FieldHead & { eventsOnLast: number }> {
+  const listed = Object.entries(JSON.parse(fields) as Record<string, [number, number, number, number]>)
+  return new Map(
+    listed.map(([name, [initialBar, initialBand, events, eventsOnLast]]) => [
+      name,
+      { initialBar, initialBand, events, eventsOnLast },
+    ]),
+  )
+}
+
+/** How many events there are of each ticker. */
 export function eventCounts(db: Session, timeframe: Timeframe): Map<string, number> {
-  const rows = db.all<Numbered & CountedEvents>(COUNTS, timeframe, timeframe)
-  for (const row of rows) if (row.differing > 0 || !isSameList(row)) checkEvents(db, row, timeframe)
-  return new Map(rows.map(({ ticker, events }) => [ticker, events]))
+  const rows = db.all<Numbered & (Hashed<SeriesRow> | { hash: null })>(ALL_SERIES, timeframe)
+  return new Map(
+    rows.map(row => {
+      const name = { ticker: row.ticker, timeframe }
+      if (row.hash === null) throw damaged(db, DAMAGE.noSeries(name))
+      const heads = headsIn(checkedSeries(db, name, row)).values()
+      return [row.ticker, Array.from(heads, ({ events }) => events).reduce((sum, events) => sum + events, 0)]
+    }),
+  )
 }
 
-interface CountedEvents {
-  events: number
-  /** The fields that have some, apart by spaces. */
-  found: string | null
-  /** Fields of which number and columns differ. */
-  differing: number
-  /** null where the series is missing */
-  listed: string | null
-}
-
-const COUNTS = `SELECT id, ticker, total(events) AS events, group_concat(field, ' ') AS found,
-    total(length(columns) <> 8 + 7 * events) AS differing,
-    (SELECT fields FROM series WHERE ticker_id = id AND timeframe = ?) AS listed
-  FROM tickers LEFT JOIN events ON ticker_id = id AND timeframe = ? GROUP BY id`
-
-function isSameList({ found, listed }: CountedEvents): boolean {
-  return listed !== null && fieldList(namesIn(found)) === listed
-}
-
-/** Throws Damaged for the first that is not what was written. */
-function checkEvents(db: Session, row: Numbered, timeframe: Timeframe): void {
-  const { fields: listed } = seriesRow(db, row, timeframe)
-  const found = db.all<FieldRow>(EVENTS, row.id, timeframe).map(({ field }) => field)
-  eventsRows(db, row, { timeframe, fields: [...new Set([...found, ...namesIn(listed)])].sort(), listed })
-}
-
-function namesIn(list: string | null): string[] {
-  return list === null || list === '' ? [] : list.split(' ')
-}
+const ALL_SERIES = `SELECT ticker, series.bars, fields, series.chunks, series.hash
+  FROM tickers LEFT JOIN series ON ticker_id = id AND timeframe = ? ORDER BY ticker`
 
 /** All kinds of a ticker's facts, but for those that are not to be read. */
 export function sheetRows(db: Session, ticker: string, but: readonly FactKind[] = []): SheetRow[] {

@@ -2,17 +2,17 @@ import { remedy } from '../../errors.js'
 import { parseDay } from '../../model/day.js'
 import type { TickerEntry } from '../store.js'
 import { ENTRY_COLUMNS, type EntryRow } from './content.js'
-import { hashContent } from './hashing.js'
 import type { DatabaseKind, Step } from './migrations.js'
+import { chunkBars, hashContent } from './older.js'
 import { takeOverPulled } from './pages.js'
 
 /**
  * The schema, step by numbered step; `PRAGMA user_version` says how many steps a file has taken. A step is never edited
  * once it has been released: the next one mends it.
  *
- * Columns are packed (codec.ts): a series is always read and written whole, because one new bar may move every later
- * percentile, and whole columns are about seven times faster to store than rows. Events refer to bars by number, and
- * what followed a bar is kept once a bar, whatever the number of fields that changed on it.
+ * Columns are packed in chunks of bars (codec.ts), which are about seven times faster to store than rows; a new bar changes
+ * the last chunk alone. Events refer to bars by number, and what followed a bar is kept once a bar, whatever the number of
+ * fields that changed on it.
  */
 export const MIGRATIONS: readonly Step[] = [
   `
@@ -143,6 +143,41 @@ export const MIGRATIONS: readonly Step[] = [
       hashContent(db)
     },
   },
+  {
+    repack(db) {
+      db.exec(`
+        DROP TABLE events;
+        DROP TABLE series;
+        -- JSON: by part of its bars (prices, unadjusted), the hashes of its chunks one after another
+        ALTER TABLE tickers ADD COLUMN chunks TEXT NOT NULL DEFAULT '{}';
+        -- fields: JSON, by name [initial bar, initial band, events, events on the last bar]; chunks as of tickers
+        CREATE TABLE series (
+          ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
+          timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+          bars INTEGER NOT NULL,
+          fields TEXT NOT NULL,
+          chunks TEXT NOT NULL,
+          hash TEXT NOT NULL,
+          PRIMARY KEY (ticker_id, timeframe)
+        ) STRICT;
+        -- Columns of 256 bars, oldest first. prices: open, high, low, close, volume (double), day since 1970-01-01 (int32);
+        -- unadjusted: close before dividend adjustment (double); calendar: day, of weeks also the day on which it is final
+        -- (int32); outcomes: close (double), by window the rank of the return that ended on the bar (int32); events: of all
+        -- fields together, how many fields, of each its events and its runs without a band, bars of events, first bar and
+        -- end of runs (int32), bands, flips, stability (uint8), names of the fields
+        CREATE TABLE chunks (
+          ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
+          timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
+          part TEXT NOT NULL CHECK (part IN ('prices', 'unadjusted', 'calendar', 'outcomes', 'events')),
+          chunk INTEGER NOT NULL,
+          columns BLOB NOT NULL,
+          PRIMARY KEY (ticker_id, timeframe, part, chunk)
+        ) STRICT;
+      `)
+      chunkBars(db)
+      db.exec('DROP TABLE bars')
+    },
+  },
 ]
 
 /** Bars, facts and events. */
@@ -155,14 +190,14 @@ export const DATA: DatabaseKind = {
 }
 
 /** What is said of tickers, to be read as rows of this kind. */
-export const TICKERS = `SELECT id, hash, ${ENTRY_COLUMNS} FROM tickers`
+export const TICKERS = `SELECT id, hash, chunks, ${ENTRY_COLUMNS} FROM tickers`
 
 export interface TickerRow extends EntryRow {
   id: number
   hash: string
 }
 
-export function entryOf({ id: _own, hash: _ofAll, origins: text, ...row }: TickerRow): TickerEntry {
+export function entryOf({ id: _own, hash: _ofAll, chunks: _ofBars, origins: text, ...row }: TickerRow): TickerEntry {
   const entry: TickerEntry = { ...row, first: parseDay(row.first)!, last: parseDay(row.last)! }
   if (text !== null) entry.origins = JSON.parse(text)
   return entry

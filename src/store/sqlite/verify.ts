@@ -1,19 +1,29 @@
 import type { Discrepancy } from '../../accounts/accounts.js'
 import { parseIdentity } from '../../accounts/key.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
-import { type Damage, Damaged } from '../store.js'
+import { type Damage, Damaged, UNDERIVED } from '../store.js'
 import { ACCOUNTS, folded } from './accounts.js'
 import { reconciled } from './charging.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
-import { DAMAGE, missing, PRESENT, type SheetRow, unlisted } from './content.js'
+import {
+  BAR_PARTS,
+  type ChunkList,
+  DAMAGE,
+  DERIVED_PARTS,
+  missing,
+  type Part,
+  PRESENT,
+  type SheetRow,
+  unlisted,
+} from './content.js'
 import type { DatabaseKind } from './migrations.js'
 import { hashOf, type PulledRow } from './pages.js'
 import {
-  barsRow,
   checkedEntry,
   checkedSheet,
-  eventsRows,
+  chunksOf,
   type Hashed,
+  hashesIn,
   type Numbered,
   SHEETS,
   seriesRow,
@@ -25,9 +35,11 @@ import { TRIALS } from './trials.js'
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
   damages.push(...listDamages(db))
+  const isDerived = db.get<{ value: string }>(DEFINITIONS)?.value !== UNDERIVED
   for (const row of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`)) {
-    damages.push(...found(() => checkedEntry(db, row)), ...found(() => barsRow(db, row)))
-    for (const timeframe of TIMEFRAME_NAMES) damages.push(...seriesDamages(db, row, timeframe))
+    damages.push(...found(() => checkedEntry(db, row)), ...chunkDamages(db, row, 'daily', BAR_PARTS, () => row))
+    for (const timeframe of isDerived ? TIMEFRAME_NAMES : [])
+      damages.push(...chunkDamages(db, row, timeframe, DERIVED_PARTS, () => seriesRow(db, row, timeframe)))
   }
   for (const row of db.all<Hashed<SheetRow>>(`${SHEETS} ORDER BY ticker, kind`))
     damages.push(...found(() => checkedSheet(db, row)))
@@ -38,6 +50,8 @@ export function verifySession(db: Session): Damage[] {
   }
   return damages
 }
+
+const DEFINITIONS = "SELECT value FROM meta WHERE key = 'definitions'"
 
 /** What SQLite itself finds wrong with a file, and rows of what is not there. */
 export function structureOf(db: Session): Damage[] {
@@ -65,22 +79,22 @@ function listDamages(db: Session): Damage[] {
   ]
 }
 
-function seriesDamages(db: Session, row: Numbered, timeframe: Timeframe): Damage[] {
-  const names = db.all<{ field: string }>(
-    'SELECT field FROM events WHERE ticker_id = ? AND timeframe = ?',
-    row.id,
-    timeframe,
-  )
-  let fields: string
+/** @param list gives the row that names their hashes, or throws Damaged */
+function chunkDamages(
+  db: Session,
+  row: Numbered,
+  timeframe: Timeframe,
+  parts: readonly Part[],
+  list: () => ChunkList,
+): Damage[] {
+  let hashes: ReturnType<typeof hashesIn>
   try {
-    fields = seriesRow(db, row, timeframe).fields
+    hashes = hashesIn(list())
   } catch (error) {
     return damagesIn(error)
   }
-  const all = new Set([...names.map(({ field }) => field), ...fields.split(' ').filter(field => field !== '')])
-  return [...all]
-    .sort()
-    .flatMap(field => found(() => eventsRows(db, row, { timeframe, fields: [field], listed: fields })[0] ?? null))
+  // A part that the row does not name has no chunks.
+  return parts.flatMap(part => found(() => chunksOf(db, row, timeframe, part, hashes[part] ?? '')))
 }
 
 function found(read: () => unknown): Damage[] {

@@ -7,44 +7,143 @@ import {
   type FactSource,
   securityOf,
 } from '../../model/facts.js'
-import type { FieldRecord, SeriesRecord } from '../../model/series.js'
-import { encodeBars, encodeCalendar, encodeOutcomes, encodeRecord, encodeUnadjusted } from '../codec.js'
+import type { FieldRecord, Series, SeriesRecord } from '../../model/series.js'
+import type { Timeframe } from '../../model/terms.js'
+import {
+  CHUNK,
+  decodeEvents,
+  encodeCalendar,
+  encodeEvents,
+  encodeOutcomes,
+  encodePrices,
+  encodeUnadjusted,
+  HASH,
+  keepRanks,
+} from '../codec.js'
 import type { Amendment, TickerEntry, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
 import {
-  barsHash,
+  chunkHash,
   type EntryRow,
   entryHash,
-  eventsHash,
-  type FieldRow,
-  fieldList,
+  type Part,
   type SeriesName,
+  type SeriesRow,
   seriesHash,
   sheetHash,
 } from './content.js'
-import { entryRow, seriesRow } from './read.js'
+import { chunkAt, chunksOf, entryRow, hashesIn, headsIn, type Numbered, seriesRow } from './read.js'
 
-/** Puts one ticker in place of whatever was there. To be called inside a transaction. */
-export function putRecord(db: Session, { entry, daily, weekly }: TickerRecord): void {
-  // Under a new id: the rows of the old one go with it.
-  db.run('DELETE FROM tickers WHERE ticker = ?', entry.ticker)
-  const id = insertEntry(db, entry)
-  const row = { columns: encodeBars(daily.series), unadjusted: encodeUnadjusted(daily.series) }
-  db.run(
-    'INSERT INTO bars (ticker_id, hash, columns, unadjusted) VALUES (?, ?, ?, ?)',
-    id,
-    barsHash(entry.ticker, row),
-    row.columns,
-    row.unadjusted,
-  )
-  list(db, entry.ticker, 'bars')
-  insertSeries(db, id, { ticker: entry.ticker, timeframe: 'daily' }, daily)
-  insertSeries(db, id, { ticker: entry.ticker, timeframe: 'weekly' }, weekly)
+/**
+ * Puts one ticker in place of whatever was there, and of its chunks only those that differ; those that end before `since`
+ * are not looked at. To be called inside a transaction.
+ */
+export function putRecord(db: Session, { entry, daily, weekly, since }: TickerRecord): void {
+  const { ticker } = entry
+  const name = { ticker, timeframe: 'daily' } as const
+  const before = since === undefined ? undefined : entryRow(db, ticker)
+  const parts = barTails(daily.series, chunkOf(since?.daily), before === undefined ? {} : hashesIn(before))
+  const chunks = JSON.stringify(Object.fromEntries(parts.map(tail => [tail.part, hashesWith(name, tail)])))
+  const id = putEntry(db, { ...rowOf(entry), chunks: chunks })
+  for (const tail of parts) putTail(db, id, 'daily', tail)
+  if (!parts.some(({ part }) => part === 'unadjusted')) putTail(db, id, 'daily', { ...NO_CHUNKS, part: 'unadjusted' })
+  list(db, ticker, 'bars')
+  putSeries(db, { id, ticker }, daily, since?.daily)
+  putSeries(db, { id, ticker }, weekly, since?.weekly)
 }
+
+/** Chunks of one part from one of them on, and the hashes of those before. */
+interface Tail {
+  part: Part
+  first: number
+  chunks: readonly Buffer[]
+  hashesBefore: string
+}
+
+const NO_CHUNKS = { first: 0, chunks: [], hashesBefore: '' }
+
+/** The number of the chunk that a bar is in. */
+function chunkOf(bar = 0): number {
+  return Math.floor(bar / CHUNK)
+}
+
+/** @param hashes what is kept now, of the parts that are there */
+function tailOf(part: Part, first: number, chunks: readonly Buffer[], hashes: Partial<Record<Part, string>>): Tail {
+  const hashesBefore = (hashes[part] ?? '').slice(0, first * HASH)
+  if (hashesBefore.length < first * HASH)
+    throw new RangeError(`${part}: chunks before ${first} are to stay, and are not there`)
+  return { part, first, chunks, hashesBefore }
+}
+
+function barTails(series: Series, first: number, hashes: Partial<Record<Part, string>>): Tail[] {
+  const prices = tailOf('prices', first, encodePrices(series, first), hashes)
+  // Where a series tells them from now on, it does of all bars.
+  const from = hashes.unadjusted === undefined ? 0 : first
+  const unadjusted = encodeUnadjusted(series, from)
+  return unadjusted === null ? [prices] : [prices, tailOf('unadjusted', from, unadjusted, hashes)]
+}
+
+function hashesWith(name: SeriesName, { part, first, chunks, hashesBefore }: Tail): string {
+  return hashesBefore + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
+}
+
+/** Writes the chunks that are not there as they are to be, and takes out those after them. */
+function putTail(db: Session, id: number, timeframe: Timeframe, { part, first, chunks }: Tail): void {
+  const there = db.all<{ chunk: number; columns: Buffer }>(TAIL, id, timeframe, part, first)
+  const stored = new Map(there.map(({ chunk, columns }) => [chunk, columns]))
+  // Their bytes, and not their hashes: what is damaged is mended.
+  for (const [i, columns] of chunks.entries())
+    if (stored.get(first + i)?.equals(columns) !== true) db.run(PUT_CHUNK, id, timeframe, part, first + i, columns)
+  const end = first + chunks.length
+  if (there.some(({ chunk }) => chunk >= end)) db.run(CUT_CHUNKS, id, timeframe, part, end)
+}
+
+const OF_PART = 'ticker_id = ? AND timeframe = ? AND part = ? AND chunk >= ?'
+const TAIL = `SELECT chunk, columns FROM chunks WHERE ${OF_PART}`
+const CUT_CHUNKS = `DELETE FROM chunks WHERE ${OF_PART}`
+const PUT_CHUNK = `INSERT INTO chunks (ticker_id, timeframe, part, chunk, columns) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET columns = excluded.columns`
 
 /** Says in the list that there is something of a ticker. */
 function list(db: Session, ticker: string, what: string): void {
   db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, what)
+}
+
+function putSeries(db: Session, of: Numbered, { series, outcomes, fields }: SeriesRecord, since = 0): void {
+  const { timeframe, days } = series
+  const name = { ticker: of.ticker, timeframe }
+  const first = chunkOf(since)
+  const before = since === 0 ? {} : hashesIn(seriesRow(db, of, timeframe))
+  const tails = [
+    tailOf('calendar', first, encodeCalendar(series, timeframe, first), before),
+    tailOf('outcomes', first, encodeOutcomes(series, outcomes, timeframe, first), before),
+    tailOf('events', first, encodeEvents(fields, days.length, first), before),
+  ]
+  if (since % CHUNK > 0) {
+    const stored = chunkAt(db, of, timeframe, { part: 'outcomes', chunk: first }, before)
+    keepRanks(tails[1]!.chunks[0]!, stored, since % CHUNK, timeframe)
+  }
+  for (const tail of tails) putTail(db, of.id, timeframe, tail)
+  const chunks = JSON.stringify(Object.fromEntries(tails.map(tail => [tail.part, hashesWith(name, tail)])))
+  putSeriesRow(db, of, timeframe, { bars: days.length, fields: headsOf(fields, days.length), chunks })
+}
+
+function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe, row: SeriesRow): void {
+  const hash = seriesHash({ ticker, timeframe }, row)
+  db.run(PUT_SERIES, id, timeframe, row.bars, row.fields, row.chunks, hash)
+}
+
+const PUT_SERIES = `INSERT INTO series (ticker_id, timeframe, bars, fields, chunks, hash) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET bars = excluded.bars, fields = excluded.fields, chunks = excluded.chunks, hash = excluded.hash`
+
+/** What is said of the fields of a series, by name. */
+function headsOf(fields: ReadonlyMap<string, FieldRecord>, bars: number): string {
+  const named = [...fields].sort(([a], [b]) => (a < b ? -1 : 1))
+  const heads = named.map(([name, { initialBar, initialBand, bars: entered }]) => {
+    const onLast = entered.at(-1) === bars - 1 ? 1 : 0
+    return [name, [initialBar, initialBand, entered.length, onLast]]
+  })
+  return JSON.stringify(Object.fromEntries(heads))
 }
 
 /** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
@@ -52,20 +151,16 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   const row = entryRow(db, ticker)
   if (row === undefined) return
   const series = seriesRow(db, row, timeframe)
-  const listed = new Set(series.fields.split(' ').filter(name => name !== ''))
-  for (const [field, kept] of fields) {
-    db.run('DELETE FROM events WHERE ticker_id = ? AND timeframe = ? AND field = ?', row.id, timeframe, field)
-    if (kept === null) listed.delete(field)
-    else {
-      insertField(db, row.id, { ticker, timeframe }, fieldRow(field, kept))
-      listed.add(field)
-    }
+  const hashes = hashesIn(series)
+  const records = decodeEvents(headsIn(series), chunksOf(db, row, timeframe, 'events', hashes.events ?? ''))
+  for (const [field, record] of fields) {
+    if (record === null) records.delete(field)
+    else records.set(field, record)
   }
-  const now = fieldList(listed)
-  if (now === series.fields) return
-  const hash = seriesHash({ ticker, timeframe }, { ...series, fields: now })
-  const update = 'UPDATE series SET fields = ?, hash = ? WHERE ticker_id = ? AND timeframe = ?'
-  db.run(update, now, hash, row.id, timeframe)
+  const tail = tailOf('events', 0, encodeEvents(records, series.bars), {})
+  putTail(db, row.id, timeframe, tail)
+  const chunks = JSON.stringify({ ...hashes, events: hashesWith({ ticker, timeframe }, tail) })
+  putSeriesRow(db, row, timeframe, { ...series, fields: headsOf(records, series.bars), chunks })
 }
 
 /** Puts one kind of a ticker's facts in place of what they were; without records it goes. */
@@ -87,57 +182,28 @@ export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): voi
   db.run('UPDATE tickers SET asset_class = ?, hash = ? WHERE id = ?', asset_class, hash, entry.id)
 }
 
-function insertEntry(db: Session, { first, last, origins, ...entry }: TickerEntry): number {
-  const row: EntryRow = {
+function rowOf({ first, last, origins, ...entry }: TickerEntry): Omit<EntryRow, 'chunks'> {
+  return {
     ...entry,
     first: formatDay(first),
     last: formatDay(last),
     origins: origins === undefined ? null : JSON.stringify(origins),
   }
-  const inserted = db.get<{ id: number }>(
-    `INSERT INTO tickers (ticker, asset_class, prices, bars, first_date, last_date, source, format, imported_at, origins,
-       hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-    row.ticker,
-    row.assetClass,
-    row.prices,
-    row.bars,
-    row.first,
-    row.last,
-    row.source,
-    row.format,
-    row.importedAt,
-    row.origins,
-    entryHash(row),
-  )
-  return inserted!.id
 }
 
-function insertSeries(db: Session, id: number, name: SeriesName, record: SeriesRecord): void {
-  const row = {
-    fields: fieldList(record.fields.keys()),
-    calendar: encodeCalendar(record.series),
-    outcomes: encodeOutcomes(record.outcomes),
-  }
-  db.run(
-    'INSERT INTO series (ticker_id, timeframe, hash, fields, calendar, outcomes) VALUES (?, ?, ?, ?, ?, ?)',
-    id,
-    name.timeframe,
-    seriesHash(name, row),
-    row.fields,
-    row.calendar,
-    row.outcomes,
-  )
-  for (const [field, kept] of record.fields) insertField(db, id, name, fieldRow(field, kept))
+/** Its number, which stays what it is. */
+function putEntry(db: Session, row: EntryRow): number {
+  const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks } = row
+  const values = [ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks]
+  return db.get<{ id: number }>(PUT_ENTRY, ...values, entryHash(row))!.id
 }
 
-function fieldRow(field: string, kept: FieldRecord): FieldRow {
-  return { field, events: kept.bars.length, columns: encodeRecord(kept) }
-}
-
-function insertField(db: Session, id: number, name: SeriesName, row: FieldRow): void {
-  const values = [id, name.timeframe, row.field, row.events, eventsHash(name, row), row.columns]
-  db.run('INSERT INTO events (ticker_id, timeframe, field, events, hash, columns) VALUES (?, ?, ?, ?, ?, ?)', ...values)
-}
+const PUT_ENTRY = `INSERT INTO tickers (ticker, asset_class, prices, bars, first_date, last_date, source, format,
+    imported_at, origins, chunks, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (ticker) DO UPDATE SET asset_class = excluded.asset_class, prices = excluded.prices, bars = excluded.bars,
+    first_date = excluded.first_date, last_date = excluded.last_date, source = excluded.source, format = excluded.format,
+    imported_at = excluded.imported_at, origins = excluded.origins, chunks = excluded.chunks, hash = excluded.hash
+  RETURNING id`
 
 /** Records as text that a SQL tool can read: columns by name, dates as `YYYY-MM-DD`. */
 interface SheetText {

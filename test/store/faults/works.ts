@@ -8,9 +8,14 @@ import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
 import { backUp, type Files, withArchive } from '../../../src/store/sqlite/backup.js'
 import { restoreNote } from '../../../src/store/sqlite/connection.js'
 import { openSqlite } from '../../../src/store/sqlite/data.js'
+import { inspect } from '../../../src/store/sqlite/inspect.js'
 import { finishRestore, restore } from '../../../src/store/sqlite/restore.js'
+import { MIGRATIONS } from '../../../src/store/sqlite/schema.js'
 import { openSqliteTrials, openSqliteTrialsForReading } from '../../../src/store/sqlite/trials.js'
 import { verifyAccounts, verifyTrials } from '../../../src/store/sqlite/verify.js'
+import { UNDERIVED } from '../../../src/store/store.js'
+import { Database } from '../../support/database.js'
+import { toSchema } from '../../support/old-schema.js'
 
 /** What is done to the files of a user, each from its begin to its end, and how they are looked at afterwards. */
 
@@ -51,6 +56,15 @@ export const WORKS: readonly Work[] = [
   { name: 'import', run: folder => importing(folder, importer => importer.put([sourced(WORLD[2]!)])) },
   { name: 'import-facts', run: folder => importing(folder, importer => importer.putFacts(WORLD[1]!.facts, SOURCE)) },
   { name: 'rebuild', run: folder => importing(folder, importer => importer.rebuild()) },
+  {
+    name: 'schema step',
+    async prepare(folder) {
+      const db = new Database(filesIn(folder).data)
+      toSchema(db, 6)
+      db.close()
+    },
+    run: folder => importing(folder, importer => importer.rebuild()),
+  },
   { name: 'remove', run: folder => importing(folder, importer => importer.remove('SIM0002')) },
   { name: 'pull', run: pull },
   { name: 'charge', run: folder => charging(folder, accounts => accounts.charge([CHARGE])) },
@@ -88,10 +102,19 @@ export async function look(folder: string): Promise<Look> {
   const wrong: string[] = []
   let unsettled = 0
   for (const name of ['bands.db', 'new.db'].filter(name => existsSync(join(folder, name)))) {
+    if (inspect(join(folder, name)).schema < MIGRATIONS.length) {
+      found.push(name, 'of an older version')
+      continue
+    }
     const store = openSqlite(join(folder, name), { readonly: true })
     try {
       wrong.push(...(await store.verify()).map(({ ticker, what }) => `${name}: ${ticker} ${what}`))
       unsettled += (await store.unsettled()).length
+      // Nobody is answered before all is derived anew.
+      if ((await store.definitions()) === UNDERIVED) {
+        unsettled++
+        continue
+      }
       for (const ticker of await store.names()) {
         const sheets = Object.entries(await store.sheets(ticker)).map(([kind, { rows }]) => [kind, rows])
         const events = await store.recorded(ticker, 'daily', 'rsi_zone')
