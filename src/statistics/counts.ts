@@ -189,17 +189,18 @@ interface Overlap {
   independent: number
 }
 
-export function overlap(bars: readonly number[], window: number): Overlap {
+export function overlap(bars: ArrayLike<number>, window: number): Overlap {
   let overlapping = 0
   let independent = 0
   let free = Number.NEGATIVE_INFINITY
-  bars.forEach((bar, i) => {
+  for (let i = 0; i < bars.length; i++) {
+    const bar = bars[i]!
     const before = i > 0 && bar - bars[i - 1]! < window
     const after = i + 1 < bars.length && bars[i + 1]! - bar < window
     if (before || after) overlapping++
-    if (bar < free) return
+    if (bar < free) continue
     independent++
     free = bar + window
-  })
+  }
   return { overlapping, independent }
 }

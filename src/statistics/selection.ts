@@ -22,8 +22,8 @@ export interface SuperiorAbility {
  * Is the best of many candidates better than the benchmark, given how many were looked at? White, "A reality check for
  * data snooping" (2000), and Hansen, "A test for superior predictive ability" (2005). The days are resampled by the
  * stationary bootstrap, the same for every column, so that what columns have in common stays in common. Variances are
- * the exact ones of that bootstrap. One-sided: a candidate that loses is no candidate; pass it with its signs changed,
- * too, where either would count. p = (1 + resamples at least as great) / (1 + resamples).
+ * the exact ones of that bootstrap. One-sided: a candidate that loses is no candidate; where either sign would count, each
+ * enters with its signs changed, too. p = (1 + resamples at least as great) / (1 + resamples).
  *
  * Hansen's tests take the variances for known. Where few blocks hold all that happens (events of many tickers that fall
  * together, blocks of a tenth of the calendar) they are not, and the best column is too often one whose variance came out
@@ -32,41 +32,50 @@ export interface SuperiorAbility {
  * @param block mean length of blocks, in days
  * @returns null where no column varies
  */
-export function spa(
+export function superiorAbility(
   columns: readonly Column[],
   n: number,
-  { block, reps, random }: { block: number; reps: number; random: Random },
-): SuperiorAbility | null {
+  { block, eitherSign = false }: { block: number; eitherSign?: boolean },
+): ((reps: number, random: Random) => SuperiorAbility) | null {
   const kernel = kernelOf(n, block)
-  const candidates = columns.map((column, id) => candidateOf(column, id, kernel)).filter(one => one !== null)
+  const varying = columns.map((column, id) => candidatesOf(column, id, kernel, eitherSign)).filter(one => one !== null)
+  const candidates = varying.flatMap(one => one.candidates)
   if (candidates.length === 0) return null
   const best = candidates.reduce((a, b) => (studentised(b) > studentised(a) ? b : a))
   const greatest = candidates.reduce((most, { sum }) => Math.max(most, sum), Number.NEGATIVE_INFINITY)
   const ability = Math.max(0, studentised(best))
   const actual = [greatest, ability, ability, ability]
-  const exceeding = [0, 0, 0, 0]
-  const weights = new Float64Array(n * TOGETHER)
-  const indices = new Int32Array(n)
-  for (let done = 0; done < reps; done += TOGETHER) {
-    const many = Math.min(TOGETHER, reps - done)
-    weights.fill(0)
-    for (let rep = 0; rep < many; rep++) {
-      stationaryIndices(random, n, block, indices)
-      for (const index of indices) weights[index * TOGETHER + rep]!++
+  return (reps, random) => {
+    const exceeding = [0, 0, 0, 0]
+    const weights = new Float64Array(n * TOGETHER)
+    const indices = new Int32Array(n)
+    for (let done = 0; done < reps; done += TOGETHER) {
+      const many = Math.min(TOGETHER, reps - done)
+      weights.fill(0)
+      for (let rep = 0; rep < many; rep++) {
+        stationaryIndices(random, n, block, indices)
+        for (let i = 0; i < n; i++) weights[indices[i]! * TOGETHER + rep]!++
+      }
+      resampled(varying, weights).forEach((maxima, test) => {
+        for (let rep = 0; rep < many; rep++) if (maxima[rep]! >= actual[test]!) exceeding[test]!++
+      })
     }
-    resampled(candidates, weights).forEach((maxima, test) => {
-      for (let rep = 0; rep < many; rep++) if (maxima[rep]! >= actual[test]!) exceeding[test]!++
-    })
+    const [realityCheck, lower, consistent, upper] = exceeding.map(count => (1 + count) / (1 + reps))
+    return { realityCheck: realityCheck!, lower: lower!, consistent: consistent!, upper: upper!, best: best.id }
   }
-  const [realityCheck, lower, consistent, upper] = exceeding.map(count => (1 + count) / (1 + reps))
-  return { realityCheck: realityCheck!, lower: lower!, consistent: consistent!, upper: upper!, best: best.id }
 }
 
 /** Resamples that are summed up together, so that a column is read once for all of them. */
 const TOGETHER = 8
 
-interface Candidate extends Column {
+/** A column that varies, and the ways in which it enters: as it is, or with both signs. */
+interface Varying extends Column {
+  candidates: Candidate[]
+}
+
+interface Candidate {
   id: number
+  sign: 1 | -1
   sum: number
   /** Makes a sum over the days a studentised mean. */
   scale: number
@@ -79,28 +88,36 @@ function studentised({ sum, scale }: Candidate): number {
   return sum * scale
 }
 
-function candidateOf({ places, values }: Column, id: number, kernel: Kernel): Candidate | null {
-  const sum = values.reduce((total, value) => total + value, 0)
-  const variance = resampledVariance(places, values, sum, kernel)
+/** With the other sign all is the same but for the sign, to the last bit. */
+function candidatesOf({ places, values }: Column, id: number, kernel: Kernel, eitherSign: boolean): Varying | null {
+  const total = values.reduce((sum, value) => sum + value, 0)
+  const variance = resampledVariance(places, values, total, kernel)
   if (variance === null) return null
   const scale = 1 / Math.sqrt(variance)
-  const isPoor = sum * scale < -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
-  return { places, values, id, sum, scale, lower: Math.max(0, sum), consistent: isPoor ? 0 : sum }
+  const least = -Math.sqrt(2 * Math.max(0, Math.log(Math.log(kernel.n))))
+  const signs: Candidate['sign'][] = eitherSign ? [1, -1] : [1]
+  const candidates = signs.map(sign => {
+    const sum = sign * total
+    return { id, sign, sum, scale, lower: Math.max(0, sum), consistent: sum * scale < least ? 0 : sum }
+  })
+  return { places, values, candidates }
 }
 
 /** For each of the four tests the greatest of all candidates, of each resample. */
-function resampled(candidates: readonly Candidate[], weights: Float64Array): Float64Array[] {
+function resampled(columns: readonly Varying[], weights: Float64Array): Float64Array[] {
   const maxima = [Number.NEGATIVE_INFINITY, 0, 0, 0].map(least => new Float64Array(TOGETHER).fill(least))
   const [reality, lower, consistent, upper] = maxima as [Float64Array, Float64Array, Float64Array, Float64Array]
   const sums = new Float64Array(TOGETHER)
-  for (const one of candidates) {
-    addUp(one, weights, sums)
-    for (let rep = 0; rep < TOGETHER; rep++) {
-      const sum = sums[rep]!
-      reality[rep] = Math.max(reality[rep]!, sum - one.sum)
-      lower[rep] = Math.max(lower[rep]!, (sum - one.lower) * one.scale)
-      consistent[rep] = Math.max(consistent[rep]!, (sum - one.consistent) * one.scale)
-      upper[rep] = Math.max(upper[rep]!, (sum - one.sum) * one.scale)
+  for (const column of columns) {
+    addUp(column, weights, sums)
+    for (const one of column.candidates) {
+      for (let rep = 0; rep < TOGETHER; rep++) {
+        const sum = one.sign * sums[rep]!
+        reality[rep] = Math.max(reality[rep]!, sum - one.sum)
+        lower[rep] = Math.max(lower[rep]!, (sum - one.lower) * one.scale)
+        consistent[rep] = Math.max(consistent[rep]!, (sum - one.consistent) * one.scale)
+        upper[rep] = Math.max(upper[rep]!, (sum - one.sum) * one.scale)
+      }
     }
   }
   return maxima
@@ -195,12 +212,19 @@ export function pbo(columns: readonly Float64Array[], blocks: number): Overfitti
   const sums = Array.from({ length: blocks }, (_, i) =>
     blockSums(columns, Math.floor((i * bars) / blocks), Math.floor(((i + 1) * bars) / blocks)),
   )
-  const logits = Float64Array.from(halves(blocks), half => {
-    const inSample = sharpes(sums.filter((_, i) => (half >> i) & 1))
-    const outOfSample = sharpes(sums.filter((_, i) => !((half >> i) & 1)))
+  const sets = [...halves(blocks)]
+  const logits = new Float64Array(sets.length)
+  const logitOf = (inSample: Float64Array, outOfSample: Float64Array): number => {
     const omega = rankOfBest(inSample, outOfSample) / (columns.length + 1)
     return Math.log(omega / (1 - omega))
-  })
+  }
+  // The other half of the i-th set from the front is the i-th from the back.
+  for (let [i, last] = [0, sets.length - 1]; i < last; i++, last--) {
+    const ratios = sharpes(sums.filter((_, block) => (sets[i]! >> block) & 1))
+    const others = sharpes(sums.filter((_, block) => !((sets[i]! >> block) & 1)))
+    logits[i] = logitOf(ratios, others)
+    logits[last] = logitOf(others, ratios)
+  }
   return { probability: logits.filter(logit => logit <= 0).length / logits.length, splits: logits.length, logits }
 }
 

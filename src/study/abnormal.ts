@@ -23,16 +23,8 @@ import {
   type ReturnModel,
 } from '../statistics/event-tests.js'
 import { mean, quantile } from '../statistics/moments.js'
-import {
-  type CalendarTime,
-  calendarTime,
-  equalUnits,
-  independentUnits,
-  type MemberBars,
-  ratioOf,
-  streamOf,
-  type Unit,
-} from './cell.js'
+import { type CalendarTime, calendarTime } from './calendar-time.js'
+import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
 import { type AbnormalReturns, LEAST_UNITS, type PathPoint, type TestResult, tooFew } from './result.js'
 import { placesIn, unionCalendar } from './signals.js'
 import type { Subject } from './subject.js'

@@ -5,7 +5,7 @@ import { PERFORMANCES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { MarketBars } from '../source.js'
 import { type GTestMember, gTestShift, overlap } from '../statistics/counts.js'
-import { deviation, mean, pooledQuantile, type Weighted } from '../statistics/moments.js'
+import { deviation, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
 import { LEAST_UNITS, type Spread, type StudyWindow, spreadBeside } from './result.js'
@@ -73,28 +73,55 @@ export function memberBars(
   eligible: Int32Array,
   signals: Int32Array,
 ): MemberBars {
-  const bars = eligible.filter(bar => !Number.isNaN(forward[bar]!))
-  const events = placesIn(bars, signals).filter(index => index >= 0)
+  const bars = eligible.slice()
   const returns = new Float64Array(bars.length)
   const dates = new Int32Array(bars.length)
-  let sum = 0
-  for (let i = 0; i < bars.length; i++) {
-    returns[i] = forward[bars[i]!]!
-    dates[i] = days[bars[i]!]!
-    sum += returns[i]!
+  let [n, sum] = [0, 0]
+  for (let i = 0; i < eligible.length; i++) {
+    const bar = eligible[i]!
+    const value = forward[bar]!
+    if (Number.isNaN(value)) continue
+    bars[n] = bar
+    returns[n] = value
+    dates[n++] = days[bar]!
+    sum += value
   }
-  const base = sum / bars.length
-  return { ticker, bars, returns, days: dates, events, base, excess: returns.map(r => r - base) }
+  const base = sum / n
+  const excess = new Float64Array(n)
+  for (let i = 0; i < n; i++) excess[i] = returns[i]! - base
+  const some = bars.subarray(0, n)
+  const events = placesIn(some, signals).filter(index => index >= 0)
+  return { ticker, bars: some, returns: returns.subarray(0, n), days: dates.subarray(0, n), events, base, excess }
+}
+
+/** Lets those with the same days share one column of them, so that their places on a calendar are looked up once. */
+export function sharingDays<M extends Pick<MemberBars, 'days'>>(members: readonly M[]): M[] {
+  const known = new Map<string, Int32Array[]>()
+  return members.map(member => {
+    const { days } = member
+    const name = `${days.length} ${days[0]} ${days.at(-1)}`
+    const alike = known.get(name) ?? []
+    const same = alike.find(other => areEqual(other, days))
+    if (same === undefined) known.set(name, [...alike, days])
+    return { ...member, days: same ?? days }
+  })
+}
+
+function areEqual(a: Int32Array, b: Int32Array): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return a.length === b.length
 }
 
 /**
  * Puts members on their common calendar: the union of the days of the base bars of those that have events. One ticker's
  * calendar is its own base bars.
  */
-function onCalendar(members: readonly MemberBars[]): { members: Member[]; calendar: Int32Array } {
+function onCalendar<M extends Pick<MemberBars, 'days' | 'events'>>(members: readonly M[]) {
   const counting = members.filter(({ events }) => events.length > 0)
-  const calendar = unionCalendar(counting.map(({ days }) => days))
-  return { calendar, members: counting.map(member => ({ ...member, places: placesIn(calendar, member.days) })) }
+  const columns = new Set(counting.map(({ days }) => days))
+  const calendar = unionCalendar([...columns])
+  const placesOf = new Map([...columns].map(days => [days, placesIn(calendar, days)]))
+  return { calendar, members: counting.map(member => ({ ...member, places: placesOf.get(member.days)! })) }
 }
 
 /** The cell by day of its calendar: how many events, and the sum of their excess returns. Their ratio is `diff`. */
@@ -159,7 +186,8 @@ export function stretches(events: Float64Array, horizon: number): number {
 /** Greedy count of windows that share no bar, added up over the tickers. */
 export function independentWindows(members: readonly Pick<Member, 'bars' | 'events'>[], horizon: number): number {
   return members.reduce((sum, { bars, events }) => {
-    const at = Array.from(events, i => bars[i]!)
+    const at = new Int32Array(events.length)
+    for (let i = 0; i < at.length; i++) at[i] = bars[events[i]!]!
     return sum + overlap(at, horizon).independent
   }, 0)
 }
@@ -224,7 +252,9 @@ export function baseOf(members: readonly Pick<MemberBars, 'returns' | 'events' |
 
 /** How wide the returns after the events of a cell spread beside those after any bar. */
 export function spreadOfCell({ members }: Pick<Cell, 'members'>): Spread | null {
-  const after = members.flatMap(({ returns, events }) => Array.from(events, i => returns[i]!))
+  const after = new Float64Array(members.reduce((sum, { events }) => sum + events.length, 0))
+  let n = 0
+  for (const { returns, events } of members) for (const event of events) after[n++] = returns[event]!
   const weighted = byEvents(members)
   const centre = weighted(({ base }) => base)
   return spreadBeside(deviation(after), Math.sqrt(weighted(({ returns }) => meanSquare(returns, centre))))
@@ -367,10 +397,9 @@ export function aftermathTally(
   options: ShiftOptions,
 ): AftermathTally | null {
   const some = tickers.filter(({ signals }) => signals.length > 0)
-  const members = some.map(ticker => ranked(ticker, horizon)).filter(({ events }) => events.length > 0)
+  const members = sharingDays(some.map(ticker => ranked(ticker, horizon)).filter(({ events }) => events.length > 0))
   if (members.length === 0) return null
-  const calendar = unionCalendar(members.map(({ days }) => days))
-  const placed = members.map(member => ({ ...member, places: placesIn(calendar, member.days) }))
+  const { calendar, members: placed } = onCalendar(members)
   const counts = PERFORMANCES.map(() => 0)
   for (const { codes, events } of placed) for (const i of events) counts[codes[i]!]!++
   const expected = expectedCounts(placed)
@@ -389,11 +418,21 @@ export function aftermathTally(
 function ranked({ prices, eligible, signals }: Tallied, horizon: number) {
   const { close, days, timeframe } = prices.series
   const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
-  const bars = eligible.filter(bar => codes[bar] !== UNDEFINED)
+  const bars = new Int32Array(eligible.length)
+  const own = new Uint8Array(eligible.length)
+  const dates = new Int32Array(eligible.length)
+  let n = 0
+  for (let i = 0; i < eligible.length; i++) {
+    const bar = eligible[i]!
+    if (codes[bar] === UNDEFINED) continue
+    bars[n] = bar
+    own[n] = codes[bar]!
+    dates[n++] = days[bar]!
+  }
   return {
-    codes: Uint8Array.from(bars, bar => codes[bar]!),
-    days: Int32Array.from(bars, bar => days[bar]!),
-    events: placesIn(bars, signals).filter(index => index >= 0),
+    codes: own.subarray(0, n),
+    days: dates.subarray(0, n),
+    events: placesIn(bars.subarray(0, n), signals).filter(index => index >= 0),
   }
 }
 
@@ -425,69 +464,4 @@ export function performances(close: Float64Array, horizon: number, minReference:
     if (past.size >= minReference) codes[t] = zoneOfRank(past.of(t), past.size, DEFINITIONS.performance.cuts)
   }
   return codes
-}
-
-/** What a position of each event earns bar by bar. */
-interface Holder {
-  /** Days and closes of all bars of the ticker. */
-  days: Int32Array
-  close: Float64Array
-  /** Bars of the events, each held from its close to the close `horizon` bars later. */
-  events: ArrayLike<number>
-  /** What the ticker earns on any bar, left out of the excess. */
-  base: number
-}
-
-/** Mean return of all positions that are open, by day of a calendar (Jaffe 1974; Fama 1998). */
-export interface CalendarTime {
-  /** Open positions; 0 on days without any, whose returns are 0. */
-  open: Float64Array
-  /** Sum of their returns, and of what these exceed their tickers' base by. */
-  sum: Float64Array
-  excess: Float64Array
-}
-
-/** @param calendar union of the days of all holders */
-export function calendarTime(calendar: Int32Array, holders: readonly Holder[], horizon: number): CalendarTime {
-  const made = {
-    open: new Float64Array(calendar.length),
-    sum: new Float64Array(calendar.length),
-    excess: new Float64Array(calendar.length),
-  }
-  for (const { days, close, events, base } of holders) {
-    const places = placesIn(calendar, days)
-    const open = openPositions(events, horizon, days.length)
-    for (let bar = 1; bar < days.length; bar++) {
-      const positions = open[bar]!
-      if (positions === 0) continue
-      const earned = close[bar]! / close[bar - 1]! - 1
-      made.open[places[bar]!]! += positions
-      made.sum[places[bar]!]! += positions * earned
-      made.excess[places[bar]!]! += positions * (earned - base)
-    }
-  }
-  return made
-}
-
-/**
- * Sharpe ratio per day of the portfolio that holds every event for the horizon, in equal parts, and cash that earns
- * nothing while there is none; null where all days are alike.
- */
-export function portfolioSharpe({ open, sum }: CalendarTime): number | null {
-  const returns = sum.map((total, day) => (open[day] === 0 ? 0 : total / open[day]!))
-  const spread = deviation(returns)
-  return spread === null || spread === 0 ? null : mean(returns)! / spread
-}
-
-/** How many positions are held over each bar, from the close before it to its own. */
-function openPositions(events: ArrayLike<number>, horizon: number, bars: number): Int32Array {
-  const open = new Int32Array(bars + 1)
-  for (let i = 0; i < events.length; i++) {
-    const from = events[i]! + 1
-    if (from >= bars) continue
-    open[from]! += 1
-    open[Math.min(bars, from + horizon)]! -= 1
-  }
-  for (let bar = 1; bar <= bars; bar++) open[bar]! += open[bar - 1]!
-  return open
 }

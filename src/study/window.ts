@@ -5,6 +5,7 @@ import type { StudyQuery } from '../params/studies.js'
 import { wilson } from '../statistics/counts.js'
 import { deviation, mean, quantile } from '../statistics/moments.js'
 import { abnormalOver, heldPositions, type ModelledEvent } from './abnormal.js'
+import { portfolioSharpe } from './calendar-time.js'
 import {
   aftermathTally,
   type Base,
@@ -16,7 +17,7 @@ import {
   independentWindows,
   type MemberBars,
   memberBars,
-  portfolioSharpe,
+  sharingDays,
   streamOf,
   stretches,
 } from './cell.js'
@@ -43,8 +44,10 @@ export interface Material {
 export function studyWindow(material: Material, horizon: number): { window: StudyWindow; sharpe: number | null } {
   const { query, subjects } = material
   const forwards = subjects.map(({ prices }) => forwardReturns(prices, horizon))
-  const members = subjects.map(({ ticker, prices, eligible, signals }, i) =>
-    memberBars(ticker, prices.series.days, forwards[i]!, eligible, signals.bars),
+  const members = sharingDays(
+    subjects.map(({ ticker, prices, eligible, signals }, i) =>
+      memberBars(ticker, prices.series.days, forwards[i]!, eligible, signals.bars),
+    ),
   )
   const cell = cellOf(members, horizon)
   const held = heldPositions(subjects, members, horizon, material.benchmark)

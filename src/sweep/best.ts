@@ -1,6 +1,6 @@
 import type { SweepQuery } from '../params/studies.js'
 import { kurtosis, median, skewness, variance } from '../statistics/moments.js'
-import { type Column, pbo, type SuperiorAbility, spa } from '../statistics/selection.js'
+import { type Column, pbo, type SuperiorAbility, superiorAbility } from '../statistics/selection.js'
 import { deflatedSharpe } from '../statistics/sharpe.js'
 import { chance, NOTHING_FOUND, whole } from '../study/words.js'
 import { filterOf, namedStream, type Pace, type Sums, windowName } from './ground.js'
@@ -63,26 +63,25 @@ export class Contest {
     pace: Pace,
   ): Promise<Pick<BestOfMany, 'block' | 'reality_check' | 'spa' | 'best_cell'>> {
     const block = median(this.#blocks)
-    const bothWays = this.#columns.flatMap(column => [column, { ...column, values: column.values.map(x => -x) }])
-    const parts = block === null ? [] : partsOf(resamples, bothWays)
-    const found: { reps: number; part: SuperiorAbility | null }[] = []
+    const test = block === null ? null : superiorAbility(this.#columns, this.#days, { block, eitherSign: true })
+    const parts = test === null ? [] : partsOf(resamples, this.#columns)
+    const found: { reps: number; part: SuperiorAbility }[] = []
     for (const [i, reps] of parts.entries()) {
-      const random = namedStream(seed, `best of many, part ${i}`)
-      found.push({ reps, part: spa(bothWays, this.#days, { block: block!, reps, random }) })
+      found.push({ reps, part: test!(reps, namedStream(seed, `best of many, part ${i}`)) })
       await pace.turn(() => `best of ${whole(this.#names.length)}, ${i + 1} of ${parts.length}`)
     }
     const [first] = found
-    if (first === undefined || first.part === null) {
+    if (first === undefined) {
       reasons.reality_check = reasons.spa = noneTested(this.#names.length)
       return { block, reality_check: null, spa: null, best_cell: null }
     }
     const p = (of: (part: SuperiorAbility) => number): number =>
-      together(found.map(({ reps, part }) => ({ reps, p: of(part!) })))
+      together(found.map(({ reps, part }) => ({ reps, p: of(part) })))
     return {
       block,
       reality_check: p(part => part.realityCheck),
       spa: { lower: p(part => part.lower), consistent: p(part => part.consistent), upper: p(part => part.upper) },
-      best_cell: this.#names[first.part.best >> 1]!,
+      best_cell: this.#names[first.part.best]!,
     }
   }
 
@@ -131,9 +130,9 @@ export class Contest {
 /** So many products of a day and a resample are work for less than a second, after which others get their turn. */
 const MOST_PRODUCTS = 200_000_000
 
-/** Resamples in parts of about equal work. */
+/** Resamples in parts of about equal work; a column counts for each of its signs. */
 function partsOf(resamples: number, columns: readonly Column[]): number[] {
-  const products = resamples * columns.reduce((sum, { places }) => sum + places.length, 0)
+  const products = 2 * resamples * columns.reduce((sum, { places }) => sum + places.length, 0)
   const parts = Math.min(resamples, Math.max(1, Math.ceil(products / MOST_PRODUCTS)))
   return Array.from({ length: parts }, (_, i) => {
     return Math.floor(((i + 1) * resamples) / parts) - Math.floor((i * resamples) / parts)

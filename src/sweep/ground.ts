@@ -23,6 +23,8 @@ import type { KnownSweep, SweepValidation } from './result.js'
 /** One ticker's bars of one field and horizon on which the window has elapsed. */
 export interface Ground extends MemberBars {
   book: Book
+  /** By bar of the book: its place among `bars`; -1 of the others. */
+  placeOf: Int32Array
   /** Share of the windows that gained. */
   baseHit: number
 }
@@ -57,8 +59,10 @@ export function groundOf(book: Book, field: number, which: number, mask: Mask, t
   const { eligible } = book.fields[field]!
   const places = timeline.places.get(book)!
   const counting = mask === null ? eligible : eligible.filter(bar => mask[places[bar]!] === 1)
-  const bars = memberBars(book.ticker, book.days, book.forward[which]!, counting, NO_EVENTS)
-  return { ...bars, book, baseHit: gains(bars.returns) / bars.returns.length }
+  const own = memberBars(book.ticker, book.days, book.forward[which]!, counting, NO_EVENTS)
+  const placeOf = new Int32Array(book.days.length).fill(-1)
+  for (let i = 0; i < own.bars.length; i++) placeOf[own.bars[i]!] = i
+  return { ...own, book, placeOf, baseHit: gains(own.returns) / own.returns.length }
 }
 
 const NO_EVENTS = new Int32Array()
@@ -75,7 +79,7 @@ export function poolOf(grounds: readonly Ground[], signals: ReadonlyMap<Book, In
   for (const ground of grounds) {
     const bars = signals.get(ground.book)!
     if (bars.length === 0) continue
-    const events = placesIn(ground.bars, bars).filter(index => index >= 0)
+    const events = bars.map(bar => ground.placeOf[bar]!).filter(place => place >= 0)
     lost += bars.length - events.length
     if (events.length > 0) pool.push({ ...ground, events })
   }

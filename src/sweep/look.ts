@@ -3,15 +3,8 @@ import { expandedTail, politisWhite, stationaryIndices } from '../statistics/boo
 import { quantile } from '../statistics/moments.js'
 import { effectiveBlocks, neweyWest } from '../statistics/robust.js'
 import { benjaminiHochberg, benjaminiYekutieli, type Column, holm } from '../statistics/selection.js'
-import {
-  type CalendarTime,
-  type Cell,
-  calendarTime,
-  cellOf,
-  independentWindows,
-  portfolioSharpe,
-  spreadOfCell,
-} from '../study/cell.js'
+import { type CalendarTime, calendarTime, portfolioSharpe } from '../study/calendar-time.js'
+import { type Cell, cellOf, independentWindows, sharingDays, spreadOfCell } from '../study/cell.js'
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
 import { FEWEST_BLOCKS, shiftTest } from '../study/tests.js'
@@ -86,7 +79,7 @@ export async function lookAtAll(scene: Scene, pace: Pace, take: (look: Look) => 
       return { condition, signals: signalsOn(books, condition) }
     })
     for (const [which, horizon] of query.horizons.entries()) {
-      const grounds = books.map(book => groundOf(book, field, which, scene.masks[which]!, scene.timeline))
+      const grounds = sharingDays(books.map(book => groundOf(book, field, which, scene.masks[which]!, scene.timeline)))
       for (const group of query.by === 'pool' ? [grounds] : grounds.map(ground => [ground])) {
         const ticker = query.by === 'pool' ? null : group[0]!.ticker
         for (const { condition, signals } of conditions) {
@@ -284,8 +277,9 @@ export function testedOf(look: Look & { cell: Cell }, scene: Scene, resamples: R
 
 /** The portfolio that holds each event for the horizon, and its Sharpe ratio over the days on which it could. */
 function held({ grounds, key }: Look, { timeline }: Scene): Pick<Tested, 'sharpe' | 'returns' | 'span'> {
-  const holders = grounds.map(({ book: { days, close }, bars, events, base }) => {
-    return { days, close, events: events.map(i => bars[i]!), base }
+  const holders = grounds.map(({ book, bars, events, base }) => {
+    const { days, close } = book
+    return { days, close, events: events.map(i => bars[i]!), base, places: timeline.places.get(book)! }
   })
   const portfolio = calendarTime(timeline.days, holders, key.horizon)
   const span = { from: timeline.days.length, to: 0 }

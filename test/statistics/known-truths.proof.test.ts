@@ -3,7 +3,7 @@ import { bca } from '../../src/statistics/bootstrap.js'
 import { mean } from '../../src/statistics/moments.js'
 import { Random } from '../../src/statistics/random.js'
 import { neweyWest } from '../../src/statistics/robust.js'
-import { type SuperiorAbility, spa } from '../../src/statistics/selection.js'
+import { type SuperiorAbility, superiorAbility } from '../../src/statistics/selection.js'
 import { jointShift, type ShiftMember, studentisedShift } from '../../src/statistics/shift.js'
 import { draws, provenInFull } from '../support/full.js'
 import { fairRejections } from '../support/null-markets.js'
@@ -28,7 +28,7 @@ describe(`of ${RUNS} families of ten candidates none of which is better`, () => 
   beforeAll(() => {
     const random = new Random(505)
     for (let run = 0; run < RUNS; run++) {
-      families.push(spa(candidates(random, 10, 600), 600, { block: 10, reps: 199, random })!)
+      families.push(superiorAbility(candidates(random, 10, 600), 600, { block: 10 })!(199, random))
     }
   })
 

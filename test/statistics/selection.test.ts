@@ -10,7 +10,7 @@ import {
   type Overfitting,
   pbo,
   type SuperiorAbility,
-  spa,
+  superiorAbility,
 } from '../../src/statistics/selection.js'
 import { distance, goldenRows, madeStrategies } from './support/made-events.js'
 import { golden, RandomState } from './support/numpy.js'
@@ -203,6 +203,16 @@ describe('superior predictive ability', () => {
     expect(spa(worse, 400, options)).toMatchObject({ lower: 1, consistent: 1, upper: 1 })
   })
 
+  it('is, where either sign counts, that of the columns and their opposites, to the last bit', () => {
+    for (let seed = 1; seed <= 10; seed++) {
+      const columns = drawn(new Random(seed), 12, 90)
+      const both = columns.flatMap(one => [one, { ...one, values: one.values.map(value => -value) }])
+      const found = superiorAbility(columns, 90, { block: 5, eitherSign: true })!(99, new Random(seed))
+      const plain = spa(both, 90, { block: 5, reps: 99, random: new Random(seed) })!
+      expect(found).toEqual({ ...plain, best: plain.best >> 1 })
+    }
+  })
+
   it('is null where no column varies, and leaves out those that do not', () => {
     const options = { block: 5, reps: 99, random: new Random(1) }
     const everyDay = Int32Array.from({ length: 50 }, (_, i) => i)
@@ -214,6 +224,14 @@ describe('superior predictive ability', () => {
     expect(spa([empty, constant, one!], 50, options)!.best).toBe(2)
   })
 })
+
+function spa(
+  columns: readonly Column[],
+  n: number,
+  { block, reps, random }: { block: number; reps: number; random: Random },
+): SuperiorAbility | null {
+  return superiorAbility(columns, n, { block })?.(reps, random) ?? null
+}
 
 /** As test/statistics/golden/spa.txt says. */
 function published(): Column[] {
