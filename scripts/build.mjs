@@ -1,6 +1,6 @@
 // Builds dist/: the library (index.js), the command line (cli/main.js) and the program of its threads (workers/thread.js),
-// shared code in chunks, so that a command loads only what it needs; what report pages carry; the licences of the
-// packages in it; the sample database; the library's types and the schemas of the answers.
+// shared code in chunks, so that a command loads only what it needs, packed into few files; what report pages carry; the
+// licences of the packages in it; the sample database; the library's types and the schemas of the answers.
 //
 // Every package is inlined: a dozen small files cost more to find than one chunk to read. Of better-sqlite3 only the
 // compiled module stays outside, so an installed bands has that one dependency. The chunks are CommonJS: loading the same
@@ -13,17 +13,26 @@ import { promisify } from 'node:util'
 import { build, transform } from 'esbuild'
 import { licencesOf } from './licences.mjs'
 import { writeManPages } from './man.mjs'
-import { pack } from './pack.mjs'
+import { pack, spread } from './pack.mjs'
 import { buildReport } from './report.mjs'
 import { declare, rollUp } from './types.mjs'
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 const SCHEMAS = fileURLToPath(new URL('schemas.mjs', import.meta.url))
 
-// esbuild lets others reach an export through two getters, which a hot loop over chunks feels. Nothing here exports what
-// changes later, so once a chunk has run its exports are as plain as they look.
-const PLAIN_EXPORTS =
-  "module.exports=Object.defineProperty(Object.assign({},module.exports),'__esModule',{value:true});\n"
+// commander loads what it needs for commands that are programs of their own, of which there are none here: 2.5 ms. And to
+// require `process` touches each of its streams.
+const LIGHT_COMMANDER = {
+  name: 'light-commander',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /commander[\\/]lib[\\/]command\.js$/ }, ({ path }) => ({
+      contents: replaced(readFileSync(path, 'utf8'), {
+        "const childProcess = require('node:child_process');": '',
+        'childProcess.spawn(': "require('node:child_process').spawn(",
+        "const process = require('node:process');": '',
+      }),
+    })),
+}
 
 rmSync(DIST, { recursive: true, force: true })
 mkdirSync(DIST)
@@ -45,8 +54,12 @@ const { outputFiles, metafile } = await build({
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
+  plugins: [LIGHT_COMMANDER],
 })
-for (const { path, text } of outputFiles) await write(path, path.endsWith('.js') ? await commonJs(text) : text)
+const chunks = new Map()
+for (const { path, text } of outputFiles) chunks.set(relative(DIST, path).split(sep).join('/'), await commonJs(text))
+const DOORS = ['cli/main.js', 'index.js', 'workers/thread.js']
+spread(DIST, chunks, DOORS)
 // Each Node has its driver (src/store/sqlite/driver.ts), and the JavaScript of each is one file.
 const { metafile: drivers } = await build({
   entryPoints: {
@@ -77,25 +90,57 @@ await writeManPages(DIST, JSON.parse(readFileSync('package.json', 'utf8')).versi
 await declared
 const { default: library } = await import('../dist/index.js')
 rollUp(join(DIST, 'types'), library)
-const chunks = outputFiles.map(({ path }) => relative(DIST, path).split(sep).join('/'))
-await pack(DIST, chunks, { program: 'cli/main.js', others: ['index.js', 'workers/thread.js'] })
+await pack(DIST, chunks)
 await schemas
 
+/**
+ * A chunk as CommonJS. What chunks lend each other is written out plainly: esbuild would reach it through two getters,
+ * which a hot loop feels, and set these up anew in every chunk, which a cold start does. Nothing here exports what
+ * changes later.
+ */
 async function commonJs(text) {
-  const { code } = await transform(text, {
+  const plain = text
+    .replace(
+      /^import \{([^}]*)\} from "(\.[^"]+)";$/gm,
+      (_, names, from) => `const {${renamed(names)}} = require("${from}");`,
+    )
+    .replace(/^import "(\.[^"]+)";$/gm, 'require("$1");')
+    .replace(/\bimport\("(\.[^"]+)"\)/g, 'Promise.resolve().then(() => require("$1"))')
+    .replace(/^export default (.*);$/m, 'module.exports = {default: $1};')
+    .replace(/^export \{([^}]*)\};$/m, (_, names) => `module.exports = {${exported(names)}};`)
+  if (/^(import .* from "\.|export )/m.test(plain))
+    throw new Error('a chunk imports or exports in a form not known here')
+  const { code } = await transform(plain, {
     format: 'cjs',
     platform: 'node',
     target: 'node20',
     minifySyntax: true,
     minifyWhitespace: true,
-    define: { 'import.meta.url': 'bandsFileUrl' },
+    // What the loader tells, when it is asked.
+    define: { 'import.meta.url': 'require.url' },
     // Chunks loaded on demand are required too.
     supported: { 'dynamic-import': false },
-    banner: text.includes('import.meta.url')
-      ? "const bandsFileUrl=require('node:url').pathToFileURL(__filename).href;"
-      : '',
+    logOverride: { 'commonjs-variable-in-esm': 'silent' },
   })
-  return text.includes('export') ? code + PLAIN_EXPORTS : code
+  return code
+}
+
+/** `a, b as c` of an import, as a pattern: `a, b: c`. */
+function renamed(names) {
+  return names.replaceAll(' as ', ': ')
+}
+
+/** `a, b as c` of an export, as properties: `a, c: b`. */
+function exported(names) {
+  return names.replace(/(\S+) as (\w+)/g, '$2: $1')
+}
+
+/** Throws where a text is not there: whoever wrote it has changed it. */
+function replaced(text, replacements) {
+  return Object.entries(replacements).reduce((made, [from, to]) => {
+    if (!made.includes(from)) throw new Error(`there is no ${from} to be replaced`)
+    return made.replaceAll(from, to)
+  }, text)
 }
 
 async function write(path, text) {

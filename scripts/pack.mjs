@@ -1,21 +1,27 @@
 // Two hundred chunks become few files: finding and opening thirty small ones costs a cold command more than reading them.
-// What belongs together is asked of the commands themselves. Large chunks stay files of their own, read only by what
-// needs them. Chunks are then known by name to one loader, which lies with what every command loads.
+// What belongs together is asked of the commands themselves: chunks that the same of them load lie in one file, so that
+// none reads much that it does not need. Chunks are then known by name to one loader (loader.cjs).
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative, sep } from 'node:path'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const FIRST = 'question.js'
+const LOADER = 'packs.js'
+/** A pack of less takes in what the next commands load: a package of some hundred files is what people expect. */
+const SMALL = 32_768
+/** What none of the commands below loads: chunks from here on are packs of their own, others are put together up to that. */
 const LARGE = 40_960
-const FULL = 65_536
+const FULL = 131_072
 const EVENTS = ['AAPL', 'rsi_zone', '--band', 'oversold']
 
-/** The first is what must be quickest. */
 const WAYS = [
+  ['--version'],
+  ['completion', '--complete', '--', 'events', 'AA'],
   ['events', ...EVENTS, '--json'],
   ['--help'],
+  ['events', '--help'],
   ['events', ...EVENTS],
   // Nobody listens there: what asks a server is loaded all the same.
   ['events', ...EVENTS, '--remote', 'http://127.0.0.1:9', '--retries', '0'],
@@ -24,66 +30,119 @@ const WAYS = [
   ['study', ...EVENTS],
   ['backtest', ...EVENTS, '--hold', '20'],
   ['sweep', 'AAPL', '--fields', 'rsi_zone'],
+  ['scan', 'oversold'],
+  ['status'],
   ['import', 'missing.csv'],
   ['export', 'events', '--out', 'events.csv'],
   // No words: a program that imports the library.
   null,
 ]
 
-/** Packs the chunks `names` in `dist`, where they lie as files; `doors` are those that others may require: the `program`, and `others`. */
-export async function pack(dist, names, doors) {
-  const packs = await packsOf(realpathSync(dist), names)
-  const packOf = Object.fromEntries([...packs].flatMap(([file, chunks]) => chunks.map(name => [name, file])))
-  const texts = new Map(names.map(name => [name, readFileSync(join(dist, name), 'utf8')]))
-  for (const name of names) rmSync(join(dist, name))
-  for (const [file, chunks] of packs) {
-    const modules = `{${chunks.map(name => moduleOf(name, texts.get(name))).join(',\n')}}`
-    const text = file === FIRST ? `${LOADER}(${modules},\n${JSON.stringify(packOf)})` : `module.exports=${modules}`
-    writeFileSync(join(dist, file), `${text};\n`)
+/** Writes each of the `chunks` (name → text) as a file of its own into `dist`; `doors` are those that others may require. */
+export function spread(dist, chunks, doors) {
+  for (const folder of new Set([...chunks.keys()].map(name => dirname(join(dist, name)))))
+    mkdirSync(folder, { recursive: true })
+  writePacks(dist, new Map([...chunks.keys()].map(name => [alone(name), [name]])), chunks)
+  for (const name of doors) writeFileSync(join(dist, name), doorTo(name, chunks.get(name)))
+}
+
+/** Puts chunks that lie as files of their own into files of several. */
+export async function pack(dist, chunks) {
+  const packs = await packsOf(realpathSync(dist), chunks)
+  for (const name of chunks.keys()) rmSync(join(dist, alone(name)))
+  writePacks(dist, packs, chunks)
+  await cache(realpathSync(dist))
+}
+
+/** The file of a chunk that lies alone; a door has the name itself. */
+function alone(name) {
+  return `${name.replaceAll('/', '-').replace(/\.js$/, '')}.chunk.js`
+}
+
+function writePacks(dist, packs, chunks) {
+  for (const [file, names] of packs) {
+    const text = `({${names.map(name => moduleOf(name, chunks.get(name))).join(',\n')}})\n`
+    writeFileSync(join(dist, file), ascii(text))
   }
-  const { program, others } = doors
-  for (const name of others) writeFileSync(join(dist, name), doorTo(name, texts.get(name)))
-  writeFileSync(join(dist, program), cachedDoorTo(program, "require('node:path').join(__dirname, '..')"))
-  await cache(realpathSync(dist), program)
+  const packOf = Object.fromEntries([...packs].flatMap(([file, names]) => names.map(name => [name, file])))
+  const loader = readFileSync(fileURLToPath(new URL('loader.cjs', import.meta.url)), 'utf8')
+  writeFileSync(
+    join(dist, LOADER),
+    loader.replace('PACK_OF = {}', () => `PACK_OF = ${JSON.stringify(packOf)}`),
+  )
+}
+
+/** The loader reads ASCII. esbuild writes that, but for regular expressions and tagged templates, whose raw text nobody reads. */
+function ascii(text) {
+  return text.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function moduleOf(name, text) {
-  return `${JSON.stringify(name)}(module,exports,require,__filename){${text}\n}`
+  return `${JSON.stringify(name)}(module,exports,require,__filename){${withLateModules(text)}\n}`
 }
 
-/** File → its chunks. A file of small ones is full at some size: whoever needs one of them reads little else. */
-async function packsOf(dist, names) {
+/**
+ * Modules of node's own are loaded when they are first used: most runs never come to a hash or a child process, and these
+ * cost milliseconds. The names are those that esbuild gives to what is imported.
+ */
+function withLateModules(text) {
+  const names = new Set()
+  const late = text.replace(/\b(import_\w+)=require\("(node:[\w/]+)"\)/g, (_, name, request) => {
+    names.add(name)
+    return `${name}=require.late("${request}")`
+  })
+  return late.replace(/\b(import_\w+)\./g, (use, name) => (names.has(name) ? `${name}().` : use))
+}
+
+/** File → its chunks. */
+async function packsOf(dist, texts) {
   const loaded = await Promise.all(WAYS.map(words => loadedBy(dist, words)))
   // Chunks that the same ways load are neighbours.
-  const waysOf = name => loaded.map(list => (list.includes(name) ? 0 : 1)).join('')
-  const ordered = names.map(name => ({ name, ways: waysOf(name), bytes: statSync(join(dist, name)).size }))
-  ordered.sort((a, b) => (a.ways < b.ways ? -1 : a.ways > b.ways ? 1 : 0))
-  const packs = new Map([[FIRST, []]])
-  let [parts, room] = [0, 0]
-  for (const { name, ways, bytes } of ordered) {
-    if (ways.startsWith('0')) packs.get(FIRST).push(name)
-    else if (bytes >= LARGE) packs.set(name, [name])
-    else {
-      if (bytes > room) [parts, room] = [parts + 1, FULL]
-      room -= bytes
-      const part = `part-${parts}.js`
-      packs.set(part, [...(packs.get(part) ?? []), name])
+  const chunks = [...texts].map(([name, { length }]) => ({
+    name,
+    length,
+    ways: loaded.map(set => (set.has(name) ? 0 : 1)).join(''),
+  }))
+  chunks.sort((a, b) => (a.ways < b.ways ? -1 : a.ways > b.ways ? 1 : 0))
+  const packs = new Map()
+  let last = null
+  for (const { name, length, ways } of chunks) {
+    if (last === null || !goesWith(last, length, ways)) {
+      last = { ways, length: 0, names: [] }
+      packs.set(`pack-${packs.size + 1}.js`, last.names)
     }
+    last.names.push(name)
+    last.length += length
   }
   return packs
 }
 
-/** Chunks that a command line or a program loads, named with slashes. It looks at a copy of the sample, from an empty home. */
+const isUsed = ways => ways.includes('0')
+
+function goesWith(pack, length, ways) {
+  if (isUsed(ways)) return ways === pack.ways || pack.length < SMALL
+  return !isUsed(pack.ways) && length < LARGE && pack.length + length <= FULL
+}
+
+/** Chunks that a command line or a program loads. It looks at a copy of the sample, from an empty home. */
 async function loadedBy(dist, words) {
-  const required = name => `require(${JSON.stringify(join(dist, name))})`
-  const work = words === null ? `${required('index.js')}.openBands()` : `${required('cli/main.js')}.main(words)`
-  const files = await atHome(dist, async (run, home) => {
+  return atHome(dist, async (run, home) => {
     const list = join(home, 'loaded.json')
-    const noted = `require('node:fs').writeFileSync(${JSON.stringify(list)}, JSON.stringify(Object.keys(require.cache)))`
-    await run(`const words = ${JSON.stringify(words)}; ${work}.then(() => ${noted})`)
-    return JSON.parse(readFileSync(list, 'utf8'))
+    const noted = `require('node:fs').writeFileSync(${JSON.stringify(list)}, JSON.stringify([...${loaderOf(dist)}.made.keys()]))`
+    await run(`(async () => { ${wayOf(dist, words)}; ${noted} })()`)
+    return new Set(JSON.parse(readFileSync(list, 'utf8')))
   })
-  return files.filter(file => file.startsWith(dist)).map(file => relative(dist, file).split(sep).join('/'))
+}
+
+function loaderOf(dist) {
+  return `require(${JSON.stringify(join(dist, LOADER))})`
+}
+
+/** A statement that goes one of the ways. */
+function wayOf(dist, words) {
+  const required = name => `require(${JSON.stringify(join(dist, name))})`
+  if (words === null) return `await ${required('index.js')}.openBands()`
+  return `await ${required('cli/main.js')}.main(${JSON.stringify(words)})`
 }
 
 /** Lends a way to run a program in an empty home, with the sample as its database. */
@@ -99,66 +158,36 @@ async function atHome(dist, work) {
   }
 }
 
-// Compiling the first pack takes a fifth of a cold question. What V8 makes of it is kept beside it, for the version that
-// built it; any other compiles it as ever.
-const CACHE = "'v8-' + process.versions.v8 + '.cache'"
-
-/** A file that requires one chunk of the first pack, compiled before. `folder`: the expression that is `dist` there. */
-function cachedDoorTo(name, folder) {
-  return `'use strict';
-const { readFileSync } = require('node:fs');
-const { Script } = require('node:vm');
-const dist = ${folder};
-const file = dist + '/${FIRST}';
-let cachedData;
-try {
-  cachedData = readFileSync(dist + '/' + ${CACHE});
-} catch {}
-const text = '(function (module, exports, require, __dirname, __filename) {' + readFileSync(file, 'utf8') + '\\n})';
-const script = new Script(text, { filename: file, cachedData });
-const first = { exports: {} };
-script.runInThisContext()(first, first.exports, require, dist, file);
-module.exports = first.exports(${JSON.stringify(name)});
-`
-}
-
-/** Keeps what V8 has compiled once a question is answered, the functions that it called among it. */
-async function cache(dist, name) {
-  const kept = `require('node:fs').writeFileSync(dist + '/' + ${CACHE}, script.createCachedData())`
-  const program = `${cachedDoorTo(name, JSON.stringify(dist))}
-    module.exports.main(${JSON.stringify(WAYS[0])}).then(() => ${kept})`
+/** Keeps what V8 has compiled once all ways were gone, the functions that they called among it. */
+async function cache(dist) {
+  const program = `(async () => {
+    const { setFlagsFromString } = require('node:v8')
+    const { CACHE, HEAD, scripts } = ${loaderOf(dist)}
+    // Whatever was compiled stays so until it is kept.
+    setFlagsFromString('--no-flush-bytecode')
+    ${WAYS.map(words => wayOf(dist, words)).join('\n')}
+    setFlagsFromString('--flush-bytecode')
+    const places = {}
+    const parts = []
+    let at = HEAD
+    for (const [file, script] of scripts) {
+      const bytes = script.createCachedData()
+      places[file] = [at, bytes.length]
+      parts.push(bytes)
+      at += bytes.length
+    }
+    const head = Buffer.alloc(HEAD, ' ')
+    if (head.write(JSON.stringify(places)) >= HEAD) throw new Error('there are more packs than the head of the cache holds')
+    require('node:fs').writeFileSync(CACHE, Buffer.concat([head, ...parts]))
+  })()`
   await atHome(dist, run => run(program))
 }
 
 /** A file that requires one chunk. Its exports are named too, where node looks for what an ES module may import by name. */
 function doorTo(name, text) {
   const up = '../'.repeat(name.split('/').length - 1) || './'
-  const named = text.match(/0&&\(module\.exports=\{[^}]*\}\);/)?.[0] ?? ''
-  return `module.exports=require('${up}${FIRST}')(${JSON.stringify(name)});\n${named}\n`
+  const [, names = ''] = text.match(/module\.exports=\{([^}]*)\}/) ?? []
+  const named = names.replace(/:\w+/g, '')
+  const loaded = `require('${up}${LOADER}')(${JSON.stringify(name)})`
+  return `module.exports=Object.defineProperty(${loaded},'__esModule',{value:true});\n0&&(module.exports={${named}});\n`
 }
-
-// A small CommonJS loader: a chunk is made once, its pack is read when the first of it is asked for; what is no chunk is
-// asked of node.
-const LOADER = `'use strict';
-const { join, posix } = require('node:path');
-module.exports = ((modules, packOf) => {
-  const made = new Map();
-  const load = name => {
-    const known = made.get(name);
-    if (known !== undefined) return known.exports;
-    const module = { exports: {} };
-    made.set(name, module);
-    const find = request => {
-      if (!request.startsWith('.')) return require(request);
-      // Chunks lie at the top and have names of their own: joining paths would take longer than making most of them.
-      const chunk = request.slice(request.lastIndexOf('/') + 1);
-      if (chunk in packOf) return load(chunk);
-      const other = posix.join(posix.dirname(name), request);
-      return other in packOf ? load(other) : require(join(__dirname, other));
-    };
-    if (!(name in modules)) Object.assign(modules, require(join(__dirname, packOf[name])));
-    modules[name](module, module.exports, find, join(__dirname, name));
-    return module.exports;
-  };
-  return load;
-})`

@@ -48,6 +48,37 @@ function write(name: string, text: string): string {
   return join(home, name)
 }
 
+/** The packs that a command line loads: how large each is, and whether V8 did not take what is kept of it. */
+function packsOf(words: string[]): { bytes: number; rejected: boolean | undefined }[] {
+  const seen = `const vm = require('node:vm')
+    const packs = []
+    vm.Script = class extends vm.Script {
+      constructor(text, options) {
+        super(text, options)
+        packs.push({ bytes: text.length, rejected: this.cachedDataRejected })
+      }
+    }`
+  return JSON.parse(after(words, seen, 'JSON.stringify(packs)'))
+}
+
+function bytes(packs: { bytes: number }[]): number {
+  return packs.reduce((sum, pack) => sum + pack.bytes, 0)
+}
+
+/** The modules of node's own that are loaded by the end of a command line. */
+function loadedOfNode(words: string[]): string[] {
+  return after(words, '', "process.moduleLoadList.map(name => name.replace(/^NativeModule /, '')).join()").split(',')
+}
+
+/** What an expression is once a command line was answered. */
+function after(words: string[], before: string, expression: string): string {
+  const main = `require(${JSON.stringify(join(installed, 'dist/cli/main.js'))}).main(${JSON.stringify(words)})`
+  const file = join(home, 'after')
+  const program = `${before}\n${main}.then(() => require('node:fs').writeFileSync(${JSON.stringify(file)}, ${expression}))`
+  run(process.execPath, ['-e', program])
+  return readFileSync(file, 'utf8')
+}
+
 describe('the published package', () => {
   it('has the program, the library with its types, the sample, the data, and what the licences ask for', () => {
     for (const path of [
@@ -97,14 +128,23 @@ describe('the published package', () => {
     for (const name of names) expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'))
   })
 
-  it('brings what V8 makes of a question, for the Node that built it', () => {
+  it('brings what V8 makes of every pack that a usual command loads, for the Node that built it', () => {
     expect(files).toContain(`dist/v8-${process.versions.v8}.cache`)
-    const program = `require(${JSON.stringify(join(installed, 'dist/cli/main.js'))})`
-    const seen = `const { Script } = require('node:vm')
-      require('node:vm').Script = class extends Script {
-        constructor(...given) { super(...given); console.log(this.cachedDataRejected) }
-      }`
-    expect(run(process.execPath, ['-e', `${seen}; ${program}`]).trim()).toBe('false')
+    for (const words of [
+      ['--version'],
+      QUESTION,
+      ['now', 'AAPL'],
+      ['tally', 'AAPL', 'rsi_zone'],
+      ['import', 'none.csv'],
+    ])
+      expect(new Set(packsOf(words).map(({ rejected }) => rejected))).toEqual(new Set([false]))
+  })
+
+  it('loads a fraction of a question to tell its version, and no module of node that it does not use', () => {
+    const [version, question] = [['--version'], QUESTION].map(packsOf)
+    expect(bytes(version!)).toBeLessThan(0.7 * bytes(question!))
+    const builtin = loadedOfNode(['--version'])
+    for (const name of ['child_process', 'crypto', 'fs/promises', 'zlib', 'os']) expect(builtin).not.toContain(name)
   })
 
   it('answers from the command line', () => {

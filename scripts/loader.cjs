@@ -1,0 +1,93 @@
+'use strict'
+// The loader of packs: the build copies it to dist/ with its table of chunks filled in. A chunk is run once, the pack it
+// lies in is read when the first of it is asked for, and what is no chunk is asked of node.
+const { closeSync, openSync, readFileSync, readSync } = require('node:fs')
+const { join, posix } = require('node:path')
+const { pathToFileURL } = require('node:url')
+const { Script } = require('node:vm')
+
+/** Chunk → the file it is packed in. */
+const PACK_OF = {}
+
+/** How many bytes of the cache tell where in it the packs are. */
+const HEAD = 4096
+
+const modules = {}
+const made = new Map()
+const scripts = new Map()
+
+function load(name) {
+  const known = made.get(name)
+  if (known !== undefined) return known.exports
+  const module = { exports: {} }
+  made.set(name, module)
+  if (!(name in modules)) Object.assign(modules, pack(PACK_OF[name]))
+  modules[name](module, module.exports, finder(name), join(__dirname, name))
+  return module.exports
+}
+
+/**
+ * What `require` is to a chunk. `late`: a module of node's own, loaded when it is first used. `url`: where the chunk lies,
+ * which few ask for.
+ */
+function finder(name) {
+  const find = request => {
+    if (!request.startsWith('.')) return require(request)
+    // Chunks lie at the top and have names of their own: joining paths would take longer than making most of them.
+    const chunk = request.slice(request.lastIndexOf('/') + 1)
+    if (chunk in PACK_OF) return load(chunk)
+    const other = posix.join(posix.dirname(name), request)
+    return other in PACK_OF ? load(other) : require(join(__dirname, other))
+  }
+  find.late = late
+  Object.defineProperty(find, 'url', { get: () => pathToFileURL(join(__dirname, name)).href })
+  return find
+}
+
+function late(request) {
+  let found
+  return () => (found ??= require(request))
+}
+
+function pack(file) {
+  const filename = join(__dirname, file)
+  // Nothing but ASCII is in it, which is read faster as such.
+  const script = new Script(readFileSync(filename, 'latin1'), { filename, cachedData: compiled(file) })
+  scripts.set(file, script)
+  return script.runInThisContext()
+}
+
+// Compiling takes longer than reading. What V8 made of the packs is kept in one file, for the version that built it; any
+// other compiles them as ever.
+const CACHE = join(__dirname, `v8-${process.versions.v8}.cache`)
+
+/** File → where in the cache it begins, and how long it is; null before it was looked for. */
+let places = null
+
+function compiled(file) {
+  places ??= placesOf()
+  if (!(file in places)) return undefined
+  const [at, length] = places[file]
+  return cached(at, length)
+}
+
+function placesOf() {
+  try {
+    return JSON.parse(cached(0, HEAD).toString('latin1'))
+  } catch {
+    return {}
+  }
+}
+
+function cached(at, length) {
+  const file = openSync(CACHE)
+  try {
+    const bytes = Buffer.allocUnsafeSlow(length)
+    readSync(file, bytes, 0, length, at)
+    return bytes
+  } finally {
+    closeSync(file)
+  }
+}
+
+module.exports = Object.assign(load, { made, scripts, CACHE, HEAD })
