@@ -6,15 +6,18 @@ import { parseArgs } from 'node:util'
 import { buildOf, ownBuild } from './builds.mjs'
 import { cold } from './cold.mjs'
 import { interleaved } from './measure.mjs'
+import * as picture from './picture.mjs'
 import * as report from './report.mjs'
+import { scale } from './scale.mjs'
 import { users } from './users.mjs'
-import { Skipped } from './worlds.mjs'
+import { forget, Skipped } from './worlds.mjs'
 
-const ROWS = [...users, ...cold]
+const ROWS = [...users, ...cold, ...scale]
 const HISTORY = fileURLToPath(new URL('./history.ndjson', import.meta.url))
 const USAGE = `npm run bench [-- NAME… [options]]
   NAME               rows (U5), rows that begin so (U6, C), or groups (${[...new Set(ROWS.map(({ group }) => group))].join(', ')});
                      all but the large ones unless given, with --against those of users
+  --large            also those that take minutes, gigabytes of disk or the registry, without being named themselves
   --list             only say which rows there are
   --rounds N         as many rounds of each; otherwise as many as are worth their time, 3 to 20
   --against COMMIT   both builds on each row, in turn: new by old. COMMIT, or the folder of a checkout that is built
@@ -22,17 +25,20 @@ const USAGE = `npm run bench [-- NAME… [options]]
   --json FILE        all figures and samples
   --record           append the ratios to the history
   --history FILE     another history than bench/history.ndjson
+  --write            put what scale found into bench/scale.json, its picture and bench/README.md
 BENCH_FOLDER is where databases are made: the system's temporary folder unless set.
 `
 
 const options = {
   list: { type: 'boolean' },
+  large: { type: 'boolean' },
   rounds: { type: 'string' },
   against: { type: 'string' },
   of: { type: 'string' },
   json: { type: 'string' },
   record: { type: 'boolean' },
   history: { type: 'string', default: HISTORY },
+  write: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 }
 
@@ -44,7 +50,7 @@ await main().catch(error => {
 async function main() {
   const { values, positionals } = parseArgs({ options, allowPositionals: true })
   if (values.help) return process.stdout.write(USAGE)
-  const rows = chosen(positionals, values.against !== undefined)
+  const rows = chosen(positionals, values)
   if (values.list) return list(rows)
   const build = values.of === undefined ? ownBuild() : buildOf(values.of, print)
   if (values.record && (build.isChanged || values.against !== undefined))
@@ -53,14 +59,18 @@ async function main() {
   print(report.heading(build, against))
   print(against === undefined ? report.tableHead() : report.pairHead())
   const found = []
-  for (const row of rows) {
+  for (const [i, row] of rows.entries()) {
+    const before = rows[i - 1]?.world
+    if (before !== undefined && before !== row.world) forget({ name: before })
     const result = await measuredRow(row, { build, against, rounds: Number(values.rounds) || undefined })
     if (result === null) continue
     found.push(result)
     if (against === undefined) show(row, result, build, values.history)
     else print(report.pairLine(result))
+    if (values.write && against === undefined) picture.keep(result, build)
     if (values.json !== undefined) write(values.json, { build, against, rows: found })
   }
+  picture.draw()
   if (values.record)
     report.record(
       values.history,
@@ -68,14 +78,14 @@ async function main() {
     )
 }
 
-function chosen(names, isPair) {
+function chosen(names, { large, against }) {
   const fits = (row, name) =>
     [row.name, row.group, /^[A-Z]+/.exec(row.name)?.[0]].includes(name) || row.name.startsWith(`${name}-`)
   const unknown = names.find(name => !ROWS.some(row => fits(row, name)))
   if (unknown !== undefined) throw new Error(`no row or group is named ${unknown}\n${USAGE}`)
-  const isMeant = row => names.some(name => row.name === name || (fits(row, name) && !row.isLarge))
-  if (names.length > 0) return ROWS.filter(isMeant)
-  return ROWS.filter(row => !row.isLarge && (!isPair || row.group === 'users'))
+  const all = against === undefined ? ROWS : ROWS.filter(({ group }) => group === 'users')
+  const meant = names.length === 0 ? all : ROWS.filter(row => names.some(name => fits(row, name)))
+  return meant.filter(row => large || !row.isLarge || names.includes(row.name))
 }
 
 function list(rows) {
@@ -91,7 +101,7 @@ async function measuredRow(row, { build, against, rounds }) {
     const cases = { ours: await row.sampler(build) }
     if (against !== undefined) cases.other = await row.sampler(against)
     else if (row.floor !== null) cases.floor = await row.floor.sampler(build)
-    const samples = await interleaved(cases, { rounds: rounds ?? row.rounds, isWarm: row.isLarge || row.rounds === 1 })
+    const samples = await interleaved(cases, { rounds: row.rounds ?? rounds, isWarm: row.isLarge || row.rounds === 1 })
     return against === undefined ? report.resultOf(row, samples, row.floor) : report.pairOf(row, samples)
   } catch (error) {
     if (!(error instanceof Skipped)) throw error

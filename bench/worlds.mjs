@@ -52,10 +52,18 @@ export function importing({ file }, db) {
 
 /** A database of all of a world. */
 export function databaseOf(build, world) {
+  return imported(build, world).db
+}
+
+/** What making that database cost. */
+export function importOf(build, world) {
+  return imported(build, world).cost
+}
+
+function imported(build, world) {
   return once(`${build.root} ${world.name}`, () => {
     const db = join(FOLDER, `${made.size}-${world.name}.db`)
-    measured(build.bands(...importing(world, db)))
-    return db
+    return { db, cost: measured(build.bands(...importing(world, db))) }
   })
 }
 
@@ -73,15 +81,13 @@ export function copyOf(db) {
   return place
 }
 
-/** Frees the disk of what a large world took. */
-export function forget(world) {
-  for (const [name, file] of [...made])
-    if (name.endsWith(` ${world.name}`)) {
-      rmSync(file, { force: true })
-      made.delete(name)
+/** Frees the disk of simulated tickers. */
+export function forget({ name }) {
+  for (const [key, { db, file }] of [...made])
+    if (key.endsWith(name)) {
+      rmSync(db ?? file, { force: true })
+      made.delete(key)
     }
-  if (world.file !== REAL) rmSync(world.file, { force: true })
-  made.delete(world.name)
 }
 
 /** A file with one more bar of each ticker: its last one, a per cent higher, on the first weekday after all of them. */
@@ -89,20 +95,17 @@ export function nextDay(world) {
   return once(`${world.name}, the next day`, async () => {
     const last = new Map()
     let header
-    let newest = ''
     for await (const line of linesOf(world.file)) {
       if (header === undefined) header = line
-      else {
-        const [ticker, date, ...figures] = line.split(',')
-        last.set(ticker, figures)
-        if (date > newest) newest = date
-      }
+      else last.set(line.slice(0, line.indexOf(',')), line)
     }
+    const rows = [...last.values()].map(line => line.split(','))
+    const newest = rows.reduce((found, [, date]) => (date > found ? date : found), '')
     const file = join(FOLDER, `${world.name}-next.csv`)
     const day = weekdayAfter(newest)
     const out = openSync(file, 'w')
     writeSync(out, `${header}\n`)
-    for (const [ticker, [open, high, low, close, volume]] of last) {
+    for (const [ticker, , open, high, low, close, volume] of rows) {
       const prices = [open, high, low, close].map(price => (price * 1.01).toFixed(4))
       writeSync(out, `${[ticker, day, ...prices, volume].join(',')}\n`)
     }
