@@ -68,6 +68,7 @@ export function recordSeries(
 export function recordFields(panel: Panel, fields: readonly Field[]): Map<string, FieldRecord> {
   const found = new Map<string, FieldRecord>()
   for (const field of fields) {
+    if (field.needs !== 'bars' && panel.fundamentals === null) continue
     const changes = transitions(field.classify(panel))
     if (changes.initialBar < 0) continue
     found.set(field.name, { ...changes, ...entries(changes, TIMEFRAMES[panel.series.timeframe].flipsLookback) })
@@ -80,8 +81,9 @@ export function transitions(codes: Uint8Array): Transitions {
   let initialBar = 0
   while (initialBar < codes.length && codes[initialBar] === UNDEFINED) initialBar++
   if (initialBar === codes.length) return noTransitions()
-  const bars: number[] = []
+  const changed = new Int32Array(codes.length)
   const gaps: number[] = []
+  let changes = 0
   let inForce = codes[initialBar]!
   for (let t = initialBar + 1; t < codes.length; t++) {
     if (codes[t] === inForce) continue
@@ -92,15 +94,12 @@ export function transitions(codes: Uint8Array): Transitions {
       continue
     }
     inForce = codes[t]!
-    bars.push(t)
+    changed[changes++] = t
   }
-  return {
-    initialBar,
-    initialBand: codes[initialBar]!,
-    bars: Int32Array.from(bars),
-    bands: Uint8Array.from(bars, t => codes[t]!),
-    gaps: Int32Array.from(gaps),
-  }
+  const bars = changed.slice(0, changes)
+  const bands = new Uint8Array(changes)
+  for (let i = 0; i < changes; i++) bands[i] = codes[bars[i]!]!
+  return { initialBar, initialBand: codes[initialBar]!, bars, bands, gaps: Int32Array.from(gaps) }
 }
 
 function noTransitions(): Transitions {
@@ -118,17 +117,26 @@ export function entries({ initialBar, bars }: Transitions, lookback: number): En
     while (bars[oldest]! <= bar - lookback) oldest++
     flips[i] = i - oldest + 1
     const lasted = bar - (i === 0 ? initialBar : bars[i - 1]!)
-    stability[i] = STABILITIES.indexOf(stabilityOf(flips[i]!, lasted))
+    stability[i] = stabilityCode(flips[i]!, lasted)
   }
   return { flips, stability }
 }
 
 /** How settled a band is, by the flips within the lookback and the bars that it has lasted. */
 export function stabilityOf(flips: number, lasted: number): Stability {
+  return STABILITIES[stabilityCode(flips, lasted)]!
+}
+
+const FRESH = STABILITIES.indexOf('fresh')
+const HOLDING = STABILITIES.indexOf('holding')
+const ESTABLISHED = STABILITIES.indexOf('established')
+const VOLATILE = STABILITIES.indexOf('volatile')
+
+function stabilityCode(flips: number, lasted: number): number {
   const { volatileFlips, holdingFrom, establishedFrom } = DEFINITIONS.stability
-  if (flips >= volatileFlips) return 'volatile'
-  if (lasted < holdingFrom) return 'fresh'
-  return lasted < establishedFrom ? 'holding' : 'established'
+  if (flips >= volatileFlips) return VOLATILE
+  if (lasted < holdingFrom) return FRESH
+  return lasted < establishedFrom ? HOLDING : ESTABLISHED
 }
 
 /**
@@ -145,15 +153,19 @@ export function weekly(daily: Series, assetClass?: AssetClass): Series {
   for (let w = 0; w < weeks; w++) {
     const from = starts[w]!
     const to = w + 1 < weeks ? starts[w + 1]! : daily.days.length
-    series.open[w] = daily.open[from]!
-    series.high[w] = daily.high[from]!
-    series.low[w] = daily.low[from]!
+    let high = daily.high[from]!
+    let low = daily.low[from]!
+    let volume = 0
     for (let t = from; t < to; t++) {
-      series.high[w] = Math.max(series.high[w]!, daily.high[t]!)
-      series.low[w] = Math.min(series.low[w]!, daily.low[t]!)
-      series.volume[w]! += daily.volume[t]!
+      high = Math.max(high, daily.high[t]!)
+      low = Math.min(low, daily.low[t]!)
+      volume += daily.volume[t]!
       weekends ||= isWeekend(daily.days[t]!)
     }
+    series.open[w] = daily.open[from]!
+    series.high[w] = high
+    series.low[w] = low
+    series.volume[w] = volume
     const last = daily.days[to - 1]!
     series.close[w] = daily.close[to - 1]!
     if (series.unadjustedClose !== undefined) series.unadjustedClose[w] = daily.unadjustedClose![to - 1]!

@@ -42,7 +42,9 @@ export function codes(length: number, rule: (t: number) => number): Uint8Array {
 
 /** Zones [lower, upper) of a column: the code counts the cuts that a value reaches, equality within tolerance included. */
 export function zones(values: Float64Array, cuts: readonly number[], scale: number): Uint8Array {
-  return codes(values.length, t => (Number.isNaN(values[t]!) ? UNDEFINED : zoneOf(values[t]!, cuts, scale)))
+  const out = new Uint8Array(values.length).fill(UNDEFINED)
+  for (let t = 0; t < out.length; t++) if (!Number.isNaN(values[t]!)) out[t] = zoneOf(values[t]!, cuts, scale)
+  return out
 }
 
 /** How many of the ascending cuts a defined value reaches, equality within tolerance included. */
@@ -59,7 +61,9 @@ export function zoneBothWays(value: number, cuts: readonly number[]): number {
 
 /** Zones of a rolling percentile, compared in integers. */
 export function rankZones({ rank, size }: Ranks, cuts: readonly number[]): Uint8Array {
-  return codes(rank.length, t => (rank[t]! < 0 ? UNDEFINED : zoneOfRank(rank[t]!, size[t]!, cuts)))
+  const out = new Uint8Array(rank.length).fill(UNDEFINED)
+  for (let t = 0; t < out.length; t++) if (rank[t]! >= 0) out[t] = zoneOfRank(rank[t]!, size[t]!, cuts)
+  return out
 }
 
 /** Codes that stand on facts; none on any bar without facts. */

@@ -1,6 +1,6 @@
-import { slope, sma } from '../indicators/averages.js'
+import { logarithms, slope, sma } from '../indicators/averages.js'
 import { type LevelRules, type Levels, resistance, support } from '../indicators/levels.js'
-import { atr, macd, rsi } from '../indicators/oscillators.js'
+import { atr, macd, natr, rsi } from '../indicators/oscillators.js'
 import { type Ranks, rollingRanks } from '../indicators/rank.js'
 import { accumulationSlope, volumeRatio } from '../indicators/volume.js'
 import { DEFINITIONS } from '../model/definitions.js'
@@ -43,7 +43,7 @@ export class Panel {
 
   /** Slope of the logarithm of the close, per bar. */
   get slope(): Float64Array {
-    return this.#once('slope', () => slope(this.series.close.map(Math.log), DEFINITIONS.slope.length))
+    return this.#once('slope', () => slope(logarithms(this.series.close), DEFINITIONS.slope.length))
   }
 
   get macd(): { macd: Float64Array; signal: Float64Array } {
@@ -57,7 +57,7 @@ export class Panel {
 
   /** ATR over close. */
   get natr(): Float64Array {
-    return this.#once('natr', () => this.atr.map((range, t) => range / this.series.close[t]!))
+    return this.#once('natr', () => natr(this.atr, this.series.close))
   }
 
   get natrRanks(): Ranks {

@@ -5,20 +5,28 @@
  * that could tip a comparison.
  */
 export function sma(values: Float64Array, length: number): Float64Array {
-  const means = new Float64Array(values.length).fill(Number.NaN)
+  const means = undefinedColumn(values.length)
   let sum = 0
   let lost = 0
-  const add = (x: number): void => {
-    const next = sum + x
-    lost += Math.abs(sum) >= Math.abs(x) ? sum - next + x : x - next + sum
-    sum = next
-  }
   for (let t = 0; t < values.length; t++) {
-    add(values[t]!)
-    if (t >= length) add(-values[t - length]!)
+    const entering = values[t]!
+    const more = sum + entering
+    lost += lostIn(sum, entering, more)
+    sum = more
+    if (t >= length) {
+      const leaving = -values[t - length]!
+      const rest = sum + leaving
+      lost += lostIn(sum, leaving, rest)
+      sum = rest
+    }
     if (t >= length - 1) means[t] = (sum + lost) / length
   }
   return means
+}
+
+/** What rounding took from a sum of two. */
+function lostIn(a: number, b: number, sum: number): number {
+  return Math.abs(a) >= Math.abs(b) ? a - sum + b : b - sum + a
 }
 
 /**
@@ -26,30 +34,45 @@ export function sma(values: Float64Array, length: number): Float64Array {
  * defined values, then previous + (x - previous) / length. NaN before; leading NaNs of `values` are passed over.
  */
 export function wilder(values: Float64Array, length: number): Float64Array {
-  return smooth(values, length, (previous, x) => previous + (x - previous) / length)
+  const smoothed = undefinedColumn(values.length)
+  const begin = seedBar(values, length)
+  if (begin >= values.length) return smoothed
+  let current = seed(values, begin, length)
+  smoothed[begin] = current
+  for (let t = begin + 1; t < values.length; t++) {
+    current += (values[t]! - current) / length
+    smoothed[t] = current
+  }
+  return smoothed
 }
 
 /** Exponential moving average: the mean of the first `length` defined values, then previous + 2/(length+1) · (x - previous). */
 export function ema(values: Float64Array, length: number): Float64Array {
+  const smoothed = undefinedColumn(values.length)
+  const begin = seedBar(values, length)
+  if (begin >= values.length) return smoothed
   const weight = 2 / (length + 1)
-  return smooth(values, length, (previous, x) => previous + weight * (x - previous))
-}
-
-function smooth(values: Float64Array, length: number, step: (previous: number, x: number) => number): Float64Array {
-  const smoothed = new Float64Array(values.length).fill(Number.NaN)
-  let first = 0
-  while (first < values.length && Number.isNaN(values[first]!)) first++
-  const seedBar = first + length - 1
-  if (seedBar >= values.length) return smoothed
-  let sum = 0
-  for (let t = first; t <= seedBar; t++) sum += values[t]!
-  let current = sum / length
-  smoothed[seedBar] = current
-  for (let t = seedBar + 1; t < values.length; t++) {
-    current = step(current, values[t]!)
+  let current = seed(values, begin, length)
+  smoothed[begin] = current
+  for (let t = begin + 1; t < values.length; t++) {
+    current += weight * (values[t]! - current)
     smoothed[t] = current
   }
   return smoothed
+}
+
+/** The bar on which the first `length` defined values are complete. */
+function seedBar(values: Float64Array, length: number): number {
+  let first = 0
+  while (first < values.length && Number.isNaN(values[first]!)) first++
+  return first + length - 1
+}
+
+/** The mean of the `length` values up to a bar. */
+function seed(values: Float64Array, bar: number, length: number): number {
+  let sum = 0
+  for (let t = bar - length + 1; t <= bar; t++) sum += values[t]!
+  return sum / length
 }
 
 /**
@@ -57,15 +80,46 @@ function smooth(values: Float64Array, length: number, step: (previous: number, x
  * NaN for the first `length - 1`.
  */
 export function slope(values: Float64Array, length: number): Float64Array {
-  const slopes = new Float64Array(values.length).fill(Number.NaN)
-  for (let t = length - 1; t < values.length; t++) slopes[t] = slopeOf(values, t - length + 1, length)
+  const slopes = undefinedColumn(values.length)
+  const middle = (length - 1) / 2
+  const spread = squaresAround(length)
+  const last = values.length - length
+  // Four windows at once: an addition of one does not wait for those of the others.
+  for (let a = 0; a <= last; a += 4) {
+    const b = Math.min(a + 1, last)
+    const c = Math.min(a + 2, last)
+    const d = Math.min(a + 3, last)
+    let ofA = 0
+    let ofB = 0
+    let ofC = 0
+    let ofD = 0
+    for (let i = 0; i < length; i++) {
+      const weight = i - middle
+      ofA += weight * values[a + i]!
+      ofB += weight * values[b + i]!
+      ofC += weight * values[c + i]!
+      ofD += weight * values[d + i]!
+    }
+    slopes[a + length - 1] = ofA / spread
+    slopes[b + length - 1] = ofB / spread
+    slopes[c + length - 1] = ofC / spread
+    slopes[d + length - 1] = ofD / spread
+  }
   return slopes
 }
 
-/** The slope over `length` values from `start` on. */
-export function slopeOf(values: Float64Array, start: number, length: number): number {
-  const middle = (length - 1) / 2
-  let moment = 0
-  for (let i = 0; i < length; i++) moment += (i - middle) * values[start + i]!
-  return moment / ((length * (length * length - 1)) / 12)
+/** The sum of squared distances of `length` bar numbers from their mean, by which a moment becomes a slope. */
+export function squaresAround(length: number): number {
+  return (length * (length * length - 1)) / 12
+}
+
+export function logarithms(values: Float64Array): Float64Array {
+  const logs = new Float64Array(values.length)
+  for (let t = 0; t < logs.length; t++) logs[t] = Math.log(values[t]!)
+  return logs
+}
+
+/** A column that is undefined on every bar. */
+export function undefinedColumn(length: number): Float64Array {
+  return new Float64Array(length).fill(Number.NaN)
 }

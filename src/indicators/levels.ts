@@ -1,4 +1,4 @@
-import { countUpTo } from '../model/day.js'
+import { undefinedColumn } from './averages.js'
 import { compare } from './rank.js'
 
 /** How a bar stands to its level. */
@@ -29,13 +29,13 @@ export interface Levels {
 
 /** Support: the nearest pivot low at or under the last close, and whether the close has come near it or broken it. */
 export function support(low: Float64Array, close: Float64Array, atr: Float64Array, rules: LevelRules): Levels {
-  const pivots = pivotLows(low, rules.reach)
   const state = new Uint8Array(low.length).fill(NO_LEVEL)
-  const level = new Float64Array(low.length).fill(Number.NaN)
+  const level = undefinedColumn(low.length)
+  const pivots = new Pivots(low, rules)
   let floor = Number.NaN
   let beyond = 0
   for (let t = 1; t < low.length; t++) {
-    if (beyond === 0) floor = highestUnder(close[t - 1]!, low, pivots, t, rules)
+    if (beyond === 0) floor = pivots.highestUnder(close[t - 1]!, t)
     if (Number.isNaN(floor) || Number.isNaN(atr[t]!)) continue
     level[t] = floor
     const c = close[t]!
@@ -56,30 +56,53 @@ export function resistance(high: Float64Array, close: Float64Array, atr: Float64
   return { state, level: negated(level) }
 }
 
-/** The highest low among the pivots in sight that is not above `price`; NaN when there is none. */
-function highestUnder(price: number, low: Float64Array, pivots: Int32Array, t: number, rules: LevelRules): number {
-  let highest = Number.NaN
-  for (let i = countUpTo(pivots, t - rules.reach) - 1; i >= 0; i--) {
-    const bar = pivots[i]!
-    if (bar <= t - rules.lookback) break
-    const candidate = low[bar]!
-    if (compare(candidate, price) <= 0 && !(candidate <= highest)) highest = candidate
+/** The pivot lows of a column as the bars go by: a bar is one when `reach` bars have followed it, and for `lookback` bars. */
+class Pivots {
+  readonly #rules: LevelRules
+  readonly #bars: Int32Array
+  readonly #lows: Float64Array
+  /** Of the pivots, the first in sight, and the first that is none yet. */
+  #oldest = 0
+  #beyond = 0
+
+  constructor(low: Float64Array, rules: LevelRules) {
+    this.#rules = rules
+    this.#bars = pivotLows(low, rules.reach)
+    this.#lows = Float64Array.from(this.#bars, bar => low[bar]!)
   }
-  return highest
+
+  /** The highest low among the pivots in sight that is not above `price`; NaN when there is none. Asked of bars in order. */
+  highestUnder(price: number, t: number): number {
+    const { reach, lookback } = this.#rules
+    while (this.#beyond < this.#bars.length && this.#bars[this.#beyond]! <= t - reach) this.#beyond++
+    while (this.#oldest < this.#beyond && this.#bars[this.#oldest]! <= t - lookback) this.#oldest++
+    let highest = Number.NaN
+    for (let i = this.#oldest; i < this.#beyond; i++) {
+      const low = this.#lows[i]!
+      if (!(low <= highest) && compare(low, price) <= 0) highest = low
+    }
+    return highest
+  }
 }
 
 /** Bars whose low is below each of the `reach` lows before and not above any of the `reach` lows after. */
 function pivotLows(low: Float64Array, reach: number): Int32Array {
-  const pivots: number[] = []
-  for (let q = reach; q + reach < low.length; q++) if (isPivotLow(low, q, reach)) pivots.push(q)
-  return Int32Array.from(pivots)
+  const pivots = new Int32Array(low.length)
+  let count = 0
+  for (let q = reach; q + reach < low.length; q++) if (isPivotLow(low, q, reach)) pivots[count++] = q
+  return pivots.subarray(0, count)
 }
 
 function isPivotLow(low: Float64Array, q: number, reach: number): boolean {
+  const own = low[q]!
   for (let i = 1; i <= reach; i++) {
-    if (compare(low[q]!, low[q - i]!) >= 0 || compare(low[q]!, low[q + i]!) > 0) return false
+    if (compare(own, low[q - i]!) >= 0 || compare(own, low[q + i]!) > 0) return false
   }
   return true
 }
 
-const negated = (values: Float64Array): Float64Array => values.map(value => -value)
+function negated(values: Float64Array): Float64Array {
+  const turned = new Float64Array(values.length)
+  for (let t = 0; t < values.length; t++) turned[t] = -values[t]!
+  return turned
+}

@@ -1,4 +1,4 @@
-import { ema, wilder } from './averages.js'
+import { ema, undefinedColumn, wilder } from './averages.js'
 import { compare } from './rank.js'
 
 /**
@@ -6,19 +6,25 @@ import { compare } from './rank.js'
  * as 100 · gain / (gain + loss). 50 where nothing ever moved. NaN for the first `length` bars.
  */
 export function rsi(close: Float64Array, length: number): Float64Array {
-  const gains = new Float64Array(close.length).fill(Number.NaN)
-  const losses = new Float64Array(close.length).fill(Number.NaN)
+  const index = undefinedColumn(close.length)
+  let gain = 0
+  let loss = 0
   for (let t = 1; t < close.length; t++) {
     const change = close[t]! - close[t - 1]!
-    gains[t] = Math.max(change, 0)
-    losses[t] = Math.max(-change, 0)
+    const up = Math.max(change, 0)
+    const down = Math.max(-change, 0)
+    // Up to bar `length` sums, there their means, from then on smoothed.
+    gain += t <= length ? up : (up - gain) / length
+    loss += t <= length ? down : (down - loss) / length
+    if (t < length) continue
+    if (t === length) {
+      gain /= length
+      loss /= length
+    }
+    const both = gain + loss
+    index[t] = both === 0 ? 50 : (100 * gain) / both
   }
-  const gain = wilder(gains, length)
-  const loss = wilder(losses, length)
-  return gain.map((up, t) => {
-    const both = up + loss[t]!
-    return both === 0 ? 50 : (100 * up) / both
-  })
+  return index
 }
 
 /**
@@ -31,7 +37,8 @@ export function macd(
 ): { macd: Float64Array; signal: Float64Array } {
   const fast = ema(close, lengths.fast)
   const slow = ema(close, lengths.slow)
-  const line = fast.map((value, t) => value - slow[t]!)
+  const line = new Float64Array(close.length)
+  for (let t = 0; t < line.length; t++) line[t] = fast[t]! - slow[t]!
   return { macd: line, signal: ema(line, lengths.signal) }
 }
 
@@ -79,7 +86,7 @@ function meanOf(values: Float64Array, from: number, to: number): number {
  * NaN on bar 0, which has no previous close.
  */
 export function trueRange(high: Float64Array, low: Float64Array, close: Float64Array): Float64Array {
-  const range = new Float64Array(close.length).fill(Number.NaN)
+  const range = undefinedColumn(close.length)
   for (let t = 1; t < close.length; t++) {
     const before = close[t - 1]!
     range[t] = Math.max(high[t]! - low[t]!, Math.abs(high[t]! - before), Math.abs(low[t]! - before))
@@ -90,4 +97,11 @@ export function trueRange(high: Float64Array, low: Float64Array, close: Float64A
 /** Average true range: Wilder's smoothing of the true range. NaN for the first `length` bars. */
 export function atr(high: Float64Array, low: Float64Array, close: Float64Array, length: number): Float64Array {
   return wilder(trueRange(high, low, close), length)
+}
+
+/** Average true range as a share of the close. */
+export function natr(atr: Float64Array, close: Float64Array): Float64Array {
+  const shares = new Float64Array(atr.length)
+  for (let t = 0; t < shares.length; t++) shares[t] = atr[t]! / close[t]!
+  return shares
 }

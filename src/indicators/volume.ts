@@ -1,4 +1,4 @@
-import { slopeOf } from './averages.js'
+import { squaresAround, undefinedColumn } from './averages.js'
 import { compare } from './rank.js'
 
 interface VolumeWindow {
@@ -11,12 +11,10 @@ interface VolumeWindow {
  * Today's volume over the mean of the `length` volumes before it, today's left out. NaN for the first `length` bars,
  * where one of these volumes is unknown, or where fewer than `minPositive` of those before are positive.
  */
-export function volumeRatio(volume: Float64Array, { length, minPositive }: VolumeWindow): Float64Array {
-  const ratios = new Float64Array(volume.length).fill(Number.NaN)
-  for (let t = length; t < volume.length; t++) {
-    const mean = meanVolume(volume, t - length, length, minPositive)
-    ratios[t] = volume[t]! / mean
-  }
+export function volumeRatio(volume: Float64Array, window: VolumeWindow): Float64Array {
+  const ratios = undefinedColumn(volume.length)
+  const means = meanVolumes(volume, window)
+  for (let t = 1; t < volume.length; t++) ratios[t] = volume[t]! / means[t - 1]!
   return ratios
 }
 
@@ -29,34 +27,102 @@ export function accumulationSlope(
   low: Float64Array,
   close: Float64Array,
   volume: Float64Array,
-  { length, minPositive }: VolumeWindow,
+  window: VolumeWindow,
 ): Float64Array {
-  const flow = close.map((c, t) => moneyFlow(high[t]!, low[t]!, c) * volume[t]!)
-  const slopes = new Float64Array(close.length).fill(Number.NaN)
-  const line = new Float64Array(length)
-  for (let t = length - 1; t < close.length; t++) {
-    const start = t - length + 1
-    const mean = meanVolume(volume, start, length, minPositive)
-    if (Number.isNaN(mean)) continue
-    for (let i = 1; i < length; i++) line[i] = line[i - 1]! + flow[start + i]!
-    slopes[t] = slopeOf(line, 0, length) / mean
+  const slopes = lineSlopes(moneyFlow(high, low, close, volume), window.length)
+  const means = meanVolumes(volume, window)
+  for (let t = 0; t < slopes.length; t++) slopes[t]! /= means[t]!
+  return slopes
+}
+
+/** Volume, times -1 where the close is at the low, 1 at the high, 0 where the bar has no range. */
+function moneyFlow(high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array): Float64Array {
+  const flow = new Float64Array(close.length)
+  for (let t = 0; t < flow.length; t++) {
+    const h = high[t]!
+    const l = low[t]!
+    const c = close[t]!
+    flow[t] = (compare(h, l) === 0 ? 0 : (c - l - (h - c)) / (h - l)) * volume[t]!
+  }
+  return flow
+}
+
+/** Slope of each window's own line, which is 0 on its first bar and moves by the flow of each later one. */
+function lineSlopes(flow: Float64Array, length: number): Float64Array {
+  const slopes = undefinedColumn(flow.length)
+  const middle = (length - 1) / 2
+  const spread = squaresAround(length)
+  const last = flow.length - length
+  // Four windows at once, as in `slope`.
+  for (let a = 0; a <= last; a += 4) {
+    const b = Math.min(a + 1, last)
+    const c = Math.min(a + 2, last)
+    const d = Math.min(a + 3, last)
+    let lineA = 0
+    let ofA = 0
+    let lineB = 0
+    let ofB = 0
+    let lineC = 0
+    let ofC = 0
+    let lineD = 0
+    let ofD = 0
+    for (let i = 1; i < length; i++) {
+      const weight = i - middle
+      lineA += flow[a + i]!
+      lineB += flow[b + i]!
+      lineC += flow[c + i]!
+      lineD += flow[d + i]!
+      ofA += weight * lineA
+      ofB += weight * lineB
+      ofC += weight * lineC
+      ofD += weight * lineD
+    }
+    slopes[a + length - 1] = ofA / spread
+    slopes[b + length - 1] = ofB / spread
+    slopes[c + length - 1] = ofC / spread
+    slopes[d + length - 1] = ofD / spread
   }
   return slopes
 }
 
-/** -1 where the close is at the low, 1 at the high, 0 where the bar has no range. */
-function moneyFlow(high: number, low: number, close: number): number {
-  return compare(high, low) === 0 ? 0 : (close - low - (high - close)) / (high - low)
+/** Mean of the window that ends on each bar; NaN where a volume is unknown or too few are positive. */
+function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow): Float64Array {
+  const means = undefinedColumn(volume.length)
+  const whole = areWhole(volume)
+  let sum = 0
+  let unknown = 0
+  let positive = 0
+  for (let t = 0; t < volume.length; t++) {
+    const entering = volume[t]!
+    if (Number.isNaN(entering)) unknown++
+    else sum += entering
+    if (entering > 0) positive++
+    if (t >= length) {
+      const leaving = volume[t - length]!
+      if (Number.isNaN(leaving)) unknown--
+      else sum -= leaving
+      if (leaving > 0) positive--
+    }
+    if (t < length - 1 || unknown > 0 || positive < minPositive) continue
+    means[t] = (whole ? sum : sumOf(volume, t - length + 1, length)) / length
+  }
+  return means
 }
 
-/** Mean of the window, NaN where a volume is unknown or too few are positive. */
-function meanVolume(volume: Float64Array, start: number, length: number, minPositive: number): number {
+/** Whether the known values are whole numbers so small that a sum of them is exact, in whatever order it is made. */
+function areWhole(values: Float64Array): boolean {
   let sum = 0
-  let positive = 0
-  for (let i = start; i < start + length; i++) {
-    const v = volume[i]!
-    sum += v
-    if (v > 0) positive++
+  for (let t = 0; t < values.length; t++) {
+    const value = values[t]!
+    if (Number.isNaN(value)) continue
+    sum += Math.abs(value)
+    if (Math.floor(value) !== value || sum > Number.MAX_SAFE_INTEGER) return false
   }
-  return positive < minPositive ? Number.NaN : sum / length
+  return true
+}
+
+function sumOf(values: Float64Array, start: number, length: number): number {
+  let sum = 0
+  for (let i = start; i < start + length; i++) sum += values[i]!
+  return sum
 }

@@ -1,7 +1,7 @@
 import { compare } from '../../indicators/rank.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import { UNDEFINED } from '../../model/series.js'
-import { codes, type Field, reading } from '../field.js'
+import { type Field, reading } from '../field.js'
 import type { Panel } from '../panel.js'
 
 const { short, middle, long } = DEFINITIONS.averages
@@ -15,7 +15,7 @@ export const maAlignment: Field<(typeof bands)[number]> = {
   summary: 'whether close and averages stand in one order',
   rule: `aligned_bullish: close > SMA ${short} > SMA ${middle} > SMA ${long}; aligned_bearish: the other way round; otherwise mixed`,
   warmUp: () => long - 1,
-  classify: panel => codes(panel.series.close.length, t => alignmentOf(panel, t)),
+  classify,
   readings: (panel, t) => [
     reading('close', panel.series.close[t]),
     reading(`sma${short}`, panel.smaShort[t]),
@@ -24,11 +24,14 @@ export const maAlignment: Field<(typeof bands)[number]> = {
   ],
 }
 
-function alignmentOf({ series, smaShort, smaMiddle, smaLong }: Panel, t: number): number {
-  if (Number.isNaN(smaLong[t]!)) return UNDEFINED
-  const steps =
-    compare(series.close[t]!, smaShort[t]!) + compare(smaShort[t]!, smaMiddle[t]!) + compare(smaMiddle[t]!, smaLong[t]!)
-  if (steps === 3) return bands.indexOf('aligned_bullish')
-  if (steps === -3) return bands.indexOf('aligned_bearish')
-  return bands.indexOf('mixed')
+const MIXED = bands.indexOf('mixed')
+
+function classify({ series: { close }, smaShort, smaMiddle, smaLong }: Panel): Uint8Array {
+  const out = new Uint8Array(close.length).fill(UNDEFINED)
+  for (let t = long - 1; t < out.length; t++) {
+    const steps =
+      compare(close[t]!, smaShort[t]!) + compare(smaShort[t]!, smaMiddle[t]!) + compare(smaMiddle[t]!, smaLong[t]!)
+    out[t] = MIXED + (steps === 3 ? 1 : steps === -3 ? -1 : 0)
+  }
+  return out
 }

@@ -23,18 +23,21 @@ export const macdState: Field<(typeof bands)[number]> = {
   ],
 }
 
-function classify(panel: Panel): Uint8Array {
-  const { macd: line, signal: signalLine } = panel.macd
-  const { close } = panel.series
+const EXPANDING_NEGATIVE = bands.indexOf('expanding_negative')
+const CONTRACTING_NEGATIVE = bands.indexOf('contracting_negative')
+const CONTRACTING_POSITIVE = bands.indexOf('contracting_positive')
+const EXPANDING_POSITIVE = bands.indexOf('expanding_positive')
+
+function classify({ series: { close }, macd: { macd: line, signal: signalLine } }: Panel): Uint8Array {
   const out = new Uint8Array(line.length).fill(UNDEFINED)
   let side = 0
-  for (let t = 0; t < line.length; t++) {
-    if (Number.isNaN(signalLine[t]!)) continue
+  for (let t = slow + signal - 2; t < out.length; t++) {
     // When the lines meet the last side stands: a touch is no crossing.
     side = compare(line[t]!, signalLine[t]!, close[t]!) || side
     if (side === 0) continue
     const grows = compare(Math.abs(line[t]!), Math.abs(line[t - 1]!), close[t]!) > 0
-    out[t] = bands.indexOf(`${grows ? 'expanding' : 'contracting'}_${side > 0 ? 'positive' : 'negative'}`)
+    if (side > 0) out[t] = grows ? EXPANDING_POSITIVE : CONTRACTING_POSITIVE
+    else out[t] = grows ? EXPANDING_NEGATIVE : CONTRACTING_NEGATIVE
   }
   return out
 }
