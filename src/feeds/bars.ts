@@ -2,25 +2,11 @@ import { BadData, type Place, parameter, sentence, type Words } from '../errors.
 import { type Day, formatDay, weekdayOf } from '../model/day.js'
 import { DAILY, gapBetween, jumpBetween, middleSpacing, usualGap } from '../model/neighbours.js'
 import type { Adjustment, Series } from '../model/series.js'
-import type { Rejected, TickerBars, Warning, WarningKind } from './feed.js'
+import type { ReadResult, Rejected, TickerBars, Warning, WarningKind } from './feed.js'
+import { type Bar, GrowingBars, type Order } from './growing-bars.js'
 import type { Role } from './layout.js'
 import { Rejections, refuseUnfinished } from './refusals.js'
-
-/** A row of daily bars. */
-export interface Bar {
-  day: Day
-  /** Time of day, where the row has one: tells bars of minutes from a date given twice. */
-  seconds: number
-  /** Whether that is a time in UTC, and the day one of UTC. */
-  inUtc: boolean
-  open: number
-  high: number
-  low: number
-  close: number
-  volume: number
-  /** The close before it was adjusted; NaN where nothing is adjusted. */
-  unadjusted: number
-}
+import { Spill } from './spill.js'
 
 /** Why a row is no bar, and which of its fields is at fault. */
 export interface Fault {
@@ -38,25 +24,36 @@ export interface Places {
   reject(row: number, fault: Fault): Rejected
 }
 
-/** Takes the rows of a file, good and bad, and gives back clean columns: all of them, or an error. */
+/** So many bytes of bars are held while a file is read. */
+const MOST_HELD = 64 * 1024 * 1024
+
+/**
+ * Takes the rows of a file, good and bad, and gives back clean columns: all of them, or an error. What memory is not to
+ * hold waits in a temporary file, in whatever order its tickers come.
+ */
 export class Collector {
   rows = 0
+  readonly #spill = new Spill()
+  readonly #mostHeld: number
+  #held = 0
+  #isLarge = false
   readonly #file: string
   readonly #places: Places
-  readonly #tickers = new Map<string, Bars>()
+  readonly #tickers = new Map<string, GrowingBars>()
   readonly #rejections: Rejections
   readonly #warnings = new Map<WarningKind, Warning>()
 
-  constructor(file: string, places: Places, skipBadRows: boolean) {
+  constructor(file: string, places: Places, skipBadRows: boolean, mostHeld = MOST_HELD) {
     this.#file = file
+    this.#mostHeld = mostHeld
     this.#places = places
     this.#rejections = new Rejections(file, skipBadRows)
   }
 
-  barsOf(ticker: string): Bars {
+  barsOf(ticker: string): GrowingBars {
     const known = this.#tickers.get(ticker)
     if (known !== undefined) return known
-    const bars = new Bars(ticker)
+    const bars = new GrowingBars(ticker, this.#spill)
     this.#tickers.set(ticker, bars)
     return bars
   }
@@ -65,24 +62,41 @@ export class Collector {
    * Adds a bar; the date of an earlier bar makes it a bad row, unless it is the same bar, which is taken once, or the times
    * tell that these are intraday bars.
    */
-  add(bars: Bars, bar: Bar, row: number): void {
-    const place = bars.add(bar, row)
-    if (place === null) return
-    if (bars.holds(bar, place)) {
-      const detail = `the same bar as in line ${this.#places.lineOf(bars.at(place).row)}, taken once`
-      this.#warn('doubled', bars.ticker, bar.day, row, detail)
+  add(bars: GrowingBars, bar: Bar, row: number): void {
+    const before = bars.bytes
+    const earlier = bars.add(bar, row)
+    this.#held += bars.bytes - before
+    if (this.#held > this.#mostHeld) this.#letGo()
+    if (earlier === null) return
+    const line = this.#places.lineOf(earlier.row)
+    if (earlier.same) {
+      this.#warn('doubled', bars.ticker, bar.day, row, `the same bar as in line ${line}, taken once`)
       return
     }
-    const earlier = bars.at(place)
     const date = formatDay(bar.day)
-    const reason = `${date} is given twice for ${bars.ticker}, first in line ${this.#places.lineOf(earlier.row)}`
-    const fault: Fault = { role: 'date', reason }
+    const fault: Fault = { role: 'date', reason: `${date} is given twice for ${bars.ticker}, first in line ${line}` }
     if (earlier.seconds === bar.seconds) {
       this.reject(row, fault)
       return
     }
     const what = `${date} has bars at several times of the day: these are intraday bars, and only daily bars are imported`
     throw new BadData(this.placeOf(row, 'date'), what)
+  }
+
+  #letGo(): void {
+    this.#isLarge = true
+    for (const bars of this.#tickers.values()) bars.letGo()
+    this.#held = 0
+  }
+
+  /** What is read of a whole file; where reading fails, the temporary file goes. */
+  async whole<T>(read: () => T | Promise<T>): Promise<T> {
+    try {
+      return await read()
+    } catch (error) {
+      this.#spill.close()
+      throw error
+    }
   }
 
   /** Where a field of the row at hand stands. */
@@ -95,10 +109,6 @@ export class Collector {
     this.#rejections.add(() => this.#places.reject(row, fault))
   }
 
-  get rejected(): Rejected[] {
-    return this.#rejections.rows
-  }
-
   /** How rows follow each other in the file. */
   get order(): Order {
     const orders = new Set([...this.#tickers.values()].filter(bars => bars.count > 1).map(bars => bars.order))
@@ -106,9 +116,14 @@ export class Collector {
     return [...orders][0] ?? 'ascending'
   }
 
-  /** The clean columns; throws BadData when bad rows are not to be skipped, or no row is good. */
-  finish(prices: Adjustment, divisor = 1): { tickers: TickerBars[]; warnings: Warning[] } {
+  /**
+   * The clean columns; throws BadData when bad rows are not to be skipped, or no row is good. Those of a ticker that waits
+   * in the temporary file are read from there whenever they are asked for.
+   */
+  finish(prices: Adjustment, divisor = 1): Pick<ReadResult, 'rows' | 'tickers' | 'rejected' | 'warnings' | 'release'> {
     this.#rejections.refuse(this.rows)
+    // Of a large file nothing is held: whoever looks at its bars needs the room.
+    if (this.#isLarge) this.#letGo()
     const tickers: TickerBars[] = []
     for (const ticker of [...this.#tickers.keys()].sort()) {
       const collected = this.#tickers.get(ticker)!
@@ -116,14 +131,16 @@ export class Collector {
       this.#tickers.delete(ticker)
       if (collected.count === 0) continue
       const { bars, rows } = collected.sorted(divisor)
-      tickers.push({ ticker, bars, prices })
+      tickers.push(collected.isHeld ? { ticker, bars, prices } : waiting(collected, prices, divisor))
       if (collected.areDayBefore)
         for (const [i, day] of bars.days.entries())
           if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DAY_BEFORE)
       for (const [kind, i, detail] of odditiesOf(bars)) this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail)
     }
     if (tickers.length === 0) throw refuseUnfinished(this.#file)
-    return { tickers, warnings: KINDS.flatMap(kind => this.#warnings.get(kind) ?? []) }
+    const warnings = KINDS.flatMap(kind => this.#warnings.get(kind) ?? [])
+    const release = (): void => this.#spill.close()
+    return { rows: this.rows, tickers, rejected: this.#rejections.rows, warnings, release }
   }
 
   #warn(kind: WarningKind, ticker: string, day: Day, row: number, detail: Words): void {
@@ -135,147 +152,21 @@ export class Collector {
   }
 }
 
-type Order = 'ascending' | 'descending' | 'unsorted'
-
-/** The bars of one ticker while they come in, in the order of the file, as columns that grow. */
-export class Bars {
-  readonly ticker: string
-  count = 0
-  #days = new Int32Array(START)
-  #rows = new Int32Array(START)
-  #values = Array.from({ length: 5 }, () => new Float64Array(START)) as Values
-  /** Times of day; only from the first row on that has one. */
-  #seconds: Int32Array | null = null
-  /** Closes before adjustment; only when prices are adjusted. */
-  #unadjusted: Float64Array | null = null
-  #least: Day = Number.POSITIVE_INFINITY
-  #most: Day = Number.NEGATIVE_INFINITY
-  /** Where each day stands; only from the first row on that does not continue the order. */
-  #places: Map<Day, number> | null = null
-  #ascending = true
-  #descending = true
-  /** How many bars are dated by a time in UTC from 10:00 on, by weekday. */
-  readonly #afternoons = [0, 0, 0, 0, 0, 0, 0]
-
-  constructor(ticker: string) {
-    this.ticker = ticker
-  }
-
-  /** Adds the bar of a row (its line or ordinal); when its day is there already, gives back the place of that bar. */
-  add(bar: Bar, row: number): number | null {
-    const { day } = bar
-    const later = day > this.#most
-    const earlier = day < this.#least
-    if (!later && !earlier) {
-      this.#places ??= new Map(Array.from(this.#days.subarray(0, this.count), (known, place) => [known, place]))
-      const place = this.#places.get(day)
-      if (place !== undefined) return place
-    }
-    this.#ascending &&= later
-    this.#descending &&= earlier
-    if (later) this.#most = day
-    if (earlier) this.#least = day
-    this.#places?.set(day, this.count)
-    if (bar.inUtc && bar.seconds >= AFTERNOON) this.#afternoons[weekdayOf(day)]!++
-    this.#append(bar, row)
-    return null
-  }
-
-  /**
-   * Whether these are days of Asia on the dates of UTC, on which they begin in the afternoon of the day before: there are
-   * Sundays, and hardly a Friday or a Saturday.
-   */
-  get areDayBefore(): boolean {
-    const [friday, saturday, sunday] = this.#afternoons.slice(4) as [number, number, number]
-    const count = this.#afternoons.reduce((sum, bars) => sum + bars, 0)
-    return count >= 5 && 5 * Math.max(friday, saturday) < sunday
-  }
-
-  /** The row and the time of day of the bar at a place. */
-  at(place: number): { row: number; seconds: number } {
-    return { row: this.#rows[place]!, seconds: this.#seconds?.[place] ?? 0 }
-  }
-
-  /** Whether the bar at a place is this one, to its time of day. */
-  holds(bar: Bar, place: number): boolean {
-    const { open, high, low, close, volume, unadjusted, seconds } = bar
-    const values = [open, high, low, close, volume]
-    return (
-      this.at(place).seconds === seconds &&
-      this.#values.every((column, i) => Object.is(column[place], values[i])) &&
-      Object.is(this.#unadjusted?.[place] ?? Number.NaN, unadjusted)
-    )
-  }
-
-  get order(): Order {
-    return this.#ascending ? 'ascending' : this.#descending ? 'descending' : 'unsorted'
-  }
-
-  /** The bars in order of their dates, each value multiplied by `scale` except volume, and the row of each. */
-  sorted(divisor: number): { bars: Series; rows: Int32Array } {
-    const order = this.#sortedPlaces()
-    const pick = <T extends Int32Array | Float64Array>(column: T): T =>
-      order === null
-        ? (column.slice(0, this.count) as T)
-        : (column.slice(0, this.count).map((_, i) => column[order[i]!]!) as T)
-    const days = pick(this.#days)
-    const [open, high, low, close, volume] = this.#values.map(pick) as Values
-    if (divisor !== 1)
-      for (const column of [open, high, low, close])
-        for (let i = 0; i < column.length; i++) column[i] = column[i]! / divisor
-    const bars: Series = { timeframe: 'daily', days, known: days, open, high, low, close, volume }
-    if (this.#unadjusted !== null) bars.unadjustedClose = pick(this.#unadjusted).map(value => value / divisor)
-    return { bars, rows: pick(this.#rows) }
-  }
-
-  /** The places in order of their dates; null when they are in order. */
-  #sortedPlaces(): Int32Array | null {
-    if (this.#ascending) return null
-    const places = Int32Array.from({ length: this.count }, (_, i) => i)
-    if (this.#descending) return places.reverse()
-    return places.sort((a, b) => this.#days[a]! - this.#days[b]!)
-  }
-
-  #append(bar: Bar, row: number): void {
-    const place = this.count++
-    if (place === this.#days.length) this.#grow()
-    this.#days[place] = bar.day
-    this.#rows[place] = row
-    const [open, high, low, close, volume] = this.#values
-    open[place] = bar.open
-    high[place] = bar.high
-    low[place] = bar.low
-    close[place] = bar.close
-    volume[place] = bar.volume
-    if (bar.seconds !== 0) this.#seconds ??= new Int32Array(this.#days.length)
-    if (this.#seconds !== null) this.#seconds[place] = bar.seconds
-    if (!Number.isNaN(bar.unadjusted)) this.#unadjusted ??= new Float64Array(this.#days.length)
-    if (this.#unadjusted !== null) this.#unadjusted[place] = bar.unadjusted
-  }
-
-  #grow(): void {
-    const room = this.#days.length * 2
-    this.#days = grown(this.#days, new Int32Array(room))
-    this.#rows = grown(this.#rows, new Int32Array(room))
-    this.#values = this.#values.map(column => grown(column, new Float64Array(room))) as Values
-    if (this.#seconds !== null) this.#seconds = grown(this.#seconds, new Int32Array(room))
-    if (this.#unadjusted !== null) this.#unadjusted = grown(this.#unadjusted, new Float64Array(room))
+function waiting(collected: GrowingBars, prices: Adjustment, divisor: number): TickerBars {
+  const { ticker } = collected
+  return {
+    ticker,
+    prices,
+    waits: true,
+    get bars() {
+      return collected.sorted(divisor).bars
+    },
   }
 }
 
-const START = 256
 const SUNDAY = 6
-/** Where the clocks are furthest ahead, midnight is 10:00 UTC of the day before. */
-const AFTERNOON = 10 * 3600
 
 const DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: days of Asia begin on the day before in UTC; ${parameter('time_zone', 'Asia/Tokyo')}, or where the exchange is, dates them as there`
-
-type Values = [open: Float64Array, high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array]
-
-function grown<T extends Int32Array | Float64Array>(old: T, larger: T): T {
-  larger.set(old)
-  return larger
-}
 
 /** So many odd bars of a kind are told one by one. */
 export const SHOWN = 3

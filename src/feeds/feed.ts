@@ -82,6 +82,8 @@ export interface TickerBars {
   ticker: string
   bars: Series
   prices: Adjustment
+  /** They wait in a temporary file, from which they are read whenever they are asked for. */
+  waits?: true
 }
 
 /** A row that is no bar, with the place of its first fault and its raw text, to be mended and loaded again. */
@@ -133,6 +135,8 @@ export interface ReadResult {
   rejected: Rejected[]
   warnings: Warning[]
   adjustmentNote: string
+  /** To be called when nobody looks at the bars any more: what memory did not hold goes. */
+  release(): void
 }
 
 /** Records of one kind of one ticker, in the order of the file. */

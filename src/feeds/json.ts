@@ -19,7 +19,7 @@ export async function readJson(source: Source, options: ReadOptions): Promise<Re
   return readFactsJson(source, text, options) ?? readBarsJson(source, text, options)
 }
 
-function readBarsJson(source: Source, text: JsonText, options: ReadOptions): ReadResult {
+async function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Promise<ReadResult> {
   const given = checkHints(options.hints)
   const { file, compression } = source
   const table = tableIn(file, text.root)
@@ -43,21 +43,22 @@ function readBarsJson(source: Source, text: JsonText, options: ReadOptions): Rea
   } as const
   const rows = new PriceRows({ ...reading, columns, ticker }, collector)
   const row = new Row()
-  for (row.line = 0; row.line < table.rows; row.line++) {
-    row.fill(ROLES.map(role => dates[row.line]![role as keyof DateCell] ?? textAt(table, row.line, role)))
-    rows.visit(row)
-  }
-  options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
-  const { order, rejected } = collector
-  const { tickers, warnings } = collector.finish(prices)
-  const zone = given.calendar?.zone ?? table.zone
-  const dated = {
-    dates: table.zone === undefined ? format : 'epoch',
-    ...(zone === undefined ? {} : { 'time zone': zone }),
-  }
-  const dialect = { encoding: 'UTF-8', compression, ...text.words, ...dated, order, ...rows.words, ...table.words }
-  const counts = { rows: collector.rows, tickers, rejected, warnings }
-  return { holds: 'bars', file, format: table.format, dialect, header: null, ...counts, adjustmentNote: note }
+  return collector.whole(() => {
+    for (row.line = 0; row.line < table.rows; row.line++) {
+      row.fill(ROLES.map(role => dates[row.line]![role as keyof DateCell] ?? textAt(table, row.line, role)))
+      rows.visit(row)
+    }
+    options.onProgress?.({ bytes: source.taken(), total: source.total, rows: collector.rows })
+    const { order } = collector
+    const found = collector.finish(prices)
+    const zone = given.calendar?.zone ?? table.zone
+    const dated = {
+      dates: table.zone === undefined ? format : 'epoch',
+      ...(zone === undefined ? {} : { 'time zone': zone }),
+    }
+    const dialect = { encoding: 'UTF-8', compression, ...text.words, ...dated, order, ...rows.words, ...table.words }
+    return { holds: 'bars', file, format: table.format, dialect, header: null, ...found, adjustmentNote: note }
+  })
 }
 
 /** The ticker of all rows, null when each names its own. */

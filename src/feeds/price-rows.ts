@@ -2,8 +2,9 @@ import { BadData, type Place, parameter, sentence } from '../errors.js'
 import { type Day, dayOf, formatDay, utcToday } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
-import type { Bar, Bars, Collector, Fault } from './bars.js'
+import type { Collector, Fault } from './bars.js'
 import type { Format } from './feed.js'
+import type { Bar, GrowingBars } from './growing-bars.js'
 import { type Columns, PRICES, type Role } from './layout.js'
 import type { Misfit, Row } from './row.js'
 import {
@@ -71,7 +72,7 @@ export class PriceRows {
   }
   readonly #tickerText = Buffer.alloc(64)
   #tickerLength = -1
-  #bars: Bars | null = null
+  #bars: GrowingBars | null = null
 
   constructor(plan: PricePlan, collector: Collector) {
     this.#plan = plan

@@ -41,18 +41,19 @@ async function readBarsTable(table: TextTable, layout: Layout): Promise<ReadResu
   }
   const collector = new Collector(file, places, options.skipBadRows ?? false)
   const rows = new PriceRows(plan, collector)
-  await table.eachRow((row, misfit) => {
-    at = row
-    rows.visit(row, misfit)
-  })
-  const format = settleFormat(table, layout, rows.whole)
-  const { order, rejected } = collector
   const { prices, note } = adjustmentOf(columns.adj_close !== undefined, options.prices)
-  const { tickers, warnings } = collector.finish(prices, format === 'lean equity' ? 10_000 : 1)
-  const words: Record<string, string> = { ...describe(table, layout, plan), order, ...rows.words }
-  if (format === 'lean equity') words.scale = 'prices divided by 10,000'
-  const counts = { rows: collector.rows, tickers, rejected, warnings }
-  return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...counts, adjustmentNote: note }
+  return collector.whole(async () => {
+    await table.eachRow((row, misfit) => {
+      at = row
+      rows.visit(row, misfit)
+    })
+    const format = settleFormat(table, layout, rows.whole)
+    const { order } = collector
+    const found = collector.finish(prices, format === 'lean equity' ? 10_000 : 1)
+    const words: Record<string, string> = { ...describe(table, layout, plan), order, ...rows.words }
+    if (format === 'lean equity') words.scale = 'prices divided by 10,000'
+    return { holds: 'bars', file, format, dialect: words, header: dialect.header, ...found, adjustmentNote: note }
+  })
 }
 
 function describe(table: TextTable, { columns, names }: Layout, plan: PricePlan): Record<string, string> {

@@ -10,27 +10,45 @@ import {
   jumpsOf,
   type Origin,
   originsOf,
-  type PlacedOrigin,
   type Store,
   type TickerEntry,
   type TickerSheet,
 } from '../store/store.js'
 import type { Kept } from './derive.js'
+import { merge, originsAfter } from './merge.js'
 import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
-import { bothOf, judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
+import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
 
 /** What a file's bars change, not yet written. */
 export interface TakenBars {
   reports: TickerReport[]
   refused: RefusedTicker[]
   /** What looks odd where a file's bars lie beside those that are stored. */
-  oddities: { kind: WarningKind; ticker: string; day: Day; detail: Words }[]
-  changed: Kept[]
+  oddities: SourcedOddity[]
+  changes: Change[]
   /** Tickers whose pulled events make room. */
   unpulled: string[]
   /** What is behind when this is written. */
   behind: Behind
 }
+
+interface SourcedOddity {
+  kind: WarningKind
+  ticker: string
+  day: Day
+  detail: Words
+}
+
+/** A ticker that bars change. Memory holds only some of them: what is to be kept of it may have to be made again. */
+export interface Change {
+  ticker: string
+  /** How many bars it has then. */
+  bars: number
+  kept(): Promise<Kept>
+}
+
+/** So many bars of changes are held. */
+const MOST_HELD = 700_000
 
 /** What is done about a ticker that is there. */
 export interface Choices {
@@ -52,35 +70,76 @@ export async function takeBars(
   choicesFor: (ticker: string) => Choices,
 ): Promise<TakenBars> {
   const behind = await Behind.in(store)
-  const taken: TakenBars = { reports: [], refused: [], oddities: [], changed: [], unpulled: [], behind }
+  const taken: TakenBars = { reports: [], refused: [], oddities: [], changes: [], unpulled: [], behind }
+  const pulled = await pulledOf(store, tickers)
+  const importedAt = new Date().toISOString()
+  let held = 0
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
-    const pulled = await pulledOf(store, ticker)
-    const { present, entry } = await storedOf(store, incoming, choices.replace)
-    const refused = refusedAtSight(incoming, { present, entry, pulled }, choices)
-    const result =
-      refused !== null ? { refused } : present === null ? AS_IT_IS : await fitted(store, present, incoming, choices)
+    const take = () => takeTicker(store, incoming, pulled.get(ticker) ?? null, choices, importedAt)
+    const result = await take()
     if ('refused' in result) {
       taken.refused.push(result.refused)
       continue
     }
-    taken.oddities.push(...result.oddities.map(oddity => ({ ticker, ...oddity })))
-    if (present === null && !choices.replace) taken.oddities.push(...(await namesakes(store, incoming)))
-    const before = { present: result.present ?? emptySeries('daily', 0), entry, jumps: result.jumps }
-    const { report, series, origins } = mergeOne(incoming, before)
+    const { report, oddities, kept } = result
     taken.reports.push(report)
-    if (result.rescaling !== null) noteRescaling(report, present!, result.rescaling)
-    if (pulled !== null) {
-      taken.unpulled.push(ticker)
-      addNote(report, `${ticker}: ${pulled} are taken out`)
-    }
-    if (report.added + report.replaced === 0 && result.rescaling === null) continue
-    const now = entryFor(incoming, series, entry?.assetClass ?? null, origins)
-    taken.changed.push(await keptOf(store, now, series, behind))
+    taken.oddities.push(...oddities)
+    if (pulled.has(ticker)) taken.unpulled.push(ticker)
+    if (kept === null) continue
+    if (kept.sector !== null && kept.facts !== null) behind.sectors.add(kept.sector)
+    held += report.bars
+    taken.changes.push({ ticker, bars: report.bars, kept: held <= MOST_HELD ? atHand(kept) : madeAgain(take) })
   }
   return taken
 }
+
+/** Functions of their own: one beside what is to be kept would hold that, whether or not it uses it. */
+function atHand(kept: Kept): () => Promise<Kept> {
+  return async () => kept
+}
+
+function madeAgain(take: () => Promise<{ refused: RefusedTicker } | Fit>): () => Promise<Kept> {
+  return async () => ((await take()) as Fit).kept!
+}
+
+/** Bars that fit. */
+interface Fit {
+  report: TickerReport
+  oddities: SourcedOddity[]
+  /** What is to be kept of the ticker; null where nothing changes. */
+  kept: (Kept & { sector: string | null }) | null
+}
+
+/** Merges bars of one ticker with what is there of it. */
+async function takeTicker(
+  store: Store,
+  incoming: SourcedBars,
+  pulled: string | null,
+  choices: Choices,
+  importedAt: string,
+): Promise<{ refused: RefusedTicker } | Fit> {
+  const { ticker, source, format, prices } = incoming
+  const given = { ticker, source, format, prices, bars: incoming.bars, importedAt }
+  const { present, entry } = await storedOf(store, given, choices.replace)
+  const refused = refusedAtSight(given, { present, entry, pulled }, choices)
+  if (refused !== null) return { refused }
+  const result = present === null ? AS_IT_IS : await fitted(store, present, given, choices)
+  if ('refused' in result) return result
+  const oddities: SourcedOddity[] = result.oddities.map(oddity => ({ ticker, ...oddity }))
+  if (present === null && !choices.replace) oddities.push(...(await namesakes(store, given)))
+  const before = { present: result.present ?? emptySeries('daily', 0), entry, jumps: result.jumps }
+  const { report, series, origins } = mergeOne(given, before)
+  if (result.rescaling !== null) noteRescaling(report, present!, result.rescaling)
+  if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
+  if (report.added + report.replaced === 0 && result.rescaling === null) return { report, oddities, kept: null }
+  const now = entryFor(given, series, entry?.assetClass ?? null, origins)
+  return { report, oddities, kept: await keptOf(store, now, series) }
+}
+
+/** Bars of a file that are at hand, and when they came. */
+type Given = SourcedBars & Pick<Origin, 'importedAt'>
 
 /** What is stored of a ticker and stays beside a file's bars; null where nothing does. */
 async function storedOf(
@@ -202,7 +261,8 @@ export async function cutBars(
   const behind = await Behind.in(store)
   const cut = { ...entry, bars, last: whole.days[bars - 1]! }
   behind.written(null)
-  const changed = await keptOf(store, cut, head(whole, bars), behind)
+  const changed = await keptOf(store, cut, head(whole, bars))
+  if (changed.sector !== null && changed.facts !== null) behind.sectors.add(changed.sector)
   return { changed, removed: whole.days.length - bars, behind }
 }
 
@@ -224,7 +284,7 @@ export async function renamed(
   })
   const entry = await store.ticker(ticker)
   if (entry === null) return { records: [], sheets, behind }
-  const kept = await keptOf(store, entry, (await store.bars(ticker))!, behind)
+  const kept = await keptOf(store, entry, (await store.bars(ticker))!)
   return { records: [{ ...kept, entry: { ...kept.entry, ticker: name } }], sheets, behind }
 }
 
@@ -234,23 +294,27 @@ function noneLeft({ ticker, first }: TickerEntry, after: Day): InvalidParameter 
   return new InvalidParameter(what, { param: 'after', value, allowed })
 }
 
-/** A ticker with its changed bars, the facts that count, and the class that they tell; its sector is behind then. */
-async function keptOf(store: Store, entry: TickerEntry, bars: Series, behind: Behind): Promise<Kept> {
+/** A ticker with its changed bars, the facts that count, and the class and sector that they tell. */
+async function keptOf(store: Store, entry: TickerEntry, bars: Series): Promise<Kept & { sector: string | null }> {
   const sheets = await store.sheets(entry.ticker)
   const security = securityOf(sheets)
-  const facts = countedFacts(sheets)
-  const sector = sectorKey(security)
-  if (sector !== null && facts !== null) behind.sectors.add(sector)
-  return { entry: security === null ? entry : { ...entry, assetClass: security.asset_class }, bars, facts }
+  const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
+  return { entry: now, bars, facts: countedFacts(sheets), sector: sectorKey(security) }
 }
 
-/** What was pulled of a ticker, in words; null where nothing was. */
-async function pulledOf(store: Store, ticker: string): Promise<string | null> {
-  const entries = await store.pages.entries(ticker)
-  const [first] = entries
-  if (first === undefined) return null
-  const events = entries.reduce((sum, entry) => sum + entry.events, 0)
-  return `${events} events of it that were pulled from ${first.url}`
+/** What was pulled of tickers, in words; nothing of one of which nothing was. */
+async function pulledOf(store: Store, tickers: readonly SourcedBars[]): Promise<Map<string, string>> {
+  const only = tickers.length === 1 ? tickers[0]!.ticker : undefined
+  const found = new Map<string, { events: number; url: string }>()
+  for (const { ticker, events, url } of await store.pages.entries(only)) {
+    const pulled = found.get(ticker)
+    if (pulled === undefined) found.set(ticker, { events, url })
+    else pulled.events += events
+  }
+  const worded = [...found].map(([ticker, { events, url }]): [string, string] => {
+    return [ticker, `${events} events of it that were pulled from ${url}`]
+  })
+  return new Map(worded)
 }
 
 /** What a ticker was before bars were taken in. */
@@ -262,28 +326,26 @@ interface Before {
 }
 
 function mergeOne(
-  incoming: SourcedBars,
+  incoming: Given,
   { present, entry, jumps }: Before,
 ): { report: TickerReport; series: Series; origins: Origin[] } {
   const { ticker, prices, bars } = incoming
-  const { series, kept, ...counts } = merge(present, bars)
+  const { series, stretches, ...counts } = merge(present, bars)
   const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
   const unknown = series.unadjustedClose?.filter(Number.isNaN).length ?? 0
   if (unknown > 0) addNote(report, unpaidNote(ticker, unknown))
   const jumpsNow = new Map(jumpsAfter(jumps, series, bars).map(({ day, factor }) => [series.days.indexOf(day), factor]))
-  const origins = originsAfter(entry === null ? [] : originsOf(entry), kept, jumpsNow, ownOf(incoming))
+  const origins = originsAfter(entry === null ? [] : originsOf(entry), stretches, jumpsNow, ownOf(incoming))
   return { report, series, origins }
 }
 
-type Own = Omit<Origin, 'bars' | 'jump'>
-
-function ownOf({ source, format }: SourcedBars): Own {
-  return { source, format, importedAt: new Date().toISOString() }
+function ownOf({ source, format, importedAt }: Given): Pick<Origin, 'source' | 'format' | 'importedAt'> {
+  return { source, format, importedAt }
 }
 
 /** The entry of a series that has just taken bars in. */
 function entryFor(
-  incoming: SourcedBars,
+  incoming: Given,
   series: Series,
   assetClass: TickerEntry['assetClass'],
   origins: readonly Origin[],
@@ -301,99 +363,10 @@ function entryFor(
   }
 }
 
-/** Which file brought which bars, now that one has added some; a jump begins a range of its own. */
-function originsAfter(
-  earlier: readonly PlacedOrigin[],
-  kept: readonly number[],
-  jumps: ReadonlyMap<number, number>,
-  own: Own,
-): Origin[] {
-  const origins: Origin[] = []
-  let last: object | null = null
-  for (const [t, before] of kept.entries()) {
-    const of: Own = before < 0 ? own : earlier.findLast(({ from }) => from <= before)!
-    const jump = jumps.get(t)
-    if (of !== last || jump !== undefined) {
-      const { source, format, importedAt } = of
-      origins.push({ source, format, importedAt, bars: 0, ...(jump === undefined ? {} : { jump }) })
-    }
-    origins.at(-1)!.bars++
-    last = of
-  }
-  return origins
-}
-
 function unpaidNote(ticker: string, unknown: number): string {
   return `${ticker}: the close before adjustment is unknown on ${unknown} of its bars, so earnings have no yield there; import the whole history with both closes`
 }
 
 function range(series: Series): { first: string; last: string } {
   return { first: formatDay(series.days[0]!), last: formatDay(series.days.at(-1)!) }
-}
-
-const COLUMNS = ['open', 'high', 'low', 'close', 'volume'] as const
-
-interface Merged {
-  series: Series
-  /** New dates, dates whose values changed, dates that were there alike. */
-  added: number
-  replaced: number
-  unchanged: number
-  /** Of each bar its place in the series that was there; -1 for one that came in. */
-  kept: number[]
-}
-
-/** Puts incoming daily bars into those that are there; on a common date the incoming bar wins. */
-function merge(present: Series, incoming: Series): Merged {
-  const rows: Place[] = []
-  const paid: number[] = []
-  const counts = { added: 0, replaced: 0, unchanged: 0 }
-  for (const { stored, given } of bothOf(present, incoming)) {
-    const isCommon = stored >= 0 && given >= 0
-    const same = isCommon && sameBar(present, stored, incoming, given)
-    rows.push(given < 0 || same ? [present, stored] : [incoming, given])
-    // What was paid on a day does not change, whatever its adjusted close has become.
-    const told = given < 0 ? Number.NaN : paidAt(incoming, given)
-    paid.push(Number.isNaN(told) && stored >= 0 ? paidAt(present, stored) : told)
-    if (given >= 0) counts[!isCommon ? 'added' : same ? 'unchanged' : 'replaced']++
-  }
-  const kept = rows.map(([from, t]) => (from === present ? t : -1))
-  return { series: gathered(rows, paid), ...counts, kept }
-}
-
-/** Whether two bars have the same prices and volume; unknown volumes are alike. */
-function sameBar(a: Series, i: number, b: Series, j: number): boolean {
-  if (!COLUMNS.every(column => Object.is(a[column][i]!, b[column][j]!))) return false
-  // A file that tells only adjusted closes says nothing about the others.
-  return b.unadjustedClose === undefined || paidAt(a, i) === b.unadjustedClose[j]
-}
-
-/** A bar by its series and its place there. */
-type Place = readonly [series: Series, t: number]
-
-/** The close before adjustment, NaN where the series does not tell it. */
-function paidAt({ unadjustedClose }: Series, t: number): number {
-  return unadjustedClose?.[t] ?? Number.NaN
-}
-
-function gathered(rows: readonly Place[], paid: readonly number[]): Series {
-  const series = emptySeries('daily', rows.length)
-  for (const [i, [from, t]] of rows.entries()) {
-    series.days[i] = from.days[t]!
-    for (const column of COLUMNS) series[column][i] = from[column][t]!
-  }
-  series.known = series.days
-  // Where one series tells it and the other does not, it is unknown on some bars; an adjusted close is not it.
-  if (paid.some(close => !Number.isNaN(close))) series.unadjustedClose = Float64Array.from(paid)
-  return series
-}
-
-/** The first day on which two series have different bars; null when they agree. */
-export function firstContradiction(a: Series, b: Series): number | null {
-  let i = 0
-  for (let j = 0; j < b.days.length; j++) {
-    while (i < a.days.length && a.days[i]! < b.days[j]!) i++
-    if (a.days[i] === b.days[j] && !sameBar(a, i, b, j)) return b.days[j]!
-  }
-  return null
 }

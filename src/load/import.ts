@@ -1,17 +1,16 @@
 import { BadData, InvalidParameter, NotFound, parameter, remedy, sentence } from '../errors.js'
 import { SHOWN } from '../feeds/bars.js'
-import type { Input, ReadResult, TickerFacts, Warning } from '../feeds/feed.js'
+import type { Input, ReadResult, TickerBars, TickerFacts, Warning } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model/facts.js'
-import type { Series } from '../model/series.js'
 import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
 import { type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
-import { type Choices, cutBars, firstContradiction, renamed, type TakenBars, takeBars } from './bars.js'
+import { type Choices, cutBars, renamed, type TakenBars, takeBars } from './bars.js'
 import { derive, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
 import type {
@@ -23,37 +22,7 @@ import type {
   SourcedBars,
   TickerReport,
 } from './report.js'
-
-/** What one run has taken in, to find files that contradict each other, and to begin again only once. */
-class Run {
-  readonly #begun = new Set<string>()
-  readonly #taken = new Map<string, { file: string; bars: Series }[]>()
-  /** The file whose bars of a ticker are on another scale, and were refused: later ones continue it. */
-  readonly refused = new Map<string, string>()
-
-  /** Throws BadData for a bar that an earlier file of the run has otherwise. */
-  check({ ticker, bars, source }: SourcedBars): void {
-    for (const earlier of this.#taken.get(ticker) ?? []) {
-      const day = firstContradiction(earlier.bars, bars)
-      if (day === null || earlier.file === source) continue
-      throw new BadData(
-        { file: source },
-        `${ticker} on ${formatDay(day)} is not the same bar as in ${earlier.file}; leave one of the two files out`,
-      )
-    }
-  }
-
-  /** True when something is asked for the first time. */
-  isFirst(what: string): boolean {
-    const first = !this.#begun.has(what)
-    this.#begun.add(what)
-    return first
-  }
-
-  add({ ticker, source, bars }: SourcedBars): void {
-    this.#taken.set(ticker, [...(this.#taken.get(ticker) ?? []), { file: source, bars }])
-  }
-}
+import { Run } from './run.js'
 
 /** What is to become of bars that are there; one of them at most. */
 const BAR_CHOICES = ['replace', 'rescale', 'acceptJump'] as const
@@ -68,8 +37,23 @@ function checkChoices(options: Pick<ImportOptions, BarChoice>): void {
   })
 }
 
+/** Bars of a file, which stay where they are. */
+function sourcedOf(bars: TickerBars, { file, format }: Pick<ReadResult, 'file' | 'format'>): SourcedBars {
+  const { ticker, prices, waits } = bars
+  return {
+    ...{ ticker, prices, source: file, format },
+    ...(waits && { waits }),
+    get bars() {
+      return bars.bars
+    },
+  }
+}
+
 /** A file's warnings, and those about bars that lie beside stored ones. */
-function withOddities({ file, warnings }: ReadResult, oddities: TakenBars['oddities']): Warning[] {
+function withOddities(
+  { file, warnings }: Pick<ReadResult, 'file' | 'warnings'>,
+  oddities: TakenBars['oddities'],
+): Warning[] {
   const all = new Map(warnings.map(warning => [warning.kind, { ...warning, first: [...warning.first] }]))
   for (const { kind, ticker, day, detail } of oddities) {
     const warning = all.get(kind) ?? { kind, count: 0, first: [] }
@@ -304,6 +288,7 @@ export class Importer {
   }
 
   async close(): Promise<void> {
+    this.#run.close()
     try {
       await this.#store?.unlock(this.#writer)
     } finally {
@@ -346,10 +331,12 @@ export class Importer {
       const { reports, barless, doubts } = await this.#takeFacts(result.facts, result, options)
       return { ...result, facts: reports, without_bars: barless, doubts }
     }
-    const sourced = result.tickers.map(ticker => ({ ...ticker, source: result.file, format: result.format }))
+    const { release, tickers, ...found } = result
+    this.#run.keep(release)
+    const sourced = tickers.map(ticker => sourcedOf(ticker, found))
     const { reports, refused, oddities, resumed } = await this.#takeBars(sourced, options)
-    const warnings = withOddities(result, oddities)
-    return { ...result, tickers: reports, refused, warnings, ...(resumed > 0 && { resumed }) }
+    const warnings = withOddities(found, oddities)
+    return { ...found, tickers: reports, refused, warnings, ...(resumed > 0 && { resumed }) }
   }
 
   /** @param onRefused asked before anything is written */
@@ -388,14 +375,16 @@ export class Importer {
 
   /** Derives and writes the tickers that bars have changed, some at a time; until the last, the store knows how far it is. */
   async #writeBars(
-    { changed, unpulled, behind }: TakenBars,
+    { changes, unpulled, behind }: TakenBars,
     tickers: readonly SourcedBars[],
     content: () => string,
     onProgress: ImportOptions['onProgress'],
   ): Promise<void> {
     const [first] = tickers
-    if (first === undefined || (changed.length === 0 && behind.files.length === 0)) return
-    const groups = together(changed, ({ bars }) => bars.days.length)
+    if (first === undefined || (changes.length === 0 && behind.files.length === 0)) return
+    const of = changes.length
+    // What is written is let go.
+    const groups = together(changes.splice(0), ({ bars }) => bars)
     // Where nothing has changed, that it was stopped is no longer so.
     if (groups.length === 0) groups.push([])
     const part = {
@@ -403,12 +392,13 @@ export class Importer {
       content: groups.length > 1 || behind.files.length > 0 ? content() : '',
     }
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
-    const onTicker = progressOf(part.file, changed.length, onProgress)
-    for (const [i, group] of groups.entries()) {
-      const records = await derive(group, onTicker)
-      const isLast = i === groups.length - 1
-      behind.written({ ...part, tickers: isLast ? part.of : places.get(group.at(-1)!.entry.ticker)! + 1 })
-      const names = new Set(group.map(({ entry }) => entry.ticker))
+    const onTicker = progressOf(part.file, of, onProgress)
+    for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+      const kept: Kept[] = []
+      for (const change of group) kept.push(await change.kept())
+      const records = await derive(kept, onTicker)
+      behind.written({ ...part, tickers: groups.length === 0 ? part.of : places.get(group.at(-1)!.ticker)! + 1 })
+      const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { records, unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
       await this.store.write(batch, DEFINITIONS_VERSION)
     }

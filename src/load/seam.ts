@@ -1,4 +1,4 @@
-import { countUpTo, type Day } from '../model/day.js'
+import { countBelow, countUpTo, type Day } from '../model/day.js'
 import type { Split } from '../model/facts.js'
 import { gapBetween, isJump, jumpBetween, usualGap } from '../model/neighbours.js'
 import type { Adjustment, Series } from '../model/series.js'
@@ -14,13 +14,17 @@ export interface Both {
   given: number
 }
 
-/** The days of two series in their order. */
+/**
+ * The days of two series in their order, as far as they meet: from the stored bar before those of the file to the one
+ * after them.
+ */
 export function bothOf(stored: Series, given: Series): Both[] {
   const all: Both[] = []
-  let i = 0
+  let i = Math.max(0, countBelow(stored.days, given.days[0]!) - 1)
+  const end = Math.min(stored.days.length, countUpTo(stored.days, given.days.at(-1)!) + 1)
   let j = 0
-  while (i < stored.days.length || j < given.days.length) {
-    const here = stored.days[i] ?? Number.POSITIVE_INFINITY
+  while (i < end || j < given.days.length) {
+    const here = i < end ? stored.days[i]! : Number.POSITIVE_INFINITY
     const there = given.days[j] ?? Number.POSITIVE_INFINITY
     all.push({ day: Math.min(here, there), stored: here <= there ? i++ : -1, given: there <= here ? j++ : -1 })
   }
@@ -277,12 +281,14 @@ function judgeSeams(
 ): { misfit: Misfit | null; oddities: SeamOddity[] } {
   const oddities: SeamOddity[] = []
   const misfits: { scale: Scale; jump: AcceptedJump; split?: Split }[] = []
-  const most = usualGap(Int32Array.from(both, ({ day }) => day))
+  let most: number | null = null
   const close = (at: Both): number => (at.given >= 0 ? given.close[at.given]! : stored.close[at.stored]!)
   for (const [a, b] of seamsOf(both)) {
     const inFile = b.given >= 0 ? b : a
     if (inFile.stored >= 0 && close(inFile) === stored.close[inFile.stored]) continue
-    const gap = inFile.stored >= 0 ? null : gapBetween(a.day, b.day, most)
+    const isNew = inFile.stored < 0 && b.day - a.day > 1
+    if (isNew) most ??= usualGap(daysOf(stored, given))
+    const gap = isNew ? gapBetween(a.day, b.day, most!) : null
     if (gap !== null) oddities.push({ kind: 'gap', day: b.day, detail: gap })
     const [before, after] = [close(a), close(b)]
     const jump = jumpBetween(before, after)
@@ -306,6 +312,20 @@ function judgeSeams(
   return { misfit: { reason: 'split', ...about, shares: true, jumps, common: 0 }, oddities }
 }
 
+/** All days of two series. */
+function daysOf(stored: Series, given: Series): Int32Array {
+  const days = new Int32Array(stored.days.length + given.days.length)
+  let [t, i, j] = [0, 0, 0]
+  while (i < stored.days.length || j < given.days.length) {
+    const here = stored.days[i] ?? Number.POSITIVE_INFINITY
+    const there = given.days[j] ?? Number.POSITIVE_INFINITY
+    days[t++] = Math.min(here, there)
+    if (here <= there) i++
+    if (there <= here) j++
+  }
+  return days.subarray(0, t)
+}
+
 /** Whether a step is one that was accepted between these days or around them. */
 function isAccepted(jumps: readonly AcceptedJump[], a: Both, b: Both, factor: number): boolean {
   return jumps.some(jump => jump.from < b.day && a.day < jump.day && !isJump(jump.factor, factor))
@@ -316,6 +336,7 @@ function isAccepted(jumps: readonly AcceptedJump[], a: Both, b: Both, factor: nu
  * file has at most one. A file that has both tells the step itself.
  */
 export function jumpsAfter(jumps: readonly AcceptedJump[], merged: Series, given: Series): AcceptedJump[] {
+  if (jumps.length === 0) return []
   const inFile = new Set(given.days)
   return jumps.flatMap(({ from, day, factor }) => {
     const first = merged.days.indexOf(from) + 1

@@ -27,9 +27,19 @@ export function gapBetween(before: Day, after: Day, most: number): string | null
 /** The middle number of days from bar to bar; 1 when there are too few to tell. */
 export function middleSpacing(days: Int32Array): number {
   if (days.length < 11) return 1
+  // Nearly all are small: counted, which costs far less than sorting them.
+  const counts = new Int32Array(SPACINGS)
+  let left = (days.length - 1) >> 1
+  for (let i = 1; i < days.length; i++) counts[Math.min(days[i]! - days[i - 1]!, SPACINGS - 1)]!++
+  for (let spacing = 0; spacing < SPACINGS - 1; spacing++) {
+    left -= counts[spacing]!
+    if (left < 0) return spacing
+  }
   const spacings = days.subarray(1).map((day, i) => day - days[i]!)
   return spacings.sort()[spacings.length >> 1]!
 }
+
+const SPACINGS = 64
 
 /** Most bars of daily ones are at most this many days apart. */
 export const DAILY = 4

@@ -1,0 +1,150 @@
+import { countBelow } from '../model/day.js'
+import { emptySeries, type Series } from '../model/series.js'
+import type { Origin, PlacedOrigin } from '../store/store.js'
+
+const COLUMNS = ['open', 'high', 'low', 'close', 'volume'] as const
+
+/** Bars in a row that were there, or that came in. */
+export interface Stretch {
+  /** The place of the first among those that were there; -1 of those that came in. */
+  place: number
+  bars: number
+}
+
+export interface Merged {
+  series: Series
+  /** New dates, dates whose values changed, dates that were there alike. */
+  added: number
+  replaced: number
+  unchanged: number
+  /** All of the series, in their order. */
+  stretches: Stretch[]
+}
+
+/** Puts incoming daily bars into those that are there; on a common date the incoming bar wins. */
+export function merge(present: Series, incoming: Series): Merged {
+  const [mine, theirs] = [present.days.length, incoming.days.length]
+  const series = emptySeries('daily', mine + theirs - commonDays(present.days, incoming.days))
+  series.known = series.days
+  // Where one series tells it and the other does not, it is unknown on some bars; an adjusted close is not it.
+  const paid = present.unadjustedClose || incoming.unadjustedClose ? new Float64Array(series.days.length) : null
+  const counts = { added: 0, replaced: 0, unchanged: 0 }
+  const stretches: Stretch[] = []
+  let [t, i, j] = [0, 0, 0]
+  while (i < mine || j < theirs) {
+    // What lies before the next bar that comes in stays as it is.
+    if (j === theirs || present.days[i]! < incoming.days[j]!) {
+      const until = j === theirs ? mine : countBelow(present.days, incoming.days[j]!)
+      copyBars(present, i, until, series, t)
+      paid?.fill(Number.NaN, t, t + until - i)
+      if (present.unadjustedClose) paid?.set(present.unadjustedClose.subarray(i, until), t)
+      add(stretches, i, until - i)
+      t += until - i
+      i = until
+      continue
+    }
+    const isCommon = present.days[i] === incoming.days[j]
+    const same = isCommon && sameBar(present, i, incoming, j)
+    if (same) copyBars(present, i, i + 1, series, t)
+    else copyBars(incoming, j, j + 1, series, t)
+    if (paid !== null) {
+      // What was paid on a day does not change, whatever its adjusted close has become.
+      const told = paidAt(incoming, j)
+      paid[t] = Number.isNaN(told) && isCommon ? paidAt(present, i) : told
+    }
+    counts[!isCommon ? 'added' : same ? 'unchanged' : 'replaced']++
+    add(stretches, same ? i : -1, 1)
+    if (isCommon) i++
+    j++
+    t++
+  }
+  if (paid?.some(close => !Number.isNaN(close))) series.unadjustedClose = paid
+  return { series, ...counts, stretches }
+}
+
+function commonDays(mine: Int32Array, theirs: Int32Array): number {
+  let count = 0
+  let i = theirs.length === 0 ? 0 : countBelow(mine, theirs[0]!)
+  for (let j = 0; j < theirs.length && i < mine.length; j++) {
+    while (mine[i]! < theirs[j]!) i++
+    if (mine[i] === theirs[j]) count++
+  }
+  return count
+}
+
+function copyBars(from: Series, first: number, until: number, to: Series, at: number): void {
+  if (until - first === 1) {
+    to.days[at] = from.days[first]!
+    for (const column of COLUMNS) to[column][at] = from[column][first]!
+    return
+  }
+  to.days.set(from.days.subarray(first, until), at)
+  for (const column of COLUMNS) to[column].set(from[column].subarray(first, until), at)
+}
+
+/** Adds bars to stretches: to the last where they go on with it. */
+function add(stretches: Stretch[], place: number, bars: number): void {
+  const last = stretches.at(-1)
+  const goesOn =
+    last !== undefined && (place < 0 ? last.place < 0 : last.place >= 0 && last.place + last.bars === place)
+  if (goesOn) last.bars += bars
+  else stretches.push({ place, bars })
+}
+
+/** Whether two bars have the same prices and volume; unknown volumes are alike. */
+function sameBar(a: Series, i: number, b: Series, j: number): boolean {
+  for (const column of COLUMNS) if (!Object.is(a[column][i]!, b[column][j]!)) return false
+  // A file that tells only adjusted closes says nothing about the others.
+  return b.unadjustedClose === undefined || paidAt(a, i) === b.unadjustedClose[j]
+}
+
+/** The close before adjustment, NaN where the series does not tell it. */
+function paidAt({ unadjustedClose }: Series, t: number): number {
+  return unadjustedClose?.[t] ?? Number.NaN
+}
+
+/** The first day on which two series have different bars; null when they agree. */
+export function firstContradiction(a: Series, b: Series): number | null {
+  let i = 0
+  for (let j = 0; j < b.days.length; j++) {
+    while (i < a.days.length && a.days[i]! < b.days[j]!) i++
+    if (a.days[i] === b.days[j] && !sameBar(a, i, b, j)) return b.days[j]!
+  }
+  return null
+}
+
+/**
+ * Which file brought which bars, now that one has added some; a jump begins a range of its own.
+ * @param earlier where those that were there are from
+ * @param jumps by the bar that they lead to
+ */
+export function originsAfter(
+  earlier: readonly PlacedOrigin[],
+  stretches: readonly Stretch[],
+  jumps: ReadonlyMap<number, number>,
+  own: Omit<Origin, 'bars' | 'jump'>,
+): Origin[] {
+  const origins: Origin[] = []
+  const borders = [...jumps.keys()].sort((a, b) => a - b)
+  let last: object | null = null
+  let t = 0
+  for (const { place, bars } of stretches) {
+    for (let done = 0; done < bars; ) {
+      const before = place < 0 ? null : earlier.findLast(({ from }) => from <= place + done)!
+      const most = before === null ? bars : before.from + before.bars - place
+      const border = borders.find(border => border > t) ?? Number.POSITIVE_INFINITY
+      const count = Math.min(bars, most, done + border - t) - done
+      const jump = jumps.get(t)
+      const of = before ?? own
+      if (of !== last || jump !== undefined) {
+        const { source, format, importedAt } = of
+        origins.push({ source, format, importedAt, bars: 0, ...(jump === undefined ? {} : { jump }) })
+      }
+      origins.at(-1)!.bars += count
+      last = of
+      done += count
+      t += count
+    }
+  }
+  return origins
+}

@@ -1,0 +1,88 @@
+import { BadData } from '../errors.js'
+import { Spill } from '../feeds/spill.js'
+import { formatDay } from '../model/day.js'
+import { emptySeries, type Series } from '../model/series.js'
+import { firstContradiction } from './merge.js'
+import type { SourcedBars } from './report.js'
+
+/** So many bytes of earlier files are held. */
+const MOST_HELD = 32 * 1024 * 1024
+
+/** Bars that an earlier file of the run had. */
+interface Taken {
+  file: string
+  bars(): Series
+}
+
+/** What one run has taken in, to find files that contradict each other, and to begin again only once. */
+export class Run {
+  readonly #begun = new Set<string>()
+  readonly #taken = new Map<string, Taken[]>()
+  readonly #spill = new Spill()
+  readonly #releases: (() => void)[] = []
+  #held = 0
+  /** The file whose bars of a ticker are on another scale, and were refused: later ones continue it. */
+  readonly refused = new Map<string, string>()
+
+  /** Throws BadData for a bar that an earlier file of the run has otherwise. */
+  check(incoming: SourcedBars): void {
+    const { ticker, source } = incoming
+    for (const earlier of this.#taken.get(ticker) ?? []) {
+      if (earlier.file === source) continue
+      const day = firstContradiction(earlier.bars(), incoming.bars)
+      if (day === null) continue
+      throw new BadData(
+        { file: source },
+        `${ticker} on ${formatDay(day)} is not the same bar as in ${earlier.file}; leave one of the two files out`,
+      )
+    }
+  }
+
+  /** True when something is asked for the first time. */
+  isFirst(what: string): boolean {
+    const first = !this.#begun.has(what)
+    this.#begun.add(what)
+    return first
+  }
+
+  /** Keeps the bars of a ticker that are taken in: beyond some, in a temporary file. */
+  add(incoming: SourcedBars): void {
+    const { ticker, source } = incoming
+    const taken = { file: source, bars: incoming.waits ? () => incoming.bars : this.#kept(incoming.bars) }
+    const earlier = this.#taken.get(ticker)
+    if (earlier === undefined) this.#taken.set(ticker, [taken])
+    else earlier.push(taken)
+  }
+
+  /** Keeps what a file has read until the run is over, as later files may contradict it. */
+  keep(release: () => void): void {
+    this.#releases.push(release)
+  }
+
+  close(): void {
+    this.#spill.close()
+    for (const release of this.#releases) release()
+  }
+
+  #kept(bars: Series): () => Series {
+    this.#held += bytesOf(bars)
+    if (this.#held <= MOST_HELD) return () => bars
+    this.#held -= bytesOf(bars)
+    const at = this.#spill.put(columnsOf(bars))
+    const [length, hasUnadjusted] = [bars.days.length, bars.unadjustedClose !== undefined]
+    return () => {
+      const series = emptySeries('daily', length)
+      if (hasUnadjusted) series.unadjustedClose = new Float64Array(length)
+      this.#spill.take(at, columnsOf(series))
+      return series
+    }
+  }
+}
+
+function columnsOf({ days, open, high, low, close, volume, unadjustedClose }: Series): (Float64Array | Int32Array)[] {
+  return [open, high, low, close, volume, ...(unadjustedClose === undefined ? [] : [unadjustedClose]), days]
+}
+
+function bytesOf(bars: Series): number {
+  return columnsOf(bars).reduce((sum, { byteLength }) => sum + byteLength, 0)
+}

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest'
+import { merge, originsAfter } from '../../src/load/merge.js'
+import type { Series } from '../../src/model/series.js'
+import { Random } from '../../src/statistics/random.js'
+import type { Origin, PlacedOrigin } from '../../src/store/store.js'
+
+/** A series of some days, and the place of each of its days in it. */
+function drawn(random: Random, from: number, most: number): Series {
+  const days = Int32Array.from(Array.from({ length: most }, (_, t) => from + t).filter(() => random.below(3) > 0))
+  const prices = (): Float64Array => Float64Array.from(days, () => 100 + random.below(2))
+  const volume = Float64Array.from(days, () => (random.below(2) === 0 ? Number.NaN : 1))
+  const series = { timeframe: 'daily' as const, days, known: days, open: prices(), high: prices(), low: prices() }
+  const bars = { ...series, close: prices(), volume }
+  if (random.below(2) === 0) return bars
+  return { ...bars, unadjustedClose: Float64Array.from(days, () => (random.below(4) === 0 ? Number.NaN : 200)) }
+}
+
+const COLUMNS = ['open', 'high', 'low', 'close', 'volume'] as const
+
+function rowsOf(series: Series): Map<number, { t: number; values: number[]; paid: number }> {
+  return new Map(
+    [...series.days].map((day, t) => [
+      day,
+      { t, values: COLUMNS.map(name => series[name][t]!), paid: series.unadjustedClose?.[t] ?? Number.NaN },
+    ]),
+  )
+}
+
+it('merging is what it is day by day: the bar that comes in wins, what was paid stays, and each bar has its origin', () => {
+  const random = new Random(7)
+  for (let draw = 0; draw < 300; draw++) {
+    const [present, incoming] = [drawn(random, 100, random.below(30)), drawn(random, 90 + random.below(45), 12)]
+    const [mine, theirs] = [rowsOf(present), rowsOf(incoming)]
+    const days = [...new Set([...mine.keys(), ...theirs.keys()])].sort((a, b) => a - b)
+    const counts = { added: 0, replaced: 0, unchanged: 0 }
+    const kept = days.map(day => {
+      const [own, given] = [mine.get(day), theirs.get(day)]
+      if (given === undefined) return { from: own!, paid: own!.paid, place: own!.t }
+      const paid = Number.isNaN(given.paid) && own !== undefined ? own.paid : given.paid
+      const same =
+        own?.values.every((value, i) => Object.is(value, given.values[i])) === true &&
+        (incoming.unadjustedClose === undefined || own.paid === given.paid)
+      counts[own === undefined ? 'added' : same ? 'unchanged' : 'replaced']++
+      return { from: same ? own : given, paid, place: same ? own.t : -1 }
+    })
+    const merged = merge(present, incoming)
+    expect([...merged.series.days]).toEqual(days)
+    expect(days.map((_, t) => COLUMNS.map(name => merged.series[name][t]))).toEqual(kept.map(({ from }) => from.values))
+    const isTold = kept.some(({ paid }) => !Number.isNaN(paid))
+    expect(merged.series.unadjustedClose).toEqual(isTold ? Float64Array.from(kept, ({ paid }) => paid) : undefined)
+    expect(merged).toMatchObject(counts)
+    const places = merged.stretches.flatMap(({ place, bars }) =>
+      Array.from({ length: bars }, (_, t) => (place < 0 ? -1 : place + t)),
+    )
+    expect(places).toEqual(kept.map(({ place }) => place))
+
+    const half = Math.ceil(present.days.length / 2)
+    const earlier: PlacedOrigin[] = [
+      { source: 'a', format: 'csv', importedAt: 'then', from: 0, bars: half },
+      { source: 'b', format: 'csv', importedAt: 'then', from: half, bars: present.days.length - half },
+    ]
+    const own = { source: 'new', format: 'csv', importedAt: 'now' }
+    const jumps = new Map(days.flatMap((_, t): [number, number][] => (t > 0 && random.below(9) === 0 ? [[t, 2]] : [])))
+    const each = places.map((place, t) => ({
+      ...(place < 0 ? own : earlier.findLast(({ from }) => from <= place)!),
+      jump: jumps.get(t),
+    }))
+    const expected: Origin[] = []
+    for (const [t, { source, format, importedAt, jump }] of each.entries()) {
+      if (jump !== undefined || each[t - 1]?.source !== source)
+        expected.push({ source, format, importedAt, bars: 0, ...(jump === undefined ? {} : { jump }) })
+      expected.at(-1)!.bars++
+    }
+    expect(originsAfter(earlier, merged.stretches, jumps, own)).toEqual(expected)
+  }
+})
