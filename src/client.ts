@@ -295,6 +295,8 @@ interface PricesChoice {
   db?: string
   /** false: studies note nothing in the ledger of trials, which lies beside it. */
   ledger?: boolean
+  /** How many threads share long work, 1 for none; as many as the machine has cores unless given. */
+  threads?: number
 }
 
 /**
@@ -412,7 +414,7 @@ export async function openRemote(options: RemoteClientOptions): Promise<RemoteCl
 const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
   url: (param, value) => value instanceof URL || textOf(param, value),
   key: textOf,
-  bars: (param, value) => checkOptions(param, value, { db: fileValue, ledger: flagValue }),
+  bars: (param, value) => checkOptions(param, value, { db: fileValue, ledger: flagValue, threads: THREADS.parse }),
   timeoutMs: () => {},
   retries: () => {},
   allowPlainHttp: flagValue,

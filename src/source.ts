@@ -54,6 +54,8 @@ export interface PricedSource extends Pick<Source, 'fields' | 'tickers' | 'serve
   withBars(): Promise<readonly string[]>
   /** The day as of which all of it is known; null where there is nothing. */
   asOfDay(): Promise<Day | null>
+  /** How many threads may share what is computed of it; as many as the machine has cores unless given. */
+  readonly threads?: number | undefined
   /** What must be said of everything that it told so far, in sentences: bars that were lacking, bands of another. */
   remarks(): readonly string[]
 }

@@ -15,7 +15,7 @@ import {
 import { Damaged } from './store/store.js'
 
 /** What a thread is for; workers/thread.ts has the program of each. */
-export type Job = 'scan' | 'export'
+export type Job = 'scan' | 'export' | 'study' | 'sweep'
 
 /** What a thread is told when it starts. */
 export interface Start {
@@ -193,3 +193,71 @@ export async function* inOrder<Task, Result>(
 
 /** Tasks that each thread has before it, or has done for who comes to it later. */
 const AHEAD = 2
+
+type Column = Float64Array | Int32Array | Uint8Array
+
+/** Columns begin at a multiple of so many bytes, which suits each kind of number. */
+const ALIGNED = 8
+
+/**
+ * Data for threads: a copy with all columns in one piece of memory that each thread has, so that it is copied once and
+ * not for each. Of columns, lists, maps and plain objects.
+ */
+export function shared<Data>(data: Data): Data {
+  const room = new SharedArrayBuffer(columnsIn(data, new Set()))
+  let used = 0
+  const copied = (column: Column): Column => {
+    const from = used
+    used += aligned(column.byteLength)
+    const copy =
+      column instanceof Float64Array
+        ? new Float64Array(room, from, column.length)
+        : column instanceof Int32Array
+          ? new Int32Array(room, from, column.length)
+          : new Uint8Array(room, from, column.length)
+    copy.set(column)
+    return copy
+  }
+  return copyOf(data, copied, new Map()) as Data
+}
+
+const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED
+
+/** Bytes of all columns in a value, each counted once. */
+function columnsIn(value: unknown, seen: Set<object>): number {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return 0
+  seen.add(value)
+  if (isColumn(value)) return aligned(value.byteLength)
+  const parts = value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value)
+  return parts.reduce((sum: number, part: unknown) => sum + columnsIn(part, seen), 0)
+}
+
+/** A copy in which what was one thing is one thing again. */
+function copyOf(value: unknown, copied: (column: Column) => Column, seen: Map<object, unknown>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const known = seen.get(value)
+  if (known !== undefined) return known
+  const kept = <Copy>(copy: Copy): Copy => {
+    seen.set(value, copy)
+    return copy
+  }
+  const again = (part: unknown): unknown => copyOf(part, copied, seen)
+  if (isColumn(value)) return kept(copied(value))
+  if (value instanceof Map) {
+    const copy = kept(new Map())
+    for (const [key, part] of value) copy.set(again(key), again(part))
+    return copy
+  }
+  if (Array.isArray(value)) {
+    const copy: unknown[] = kept([])
+    for (const part of value) copy.push(again(part))
+    return copy
+  }
+  const copy: Record<string, unknown> = kept({})
+  for (const [name, part] of Object.entries(value)) copy[name] = again(part)
+  return copy
+}
+
+function isColumn(value: object): value is Column {
+  return value instanceof Float64Array || value instanceof Int32Array || value instanceof Uint8Array
+}

@@ -58,6 +58,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
       const day = await prices.asOfDay()
       return day === null ? null : told.reduce((least, one) => Math.min(least, one), day)
     },
+    threads: prices.threads,
     remarks: () => [...remarksOn([...heard.values()]), ...prices.remarks()],
     async close() {
       await Promise.all([events.close(), prices.close()])

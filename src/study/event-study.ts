@@ -4,6 +4,7 @@ import { STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Trials, tickerBars } from '../source.js'
+import { inOrder, shared } from '../threads.js'
 import { modelledEvents, pathOf } from './abnormal.js'
 import { excursions } from './cell.js'
 import { type EventStudy, type Occurrence, type StudyWindow, samplingOf } from './result.js'
@@ -47,10 +48,7 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
     fromPrices,
     asOf: await source.asOfDay(),
   }
-  const cells = query.horizons.map((horizon, i) => {
-    step(() => `study  ${horizon} bars  ${i + 1}/${query.horizons.length}`)
-    return studyWindow(material, horizon)
-  })
+  const cells = await cellsOf(material, step, source.threads)
   const windows = cells.map(({ window }) => window)
   const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   const noted = await trials?.note(
@@ -69,6 +67,38 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
     hints: hintsOf(material),
   }
 }
+
+type Cell = ReturnType<typeof studyWindow>
+
+/** The cell of each horizon. */
+async function cellsOf(
+  material: Material,
+  step: NonNullable<StudyWays['step']>,
+  threads: number | undefined,
+): Promise<Cell[]> {
+  const { horizons } = material.query
+  const cells: Cell[] = []
+  const tell = (): void => step(() => `study  ${horizons[cells.length]} bars  ${cells.length + 1}/${horizons.length}`)
+  const found = inOrder(
+    {
+      job: 'study',
+      data: () => shared(material),
+      tasks: horizons,
+      each: material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0) / BARS_A_MS,
+      here: horizon => studyWindow(material, horizon),
+    },
+    threads,
+  )
+  tell()
+  for await (const cell of found) {
+    cells.push(cell)
+    if (cells.length < horizons.length) tell()
+  }
+  return cells
+}
+
+/** So many bars of a base take about a millisecond, with all tests. */
+const BARS_A_MS = 1000
 
 function headOf({ query, subjects, asOf }: Material, range: Range) {
   const { filter, benchmark, abnormal } = query

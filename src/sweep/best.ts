@@ -192,14 +192,19 @@ export interface Found extends Omit<Look, 'cell' | 'grounds'>, Omit<Tested, 'ret
 
 const UNTESTED = { low: null, high: null, t: null, sharpe: null }
 
-/** A tested cell enters the contest for the best, too. */
-export function foundOf(look: Look, scene: Scene, resamples: Resamples, contest: Contest): Found {
+/** A look as it is kept, and what a contest needs of it; null where it was not tested, or is not to enter one. */
+export interface Seen {
+  found: Found
+  tested: Tested | null
+}
+
+/** @param resamples null: no contest follows, and p is all that is asked for */
+export function seenOf(look: Look, scene: Scene, resamples: Resamples | null): Seen {
   const { cell, grounds: _, ...kept } = look
-  if (cell === null) return { ...kept, ...UNTESTED }
+  if (cell === null || resamples === null) return { found: { ...kept, ...UNTESTED }, tested: null }
   const tested = testedOf({ ...look, cell }, scene, resamples)
-  contest.enter(look.name, tested)
   const { low, high, t, sharpe } = tested
-  return { ...kept, low, high, t, sharpe }
+  return { found: { ...kept, low, high, t, sharpe }, tested }
 }
 
 export function sweepCell(found: Found & { q: number | null }, query: KnownSweep): SweepCell {

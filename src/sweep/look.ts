@@ -8,7 +8,6 @@ import { type Cell, cellOf, independentWindows, sharingDays, spreadOfCell } from
 import { tooFew } from '../study/result.js'
 import { placesIn } from '../study/signals.js'
 import { FEWEST_BLOCKS, shiftTest } from '../study/tests.js'
-import { whole } from '../study/words.js'
 import {
   type Book,
   conditionsOf,
@@ -18,7 +17,6 @@ import {
   type Mask,
   namedStream,
   nameOf,
-  type Pace,
   type Pool,
   poolOf,
   type Sums,
@@ -66,29 +64,31 @@ export function cellCount(query: KnownSweep): number {
   return conditions * query.horizons.length * (query.by === 'pool' ? 1 : query.tickers.length)
 }
 
+/** Cells that are looked at together: those of a field over one horizon, each by its place in the query's list. */
+export interface Part {
+  field: number
+  which: number
+  /** Books from one place up to another. */
+  from: number
+  to: number
+}
+
 /**
- * Looks at every cell. Each is handed over at once, because what is kept of it is little and what it stands on is not;
- * ticker by ticker within a field and window, because these have the same days.
+ * Looks at the cells of a part. Each is handed over at once, because what is kept of it is little and what it stands on
+ * is not; ticker by ticker, because these have the same days.
  */
-export async function lookAtAll(scene: Scene, pace: Pace, take: (look: Look) => void): Promise<void> {
-  const { books, query } = scene
-  const total = cellCount(query)
-  let done = 0
-  for (const field of query.fields.keys()) {
-    const conditions = conditionsOf(query, field).map(condition => {
-      return { condition, signals: signalsOn(books, condition) }
-    })
-    for (const [which, horizon] of query.horizons.entries()) {
-      const grounds = sharingDays(books.map(book => groundOf(book, field, which, scene.masks[which]!, scene.timeline)))
-      for (const group of query.by === 'pool' ? [grounds] : grounds.map(ground => [ground])) {
-        const ticker = query.by === 'pool' ? null : group[0]!.ticker
-        for (const { condition, signals } of conditions) {
-          take(lookAt({ condition, horizon, ticker }, poolOf(group, signals), scene))
-          done++
-          await pace.turn(() => `${scene.name}, cell ${whole(done)} of ${whole(total)}`)
-        }
-      }
-    }
+export function* looksAt(scene: Scene, { field, which, from, to }: Part): Generator<Look> {
+  const { query } = scene
+  const books = scene.books.slice(from, to)
+  const horizon = query.horizons[which]!
+  const conditions = conditionsOf(query, field).map(condition => {
+    return { condition, signals: signalsOn(books, condition) }
+  })
+  const grounds = sharingDays(books.map(book => groundOf(book, field, which, scene.masks[which]!, scene.timeline)))
+  for (const group of query.by === 'pool' ? [grounds] : grounds.map(ground => [ground])) {
+    const ticker = query.by === 'pool' ? null : group[0]!.ticker
+    for (const { condition, signals } of conditions)
+      yield lookAt({ condition, horizon, ticker }, poolOf(group, signals), scene)
   }
 }
 

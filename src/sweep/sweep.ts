@@ -6,7 +6,7 @@ import { type Range, rangeOf } from '../study/signals.js'
 import { DEFAULT_TEST } from '../study/tests.js'
 import { cellTrial, checkFamily } from '../study/trials.js'
 import { originAssumed, RETURNS_ASSUMED, whole } from '../study/words.js'
-import { Contest, disagreements, type Found, foundOf, sweepCell } from './best.js'
+import { Contest, disagreements, type Found, sweepCell } from './best.js'
 import {
   type Book,
   booksOf,
@@ -19,7 +19,8 @@ import {
   timelineOf,
   windowName,
 } from './ground.js'
-import { adjusted, byEvidence, cellCount, lookAtAll, Resamples, type Scene } from './look.js'
+import { adjusted, byEvidence, cellCount, type Scene } from './look.js'
+import { lookAll } from './parts.js'
 import { ADJUSTMENTS, checkCells, type KnownSweep, type Sweep } from './result.js'
 import { CHOSEN_BELOW, validationOf } from './validation.js'
 
@@ -42,6 +43,7 @@ interface SweepWays {
 export async function sweep(source: PricedSource, asked: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
   const query: KnownSweep = { ...asked, vocabularies: await vocabulariesOf(source) }
   const trials = ways.trials ?? null
+  const { threads } = source
   checkCells(cellCount(query))
   checkFamily(query.family, trials)
   const pace = new Pace(ways.step)
@@ -50,12 +52,16 @@ export async function sweep(source: PricedSource, asked: SweepQuery, ways: Sweep
   const plan = planOf(query, timeline)
   const scene: Scene = { books, timeline, query, masks: query.horizons.map(() => null), name: 'sweep' }
   const contest = new Contest(timeline.days.length)
-  const resamples = new Resamples(query)
   const found: Found[] = []
-  await lookAtAll(scene, pace, look => found.push(foundOf(look, scene, resamples, contest)))
+  for await (const { seen } of lookAll({ scenes: [scene], tests: true }, pace, threads)) {
+    for (const one of seen) {
+      found.push(one.found)
+      if (one.tested !== null) contest.enter(one.found.name, one.tested)
+    }
+  }
   const ledger = await noted(found, query, books, trials)
   const best = await contest.judge(query, familyOf(found, ledger, query), pace)
-  const validation = plan === null ? null : await validationOf(scene, plan, pace)
+  const validation = plan === null ? null : await validationOf(scene, plan, pace, threads)
   const asOf = await source.asOfDay()
   const result = resultOf(found, query, ledger, source)
   const warnings = [...disagreements(best, timeline.days.length), ...result.warnings]

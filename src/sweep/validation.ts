@@ -16,7 +16,8 @@ import {
   trainMask,
   windowEnds,
 } from './ground.js'
-import { adjusted, byEvidence, type Look, lookAtAll, type Scene } from './look.js'
+import { adjusted, byEvidence, type Look, type Scene } from './look.js'
+import { lookAll } from './parts.js'
 import type { SweepValidation } from './result.js'
 
 /** A cell on the training part, and the way it went there: 1 above its base, -1 below. */
@@ -32,15 +33,25 @@ type Fold = Plan['folds'][number]
 export const CHOSEN_BELOW = 0.05
 
 /** Cells chosen on one part of the data and checked on another, of whose windows the choice has seen none. */
-export async function validationOf(scene: Scene, plan: Plan, pace: Pace): Promise<SweepValidation> {
+export async function validationOf(
+  scene: Scene,
+  plan: Plan,
+  pace: Pace,
+  threads: number | undefined,
+): Promise<SweepValidation> {
   const { timeline, query } = scene
   const ends = query.horizons.map(horizon => windowEnds(timeline, horizon))
   const windows = query.horizons.map((_, which) => windowCounts(scene, which))
   const folds: SweepValidation['folds'] = []
   const checks: Sums[][] = []
-  for (const fold of plan.folds) {
+  const scenes = plan.folds.map(fold => {
     const masks = ends.map(column => trainMask(fold, plan.embargo, column))
-    const chosen = await chosenIn({ ...scene, masks, name: `${plan.kind} ${fold.name}` }, pace)
+    return { ...scene, masks, name: `${plan.kind} ${fold.name}` }
+  })
+  const trained = await trainedIn(scenes, pace, threads)
+  for (const [i, fold] of plan.folds.entries()) {
+    const { masks } = scenes[i]!
+    const chosen = chosenOf(trained[i]!, query)
     const checked = fold.parts.map(part => checkedOn(scene, part, chosen))
     checks.push(checked)
     folds.push({
@@ -54,14 +65,22 @@ export async function validationOf(scene: Scene, plan: Plan, pace: Pace): Promis
   return { kind: plan.kind, folds, test: figuresOf(all), paths: plan.paths && pathMeans(plan.paths, checks) }
 }
 
+type Chance = Pick<Look, 'key' | 'name' | 'sums' | 'p'>
+
+/** The cells of each scene. */
+async function trainedIn(scenes: readonly Scene[], pace: Pace, threads: number | undefined): Promise<Chance[][]> {
+  const trained: Chance[][] = scenes.map(() => [])
+  for await (const { scene, seen } of lookAll({ scenes, tests: false }, pace, threads))
+    for (const { found } of seen) trained[scene]!.push(found)
+  return trained
+}
+
 /** Those with a corrected p below 5 %, or the best one where there is none. */
-async function chosenIn(scene: Scene, pace: Pace): Promise<Trained[]> {
-  const looks: Pick<Look, 'key' | 'name' | 'sums' | 'p'>[] = []
-  await lookAtAll(scene, pace, ({ key, name, sums, p }) => looks.push({ key, name, sums, p }))
+function chosenOf(looks: readonly Chance[], query: Scene['query']): Trained[] {
   const corrected = adjusted(
     looks.map(({ p }) => p),
     [],
-    scene.query.adjust,
+    query.adjust,
   )
   const tested = looks.flatMap(({ p, ...look }, i): Trained[] => {
     const q = corrected[i]!

@@ -6,6 +6,8 @@ import { type Done, type FromThread, type Handler, type Job, refusalOf, type Sta
 const JOBS: Readonly<Record<Job, () => Promise<{ begin(data: unknown): Handler }>>> = {
   scan: () => import('./scan.js'),
   export: () => import('./export.js'),
+  study: () => import('./study.js'),
+  sweep: () => import('./sweep.js'),
 }
 
 // The program of a thread: one job, a task at a time.

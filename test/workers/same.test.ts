@@ -6,7 +6,10 @@ import { describe, expect, it } from 'vitest'
 import { type ExportFilter, exportEventBlocks } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
+import { parseStudy, parseSweep } from '../../src/params/studies.js'
 import type { Store } from '../../src/store/store.js'
+import { eventStudy } from '../../src/study/event-study.js'
+import { sweep } from '../../src/sweep/sweep.js'
 import { drained } from '../support/drain.js'
 import { fixture, openedForAll, storeOf, temporaryFolder } from '../support/store.js'
 
@@ -25,11 +28,18 @@ openedForAll(async folder => {
   return store
 })
 
-/** What is asked of each number of threads, as text. */
+/** What is answered by each number of threads, as text; as many are started, and none beside the first for one. */
 async function answers(ask: (local: Local) => Promise<string>, asOf: string | null = null): Promise<string[]> {
   const day = asOf === null ? null : parseDay(asOf)
   const found: string[] = []
-  for (const threads of THREADS) found.push(await ask(new Local(store, 'pro', day, { threads })))
+  for (const threads of THREADS) {
+    let started = 0
+    const count = (): void => void started++
+    process.on('worker', count)
+    found.push(await ask(new Local(store, 'pro', day, { threads })).finally(() => process.off('worker', count)))
+    // A validation begins anew.
+    expect(threads === 1 ? [0] : [threads, 2 * threads]).toContain(started)
+  }
   return found
 }
 
@@ -47,6 +57,24 @@ describe('any number of threads', () => {
     expectAlike(await answers(local => exported(local, {}), asOf))
     expectAlike(await answers(local => exported(local, { fields: ['rsi_zone'], timeframes: ['daily'] }), asOf))
   })
+
+  it.each([{ by: 'pool' }, { by: 'ticker' }, { by: 'pool', cv: { k: 3 } }])(
+    'sweeps to the same bytes: %o',
+    async asked => {
+      const query = parseSweep({ tickers: await store.names(), resamples: 99, reps: 99, ...asked })
+      expectAlike(await answers(async local => JSON.stringify(await sweep(local, query))))
+    },
+  )
+
+  it.each([{}, { context: 'SIM0002:trend_direction=uptrend', abnormal: 'mean' }])(
+    'studies to the same bytes: %o',
+    async asked => {
+      const horizon = Array.from({ length: 25 }, (_, i) => i + 1)
+      const query = parseStudy({ tickers: await store.names(), field: 'rsi_zone', horizon, resamples: 99, ...asked })
+      const studied = async (local: Local): Promise<string> => JSON.stringify(await eventStudy(local, query))
+      expectAlike(await answers(studied))
+    },
+  )
 
   it('answer the same of a build that has no program of threads', () => {
     const home = temporaryFolder()
