@@ -91,7 +91,8 @@ function withLateModules(text) {
     names.add(name)
     return `${name}=require.late("${request}")`
   })
-  return late.replace(/\b(import_\w+)\./g, (use, name) => (names.has(name) ? `${name}().` : use))
+  // In brackets, because `new` would otherwise take the call for its own.
+  return late.replace(/\b(import_\w+)\./g, (use, name) => (names.has(name) ? `(${name}()).` : use))
 }
 
 /** File → its chunks. */
