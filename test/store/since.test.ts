@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, it, onTestFinished } from 'vitest'
+import { record } from '../../src/engine/record.js'
+import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
+import { head, type Series } from '../../src/model/series.js'
+import { simulatedTicker } from '../../src/simulate/simulate.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
+import type { Store } from '../../src/store/store.js'
+import { Database } from '../support/database.js'
+import { recordOf, temporaryFolder } from '../support/store.js'
+
+const BARS = 900
+const { ticker, bars: WHOLE } = simulatedTicker(1, { count: 1, bars: BARS, seed: 7, end: 17_000 })
+
+/** A change of a ticker's bars: some at its end, one that is there already, or both at once. */
+const changes = fc.array(
+  fc.record({
+    added: fc.oneof(fc.constant(0), fc.constant(1), fc.integer({ min: 2, max: 300 })),
+    /** How many bars before the end one is corrected; -1: none. */
+    corrected: fc.oneof(fc.constant(-1), fc.constant(-1), fc.integer({ min: 0, max: 320 })),
+  }),
+  { minLength: 1, maxLength: 5 },
+)
+const worlds = fc.record({
+  first: fc.integer({ min: 1, max: 600 }),
+  changes,
+  /** Whether the close that was paid is known, or is from the second write on. */
+  paid: fc.constantFrom('never', 'always', 'later'),
+})
+
+it('what is written from a bar on leaves the same rows as all written anew', async () => {
+  await fc.assert(
+    fc.asyncProperty(worlds, async ({ first, changes, paid }) => {
+      const [grown, path] = opened()
+      let bars = copied(WHOLE, first, paid === 'always')
+      await grown.write({ records: [recordOf({ ticker, series: bars }), recordOf(OTHER)] }, DEFINITIONS_VERSION)
+      for (const { added, corrected } of changes) {
+        const before = bars.days.length
+        const place = corrected < 0 ? before : Math.max(0, before - 1 - corrected)
+        const next = copied(WHOLE, Math.min(BARS, before + added), paid !== 'never')
+        next.close.set(bars.close)
+        if (place < before) next.close[place] = next.close[place]! * 1.001
+        bars = next
+        const since = record(bars, undefined, null, Math.min(place, before))
+        await grown.write({ records: [{ ...recordOf({ ticker, series: bars }), ...since }] }, DEFINITIONS_VERSION)
+      }
+      const [anew, other] = opened()
+      const records = [recordOf({ ticker, series: bars }), recordOf(OTHER)]
+      await anew.write({ records }, DEFINITIONS_VERSION)
+      expect(rowsOf(path)).toEqual(rowsOf(other))
+      expect(await grown.verify()).toEqual([])
+      await Promise.all([grown.close(), anew.close()])
+    }),
+    { numRuns: 15 },
+  )
+})
+
+it('writes only the chunks that differ', async () => {
+  const [store, path] = opened()
+  onTestFinished(() => store.close())
+  const bars = copied(WHOLE, 700, false)
+  await store.write({ records: [recordOf({ ticker, series: bars }), recordOf(OTHER)] }, DEFINITIONS_VERSION)
+  const db = new Database(path)
+  onTestFinished(() => void db.close())
+  db.exec(`CREATE TABLE written (ticker_id, timeframe, part, chunk);
+    CREATE TRIGGER new AFTER INSERT ON chunks BEGIN INSERT INTO written VALUES (NEW.ticker_id, NEW.timeframe, NEW.part, NEW.chunk); END;
+    CREATE TRIGGER changed AFTER UPDATE ON chunks BEGIN INSERT INTO written VALUES (NEW.ticker_id, NEW.timeframe, NEW.part, NEW.chunk); END`)
+  const written = () =>
+    db.prepare('DELETE FROM written RETURNING timeframe, part, chunk').raw().all().map(String).sort()
+  await store.write({ records: [recordOf({ ticker, series: bars }), recordOf(OTHER)] }, DEFINITIONS_VERSION)
+  expect(written()).toEqual([])
+  const next = copied(WHOLE, 701, false)
+  await store.write(
+    { records: [{ ...recordOf({ ticker, series: next }), ...record(next, undefined, null, 700) }] },
+    DEFINITIONS_VERSION,
+  )
+  // No band changed on that bar.
+  const ends = ['daily,calendar,2', 'daily,outcomes,2', 'daily,prices,2', 'weekly,calendar,0', 'weekly,outcomes,0']
+  expect(written()).toEqual(ends)
+})
+
+const OTHER = { ticker: 'OTHER', series: copied(WHOLE, 300, false) }
+
+/** The first bars, with columns of their own. */
+function copied(series: Series, count: number, paid: boolean): Series {
+  const { timeframe, unadjustedClose: _none, ...columns } = head(series, count)
+  const own = Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, column.slice()]))
+  const copy = { timeframe, ...own } as Series
+  copy.known = copy.days
+  if (paid) copy.unadjustedClose = copy.close.map(close => close * 1.25)
+  return copy
+}
+
+function opened(): [store: Store, path: string] {
+  const path = join(temporaryFolder(), 'bands.db')
+  return [openSqlite(path, { readonly: false }), path]
+}
+
+/** All rows of all tables. */
+function rowsOf(path: string): Record<string, unknown[]> {
+  const db = new Database(path, { readonly: true })
+  const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all() as string[]
+  const rows = tables.map(table => {
+    const all = db.prepare(`SELECT * FROM ${table}`).raw().all()
+    return [table, all.map(row => JSON.stringify(row)).sort()] as const
+  })
+  db.close()
+  return Object.fromEntries(rows)
+}
