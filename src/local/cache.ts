@@ -11,7 +11,7 @@ import type { Tier, Timeframe } from '../model/terms.js'
 import { type Recorded, type SeriesQuery, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import { entitle, type Plan, planOf } from '../tiers.js'
 import type { Sectors } from './sectors.js'
-import { search, sectorKey, type View, viewOf } from './view.js'
+import { search, sectorKey, type View, viewOf, viewOfBars } from './view.js'
 
 /** What else is here of tickers without bars, for who has to say why a question about one cannot be answered. */
 export interface Elsewhere {
@@ -34,6 +34,7 @@ export interface CacheWays {
 
 /** What a question is asked of, and which events match. */
 export interface Found {
+  query: HistoryQuery
   view: View
   /** Of the second ticker; null where there is none. */
   context: View | null
@@ -42,7 +43,7 @@ export interface Found {
   /** The tier's range: events lie after this day. */
   rangeStart: Day
   /** By number, oldest first. */
-  found: number[]
+  found: Int32Array
 }
 
 /** What is asked of each field of each ticker. */
@@ -110,10 +111,7 @@ export class Cache {
    * The same of some fields of many tickers, in one read: ticker by ticker, each field in the order asked.
    * @param outcomes whether what followed is needed, too
    */
-  async *findAll(
-    { tickers, fields, ...query }: FieldsOfTickers,
-    outcomes: boolean,
-  ): AsyncGenerator<Found & { query: HistoryQuery }> {
+  async *findAll({ tickers, fields, ...query }: FieldsOfTickers, outcomes: boolean): AsyncGenerator<Found> {
     const [first] = fields
     if (tickers.length === 0 || first === undefined) return
     // Refused before anything is read; every other field in its turn.
@@ -126,17 +124,18 @@ export class Cache {
       const ticker = tickers[read++]!
       today ??= await this.today()
       for (const field of fields) {
-        entitle({ ...query, field }, this.tier)
-        const view = await viewOn(field)
+        if (read === 1) entitle({ ...query, field }, this.tier)
+        const coming = viewOn(field)
+        // A field of a whole market is looked at ten thousand times: to wait for nothing would be a part of that.
+        const view = coming instanceof Promise ? await coming : coming
         if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
-        const own = { ...query, ticker, field }
-        yield { ...this.#found(view, own, today, context), query: own }
+        yield this.#found(view, { ...query, ticker, field }, today, context)
       }
     }
   }
 
   /** Some fields of many tickers as of the day, in one read, ticker by ticker. Throws NotFound, Busy. */
-  async *views(query: SeriesQuery): AsyncGenerator<(field: string) => Promise<View>> {
+  async *views(query: SeriesQuery): AsyncGenerator<(field: string) => View | Promise<View>> {
     await this.#checkDefinitions()
     let today: Day | null = null
     let read = 0
@@ -144,18 +143,21 @@ export class Cache {
       const ticker = query.tickers[read++]!
       if (series === null) throw await this.unknown(ticker)
       today ??= await this.today()
-      const day = today
-      yield async field => {
-        await this.#checkSettled(series, field)
-        return viewOf({ ...series, field: series.fields.get(field) ?? null }, query.timeframe, field, day)
+      const { entry, calendar, outcomes, unsettled } = series
+      const bars = barsKnownBy(calendar, today)
+      const viewOn = (field: string): View => {
+        const record = series.fields.get(field) ?? null
+        return viewOfBars({ entry, calendar, outcomes, field: record }, query.timeframe, field, bars)
       }
+      yield field =>
+        unsettled.length === 0 ? viewOn(field) : this.#checkSettled(series, field).then(() => viewOn(field))
     }
   }
 
   #found(view: View, query: HistoryQuery, today: Day, context: View | null): Found {
     const plan = planOf(this.tier)
     const rangeStart = plan.rangeStart(today)
-    return { view, context, today, plan, rangeStart, found: search(view, query, rangeStart, context) }
+    return { query, view, context, today, plan, rangeStart, found: search(view, query, rangeStart, context) }
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */

@@ -217,7 +217,7 @@ function explainedEvent(view: View, t: number, tier: Tier | null): ExplainedEven
   const i = eventsUpTo(view, days[t]!) - 1
   if (record === null || i < 0 || record.bars[i] !== t) return null
   const { duration } = TIMEFRAMES[view.timeframe]
-  const event = historicEvents(view, [i])[0]!
+  const event = historicEvents(view, Int32Array.of(i))[0]!
   const { prev_band, stability_at_entry, flips_recent_at_entry, flips_lookback, [duration]: lasted = null } = event
   if (!planOf(tier).aftermath) return { prev_band, [duration]: lasted, windows: null }
   return {

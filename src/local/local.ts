@@ -3,7 +3,7 @@ import { type Day, formatDay } from '../model/day.js'
 import type { Baseline, EventsPage, EventsQuery, HistoryQuery } from '../model/event.js'
 import { eventsOf, type History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
-import { UNDEFINED } from '../model/series.js'
+import { bandsByBar, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, windowNames } from '../model/terms.js'
 import {
   type BarStates,
@@ -93,7 +93,7 @@ export class Local extends Cache implements Source, PricedSource {
       entitleAftermath(this.tier)
     }
     const shows = outcomes !== undefined && planOf(this.tier).aftermath
-    for await (const found of this.findAll(query, shows || base)) yield this.#history(found, shows, base)
+    for await (const found of this.findAll(query, shows || base)) yield historyOf(found, shows, base)
   }
 
   async *bars({ tickers, timeframe }: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncGenerator<MarketBars> {
@@ -134,32 +134,32 @@ export class Local extends Cache implements Source, PricedSource {
     }
     return this.#prices
   }
+}
 
-  async #history(asked: Found & { query: HistoryQuery }, outcomes: boolean, withBase: boolean): Promise<History> {
-    const { query, view, found, context, today, plan, rangeStart } = asked
-    const { ticker, field } = query
-    return {
-      ...{ ticker, field, query_range: plan.range, after: afterOf(rangeStart), as_of: formatDay(today) },
-      ...columnsOf(view, found, plan.aftermath),
-      contexts: context === null ? null : contextBands(view, found, context),
-      outcomes: outcomes ? outcomesAfter(view, found) : null,
-      base: withBase ? await this.#base(view, query, rangeStart) : null,
-      present: presentBand(view, rangeStart),
-    }
-  }
-
-  async #base(view: View, query: HistoryQuery, rangeStart: Day): Promise<Baseline> {
-    const field = fieldNamed(query.field)!
-    const codes = field.classify(await this.panel(query.ticker, query.timeframe, [field]))
-    return baselineOf(
-      view,
-      barsBetween(view, query, rangeStart).filter(t => codes[t] !== UNDEFINED),
-    )
+function historyOf(asked: Found, outcomes: boolean, withBase: boolean): History {
+  const { query, view, found, context, today, plan, rangeStart } = asked
+  const { ticker, field } = query
+  return {
+    ...{ ticker, field, query_range: plan.range, after: afterOf(rangeStart), as_of: formatDay(today) },
+    ...columnsOf(view, found, plan.aftermath),
+    contexts: context === null ? null : contextBands(view, found, context),
+    outcomes: outcomes ? outcomesAfter(view, found) : null,
+    base: withBase ? baseOf(view, query, rangeStart) : null,
+    present: presentBand(view, rangeStart),
   }
 }
 
-function contextBands(view: View, found: readonly number[], context: View): (string | null)[] {
-  return found.map(i => {
+function baseOf(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
+  if (view.record === null) return baselineOf(view, new Int32Array())
+  const codes = bandsByBar(view.record, view.bars)
+  return baselineOf(
+    view,
+    barsBetween(view, query, rangeStart).filter(t => codes[t] !== UNDEFINED),
+  )
+}
+
+function contextBands(view: View, found: Int32Array, context: View): (string | null)[] {
+  return Array.from(found, i => {
     const code = bandEnteredBy(context, view, view.record!.bars[i]!)
     return code === null ? null : context.bands[code]!
   })
@@ -169,7 +169,7 @@ function contextBands(view: View, found: readonly number[], context: View): (str
  * What any bar was followed by, to hold events against: every bar of the same ticker and range on which the field is
  * defined and the window has ended, whether or not anything happened on it.
  */
-function baselineOf(view: View, bars: readonly number[]): Baseline {
+function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
   const found: Baseline = { bars: bars.length, windows: {} }
   windowNames(view.timeframe).forEach((name, w) => {

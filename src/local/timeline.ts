@@ -52,7 +52,7 @@ export async function timeline(cache: Cache, query: HistoryQuery, most = SHOWN_B
     as_of: formatDay(today),
     prices: (await cache.entry(ticker)).prices,
     bands: view.bands,
-    bars: (query.after === undefined ? between.slice(-most) : between).map(t => ({
+    bars: Array.from(query.after === undefined ? between.slice(-most) : between, t => ({
       date: formatDay(view.days[t]!),
       close: close[t]!,
       band: inForce[t]!,

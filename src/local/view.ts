@@ -28,14 +28,20 @@ export interface View {
   outcomes: RecordedSeries['outcomes']
 }
 
+type Seen = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcomes'>
+
 /** @param today the day that it is, given or not: a week that is over counts, also of a ticker that stopped within it */
-export function viewOf(
-  { entry, calendar, outcomes, field: record }: Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcomes'>,
+export function viewOf(seen: Seen, timeframe: Timeframe, field: string, today: Day): View {
+  return viewOfBars(seen, timeframe, field, barsKnownBy(seen.calendar, today))
+}
+
+/** @param bars how many were final on the day */
+export function viewOfBars(
+  { entry, calendar, outcomes, field: record }: Seen,
   timeframe: Timeframe,
   field: string,
-  today: Day,
+  bars: number,
 ): View {
-  const bars = barsKnownBy(calendar, today)
   const events = record === null ? 0 : countBelow(record.bars, bars)
   return {
     ticker: entry.ticker,
@@ -85,43 +91,56 @@ export function stayOn(view: View, t: number): Stay | null {
 }
 
 /** All events of the view, or some, oldest first, as the specification spells them, with all that is known of them. */
-export function historicEvents(view: View, found: readonly number[] = eventNumbers(view)): HistoricEvent[] {
+export function historicEvents(view: View, found: Int32Array = eventNumbers(view)): HistoricEvent[] {
   return eventsOf({ ...columnsOf(view, found), contexts: null, outcomes: outcomesAfter(view, found) })
 }
 
 /** The events of the view, from one of them on, by number. */
-export function eventNumbers({ events }: View, from = 0): number[] {
-  return Array.from({ length: events - from }, (_, i) => from + i)
+export function eventNumbers({ events }: View, from = 0): Int32Array {
+  return numbersBetween(from, events)
+}
+
+/** 0, 1, 2, … as far as they were asked for. Nobody changes them. */
+let numbers = new Int32Array()
+
+/** As a view on what all share: of a whole market there are ten thousands of such lists. */
+function numbersBetween(from: number, to: number): Int32Array {
+  if (to > numbers.length) numbers = Int32Array.from({ length: 2 * to }, (_, i) => i)
+  return numbers.subarray(from, Math.max(from, to))
 }
 
 /** @param shows whether the tier shows how settled the band left was */
-export function columnsOf(view: View, found: readonly number[], shows = true) {
+export function columnsOf(view: View, found: Int32Array, shows = true) {
   const { timeframe, record, days, bands, events } = view
-  const bytes = (): Uint8Array => new Uint8Array(found.length)
+  const rows = found.length
+  // One buffer for all: of a whole market there are ten thousands of columns, and each costs more than what is in it.
+  const buffer = new ArrayBuffer(12 * rows)
+  const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (8 + place) * rows, rows)
   const columns = {
     ...{ timeframe, bands },
-    days: new Int32Array(found.length),
-    ...{ entered: bytes(), left: bytes() },
-    ...{ stability: bytes().fill(UNDEFINED), flips: bytes().fill(UNDEFINED) },
-    lasted: new Int32Array(found.length).fill(-1),
+    days: new Int32Array(buffer, 0, rows),
+    ...{ entered: bytes(0), left: bytes(1) },
+    ...{ stability: bytes(2), flips: bytes(3) },
+    lasted: new Int32Array(buffer, 4 * rows, rows),
   }
   if (record === null) return columns
+  const { bars, bands: entered, stability, flips } = record
   // A loop over rows: `from` takes ten times as long, which of a whole market is most of a question.
-  for (let row = 0; row < found.length; row++) {
+  for (let row = 0; row < rows; row++) {
     const i = found[row]!
-    const bar = record.bars[i]!
+    const bar = bars[i]!
     columns.days[row] = days[bar]!
-    columns.entered[row] = record.bands[i]!
-    columns.left[row] = i === 0 ? record.initialBand : record.bands[i - 1]!
-    if (shows) columns.stability[row] = record.stability[i]!
-    if (shows) columns.flips[row] = record.flips[i]!
-    if (i + 1 < events) columns.lasted[row] = record.bars[i + 1]! - bar
+    columns.entered[row] = entered[i]!
+    columns.left[row] = i === 0 ? record.initialBand : entered[i - 1]!
+    columns.stability[row] = shows ? stability[i]! : UNDEFINED
+    columns.flips[row] = shows ? flips[i]! : UNDEFINED
+    columns.lasted[row] = i + 1 < events ? bars[i + 1]! - bar : -1
   }
   return columns
 }
 
 /** What followed events, as known at the end of the view. */
-export function outcomesAfter(view: View, found: readonly number[]): ExactOutcomes[] {
+export function outcomesAfter(view: View, found: Int32Array): ExactOutcomes[] {
   const bars = found.map(i => view.record!.bars[i]!)
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
@@ -129,7 +148,7 @@ export function outcomesAfter(view: View, found: readonly number[]): ExactOutcom
 type ExactOutcomes = WindowOutcomes & { exact: NonNullable<WindowOutcomes['exact']> }
 
 /** What followed bars over one window. */
-export function outcomesAt({ timeframe, bars, outcomes }: View, w: number, at: readonly number[]): ExactOutcomes {
+export function outcomesAt({ timeframe, bars, outcomes }: View, w: number, at: Int32Array): ExactOutcomes {
   const window = TIMEFRAMES[timeframe].windows[w]!
   const { [w]: returns } = outcomes!.returns
   const { [w]: ranks } = outcomes!.ranks
@@ -168,27 +187,27 @@ export function presentBand(view: View, rangeStart: Day): EventHistory['present'
  * @param rangeStart the tier's range: events lie after this day
  * @param context the second ticker's view when the query has a context
  */
-export function search(view: View, query: HistoryQuery, rangeStart: Day, context: View | null): number[] {
+export function search(view: View, query: HistoryQuery, rangeStart: Day, context: View | null): Int32Array {
   const { record } = view
-  if (record === null) return []
+  if (record === null) return new Int32Array()
   const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
   const to = query.before === undefined ? view.events : eventsUpTo(view, query.before - 1)
   const bands = query.bands?.map(band => view.bands.indexOf(band)) ?? null
   const contextBand = query.context?.band === undefined ? null : context!.bands.indexOf(query.context.band)
+  if (bands === null && contextBand === null) return numbersBetween(from, to)
   const found: number[] = []
   for (let i = from; i < to; i++) {
     if (bands !== null && !bands.includes(record.bands[i]!)) continue
     if (contextBand !== null && bandEnteredBy(context!, view, record.bars[i]!) !== contextBand) continue
     found.push(i)
   }
-  return found
+  return Int32Array.from(found)
 }
 
 /** The bars of the view within the bounds, which are exclusive. @param rangeStart as of a search */
-export function barsBetween({ days, bars }: View, { after, before }: HistoryQuery, rangeStart: Day): number[] {
+export function barsBetween({ days, bars }: View, { after, before }: HistoryQuery, rangeStart: Day): Int32Array {
   const from = countUpTo(days, Math.max(rangeStart, after ?? rangeStart))
-  const to = Math.min(bars, before === undefined ? bars : countBelow(days, before))
-  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i)
+  return numbersBetween(from, Math.min(bars, before === undefined ? bars : countBelow(days, before)))
 }
 
 /**

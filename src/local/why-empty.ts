@@ -59,17 +59,17 @@ async function ofEvents(cache: Cache, query: HistoryQuery, asked: Asked): Promis
   const { context: _context, ...dated } = query
   const inDates = search(view, dated, rangeStart, null)
   if (inDates.length === 0 || context === null || beside === undefined) {
-    const days = inRange.map(i => view.days[view.record!.bars[i]!]!)
+    const days = Array.from(inRange, i => view.days[view.record!.bars[i]!]!)
     return { code: 'outside_dates', events: days.length, nearest: nearestTo(days, from, to) }
   }
   const lack = await lackOfFacts(cache, beside.ticker, beside.field)
   if (lack !== null) return { code: 'context_lacks', lack }
-  const codes = inDates.map(i => bandEnteredBy(context, view, view.record!.bars[i]!))
+  const codes = Array.from(inDates, i => bandEnteredBy(context, view, view.record!.bars[i]!))
   const bands = context.bands.filter((_, code) => codes.includes(code))
   return { code: 'context_never', events: inDates.length, bands }
 }
 
-function bandsEntered({ record, bands }: View, found: readonly number[]): string[] {
+function bandsEntered({ record, bands }: View, found: Int32Array): string[] {
   const entered = new Set(found.map(i => record!.bands[i]!))
   return bands.filter((_, code) => entered.has(code))
 }

@@ -56,10 +56,23 @@ export class Beside implements Source {
   }
 
   async *histories({ tickers, ...query }: HistoriesQuery): AsyncGenerator<History> {
-    for (const ticker of tickers) {
-      const source = await this.#sourceOf({ ticker, ...query })
-      yield* source.histories({ tickers: [ticker], ...query })
+    for (const group of await this.#together(tickers, query)) {
+      const source = await this.#sourceOf({ ticker: group[0]!, ...query })
+      yield* source.histories({ tickers: group, ...query })
     }
+  }
+
+  /** Tickers in a row that one source has, to be asked of it in one call; with a context each is looked at by itself. */
+  async #together(tickers: readonly string[], { context }: Pick<HistoryQuery, 'context'>): Promise<string[][]> {
+    if (context !== undefined || tickers.length < 2) return tickers.map(ticker => [ticker])
+    const pulled = new Set(await this.#parts.pages.tickers())
+    const groups: string[][] = []
+    for (const ticker of tickers) {
+      const group = groups.at(-1)
+      if (group !== undefined && pulled.has(group[0]!) === pulled.has(ticker)) group.push(ticker)
+      else groups.push([ticker])
+    }
+    return groups
   }
 
   newest(query: EventsQuery): Promise<NewestEvents> {

@@ -183,46 +183,68 @@ export function decodeEvents(
   heads: ReadonlyMap<string, FieldHead>,
   chunks: readonly Buffer[],
 ): Map<string, FieldRecord> {
+  let events = 0
+  for (const head of heads.values()) events += head.events
+  // One for all fields: of a whole market there are ten thousands of columns.
+  const bytes = Buffer.from(new ArrayBuffer(7 * events))
   const found = new Map<string, Decoding>()
-  for (const [name, head] of heads) found.set(name, new Decoding(head))
+  let before = 0
+  for (const [name, head] of heads) {
+    found.set(name, new Decoding(head, bytes, events, before))
+    before += head.events
+  }
   for (const chunk of chunks) readEvents(chunk, found)
   return new Map(Array.from(found, ([name, decoding]) => [name, decoding.record()]))
 }
 
-/** A record that is filled chunk by chunk. */
+/** A record that is filled chunk by chunk, in the room of a buffer that it shares with others. */
 class Decoding {
-  readonly #record: Omit<FieldRecord, 'gaps'>
-  readonly #gaps: number[] = []
+  readonly #head: FieldHead
+  readonly #bytes: Buffer
+  /** Events of all records of the buffer, and of those before this one. */
+  readonly #all: number
+  readonly #before: number
+  #gaps: number[] | null = null
   #events = 0
 
-  constructor({ initialBar, initialBand, events }: FieldHead) {
-    this.#record = {
-      ...{ initialBar, initialBand, bars: new Int32Array(events) },
-      ...{ bands: new Uint8Array(events), flips: new Uint8Array(events), stability: new Uint8Array(events) },
-    }
+  constructor(head: FieldHead, bytes: Buffer, all: number, before: number) {
+    this.#head = head
+    this.#bytes = bytes
+    this.#all = all
+    this.#before = before
   }
 
   /** @param at where in the chunk its bars, its gaps and its three columns of bytes begin */
   add(chunk: Buffer, events: number, gaps: number, at: { bars: number; gaps: number; bytes: number[] }): void {
-    const { bars, bands, flips, stability } = this.#record
-    chunk.copy(bytesOf(bars), 4 * this.#events, at.bars, at.bars + 4 * events)
-    const columns = [bands, flips, stability]
-    for (let c = 0; c < 3; c++) chunk.copy(columns[c]!, this.#events, at.bytes[c]!, at.bytes[c]! + events)
+    const place = this.#before + this.#events
+    chunk.copy(this.#bytes, 4 * place, at.bars, at.bars + 4 * events)
+    for (let c = 0; c < 3; c++)
+      chunk.copy(this.#bytes, (4 + c) * this.#all + place, at.bytes[c]!, at.bytes[c]! + events)
     this.#events += events
+    if (gaps > 0) this.#gaps ??= []
     for (let g = 0; g < gaps; g++) {
       const from = chunk.readInt32LE(at.gaps + 8 * g)
       const to = chunk.readInt32LE(at.gaps + 8 * g + 4)
       // One that was cut between two chunks.
-      if (this.#gaps.at(-1) === from) this.#gaps.pop()
-      else this.#gaps.push(from)
-      this.#gaps.push(to)
+      if (this.#gaps!.at(-1) === from) this.#gaps!.pop()
+      else this.#gaps!.push(from)
+      this.#gaps!.push(to)
     }
   }
 
   record(): FieldRecord {
-    return { ...this.#record, gaps: Int32Array.from(this.#gaps) }
+    const { initialBar, initialBand, events } = this.#head
+    const { buffer } = this.#bytes
+    const column = (c: number): Uint8Array => new Uint8Array(buffer, (4 + c) * this.#all + this.#before, events)
+    return {
+      ...{ initialBar, initialBand, bars: new Int32Array(buffer, 4 * this.#before, events) },
+      ...{ bands: column(0), flips: column(1), stability: column(2) },
+      gaps: this.#gaps === null ? NO_GAPS : Int32Array.from(this.#gaps),
+    }
   }
 }
+
+const NO_GAPS = new Int32Array()
 
 function readEvents(chunk: Buffer, wanted: ReadonlyMap<string, Decoding>): void {
   const fields = chunk.readInt32LE(0)

@@ -51,6 +51,8 @@ export interface PullRun {
 /** Keeps pages of servers beside the bars of other tickers. A ticker's are all of one server. */
 export interface PageStore {
   has(ticker: string): Promise<boolean>
+  /** Every ticker of which there are some, ascending. */
+  tickers(): Promise<string[]>
   /** What there is, of one ticker or of all, by ticker, timeframe and field. */
   entries(ticker?: string): Promise<KeptEntry[]>
   /** null: nothing was pulled */

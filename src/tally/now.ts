@@ -66,14 +66,19 @@ export async function now(source: Source, query: NowQuery, { step }: TallyWays =
   return { schema: 'bands.now/1', timeframe, query_range, as_of, states }
 }
 
-/** What is asked in one call: everything, or ticker by ticker what is not left out of it. */
+/** What is asked in one call: everything, or of tickers in a row what is not left out of it. */
 function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: string[]; fields: string[] }[] {
   const [names, all] = [tickersInOrder(tickers), [...new Set(fields)]]
   if (skip === undefined) return [{ tickers: names, fields: all }]
-  return names.map(ticker => {
+  const parts: { tickers: string[]; fields: string[] }[] = []
+  for (const ticker of names) {
     const left = all.filter(field => !skip({ ticker, field, timeframe }))
-    return { tickers: [ticker], fields: left.length > 0 ? left : all }
-  })
+    const fields = left.length > 0 ? left : all
+    const part = parts.at(-1)
+    if (part?.fields.join() === fields.join()) part.tickers.push(ticker)
+    else parts.push({ tickers: [ticker], fields })
+  }
+  return parts
 }
 
 function stateOf(history: History): FieldState {
@@ -97,7 +102,10 @@ function prevBandOf({ present, days, left, bands }: History): string | null {
 
 function completedStays({ present, bands, entered, lasted }: History): FieldState['completed_stays'] {
   const code = present === null ? -1 : bands.indexOf(present.band)
-  const lengths = lasted.filter((bars, i) => bars !== -1 && entered[i] === code).sort()
+  const found: number[] = []
+  // A loop by number: there is one such list for each field of each ticker.
+  for (let i = 0; i < lasted.length; i++) if (entered[i] === code && lasted[i] !== -1) found.push(lasted[i]!)
+  const lengths = found.sort((a, b) => a - b)
   return { n: lengths.length, median: quantile(lengths, 0.5), p90: quantile(lengths, 0.9) }
 }
 

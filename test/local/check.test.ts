@@ -109,8 +109,9 @@ describe('the look-ahead check', () => {
       expect(found.passed).toBe(false)
       expect(found.differences.map(({ what }) => what)).toContain(what)
     }
-    const returns = outcomes.returns.map((column, w) => (w === 0 ? column.map(value => value * 1.01) : column))
-    await write({ ...record.daily, outcomes: { ...outcomes, returns } })
+    // Returns are made of the closes; kept are the ranks.
+    const ranks = outcomes.ranks.map((column, w) => (w === 0 ? column.map(rank => Math.max(-1, rank - 1)) : column))
+    await write({ ...record.daily, outcomes: { ...outcomes, ranks } })
     const found = await checkLookahead(own, query)
     expect(found.aftermath.differences).toBeGreaterThan(0)
     expect(found.differences[0]).toMatchObject({ field: null, what: 'aftermath' })

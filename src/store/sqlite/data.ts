@@ -113,7 +113,7 @@ class SqliteStore implements Store {
   #newestDay(): Day | null {
     let newest: Day | null = null
     for (let skipped = 0; ; skipped++) {
-      const row = this.#db.get<TickerRow>(`${TICKERS} ORDER BY last_date DESC, id LIMIT 1 OFFSET ?`, skipped)
+      const row = this.#db.get<TickerRow>(`${TICKERS} ORDER BY last_date DESC, id DESC LIMIT 1 OFFSET ?`, skipped)
       if (row === undefined) return newest
       const isSound = isSoundEntry(row)
       const last = isSound ? parseDay(row.last)! : decodePrices(barChunks(this.#db, row).prices, null).days.at(-1)!

@@ -54,6 +54,11 @@ export class SqlitePages implements PageStore {
     return this.#db.get('SELECT 1 FROM pulled WHERE ticker = ? LIMIT 1', ticker) !== undefined
   }
 
+  async tickers(): Promise<string[]> {
+    const rows = this.#db.all<{ ticker: string }>('SELECT DISTINCT ticker FROM pulled ORDER BY ticker')
+    return rows.map(({ ticker }) => ticker)
+  }
+
   async entries(ticker?: string): Promise<KeptEntry[]> {
     if (ticker === undefined) return this.#db.all<KeptEntry>(`${ENTRIES} ORDER BY ticker, timeframe, field`)
     return this.#db.all<KeptEntry>(`${ENTRIES} WHERE ticker = ? ORDER BY timeframe, field`, ticker)
