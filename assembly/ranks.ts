@@ -3,7 +3,7 @@
 //
 // All columns of a call lie one after the other behind the module's own data; `load` and `store` are told addresses.
 
-/** Digits of a key: three of them cover half of a number. */
+/** Bits of a digit; a key has two. */
 const DIGIT: i32 = 11
 const DIGITS: i32 = 1 << DIGIT
 /** Bytes of one digit's counts. */
@@ -41,7 +41,7 @@ export function reserve(length: i32): usize {
   sorted = spare + (length << 3)
   places = sorted + (length << 3)
   starts = places + (length << 4)
-  present = starts + 3 * COUNTS
+  present = starts + 2 * COUNTS
   before = present + (words << 3)
   steps = before + (words << 2) + 16
   const end = steps + (words << 3) + 32
@@ -56,10 +56,9 @@ export function reserve(length: i32): usize {
  */
 export function rank(length: i32, lag: i32, history: i32, least: i32, tolerance: f64): void {
   const count = collect(length)
-  sortBy(32, count)
+  sortBy(64 - 2 * DIGIT, count)
   if (!settle(count)) {
-    sortBy(0, count)
-    sortBy(32, count)
+    for (let shift = 64 - 6 * DIGIT; shift < 64; shift += 2 * DIGIT) sortBy(max(shift, 0), count)
     settle(count)
   }
   locate(count, tolerance)
@@ -78,11 +77,11 @@ function collect(length: i32): i32 {
 }
 
 /**
- * Orders by the 32 bits from `shift` on, stable, by radix. As the bits of a number grow with it when the sign is turned,
- * and all bits of a negative one (Herf, Radix tricks, 2001), the upper half orders but what agrees to six digits.
+ * Orders by the 22 bits from `shift` on, stable, by radix. As the bits of a number grow with it when the sign is turned,
+ * and all bits of a negative one (Herf, Radix tricks, 2001), the uppermost 22 order but what agrees to a thousandth.
  */
 function sortBy(shift: i32, count: i32): void {
-  memory.fill(starts, 0, 3 * COUNTS)
+  memory.fill(starts, 0, 2 * COUNTS)
   const end = order + (count << 3)
   for (let at = order; at < end; at += 8) {
     const index = load<u32>(at)
@@ -91,18 +90,19 @@ function sortBy(shift: i32, count: i32): void {
     store<u32>(at, key, 4)
     next(key, 0)
     next(key, 1)
-    next(key, 2)
   }
-  for (let digit = 0; digit < 3; digit++) {
-    let start: u32 = 0
-    const from = starts + digit * COUNTS
-    for (let at = from; at < from + COUNTS; at += 4) {
-      const size = load<u32>(at)
-      store<u32>(at, start)
-      start += size
-    }
+  let low: u32 = 0
+  let high: u32 = 0
+  for (let at = starts; at < starts + COUNTS; at += 4) {
+    const lows = load<u32>(at)
+    const highs = load<u32>(at, COUNTS)
+    store<u32>(at, low)
+    store<u32>(at, high, COUNTS)
+    low += lows
+    high += highs
   }
-  for (let digit = 0; digit < 3; digit++) distribute(digit, count)
+  distribute(0, count)
+  distribute(1, count)
 }
 
 function distribute(digit: i32, count: i32): void {

@@ -71,17 +71,22 @@ export function recordFields(panel: Panel, fields: readonly Field[]): Map<string
     if (field.needs !== 'bars' && panel.fundamentals === null) continue
     const changes = transitions(field.classify(panel))
     if (changes.initialBar < 0) continue
-    found.set(field.name, { ...changes, ...entries(changes, TIMEFRAMES[panel.series.timeframe].flipsLookback) })
+    const { initialBar, initialBand, bars, bands, gaps } = changes
+    const { flips, stability } = entries(changes, TIMEFRAMES[panel.series.timeframe].flipsLookback)
+    found.set(field.name, { initialBar, initialBand, bars, bands, gaps, flips, stability })
   }
   return found
 }
+
+/** Room for the bars of one call of `transitions`, however many there are. */
+let changed = new Int32Array()
 
 /** Keeps the defined bars on which the band differs from the one in force; undefined bars keep the band in force, as gaps. */
 export function transitions(codes: Uint8Array): Transitions {
   let initialBar = 0
   while (initialBar < codes.length && codes[initialBar] === UNDEFINED) initialBar++
   if (initialBar === codes.length) return noTransitions()
-  const changed = new Int32Array(codes.length)
+  if (changed.length < codes.length) changed = new Int32Array(codes.length)
   const gaps: number[] = []
   let changes = 0
   let inForce = codes[initialBar]!
@@ -112,12 +117,13 @@ export function entries({ initialBar, bars }: Transitions, lookback: number): En
   const flips = new Uint8Array(bars.length)
   const stability = new Uint8Array(bars.length)
   let oldest = 0
+  let before = initialBar
   for (let i = 0; i < bars.length; i++) {
     const bar = bars[i]!
     while (bars[oldest]! <= bar - lookback) oldest++
     flips[i] = i - oldest + 1
-    const lasted = bar - (i === 0 ? initialBar : bars[i - 1]!)
-    stability[i] = stabilityCode(flips[i]!, lasted)
+    stability[i] = stabilityCode(i - oldest + 1, bar - before)
+    before = bar
   }
   return { flips, stability }
 }

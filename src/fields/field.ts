@@ -1,4 +1,4 @@
-import { compare, percentile, type Ranks, zoneOfRank } from '../indicators/rank.js'
+import { compare, percentile, type Ranks, TOLERANCE, zoneOfRank } from '../indicators/rank.js'
 import { UNDEFINED } from '../model/series.js'
 import type { BandName, FieldName, Tier } from '../model/terms.js'
 import type { Fundamentals } from './fundamentals.js'
@@ -43,7 +43,15 @@ export function codes(length: number, rule: (t: number) => number): Uint8Array {
 /** Zones [lower, upper) of a column: the code counts the cuts that a value reaches, equality within tolerance included. */
 export function zones(values: Float64Array, cuts: readonly number[], scale: number): Uint8Array {
   const out = new Uint8Array(values.length).fill(UNDEFINED)
-  for (let t = 0; t < out.length; t++) if (!Number.isNaN(values[t]!)) out[t] = zoneOf(values[t]!, cuts, scale)
+  const slack = TOLERANCE * Math.abs(scale)
+  for (let t = 0; t < out.length; t++) {
+    const value = values[t]!
+    if (Number.isNaN(value)) continue
+    // As zoneOf, in numbers instead of branches, which no processor could foresee.
+    let zone = 0
+    for (let i = 0; i < cuts.length; i++) zone += Number(value - cuts[i]! >= -slack)
+    out[t] = zone
+  }
   return out
 }
 

@@ -52,8 +52,9 @@ export function support(low: Float64Array, close: Float64Array, atr: Float64Arra
 
 /** Resistance is support on negated prices. */
 export function resistance(high: Float64Array, close: Float64Array, atr: Float64Array, rules: LevelRules): Levels {
-  const { state, level } = support(negated(high), negated(close), atr, rules)
-  return { state, level: negated(level) }
+  const levels = support(negated(high), negated(close), atr, rules)
+  for (let t = 0; t < levels.level.length; t++) levels.level[t]! *= -1
+  return levels
 }
 
 /** The pivot lows of a column as the bars go by: a bar is one when `reach` bars have followed it, and for `lookback` bars. */
@@ -64,24 +65,47 @@ class Pivots {
   /** Of the pivots, the first in sight, and the first that is none yet. */
   #oldest = 0
   #beyond = 0
+  /** The last answer, and the lowest low in sight that was above the price; NaN where there is none. */
+  #under = Number.NaN
+  #above = Number.NaN
 
   constructor(low: Float64Array, rules: LevelRules) {
     this.#rules = rules
     this.#bars = pivotLows(low, rules.reach)
-    this.#lows = Float64Array.from(this.#bars, bar => low[bar]!)
+    this.#lows = new Float64Array(this.#bars.length)
+    for (let i = 0; i < this.#lows.length; i++) this.#lows[i] = low[this.#bars[i]!]!
   }
 
   /** The highest low among the pivots in sight that is not above `price`; NaN when there is none. Asked of bars in order. */
   highestUnder(price: number, t: number): number {
+    // Most bars find the same pivots in sight, and the price between the same two of them.
+    if (this.#movedTo(t) || !this.#isBetween(price)) this.#look(price)
+    return this.#under
+  }
+
+  #isBetween(price: number): boolean {
+    if (compare(this.#under, price) > 0) return false
+    return Number.isNaN(this.#above) || compare(this.#above, price) > 0
+  }
+
+  /** Whether other pivots are in sight on bar t than before. */
+  #movedTo(t: number): boolean {
     const { reach, lookback } = this.#rules
+    const before = this.#oldest + this.#beyond
     while (this.#beyond < this.#bars.length && this.#bars[this.#beyond]! <= t - reach) this.#beyond++
     while (this.#oldest < this.#beyond && this.#bars[this.#oldest]! <= t - lookback) this.#oldest++
-    let highest = Number.NaN
+    return this.#oldest + this.#beyond !== before
+  }
+
+  #look(price: number): void {
+    this.#under = Number.NaN
+    this.#above = Number.NaN
     for (let i = this.#oldest; i < this.#beyond; i++) {
       const low = this.#lows[i]!
-      if (!(low <= highest) && compare(low, price) <= 0) highest = low
+      if (compare(low, price) > 0) {
+        if (!(low >= this.#above)) this.#above = low
+      } else if (!(low <= this.#under)) this.#under = low
     }
-    return highest
   }
 }
 
@@ -95,6 +119,8 @@ function pivotLows(low: Float64Array, reach: number): Int32Array {
 
 function isPivotLow(low: Float64Array, q: number, reach: number): boolean {
   const own = low[q]!
+  // Most bars are told apart without the tolerance.
+  if (own >= low[q - 1]!) return false
   for (let i = 1; i <= reach; i++) {
     if (compare(own, low[q - i]!) >= 0 || compare(own, low[q + i]!) > 0) return false
   }

@@ -155,8 +155,10 @@ export interface Outcomes {
 
 /** Close-to-close return from each bar over a window, as a fraction; NaN while its last bar does not exist. */
 export function forwardReturns(close: Float64Array, window: number): Float64Array {
-  const returns = new Float64Array(close.length).fill(Number.NaN)
-  for (let t = 0; t + window < close.length; t++) returns[t] = close[t + window]! / close[t]! - 1
+  const returns = new Float64Array(close.length)
+  const elapsed = Math.max(0, close.length - window)
+  for (let t = 0; t < elapsed; t++) returns[t] = close[t + window]! / close[t]! - 1
+  returns.fill(Number.NaN, elapsed)
   return returns
 }
 
