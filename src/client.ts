@@ -21,6 +21,7 @@ import type { FactKind } from './model/facts.js'
 import type { OversoldPage } from './model/oversold.js'
 import type { Tier, Timeframe } from './model/terms.js'
 import {
+  CACHE_BYTES,
   type DatabaseChoice,
   databasePath,
   type Opened,
@@ -49,7 +50,7 @@ import { parseEvents, parseHistory, parseOversold, parsePool } from './params/pa
 import { readParams } from './params/row.js'
 import type { BacktestParams } from './params/strategy.js'
 import type { StudyParams, SweepParams } from './params/studies.js'
-import { dayValue, fileValue, flagValue, textOf, tierValue, wordValue } from './params/values.js'
+import { dayValue, fileValue, flagValue, integerValue, textOf, tierValue, wordValue } from './params/values.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import type { ReportAbout } from './report/report.js'
 import { eventHistory, type FieldInfo, type PricedSource, type Source, type Trials } from './source.js'
@@ -358,17 +359,17 @@ export class RemoteClient extends Studies {
   }
 }
 
-export interface BandsOptions {
+export interface BandsOptions extends PricesChoice {
   /** The database file; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
   db?: string
   /** Answer as to a subscriber of this tier: its range, its fields and its limit, of studies too; all that is loaded unless given. */
   tier?: Tier
   /** Answer as of this date, `YYYY-MM-DD`: nothing that was not yet known then is used or shown. */
   asOf?: string
-  /** false: studies note nothing in the ledger of trials, which lies beside the database. */
-  ledger?: boolean
   /** How many threads share long work, 1 for none; as many as the machine has cores unless given. */
   threads?: number
+  /** How many bytes of decoded series are kept for the questions to come, 0 for none; 64 MiB unless given. */
+  cacheBytes?: number
 }
 
 /**
@@ -382,15 +383,12 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
     asOf: textOf,
     ledger: flagValue,
     threads: THREADS.parse,
+    cacheBytes: (param, value) => integerValue(param, value, 0, Number.MAX_SAFE_INTEGER),
   })
-  const { db, tier, asOf, ledger = true, threads } = options
+  const { db, tier, asOf, ledger = true, threads, cacheBytes = CACHE_BYTES } = options
   const emulated = tier === undefined ? null : tierValue('tier', tier)
-  const opened = await openLocal({
-    ...(db === undefined ? {} : { db }),
-    threads,
-    tier: emulated,
-    asOf: asOf === undefined ? null : dayValue('as_of', asOf),
-  })
+  const day = asOf === undefined ? null : dayValue('as_of', asOf)
+  const opened = await openLocal({ db, threads, cacheBytes, tier: emulated, asOf: day })
   return new BandsClient(opened, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
 }
 
@@ -470,7 +468,7 @@ export class BandsClient extends Studies {
 
   /** What is loaded. */
   async tickers(): Promise<TickerEntry[]> {
-    return this.#local.store.tickers()
+    return (await this.#local.store.tickers()).map(entry => ({ ...entry }))
   }
 
   /** How much is loaded, how fresh, with which definitions. */

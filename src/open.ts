@@ -42,6 +42,8 @@ interface OpenOptions extends DatabaseChoice {
   now?: Clock | undefined
   /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
   threads?: number | undefined
+  /** How many bytes of decoded series are kept for the questions to come; none unless given. */
+  cacheBytes?: number | undefined
 }
 
 /** The time, this machine's clock unless given: bars of days to come do not count. */
@@ -61,9 +63,16 @@ export interface Opened {
  * Opens a database for questions; nothing is written. Without one of the user's own the bundled sample answers.
  * Throws NotFound for a file that was named and is missing, StorageError for one that cannot be read.
  */
-export async function openLocal({ tier, asOf = null, now, threads, ...choice }: OpenOptions = {}): Promise<Opened> {
+export async function openLocal({
+  tier,
+  asOf = null,
+  now,
+  threads,
+  cacheBytes = 0,
+  ...choice
+}: OpenOptions = {}): Promise<Opened> {
   const path = await settled(databasePath(choice))
-  const view = { tier, asOf, now, threads }
+  const view = { tier, asOf, now, threads, remembered: await rememberedUpTo(cacheBytes) }
   if (isNamed(choice)) {
     if (existsSync(path)) return opened(path, false, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -76,6 +85,16 @@ export async function openLocal({ tier, asOf = null, now, threads, ...choice }: 
   if ((await own.local.store.names()).length > 0) return own
   await own.local.close()
   return openSample(view)
+}
+
+/** What a program that asks again and again keeps: some 700 series of five years, with the fields that were asked for. */
+export const CACHE_BYTES = 64 * 1024 * 1024
+
+/** A command asks one question. */
+async function rememberedUpTo(bytes: number): Promise<Seen['remembered']> {
+  if (bytes === 0) return undefined
+  const { remembering } = await import('./store/remembered.js')
+  return store => remembering(store, bytes)
 }
 
 /** The bundled sample, whatever the user has. */
@@ -287,10 +306,14 @@ export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verifie
 }
 
 /** As which tier, day and time a database is seen, and by how many. */
-type Seen = Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'threads'>
+interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'threads'> {
+  /** A store that remembers what was asked of another. */
+  remembered?: ((store: Store) => Store) | undefined
+}
 
-function opened(path: string, sample: boolean, { tier = null, asOf = null, now, threads }: Seen): Opened {
-  return { ...composed(openSqlite(path, { readonly: true }), tier, asOf, { now, threads }), path, sample }
+function opened(path: string, sample: boolean, { tier = null, asOf = null, now, threads, remembered }: Seen): Opened {
+  const store = openSqlite(path, { readonly: true })
+  return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, threads }), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { openBands } from '../src/client.js'
 import { InvalidParameter, NotFound, TierRestricted } from '../src/errors.js'
 import { openImporter } from '../src/open.js'
+import { Database } from './support/database.js'
 import { csv, fileOf, imported, simulatedRows } from './support/imports.js'
 import { temporaryFolder } from './support/store.js'
 
@@ -67,6 +68,30 @@ describe('the library', () => {
     }
   })
 
+  it('answers what was asked before from what it keeps of the series, up to `cacheBytes`, until the series is another', async () => {
+    const db = await filled()
+    const asked = { ticker: 'ONE', field: 'rsi_zone', limit: 3 }
+    const [keeping, reading] = [await openBands({ db }), await openBands({ db, cacheBytes: 0 })]
+    const before = await keeping.events(asked)
+    expect(await reading.events(asked)).toEqual(before)
+    written(db, "UPDATE chunks SET columns = zeroblob(length(columns)) WHERE part = 'events'")
+    expect(await keeping.events(asked)).toEqual(before)
+    await expect(reading.events(asked)).rejects.toThrow('is damaged')
+    written(db, "UPDATE series SET hash = 'another'")
+    await expect(keeping.events(asked)).rejects.toThrow('is damaged')
+    await Promise.all([keeping.close(), reading.close()])
+    for (const cacheBytes of [-1, 1.5, '64 MB' as unknown as number])
+      await expect(openBands({ cacheBytes })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'cacheBytes' })
+  })
+
+  it('lends no list that it keeps', async () => {
+    const bands = await openBands({ db: await filled() })
+    const [first] = await bands.tickers()
+    first!.ticker = 'MINE'
+    expect((await bands.tickers()).map(({ ticker }) => ticker)).not.toContain('MINE')
+    await bands.close()
+  })
+
   it('makes no database of nothing, and finds nothing in one that is not made', async () => {
     const db = join(temporaryFolder(), 'new.db')
     const importer = await openImporter({ db })
@@ -95,4 +120,11 @@ async function filled(): Promise<string> {
   const files = ['ONE', 'TWO'].map((name, i) => fileOf(folder, `${name}.csv`, csv(simulatedRows(i + 1, 320))))
   await imported(db, files)
   return db
+}
+
+/** Writes to a database as another program would. */
+function written(db: string, sql: string): void {
+  const raw = new Database(db)
+  raw.exec(sql)
+  raw.close()
 }

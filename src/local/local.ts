@@ -30,6 +30,7 @@ import {
   lackOf,
   outcomesAfter,
   outcomesAt,
+  performancesAfter,
   presentBand,
   type View,
 } from './view.js'
@@ -42,8 +43,8 @@ export class Local extends Cache implements Source, PricedSource {
   async events(query: EventsQuery): Promise<EventsPage> {
     const { view, found, plan } = await this.find(query)
     const newest = found.slice(-query.limit).reverse()
-    // What the specification does not tell: exact figures.
-    const outcomes = plan.aftermath ? outcomesAfter(view, newest).map(outcome => ({ ...outcome, exact: null })) : null
+    // Exact figures are not of the specification.
+    const outcomes = plan.aftermath ? performancesAfter(view, newest) : null
     const events = eventsOf({ ...columnsOf(view, newest, plan.aftermath), contexts: null, outcomes })
     return eventsPage(query, events, found.length, plan.range)
   }

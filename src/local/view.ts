@@ -139,35 +139,51 @@ export function columnsOf(view: View, found: Int32Array, shows = true) {
   return columns
 }
 
-/** What followed events, as known at the end of the view. */
+/** What followed events, as known at the end of the view, with exact figures. */
 export function outcomesAfter(view: View, found: Int32Array): ExactOutcomes[] {
   const bars = found.map(i => view.record!.bars[i]!)
   return windowNames(view.timeframe).map((_, w) => outcomesAt(view, w, bars))
 }
 
+/** The same without them. */
+export function performancesAfter(view: View, found: Int32Array): WindowOutcomes[] {
+  const bars = found.map(i => view.record!.bars[i]!)
+  return windowNames(view.timeframe).map((_, w) => ({ ...performancesAt(view, w, bars), exact: null }))
+}
+
 type ExactOutcomes = WindowOutcomes & { exact: NonNullable<WindowOutcomes['exact']> }
 
 /** What followed bars over one window. */
-export function outcomesAt({ timeframe, bars, outcomes }: View, w: number, at: Int32Array): ExactOutcomes {
-  const window = TIMEFRAMES[timeframe].windows[w]!
-  const { [w]: returns } = outcomes!.returns
-  const { [w]: ranks } = outcomes!.ranks
+export function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
+  const window = TIMEFRAMES[view.timeframe].windows[w]!
+  const { [w]: returns } = view.outcomes!.returns
+  const { [w]: ranks } = view.outcomes!.ranks
   const none = (): Float64Array => new Float64Array(at.length).fill(Number.NaN)
-  const ended = new Uint8Array(at.length)
-  const performances = new Uint8Array(at.length).fill(UNDEFINED)
   const exact = { returns: none(), percentiles: none() }
   // A loop, as above: what followed every bar goes through here.
   for (let row = 0; row < at.length; row++) {
     const bar = at[row]!
-    if (bar + window >= bars) continue
-    ended[row] = 1
+    if (bar + window >= view.bars) continue
     exact.returns[row] = returns![bar]!
     const rank = ranks![bar]!
-    if (rank < 0) continue
-    performances[row] = performanceOf(rank, bar, window)
-    exact.percentiles[row] = outcomePercentile(rank, bar, window)
+    if (rank >= 0) exact.percentiles[row] = outcomePercentile(rank, bar, window)
   }
-  return { ended, performances, exact }
+  return { ...performancesAt(view, w, at), exact }
+}
+
+function performancesAt({ timeframe, bars, outcomes }: View, w: number, at: Int32Array) {
+  const window = TIMEFRAMES[timeframe].windows[w]!
+  const { [w]: ranks } = outcomes!.ranks
+  const ended = new Uint8Array(at.length)
+  const performances = new Uint8Array(at.length).fill(UNDEFINED)
+  for (let row = 0; row < at.length; row++) {
+    const bar = at[row]!
+    if (bar + window >= bars) continue
+    ended[row] = 1
+    const rank = ranks![bar]!
+    if (rank >= 0) performances[row] = performanceOf(rank, bar, window)
+  }
+  return { ended, performances }
 }
 
 /** The band in force at the end of the view; when it was entered is told only within the range. */

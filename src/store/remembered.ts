@@ -1,4 +1,5 @@
 import type { FieldRecord } from '../model/series.js'
+import type { PageStore } from './pages.js'
 import type { Recorded, Store } from './store.js'
 
 /** What is kept of one series: everything that its fields share, and the fields that were asked for. */
@@ -20,14 +21,21 @@ const MOST_BYTES = 256 * 1024 * 1024
  * through it, it need not hear.
  */
 export function remembering(store: Store, most = MOST_BYTES): Store {
+  const look = onceAQuestion(() => store.version())
   const own: Partial<Store> = {
-    recorded: remembered(store, most),
+    recorded: remembered(store, look, most),
     // Where bars of days to come are stored it takes reading some.
-    newestDay: lastRemembered(store, upTo => store.newestDay(upTo)),
-    tickers: lastRemembered(store, () => store.tickers()),
-    securities: lastRemembered(store, () => store.securities()),
+    newestDay: lastRemembered(store, look, upTo => store.newestDay(upTo)),
+    tickers: lastRemembered(store, look, () => store.tickers()),
+    securities: lastRemembered(store, look, () => store.securities()),
+    pages: rememberingPages(store.pages, look),
   }
-  return new Proxy(store, {
+  return lent(store, own)
+}
+
+/** A thing with some of its parts in another way. */
+function lent<T extends object>(thing: T, own: Partial<T>): T {
+  return new Proxy(thing, {
     get(target, name) {
       if (Object.hasOwn(own, name)) return Reflect.get(own, name)
       const value: unknown = Reflect.get(target, name)
@@ -36,14 +44,50 @@ export function remembering(store: Store, most = MOST_BYTES): Store {
   })
 }
 
+/** The version as it was a moment ago at most. */
+type Look = () => Promise<string>
+
+/** A question looks several times within some microseconds, and to look takes longer than to search: no commit is as short. */
+function onceAQuestion(version: Look): Look {
+  let seen = { version: '', at: Number.NEGATIVE_INFINITY }
+  return async () => {
+    if (performance.now() - seen.at < MOMENT) return seen.version
+    const found = await version()
+    seen = { version: found, at: performance.now() }
+    return found
+  }
+}
+
+/** In milliseconds. */
+const MOMENT = 0.01
+
+/** Of which tickers there are pages: every question asks that first. */
+function rememberingPages(pages: PageStore, look: Look): PageStore {
+  let known = { version: '', tickers: new Map<string, boolean>() }
+  const has = async (ticker: string): Promise<boolean> => {
+    const version = await look()
+    if (known.version !== version || known.tickers.size >= MOST_NAMES) known = { version, tickers: new Map() }
+    const before = known.tickers.get(ticker)
+    if (before !== undefined) return before
+    const { tickers } = known
+    const found = await pages.has(ticker)
+    tickers.set(ticker, found)
+    return found
+  }
+  return lent(pages, { has })
+}
+
+const MOST_NAMES = 100_000
+
 /** What was read last, or is being read, until something was written or something else is asked for. */
 function lastRemembered<Asked, Found>(
   store: Store,
+  look: Look,
   read: (asked?: Asked) => Promise<Found>,
 ): (asked?: Asked) => Promise<Found> {
   let known: { version: string; asked: Asked | undefined; found: Promise<Found> } | null = null
   return async asked => {
-    const version = await store.version()
+    const version = await look()
     if (known?.version === version && known.asked === asked) return known.found
     const reading = { version, asked, found: read(asked) }
     known = reading
@@ -58,7 +102,7 @@ function lastRemembered<Asked, Found>(
   }
 }
 
-function remembered(store: Store, most: number): Store['recorded'] {
+function remembered(store: Store, look: Look, most: number): Store['recorded'] {
   const kept = new Map<string, Kept>()
   let bytes = 0
 
@@ -114,7 +158,7 @@ function remembered(store: Store, most: number): Store['recorded'] {
   }
 
   return async (...asked) => {
-    const version = await store.version()
+    const version = await look()
     const recalled = await recall(version, ...asked)
     if (recalled !== null) return recalled
     const [ticker, timeframe, field] = asked
