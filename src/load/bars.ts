@@ -15,7 +15,7 @@ import {
   type TickerSheet,
 } from '../store/store.js'
 import type { Kept } from './derive.js'
-import { merge, originsAfter } from './merge.js'
+import { merge, originsAfter, type Stretch } from './merge.js'
 import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
 import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
 
@@ -130,12 +130,27 @@ async function takeTicker(
   const oddities: SourcedOddity[] = result.oddities.map(oddity => ({ ticker, ...oddity }))
   if (present === null && !choices.replace) oddities.push(...(await namesakes(store, given)))
   const before = { present: result.present ?? emptySeries('daily', 0), entry, jumps: result.jumps }
-  const { report, series, origins } = mergeOne(given, before)
+  const { report, series, origins, stretches } = mergeOne(given, before)
   if (result.rescaling !== null) noteRescaling(report, present!, result.rescaling)
   if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
   if (report.added + report.replaced === 0 && result.rescaling === null) return { report, oddities, kept: null }
   const now = entryFor(given, series, entry?.assetClass ?? null, origins)
-  return { report, oddities, kept: await keptOf(store, now, series) }
+  const kept = await keptOf(store, now, series)
+  const since = result.rescaling === null ? sinceOf({ entry, present: result.present }, kept, stretches) : 0
+  return { report, oddities, kept: since === 0 ? kept : { ...kept, since } }
+}
+
+/** The first bar that differs from what is stored; 0 where all that was derived may. */
+function sinceOf(
+  { entry, present }: { entry: TickerEntry | null; present: Series | null },
+  now: Kept,
+  [first]: readonly Stretch[],
+): number {
+  // What trades at weekends has other weeks, and the close that was paid is another where it is told from now on.
+  const isSame =
+    entry?.assetClass === now.entry.assetClass &&
+    (present?.unadjustedClose === undefined) === (now.bars.unadjustedClose === undefined)
+  return isSame && first !== undefined && first.place === 0 ? first.bars : 0
 }
 
 /** Bars of a file that are at hand, and when they came. */
@@ -328,7 +343,7 @@ interface Before {
 function mergeOne(
   incoming: Given,
   { present, entry, jumps }: Before,
-): { report: TickerReport; series: Series; origins: Origin[] } {
+): { report: TickerReport; series: Series; origins: Origin[]; stretches: readonly Stretch[] } {
   const { ticker, prices, bars } = incoming
   const { series, stretches, ...counts } = merge(present, bars)
   const report: TickerReport = { ticker, prices, ...counts, bars: series.days.length, ...range(series) }
@@ -336,7 +351,7 @@ function mergeOne(
   if (unknown > 0) addNote(report, unpaidNote(ticker, unknown))
   const jumpsNow = new Map(jumpsAfter(jumps, series, bars).map(({ day, factor }) => [series.days.indexOf(day), factor]))
   const origins = originsAfter(entry === null ? [] : originsOf(entry), stretches, jumpsNow, ownOf(incoming))
-  return { report, series, origins }
+  return { report, series, origins, stretches }
 }
 
 function ownOf({ source, format, importedAt }: Given): Pick<Origin, 'source' | 'format' | 'importedAt'> {

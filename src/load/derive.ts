@@ -8,6 +8,8 @@ export interface Kept {
   entry: TickerEntry
   bars: Series
   facts: Facts | null
+  /** Bars before this one are as they are stored, and so is all that was derived from them; unless given, none is. */
+  since?: number
 }
 
 /** All that is recorded of some tickers, in their order. @param onTicker called before each */
@@ -17,8 +19,8 @@ export async function derive(
 ): Promise<TickerRecord[]> {
   return tickers.map(ticker => {
     onTicker(ticker)
-    const { entry, bars, facts } = ticker
-    return { entry, ...record(bars, entry.assetClass ?? undefined, facts) }
+    const { entry, bars, facts, since } = ticker
+    return { entry, ...record(bars, entry.assetClass ?? undefined, facts, since) }
   })
 }
 

@@ -9,7 +9,7 @@ import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model
 import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
-import { type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
+import { type Batch, Damaged, type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
 import { type Choices, cutBars, renamed, type TakenBars, takeBars } from './bars.js'
 import { derive, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
@@ -396,11 +396,22 @@ export class Importer {
     for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
       const kept: Kept[] = []
       for (const change of group) kept.push(await change.kept())
-      const records = await derive(kept, onTicker)
       behind.written({ ...part, tickers: groups.length === 0 ? part.of : places.get(group.at(-1)!.ticker)! + 1 })
       const names = new Set(group.map(({ ticker }) => ticker))
-      const batch = { records, unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
-      await this.store.write(batch, DEFINITIONS_VERSION)
+      const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
+      await this.#writeKept(kept, batch, onTicker)
+    }
+  }
+
+  async #writeKept(kept: readonly Kept[], batch: Batch, onTicker: (ticker: Kept) => void): Promise<void> {
+    const records = await derive(kept, onTicker)
+    try {
+      await this.store.write({ ...batch, records }, DEFINITIONS_VERSION)
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error
+      // What was to stay is not what was written: all of it is derived anew.
+      const whole = await derive(kept.map(({ since: _part, ...ticker }) => ticker))
+      await this.store.write({ ...batch, records: whole }, DEFINITIONS_VERSION)
     }
   }
 
