@@ -107,6 +107,32 @@ export interface TickerRecord {
   since?: { daily: number; weekly: number } | undefined
 }
 
+/** A record as the store's own code has packed it, maybe in another thread; of columns and plain data. */
+export interface PackedRecord extends Pick<TickerRecord, 'entry' | 'since'> {
+  bars: PackedPart[]
+  daily: PackedSeries
+  weekly: PackedSeries
+  /** The chunks of all parts, one after another in the order above. */
+  bytes: Uint8Array<ArrayBuffer>
+}
+
+export interface PackedSeries {
+  timeframe: Timeframe
+  bars: number
+  /** What is said of its fields. */
+  fields: string
+  parts: PackedPart[]
+}
+
+/** Chunks of a part, from one of them on. */
+export interface PackedPart {
+  part: 'prices' | 'unadjusted' | 'calendar' | 'outcomes' | 'events'
+  first: number
+  /** Bytes of each chunk, and the hashes of all of them. */
+  sizes: number[]
+  hashes: string
+}
+
 /** Fields of one series of a ticker that is there already, to be replaced; null takes a field's events out. */
 export interface Amendment {
   ticker: string
@@ -126,7 +152,7 @@ export interface Batch {
   /** Tickers that go first, with all that there is of them. */
   removed?: readonly string[]
   /** Tickers to be replaced, whole or from a bar on. */
-  records?: Iterable<TickerRecord>
+  records?: Iterable<TickerRecord | PackedRecord>
   amendments?: Iterable<Amendment>
   sheets?: Iterable<TickerSheet>
   /** Tickers whose pulled events go, because bars come in their place. */

@@ -7,84 +7,82 @@ import {
   type FactSource,
   securityOf,
 } from '../../model/facts.js'
-import type { FieldRecord, Series, SeriesRecord } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
-import {
-  CHUNK,
-  decodeEvents,
-  encodeCalendar,
-  encodeEvents,
-  encodeOutcomes,
-  encodePrices,
-  encodeUnadjusted,
-  HASH,
-  keepRanks,
-} from '../codec.js'
-import type { Amendment, TickerEntry, TickerRecord, TickerSheet } from '../store.js'
+import { CHUNK, decodeEvents, encodeEvents, HASH, keepRanks } from '../codec.js'
+import type {
+  Amendment,
+  PackedPart,
+  PackedRecord,
+  PackedSeries,
+  TickerEntry,
+  TickerRecord,
+  TickerSheet,
+} from '../store.js'
 import type { Session } from './connection.js'
-import {
-  chunkHash,
-  type EntryRow,
-  entryHash,
-  type Part,
-  type SeriesName,
-  type SeriesRow,
-  seriesHash,
-  sheetHash,
-} from './content.js'
+import { chunkHash, type EntryRow, entryHash, type Part, type SeriesRow, seriesHash, sheetHash } from './content.js'
+import { chunkOf, headsOf, pack, packedPart, unpacking } from './packed.js'
 import { chunkAt, chunksOf, entryRow, hashesIn, headsIn, type Numbered, seriesRow } from './read.js'
 
 /**
  * Puts one ticker in place of whatever was there, and of its chunks only those that differ; those that end before `since`
  * are not looked at. To be called inside a transaction.
  */
-export function putRecord(db: Session, { entry, daily, weekly, since }: TickerRecord): void {
+export function putRecord(db: Session, record: TickerRecord | PackedRecord): void {
+  const whole = 'bytes' in record ? record : pack(record)
+  const { entry, since, bars, daily, weekly } = whole
   const { ticker } = entry
-  const name = { ticker, timeframe: 'daily' } as const
+  const chunksOf = unpacking(whole)
   const before = since === undefined ? undefined : entryRow(db, ticker)
-  const parts = barTails(daily.series, chunkOf(since?.daily), before === undefined ? {} : hashesIn(before))
-  const chunks = JSON.stringify(Object.fromEntries(parts.map(tail => [tail.part, hashesWith(name, tail)])))
-  const id = putEntry(db, { ...rowOf(entry), chunks: chunks })
+  const parts = barTails(bars, chunksOf, chunkOf(since?.daily), before === undefined ? {} : hashesIn(before))
+  const id = putEntry(db, { ...rowOf(entry), chunks: hashesOf(parts) })
   for (const tail of parts) putTail(db, id, 'daily', tail)
   if (!parts.some(({ part }) => part === 'unadjusted')) putTail(db, id, 'daily', { ...NO_CHUNKS, part: 'unadjusted' })
   list(db, ticker, 'bars')
-  putSeries(db, { id, ticker }, daily, since?.daily)
-  putSeries(db, { id, ticker }, weekly, since?.weekly)
+  putSeries(db, { id, ticker }, daily, chunksOf, since?.daily)
+  putSeries(db, { id, ticker }, weekly, chunksOf, since?.weekly)
 }
 
-/** Chunks of one part from one of them on, and the hashes of those before. */
+type ChunksOf = ReturnType<typeof unpacking>
+
+/** Chunks of one part from one of them on, and the hashes of all, those before too. */
 interface Tail {
   part: Part
   first: number
   chunks: readonly Buffer[]
-  hashesBefore: string
+  hashes: string
 }
 
-const NO_CHUNKS = { first: 0, chunks: [], hashesBefore: '' }
+const NO_CHUNKS = { first: 0, chunks: [], hashes: '' }
 
-/** The number of the chunk that a bar is in. */
-function chunkOf(bar = 0): number {
-  return Math.floor(bar / CHUNK)
-}
-
-/** @param hashes what is kept now, of the parts that are there */
-function tailOf(part: Part, first: number, chunks: readonly Buffer[], hashes: Partial<Record<Part, string>>): Tail {
-  const hashesBefore = (hashes[part] ?? '').slice(0, first * HASH)
-  if (hashesBefore.length < first * HASH)
+/** @param stored the hashes of what is kept now, of the parts that are there */
+function tailOf(
+  { part, first, hashes }: Omit<PackedPart, 'sizes'>,
+  chunks: readonly Buffer[],
+  stored: Partial<Record<Part, string>>,
+): Tail {
+  const before = (stored[part] ?? '').slice(0, first * HASH)
+  if (before.length < first * HASH)
     throw new RangeError(`${part}: chunks before ${first} are to stay, and are not there`)
-  return { part, first, chunks, hashesBefore }
+  return { part, first, chunks, hashes: before + hashes }
 }
 
-function barTails(series: Series, first: number, hashes: Partial<Record<Part, string>>): Tail[] {
-  const prices = tailOf('prices', first, encodePrices(series, first), hashes)
-  // Where a series tells them from now on, it does of all bars.
-  const from = hashes.unadjusted === undefined ? 0 : first
-  const unadjusted = encodeUnadjusted(series, from)
-  return unadjusted === null ? [prices] : [prices, tailOf('unadjusted', from, unadjusted, hashes)]
+/** Those of unadjusted closes are all given, and are all written where none are there. */
+function barTails(
+  bars: readonly PackedPart[],
+  chunksOf: ChunksOf,
+  since: number,
+  stored: Partial<Record<Part, string>>,
+): Tail[] {
+  return bars.map(given => {
+    const { part, first, hashes } = given
+    const from = stored[part] === undefined ? first : since
+    const kept = { part, first: from, hashes: hashes.slice((from - first) * HASH) }
+    return tailOf(kept, chunksOf(given).slice(from - first), stored)
+  })
 }
 
-function hashesWith(name: SeriesName, { part, first, chunks, hashesBefore }: Tail): string {
-  return hashesBefore + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
+function hashesOf(tails: readonly Tail[], others: Partial<Record<Part, string>> = {}): string {
+  return JSON.stringify({ ...others, ...Object.fromEntries(tails.map(({ part, hashes }) => [part, hashes])) })
 }
 
 /** Writes the chunks that are not there as they are to be, and takes out those after them. */
@@ -109,23 +107,21 @@ function list(db: Session, ticker: string, what: string): void {
   db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, what)
 }
 
-function putSeries(db: Session, of: Numbered, { series, outcomes, fields }: SeriesRecord, since = 0): void {
-  const { timeframe, days } = series
-  const name = { ticker: of.ticker, timeframe }
-  const first = chunkOf(since)
+function putSeries(db: Session, of: Numbered, series: PackedSeries, chunksOf: ChunksOf, since = 0): void {
+  const { timeframe, bars, fields, parts } = series
   const before = since === 0 ? {} : hashesIn(seriesRow(db, of, timeframe))
-  const tails = [
-    tailOf('calendar', first, encodeCalendar(series, timeframe, first), before),
-    tailOf('outcomes', first, encodeOutcomes(series, outcomes, timeframe, first), before),
-    tailOf('events', first, encodeEvents(fields, days.length, first), before),
-  ]
-  if (since % CHUNK > 0) {
-    const stored = chunkAt(db, of, timeframe, { part: 'outcomes', chunk: first }, before)
-    keepRanks(tails[1]!.chunks[0]!, stored, since % CHUNK, timeframe)
-  }
+  const tails = parts.map(part => tailOf(part, chunksOf(part), before))
+  if (since % CHUNK > 0) for (const tail of tails) if (tail.part === 'outcomes') keepStoredRanks(tail)
   for (const tail of tails) putTail(db, of.id, timeframe, tail)
-  const chunks = JSON.stringify(Object.fromEntries(tails.map(tail => [tail.part, hashesWith(name, tail)])))
-  putSeriesRow(db, of, timeframe, { bars: days.length, fields: headsOf(fields, days.length), chunks })
+  putSeriesRow(db, of, timeframe, { bars, fields, chunks: hashesOf(tails) })
+
+  function keepStoredRanks(tail: Tail): void {
+    const { first } = tail
+    const stored = chunkAt(db, of, timeframe, { part: 'outcomes', chunk: first }, before)
+    keepRanks(tail.chunks[0]!, stored, since % CHUNK, timeframe)
+    const hash = chunkHash({ ticker: of.ticker, timeframe }, 'outcomes', first, tail.chunks[0]!)
+    tail.hashes = tail.hashes.slice(0, first * HASH) + hash + tail.hashes.slice((first + 1) * HASH)
+  }
 }
 
 function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe, row: SeriesRow): void {
@@ -135,16 +131,6 @@ function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timefram
 
 const PUT_SERIES = `INSERT INTO series (ticker_id, timeframe, bars, fields, chunks, hash) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET bars = excluded.bars, fields = excluded.fields, chunks = excluded.chunks, hash = excluded.hash`
-
-/** What is said of the fields of a series, by name. */
-function headsOf(fields: ReadonlyMap<string, FieldRecord>, bars: number): string {
-  const named = [...fields].sort(([a], [b]) => (a < b ? -1 : 1))
-  const heads = named.map(([name, { initialBar, initialBand, bars: entered }]) => {
-    const onLast = entered.at(-1) === bars - 1 ? 1 : 0
-    return [name, [initialBar, initialBand, entered.length, onLast]]
-  })
-  return JSON.stringify(Object.fromEntries(heads))
-}
 
 /** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
 export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendment): void {
@@ -157,10 +143,12 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
     if (record === null) records.delete(field)
     else records.set(field, record)
   }
-  const tail = tailOf('events', 0, encodeEvents(records, series.bars), {})
+  const chunks: Buffer[] = []
+  const part = packedPart({ ticker, timeframe }, 'events', 0, encodeEvents(records, series.bars), chunks)
+  const tail = tailOf(part, chunks, {})
   putTail(db, row.id, timeframe, tail)
-  const chunks = JSON.stringify({ ...hashes, events: hashesWith({ ticker, timeframe }, tail) })
-  putSeriesRow(db, row, timeframe, { ...series, fields: headsOf(records, series.bars), chunks })
+  const fieldsNow = headsOf(records, series.bars)
+  putSeriesRow(db, row, timeframe, { ...series, fields: fieldsNow, chunks: hashesOf([tail], hashes) })
 }
 
 /** Puts one kind of a ticker's facts in place of what they were; without records it goes. */
