@@ -288,6 +288,17 @@ function at(place: Place): string {
   return [file, line, column].filter(part => part !== undefined).join(':')
 }
 
+/**
+ * A number with separators between thousands, the same in every locale. By hand, because the first number that `Intl`
+ * writes costs a command 12 ms and 8 MB.
+ */
+export function whole(number: number): string {
+  const [integer, ...decimals] = String(number).split('.')
+  const isPlain = /^-?\d+$/.test(integer!) && (decimals[0]?.length ?? 0) <= 3 && !Object.is(number, -0)
+  if (!isPlain) return number.toLocaleString('en-US')
+  return [integer!.replace(/\B(?=(?:\d{3})+$)/g, ','), ...decimals].join('.')
+}
+
 /** A value as a message may show it: in quotes, control characters and line separators escaped, cut when it is long. */
 export function quoted(text: string): string {
   const signs = [...text]

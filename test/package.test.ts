@@ -70,11 +70,11 @@ function loadedOfNode(words: string[]): string[] {
   return after(words, '', "process.moduleLoadList.map(name => name.replace(/^NativeModule /, '')).join()").split(',')
 }
 
-/** What an expression is once a command line was answered. */
+/** What an expression is once a command line was answered, of its exit `code` for one. */
 function after(words: string[], before: string, expression: string): string {
   const main = `require(${JSON.stringify(join(installed, 'dist/cli/main.js'))}).main(${JSON.stringify(words)})`
   const file = join(home, 'after')
-  const program = `${before}\n${main}.then(() => require('node:fs').writeFileSync(${JSON.stringify(file)}, ${expression}))`
+  const program = `${before}\n${main}.then(code => require('node:fs').writeFileSync(${JSON.stringify(file)}, ${expression}))`
   run(process.execPath, ['-e', program])
   return readFileSync(file, 'utf8')
 }
@@ -145,6 +145,12 @@ describe('the published package', () => {
     expect(bytes(version!)).toBeLessThan(0.7 * bytes(question!))
     const builtin = loadedOfNode(['--version'])
     for (const name of ['child_process', 'crypto', 'fs/promises', 'zlib', 'os']) expect(builtin).not.toContain(name)
+  })
+
+  it('draws its tables without the locales of node, which take as long as all else', () => {
+    const without = 'Number.prototype.toLocaleString = () => { throw new Error("a locale") }'
+    for (const words of [['now', 'AAPL'], ['tally', 'AAPL', 'rsi_zone'], ['status'], ['tickers']])
+      expect(after(words, without, 'String(code)'), words.join(' ')).toBe('0')
   })
 
   it('answers from the command line', () => {

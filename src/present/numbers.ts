@@ -1,3 +1,5 @@
+import { whole } from '../errors.js'
+
 /** Numbers as sentences and tables have them; what is not known is a dash. */
 
 export const UNKNOWN = '-'
@@ -7,10 +9,7 @@ export function count(number: number, thing: string, things = `${thing}s`): stri
   return `${whole(number)} ${number === 1 ? thing : things}`
 }
 
-/** With separators between thousands, the same in every locale. */
-export function whole(number: number): string {
-  return number.toLocaleString('en-US')
-}
+export { whole }
 
 /** A number of bars, which may be a mean: in tenths where it is no whole one. */
 export function barsText(value: number | null): string {

@@ -1,3 +1,4 @@
+import { whole } from '../errors.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
 import { ANY_EVENT, type EventFilter } from '../params/studies.js'
 import { ESTIMATION } from './abnormal.js'
@@ -392,11 +393,6 @@ function anyOf(values: readonly string[] | null): string {
 
 function lagWords({ lag }: NonNullable<EventFilter['context']>): string {
   return lag === 1 ? ' a bar before' : ''
-}
-
-/** With separators between thousands, the same in every locale. */
-export function whole(n: number): string {
-  return n.toLocaleString('en-US')
 }
 
 /** A probability in three decimals: `.042`, `<.001`. */

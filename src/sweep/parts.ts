@@ -1,4 +1,4 @@
-import { whole } from '../study/words.js'
+import { whole } from '../errors.js'
 import { inOrder, shared } from '../threads.js'
 import { type Seen, seenOf } from './best.js'
 import { conditionsOf, type Pace } from './ground.js'

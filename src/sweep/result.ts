@@ -1,8 +1,7 @@
-import { InvalidParameter } from '../errors.js'
+import { InvalidParameter, whole } from '../errors.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Adjustment, SweepQuery, Way } from '../params/studies.js'
 import type { Sampling } from '../study/result.js'
-import { whole } from '../study/words.js'
 
 /** `bands sweep`: every cell that was looked at, sorted by corrected p. Returns are fractions. */
 export interface Sweep extends Sampling {

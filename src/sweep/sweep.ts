@@ -1,3 +1,4 @@
+import { whole } from '../errors.js'
 import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf } from '../source.js'
@@ -5,7 +6,7 @@ import { LEAST_UNITS, samplingOf, tooFewEvents } from '../study/result.js'
 import { type Range, rangeOf } from '../study/signals.js'
 import { DEFAULT_TEST } from '../study/tests.js'
 import { cellTrial, checkFamily } from '../study/trials.js'
-import { originAssumed, RETURNS_ASSUMED, whole } from '../study/words.js'
+import { originAssumed, RETURNS_ASSUMED } from '../study/words.js'
 import { Contest, disagreements, type Found, sweepCell } from './best.js'
 import {
   type Book,
