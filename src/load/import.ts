@@ -10,7 +10,7 @@ import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
 import { type Batch, Damaged, type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
-import { type Choices, cutBars, renamed, type TakenBars, takeBars } from './bars.js'
+import { type Change, type Choices, cutBars, renamed, type TakenBars, takeBars } from './bars.js'
 import { derive, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
 import type {
@@ -65,6 +65,12 @@ function withOddities(
 
 /** In place of the definitions while some tickers are derived with these and the others with older ones. */
 const HALF_REBUILT = `${DEFINITIONS_VERSION} in part`
+
+async function keptOf(changes: readonly Change[]): Promise<Kept[]> {
+  const kept: Kept[] = []
+  for (const change of changes) kept.push(await change.kept())
+  return kept
+}
 
 /** Tells of tickers, of which there are so many, as they are derived. */
 function progressOf(file: string, of: number, onProgress: ImportOptions['onProgress']): (ticker: Kept) => void {
@@ -357,7 +363,7 @@ export class Importer {
       const isFirst = replace && this.#run.isFirst(`bars ${ticker}`)
       return { replace: isFirst && !through.has(ticker), scale, refusedBefore }
     }
-    const taken = await takeBars(this.store, tickers, choicesFor)
+    const taken = await this.store.atOneMoment(() => takeBars(this.store, tickers, choicesFor))
     const { reports, refused, oddities } = taken
     const refusals = new Map(refused.map(refusal => [refusal.ticker, refusal]))
     for (const incoming of tickers) {
@@ -394,8 +400,7 @@ export class Importer {
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressOf(part.file, of, onProgress)
     for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
-      const kept: Kept[] = []
-      for (const change of group) kept.push(await change.kept())
+      const kept = await this.store.atOneMoment(() => keptOf(group))
       behind.written({ ...part, tickers: groups.length === 0 ? part.of : places.get(group.at(-1)!.ticker)! + 1 })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
@@ -403,13 +408,13 @@ export class Importer {
     }
   }
 
+  /** Where what is to stay of a ticker is not what was written, all of it is derived anew. */
   async #writeKept(kept: readonly Kept[], batch: Batch, onTicker: (ticker: Kept) => void): Promise<void> {
     const records = await derive(kept, onTicker)
     try {
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION)
     } catch (error) {
       if (!(error instanceof Damaged)) throw error
-      // What was to stay is not what was written: all of it is derived anew.
       const whole = await derive(kept.map(({ since: _part, ...ticker }) => ticker))
       await this.store.write({ ...batch, records: whole }, DEFINITIONS_VERSION)
     }
