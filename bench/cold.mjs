@@ -10,7 +10,7 @@ const QUESTION = ['events', 'AAPL', 'rsi_zone', '--band', 'oversold']
 
 export const cold = [
   row('C1', 'events … --json', { ratio: 1.05 }, asked(...QUESTION, '--json')),
-  row('C1-memory', 'its peak memory', { ratio: 1.15 }, asked(...QUESTION, '--json'), { of: 'peak' }),
+  row('C1-memory', 'its peak memory', { ratio: 1.15 }, asked(...QUESTION, '--json'), { of: 'peak', samplesOf: 'C1' }),
   row('C2-table', 'events … as a table', { ratio: 1.1 }, asked(...QUESTION)),
   row('C2-help', '--help', { ratio: 1.1 }, said('--help')),
   row('C2-version', '--version', { ratio: 1.1 }, said('--version')),

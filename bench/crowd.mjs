@@ -1,98 +1,102 @@
-// `node bench/crowd.mjs`, after a build: what a paying customer and /healthz wait for while others ask for much. An
-// attack: one key without credits asks for 150 scans a second, all spelled differently. A burst: 200 scans at once, from
-// ten accounts. An import: half of the tickers come again with another last close, time after time. All on the same cores
-// as the server; in the first row nobody else asks.
+// What a paying customer, who asks a small question every 5 ms, and /healthz wait for while others ask for much, on the same
+// cores as the server; beside the same server when nobody else asks. An attack: one key without credits asks for 150 scans
+// a second, all spelled differently. A burst: 200 scans at once, from ten accounts. An import: half of the tickers come
+// again with another last close, time after time. Silence: 1,000 connections that say nothing, and come again when closed.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { Agent, get } from 'node:http'
-import { tmpdir } from 'node:os'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import { BANDS, run } from './measure.mjs'
-import { started } from './serve.mjs'
+import { FOLDER } from './folder.mjs'
+import { environment } from './measure.mjs'
+import { asker, keysOf, served, within } from './servers.mjs'
+import { databaseOf, importing, tickersOf, universe } from './worlds.mjs'
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 8)
-const REAL = fileURLToPath(new URL('../../shared/data/prices/universe.csv.gz', import.meta.url))
+const SECONDS = 8
+const ROUNDS = 3
+const SOCKETS = 1_000
+/** Keys that the customer asks with in turn, so that no hour's credits run out. */
+const CUSTOMERS = 4
+/** Closed ones are opened again after so many milliseconds: about as many a second as one machine's attacker manages. */
+const AGAIN = 500
 const FIELDS = ['rsi_zone', 'trend_direction', 'macd_state', 'volume_ratio_band']
 const SCAN = '/v1/scan/oversold'
+const NOBODY = { name: 'nobody else', sampler: build => besideOf(build, () => sleep(SECONDS * 1000).then(() => '')) }
 
-export async function benchCrowd(print) {
-  const folder = mkdtempSync(join(tmpdir(), 'bands-bench-'))
-  const db = join(folder, 'bench.db')
-  const csv = join(folder, 'bars.csv')
-  writeFileSync(csv, bars())
-  run([BANDS, 'import', csv, '--db', db, '--skip-bad-rows', '--rejects', join(folder, 'bad.csv'), '--quiet'])
-  const tickers = JSON.parse(run([BANDS, 'tickers', '--db', db, '--json']).stdout).tickers.map(({ ticker }) => ticker)
-  const keys = Array.from({ length: 14 }, (_, i) => keyOf(db, `customer-${i}`, 'pro'))
-  const poor = keyOf(db, 'poor', 'free')
-  const files = halves(csv, folder, tickers)
-  const server = await started([BANDS, 'serve', '--port', '0', '--db', db, '--json', '--log-level', 'info'])
-  try {
-    const ask = asker(server.url)
-    for (let i = 0; i < 100; i++) await ask(`/v1/events?ticker=${tickers[i % tickers.length]}&field=rsi_zone`, poor)
-    const dates = [...new Set(await scanDates(ask, keys[0], tickers[0]))]
-    print(`\ncrowd: ${tickers.length} tickers, ${SECONDS} s each; milliseconds that one customer and /healthz wait`)
-    const crowds = {
-      'nobody else': () => sleep(SECONDS * 1000).then(() => ''),
-      'attack: 150 scans a second without credits': () => attack(ask, poor),
-      'burst: 200 scans at once': () => burst(ask, keys.slice(4), dates),
-      'import beside it': () => importBeside(db, files, folder),
-    }
-    for (const [name, crowd] of Object.entries(crowds))
-      await measured(print, name, ask, { key: keys[0], tickers, crowd })
-  } finally {
-    await server.stop()
-    rmSync(folder, { recursive: true, force: true })
+export const crowd = [
+  ...rows('attack', '150 scans a second without credits', { p99: 50 }, attack),
+  ...rows('burst', '200 scans at once', { p99: 50 }, burst),
+  ...rows('import', 'imports of half of the tickers', { ratio: 3 }, importBeside),
+  ...rows('silence', '1,000 connections that say nothing', { p99: 50 }, silence),
+]
+
+function rows(name, what, target, work) {
+  const common = {
+    group: 'crowd',
+    rounds: ROUNDS,
+    isWarm: true,
+    floor: NOBODY,
+    sampler: build => besideOf(build, work),
   }
+  const of = target.ratio === undefined ? { healthz: target.p99 } : target
+  return [
+    { ...common, name: `crowd-${name}`, what: `ms, p99 of a customer beside ${what}`, target, of: 'p99' },
+    {
+      ...common,
+      name: `crowd-${name}-healthz`,
+      what: `ms, p99 of /healthz`,
+      target: of,
+      of: 'healthz',
+      samplesOf: `crowd-${name}`,
+    },
+  ]
 }
 
-function bars() {
-  if (existsSync(REAL)) return gunzipSync(readFileSync(REAL))
-  return run([BANDS, 'simulate', '505', '--bars', '1226']).stdout
+const houses = new Map()
+let opened = 0
+
+/** One server of 505 tickers for both, with and without a crowd; it stops when the samples of a row are taken. */
+async function besideOf(build, work) {
+  if (!houses.has(build.root)) houses.set(build.root, open(build))
+  const house = await houses.get(build.root)
+  const end = () => {
+    houses.delete(build.root)
+    return house.server.stop()
+  }
+  return Object.assign(() => measured(house, work), { end })
 }
 
-function keyOf(db, name, tier) {
-  run([BANDS, 'accounts', 'create', name, '--tier', tier, '--db', db])
-  return JSON.parse(run([BANDS, 'keys', 'create', '--account', name, '--db', db, '--json']).stdout).key
+async function open(build) {
+  const world = universe()
+  const db = join(FOLDER, `crowd-${++opened}.db`)
+  copyFileSync(databaseOf(build, world), db)
+  const tickers = tickersOf(build, db)
+  const keys = keysOf(build, db, CUSTOMERS + 10)
+  const [poor] = keysOf(build, db, 1, { tier: 'free', name: 'poor' })
+  const server = await served(build, db)
+  const ask = asker(server.url)
+  for (let i = 0; i < 100; i++) await ask(`/v1/events?ticker=${tickers[i % tickers.length]}&field=rsi_zone`, poor)
+  // A server that has been up for a while: its functions are compiled, and it has seen every series.
+  const questions = tickers.flatMap(ticker => FIELDS.map(field => `/v1/events?ticker=${ticker}&field=${field}`))
+  for (const [i, question] of questions.entries()) await ask(question, keys[i % CUSTOMERS])
+  const { body } = await ask(`/v1/events?ticker=${tickers[0]}&field=rsi_zone&limit=100`, keys[0])
+  // Dates that scans may ask for.
+  const dates = [...new Set(JSON.parse(body).events.map(({ date }) => date))]
+  return { build, db, scanned: 0, server, ask, tickers, keys, poor, dates, files: halves(world, tickers) }
 }
 
-/** One request: its status and the milliseconds that it took; 0 for one that was cut off. */
-function asker(url) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 500 })
-  return (path, key) =>
-    new Promise(resolve => {
-      const start = performance.now()
-      const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
-      const parts = []
-      const sent = get(url + path, { agent, headers }, answer => {
-        answer.on('data', part => parts.push(part))
-        answer.on('error', () => resolve({ status: 0 }))
-        answer.on('end', () => {
-          resolve({ status: answer.statusCode, took: performance.now() - start, body: Buffer.concat(parts) })
-        })
-      })
-      sent.on('error', () => resolve({ status: 0 }))
-    })
-}
-
-/** Dates that scans may ask for: those of the events of one ticker. */
-async function scanDates(ask, key, ticker) {
-  const { body } = await ask(`/v1/events?ticker=${ticker}&field=rsi_zone&limit=100`, key)
-  return JSON.parse(body).events.map(({ date }) => date)
-}
-
-async function attack(ask, key) {
+async function attack({ ask, poor }) {
   const answers = []
   for (let second = 0; second < SECONDS; second++) {
-    answers.push(...Array.from({ length: 150 }, (_, i) => ask(`${SCAN}?${'&'.repeat(i)}`, key)))
+    answers.push(...Array.from({ length: 150 }, (_, i) => ask(`${SCAN}?${'&'.repeat(i)}`, poor)))
     await sleep(1000)
   }
-  return told(await Promise.all(answers))
+  return counted(await Promise.all(answers))
 }
 
-async function burst(ask, keys, dates) {
+async function burst(house) {
+  const { ask, keys, dates } = house
   const scans = dates.flatMap(date =>
     ['severity', 'days_oversold', 'condition_percentile'].flatMap(by =>
       ['daily', 'weekly'].flatMap(timeframe =>
@@ -102,70 +106,90 @@ async function burst(ask, keys, dates) {
       ),
     ),
   )
-  const asked = scans.slice(0, 200).map((path, i) => ask(path, keys[i % keys.length]))
-  const answers = await Promise.all(asked)
+  const others = keys.slice(CUSTOMERS)
+  // Each time others: what was answered once is answered at once.
+  const fresh = scans.slice(house.scanned, house.scanned + 200)
+  house.scanned += 200
+  const answers = await Promise.all(fresh.map((path, i) => ask(path, others[i % others.length])))
   const longest = Math.max(...answers.map(({ took = 0 }) => took))
-  return `${told(answers)}; the last after ${(longest / 1000).toFixed(1)} s`
-}
-
-/** Two files of all bars of half of the tickers: with their last close as it is, and as their last open. */
-function halves(csv, folder, tickers) {
-  const half = new Set(tickers.filter((_, i) => i % 2 === 1))
-  const [header, ...lines] = readFileSync(csv, 'utf8').trimEnd().split('\n')
-  const names = header.split(',')
-  const [ticker, date, open, close] = ['ticker', 'date', 'open', 'close'].map(name => names.indexOf(name))
-  const rows = lines.map(line => line.split(',')).filter(row => half.has(row[ticker]))
-  const last = rows.reduce((newest, row) => (row[date] > newest ? row[date] : newest), '')
-  const changed = rows.map(row => (row[date] === last ? row.with(close, row[open]) : row))
-  return [rows, changed].map((kept, i) => {
-    const file = join(folder, `half-${i}.csv`)
-    writeFileSync(file, [header, ...kept.map(row => row.join(','))].join('\n'))
-    return file
-  })
+  return `${counted(answers)}; the last after ${(longest / 1000).toFixed(1)} s`
 }
 
 /** Each as a whole process, in turn. */
-async function importBeside(db, files, folder) {
+async function importBeside({ build, db, files }) {
   const start = performance.now()
   let imports = 0
   while (performance.now() - start < SECONDS * 1000) {
-    const words = [files[++imports % 2], '--db', db, '--skip-bad-rows', '--rejects', join(folder, 'bad.csv'), '--quiet']
-    const child = spawn(process.execPath, [BANDS, 'import', ...words], { stdio: 'ignore' })
+    const [program, ...words] = build.bands(...importing({ file: files[++imports % 2] }, db))
+    const child = spawn(program, words, { stdio: 'ignore', env: environment() })
     await new Promise(resolve => child.once('exit', resolve))
   }
-  return `${imports} imports of half of the tickers`
+  return `${imports} imports`
 }
 
-function told(answers) {
+async function silence({ server }) {
+  const sockets = new Set()
+  let closed = 0
+  let isOpen = true
+  const hold = () => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.resume().once('close', () => {
+      closed++
+      sockets.delete(socket)
+      if (isOpen) setTimeout(hold, AGAIN)
+    })
+  }
+  for (let i = 0; i < SOCKETS; i++) hold()
+  await sleep(SECONDS * 1000)
+  isOpen = false
+  const ended = closed
+  for (const socket of sockets) socket.destroy()
+  return `${ended} of their connections were closed`
+}
+
+/** Two files of all bars of half of the tickers: with their last close as it is, and as their last open. */
+function halves({ file }, tickers) {
+  const half = new Set(tickers.filter((_, i) => i % 2 === 1))
+  const [header, ...lines] = gunzipSync(readFileSync(file)).toString().trimEnd().split('\n')
+  const names = header.split(',')
+  const [ticker, date, open, close] = ['ticker', 'date', 'open', 'close'].map(name => names.indexOf(name))
+  const kept = lines.map(line => line.split(',')).filter(row => half.has(row[ticker]))
+  const last = kept.reduce((newest, row) => (row[date] > newest ? row[date] : newest), '')
+  const changed = kept.map(row => (row[date] === last ? row.with(close, row[open]) : row))
+  return [kept, changed].map((rows, i) => {
+    const half = join(FOLDER, `half-${i}.csv`)
+    writeFileSync(half, [header, ...rows.map(row => row.join(','))].join('\n'))
+    return half
+  })
+}
+
+/** The customer asks every 5 ms, another question each time, and /healthz is asked as often. */
+async function measured(house, work) {
+  const { ask } = house
+  const [small, health] = [[], []]
+  let isOver = false
+  const over = work(house).finally(() => {
+    isOver = true
+  })
+  for (let i = 0; !isOver; i++) {
+    const [ticker, field] = [house.tickers[(i * 37) % house.tickers.length], FIELDS[i % FIELDS.length]]
+    small.push(ask(`/v1/events?ticker=${ticker}&field=${field}&limit=${1 + (i % 3)}`, house.keys[i % CUSTOMERS]))
+    health.push(ask('/healthz'))
+    await sleep(5)
+  }
+  const [asked, alive] = [await Promise.all(small), await Promise.all(health)]
+  const bad = asked.filter(({ status }) => status !== 200).length
+  const note = [await over, bad === 0 ? '' : `${bad} of the customer's ${asked.length} were not answered`]
+  const figures = { p50: within(0.5, asked), p99: within(0.99, asked), healthz: within(0.99, alive) }
+  return { ...figures, note: note.filter(Boolean).join('; ') }
+}
+
+function counted(answers) {
   const counts = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return Object.entries(counts)
     .map(([status, count]) => `${count} x ${status === '0' ? 'cut off' : status}`)
     .join(', ')
 }
-
-/** The customer asks every 5 ms, another question each time, and /healthz is asked as often. */
-async function measured(print, name, ask, { key, tickers, crowd }) {
-  const [small, health] = [[], []]
-  let isOver = false
-  const over = crowd().finally(() => {
-    isOver = true
-  })
-  for (let i = 0; !isOver; i++) {
-    const [ticker, field] = [tickers[(i * 37) % tickers.length], FIELDS[i % FIELDS.length]]
-    small.push(ask(`/v1/events?ticker=${ticker}&field=${field}&limit=${1 + (i % 3)}`, key))
-    health.push(ask('/healthz'))
-    await sleep(5)
-  }
-  const [asked, alive] = [await Promise.all(small), await Promise.all(health)]
-  print(`  ${name.padEnd(46)} customer ${figures(asked)}   /healthz ${figures(alive)}   ${await over}`)
-}
-
-function figures(answers) {
-  const times = answers.map(({ took = Number.POSITIVE_INFINITY }) => took).sort((a, b) => a - b)
-  const at = share => times[Math.min(times.length - 1, Math.floor(times.length * share))]?.toFixed(1)
-  const bad = answers.filter(({ status }) => status !== 200).length
-  return `p50 ${at(0.5)}, p99 ${at(0.99)} of ${answers.length}${bad > 0 ? ` (${bad} not 200)` : ''}`
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await benchCrowd(line => process.stdout.write(`${line}\n`))

@@ -1,11 +1,10 @@
 // What grows and how: bench/scale.json keeps the last figures of each size; of them come scale.svg and the table in README.md.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { putTable } from './readme.mjs'
 import { SIZES, STEPS } from './scale.mjs'
 
-const [KEPT, SVG, README] = ['scale.json', 'scale.svg', 'README.md'].map(name =>
-  fileURLToPath(new URL(`./${name}`, import.meta.url)),
-)
+const [KEPT, SVG] = ['scale.json', 'scale.svg'].map(name => fileURLToPath(new URL(`./${name}`, import.meta.url)))
 /** Two rows of sizes, and what of a size is drawn from left to right. */
 const AXES = [
   { title: 'tickers of 1,250 bars', sizes: ['T100', 'T505', 'T2000', 'T12000'], at: size => SIZES[size][0] },
@@ -43,8 +42,7 @@ export function draw() {
   if (!isKept) return
   const all = kept()
   writeFileSync(SVG, picture(all))
-  const [before, , after] = readFileSync(README, 'utf8').split(/<!-- \/?scale -->\n/)
-  writeFileSync(README, `${before}<!-- scale -->\n${table(all)}<!-- /scale -->\n${after}`)
+  putTable('scale', table(all))
 }
 
 /**

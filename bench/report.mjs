@@ -19,6 +19,7 @@ export function resultOf(row, samples, floor) {
     ...figures,
     ratio: beside && ratio(ours, beside, row.of),
     ratio_cpu: beside && ratio(ours, beside, 'cpu'),
+    note: ours.at(-1).note ?? '',
     samples,
   }
 }
@@ -56,7 +57,7 @@ export function tableHead() {
 }
 
 export function tableLine(result) {
-  const { row, of, wall, cpu, peak, written, ratio: found, ratio_cpu: byCpu, target, floor, what } = result
+  const { row, of, cpu, peak, written, ratio: found, ratio_cpu: byCpu, target, floor, what, note } = result
   const missed = ofTarget(result)
   const cells = [
     row,
@@ -71,7 +72,23 @@ export function tableLine(result) {
     missed === null ? '' : `${missed.toFixed(2)} x`,
   ]
   const beside = floor === null || floor === 'node -e 0' ? '' : ` (floor: ${floor})`
-  return `${lineOf(wall === null && of === 'wall' ? [row] : cells)}  ${what}${beside}`
+  return `${lineOf(cells)}  ${what}${beside}${note === '' ? '' : `; ${note}`}`
+}
+
+/** The same for a table of Markdown. */
+export function cellsOf(result) {
+  const { row, what, of, cpu, peak, ratio: found, ratio_cpu: byCpu, target, floor, note } = result
+  return [
+    row,
+    note === '' ? what : `${what}; ${note}`,
+    shown(of, result[of]?.median),
+    of === 'cpu' ? '' : shown('cpu', cpu?.median),
+    of === 'peak' ? '' : shown('peak', peak?.median),
+    found ? `${factor(found.median)} ± ${percent(found.spread)}` : '',
+    of === 'wall' ? factor(byCpu?.median) : '',
+    targetOf(target, of),
+    floor ?? '',
+  ]
 }
 
 function lineOf(cells) {

@@ -5,14 +5,17 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { buildOf, ownBuild } from './builds.mjs'
 import { cold } from './cold.mjs'
+import { crowd } from './crowd.mjs'
 import { interleaved } from './measure.mjs'
 import * as picture from './picture.mjs'
+import { putRows } from './readme.mjs'
 import * as report from './report.mjs'
 import { scale } from './scale.mjs'
+import { server } from './server.mjs'
 import { users } from './users.mjs'
 import { forget, Skipped } from './worlds.mjs'
 
-const ROWS = [...users, ...cold, ...scale]
+const ROWS = [...users, ...cold, ...server, ...crowd, ...scale]
 const HISTORY = fileURLToPath(new URL('./history.ndjson', import.meta.url))
 const USAGE = `npm run bench [-- NAME… [options]]
   NAME               rows (U5), rows that begin so (U6, C), or groups (${[...new Set(ROWS.map(({ group }) => group))].join(', ')});
@@ -25,7 +28,7 @@ const USAGE = `npm run bench [-- NAME… [options]]
   --json FILE        all figures and samples
   --record           append the ratios to the history
   --history FILE     another history than bench/history.ndjson
-  --write            put what scale found into bench/scale.json, its picture and bench/README.md
+  --write            put what is found into the tables of bench/README.md, of scale into its picture, too
 BENCH_FOLDER is where databases are made: the system's temporary folder unless set.
 `
 
@@ -42,6 +45,9 @@ const options = {
   help: { type: 'boolean', short: 'h' },
 }
 
+/** Samples by the row that they were taken for: others may have figures of them, too. */
+const taken = new Map()
+
 await main().catch(error => {
   process.stderr.write(`${error.message}\n`)
   process.exitCode = 1
@@ -53,6 +59,7 @@ async function main() {
   const rows = chosen(positionals, values)
   if (values.list) return list(rows)
   const build = values.of === undefined ? ownBuild() : buildOf(values.of, print)
+  if (values.write && values.against !== undefined) throw new Error('tables are of one build')
   if (values.record && (build.isChanged || values.against !== undefined))
     throw new Error('a history by commit takes a build of what is committed, and one build alone')
   const against = values.against === undefined ? undefined : buildOf(values.against, print)
@@ -67,10 +74,10 @@ async function main() {
     found.push(result)
     if (against === undefined) show(row, result, build, values.history)
     else print(report.pairLine(result))
-    if (values.write && against === undefined) picture.keep(result, build)
+    if (values.write) picture.keep(result, build)
     if (values.json !== undefined) write(values.json, { build, against, rows: found })
   }
-  picture.draw()
+  if (values.write) writeTables(found, build)
   if (values.record)
     report.record(
       values.history,
@@ -98,10 +105,9 @@ function list(rows) {
 /** One row with its floor, or of two builds without; null, and the reason told, where it cannot be measured here. */
 async function measuredRow(row, { build, against, rounds }) {
   try {
-    const cases = { ours: await row.sampler(build) }
-    if (against !== undefined) cases.other = await row.sampler(against)
-    else if (row.floor !== null) cases.floor = await row.floor.sampler(build)
-    const samples = await interleaved(cases, { rounds: row.rounds ?? rounds, isWarm: row.isLarge || row.rounds === 1 })
+    const key = row.samplesOf ?? row.name
+    const samples = taken.get(key) ?? (await samplesOf(row, { build, against, rounds }))
+    taken.set(key, samples)
     return against === undefined ? report.resultOf(row, samples, row.floor) : report.pairOf(row, samples)
   } catch (error) {
     if (!(error instanceof Skipped)) throw error
@@ -110,11 +116,35 @@ async function measuredRow(row, { build, against, rounds }) {
   }
 }
 
+async function samplesOf(row, { build, against, rounds }) {
+  const cases = {}
+  try {
+    cases.ours = await row.sampler(build)
+    if (against !== undefined) cases.other = await row.sampler(against)
+    else if (row.floor !== null) cases.floor = await row.floor.sampler(build)
+    const count = row.rounds === 1 ? 1 : (rounds ?? row.rounds)
+    return await interleaved(cases, { rounds: count, isWarm: row.isLarge || row.isWarm || row.rounds === 1 })
+  } finally {
+    for (const { end } of Object.values(cases)) await end?.()
+  }
+}
+
 function show(row, result, build, history) {
   print(report.tableLine(result))
   const now = report.entryOf(result, build)
   const last = report.lastOf(history, now)
   if (last !== null) print(report.comparison(row, now, last))
+}
+
+/** Scale has a picture instead of a table of rows. */
+function writeTables(found, build) {
+  picture.draw()
+  for (const group of new Set(found.map(result => result.group))) {
+    if (group === 'scale') continue
+    const order = ROWS.filter(row => row.group === group).map(row => row.name)
+    const results = found.filter(result => result.group === group)
+    putRows(group, results, { build, order })
+  }
 }
 
 /** After each row, so that a run that is ended keeps what it has. */

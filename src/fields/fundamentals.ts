@@ -1,4 +1,3 @@
-import { negated } from '../indicators/averages.js'
 import { type Ranks, rollingRanks, TOLERANCE } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { EarningsResult, Facts } from '../model/facts.js'
@@ -110,8 +109,9 @@ export class Fundamentals {
   get consensus(): { now: (Consensus | undefined)[]; before: (Consensus | undefined)[] } {
     return this.#once('consensus', () => {
       const timeline = consensuses(this.#facts)
-      const { days } = this.series
-      return { now: timeline.latest(days), before: timeline.latest(days, DEFINITIONS.consensus.lookback) }
+      const inForce = (ago: number): (Consensus | undefined)[] =>
+        Array.from(timeline.counts(this.series.days, ago), count => timeline.records[count - 1])
+      return { now: inForce(0), before: inForce(DEFINITIONS.consensus.lookback) }
     })
   }
 
@@ -122,7 +122,11 @@ export class Fundamentals {
 
   #ranks(yields: Float64Array): Ranks {
     const { history, minHistory } = TIMEFRAMES[this.series.timeframe]
-    return rollingRanks(negated(yields), history, minHistory)
+    return rollingRanks(
+      yields.map(value => -value),
+      history,
+      minHistory,
+    )
   }
 }
 

@@ -1,16 +1,7 @@
-import { formatDay } from '../../model/day.js'
-import { marksOf } from '../../model/neighbours.js'
 import type { FieldRecord, Series, SeriesRecord } from '../../model/series.js'
 import { CHUNK, encodeCalendar, encodeEvents, encodeOutcomes, encodePrices, encodeUnadjusted } from '../codec.js'
-import {
-  originsOf,
-  type PackedPart,
-  type PackedRecord,
-  type PackedSeries,
-  type TickerEntry,
-  type TickerRecord,
-} from '../store.js'
-import { chunkHash, marksText, type Part, type SeriesName, type SeriesRow } from './content.js'
+import type { PackedPart, PackedRecord, PackedSeries, TickerRecord } from '../store.js'
+import { chunkHash, type Part, type SeriesName } from './content.js'
 
 /** The number of the chunk that a bar is in. */
 export function chunkOf(bar = 0): number {
@@ -23,7 +14,7 @@ export function pack({ entry, daily, weekly, since }: TickerRecord): PackedRecor
   const chunks: Buffer[] = []
   const bars = barParts(ticker, daily.series, chunkOf(since?.daily), chunks)
   const series = {
-    daily: packedSeries(ticker, daily, chunkOf(since?.daily), chunks, marksBeside(entry, daily.series)),
+    daily: packedSeries(ticker, daily, chunkOf(since?.daily), chunks),
     weekly: packedSeries(ticker, weekly, chunkOf(since?.weekly), chunks),
   }
   const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
@@ -45,24 +36,18 @@ function barParts(ticker: string, series: Series, first: number, into: Buffer[])
   ]
 }
 
-function marksBeside(entry: TickerEntry, series: Series): string {
-  const { days } = series
-  const stretches = originsOf(entry).map(({ from, bars }) => [days[from]!, days[from + bars - 1]!] as const)
-  return marksText({ marks: marksOf(series), stretches })
-}
-
 function packedSeries(
   ticker: string,
   { series, outcomes, fields }: SeriesRecord,
   first: number,
   into: Buffer[],
-  marks: string | null = null,
 ): PackedSeries {
-  const { timeframe, days, known } = series
+  const { timeframe, days } = series
   const name = { ticker, timeframe }
   return {
     timeframe,
-    summary: { bars: days.length, final: formatDay(known.at(-1)!), ...countsOf(fields, days.length), marks },
+    bars: days.length,
+    fields: headsOf(fields, days.length),
     parts: [
       packedPart(name, 'calendar', first, encodeCalendar(series, timeframe, first), into),
       packedPart(name, 'outcomes', first, encodeOutcomes(series, outcomes, timeframe, first), into),
@@ -93,17 +78,12 @@ export function unpacking({ bytes }: Pick<PackedRecord, 'bytes'>): (part: Packed
     })
 }
 
-/** How many events there are, and of which fields. */
-export function countsOf(
-  records: ReadonlyMap<string, FieldRecord>,
-  bars: number,
-): Pick<SeriesRow, 'events' | 'eventsOnLast' | 'fields'> {
-  const named = [...records].sort(([a], [b]) => (a < b ? -1 : 1))
-  const count = (of: (record: FieldRecord) => number): number => named.reduce((sum, [, record]) => sum + of(record), 0)
-  const heads = named.map(([name, { initialBar, initialBand, bars }]) => [name, [initialBar, initialBand, bars.length]])
-  return {
-    events: count(record => record.bars.length),
-    eventsOnLast: count(record => (record.bars.at(-1) === bars - 1 ? 1 : 0)),
-    fields: JSON.stringify(Object.fromEntries(heads)),
-  }
+/** What is said of the fields of a series, by name. */
+export function headsOf(fields: ReadonlyMap<string, FieldRecord>, bars: number): string {
+  const named = [...fields].sort(([a], [b]) => (a < b ? -1 : 1))
+  const heads = named.map(([name, { initialBar, initialBand, bars: entered }]) => {
+    const onLast = entered.at(-1) === bars - 1 ? 1 : 0
+    return [name, [initialBar, initialBand, entered.length, onLast]]
+  })
+  return JSON.stringify(Object.fromEntries(heads))
 }
