@@ -135,13 +135,16 @@ export function nextReports(
   /** Announced dates in the order in which they became usable; one that has passed never counts again. */
   const ahead: ScheduledReport[] = []
   let taken = 0
-  return Array.from(days, (day, t) => {
+  const next = new Array<NextReport>(days.length)
+  for (let t = 0; t < next.length; t++) {
+    const day = days[t]!
     while (taken < usable[t]!) ahead.push(timeline.records[taken++]!)
     while (ahead.length > 0 && ahead.at(-1)!.expected_date < day) ahead.pop()
     const scheduled = ahead.at(-1)
-    if (scheduled !== undefined) return { date: scheduled.expected_date, scheduled }
-    return guessed(day, earnings.records, reported[t]!)
-  })
+    if (scheduled !== undefined) next[t] = { date: scheduled.expected_date, scheduled }
+    else next[t] = guessed(day, earnings.records, reported[t]!)
+  }
+  return next
 }
 
 /** A year after the fourth latest report, if that is still to come or only a little late. */

@@ -40,6 +40,13 @@ export function codes(length: number, rule: (t: number) => number): Uint8Array {
   return out
 }
 
+/** One code per bar of what mostly stays the same from bar to bar: the rule is asked where it does not. */
+export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => number): Uint8Array {
+  const out = new Uint8Array(items.length)
+  for (let t = 0; t < out.length; t++) out[t] = t > 0 && items[t] === items[t - 1] ? out[t - 1]! : rule(items[t]!)
+  return out
+}
+
 /** Zones [lower, upper) of a column: the code counts the cuts that a value reaches, equality within tolerance included. */
 export function zones(values: Float64Array, cuts: readonly number[], scale: number): Uint8Array {
   const out = new Uint8Array(values.length).fill(UNDEFINED)

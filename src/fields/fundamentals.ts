@@ -1,3 +1,4 @@
+import { negated } from '../indicators/averages.js'
 import { type Ranks, rollingRanks, TOLERANCE } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { EarningsResult, Facts } from '../model/facts.js'
@@ -109,9 +110,8 @@ export class Fundamentals {
   get consensus(): { now: (Consensus | undefined)[]; before: (Consensus | undefined)[] } {
     return this.#once('consensus', () => {
       const timeline = consensuses(this.#facts)
-      const inForce = (ago: number): (Consensus | undefined)[] =>
-        Array.from(timeline.counts(this.series.days, ago), count => timeline.records[count - 1])
-      return { now: inForce(0), before: inForce(DEFINITIONS.consensus.lookback) }
+      const { days } = this.series
+      return { now: timeline.latest(days), before: timeline.latest(days, DEFINITIONS.consensus.lookback) }
     })
   }
 
@@ -122,11 +122,7 @@ export class Fundamentals {
 
   #ranks(yields: Float64Array): Ranks {
     const { history, minHistory } = TIMEFRAMES[this.series.timeframe]
-    return rollingRanks(
-      yields.map(value => -value),
-      history,
-      minHistory,
-    )
+    return rollingRanks(negated(yields), history, minHistory)
   }
 }
 

@@ -27,16 +27,18 @@ export class Quarters {
   readonly #days: Int32Array
   /** The newest quarters at each bar, however old; bars between two changes share one chain. */
   readonly #chains: Chain[]
+  /** The same where they are not too old. */
+  readonly #counting: Chain[]
 
   constructor(series: Series, { reports, splits }: Facts) {
     this.#days = series.days
     this.#chains = chains(series.days, new Timeline(reports, report => report), new SplitBasis(series, splits))
+    this.#counting = this.#chains.map((chain, t) => (chain.length > 0 && this.#age(t) <= maxAge ? chain : NONE))
   }
 
   /** The chain that counts at a bar; empty when no quarter is known or the newest is too old. */
   at(t: number): Chain {
-    const chain = this.#chains[t]!
-    return chain.length > 0 && this.#age(t) <= maxAge ? chain : NONE
+    return this.#counting[t]!
   }
 
   /** A figure of the chain at every bar. */
@@ -45,7 +47,7 @@ export class Quarters {
     let last: Chain = NONE
     let value = figure(last)
     for (let t = 0; t < values.length; t++) {
-      const chain = this.at(t)
+      const chain = this.#counting[t]!
       if (chain !== last) {
         last = chain
         value = figure(chain)
@@ -237,5 +239,13 @@ export class Timeline<Item> {
       counts[t] = count
     }
     return counts
+  }
+
+  /** The latest that is usable on each of the ascending days, or so many days before each; undefined before the first. */
+  latest(days: Int32Array, before = 0): (Item | undefined)[] {
+    const counts = this.counts(days, before)
+    const latest = new Array<Item | undefined>(days.length)
+    for (let t = 0; t < latest.length; t++) latest[t] = this.records[counts[t]! - 1]
+    return latest
   }
 }

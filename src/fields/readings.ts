@@ -104,15 +104,20 @@ function whyNoQuarter(known: Fundamentals, t: number): string {
 export const DIRECTION_BANDS = ['deteriorating', 'decelerating', 'steady', 'accelerating'] as const
 export type DirectionBand = (typeof DIRECTION_BANDS)[number]
 
+const DETERIORATING = DIRECTION_BANDS.indexOf('deteriorating')
+const DECELERATING = DIRECTION_BANDS.indexOf('decelerating')
+const STEADY = DIRECTION_BANDS.indexOf('steady')
+const ACCELERATING = DIRECTION_BANDS.indexOf('accelerating')
+
 /** One code per bar: the growth rate against that of one quarter before; a step either way is a change. */
 export function directions({ now, before }: GrowthRates, step: number): Uint8Array {
   return codes(now.length, t => {
     const growth = now[t]!
     const change = growth - before[t]!
     if (Number.isNaN(change)) return UNDEFINED
-    if (compare(change, step, 1) >= 0) return DIRECTION_BANDS.indexOf('accelerating')
-    if (compare(change, -step, 1) > 0) return DIRECTION_BANDS.indexOf('steady')
-    return DIRECTION_BANDS.indexOf(growth < 0 ? 'deteriorating' : 'decelerating')
+    if (compare(change, step, 1) >= 0) return ACCELERATING
+    if (compare(change, -step, 1) > 0) return STEADY
+    return growth < 0 ? DETERIORATING : DECELERATING
   })
 }
 

@@ -119,6 +119,12 @@ export function logarithms(values: Float64Array): Float64Array {
   return logs
 }
 
+export function negated(values: Float64Array): Float64Array {
+  const turned = new Float64Array(values.length)
+  for (let t = 0; t < values.length; t++) turned[t] = -values[t]!
+  return turned
+}
+
 /** A column that is undefined on every bar. */
 export function undefinedColumn(length: number): Float64Array {
   return new Float64Array(length).fill(Number.NaN)

@@ -1,4 +1,4 @@
-import { undefinedColumn } from './averages.js'
+import { negated, undefinedColumn } from './averages.js'
 import { compare } from './rank.js'
 
 /** How a bar stands to its level. */
@@ -125,10 +125,4 @@ function isPivotLow(low: Float64Array, q: number, reach: number): boolean {
     if (compare(own, low[q - i]!) >= 0 || compare(own, low[q + i]!) > 0) return false
   }
   return true
-}
-
-function negated(values: Float64Array): Float64Array {
-  const turned = new Float64Array(values.length)
-  for (let t = 0; t < values.length; t++) turned[t] = -values[t]!
-  return turned
 }

@@ -9,7 +9,8 @@ import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/dri
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
 import { UNDERIVED } from '../store/store.js'
 import { Behind } from './cache.js'
-import { oddityLines, storedOddities } from './oddities.js'
+import { knownTickers } from './known.js'
+import { odditiesOf, oddityLines } from './oddities.js'
 
 export interface Check {
   name: string
@@ -155,7 +156,7 @@ async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): 
   const store = openSqlite(path, { readonly: true })
   try {
     const today = (await store.newestDay(lastDay)) ?? lastDay
-    const lines = oddityLines(await storedOddities(store, today, lastDay))
+    const lines = oddityLines(odditiesOf(await knownTickers(store, today), await store.securities(), lastDay))
     if (lines.length === 0) return [ok('bars', 'on one scale, and up to days that lie close together')]
     return lines.map(({ what, mend }) => warn('bars', what, mend))
   } catch (thrown) {

@@ -11,7 +11,7 @@ import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '
 import type { TickerEntry } from '../store/store.js'
 import { entitle, PLANS, planOf } from '../tiers.js'
 import type { Cache } from './cache.js'
-import { sourcesOf } from './status.js'
+import { originsIn } from './known.js'
 import { eventsUpTo, historicEvents, lackOf, stayBefore, stayOn, type View } from './view.js'
 
 export interface ExplainQuery {
@@ -103,9 +103,9 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
 }
 
 function sourceOn(day: Day, entry: TickerEntry, days: Int32Array) {
-  const date = formatDay(day)
-  const { source, imported_at, first, last, bars } = sourcesOf(entry, days).findLast(range => range.first <= date)!
-  return { source, imported_at, source_bars: { first, last, bars, of: days.length } }
+  const { source, importedAt, first, last, bars } = originsIn(entry, days).findLast(origin => origin.first <= day)!
+  const range = { first: formatDay(first), last: formatDay(last) }
+  return { source, imported_at: importedAt, source_bars: { ...range, bars, of: days.length } }
 }
 
 function paidNote({ series: { unadjustedClose } }: Panel, t: number): string | null {

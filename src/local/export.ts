@@ -4,7 +4,6 @@ import type { Panel } from '../fields/panel.js'
 import { percentile, type Ranks } from '../indicators/rank.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
-import { eventsOf } from '../model/history.js'
 import { barOf, UNDEFINED } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import { listOf } from '../params/arguments.js'
@@ -14,8 +13,9 @@ import { first } from '../source.js'
 import { inOrder } from '../threads.js'
 import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
+import { EventTexts, TextBytes } from './event-texts.js'
 import { Sectors } from './sectors.js'
-import { columnsOf, eventNumbers, historicEvents, type View } from './view.js'
+import { historicEvents, type View } from './view.js'
 
 /** What to export; a list that is not given or empty means all. */
 export interface ExportFilter {
@@ -39,27 +39,6 @@ export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): As
   }
 }
 
-/** The same as JSON, a text an event: what followed a bar is spelled once, on however many fields it has events. */
-export async function* exportEventTexts(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<string> {
-  let followed: string[] = []
-  let series = ''
-  for await (const { field, view } of exportedViews(cache, filter)) {
-    const { ticker, timeframe, record } = view
-    if (series !== `${ticker} ${timeframe}`) followed = []
-    series = `${ticker} ${timeframe}`
-    const all = eventNumbers(view)
-    const bars = all.map(i => record!.bars[i]!)
-    const unseen = all.filter(i => followed[bars[i]!] === undefined)
-    for (const [place, { aftermath, returns, percentiles }] of historicEvents(view, unseen).entries())
-      followed[bars[unseen[place]!]!] = JSON.stringify({ aftermath, returns, percentiles }).slice(1)
-    const events = eventsOf({ ...columnsOf(view, all), contexts: null, outcomes: null })
-    for (const [i, event] of events.entries()) {
-      const text = JSON.stringify({ ticker, field, timeframe, ...event })
-      yield text.slice(0, -NO_AFTERMATH.length) + followed[bars[i]!]!
-    }
-  }
-}
-
 /** Rows as text that can be written as it is. */
 export interface TextBlock {
   text: Uint8Array<ArrayBuffer>
@@ -76,7 +55,7 @@ export interface ExportData {
 }
 
 /**
- * The same in blocks of many rows, none of them empty, made in threads where there is much of it.
+ * The same as JSON, in blocks of many rows, none of them empty, made in threads where there is much of it.
  * @param between what stands between two rows
  */
 export async function* exportEventBlocks(
@@ -102,15 +81,14 @@ export async function* exportEventBlocks(
 /** Of five years of bars and all fields. */
 const MS_A_TICKER = 10
 
-/** All rows of a filter at once. */
+/** All events of a filter at once, as JSON. */
 export async function eventBlock(cache: Cache, filter: ExportFilter, between: string): Promise<TextBlock> {
-  const rows: string[] = []
-  for await (const row of exportEventTexts(cache, filter)) rows.push(row)
-  return { text: new TextEncoder().encode(rows.join(between)), rows: rows.length }
+  const bytes = new TextBytes()
+  const texts = new EventTexts(between)
+  let rows = 0
+  for await (const { field, view } of exportedViews(cache, filter)) rows += texts.add(bytes, field, view)
+  return { text: bytes.taken(), rows }
 }
-
-/** What an event without aftermath ends with. */
-const NO_AFTERMATH = '"aftermath":null}'
 
 /** In the order of an export, each series read once. */
 async function* exportedViews(cache: Cache, filter: ExportFilter): AsyncGenerator<{ field: string; view: View }> {

@@ -1,7 +1,8 @@
 import { remedy, type Sentence, sentence } from '../errors.js'
-import { countUpTo, type Day, formatDay } from '../model/day.js'
-import type { Series } from '../model/series.js'
-import { type AcceptedJump, jumpsOf, type Store, type TickerEntry } from '../store/store.js'
+import { type Day, formatDay } from '../model/day.js'
+import type { Security } from '../model/facts.js'
+import type { TickerEntry } from '../store/store.js'
+import { jumpsIn, type KnownBars, type KnownJump, type knownTickers } from './known.js'
 
 /** What is odd about stored bars, stays until somebody does something about it, and is shown until then. */
 
@@ -33,55 +34,31 @@ interface Seen {
   last: Day | null
   /** The last of its bars to come. */
   toCome: Day | null
-  jumps: readonly AcceptedJump[]
+  jumps: readonly KnownJump[]
   /** Days of the bars that open or close outside their high and low. */
   outside: readonly Day[]
 }
 
 /**
- * @param today the day up to which bars count
- * @param lastDay the last day that can have a bar; null where what comes after today is not to be shown
- * @param see is given the days of the known bars of each ticker that has some, for who needs them, too
+ * @param tickers as they were known on the day up to which bars count
+ * @param lastDay the last day that can have a bar; null where what comes after that day is not to be shown
  */
-export async function storedOddities(
-  store: Store,
-  today: Day,
+export function odditiesOf(
+  tickers: Awaited<ReturnType<typeof knownTickers>>,
+  securities: ReadonlyMap<string, Security>,
   lastDay: Day | null,
-  see: (entry: TickerEntry, days: Int32Array) => void = () => {},
-): Promise<StoredOddity[]> {
-  const seen: Seen[] = []
-  for (const entry of await store.tickers()) seen.push(...(await seenOf(store, entry, today, lastDay, see)))
-  const securities = await store.securities()
+): StoredOddity[] {
+  const seen = tickers.flatMap(({ entry, known }) => seenOf(entry, known, lastDay))
   const found = [...seen.flatMap(alone), ...beside(seen, ticker => securities.get(ticker)?.delisted !== undefined)]
   return KINDS.flatMap(kind => found.filter(oddity => oddity.kind === kind))
 }
 
 /** Nothing of a ticker without bars by then. */
-async function seenOf(
-  store: Store,
-  entry: TickerEntry,
-  today: Day,
-  lastDay: Day | null,
-  see: (entry: TickerEntry, days: Int32Array) => void,
-): Promise<Seen[]> {
-  const { ticker, first, last } = entry
+function seenOf({ ticker, last }: TickerEntry, known: KnownBars | null, lastDay: Day | null): Seen[] {
   const toCome = lastDay !== null && last > lastDay ? last : null
-  if (first > today) return toCome === null ? [] : [{ ticker, last: null, toCome, jumps: [], outside: [] }]
-  const series = (await store.bars(ticker))!
-  const { days } = series
-  const known = days.subarray(0, countUpTo(days, today))
-  see(entry, known)
-  const jumps = jumpsOf(entry, days).filter(({ day }) => day <= today)
-  return [{ ticker, last: known.at(-1)!, toCome, jumps, outside: [...known.filter((_, t) => isOutside(series, t))] }]
-}
-
-/** Beyond this share of the price it is no rounding. */
-const ROUNDING = 0.001
-
-function isOutside({ open, high, low, close }: Series, t: number): boolean {
-  const most = Math.max(open[t]!, close[t]!)
-  const least = Math.min(open[t]!, close[t]!)
-  return most > high[t]! * (1 + ROUNDING) || least < low[t]! * (1 - ROUNDING)
+  if (known === null) return toCome === null ? [] : [{ ticker, last: null, toCome, jumps: [], outside: [] }]
+  const { origins, marks } = known
+  return [{ ticker, last: origins.at(-1)!.last, toCome, jumps: jumpsIn(known), outside: marks.outside }]
 }
 
 function alone({ ticker, toCome, jumps, outside }: Seen): StoredOddity[] {

@@ -1,13 +1,10 @@
-import { FIELDS } from '../fields/index.js'
-import { countBelow, type Day, formatDay, parseDay } from '../model/day.js'
+import { formatDay, parseDay } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
-import { USUAL_CLOSURE } from '../model/neighbours.js'
-import { type Adjustment, type AssetClass, barsKnownBy } from '../model/series.js'
-import type { Timeframe } from '../model/terms.js'
-import { sum } from '../statistics/moments.js'
-import { originsOf, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
+import type { Adjustment, AssetClass } from '../model/series.js'
+import type { TickerEntry } from '../store/store.js'
 import { Behind, type Cache } from './cache.js'
-import { type StoredOddity, storedOddities } from './oddities.js'
+import { type KnownBars, type KnownOrigin, knownTickers } from './known.js'
+import { odditiesOf, type StoredOddity } from './oddities.js'
 
 /** What is loaded, and how fresh it is. */
 export interface Status {
@@ -108,11 +105,9 @@ export async function status(cache: Cache): Promise<Status> {
   const { bytes, schema } = await store.footprint()
   const definitions = await store.definitions()
   const behind = await Behind.in(store)
-  const counts = await knownCounts(store, today)
-  const tickers: TickerStatus[] = []
-  const oddities = await storedOddities(store, today, asOf === null ? cache.lastDay : null, (entry, days) => {
-    tickers.push(tickerStatus(entry, days, counts.get(entry.ticker)))
-  })
+  const found = await knownTickers(store, today)
+  const tickers = found.flatMap(({ entry, known }) => (known === null ? [] : [tickerStatus(entry, known)]))
+  const oddities = odditiesOf(found, await store.securities(), asOf === null ? cache.lastDay : null)
   const last = tickers.reduce((latest, ticker) => (ticker.last > latest ? ticker.last : latest), '')
   return {
     schema: 'bands.status/1',
@@ -134,89 +129,27 @@ export async function status(cache: Cache): Promise<Status> {
   }
 }
 
-/** How much of a ticker was known on the day: weeks, and events of all fields, daily and weekly. */
-interface KnownCounts {
-  weeks: number
-  events: number
-}
-
-/** By ticker. Only of series with bars that were not known is it looked up which events were. */
-async function knownCounts(store: Store, today: Day): Promise<Map<string, KnownCounts>> {
-  if ((await store.definitions()) === UNDERIVED) return new Map()
-  const entries = (await store.tickers()).filter(({ first }) => first <= today)
-  const tickers = entries.map(({ ticker }) => ticker)
-  const weeks = new Map<string, number>()
-  const unfinished: string[] = []
-  for await (const series of store.series({ tickers, timeframe: 'weekly', fields: [], outcomes: false })) {
-    if (series === null) continue
-    const { entry, calendar } = series
-    const known = barsKnownBy(calendar, today)
-    weeks.set(entry.ticker, known)
-    if (known < calendar.days.length) unfinished.push(entry.ticker)
-  }
-  const later = entries.filter(({ last }) => last > today).map(({ ticker }) => ticker)
-  const daily = await knownEvents(store, 'daily', later, today)
-  const weekly = await knownEvents(store, 'weekly', unfinished, today)
-  return new Map(
-    Array.from(weeks, ([ticker, known]) => {
-      const events = (daily.get(ticker) ?? 0) + (weekly.get(ticker) ?? 0)
-      return [ticker, { weeks: known, events }]
-    }),
-  )
-}
-
-/** @param partly tickers of which not all bars were known */
-async function knownEvents(
-  store: Store,
-  timeframe: Timeframe,
-  partly: readonly string[],
-  today: Day,
-): Promise<Map<string, number>> {
-  const counts = new Map(await store.eventCounts(timeframe))
-  const fields = FIELDS.map(({ name }) => name)
-  for await (const series of store.series({ tickers: partly, timeframe, fields, outcomes: false })) {
-    if (series === null) continue
-    const known = barsKnownBy(series.calendar, today)
-    const events = Array.from(series.fields.values(), ({ bars }) => countBelow(bars, known))
-    counts.set(series.entry.ticker, sum(events))
-  }
-  return counts
-}
-
-/** @param days dates of the daily bars that are known */
-function tickerStatus(entry: TickerEntry, days: Int32Array, known: KnownCounts | undefined): TickerStatus {
+function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins }: KnownBars): TickerStatus {
   return {
     ticker: entry.ticker,
     asset_class: entry.assetClass,
     prices: entry.prices,
-    bars: days.length,
-    weekly_bars: known?.weeks ?? 0,
-    first: formatDay(days[0]!),
-    last: formatDay(days.at(-1)!),
+    bars,
+    weekly_bars: weeks,
+    first: formatDay(origins[0]!.first),
+    last: formatDay(origins.at(-1)!.last),
     behind: 0,
-    events: known?.events ?? 0,
-    gaps: gapsOf(days),
+    events,
+    gaps: marks.gaps.map(([after, before]) => ({
+      ...{ after: formatDay(after), before: formatDay(before), days: before - after },
+    })),
     source: entry.source,
     format: entry.format,
     imported_at: entry.importedAt,
-    sources: sourcesOf(entry, days),
+    sources: origins.map(sourceRange),
   }
 }
 
-/** @param days dates of the daily bars that are known */
-export function sourcesOf(entry: TickerEntry, days: Int32Array): SourceRange[] {
-  return originsOf(entry, days.length).map(({ source, format, importedAt, bars, from }) => ({
-    ...{ source, format, imported_at: importedAt, bars },
-    ...{ first: formatDay(days[from]!), last: formatDay(days[from + bars - 1]!) },
-  }))
-}
-
-function gapsOf(days: Int32Array): Gap[] {
-  const gaps: Gap[] = []
-  for (let t = 1; t < days.length; t++) {
-    const between = days[t]! - days[t - 1]!
-    if (between > USUAL_CLOSURE)
-      gaps.push({ after: formatDay(days[t - 1]!), before: formatDay(days[t]!), days: between })
-  }
-  return gaps
+function sourceRange({ source, format, importedAt, bars, first, last }: KnownOrigin): SourceRange {
+  return { source, format, imported_at: importedAt, bars, first: formatDay(first), last: formatDay(last) }
 }

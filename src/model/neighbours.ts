@@ -1,4 +1,5 @@
 import { type Day, isWeekend } from './day.js'
+import type { Series } from './series.js'
 
 /** From one daily bar to the next: what is usual, and what is worth a word wherever two bars come to stand side by side. */
 
@@ -22,6 +23,35 @@ export function jumpBetween(before: number, after: number): string | null {
 /** A word about the date after another; null where no more days than `most` lie between. */
 export function gapBetween(before: Day, after: Day, most: number): string | null {
   return after - before > most ? `${after - before} days after the bar before` : null
+}
+
+/** What stays odd about a ticker's bars. */
+export interface BarMarks {
+  /** Two bars in a row, between which lie more days than holidays explain. */
+  gaps: readonly (readonly [after: Day, before: Day])[]
+  /** Days of the bars that open or close outside their high and low. */
+  outside: readonly Day[]
+}
+
+/** Kept with the bars, so a store has to be brought up to date where a rule changes. */
+export function marksOf(series: Series): BarMarks {
+  const { days } = series
+  const gaps: [Day, Day][] = []
+  const outside: Day[] = []
+  for (let t = 0; t < days.length; t++) {
+    if (t > 0 && days[t]! - days[t - 1]! > USUAL_CLOSURE) gaps.push([days[t - 1]!, days[t]!])
+    if (isOutside(series, t)) outside.push(days[t]!)
+  }
+  return { gaps, outside }
+}
+
+/** Beyond this share of the price it is no rounding. */
+const ROUNDING = 0.001
+
+function isOutside({ open, high, low, close }: Series, t: number): boolean {
+  const most = Math.max(open[t]!, close[t]!)
+  const least = Math.min(open[t]!, close[t]!)
+  return most > high[t]! * (1 + ROUNDING) || least < low[t]! * (1 - ROUNDING)
 }
 
 /** The middle number of days from bar to bar; 1 when there are too few to tell. */

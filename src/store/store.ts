@@ -1,6 +1,7 @@
 import { Busy, type Remedy, StorageError } from '../errors.js'
 import type { Day } from '../model/day.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
+import type { BarMarks } from '../model/neighbours.js'
 import type { Adjustment, AssetClass, FieldRecord, Outcomes, Series, SeriesRecord } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { PageStore } from './pages.js'
@@ -45,6 +46,26 @@ export function originsOf(entry: TickerEntry, bars = entry.bars): PlacedOrigin[]
     from += origin.bars
   }
   return placed
+}
+
+/** What is said of a series beside its columns. */
+export interface SeriesSummary {
+  bars: number
+  /** The day on which its last bar is final. */
+  final: Day
+  /** Of all fields, and those of them on the last bar. */
+  events: number
+  eventsOnLast: number
+}
+
+/** What is said of a ticker and its series. */
+export interface TickerSummary {
+  entry: TickerEntry
+  marks: BarMarks
+  /** First and last day of what each file brought, in their order. */
+  stretches: readonly (readonly [first: Day, last: Day])[]
+  daily: SeriesSummary
+  weekly: SeriesSummary
 }
 
 /** A step from one bar to the next that no trading made: the bars from `day` on are `factor` times those up to `from`. */
@@ -118,9 +139,8 @@ export interface PackedRecord extends Pick<TickerRecord, 'entry' | 'since'> {
 
 export interface PackedSeries {
   timeframe: Timeframe
-  bars: number
-  /** What is said of its fields. */
-  fields: string
+  /** What is said of it beside its chunks, as its row has it. */
+  summary: { bars: number; final: string; events: number; eventsOnLast: number; fields: string; marks: string | null }
   parts: PackedPart[]
 }
 
@@ -231,8 +251,8 @@ export interface Store {
   series(query: SeriesQuery): AsyncIterable<RecordedSeries | null>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
-  /** How many events of all fields there are, by ticker, as is kept beside them; they are not read. */
-  eventCounts(timeframe: Timeframe): Promise<ReadonlyMap<string, number>>
+  /** All tickers, ascending, with what is kept of each beside its columns, which are not read. */
+  summaries(): Promise<TickerSummary[]>
   /** Stays the same as long as what is recorded of a series does, which is not read; null: unknown ticker. */
   stamp(ticker: string, timeframe: Timeframe): Promise<string | null>
   /** Has everything that is read by some work be of one moment, whatever is written meanwhile; one at a time. */

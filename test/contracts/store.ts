@@ -4,11 +4,19 @@ import { Busy } from '../../src/errors.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
+import { marksOf } from '../../src/model/neighbours.js'
 import type { FieldRecord } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { simulatedTicker } from '../../src/simulate/simulate.js'
 import { sum } from '../../src/statistics/moments.js'
-import type { RecordedSeries, SeriesQuery, Store, TickerRecord, TickerSheet } from '../../src/store/store.js'
+import type {
+  RecordedSeries,
+  SeriesQuery,
+  SeriesSummary,
+  Store,
+  TickerRecord,
+  TickerSheet,
+} from '../../src/store/store.js'
 import { pulledIn, type Series } from '../support/pulled.js'
 import { recordOf } from '../support/store.js'
 
@@ -110,24 +118,35 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
       )
     })
 
-    it('counts the events of each ticker as it gives them', async () => {
+    it('sums up each ticker as it gives it', async () => {
       const { store } = await make()
-      expect(await store.eventCounts('daily')).toEqual(new Map())
+      expect(await store.summaries()).toEqual([])
       const fields = new Map([...simulatedRecord(1).daily.fields.keys()].map(name => [name, null] as const))
       await store.write(
         { records: [simulatedRecord(1), simulatedRecord(2, 17_000, 300), simulatedRecord(3, 17_000, 1)] },
         'v1',
       )
       await store.write({ amendments: [{ ticker: 'SIM0001', timeframe: 'daily', fields }] }, 'v1')
+      const tickers = ['SIM0001', 'SIM0002', 'SIM0003']
+      const summaries = await store.summaries()
       for (const timeframe of TIMEFRAME_NAMES) {
-        const events = new Map<string, number>()
-        const tickers = ['SIM0001', 'SIM0002', 'SIM0003']
         const all = { tickers, timeframe, fields: FIELDS.map(({ name }) => name), outcomes: false }
-        for await (const series of store.series(all))
-          events.set(series!.entry.ticker, sum(Array.from(series!.fields.values(), ({ bars }) => bars.length)))
-        expect(await store.eventCounts(timeframe)).toEqual(events)
+        const found: SeriesSummary[] = []
+        for await (const series of store.series(all)) {
+          const { calendar, fields } = series!
+          const [records, bars] = [[...fields.values()], calendar.days.length]
+          const eventsOnLast = records.filter(record => record.bars.at(-1) === bars - 1).length
+          const events = sum(records.map(record => record.bars.length))
+          found.push({ bars, final: calendar.known.at(-1)!, events, eventsOnLast })
+        }
+        expect(summaries.map(summary => summary[timeframe])).toEqual(found)
       }
-      expect([...(await store.eventCounts('daily')).values()]).toEqual([0, expect.any(Number), 0])
+      expect(summaries.map(({ daily }) => daily.events)).toEqual([0, expect.any(Number), 0])
+      expect(summaries.map(({ entry }) => entry)).toEqual(await store.tickers())
+      for (const { entry, marks, stretches } of summaries) {
+        expect(marks).toEqual(marksOf((await store.bars(entry.ticker))!))
+        expect(stretches).toEqual([[entry.first, entry.last]])
+      }
     })
 
     it('replaces a ticker whole, and the same twice is the same once', async () => {

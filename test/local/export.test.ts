@@ -5,10 +5,10 @@ import { FIELD_NAMES } from '../../src/fields/index.js'
 import type { Cache } from '../../src/local/cache.js'
 import {
   BAR_COLUMNS,
+  eventBlock,
   eventColumns,
   exportBars,
   exportEvents,
-  exportEventTexts,
   exportSeries,
   seriesColumns,
 } from '../../src/local/export.js'
@@ -41,7 +41,9 @@ describe('exported events', () => {
     const cache = await cacheOf([fixture(1, 700), fixture(2, 40), fixture(3, 400)], { asOf })
     for (const filter of [{}, { fields: ['macd_state', 'rsi_zone'], timeframes: ['weekly'] as const }]) {
       const rows = await drained(exportEvents(cache, filter))
-      expect(await drained(exportEventTexts(cache, filter))).toEqual(rows.map(row => JSON.stringify(row)))
+      const block = await eventBlock(cache, filter, ' | ')
+      expect(block.rows).toBe(rows.length)
+      expect(new TextDecoder().decode(block.text)).toBe(rows.map(row => JSON.stringify(row)).join(' | '))
     }
   })
 

@@ -168,6 +168,11 @@ describe('a row that is not what was written', () => {
   it.each([
     [
       'a number of events',
+      `UPDATE series SET events = events + 1 WHERE ${DAILY}`,
+      'daily series is not what was written',
+    ],
+    [
+      'a number of events of a field',
       `UPDATE series SET fields = json_set(fields, '$.rsi_zone[2]', 7) WHERE ${DAILY}`,
       'daily series is not what was written',
     ],
@@ -178,14 +183,13 @@ describe('a row that is not what was written', () => {
     ],
     [
       'a field too many',
-      `UPDATE series SET fields = json_set(fields, '$.x', json('[0,0,0,0]')) WHERE ${DAILY}`,
+      `UPDATE series SET fields = json_set(fields, '$.x', json('[0,0,0]')) WHERE ${DAILY}`,
       'daily series is not what was written',
     ],
     ['a series that is gone', "DELETE FROM series WHERE timeframe = 'daily'", 'daily series is missing'],
   ])('is found where its events are counted: %s', async (_what, sql, found) => {
     const store = await opened(await edit(sql))
-    await expect(store.eventCounts('daily')).rejects.toThrow(found)
-    await expect(store.eventCounts('weekly')).resolves.toHaveProperty('size', 2)
+    await expect(store.summaries()).rejects.toThrow(found)
   })
 
   it('is no reason to refuse what does not stand on it', async () => {

@@ -1,6 +1,7 @@
 import { formatDay } from '../../model/day.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import { UNDEFINED } from '../../model/series.js'
+import type { Consensus } from '../dated-facts.js'
 import { codes, type Field, factCodes, factReadings, type Reading, reading, zoneBothWays } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
 import { areKnown, consensusReading } from '../readings.js'
@@ -16,13 +17,12 @@ export const analystConsensusDirection: Field<(typeof bands)[number]> = {
   summary: `the ratings against those of ${lookback} days before`,
   rule: `mean of the latest counts of at least ${least} analysts (as in analyst_consensus) minus the one in force ${lookback} days earlier; ≥ ${change} upgrading, ≤ -${change} downgrading, else stable`,
   warmUp: () => 0,
-  classify: panel => factCodes(panel, known => codes(known.series.days.length, t => directionOf(known, t))),
+  classify: panel =>
+    factCodes(panel, ({ consensus: { now, before } }) => codes(now.length, t => directionOf(now[t], before[t]))),
   readings: (panel, t) => factReadings(panel, known => readings(known, t)),
 }
 
-function directionOf({ consensus }: Fundamentals, t: number): number {
-  const now = consensus.now[t]
-  const before = consensus.before[t]
+function directionOf(now: Consensus | undefined, before: Consensus | undefined): number {
   return now === undefined || before === undefined ? UNDEFINED : zoneBothWays(now.mean - before.mean, [change])
 }
 

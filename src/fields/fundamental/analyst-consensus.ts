@@ -1,5 +1,6 @@
 import { DEFINITIONS } from '../../model/definitions.js'
-import { cutsInWords, type Field, factCodes, factReadings, type Reading, reading, zones } from '../field.js'
+import { UNDEFINED } from '../../model/series.js'
+import { codesOf, cutsInWords, type Field, factCodes, factReadings, type Reading, reading, zoneOf } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
 import { consensusReading } from '../readings.js'
 
@@ -16,11 +17,7 @@ export const analystConsensus: Field<(typeof bands)[number]> = {
   warmUp: () => 0,
   classify: panel =>
     factCodes(panel, ({ consensus }) =>
-      zones(
-        Float64Array.from(consensus.now, now => now?.mean ?? Number.NaN),
-        cuts,
-        1,
-      ),
+      codesOf(consensus.now, now => (now === undefined ? UNDEFINED : zoneOf(now.mean, cuts))),
     ),
   readings: (panel, t) => factReadings(panel, known => readings(known, t)),
 }

@@ -17,13 +17,19 @@ export const earningsProximity: Field<(typeof bands)[number]> = {
   rule: `days from the bar's date to the latest announced report date that has not passed; without one to the fourth latest report + ${cycle} days, if that is after the latest report and at most ${maxLate} days past; ${cuts.map((cut, i) => `≤ ${cut} ${bands[i]}`).join(', ')}, else ${bands[cuts.length]}`,
   warmUp: () => 0,
   classify: panel =>
-    factCodes(panel, ({ nextReports, series }) =>
-      codes(nextReports.length, t => {
+    factCodes(panel, ({ nextReports, series: { days } }) =>
+      codes(days.length, t => {
         const { date } = nextReports[t]!
-        return date === null ? UNDEFINED : cuts.filter(cut => date - series.days[t]! > cut).length
+        return date === null ? UNDEFINED : nearness(date - days[t]!)
       }),
     ),
   readings: (panel, t) => factReadings(panel, known => readings(known, t)),
+}
+
+function nearness(days: number): number {
+  let band = 0
+  while (band < cuts.length && days > cuts[band]!) band++
+  return band
 }
 
 function readings(known: Fundamentals, t: number): Reading[] {

@@ -17,13 +17,19 @@ export const earningsSurprise: Field<(typeof bands)[number]> = {
   rule: `s = (actual EPS - estimate) / the larger of |estimate| and ${leastEstimate}, of the latest report, at most ${maxAge} days old; ≥ ${big} big_beat, ≥ ${met} beat, ≤ -${big} big_miss, ≤ -${met} missed, else met`,
   warmUp: () => 0,
   classify: panel =>
-    factCodes(panel, known =>
-      codes(known.series.days.length, t => {
-        const surprise = surpriseOf(latest(known, t))
-        return Number.isNaN(surprise) || ageOf(known, t) > maxAge ? UNDEFINED : zoneBothWays(surprise, [met, big])
-      }),
-    ),
+    factCodes(panel, ({ earnings: { timeline, usable }, series: { days } }) => {
+      const zones = timeline.records.map(zoneOfReport)
+      return codes(days.length, t => {
+        const place = usable[t]! - 1
+        return place < 0 || days[t]! - timeline.records[place]!.report_date > maxAge ? UNDEFINED : zones[place]!
+      })
+    }),
   readings: (panel, t) => factReadings(panel, known => readings(known, t)),
+}
+
+function zoneOfReport(report: EarningsResult): number {
+  const surprise = surpriseOf(report)
+  return Number.isNaN(surprise) ? UNDEFINED : zoneBothWays(surprise, [met, big])
 }
 
 function latest({ earnings }: Fundamentals, t: number): EarningsResult | undefined {

@@ -1,7 +1,7 @@
 import { DEFINITIONS } from '../../model/definitions.js'
 import { UNDEFINED } from '../../model/series.js'
 import type { Dealings } from '../dated-facts.js'
-import { codes, type Field, factCodes, factReadings, type Reading, reading, zoneOf } from '../field.js'
+import { codesOf, type Field, factCodes, factReadings, type Reading, reading, zoneOf } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
 import { dealingsReading } from '../readings.js'
 
@@ -27,8 +27,8 @@ export const insiderActivityZone: Field<Band> = {
   warmUp: () => 0,
   classify: panel =>
     factCodes(panel, ({ dealings }) =>
-      codes(dealings.length, t => {
-        const band = bandOf(dealings[t]!)
+      codesOf(dealings, window => {
+        const band = bandOf(window)
         return band === null ? UNDEFINED : bands.indexOf(band)
       }),
     ),

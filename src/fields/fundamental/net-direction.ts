@@ -1,7 +1,7 @@
 import { DEFINITIONS } from '../../model/definitions.js'
 import { UNDEFINED } from '../../model/series.js'
 import type { Dealings } from '../dated-facts.js'
-import { codes, type Field, factCodes, factReadings, type Reading, reading, zoneBothWays } from '../field.js'
+import { codesOf, type Field, factCodes, factReadings, type Reading, reading, zoneBothWays } from '../field.js'
 import type { Fundamentals } from '../fundamentals.js'
 import { dealingsReading } from '../readings.js'
 
@@ -19,10 +19,7 @@ export const netDirection: Field<(typeof bands)[number]> = {
   warmUp: () => 0,
   classify: panel =>
     factCodes(panel, ({ dealings }) =>
-      codes(dealings.length, t => {
-        const window = dealings[t]!
-        return window === null ? UNDEFINED : zoneBothWays(directionOf(window), directionCuts)
-      }),
+      codesOf(dealings, window => (window === null ? UNDEFINED : zoneBothWays(directionOf(window), directionCuts))),
     ),
   readings: (panel, t) => factReadings(panel, known => readings(known, t)),
 }

@@ -16,13 +16,14 @@ export const peVsSector: Field<ValuationBand> = {
   summary: 'earnings yield against the sector',
   rule: `${YIELD_IN_WORDS}; m = median E of at least ${least} other tickers of the sector, each at its last bar of the past ${maxAge} days, which must be positive; E ≤ 0: deeply_overvalued; otherwise m/E: ${cutsInWords(VALUATION_BANDS, cuts)}`,
   warmUp: () => 0,
-  classify: panel => factCodes(panel, known => codes(known.yield.length, t => zoneAt(known, t))),
+  classify: panel =>
+    factCodes(panel, ({ yield: yields, peers: { median } }) =>
+      codes(yields.length, t => zoneOfYield(yields[t]!, median[t]!)),
+    ),
   readings: (panel, t) => factReadings(panel, known => readings(known, t)),
 }
 
-function zoneAt({ yield: yields, peers }: Fundamentals, t: number): number {
-  const own = yields[t]!
-  const median = peers.median[t]!
+function zoneOfYield(own: number, median: number): number {
   if (Number.isNaN(own) || !(median > 0)) return UNDEFINED
   return own <= 0 ? LOSS : zoneOf(median / own, cuts)
 }

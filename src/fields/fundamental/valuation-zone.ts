@@ -1,3 +1,4 @@
+import { undefinedColumn } from '../../indicators/averages.js'
 import { percentile } from '../../indicators/rank.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import { TIMEFRAMES } from '../../model/terms.js'
@@ -31,18 +32,21 @@ export const valuationZone: Field<ValuationBand> = {
 
 /** 0..100 on every bar, NaN where undefined. */
 function scores({ yieldRanks, peers, bookRanks, growth }: Fundamentals): Float64Array {
-  const measures = [yieldRanks, peers.ranks, bookRanks]
-  return growth.map((rate, t) => {
-    if (yieldRanks.rank[t]! < 0) return Number.NaN
-    let sum = 0
-    let count = 0
-    for (const { rank, size } of measures) {
+  const scores = undefinedColumn(growth.length)
+  const others = [peers.ranks, bookRanks]
+  for (let t = 0; t < scores.length; t++) {
+    if (yieldRanks.rank[t]! < 0) continue
+    let sum = percentile(yieldRanks.rank[t]!, yieldRanks.size[t]!)
+    let count = 1
+    for (let i = 0; i < others.length; i++) {
+      const { rank, size } = others[i]!
       if (rank[t]! < 0) continue
       sum += percentile(rank[t]!, size[t]!)
       count++
     }
-    return Math.min(100, Math.max(0, sum / count + adjustment(rate)))
-  })
+    scores[t] = Math.min(100, Math.max(0, sum / count + adjustment(growth[t]!)))
+  }
+  return scores
 }
 
 /** What growth makes up for; 0 where it is undefined. */

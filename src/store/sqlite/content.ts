@@ -1,8 +1,9 @@
 import { remedy } from '../../errors.js'
+import { type Day, formatDay, parseDay } from '../../model/day.js'
 import type { FactKind } from '../../model/facts.js'
 import type { Timeframe } from '../../model/terms.js'
 import { digest } from '../codec.js'
-import type { Damage, TickerEntry } from '../store.js'
+import type { Damage, TickerEntry, TickerSummary } from '../store.js'
 
 /**
  * How a database tells that it holds what was written, which SQLite does not: about one flipped bit in ten changes data
@@ -66,12 +67,45 @@ export function chunkHash({ ticker, timeframe }: SeriesName, part: Part, chunk: 
 /** What is said of a series beside its chunks. */
 export interface SeriesRow extends ChunkList {
   bars: number
-  /** JSON: by name of each with data, in order: initial bar, initial band, events, and how many of these are on the last bar. */
+  /** The day on which the last bar is final. */
+  final: string
+  /** Of all fields, and those on the last bar. */
+  events: number
+  eventsOnLast: number
+  /** JSON: by name of each with data, in order: initial bar, initial band, events. */
   fields: string
+  /** JSON, of daily series: pairs of days with a gap between, days of bars outside their range, first and last day by file. */
+  marks: string | null
 }
 
-export function seriesHash({ ticker, timeframe }: SeriesName, { bars, fields, chunks }: SeriesRow): string {
-  return contentHash({ ticker, timeframe, bars, fields, chunks })
+export const SERIES_COLUMNS = `series.bars, final_date AS final, events, events_on_last AS eventsOnLast, fields, marks,
+  series.chunks`
+
+export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow): string {
+  const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
+  return contentHash({ ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks })
+}
+
+type Marks = Pick<TickerSummary, 'marks' | 'stretches'>
+
+export function marksText({ marks: { gaps, outside }, stretches }: Marks): string {
+  const dates = (days: readonly Day[]): string[] => days.map(formatDay)
+  return JSON.stringify({ gaps: gaps.map(dates), outside: dates(outside), stretches: stretches.map(dates) })
+}
+
+export function marksIn({ marks }: Pick<SeriesRow, 'marks'>): Marks {
+  const { gaps, outside, stretches } = JSON.parse(marks!) as MarksText
+  const pair = ([from, to]: [string, string]) => [parseDay(from)!, parseDay(to)!] as const
+  return {
+    marks: { gaps: gaps.map(pair), outside: outside.map(day => parseDay(day)!) },
+    stretches: stretches.map(pair),
+  }
+}
+
+interface MarksText {
+  gaps: [string, string][]
+  outside: string[]
+  stretches: [string, string][]
 }
 
 /** One kind of a ticker's facts as they are kept. */

@@ -12,22 +12,24 @@ import type {
   Recorded,
   RecordedSeries,
   SeriesQuery,
+  SeriesSummary,
   Store,
   TickerEntry,
+  TickerSummary,
   Writer,
 } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
-import type { DerivedPart, SheetRow } from './content.js'
+import { type DerivedPart, marksIn, type SeriesRow, type SheetRow } from './content.js'
 import { schemaOf } from './migrations.js'
 import { removePulled, SqlitePages } from './pages.js'
 import { inPlace, WritingPlace } from './place.js'
 import {
+  allSeries,
   barChunks,
   checkedSheet,
   chunksOf,
   entryRow,
   entryRows,
-  eventCounts,
   type Hashed,
   hashesIn,
   headsIn,
@@ -199,8 +201,15 @@ class SqliteStore implements Store {
     }
   }
 
-  async eventCounts(timeframe: Timeframe): Promise<ReadonlyMap<string, number>> {
-    return this.#db.reading(() => eventCounts(this.#db, timeframe))
+  async summaries(): Promise<TickerSummary[]> {
+    return this.#db.reading(() => {
+      const [daily, weekly] = [allSeries(this.#db, 'daily'), allSeries(this.#db, 'weekly')]
+      return entryRows(this.#db).map((row, i) => ({
+        entry: entryOf(row),
+        ...marksIn(daily[i]!),
+        ...{ daily: summaryOf(daily[i]!), weekly: summaryOf(weekly[i]!) },
+      }))
+    })
   }
 
   async stamp(ticker: string, timeframe: Timeframe): Promise<string | null> {
@@ -281,6 +290,10 @@ class SqliteStore implements Store {
   #setMeta(key: string, value: string): void {
     this.#db.run('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)', key, value)
   }
+}
+
+function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): SeriesSummary {
+  return { bars, final: parseDay(final)!, events, eventsOnLast }
 }
 
 async function sheetDecoder(): Promise<(rows: readonly SheetRow[]) => FactSheets> {

@@ -1,7 +1,16 @@
+import { formatDay } from '../../model/day.js'
+import { marksOf } from '../../model/neighbours.js'
 import type { FieldRecord, Series, SeriesRecord } from '../../model/series.js'
 import { CHUNK, encodeCalendar, encodeEvents, encodeOutcomes, encodePrices, encodeUnadjusted } from '../codec.js'
-import type { PackedPart, PackedRecord, PackedSeries, TickerRecord } from '../store.js'
-import { chunkHash, type Part, type SeriesName } from './content.js'
+import {
+  originsOf,
+  type PackedPart,
+  type PackedRecord,
+  type PackedSeries,
+  type TickerEntry,
+  type TickerRecord,
+} from '../store.js'
+import { chunkHash, marksText, type Part, type SeriesName, type SeriesRow } from './content.js'
 
 /** The number of the chunk that a bar is in. */
 export function chunkOf(bar = 0): number {
@@ -14,7 +23,7 @@ export function pack({ entry, daily, weekly, since }: TickerRecord): PackedRecor
   const chunks: Buffer[] = []
   const bars = barParts(ticker, daily.series, chunkOf(since?.daily), chunks)
   const series = {
-    daily: packedSeries(ticker, daily, chunkOf(since?.daily), chunks),
+    daily: packedSeries(ticker, daily, chunkOf(since?.daily), chunks, marksBeside(entry, daily.series)),
     weekly: packedSeries(ticker, weekly, chunkOf(since?.weekly), chunks),
   }
   const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
@@ -36,18 +45,24 @@ function barParts(ticker: string, series: Series, first: number, into: Buffer[])
   ]
 }
 
+function marksBeside(entry: TickerEntry, series: Series): string {
+  const { days } = series
+  const stretches = originsOf(entry).map(({ from, bars }) => [days[from]!, days[from + bars - 1]!] as const)
+  return marksText({ marks: marksOf(series), stretches })
+}
+
 function packedSeries(
   ticker: string,
   { series, outcomes, fields }: SeriesRecord,
   first: number,
   into: Buffer[],
+  marks: string | null = null,
 ): PackedSeries {
-  const { timeframe, days } = series
+  const { timeframe, days, known } = series
   const name = { ticker, timeframe }
   return {
     timeframe,
-    bars: days.length,
-    fields: headsOf(fields, days.length),
+    summary: { bars: days.length, final: formatDay(known.at(-1)!), ...countsOf(fields, days.length), marks },
     parts: [
       packedPart(name, 'calendar', first, encodeCalendar(series, timeframe, first), into),
       packedPart(name, 'outcomes', first, encodeOutcomes(series, outcomes, timeframe, first), into),
@@ -78,12 +93,17 @@ export function unpacking({ bytes }: Pick<PackedRecord, 'bytes'>): (part: Packed
     })
 }
 
-/** What is said of the fields of a series, by name. */
-export function headsOf(fields: ReadonlyMap<string, FieldRecord>, bars: number): string {
-  const named = [...fields].sort(([a], [b]) => (a < b ? -1 : 1))
-  const heads = named.map(([name, { initialBar, initialBand, bars: entered }]) => {
-    const onLast = entered.at(-1) === bars - 1 ? 1 : 0
-    return [name, [initialBar, initialBand, entered.length, onLast]]
-  })
-  return JSON.stringify(Object.fromEntries(heads))
+/** How many events there are, and of which fields. */
+export function countsOf(
+  records: ReadonlyMap<string, FieldRecord>,
+  bars: number,
+): Pick<SeriesRow, 'events' | 'eventsOnLast' | 'fields'> {
+  const named = [...records].sort(([a], [b]) => (a < b ? -1 : 1))
+  const count = (of: (record: FieldRecord) => number): number => named.reduce((sum, [, record]) => sum + of(record), 0)
+  const heads = named.map(([name, { initialBar, initialBand, bars }]) => [name, [initialBar, initialBand, bars.length]])
+  return {
+    events: count(record => record.bars.length),
+    eventsOnLast: count(record => (record.bars.at(-1) === bars - 1 ? 1 : 0)),
+    fields: JSON.stringify(Object.fromEntries(heads)),
+  }
 }

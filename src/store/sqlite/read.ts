@@ -11,6 +11,7 @@ import {
   entryHash,
   missing,
   type Part,
+  SERIES_COLUMNS,
   type SeriesName,
   type SeriesRow,
   type SheetRow,
@@ -70,7 +71,7 @@ export function seriesRow(db: Session, { id, ticker }: Numbered, timeframe: Time
   return checkedSeries(db, name, row)
 }
 
-const SERIES = 'SELECT bars, fields, chunks, hash FROM series WHERE ticker_id = ? AND timeframe = ?'
+const SERIES = `SELECT ${SERIES_COLUMNS}, hash FROM series WHERE ticker_id = ? AND timeframe = ?`
 
 function checkedSeries(db: Session, name: SeriesName, row: Hashed<SeriesRow>): SeriesRow {
   if (seriesHash(name, row) !== row.hash) throw damaged(db, DAMAGE.series(name))
@@ -135,30 +136,21 @@ function checkedChunk(
 }
 
 /** What is said of the fields of a series with data, by name. */
-export function headsIn({ fields }: Pick<SeriesRow, 'fields'>): Map<string, FieldHead & { eventsOnLast: number }> {
-  const listed = Object.entries(JSON.parse(fields) as Record<string, [number, number, number, number]>)
-  return new Map(
-    listed.map(([name, [initialBar, initialBand, events, eventsOnLast]]) => [
-      name,
-      { initialBar, initialBand, events, eventsOnLast },
-    ]),
-  )
+export function headsIn({ fields }: Pick<SeriesRow, 'fields'>): Map<string, FieldHead> {
+  const listed = Object.entries(JSON.parse(fields) as Record<string, [number, number, number]>)
+  return new Map(listed.map(([name, [initialBar, initialBand, events]]) => [name, { initialBar, initialBand, events }]))
 }
 
-/** How many events there are of each ticker. */
-export function eventCounts(db: Session, timeframe: Timeframe): Map<string, number> {
-  const rows = db.all<Numbered & (Hashed<SeriesRow> | { hash: null })>(ALL_SERIES, timeframe)
-  return new Map(
-    rows.map(row => {
-      const name = { ticker: row.ticker, timeframe }
-      if (row.hash === null) throw damaged(db, DAMAGE.noSeries(name))
-      const heads = headsIn(checkedSeries(db, name, row)).values()
-      return [row.ticker, Array.from(heads, ({ events }) => events).reduce((sum, events) => sum + events, 0)]
-    }),
-  )
+/** The rows of all series of a timeframe, in the order of the tickers. */
+export function allSeries(db: Session, timeframe: Timeframe): SeriesRow[] {
+  return db.all<Numbered & (Hashed<SeriesRow> | { hash: null })>(ALL_SERIES, timeframe).map(row => {
+    const name = { ticker: row.ticker, timeframe }
+    if (row.hash === null) throw damaged(db, DAMAGE.noSeries(name))
+    return checkedSeries(db, name, row)
+  })
 }
 
-const ALL_SERIES = `SELECT ticker, series.bars, fields, series.chunks, series.hash
+const ALL_SERIES = `SELECT ticker, ${SERIES_COLUMNS}, series.hash
   FROM tickers LEFT JOIN series ON ticker_id = id AND timeframe = ? ORDER BY ticker`
 
 /** All kinds of a ticker's facts, but for those that are not to be read. */

@@ -150,12 +150,18 @@ export const MIGRATIONS: readonly Step[] = [
         DROP TABLE series;
         -- JSON: by part of its bars (prices, unadjusted), the hashes of its chunks one after another
         ALTER TABLE tickers ADD COLUMN chunks TEXT NOT NULL DEFAULT '{}';
-        -- fields: JSON, by name [initial bar, initial band, events, events on the last bar]; chunks as of tickers
+        -- final_date: the day on which the last bar is final. events: of all fields. fields: JSON, by name [initial bar,
+        -- initial band, events]. marks: JSON, of daily series: pairs of days with a gap between, days of bars that open or
+        -- close outside their range, first and last day of what each file brought. chunks: as of tickers
         CREATE TABLE series (
           ticker_id INTEGER NOT NULL REFERENCES tickers (id) ON DELETE CASCADE,
           timeframe TEXT NOT NULL CHECK (timeframe IN ('daily', 'weekly')),
           bars INTEGER NOT NULL,
+          final_date TEXT NOT NULL,
+          events INTEGER NOT NULL,
+          events_on_last INTEGER NOT NULL,
           fields TEXT NOT NULL,
+          marks TEXT,
           chunks TEXT NOT NULL,
           hash TEXT NOT NULL,
           PRIMARY KEY (ticker_id, timeframe)

@@ -20,7 +20,7 @@ import type {
 } from '../store.js'
 import type { Session } from './connection.js'
 import { chunkHash, type EntryRow, entryHash, type Part, type SeriesRow, seriesHash, sheetHash } from './content.js'
-import { chunkOf, headsOf, pack, packedPart, unpacking } from './packed.js'
+import { chunkOf, countsOf, pack, packedPart, unpacking } from './packed.js'
 import { chunkAt, chunksOf, entryRow, hashesIn, headsIn, type Numbered, seriesRow } from './read.js'
 
 /**
@@ -108,12 +108,12 @@ function list(db: Session, ticker: string, what: string): void {
 }
 
 function putSeries(db: Session, of: Numbered, series: PackedSeries, chunksOf: ChunksOf, since = 0): void {
-  const { timeframe, bars, fields, parts } = series
+  const { timeframe, summary, parts } = series
   const before = since === 0 ? {} : hashesIn(seriesRow(db, of, timeframe))
   const tails = parts.map(part => tailOf(part, chunksOf(part), before))
   if (since % CHUNK > 0) for (const tail of tails) if (tail.part === 'outcomes') keepStoredRanks(tail)
   for (const tail of tails) putTail(db, of.id, timeframe, tail)
-  putSeriesRow(db, of, timeframe, { bars, fields, chunks: hashesOf(tails) })
+  putSeriesRow(db, of, timeframe, { ...summary, chunks: hashesOf(tails) })
 
   function keepStoredRanks(tail: Tail): void {
     const { first } = tail
@@ -126,11 +126,15 @@ function putSeries(db: Session, of: Numbered, series: PackedSeries, chunksOf: Ch
 
 function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe, row: SeriesRow): void {
   const hash = seriesHash({ ticker, timeframe }, row)
-  db.run(PUT_SERIES, id, timeframe, row.bars, row.fields, row.chunks, hash)
+  const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
+  db.run(PUT_SERIES, id, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks, hash)
 }
 
-const PUT_SERIES = `INSERT INTO series (ticker_id, timeframe, bars, fields, chunks, hash) VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET bars = excluded.bars, fields = excluded.fields, chunks = excluded.chunks, hash = excluded.hash`
+const PUT_SERIES = `INSERT INTO series (ticker_id, timeframe, bars, final_date, events, events_on_last, fields, marks,
+    chunks, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET bars = excluded.bars, final_date = excluded.final_date, events = excluded.events,
+    events_on_last = excluded.events_on_last, fields = excluded.fields, marks = excluded.marks, chunks = excluded.chunks,
+    hash = excluded.hash`
 
 /** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
 export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendment): void {
@@ -147,8 +151,8 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   const part = packedPart({ ticker, timeframe }, 'events', 0, encodeEvents(records, series.bars), chunks)
   const tail = tailOf(part, chunks, {})
   putTail(db, row.id, timeframe, tail)
-  const fieldsNow = headsOf(records, series.bars)
-  putSeriesRow(db, row, timeframe, { ...series, fields: fieldsNow, chunks: hashesOf([tail], hashes) })
+  const counts = countsOf(records, series.bars)
+  putSeriesRow(db, row, timeframe, { ...series, ...counts, chunks: hashesOf([tail], hashes) })
 }
 
 /** Puts one kind of a ticker's facts in place of what they were; without records it goes. */

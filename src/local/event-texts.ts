@@ -1,0 +1,125 @@
+import { type Day, formatDay } from '../model/day.js'
+import { PERFORMANCES, STABILITIES, UNDEFINED } from '../model/series.js'
+import { TIMEFRAMES, windowNames } from '../model/terms.js'
+import { columnsOf, eventNumbers, outcomesAfter, type View } from './view.js'
+
+/** Text as bytes, which grows at its end. */
+export class TextBytes {
+  // As much as a ticker takes: room that grows step by step leaves as much behind as it holds.
+  #bytes = Buffer.allocUnsafeSlow(1 << 21)
+  length = 0
+
+  write(text: string): void {
+    // A character has three bytes at most.
+    this.#reserve(3 * text.length)
+    this.length += this.#bytes.write(text, this.length)
+  }
+
+  copy(from: TextBytes, start: number, end: number): void {
+    this.#reserve(end - start)
+    this.length += from.#bytes.copy(this.#bytes, this.length, start, end)
+  }
+
+  /** What was written; nothing may be written any more. */
+  taken(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.length)
+  }
+
+  #reserve(more: number): void {
+    if (this.length + more <= this.#bytes.length) return
+    const bytes = Buffer.allocUnsafeSlow(2 * (this.length + more))
+    this.#bytes.copy(bytes, 0, 0, this.length)
+    this.#bytes = bytes
+  }
+}
+
+/**
+ * Events as JSON, series by series: the same as that of the events as rows, of which making and spelling the objects takes
+ * most of the time. A date and what followed a bar are spelled once, on however many fields it has events; of bands and
+ * stability there are few.
+ */
+export class EventTexts {
+  readonly #between: string
+  /** The days of the series. */
+  #days: Int32Array | null = null
+  /** What followed, one bar's after the other's; and by bar where it begins and ends. */
+  readonly #followed = new TextBytes()
+  #dates: string[] = []
+  #starts: number[] = []
+  #ends: number[] = []
+
+  /** @param between what stands between two events */
+  constructor(between: string) {
+    this.#between = between
+  }
+
+  /**
+   * @param view of a field; those of one series follow each other, and are of the same moment
+   * @returns how many events it has
+   */
+  add(bytes: TextBytes, field: string, view: View): number {
+    const { ticker, timeframe, bands, record, events } = view
+    if (record === null || events === 0) return 0
+    if (view.days !== this.#days) this.#begin(view)
+    const all = eventNumbers(view)
+    const { days, entered, left, stability, flips, lasted } = columnsOf(view, all)
+    this.#follow(view, all)
+    const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
+    const head = `${JSON.stringify({ ticker, field, timeframe }).slice(0, -1)},"date":"`
+    const entering = bands.map(band => `","band":${JSON.stringify(band)},"prev_band":`)
+    const leaving = bands.map(band => `${JSON.stringify(band)},"stability_at_entry":`)
+    const settled = STABILITIES.map(word => `${JSON.stringify(word)},"flips_recent_at_entry":`)
+    const lasting = `,"flips_lookback":"${flipsLookback}${unit}","${duration}":`
+    for (const i of all) {
+      const bar = record.bars[i]!
+      const date = this.#date(bar, days[i]!)
+      const bars = lasted[i] === -1 ? 'null' : lasted[i]
+      const before = `${bytes.length === 0 ? '' : this.#between}${head}${date}${entering[entered[i]!]!}`
+      bytes.write(`${before}${leaving[left[i]!]!}${settled[stability[i]!]!}${flips[i]}${lasting}${bars},`)
+      bytes.copy(this.#followed, this.#starts[bar]!, this.#ends[bar]!)
+    }
+    return events
+  }
+
+  #begin({ days }: View): void {
+    this.#days = days
+    this.#followed.length = 0
+    this.#dates = []
+    this.#starts = []
+    this.#ends = []
+  }
+
+  #date(bar: number, day: Day): string {
+    this.#dates[bar] ??= formatDay(day)
+    return this.#dates[bar]!
+  }
+
+  /** Spells what followed the bars of some events, as far as that is not done. */
+  #follow(view: View, all: Int32Array): void {
+    const { bars } = view.record!
+    const unseen = all.filter(i => this.#starts[bars[i]!] === undefined)
+    // The name of each window, after a comma but for the first.
+    const names = windowNames(view.timeframe).map((name, w) => `${w === 0 ? '' : ','}${JSON.stringify(name)}:`)
+    const windows = outcomesAfter(view, unseen)
+    for (const [row, event] of unseen.entries()) {
+      let [aftermath, returns, percentiles] = ['"aftermath":{', '},"returns":{', '},"percentiles":{']
+      for (let w = 0; w < names.length; w++) {
+        const { ended, performances, exact } = windows[w]!
+        const code = performances[row]!
+        aftermath += names[w]! + (code === UNDEFINED ? 'null' : PERFORMANCE_TEXTS[code]!)
+        returns += names[w]! + (ended[row] === 1 ? numberText(exact.returns[row]!) : 'null')
+        percentiles += names[w]! + (code === UNDEFINED ? 'null' : numberText(exact.percentiles[row]!))
+      }
+      const bar = bars[event]!
+      this.#starts[bar] = this.#followed.length
+      this.#followed.write(`${aftermath}${returns}${percentiles}}}`)
+      this.#ends[bar] = this.#followed.length
+    }
+  }
+}
+
+const PERFORMANCE_TEXTS = PERFORMANCES.map(performance => JSON.stringify({ performance }))
+
+function numberText(value: number): string {
+  return Number.isFinite(value) ? `${value}` : 'null'
+}
