@@ -2,6 +2,7 @@ import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import type { SectorView } from '../fields/sector.js'
+import { transient } from '../indicators/columns.js'
 import { countBelow, isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
@@ -61,7 +62,8 @@ export function recordSeries(
   sector: SectorView | null = null,
   since = 0,
 ): SeriesRecord {
-  return { series, outcomes: outcomes(series, since), fields: recordFields(new Panel(series, facts, sector), FIELDS) }
+  const fields = transient(() => recordFields(new Panel(series, facts, sector), FIELDS))
+  return { series, outcomes: outcomes(series, since), fields }
 }
 
 /** The record of each field that has a band on some bar; of the others there is none. */

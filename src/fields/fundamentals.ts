@@ -1,4 +1,4 @@
-import { negated } from '../indicators/averages.js'
+import { negated } from '../indicators/columns.js'
 import { type Ranks, rollingRanks, TOLERANCE } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { EarningsResult, Facts } from '../model/facts.js'

@@ -1,4 +1,5 @@
-import { logarithms, slope, sma } from '../indicators/averages.js'
+import { slope, sma } from '../indicators/averages.js'
+import { logarithms } from '../indicators/columns.js'
 import { type LevelRules, type Levels, resistance, support } from '../indicators/levels.js'
 import { atr, macd, natr, rsi } from '../indicators/oscillators.js'
 import { type Ranks, rollingRanks } from '../indicators/rank.js'

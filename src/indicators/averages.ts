@@ -1,3 +1,5 @@
+import { undefinedColumn } from './columns.js'
+
 /**
  * Simple moving average: the mean of the last `length` values; NaN for the first `length - 1`.
  *
@@ -111,21 +113,4 @@ export function slope(values: Float64Array, length: number): Float64Array {
 /** The sum of squared distances of `length` bar numbers from their mean, by which a moment becomes a slope. */
 export function squaresAround(length: number): number {
   return (length * (length * length - 1)) / 12
-}
-
-export function logarithms(values: Float64Array): Float64Array {
-  const logs = new Float64Array(values.length)
-  for (let t = 0; t < logs.length; t++) logs[t] = Math.log(values[t]!)
-  return logs
-}
-
-export function negated(values: Float64Array): Float64Array {
-  const turned = new Float64Array(values.length)
-  for (let t = 0; t < values.length; t++) turned[t] = -values[t]!
-  return turned
-}
-
-/** A column that is undefined on every bar. */
-export function undefinedColumn(length: number): Float64Array {
-  return new Float64Array(length).fill(Number.NaN)
 }

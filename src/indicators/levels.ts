@@ -1,4 +1,4 @@
-import { negated, undefinedColumn } from './averages.js'
+import { negated, undefinedColumn } from './columns.js'
 import { compare } from './rank.js'
 
 /** How a bar stands to its level. */

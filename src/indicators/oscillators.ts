@@ -1,4 +1,5 @@
-import { ema, undefinedColumn, wilder } from './averages.js'
+import { ema, wilder } from './averages.js'
+import { column, undefinedColumn } from './columns.js'
 import { compare } from './rank.js'
 
 /**
@@ -37,7 +38,7 @@ export function macd(
 ): { macd: Float64Array; signal: Float64Array } {
   const fast = ema(close, lengths.fast)
   const slow = ema(close, lengths.slow)
-  const line = new Float64Array(close.length)
+  const line = column(close.length)
   for (let t = 0; t < line.length; t++) line[t] = fast[t]! - slow[t]!
   return { macd: line, signal: ema(line, lengths.signal) }
 }
@@ -101,7 +102,7 @@ export function atr(high: Float64Array, low: Float64Array, close: Float64Array, 
 
 /** Average true range as a share of the close. */
 export function natr(atr: Float64Array, close: Float64Array): Float64Array {
-  const shares = new Float64Array(atr.length)
+  const shares = column(atr.length)
   for (let t = 0; t < shares.length; t++) shares[t] = atr[t]! / close[t]!
   return shares
 }

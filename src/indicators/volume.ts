@@ -1,4 +1,5 @@
-import { squaresAround, undefinedColumn } from './averages.js'
+import { squaresAround } from './averages.js'
+import { column, undefinedColumn } from './columns.js'
 import { compare } from './rank.js'
 
 interface VolumeWindow {
@@ -37,7 +38,7 @@ export function accumulationSlope(
 
 /** Volume, times -1 where the close is at the low, 1 at the high, 0 where the bar has no range. */
 function moneyFlow(high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array): Float64Array {
-  const flow = new Float64Array(close.length)
+  const flow = column(close.length)
   for (let t = 0; t < flow.length; t++) {
     const h = high[t]!
     const l = low[t]!

@@ -1,4 +1,4 @@
-import { undefinedColumn } from '../../indicators/averages.js'
+import { undefinedColumn } from '../../indicators/columns.js'
 import { percentile } from '../../indicators/rank.js'
 import { DEFINITIONS } from '../../model/definitions.js'
 import { TIMEFRAMES } from '../../model/terms.js'
