@@ -1,5 +1,5 @@
 import { FIELDS, fieldNamed } from '../fields/index.js'
-import { type Day, formatDay } from '../model/day.js'
+import { countBelow, type Day, formatDay } from '../model/day.js'
 import type { Baseline, EventsPage, EventsQuery, HistoryQuery } from '../model/event.js'
 import { eventsOf, type History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
@@ -29,9 +29,10 @@ import {
   countedFacts,
   lackOf,
   outcomesAfter,
-  outcomesAt,
   performancesAfter,
+  performancesAt,
   presentBand,
+  returnsAt,
   type View,
 } from './view.js'
 
@@ -174,9 +175,11 @@ function baselineOf(view: View, bars: Int32Array): Baseline {
   const { windows } = TIMEFRAMES[view.timeframe]
   const found: Baseline = { bars: bars.length, windows: {} }
   windowNames(view.timeframe).forEach((name, w) => {
-    const ended = bars.filter(bar => bar + windows[w]! < view.bars)
-    const { exact, performances } = outcomesAt(view, w, ended)
-    found.windows[name] = { returns: exact.returns, performances }
+    const ended = bars.subarray(0, countBelow(bars, view.bars - windows[w]!))
+    found.windows[name] = {
+      returns: returnsAt(view, w, ended),
+      performances: performancesAt(view, w, ended).performances,
+    }
   })
   return found
 }

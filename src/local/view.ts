@@ -153,6 +153,15 @@ export function performancesAfter(view: View, found: Int32Array): WindowOutcomes
 
 type ExactOutcomes = WindowOutcomes & { exact: NonNullable<WindowOutcomes['exact']> }
 
+/** The returns from bars, all of them known, over one window. */
+export function returnsAt({ outcomes }: View, w: number, at: Int32Array): Float64Array {
+  const returns = outcomes!.returns[w]!
+  const [first = 0, last = -1] = [at[0], at.at(-1)]
+  // Bars in a row, as they nearly always are, need no copy.
+  if (last - first + 1 === at.length) return returns.subarray(first, last + 1)
+  return Float64Array.from(at, bar => returns[bar]!)
+}
+
 /** What followed bars over one window. */
 export function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes {
   const window = TIMEFRAMES[view.timeframe].windows[w]!
@@ -171,7 +180,8 @@ export function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes
   return { ...performancesAt(view, w, at), exact }
 }
 
-function performancesAt({ timeframe, bars, outcomes }: View, w: number, at: Int32Array) {
+/** Which windows had ended, and how their returns ranked. */
+export function performancesAt({ timeframe, bars, outcomes }: View, w: number, at: Int32Array) {
   const window = TIMEFRAMES[timeframe].windows[w]!
   const { [w]: ranks } = outcomes!.ranks
   const ended = new Uint8Array(at.length)

@@ -110,11 +110,16 @@ function pointAt(members: readonly Weighted[], x: number, least?: Int32Array, mo
   const counts = new Int32Array(members.length)
   let sum = 0
   let weights = 0
-  members.forEach(({ ascending, weight }, i) => {
-    counts[i] = countUpTo(ascending, x, least?.[i] ?? 0, most?.[i] ?? ascending.length)
-    sum += weight * shareUpTo(ascending, x, counts[i]!)
+  // By number: of a whole market this is most of what its base costs.
+  for (let i = 0; i < members.length; i++) {
+    const { ascending, weight } = members[i]!
+    const from = least === undefined ? 0 : least[i]!
+    const to = most === undefined ? ascending.length : most[i]!
+    const count = from === to ? from : countUpTo(ascending, x, from, to)
+    counts[i] = count
+    sum += weight * shareUpTo(ascending, x, count)
     weights += weight
-  })
+  }
   return { x, counts, share: sum / weights }
 }
 
@@ -128,7 +133,8 @@ function shareUpTo(ascending: Float64Array, x: number, count: number): number {
 
 /** Between two points without a value the mixture is a straight line. */
 function hasValues(low: Point, high: Point): boolean {
-  return low.counts.some((count, i) => count < high.counts[i]!)
+  for (let i = 0; i < low.counts.length; i++) if (low.counts[i]! < high.counts[i]!) return true
+  return false
 }
 
 /** Where the distribution jumps the quantile is a value itself, not a number beside it. */

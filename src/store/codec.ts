@@ -104,15 +104,12 @@ export function decodeOutcomes(timeframe: Timeframe, chunks: readonly Buffer[]):
   const { windows } = TIMEFRAMES[timeframe]
   const bars = barsIn(chunks, 8 + 4 * windows.length)
   const close = new Float64Array(bars)
-  const ended = windows.map(() => new Int32Array(bars))
-  fill([close, ...ended], chunks)
+  // Behind each stand those that have not ended: from its window on it is what followed each bar.
+  const ended = windows.map(window => new Int32Array(bars + window).fill(-1, bars))
+  fill([close, ...ended.map(column => column.subarray(0, bars))], chunks)
   return {
     returns: windows.map(window => forwardReturns(close, window)),
-    ranks: windows.map((window, w) => {
-      const ranks = new Int32Array(bars).fill(-1)
-      ranks.set(ended[w]!.subarray(Math.min(window, bars)))
-      return ranks
-    }),
+    ranks: windows.map((window, w) => ended[w]!.subarray(window)),
   }
 }
 

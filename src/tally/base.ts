@@ -1,3 +1,4 @@
+import { countUpTo } from '../model/day.js'
 import type { Baseline } from '../model/event.js'
 import { PERFORMANCES, type Performance, UNDEFINED } from '../model/series.js'
 import { pooledQuantile, quantile } from '../statistics/moments.js'
@@ -133,16 +134,24 @@ export const NO_PRICES = 'no prices are known here'
 
 const FIRST_GAIN = PERFORMANCES.indexOf('slight_gain')
 
-/** @param reason why there is nothing, for when there is nothing */
-export function returnFigures(returns: readonly number[], reason: string): ReturnFigures {
-  const n = returns.length
+/** @param returns in parts @param reason why there is nothing, for when there is nothing */
+export function returnFigures(returns: readonly Float64Array[], reason: string): ReturnFigures {
+  const n = returns.reduce((sum, { length }) => sum + length, 0)
   if (n === 0) return noReturns(reason)
-  const ascending = new Float64Array(returns).sort()
+  const ascending = new Float64Array(n)
+  let at = 0
+  for (const part of returns) {
+    ascending.set(part, at)
+    at += part.length
+  }
+  ascending.sort()
+  // Added in ascending order, so that the order of the events leaves no trace in the last digit.
+  let sum = 0
+  for (let i = 0; i < n; i++) sum += ascending[i]!
   return {
     n,
-    hit_rate: returns.filter(value => value > 0).length / n,
-    // Added in ascending order, so that the order of the events leaves no trace in the last digit.
-    mean: ascending.reduce((sum, value) => sum + value, 0) / n,
+    hit_rate: (n - countUpTo(ascending, 0)) / n,
+    mean: sum / n,
     median: quantile(ascending, 0.5),
     p10: quantile(ascending, 0.1),
     p90: quantile(ascending, 0.9),

@@ -299,7 +299,7 @@ function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number
     gain: { share: n === 0 ? null : gains / n, low: interval?.low ?? null, high: interval?.high ?? null },
     reason: n > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
     returns: returnFigures(
-      parts.flatMap(part => part.returns),
+      parts.map(part => part.returns),
       parts.some(part => part.ended > 0) ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet',
     ),
     overlapping: add(part => part.overlapping),
@@ -314,7 +314,7 @@ interface Part {
   ended: number
   ranked: number
   counts: number[]
-  returns: number[]
+  returns: Float64Array
   overlapping: number
   independent: number
 }
@@ -322,19 +322,24 @@ interface Part {
 function countMember({ source, rows }: Member, w: number, length: number): Part {
   const { ended, performances, returns } = source.outcomes[w]!
   const counts = PERFORMANCES.map(() => 0)
-  const known: number[] = []
-  const bars: number[] = []
-  let ranked = 0
-  for (const row of rows) {
+  const known = new Float64Array(rows.length)
+  const bars = new Int32Array(rows.length)
+  const found = { ended: 0, known: 0, ranked: 0 }
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i]!
     const performance = performances[row]!
     if (performance !== UNDEFINED) {
       counts[performance]!++
-      ranked++
+      found.ranked++
     }
-    if (ended[row] === 1) bars.push(source.bars[row]!)
-    if (returns !== null && !Number.isNaN(returns[row]!)) known.push(returns[row]!)
+    if (ended[row] === 1) bars[found.ended++] = source.bars[row]!
+    if (returns !== null && !Number.isNaN(returns[row]!)) known[found.known++] = returns[row]!
   }
-  return { events: rows.length, ended: bars.length, ranked, counts, returns: known, ...overlap(bars, length) }
+  return {
+    ...{ events: rows.length, ended: found.ended, ranked: found.ranked, counts },
+    returns: known.subarray(0, found.known),
+    ...overlap(bars.subarray(0, found.ended), length),
+  }
 }
 
 function baseOf(members: readonly Member[], parts: readonly Part[], w: number): Base {
