@@ -1,4 +1,5 @@
 import { WASM } from './ranks.wasm.js'
+import { instantiated } from './wasm.js'
 
 /** A rank for every bar, and the size of the set that it was ranked in; rank -1 = undefined. */
 export interface Ranks {
@@ -22,17 +23,12 @@ interface Kernel {
   rank(length: number, lag: number, history: number, least: number, tolerance: number): void
 }
 
-/** Absent from the types of Node 20, and where V8 runs without a compiler. */
-declare const WebAssembly:
-  | { Module: new (bytes: Uint8Array) => object; Instance: new (module: object) => { exports: Kernel } }
-  | undefined
-
 /** undefined: not asked for yet; null: there is no WebAssembly with vectors here. */
 let kernel: Kernel | null | undefined
 
 /** Ranks by the compiled module; null where it cannot run. */
 export function kernelRanks(values: Float64Array, subset: Subset, tolerance: number): Ranks | null {
-  kernel ??= instantiated()
+  kernel ??= instantiated<Kernel>(WASM)
   if (kernel === null) return null
   const { length } = values
   const at = kernel.reserve(length)
@@ -40,15 +36,4 @@ export function kernelRanks(values: Float64Array, subset: Subset, tolerance: num
   kernel.rank(length, subset.lag, subset.history, subset.least, tolerance)
   const answers = new Int32Array(kernel.memory.buffer, at + values.byteLength, 2 * length)
   return { rank: answers.slice(0, length), size: answers.slice(length) }
-}
-
-function instantiated(): Kernel | null {
-  if (typeof WebAssembly === 'undefined') return null
-  try {
-    const bytes = Uint8Array.from(atob(WASM), character => character.charCodeAt(0))
-    return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports
-  } catch {
-    // A processor without vectors cannot compile it.
-    return null
-  }
 }

@@ -15,7 +15,8 @@ import {
   type RatioError,
   ratioError,
 } from '../statistics/robust.js'
-import { jointShift, type ShiftOptions, studentisedShift } from '../statistics/shift.js'
+import { jointShift, type ShiftOptions } from '../statistics/shift.js'
+import { studentisedShift } from '../statistics/studentised-shift.js'
 import type { Held } from './abnormal.js'
 import { type Cell, equalUnits, fewUnits, independentUnits, ratioOf, streamOf, type Unit } from './cell.js'
 import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from './result.js'

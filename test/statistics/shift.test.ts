@@ -3,13 +3,9 @@ import { gTestShift } from '../../src/statistics/counts.js'
 import { mean } from '../../src/statistics/moments.js'
 import { Random } from '../../src/statistics/random.js'
 import { neweyWest } from '../../src/statistics/robust.js'
-import {
-  jointShift,
-  type ShiftMember,
-  type ShiftOptions,
-  shiftsOf,
-  studentisedShift,
-} from '../../src/statistics/shift.js'
+import { jointShift, type ShiftMember, type ShiftOptions, shiftsOf } from '../../src/statistics/shift.js'
+import { compiledKernel } from '../../src/statistics/shift-kernel.js'
+import { studentisedShift } from '../../src/statistics/studentised-shift.js'
 
 describe('the joint circular shift', () => {
   it('is what its definition says, ticker by ticker and shift by shift', () => {
@@ -128,6 +124,23 @@ describe('the studentised joint shift', () => {
     expect(withoutT(studentisedShift(pool.toReversed(), 400, 5, options('all')))).toEqual(found)
     const scaled = pool.map(one => ({ ...one, excess: one.excess.map(value => 3e-9 * value) }))
     expect(withoutT(studentisedShift(scaled, 400, 5, options('all')))).toEqual(found)
+  })
+
+  it('adds up by the compiled module as in plain TypeScript, to the last bit', () => {
+    const random = new Random(12)
+    for (let round = 0; round < 20; round++) {
+      const calendar = 30 + random.below(300)
+      const horizon = 1 + random.below(12)
+      const share = round % 2 === 0 ? 1 : random.uniform()
+      const pool = Array.from({ length: 1 + random.below(6) }, () => member(random, calendar, share))
+      expect(compiledKernel(8)).not.toBeNull()
+      const found = studentisedShift(pool, calendar, horizon, options('all'))
+      expect(found).toEqual(studentisedShift(pool, calendar, horizon, options('all'), () => null))
+    }
+    const drawn = [member(random, 2600, 1), member(random, 2600, 0.8)]
+    const found = studentisedShift(drawn, 2600, 20, options(99))
+    expect(found).toEqual(studentisedShift(drawn, 2600, 20, options(99), () => null))
+    expect(found).toHaveProperty('shifts', 99)
   })
 
   it('looks at the shifts that the plain one looks at', () => {
