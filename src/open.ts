@@ -11,6 +11,7 @@ import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
 import type { Tier } from './model/terms.js'
 import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
+import { THREADS } from './params/kinds.js'
 import { fileValue, flagValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
 
@@ -107,14 +108,20 @@ export function openSample(view: Seen = {}): Opened {
  * it. Throws Busy.
  */
 export async function openImporter(options: WriteChoice = {}): Promise<Importer> {
-  checkOptions('options', options, { db: fileValue, env: objectOf, notice: checkFunction, wait: flagValue })
-  const { wait = false } = options
+  checkOptions('options', options, {
+    db: fileValue,
+    env: objectOf,
+    notice: checkFunction,
+    wait: flagValue,
+    threads: THREADS.parse,
+  })
+  const { wait = false, threads } = options
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
   if (existsSync(databasePath(options)))
-    return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait }))
+    return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait, threads }))
   const writer = thisProcess()
   const open = () => writing(options, store => takePlace(store, writer, { wait }).then(() => store))
-  return Importer.making(open, readFile, writer)
+  return Importer.making(open, readFile, writer, threads)
 }
 
 /** Opens the same for events of a server to be pulled into it. Throws Busy. */
@@ -142,6 +149,8 @@ export async function openPuller({
 interface WriteChoice extends DatabaseChoice {
   /** Wait while another process is writing. */
   wait?: boolean
+  /** How many threads share what an import derives, 1 for none; as many as the machine has cores unless given. */
+  threads?: number | undefined
 }
 
 /** The one who pulls into a database, until it is closed. */

@@ -15,7 +15,7 @@ import {
 import { Damaged } from './store/store.js'
 
 /** What a thread is for; workers/thread.ts has the program of each. */
-export type Job = 'scan' | 'export' | 'study' | 'sweep'
+export type Job = 'scan' | 'export' | 'study' | 'sweep' | 'derive'
 
 /** What a thread is told when it starts. */
 export interface Start {
@@ -149,9 +149,14 @@ export interface Work<Task, Result> {
   job: Job
   /** What a thread is told when it starts: where the data are, or the data. */
   data: () => unknown
-  tasks: readonly Task[]
-  /** Milliseconds that a task takes, about. */
-  each: number
+  /** Each as it comes, which may take a while. */
+  tasks: readonly Task[] | AsyncIterable<Task>
+  /** Milliseconds that all of them take, about. */
+  ms: number
+  /** Tasks that each thread has before it, or has done for who comes to them later; 2 unless given. */
+  ahead?: number
+  /** A task as a thread gets it; as it is unless given. */
+  sent?(task: Task): Task
   /** The same task in this thread. */
   here(task: Task): Result | Promise<Result>
   /** Another than that of the jobs. */
@@ -167,32 +172,29 @@ const WORTH = 50
  * @param threads how many may work; 1: none beside this one, which does them where there is little to do, too
  */
 export async function* inOrder<Task, Result>(
-  { job, data, tasks, each, here, program = programOfJobs() }: Work<Task, Result>,
+  { job, data, tasks, ms, ahead = 2, sent = task => task, here, program = programOfJobs() }: Work<Task, Result>,
   threads = availableParallelism(),
 ): AsyncGenerator<Result> {
-  const size = Math.min(threads, tasks.length)
-  if (size < 2 || tasks.length * each < WORTH || program === undefined) {
-    for (const task of tasks) yield await here(task)
+  const size = 'length' in tasks ? Math.min(threads, tasks.length) : threads
+  if (size < 2 || ms < WORTH || program === undefined) {
+    for await (const task of tasks) yield await here(task)
     return
   }
   const pool = new Threads<Task, Result>(job, data(), size, program)
   try {
-    const ahead: Promise<Result>[] = []
-    for (const task of tasks) {
-      if (ahead.length === AHEAD * size) yield await ahead.shift()!
-      const found = pool.run(task)
+    const begun: Promise<Result>[] = []
+    for await (const task of tasks) {
+      if (begun.length === ahead * size) yield await begun.shift()!
+      const found = pool.run(sent(task))
       // Whether it failed is asked in its turn.
       found.catch(() => {})
-      ahead.push(found)
+      begun.push(found)
     }
-    for (const found of ahead) yield await found
+    for (const found of begun) yield await found
   } finally {
     await pool.close()
   }
 }
-
-/** Tasks that each thread has before it, or has done for who comes to it later. */
-const AHEAD = 2
 
 type Column = Float64Array | Int32Array | Uint8Array
 

@@ -58,7 +58,8 @@ describe('the library', () => {
     await bands.close()
     await expect(openBands({ asOf: 'yesterday' })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'as_of' })
     for (const threads of [0, -1, 1.5, 257])
-      await expect(openBands({ threads })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'threads' })
+      for (const open of [openBands, openImporter])
+        await expect(open({ threads })).rejects.toMatchObject({ code: 'invalid_parameter', param: 'threads' })
     await expect(openBands({ db: 'missing.db' })).rejects.toMatchObject({ code: 'not_found' })
     for (const open of [openBands, openImporter]) {
       const error = await open({ db: 'postgres://me:secret@10.0.0.1/bands' }).then(String, String)

@@ -124,7 +124,7 @@ abstract class Sources {
     const { databasePath, openImporter } = await import('../open.js')
     const path = databasePath(this.choice)
     if (!make && !existsSync(path)) throw new NotFound(`there is no database at ${path}; bands import FILE makes one.`)
-    const importer = await openImporter({ ...this.choice, wait })
+    const importer = await openImporter({ ...this.choice, wait, threads: this.config.threads })
     this.#open.push(importer)
     return importer
   }

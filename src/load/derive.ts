@@ -1,7 +1,8 @@
 import { record } from '../engine/record.js'
 import type { Facts } from '../model/facts.js'
 import type { Series } from '../model/series.js'
-import type { TickerEntry, TickerRecord } from '../store/store.js'
+import type { PackedRecord, TickerEntry, TickerRecord } from '../store/store.js'
+import { inOrder, shared, type Work } from '../threads.js'
 
 /** A ticker's whole series, the facts that count, and what the store says of it. */
 export interface Kept {
@@ -12,34 +13,88 @@ export interface Kept {
   since?: number
 }
 
-/** All that is recorded of some tickers, in their order. @param onTicker called before each */
-export async function derive(
-  tickers: readonly Kept[],
-  onTicker: (ticker: Kept) => void = () => {},
-): Promise<TickerRecord[]> {
-  return tickers.map(ticker => {
-    onTicker(ticker)
-    const { entry, bars, facts, since } = ticker
-    return { entry, ...record(bars, entry.assetClass ?? undefined, facts, since) }
-  })
+/** All that is recorded of a ticker. */
+export function derived({ entry, bars, facts, since }: Kept): TickerRecord {
+  return { entry, ...record(bars, entry.assetClass ?? undefined, facts, since) }
 }
 
 /** So many tickers are derived together and written as one, or so many bars: some 64 MB of what is recorded. */
 const TICKERS = 200
 const BARS = 400_000
 
+/** So many bars are derived as one piece of work. */
+const PIECE = 20_000
+
+/** Pieces that are on their way while some are written, for each thread. */
+const AHEAD = 6
+
+/** So many bars are derived in about a millisecond. */
+const BARS_A_MS = 600
+
 /** Tickers in their order, as many at a time as are written as one. */
-export function together<T>(tickers: readonly T[], barsOf: (ticker: T) => number): T[][] {
+export function together<T>(tickers: readonly T[], barsOf: (ticker: T) => number, most = BARS): T[][] {
   const groups: T[][] = []
-  let bars = BARS
+  let bars = most
   for (const ticker of tickers) {
     bars += barsOf(ticker)
     const group = groups.at(-1)
-    if (group !== undefined && group.length < TICKERS && bars <= BARS) group.push(ticker)
+    if (group !== undefined && group.length < TICKERS && bars <= most) group.push(ticker)
     else {
       groups.push([ticker])
       bars = barsOf(ticker)
     }
   }
   return groups
+}
+
+/** Tickers that are written as one. */
+export interface Derived<Ticker> {
+  group: readonly Ticker[]
+  kept: readonly Kept[]
+  records: readonly (TickerRecord | PackedRecord)[]
+  /** Whether there are no more. */
+  isLast: boolean
+}
+
+/**
+ * Groups of tickers with all that is recorded of them, in their order; of the next, some are derived in threads while one
+ * is written. Groups are taken from the list, so that what is written is let go.
+ * @param keptOf reads what is kept of tickers
+ */
+export async function* deriveGroups<Ticker extends { bars: number }>(
+  groups: Ticker[][],
+  keptOf: (tickers: readonly Ticker[]) => Promise<Kept[]>,
+  { threads, onTicker }: { threads: number | undefined; onTicker: (ticker: Kept) => void },
+): AsyncGenerator<Derived<Ticker>> {
+  const bars = groups.flat().reduce((sum, ticker) => sum + ticker.bars, 0)
+  /** What was given, and the group that is whole with it. */
+  const given: { kept: Kept[]; whole: Pick<Derived<Ticker>, 'group' | 'isLast'> | null }[] = []
+  async function* pieces(): AsyncGenerator<Kept[]> {
+    for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
+      const parts = group.length === 0 ? [[]] : together(group, ticker => ticker.bars, PIECE)
+      for (const [i, part] of parts.entries()) {
+        const kept = await keptOf(part)
+        given.push({ kept, whole: i === parts.length - 1 ? { group, isLast: groups.length === 0 } : null })
+        yield kept
+      }
+    }
+  }
+  let kept: Kept[] = []
+  let records: (TickerRecord | PackedRecord)[] = []
+  const work: Work<Kept[], (TickerRecord | PackedRecord)[]> = {
+    ...{ job: 'derive', data: () => null, tasks: pieces(), ms: bars / BARS_A_MS, ahead: AHEAD },
+    // Columns may be parts of larger ones, all of which would be sent.
+    sent: shared,
+    here: piece => piece.map(derived),
+  }
+  for await (const found of inOrder(work, threads)) {
+    const piece = given.shift()!
+    piece.kept.forEach(onTicker)
+    kept.push(...piece.kept)
+    records.push(...found)
+    if (piece.whole === null) continue
+    yield { ...piece.whole, kept, records }
+    kept = []
+    records = []
+  }
 }

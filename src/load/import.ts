@@ -11,7 +11,7 @@ import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
 import { type Batch, Damaged, type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
 import { type Change, type Choices, cutBars, renamed, type TakenBars, takeBars } from './bars.js'
-import { derive, type Kept, together } from './derive.js'
+import { derived, deriveGroups, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
 import type {
   FileReport,
@@ -105,25 +105,32 @@ export class Importer {
   readonly #open: () => Promise<Store>
   readonly #read: ReadFile
   readonly #writer: Writer
+  readonly #threads: number | undefined
   readonly #run = new Run()
 
-  private constructor(open: () => Promise<Store>, read: ReadFile, writer: Writer) {
+  private constructor(open: () => Promise<Store>, read: ReadFile, writer: Writer, threads: number | undefined) {
     this.#open = open
     this.#read = read
     this.#writer = writer
+    this.#threads = threads
   }
 
   /** Takes the store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. @internal */
-  static async begin(store: Store, read: ReadFile, writer: Writer, { wait = false } = {}): Promise<Importer> {
+  static async begin(
+    store: Store,
+    read: ReadFile,
+    writer: Writer,
+    { wait = false, threads }: { wait?: boolean; threads?: number | undefined } = {},
+  ): Promise<Importer> {
     await takePlace(store, writer, { wait })
-    const importer = new Importer(async () => store, read, writer)
+    const importer = new Importer(async () => store, read, writer, threads)
     importer.#store = store
     return importer
   }
 
   /** The importer of a store that is made, and its place taken, when there is something to put into it. @internal */
-  static making(open: () => Promise<Store>, read: ReadFile, writer: Writer): Importer {
-    return new Importer(open, read, writer)
+  static making(open: () => Promise<Store>, read: ReadFile, writer: Writer, threads?: number): Importer {
+    return new Importer(open, read, writer, threads)
   }
 
   /** @internal */
@@ -207,14 +214,14 @@ export class Importer {
     const entries = await this.store.tickers()
     const groups = together(entries, ({ bars }) => bars)
     const onTicker = progressOf('', entries.length, onProgress)
-    for (const [i, group] of groups.entries()) {
-      const records = await derive(await this.#stored(group), onTicker)
+    const read = (group: readonly TickerEntry[]): Promise<Kept[]> => this.#stored(group)
+    for await (const { records, isLast } of deriveGroups(groups, read, { threads: this.#threads, onTicker })) {
       // Until the last is written, nobody takes what others derived for what these definitions give.
-      const isSound = made === DEFINITIONS_VERSION || i === groups.length - 1
       const until = made === UNDERIVED ? UNDERIVED : HALF_REBUILT
+      const isSound = made === DEFINITIONS_VERSION || isLast
       await this.store.write({ records, unsettled: behind.keys }, isSound ? DEFINITIONS_VERSION : until)
     }
-    if (groups.length === 0) await this.store.write({ unsettled: behind.keys }, DEFINITIONS_VERSION)
+    if (entries.length === 0) await this.store.write({ unsettled: behind.keys }, DEFINITIONS_VERSION)
     await this.#settle(onProgress === undefined ? {} : { onProgress })
     return entries.length
   }
@@ -256,7 +263,7 @@ export class Importer {
     if (entry === null) return null
     if (entry.last <= after) return 0
     const { changed, removed, behind } = await cutBars(this.store, entry, after)
-    const records = await derive([changed])
+    const records = [derived(changed)]
     await this.store.write({ records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     await this.#settle({})
     return removed
@@ -282,7 +289,7 @@ export class Importer {
       throw new InvalidParameter(what, { param: 'ticker', value: ticker })
     }
     const { records, sheets, behind } = await renamed(this.store, ticker, name)
-    const batch = { removed: [ticker], records: await derive(records), sheets, unsettled: behind.keys }
+    const batch = { removed: [ticker], records: records.map(derived), sheets, unsettled: behind.keys }
     await this.store.write(batch, DEFINITIONS_VERSION)
     await this.#settle({})
     return true
@@ -399,24 +406,24 @@ export class Importer {
     }
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressOf(part.file, of, onProgress)
-    for (let group = groups.shift(); group !== undefined; group = groups.shift()) {
-      const kept = await this.store.atOneMoment(() => keptOf(group))
-      behind.written({ ...part, tickers: groups.length === 0 ? part.of : places.get(group.at(-1)!.ticker)! + 1 })
+    const read = (changes: readonly Change[]): Promise<Kept[]> => this.store.atOneMoment(() => keptOf(changes))
+    const found = deriveGroups(groups, read, { threads: this.#threads, onTicker })
+    for await (const { group, kept, records, isLast } of found) {
+      behind.written({ ...part, tickers: isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1 })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
-      await this.#writeKept(kept, batch, onTicker)
+      await this.#writeKept(kept, { ...batch, records })
     }
   }
 
   /** Where what is to stay of a ticker is not what was written, all of it is derived anew. */
-  async #writeKept(kept: readonly Kept[], batch: Batch, onTicker: (ticker: Kept) => void): Promise<void> {
-    const records = await derive(kept, onTicker)
+  async #writeKept(kept: readonly Kept[], batch: Batch): Promise<void> {
     try {
-      await this.store.write({ ...batch, records }, DEFINITIONS_VERSION)
+      await this.store.write(batch, DEFINITIONS_VERSION)
     } catch (error) {
       if (!(error instanceof Damaged)) throw error
-      const whole = await derive(kept.map(({ since: _part, ...ticker }) => ticker))
-      await this.store.write({ ...batch, records: whole }, DEFINITIONS_VERSION)
+      const records = kept.map(({ since: _part, ...ticker }) => derived(ticker))
+      await this.store.write({ ...batch, records }, DEFINITIONS_VERSION)
     }
   }
 
@@ -429,7 +436,7 @@ export class Importer {
     const replaces = (ticker: string, kind: FactKind): boolean => replace && this.#run.isFirst(`${kind} ${ticker}`)
     const { reports, barless, doubts, sheets, changed, behind } = await takeFacts(this.store, facts, source, replaces)
     if (sheets.length > 0) {
-      const records = await derive(changed)
+      const records = changed.map(derived)
       await this.store.write({ sheets, records, unsettled: behind.keys }, DEFINITIONS_VERSION)
     }
     return { reports, barless, doubts }

@@ -64,13 +64,13 @@ export async function* exportEventBlocks(
   between: string,
 ): AsyncGenerator<TextBlock> {
   await checkExport(cache, filter)
-  const today = await cache.today()
+  const [today, tickers] = [await cache.today(), await chosenTickers(cache, filter)]
   const blocks = inOrder(
     {
       job: 'export',
       data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, between }),
-      tasks: await chosenTickers(cache, filter),
-      each: MS_A_TICKER,
+      tasks: tickers,
+      ms: tickers.length * MS_A_TICKER,
       here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
     },
     cache.threads,

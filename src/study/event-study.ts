@@ -84,7 +84,7 @@ async function cellsOf(
       job: 'study',
       data: () => shared(material),
       tasks: horizons,
-      each: material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0) / BARS_A_MS,
+      ms: (horizons.length * material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)) / BARS_A_MS,
       here: horizon => studyWindow(material, horizon),
     },
     threads,

@@ -43,7 +43,8 @@ export async function* lookAll(
     }
     return seen
   }
-  const work = { job: 'sweep' as const, data: () => shared(data), tasks, each: msOfPart(scenes[0]!), here }
+  const ms = tasks.length * msOfPart(scenes[0]!)
+  const work = { job: 'sweep' as const, data: () => shared(data), tasks, ms, here }
   let [next, given] = [0, 0]
   for await (const seen of inOrder(work, threads)) {
     const { scene } = tasks[next++]!

@@ -3,14 +3,19 @@ import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { readFile } from '../../src/feeds/read.js'
+import { Importer } from '../../src/load/import.js'
 import { type ExportFilter, exportEventBlocks } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import { parseStudy, parseSweep } from '../../src/params/studies.js'
+import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { eventStudy } from '../../src/study/event-study.js'
 import { sweep } from '../../src/sweep/sweep.js'
+import { Database } from '../support/database.js'
 import { drained } from '../support/drain.js'
+import { WHO } from '../support/imports.js'
 import { fixture, openedForAll, storeOf, temporaryFolder } from '../support/store.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -33,14 +38,31 @@ async function answers(ask: (local: Local) => Promise<string>, asOf: string | nu
   const day = asOf === null ? null : parseDay(asOf)
   const found: string[] = []
   for (const threads of THREADS) {
-    let started = 0
-    const count = (): void => void started++
-    process.on('worker', count)
-    found.push(await ask(new Local(store, 'pro', day, { threads })).finally(() => process.off('worker', count)))
+    const { answer, started } = await watched(() => ask(new Local(store, 'pro', day, { threads })))
+    found.push(answer)
     // A validation begins anew.
     expect(threads === 1 ? [0] : [threads, 2 * threads]).toContain(started)
   }
   return found
+}
+
+/** What is answered, and how many threads were started for it. */
+async function watched<Answer>(ask: () => Promise<Answer>): Promise<{ answer: Answer; started: number }> {
+  let started = 0
+  const count = (): void => void started++
+  process.on('worker', count)
+  const answer = await ask().finally(() => process.off('worker', count))
+  return { answer, started }
+}
+
+/** Every row of a database that bars decide, as text. */
+function rowsIn(path: string): string {
+  const db = new Database(path, { readonly: true })
+  const rows = ['SELECT ticker, bars, chunks FROM tickers', 'SELECT * FROM series', 'SELECT * FROM chunks'].map(
+    select => db.prepare(`${select} ORDER BY 1, 2, 3`).all(),
+  )
+  db.close()
+  return JSON.stringify(rows)
 }
 
 function expectAlike([first, ...others]: readonly string[]): void {
@@ -75,6 +97,25 @@ describe('any number of threads', () => {
       expectAlike(await answers(studied))
     },
   )
+
+  it('loads and rebuilds the same rows', async () => {
+    const tickers = Array.from({ length: 24 }, (_, i) => {
+      const { ticker, series } = fixture(i + 1)
+      return { ticker, bars: series, prices: 'raw' as const, source: 'simulate', format: 'simulated' }
+    })
+    const loaded: string[] = []
+    for (const threads of THREADS) {
+      const path = join(temporaryFolder(), 'bands.db')
+      const importer = await Importer.begin(openSqlite(path, { readonly: false }), readFile, WHO, { threads })
+      const put = await watched(() => importer.put(tickers))
+      loaded.push(rowsIn(path))
+      const rebuilt = await watched(() => importer.rebuild())
+      await importer.close()
+      loaded.push(rowsIn(path))
+      for (const { started } of [put, rebuilt]) expect(started).toBe(threads === 1 ? 0 : Math.min(threads, 2))
+    }
+    expectAlike(loaded)
+  })
 
   it('answer the same of a build that has no program of threads', () => {
     const home = temporaryFolder()

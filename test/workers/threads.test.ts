@@ -67,7 +67,7 @@ const TASKS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 /** What is made of tasks, by so many threads, each task being large. */
 function made<Task>(tasks: readonly Task[], threads: number, more: Partial<Work<Task, string>> = {}) {
   const here = (task: Task): string => `here ${task}`
-  return inOrder({ job: 'scan', data: () => 'done:', tasks, each: 1000, here, program: PROGRAM, ...more }, threads)
+  return inOrder({ job: 'scan', data: () => 'done:', tasks, ms: 1000, here, program: PROGRAM, ...more }, threads)
 }
 
 it.each([2, 3, 5])('gives what %i threads make in the order of the tasks', async threads => {
@@ -78,7 +78,7 @@ it('works here where there is one thread, one task, or little to do', async () =
   const here = TASKS.map(task => `here ${task}`)
   expect(await drained(made(TASKS, 1))).toEqual(here)
   expect(await drained(made([0], 3))).toEqual(['here 0'])
-  expect(await drained(made(TASKS, 3, { each: 1 }))).toEqual(here)
+  expect(await drained(made(TASKS, 3, { ms: 49 }))).toEqual(here)
 })
 
 it('throws what a task throws in its turn, and what those before it gave comes first', async () => {
