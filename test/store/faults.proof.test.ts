@@ -8,8 +8,10 @@ import { bundled } from '../support/processes.js'
 import { remount, smallDisk, temporaryFolder } from '../support/store.js'
 import { begin, look, WORKS } from './faults/works.js'
 
+/** All but one of hundreds of tickers, whose calls are those of an import: it is killed, and starved of room. */
+const LIGHT = WORKS.map(({ name }) => name).filter(name => name !== 'update')
 /** In the quick run a few works, a few places. */
-const NAMES = FULL ? 'all' : 'import,schema step,charge,backup'
+const NAMES = FULL ? LIGHT.join(',') : 'import,schema step,charge,backup'
 const PLACES = FULL ? 9 : 2
 
 describe('while a write, a sync, a read or a truncation fails, once or from then on', () => {

@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readFile } from '../../../src/feeds/read.js'
 import { Importer } from '../../../src/load/import.js'
+import { part } from '../../../src/model/series.js'
 import { type SimulatedTicker, simulatedTickers } from '../../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../../src/store/sqlite/accounts.js'
 import { backUp, type Files, withArchive } from '../../../src/store/sqlite/backup.js'
@@ -27,6 +28,7 @@ export interface Work {
 }
 
 const WORLD = [...simulatedTickers({ count: 3, bars: 150, seed: 5, end: 17_000 })]
+const MANY = [...simulatedTickers({ count: 208, bars: 3, seed: 6, end: 17_000 })].slice(3)
 const SOURCE = { file: 'simulate', format: 'simulated' }
 const AT = '2026-03-24T12:30:00.000Z'
 
@@ -39,7 +41,7 @@ export function filesIn(folder: string): Files {
 export async function begin(folder: string): Promise<void> {
   const [one, two] = WORLD
   await importing(folder, async importer => {
-    await importer.put([one!, two!].map(sourced))
+    await importer.put([one!, two!].map(ticker => sourced(ticker)))
     await importer.putFacts(one!.facts, SOURCE)
   })
   await charging(folder, async accounts => {
@@ -54,6 +56,12 @@ export const WORKS: readonly Work[] = [
   { name: 'create', run: folder => importing(folder, async () => {}, 'new.db') },
   { name: 'create accounts', run: folder => charging(folder, async () => {}, 'new.accounts.db') },
   { name: 'import', run: folder => importing(folder, importer => importer.put([sourced(WORLD[2]!)])) },
+  {
+    name: 'update',
+    // More tickers than are written as one: a kill may come between two commits.
+    prepare: folder => importing(folder, importer => importer.put(MANY.map(ticker => sourced(ticker, 0, 2)))),
+    run: folder => importing(folder, importer => importer.put(MANY.map(ticker => sourced(ticker, 2, 3)))),
+  },
   { name: 'import-facts', run: folder => importing(folder, importer => importer.putFacts(WORLD[1]!.facts, SOURCE)) },
   { name: 'rebuild', run: folder => importing(folder, importer => importer.rebuild()) },
   {
@@ -225,6 +233,7 @@ async function pull(folder: string): Promise<void> {
   }
 }
 
-function sourced({ ticker, bars }: SimulatedTicker) {
-  return { ticker, bars, prices: 'raw' as const, ...{ source: 'simulate', format: 'simulated' } }
+function sourced({ ticker, bars }: SimulatedTicker, from = 0, to?: number) {
+  const source = { source: 'simulate', format: 'simulated' }
+  return { ticker, bars: part(bars, from, to), prices: 'raw' as const, ...source }
 }
