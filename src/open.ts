@@ -410,7 +410,7 @@ export async function openService({
 }: AccountsChoice & { asOf?: Day | null; clock?: (() => Day) | null; now?: Clock } = {}): Promise<OpenedService> {
   const { local, path, sample } = await openLocal({ ...choice, asOf, now })
   const { store } = local
-  const accounts = await openAccounts({ ...choice, make: true }).catch(async error => {
+  const accounts = await openLedger(choice).catch(async error => {
     await store.close()
     throw error
   })
@@ -447,6 +447,18 @@ export async function openService({
     },
   }
   return { service, path, sample }
+}
+
+/** The accounts of a server, made if there are none, whose charges are written beside whatever is answered. */
+async function openLedger(choice: AccountsChoice): Promise<Accounts> {
+  const [accounts, { chargedInThread }] = [
+    await openAccounts({ ...choice, make: true }),
+    await import('./server/ledger.js'),
+  ]
+  return chargedInThread(accounts).catch(async error => {
+    await accounts.close()
+    throw error
+  })
 }
 
 /** One core is left to those who ask for little; more than a few threads would only take memory. */

@@ -15,7 +15,7 @@ import {
 import { Damaged } from './store/store.js'
 
 /** What a thread is for; workers/thread.ts has the program of each. */
-export type Job = 'scan' | 'export' | 'study' | 'sweep' | 'derive'
+export type Job = 'scan' | 'export' | 'study' | 'sweep' | 'derive' | 'ledger'
 
 /** What a thread is told when it starts. */
 export interface Start {
@@ -96,6 +96,11 @@ export class Threads<Task, Result> {
     this.#start = { job, data }
     this.#size = size
     this.#program = program
+  }
+
+  /** Whether there is a program for them. */
+  get isThere(): boolean {
+    return this.#program !== undefined
   }
 
   /** Has a task done by the thread that has least to do. Throws what the task throws, of the same class and in the same words. */

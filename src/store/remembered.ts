@@ -34,7 +34,7 @@ export function remembering(store: Store, most = MOST_BYTES): Store {
 }
 
 /** A thing with some of its parts in another way. */
-function lent<T extends object>(thing: T, own: Partial<T>): T {
+export function lent<T extends object>(thing: T, own: Partial<T>): T {
   return new Proxy(thing, {
     get(target, name) {
       if (Object.hasOwn(own, name)) return Reflect.get(own, name)

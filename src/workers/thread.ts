@@ -9,6 +9,7 @@ const JOBS: Readonly<Record<Job, () => Promise<{ begin(data: unknown): Handler }
   study: () => import('./study.js'),
   sweep: () => import('./sweep.js'),
   derive: () => import('./derive.js'),
+  ledger: () => import('./ledger.js'),
 }
 
 // The program of a thread: one job, a task at a time.
