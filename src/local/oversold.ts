@@ -19,7 +19,8 @@ import {
   type VolumeContext,
 } from '../model/oversold.js'
 import type { Stability } from '../model/series.js'
-import { TIMEFRAMES } from '../model/terms.js'
+import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import { first } from '../source.js'
 import { median } from '../statistics/moments.js'
 import { entitleDate, type OversoldFigures, presentOversold } from '../tiers.js'
 import { Cache } from './cache.js'
@@ -135,11 +136,7 @@ async function matching(
 async function figuresOf({ listed, low }: Match, standings: Standings, then: Cache): Promise<OversoldFigures> {
   const { entry } = listed
   const assetClass = await assetClassOf(listed, standings.store, standings.date)
-  /** As it is recorded, and as `bands now` tells it; Busy while an import has yet to record it anew. */
-  const inForce = async (field: string): Promise<string | null> => {
-    const view = await then.view(entry.ticker, standings.timeframe, field)
-    return stayOn(view, view.bars - 1)?.band ?? null
-  }
+  const inForce = bandsInForce(then, entry.ticker, standings.timeframe)
   return {
     ticker: () => entry.ticker,
     asset_class: () => assetClass,
@@ -153,6 +150,26 @@ async function figuresOf({ listed, low }: Match, standings: Standings, then: Cac
     accumulation_state: () => inForce('accumulation_state'),
     // Coins and funds have none, which is not the same as one that is not known.
     ...(assetClass === 'crypto' || assetClass === 'etf' ? {} : fundamentalFigures(inForce)),
+  }
+}
+
+/** Fields of which the band in force is told. */
+const IN_FORCE = [
+  ...['volume_ratio_band', 'trend_direction', 'accumulation_state'],
+  ...['valuation_zone', 'earnings_proximity', 'growth_zone', 'analyst_consensus'],
+]
+
+/**
+ * The band of a field as it is recorded, and as `bands now` tells it, all in one read once the first is asked for; Busy
+ * while an import has yet to record it anew.
+ */
+function bandsInForce(then: Cache, ticker: string, timeframe: Timeframe): (field: string) => Promise<string | null> {
+  const read = () => first(then.views({ tickers: [ticker], timeframe, fields: IN_FORCE, outcomes: false }))
+  let reading: ReturnType<typeof read> | undefined
+  return async field => {
+    reading ??= read()
+    const view = await (await reading)(field)
+    return stayOn(view, view.bars - 1)?.band ?? null
   }
 }
 
