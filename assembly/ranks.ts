@@ -56,13 +56,23 @@ export function reserve(length: i32): usize {
  */
 export function rank(length: i32, lag: i32, history: i32, least: i32, tolerance: f64): void {
   const count = collect(length)
-  sortBy(64 - 2 * DIGIT, count)
-  if (!settle(count)) {
-    for (let shift = 64 - 6 * DIGIT; shift < 64; shift += 2 * DIGIT) sortBy(max(shift, 0), count)
-    settle(count)
-  }
+  putInOrder(count)
   locate(count, tolerance)
   slide(length, count, lag, history, least)
+}
+
+/** Puts values in ascending order and answers with their address; with 0 where one is undefined. */
+export function ascending(length: i32): usize {
+  if (collect(length) < length) return 0
+  putInOrder(length)
+  return sorted
+}
+
+function putInOrder(count: i32): void {
+  sortBy(64 - 2 * DIGIT, count)
+  if (settle(count)) return
+  for (let shift = 64 - 6 * DIGIT; shift < 64; shift += 2 * DIGIT) sortBy(max(shift, 0), count)
+  settle(count)
 }
 
 function collect(length: i32): i32 {

@@ -21,6 +21,8 @@ interface Kernel {
   /** Makes room for a column of so many values and answers with its address; ranks and sizes lie behind it. */
   reserve(length: number): number
   rank(length: number, lag: number, history: number, least: number, tolerance: number): void
+  /** Puts them in ascending order and answers with their address; with 0 where one is undefined. */
+  ascending(length: number): number
 }
 
 /** undefined: not asked for yet; null: there is no WebAssembly with vectors here. */
@@ -31,9 +33,27 @@ export function kernelRanks(values: Float64Array, subset: Subset, tolerance: num
   kernel ??= instantiated<Kernel>(WASM)
   if (kernel === null) return null
   const { length } = values
-  const at = kernel.reserve(length)
-  new Float64Array(kernel.memory.buffer, at, length).set(values)
+  const at = taken(kernel, values)
   kernel.rank(length, subset.lag, subset.history, subset.least, tolerance)
   const answers = new Int32Array(kernel.memory.buffer, at + values.byteLength, 2 * length)
   return { rank: answers.slice(0, length), size: answers.slice(length) }
+}
+
+/** So many values take 4 MB of the module, which it never gives back. */
+const MOST = 65_536
+
+/** Values in ascending order, by the compiled module; null where it cannot run, and where it is not made for such values. */
+export function kernelAscending(values: Float64Array): Float64Array | null {
+  kernel ??= instantiated<Kernel>(WASM)
+  if (kernel === null || values.length > MOST) return null
+  taken(kernel, values)
+  const at = kernel.ascending(values.length)
+  return at === 0 ? null : new Float64Array(kernel.memory.buffer, at, values.length).slice()
+}
+
+/** Gives the module a column, and answers with its address there. */
+function taken({ memory, reserve }: Kernel, values: Float64Array): number {
+  const at = reserve(values.length)
+  new Float64Array(memory.buffer, at, values.length).set(values)
+  return at
 }

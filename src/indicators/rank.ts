@@ -1,5 +1,5 @@
 import { countBelow } from '../model/day.js'
-import { kernelRanks, type Ranks, type Subset } from './rank-kernel.js'
+import { kernelAscending, kernelRanks, type Ranks, type Subset } from './rank-kernel.js'
 
 export type { Ranks, Subset }
 
@@ -59,6 +59,11 @@ export class Ranking {
 }
 
 // Plain loops: `filter` and `from` with a function take longer than sorting does.
+
+/** The values of a column in ascending order, as `toSorted` gives them. */
+export function inOrder(values: Float64Array): Float64Array {
+  return kernelAscending(values) ?? values.toSorted()
+}
 
 /** The defined values in order. */
 function ascending(values: Float64Array): Float64Array {

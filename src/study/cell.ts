@@ -1,4 +1,4 @@
-import { Ranking, zoneOfRank } from '../indicators/rank.js'
+import { inOrder, Ranking, zoneOfRank } from '../indicators/rank.js'
 import { countBelow } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { PERFORMANCES, UNDEFINED } from '../model/series.js'
@@ -238,7 +238,7 @@ export function baseOf(members: readonly Pick<MemberBars, 'returns' | 'events' |
   const events = counting.reduce((sum, member) => sum + member.events.length, 0)
   if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
   const weighted = byEvents(counting)
-  const columns = counting.map(({ returns, events: { length: weight } }) => ({ ascending: returns.toSorted(), weight }))
+  const columns = counting.map(({ returns, events: { length: weight } }) => ({ ascending: inOrder(returns), weight }))
   const mean = weighted(({ base }) => base)
   return {
     n: counting.reduce((sum, { returns }) => sum + returns.length, 0),

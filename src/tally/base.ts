@@ -1,3 +1,4 @@
+import { inOrder } from '../indicators/rank.js'
 import { countUpTo } from '../model/day.js'
 import type { Baseline } from '../model/event.js'
 import { PERFORMANCES, type Performance, UNDEFINED } from '../model/series.js'
@@ -52,7 +53,7 @@ export function tickerBase({ returns, performances }: Baseline['windows'][string
     if (code !== UNDEFINED) counts[code]!++
   }
   const ranked = counts.reduce((total, count) => total + count, 0)
-  return { returns: returns.toSorted(), mean: sum / returns.length, gains, counts, ranked }
+  return { returns: inOrder(returns), mean: sum / returns.length, gains, counts, ranked }
 }
 
 /**

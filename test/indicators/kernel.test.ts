@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { movingRanks, plainRanks, type Ranks, type Subset } from '../../src/indicators/rank.js'
+import { inOrder, movingRanks, plainRanks, type Ranks, type Subset } from '../../src/indicators/rank.js'
 import { kernelRanks } from '../../src/indicators/rank-kernel.js'
 import { draws, FULL } from '../support/full.js'
 
@@ -74,6 +74,17 @@ it('ranks by the compiled module as in plain TypeScript, to the last one', () =>
     fc.property(fc.array(column, { minLength: 1, maxLength: 3 }), subset, (columns, subset) => {
       for (const values of columns.map(values => Float64Array.from(values)))
         expect(inWords(kernelRanks(values, subset, 1e-10))).toBe(inWords(plainRanks(values, subset)))
+    }),
+    { numRuns: draws(2_000), seed: 20_261_123 },
+  )
+})
+
+it('puts values in the order in which the language does, to the sign of a zero', () => {
+  fc.assert(
+    fc.property(column, values => {
+      const given = Float64Array.from(values)
+      expect(inOrder(given).join()).toBe(given.toSorted().join())
+      expect([...inOrder(given)].map(x => Object.is(x, -0))).toEqual([...given.toSorted()].map(x => Object.is(x, -0)))
     }),
     { numRuns: draws(2_000), seed: 20_261_123 },
   )
