@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { buildOf, ownBuild } from './builds.mjs'
 import { cold } from './cold.mjs'
 import { crowd } from './crowd.mjs'
+import { kernels } from './kernels.mjs'
 import { interleaved } from './measure.mjs'
 import * as picture from './picture.mjs'
 import { putRows } from './readme.mjs'
@@ -15,7 +16,7 @@ import { server } from './server.mjs'
 import { users } from './users.mjs'
 import { forget, Skipped } from './worlds.mjs'
 
-const ROWS = [...users, ...cold, ...server, ...crowd, ...scale]
+const ROWS = [...users, ...cold, ...server, ...crowd, ...kernels, ...scale]
 const HISTORY = fileURLToPath(new URL('./history.ndjson', import.meta.url))
 const USAGE = `npm run bench [-- NAME… [options]]
   NAME               rows (U5), rows that begin so (U6, C), or groups (${[...new Set(ROWS.map(({ group }) => group))].join(', ')});
