@@ -135,7 +135,7 @@ export class Collector {
       if (collected.areDayBefore)
         for (const [i, day] of bars.days.entries())
           if (weekdayOf(day) === SUNDAY) this.#warn('sundays', ticker, day, rows[i]!, DAY_BEFORE)
-      for (const [kind, i, detail] of odditiesOf(bars)) this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail)
+      eachOddity(bars, (kind, i, detail) => this.#warn(kind, ticker, bars.days[i]!, rows[i]!, detail))
     }
     if (tickers.length === 0) throw refuseUnfinished(this.#file)
     const warnings = KINDS.flatMap(kind => this.#warnings.get(kind) ?? [])
@@ -172,30 +172,29 @@ const DAY_BEFORE = sentence`a Sunday, and hardly a bar is on a Friday: days of A
 export const SHOWN = 3
 const KINDS: readonly WarningKind[] = ['sundays', 'not_daily', 'doubled', 'outside_range', 'zero_volume', 'gap', 'jump']
 
-/** What looks odd in the bars of one ticker and stays: its kind, the bar, and a word about it. */
-function* odditiesOf(bars: Series): Generator<[kind: WarningKind, bar: number, detail: string]> {
-  const spacing = middleSpacing(bars.days)
-  if (spacing > DAILY) yield ['not_daily', 0, `bars are mostly ${spacing} days apart: not daily bars?`]
-  const most = usualGap(bars.days, spacing)
-  for (let i = 0; i < bars.days.length; i++) {
+/** Tells what looks odd in the bars of one ticker and stays: its kind, the bar, and a word about it. */
+function eachOddity(bars: Series, tell: (kind: WarningKind, bar: number, detail: string) => void): void {
+  const { days, close, volume } = bars
+  const spacing = middleSpacing(days)
+  if (spacing > DAILY) tell('not_daily', 0, `bars are mostly ${spacing} days apart: not daily bars?`)
+  const most = usualGap(days, spacing)
+  for (let i = 0; i < days.length; i++) {
     const outside = outsideRange(bars, i)
-    if (outside !== null) yield ['outside_range', i, outside]
-    if (bars.volume[i] === 0) yield ['zero_volume', i, 'volume 0']
+    if (outside !== null) tell('outside_range', i, outside)
+    if (volume[i] === 0) tell('zero_volume', i, 'volume 0')
     if (i === 0) continue
-    const gap = gapBetween(bars.days[i - 1]!, bars.days[i]!, most)
-    if (gap !== null) yield ['gap', i, gap]
-    const jump = jumpBetween(bars.close[i - 1]!, bars.close[i]!)
-    if (jump !== null) yield ['jump', i, jump]
+    const gap = gapBetween(days[i - 1]!, days[i]!, most)
+    if (gap !== null) tell('gap', i, gap)
+    const jump = jumpBetween(close[i - 1]!, close[i]!)
+    if (jump !== null) tell('jump', i, jump)
   }
 }
 
 function outsideRange({ open, high, low, close }: Series, i: number): string | null {
-  for (const [name, price] of [
-    ['open', open[i]!],
-    ['close', close[i]!],
-  ] as const) {
-    if (price > high[i]!) return `${name} ${price} is above high ${high[i]}`
-    if (price < low[i]!) return `${name} ${price} is below low ${low[i]}`
-  }
-  return null
+  return besideRange('open', open[i]!, high[i]!, low[i]!) ?? besideRange('close', close[i]!, high[i]!, low[i]!)
+}
+
+function besideRange(name: string, price: number, high: number, low: number): string | null {
+  if (price > high) return `${name} ${price} is above high ${high}`
+  return price < low ? `${name} ${price} is below low ${low}` : null
 }

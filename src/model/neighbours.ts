@@ -15,9 +15,9 @@ export function isJump(before: number, after: number): boolean {
 
 /** A word about the close after another; null where it is near enough. */
 export function jumpBetween(before: number, after: number): string | null {
+  if (!isJump(before, after)) return null
   const move = after / before - 1
-  const percent = `${move > 0 ? '+' : '-'}${(Math.abs(move) * 100).toFixed(0)} %`
-  return isJump(before, after) ? `close ${percent} from the bar before` : null
+  return `close ${move > 0 ? '+' : '-'}${(Math.abs(move) * 100).toFixed(0)} % from the bar before`
 }
 
 /** A word about the date after another; null where no more days than `most` lie between. */
