@@ -56,6 +56,7 @@ export class Given {
   }
 }
 
-function camelCased(option: string): string {
+/** `week-start` → `weekStart`, as options are kept. */
+export function camelCased(option: string): string {
   return option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

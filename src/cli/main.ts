@@ -1,7 +1,7 @@
 import { readConfig } from './config.js'
 import { Context, Stopped } from './context.js'
 import { formatOf, QUESTION_OUTPUTS } from './output.js'
-import { parseWords } from './program.js'
+import { plainWords } from './plain.js'
 import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
 
 /** argv without node and script → exit code. The only place where an error ends, and where a code is decided. */
@@ -24,7 +24,7 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
     await world.out.write(await completions(argv.slice(argv[2] === '--' ? 3 : 2), world.env))
     return 0
   }
-  const request = await parseWords(argv)
+  const request = (await plainWords(argv)) ?? (await (await import('./program.js')).parseWords(argv))
   if (typeof request === 'string' || 'helpFor' in request) {
     const { textFor } = await import('./help.js')
     await paged(world).write(textFor(request, Math.min(100, widthOf(world.out, world.env))))
