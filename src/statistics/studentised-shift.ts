@@ -100,12 +100,12 @@ function poolOf(members: readonly ShiftMember[], calendar: number, horizon: numb
   return { calendar, days, steps: stepsOf(days, horizon, kernel), excess, counts }
 }
 
-/** @param lay fills the row of a member */
-function landingsOf(
-  members: readonly ShiftMember[],
+/** @param days those with events, ascending @param lay fills the row of a member */
+export function landingsOf<M extends ShiftMember>(
+  members: readonly M[],
   calendar: number,
   days: Int32Array,
-  lay: (member: ShiftMember, row: Float64Array) => void,
+  lay: (member: M, row: Float64Array) => void,
   kernel: ShiftKernel,
 ): Landings {
   const placeOf = new Int32Array(calendar)

@@ -1,7 +1,7 @@
-import { inOrder, Ranking, zoneOfRank } from '../indicators/rank.js'
+import { inOrder, movingRanks, zoneOfRank } from '../indicators/rank.js'
 import { countBelow } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import { PERFORMANCES, UNDEFINED } from '../model/series.js'
+import { forwardReturns, PERFORMANCES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { MarketBars } from '../source.js'
 import { type GTestMember, gTestShift, overlap } from '../statistics/counts.js'
@@ -454,14 +454,10 @@ function countOf(codes: Uint8Array, band: number): number {
  * such returns. The same as the engine records for its five windows, for any.
  */
 export function performances(close: Float64Array, horizon: number, minReference: number): Uint8Array {
-  const bars = close.length
-  const codes = new Uint8Array(bars).fill(UNDEFINED)
-  const returns = new Float64Array(bars).fill(Number.NaN)
-  for (let t = 0; t + horizon < bars; t++) returns[t] = close[t + horizon]! / close[t]! - 1
-  const past = new Ranking(returns)
-  for (let t = horizon; t + horizon < bars; t++) {
-    past.add(t - horizon)
-    if (past.size >= minReference) codes[t] = zoneOfRank(past.of(t), past.size, DEFINITIONS.performance.cuts)
-  }
+  const codes = new Uint8Array(close.length).fill(UNDEFINED)
+  const past = { lag: horizon, history: close.length, least: minReference }
+  const { rank, size } = movingRanks(forwardReturns(close, horizon), past)
+  for (let t = 0; t < codes.length; t++)
+    if (rank[t]! >= 0) codes[t] = zoneOfRank(rank[t]!, size[t]!, DEFINITIONS.performance.cuts)
   return codes
 }

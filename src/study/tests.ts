@@ -16,7 +16,7 @@ import {
   ratioError,
 } from '../statistics/robust.js'
 import { jointShift, type ShiftOptions } from '../statistics/shift.js'
-import { studentisedShift } from '../statistics/studentised-shift.js'
+import { landingsOf, PLAIN, studentisedShift } from '../statistics/studentised-shift.js'
 import type { Held } from './abnormal.js'
 import { type Cell, equalUnits, fewUnits, independentUnits, ratioOf, streamOf, type Unit } from './cell.js'
 import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from './result.js'
@@ -269,26 +269,23 @@ function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random:
 /** Adds up what the events of a unit have where they land if it begins on another day, the calendar wrapping round. */
 function landings({ members, calendar }: Cell) {
   const size = calendar.length
-  const columns = members.map(({ places, returns }) => {
-    const column = new Float64Array(size).fill(Number.NaN)
-    for (let i = 0; i < places.length; i++) column[places[i]!] = returns[i]!
-    return column
-  })
-  const ofDay: number[][] = Array.from({ length: size }, () => [])
-  members.forEach(({ places, events }, member) => {
-    for (const i of events) ofDay[places[i]!]!.push(member)
-  })
+  const { rows, starts, ends } = landingsOf(members, size, Int32Array.from(calendar.keys()), layReturns, PLAIN)
   return (unit: Unit, day: number, { sums, counts }: Entries): void => {
     for (let from = unit.from; from <= unit.to; from++) {
       const to = (day + from - unit.from) % size
-      for (const member of ofDay[from]!) {
-        const value = columns[member]![to]!
+      for (let event = from === 0 ? 0 : ends[from - 1]!; event < ends[from]!; event++) {
+        const value = rows[starts[event]! + to]!
         if (Number.isNaN(value)) continue
         sums[to]! += value
         counts[to]!++
       }
     }
   }
+}
+
+function layReturns({ places, returns }: Cell['members'][number], row: Float64Array): void {
+  row.fill(Number.NaN)
+  for (let i = 0; i < places.length; i++) row[places[i]!] = returns[i]!
 }
 
 /** Sums in another order differ in the last digits, which must not count where every draw is the same. */
