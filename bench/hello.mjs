@@ -1,4 +1,4 @@
-// The floor of bench/serve.mjs: the least that node:http can do, in a process of its own.
+// The floor of bench/server.mjs: the least that node:http can do, in a process of its own.
 import { createServer } from 'node:http'
 
 const server = createServer((_request, response) => {

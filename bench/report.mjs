@@ -4,7 +4,7 @@ import { cpus } from 'node:os'
 import { ratio, summed } from './measure.mjs'
 
 /** More is better of these; of all others less. */
-const RATES = ['rate']
+const RATES = ['rate', 'speed']
 /** A ratio has moved when it is apart by more than a tenth and by more than the rounds were. */
 const MOVED = 0.1
 
@@ -40,7 +40,7 @@ export function heading(build, against) {
 }
 
 const COLUMNS = [
-  ['', 14],
+  ['', 24],
   ['', 10],
   ['CPU', 9],
   ['peak', 10],
@@ -104,6 +104,7 @@ function targetOf(target, of) {
 function shown(figure, value) {
   if (value === undefined) return ''
   if (figure === 'wall' || figure === 'cpu') return `${value < 0.1 ? value.toFixed(3) : value.toFixed(2)} s`
+  if (figure === 'speed') return shown('wall', 1 / value)
   if (figure === 'peak' || figure === 'written') return `${Math.round(value / 2 ** 20)} MiB`
   return value < 100 ? String(Number(value.toPrecision(3))) : Math.round(value).toLocaleString('en')
 }
@@ -129,7 +130,7 @@ export function pairOf(row, samples) {
 }
 
 export function pairHead() {
-  return `${' '.repeat(14)}${['new', 'old', 'new/old', '±', 'CPU', 'peak', 'written'].map(title => title.padStart(10)).join('')}`
+  return `${' '.repeat(24)}${['new', 'old', 'new/old', '±', 'CPU', 'peak', 'written'].map(title => title.padStart(10)).join('')}`
 }
 
 export function pairLine({ row, what, of, ours, other, ratios }) {
@@ -140,7 +141,7 @@ export function pairLine({ row, what, of, ours, other, ratios }) {
     ratios[of] ? percent(ratios[of].spread) : '',
     ...['cpu', 'peak', 'written'].map(figure => factor(ratios[figure]?.median)),
   ]
-  return `${row.padEnd(14)}${cells.map(cell => cell.padStart(10)).join('')}  ${what}`
+  return `${row.padEnd(24)}${cells.map(cell => cell.padStart(10)).join('')}  ${what}`
 }
 
 /** What one line of the history says of a row. */
@@ -173,5 +174,5 @@ export function comparison(row, now, last) {
   const word =
     Math.abs(change) <= Math.max(MOVED, now.spread, last.spread) ? 'as' : isWorse ? 'SLOWER than' : 'better than'
   const moved = `${change < 0 ? '-' : '+'}${Math.abs(change * 100).toFixed(0)} %`
-  return `${' '.repeat(14)}${word} at ${last.commit} (${factor(last.ratio)}, ${moved})`
+  return `${' '.repeat(24)}${word} at ${last.commit} (${factor(last.ratio)}, ${moved})`
 }

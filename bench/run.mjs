@@ -11,12 +11,13 @@ import { interleaved } from './measure.mjs'
 import * as picture from './picture.mjs'
 import { putRows } from './readme.mjs'
 import * as report from './report.mjs'
+import { research } from './research.mjs'
 import { scale } from './scale.mjs'
 import { server } from './server.mjs'
 import { users } from './users.mjs'
 import { forget, Skipped } from './worlds.mjs'
 
-const ROWS = [...users, ...cold, ...server, ...crowd, ...kernels, ...scale]
+const ROWS = [...users, ...cold, ...server, ...crowd, ...research, ...kernels, ...scale]
 const HISTORY = fileURLToPath(new URL('./history.ndjson', import.meta.url))
 const USAGE = `npm run bench [-- NAME… [options]]
   NAME               rows (U5), rows that begin so (U6, C), or groups (${[...new Set(ROWS.map(({ group }) => group))].join(', ')});
@@ -103,7 +104,7 @@ function list(rows) {
   }
 }
 
-/** One row with its floor, or of two builds without; null, and the reason told, where it cannot be measured here. */
+/** One row with its floor, or of two builds without; null, and the reason told, where it cannot be measured. */
 async function measuredRow(row, { build, against, rounds }) {
   try {
     const key = row.samplesOf ?? row.name
@@ -111,8 +112,9 @@ async function measuredRow(row, { build, against, rounds }) {
     taken.set(key, samples)
     return against === undefined ? report.resultOf(row, samples, row.floor) : report.pairOf(row, samples)
   } catch (error) {
-    if (!(error instanceof Skipped)) throw error
-    print(`${row.name.padEnd(14)}skipped: ${error.message}`)
+    const isSkipped = error instanceof Skipped
+    if (!isSkipped) process.exitCode = 1
+    print(`${row.name.padEnd(24)}${isSkipped ? 'skipped' : 'FAILED'}: ${error.message}`)
     return null
   }
 }

@@ -53,7 +53,7 @@ function thousands(build) {
   return MARKET(build, 12_000)
 }
 
-function asked(...words) {
+export function asked(...words) {
   return askedOf(universe, ...words)
 }
 
@@ -64,10 +64,10 @@ export function askedOf(worldOf, ...words) {
   }
 }
 
-export function wholeImport(worldOf) {
+export function wholeImport(worldOf, words = []) {
   return build => {
     const world = worldOf(build)
-    return () => measured(build.bands(...importing(world, emptyPlace())))
+    return () => measured(build.bands(...importing(world, emptyPlace()), ...words))
   }
 }
 

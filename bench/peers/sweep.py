@@ -1,6 +1,6 @@
-"""What pandas and scipy take for parts of a sweep, from frames in memory: bench/sweep.mjs holds ours against it.
+"""What pandas and scipy take for parts of a sweep, from frames in memory: bench/research.mjs holds ours against it.
 
-python3 sweep-peers.py BARS.csv EVENTS.csv RESAMPLES; prints one line of JSON.
+python3 sweep.py BARS.csv EVENTS.csv RESAMPLES; prints one line of JSON.
 """
 import json
 import sys

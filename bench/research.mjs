@@ -1,0 +1,99 @@
+// A sweep of all technical fields, bands and windows as a whole process, beside the bare sums that its shift test is made of
+// and beside parts of it in pandas and scipy; long work shared among threads beside the same in one; facts of companies.
+import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { FOLDER } from './folder.mjs'
+import { compiled, measured, printed } from './measure.mjs'
+import { python } from './peers.mjs'
+import { asked, BARE_NODE, wholeImport } from './users.mjs'
+import { copyOf, databaseOf, importing, Skipped, universe } from './worlds.mjs'
+
+const RESAMPLES = 1000
+const SUMS = fileURLToPath(new URL('./peers/shift-sums.c', import.meta.url))
+const PEERS = fileURLToPath(new URL('./peers/sweep.py', import.meta.url))
+const SWEEP = asked('sweep', '--all', '--json')
+
+export const research = [
+  row('B1', 'sweep --all, to the bare sums of its shift tests', { ratio: 2.5 }, SWEEP, {
+    floor: { name: 'those sums in C, one thread', sampler: sums },
+  }),
+  row('B3', 'sweep --all, to a plain bootstrap of the means alone', {}, SWEEP, {
+    floor: { name: 'scipy, scaled to all cells', sampler: build => inPython(build, 'bootstrap') },
+  }),
+  row('B4', 'sweep --all, to means by band, nothing tested', {}, SWEEP, {
+    floor: { name: 'pandas', sampler: build => inPython(build, 'study') },
+  }),
+  ...Object.entries({
+    import: threads => wholeImport(universe, threads),
+    export: threads => asked('export', 'events', ...threads),
+    tally: threads => asked('tally', 'rsi_zone', '--all', '--json', ...threads),
+    study: threads => asked('study', 'rsi_zone', '--all', '--band', 'oversold', '--json', ...threads),
+    sweep: threads => asked('sweep', '--all', '--json', ...threads),
+  }).map(([name, sampler]) => shared(name, sampler)),
+  row('facts', 'import-facts of 505 simulated companies, after their bars', {}, companies, { floor: BARE_NODE }),
+]
+
+function row(name, what, target, sampler, more) {
+  return { name, group: 'research', what, target, of: 'wall', sampler, isWarm: name.startsWith('B'), ...more }
+}
+
+/** How much sooner it ends with two threads than with one. */
+function shared(name, samplerOf) {
+  const fast = threads => async build => {
+    const take = await samplerOf(['--threads', threads])(build)
+    return () => {
+      const cost = take()
+      return { ...cost, speed: 1 / cost.wall }
+    }
+  }
+  return row(`P1-${name}`, `${name} by two threads: speed`, { ratio: 1.8 }, fast('2'), {
+    of: 'speed',
+    floor: { name: 'by one', sampler: fast('1') },
+  })
+}
+
+/** As many sums as the shift tests of the cells make: events times shifts. */
+function sums(build) {
+  const program = compiled(SUMS, 'shift-sums')
+  if (program === null) throw new Skipped('no C compiler is here for the floor')
+  const db = databaseOf(build, universe())
+  const { cells } = JSON.parse(printed(build.bands('sweep', '--all', '--json', '--db', db)))
+  const { tickers } = JSON.parse(printed(build.bands('tickers', '--json', '--db', db)))
+  const bars = Math.max(...tickers.map(ticker => ticker.bars))
+  const tested = cells.filter(({ p }) => p !== null)
+  // Shifts over bars whose window has elapsed, as far as they share none with the unshifted events.
+  const input = tested.map(({ n, horizon }) => `${n} ${Math.max(1, bars - 3 * horizon + 1)}`).join('\n')
+  return () => {
+    const { seconds } = JSON.parse(spawnSync(program, { input, encoding: 'utf8' }).stdout)
+    return { wall: seconds, cpu: seconds }
+  }
+}
+
+/** Parts of a sweep in Python, from frames in memory, of bars and events as CSV. */
+function inPython(build, part) {
+  const program = python('pandas', 'scipy')
+  const db = databaseOf(build, universe())
+  const [bars, events] = ['bars.csv', 'swept-events.csv'].map(name => join(FOLDER, name))
+  measured(build.bands('export', 'bars', '--db', db, '--out', bars, '--quiet'))
+  const { fields } = JSON.parse(printed(build.bands('fields', '--json')))
+  const technical = fields.filter(({ needs }) => needs === 'bars').map(({ field }) => field)
+  const words = ['export', 'events', '--timeframe', 'daily', '--field', technical.join(',')]
+  measured(build.bands(...words, '--db', db, '--out', events, '--quiet'))
+  const { tried } = JSON.parse(printed(build.bands('sweep', '--all', '--json', '--db', db)))
+  return () => {
+    const found = JSON.parse(printed([program, PEERS, bars, events, String(RESAMPLES)]))
+    return { wall: part === 'bootstrap' ? found.bootstrap * tried.tested : found.study }
+  }
+}
+
+/** Facts of all of a simulated market, eight companies to a sector. */
+function companies(build) {
+  const [bars, facts, db] = ['market.csv', 'facts', 'market.db'].map(name => join(FOLDER, name))
+  rmSync(facts, { recursive: true, force: true })
+  measured(build.bands('simulate', '505', '--bars', '1226', '--facts', facts), { out: bars })
+  rmSync(db, { force: true })
+  measured(build.bands(...importing({ file: bars }, db)))
+  return () => measured(build.bands('import-facts', facts, '--db', copyOf(db), '--quiet'))
+}
