@@ -6,12 +6,14 @@ import { makeKey } from '../../src/accounts/key.js'
 import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/load/import.js'
 import { Local } from '../../src/local/local.js'
+import { status } from '../../src/local/status.js'
+import { verify } from '../../src/local/verify.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { openSqliteTrials } from '../../src/store/sqlite/trials.js'
 import { verifyAccounts, verifyTrials } from '../../src/store/sqlite/verify.js'
-import { type Damage, Damaged, type Store, type Writer } from '../../src/store/store.js'
+import { type Damage, Damaged, type Store, UNDERIVED, type Writer } from '../../src/store/store.js'
 import { now } from '../../src/tally/now.js'
 import { chargeOf, iso, NOON } from '../contracts/accounts.js'
 import { pulledSeries } from '../contracts/store.js'
@@ -249,6 +251,12 @@ describe('a database of before', () => {
       )
       const importer = await Importer.begin(store, readFile, writer())
       if (sql === '') {
+        expect((await verify({ store })).map(({ what }) => what)).toEqual([
+          'its events are not made yet; a rebuild makes them',
+        ])
+        const told = await status(new Local(store, 'pro', null))
+        expect(told).toMatchObject({ definitions: UNDERIVED, definitions_current: false, events: 0 })
+        expect(told.tickers.map(({ bars }) => bars)).toEqual((await store.tickers()).map(({ bars }) => bars))
         await importer.rebuild()
         expect((await new Local(store, 'pro', null).events(KEY)).events).toEqual(await expectedEvents())
         expect(await store.verify()).toEqual([])
