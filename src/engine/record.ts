@@ -23,11 +23,11 @@ import { outcomes } from './outcomes.js'
 
 /**
  * One ticker's daily bars and facts → all that is recorded of it, daily and weekly.
- *  1. make weekly bars            weekly.ts
+ *  1. make weekly bars            `weekly`
  *  2. classify every bar          fields/
- *  3. keep where the band changes transitions.ts
- *  4. label each entry            stability.ts
- *  5. look ahead from every bar   outcomes.ts
+ *  3. keep where the band changes `transitions`
+ *  4. label each entry            `entries`
+ *  5. look ahead from every bar   `outcomes`
  *
  * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too.
  *
