@@ -406,8 +406,8 @@ export class Importer {
     }
     const places = new Map(tickers.map(({ ticker }, i) => [ticker, i]))
     const onTicker = progressOf(part.file, of, onProgress)
-    const read = (changes: readonly Change[]): Promise<Kept[]> => this.store.atOneMoment(() => keptOf(changes))
-    const found = deriveGroups(groups, read, { threads: this.#threads, onTicker })
+    // Not at one moment: some are read while others are written.
+    const found = deriveGroups(groups, keptOf, { threads: this.#threads, onTicker })
     for await (const { group, kept, records, isLast } of found) {
       behind.written({ ...part, tickers: isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1 })
       const names = new Set(group.map(({ ticker }) => ticker))
