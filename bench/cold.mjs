@@ -1,7 +1,11 @@
 // A question from a cold start: whole processes beside a bare node, and what is left of one once node is up.
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { FOLDER } from './folder.mjs'
 import { measured } from './measure.mjs'
-import { BARE_NODE } from './users.mjs'
+import { duckdbPeer } from './peers.mjs'
+import { BARE_NODE, eventsOf } from './users.mjs'
 import { databaseOf, universe } from './worlds.mjs'
 
 const AFTER_BOOT = fileURLToPath(new URL('./after-boot.cjs', import.meta.url))
@@ -15,6 +19,9 @@ export const cold = [
   row('C2-help', '--help', { ratio: 1.1 }, said('--help')),
   row('C2-version', '--version', { ratio: 1.1 }, said('--version')),
   row('C2-completion', 'completion bash', { ratio: 1.1 }, said('completion', 'bash')),
+  row('C4', 'events … --json', { ratio: 0.33 }, asked(...QUESTION, '--json'), {
+    floor: { name: 'the same rows in a DuckDB file', sampler: inDuckDb },
+  }),
   {
     ...row('C3', 'milliseconds of events … --json after boot', { ms: 2.5 }, afterBoot),
     of: 'ms',
@@ -36,6 +43,13 @@ function asked(...words) {
     const db = databaseOf(build, universe())
     return () => measured(build.bands(...words, '--db', db))
   }
+}
+
+function inDuckDb(build) {
+  const file = join(FOLDER, 'events.duckdb')
+  rmSync(file, { force: true })
+  measured(duckdbPeer(file, eventsOf(build)))
+  return () => measured(duckdbPeer(file, 'AAPL'))
 }
 
 function afterBoot(build) {

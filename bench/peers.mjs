@@ -41,3 +41,9 @@ export function fastifyPeer(build, events) {
   const script = fileURLToPath(new URL('./peers/fastify.cjs', import.meta.url))
   return [process.execPath, script, peer('fastify', '5.12.8'), build.root, events]
 }
+
+/** Words of a process that loads a CSV file into a DuckDB file, on one thread, or asks one for a ticker. */
+export function duckdbPeer(file, what) {
+  const script = fileURLToPath(new URL('./peers/duckdb.cjs', import.meta.url))
+  return [process.execPath, script, peer('@duckdb/node-api', '1.5.6-r.1'), file, what]
+}

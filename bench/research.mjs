@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FOLDER } from './folder.mjs'
 import { compiled, measured, printed } from './measure.mjs'
-import { python } from './peers.mjs'
+import { duckdbPeer, python } from './peers.mjs'
 import { asked, BARE_NODE, wholeImport } from './users.mjs'
 import { copyOf, databaseOf, importing, Skipped, universe } from './worlds.mjs'
 
@@ -32,6 +32,15 @@ export const research = [
     study: threads => asked('study', 'rsi_zone', '--all', '--band', 'oversold', '--json', ...threads),
     sweep: threads => asked('sweep', '--all', '--json', ...threads),
   }).map(([name, sampler]) => shared(name, sampler)),
+  row(
+    'S3',
+    'import by one thread, beside loading the CSV alone',
+    { ratio: 1.5 },
+    wholeImport(universe, ['--threads', '1']),
+    {
+      floor: { name: 'DuckDB, one thread', sampler: loadedByDuckDb },
+    },
+  ),
   row('facts', 'import-facts of 505 simulated companies, after their bars', {}, companies, { floor: BARE_NODE }),
 ]
 
@@ -85,6 +94,15 @@ function inPython(build, part) {
   return () => {
     const found = JSON.parse(printed([program, PEERS, bars, events, String(RESAMPLES)]))
     return { wall: part === 'bootstrap' ? found.bootstrap * tried.tested : found.study }
+  }
+}
+
+function loadedByDuckDb() {
+  const { file } = universe()
+  const place = join(FOLDER, 'bars.duckdb')
+  return () => {
+    rmSync(place, { force: true })
+    return measured(duckdbPeer(place, file))
   }
 }
 

@@ -102,7 +102,7 @@ export function figured(command) {
 }
 
 /** The daily events of one field as rows, in a database for others. */
-function eventsOf(build) {
+export function eventsOf(build) {
   const file = join(FOLDER, 'events.csv')
   const db = databaseOf(build, universe())
   const words = ['export', 'events', '--field', 'rsi_zone', '--timeframe', 'daily', '--csv', '--db', db]
