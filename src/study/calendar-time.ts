@@ -30,11 +30,14 @@ export function calendarTime(calendar: Int32Array, holders: readonly Holder[], h
     sum: new Float64Array(calendar.length),
     excess: new Float64Array(calendar.length),
   }
+  // Nothing but zeros before and after each holder.
+  const opened = new Int32Array(holders.reduce((most, { days }) => Math.max(most, days.length), 0))
   for (const { days, close, events, base, places = placesIn(calendar, days) } of holders) {
-    const opened = openedPositions(events, horizon, days.length)
+    openPositions(opened, events, horizon, days.length)
     let positions = 0
     for (let bar = 1; bar < days.length; bar++) {
       positions += opened[bar]!
+      opened[bar] = 0
       if (positions === 0) continue
       const earned = close[bar]! / close[bar - 1]! - 1
       made.open[places[bar]!]! += positions
@@ -56,13 +59,11 @@ export function portfolioSharpe({ open, sum }: CalendarTime): number | null {
 }
 
 /** How many positions more, or less, are held over each bar than over the one before. */
-function openedPositions(events: ArrayLike<number>, horizon: number, bars: number): Int32Array {
-  const opened = new Int32Array(bars + 1)
+function openPositions(opened: Int32Array, events: ArrayLike<number>, horizon: number, bars: number): void {
   for (let i = 0; i < events.length; i++) {
     const from = events[i]! + 1
     if (from >= bars) continue
     opened[from]! += 1
-    opened[Math.min(bars, from + horizon)]! -= 1
+    if (from + horizon < bars) opened[from + horizon]! -= 1
   }
-  return opened
 }

@@ -165,12 +165,16 @@ export class Resamples {
     const drawn = this.#drawn(Math.ceil(events.length / FULL) * FULL, block)
     const numerators = new Float64Array(this.#reps)
     const denominators = new Float64Array(this.#reps)
-    for (const day of days) {
-      const times = drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
+    const timesOf = (day: number) => drawn.subarray(day * this.#reps, (day + 1) * this.#reps)
+    // Two days at a time, because putting the totals away takes as long as adding to them.
+    for (let i = 0; i < days.length; i += 2) {
+      const [day, next] = [days[i]!, days[i + 1] ?? days[i]!]
+      const [times, more] = [timesOf(day), timesOf(next)]
       const [num, den] = [excess[day]!, events[day]!]
+      const [nextNum, nextDen] = next === day ? [0, 0] : [excess[next]!, events[next]!]
       for (let rep = 0; rep < times.length; rep++) {
-        numerators[rep]! += times[rep]! * num
-        denominators[rep]! += times[rep]! * den
+        numerators[rep] = numerators[rep]! + times[rep]! * num + more[rep]! * nextNum
+        denominators[rep] = denominators[rep]! + times[rep]! * den + more[rep]! * nextDen
       }
     }
     const ratios = numerators.map((sum, rep) => sum / denominators[rep]!).filter(ratio => !Number.isNaN(ratio))
