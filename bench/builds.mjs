@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { FOLDER } from './folder.mjs'
 
 const HERE = fileURLToPath(new URL('..', import.meta.url))
-/** Where packages lie, and what says which. */
-const PACKAGES = ['', 'bin/node-20']
+/** Where packages lie, and what says which; the driver first, because an install of the others looks for it. */
+const PACKAGES = ['bin/node-20', '']
 
 /** This checkout, as it is built. */
 export function ownBuild() {
