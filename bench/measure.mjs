@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { FOLDER } from './folder.mjs'
 
-export const BANDS = fileURLToPath(new URL('../bin/bands.js', import.meta.url))
 const LAUNCHER = fileURLToPath(new URL('./usage.c', import.meta.url))
 /** Rounds of a row fill about so many seconds, and are neither fewer nor more than this. */
 const PATIENCE = 20
@@ -49,12 +48,6 @@ export function measured(command, { cwd, out, capture = false, ends = [0] } = {}
     throw new Error(`${command.join(' ')} ended with ${child.status}: ${child.error?.message ?? child.stderr}`)
   const cost = launcher === null ? { wall } : JSON.parse(readFileSync(report, 'utf8'))
   return capture ? { ...cost, text: String(child.stdout) } : cost
-}
-
-/** The same of a program of node, for who asks for its seconds and its text. */
-export function run(words) {
-  const { wall, peak, text } = measured([process.execPath, ...words], { capture: true })
-  return { seconds: wall, peak, stdout: text }
 }
 
 /** What a process printed. */
