@@ -53,6 +53,9 @@ export const FUNDAMENTAL_FIELDS: readonly Field[] = [
 /** All 21 fields, in the order of the specification. */
 export const FIELDS: readonly Field[] = [...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIELDS]
 
+/** Those that compare a ticker with its sector. */
+export const BY_SECTOR: readonly Field[] = FIELDS.filter(field => field.needs === 'sector')
+
 export const FIELD_NAMES: readonly string[] = FIELDS.map(field => field.name)
 
 export function fieldNamed(name: string): Field | undefined {

@@ -2,7 +2,7 @@ import { BadData, InvalidParameter, parameter, sentence, type Words } from '../e
 import type { WarningKind } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
-import { countUpTo, type Day, formatDay } from '../model/day.js'
+import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../model/day.js'
 import { FACT_KINDS, securityOf } from '../model/facts.js'
 import { emptySeries, head, type Series } from '../model/series.js'
 import {
@@ -77,7 +77,8 @@ export async function takeBars(
   for (const incoming of tickers) {
     const { ticker } = incoming
     const choices = choicesFor(ticker)
-    const take = () => takeTicker(store, incoming, pulled.get(ticker) ?? null, choices, importedAt)
+    const known = { pulled: pulled.get(ticker) ?? null, isBehind: behind.tickers.has(ticker), importedAt }
+    const take = () => takeTicker(store, incoming, known, choices)
     const result = await take()
     if ('refused' in result) {
       taken.refused.push(result.refused)
@@ -88,7 +89,7 @@ export async function takeBars(
     taken.oddities.push(...oddities)
     if (pulled.has(ticker)) taken.unpulled.push(ticker)
     if (kept === null) continue
-    if (kept.sector !== null && kept.facts !== null) behind.sectors.add(kept.sector)
+    if (kept.compared) behind.sectors.add(kept.sector!)
     held += report.bars
     taken.changes.push({ ticker, bars: report.bars, kept: held <= MOST_HELD ? atHand(kept) : madeAgain(take) })
   }
@@ -112,13 +113,12 @@ interface Fit {
   kept: (Kept & { sector: string | null }) | null
 }
 
-/** Merges bars of one ticker with what is there of it. */
+/** @param isBehind what stands on its facts is still as it was before they came */
 async function takeTicker(
   store: Store,
   incoming: SourcedBars,
-  pulled: string | null,
+  { pulled, isBehind, importedAt }: { pulled: string | null; isBehind: boolean; importedAt: string },
   choices: Choices,
-  importedAt: string,
 ): Promise<{ refused: RefusedTicker } | Fit> {
   const { ticker, source, format, prices } = incoming
   const given = { ticker, source, format, prices, bars: incoming.bars, importedAt }
@@ -136,7 +136,8 @@ async function takeTicker(
   if (report.added + report.replaced === 0 && result.rescaling === null) return { report, oddities, kept: null }
   const now = entryFor(given, series, entry?.assetClass ?? null, origins)
   const kept = await keptOf(store, now, series)
-  const since = result.rescaling === null ? sinceOf({ entry, present: result.present }, kept, stretches) : 0
+  const isWhole = isBehind || result.rescaling !== null
+  const since = isWhole ? 0 : sinceOf({ entry, present: result.present }, kept, stretches)
   return { report, oddities, kept: since === 0 ? kept : { ...kept, since } }
 }
 
@@ -150,7 +151,17 @@ function sinceOf(
   const isSame =
     entry?.assetClass === now.entry.assetClass &&
     (present?.unadjustedClose === undefined) === (now.bars.unadjustedClose === undefined)
-  return isSame && first !== undefined && first.place === 0 ? first.bars : 0
+  const since = isSame && first !== undefined && first.place === 0 ? first.bars : 0
+  return reachesBack(now, since) ? 0 : since
+}
+
+/**
+ * Whether a bar from one on tells for those before on how many shares they are: by whether prices, also of weeks, jump at
+ * a split. All else that a bar is classified by was known on it.
+ */
+function reachesBack({ bars: { days }, facts }: Kept, since: number): boolean {
+  const weekBefore = days[countBelow(days, mondayOf(days[since]!)) - 1] ?? Number.NEGATIVE_INFINITY
+  return facts?.splits.some(({ ex_date }) => ex_date > weekBefore && ex_date <= days.at(-1)!) ?? false
 }
 
 /** Bars of a file that are at hand, and when they came. */
@@ -277,7 +288,7 @@ export async function cutBars(
   const cut = { ...entry, bars, last: whole.days[bars - 1]! }
   behind.written(null)
   const changed = await keptOf(store, cut, head(whole, bars))
-  if (changed.sector !== null && changed.facts !== null) behind.sectors.add(changed.sector)
+  if (changed.compared) behind.sectors.add(changed.sector!)
   return { changed, removed: whole.days.length - bars, behind }
 }
 
@@ -314,7 +325,8 @@ async function keptOf(store: Store, entry: TickerEntry, bars: Series): Promise<K
   const sheets = await store.sheets(entry.ticker)
   const security = securityOf(sheets)
   const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
-  return { entry: now, bars, facts: countedFacts(sheets), sector: sectorKey(security) }
+  const [facts, sector] = [countedFacts(sheets), sectorKey(security)]
+  return { entry: now, bars, facts, sector, compared: sector !== null && facts !== null }
 }
 
 /** What was pulled of tickers, in words; nothing of one of which nothing was. */

@@ -1,6 +1,7 @@
 import { record } from '../engine/record.js'
+import { BY_SECTOR } from '../fields/index.js'
 import type { Facts } from '../model/facts.js'
-import type { Series } from '../model/series.js'
+import type { Series, SeriesRecord } from '../model/series.js'
 import type { PackedRecord, TickerEntry, TickerRecord } from '../store/store.js'
 import { inOrder, shared, type Work } from '../threads.js'
 
@@ -11,11 +12,21 @@ export interface Kept {
   facts: Facts | null
   /** Bars before this one are as they are stored, and so is all that was derived from them; unless given, none is. */
   since?: number
+  /** Its sector is behind, and what compares with that is recorded when it is settled: until then there is none of it. */
+  compared?: boolean
 }
 
 /** All that is recorded of a ticker. */
-export function derived({ entry, bars, facts, since }: Kept): TickerRecord {
-  return { entry, ...record(bars, entry.assetClass ?? undefined, facts, since) }
+export function derived({ entry, bars, facts, since, compared = false }: Kept): TickerRecord {
+  const found = { entry, ...record(bars, entry.assetClass ?? undefined, facts, since) }
+  return compared ? { ...found, daily: alone(found.daily), weekly: alone(found.weekly) } : found
+}
+
+/** A series without the fields that compare it with others. */
+function alone({ fields, ...series }: SeriesRecord): SeriesRecord {
+  const left = new Map(fields)
+  for (const { name } of BY_SECTOR) left.delete(name)
+  return { ...series, fields: left }
 }
 
 /** So many tickers are derived together and written as one, or so many bars: some 64 MB of what is recorded. */

@@ -1,6 +1,6 @@
 import { recordFields } from '../engine/record.js'
 import type { Field } from '../fields/field.js'
-import { FIELDS } from '../fields/index.js'
+import { BY_SECTOR, FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import type { SectorView } from '../fields/sector.js'
 import type { Behind } from '../local/cache.js'
@@ -48,7 +48,6 @@ export async function* settlements(store: Store, behind: Behind): AsyncGenerator
 
 const BY_FACTS = FIELDS.filter(field => field.needs !== 'bars')
 const BY_FACTS_ALONE = FIELDS.filter(field => field.needs === 'facts')
-const BY_SECTOR = FIELDS.filter(field => field.needs === 'sector')
 
 /** A sector's tickers beside each other; those whose facts are new in all that stands on facts. */
 async function amendedBySector(store: Store, key: string, fresh: ReadonlySet<string>): Promise<Amendment[]> {

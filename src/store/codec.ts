@@ -175,11 +175,14 @@ export interface FieldHead {
   events: number
 }
 
-/** @param heads of the fields that are wanted; of another there may be rests of before it went */
+/**
+ * null where there are more or fewer events of a field than is said of it.
+ * @param heads of the fields that are wanted; of another there may be rests of before it went
+ */
 export function decodeEvents(
   heads: ReadonlyMap<string, FieldHead>,
   chunks: readonly Buffer[],
-): Map<string, FieldRecord> {
+): Map<string, FieldRecord> | null {
   let events = 0
   for (const head of heads.values()) events += head.events
   // One for all fields: of a whole market there are ten thousands of columns.
@@ -191,6 +194,7 @@ export function decodeEvents(
     before += head.events
   }
   for (const chunk of chunks) readEvents(chunk, found)
+  for (const decoding of found.values()) if (!decoding.isWhole) return null
   return new Map(Array.from(found, ([name, decoding]) => [name, decoding.record()]))
 }
 
@@ -214,10 +218,12 @@ class Decoding {
   /** @param at where in the chunk its bars, its gaps and its three columns of bytes begin */
   add(chunk: Buffer, events: number, gaps: number, at: { bars: number; gaps: number; bytes: number[] }): void {
     const place = this.#before + this.#events
+    this.#events += events
+    // The room behind is another field's.
+    if (this.#events > this.#head.events) return
     chunk.copy(this.#bytes, 4 * place, at.bars, at.bars + 4 * events)
     for (let c = 0; c < 3; c++)
       chunk.copy(this.#bytes, (4 + c) * this.#all + place, at.bytes[c]!, at.bytes[c]! + events)
-    this.#events += events
     if (gaps > 0) this.#gaps ??= []
     for (let g = 0; g < gaps; g++) {
       const from = chunk.readInt32LE(at.gaps + 8 * g)
@@ -227,6 +233,11 @@ class Decoding {
       else this.#gaps!.push(from)
       this.#gaps!.push(to)
     }
+  }
+
+  /** Whether as many events were found as there are to be. */
+  get isWhole(): boolean {
+    return this.#events === this.#head.events
   }
 
   record(): FieldRecord {

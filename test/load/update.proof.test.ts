@@ -1,7 +1,12 @@
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { part, type Series } from '../../src/model/series.js'
-import { simulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { record } from '../../src/engine/record.js'
+import { remedy } from '../../src/errors.js'
+import type { TickerFacts } from '../../src/feeds/feed.js'
+import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/model/definitions.js'
+import type { Report, Split } from '../../src/model/facts.js'
+import { type FieldRecord, part, type Series } from '../../src/model/series.js'
+import { type SimulatedTicker, simulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import { Random } from '../../src/statistics/random.js'
 import { CHUNK } from '../../src/store/codec.js'
 import { Database } from '../support/database.js'
@@ -45,6 +50,38 @@ function drawnBars(random: Random, bars: Series, from: number, to: number, chang
   return drawn
 }
 
+/** A ticker's facts with reports of figures as they were filed, and one split. */
+function filed({ ticker, facts }: Pick<SimulatedTicker, 'ticker' | 'facts'>, split: Split): TickerFacts[] {
+  const found = facts
+    .filter(({ kind }) => kind !== 'splits')
+    .map(given => {
+      const records = given.records.map(record => ('basis' in record ? { ...record, basis: 'filed' as const } : record))
+      return { ...given, records } as TickerFacts
+    })
+  return [...found, { ticker, kind: 'splits', records: [split] }]
+}
+
+/** One by which about half of the earnings are too small to tell growth of. */
+function steepRatio(facts: readonly TickerFacts[]): number {
+  const records = (facts.find(({ kind }) => kind === 'reports')?.records ?? []) as readonly Report[]
+  const sizes = records.map(({ eps }) => Math.abs(eps ?? 1)).sort((a, b) => a - b)
+  return (sizes[sizes.length >> 1] ?? 1) / DEFINITIONS.directions.leastEps
+}
+
+/** Such facts with a split on a day that may have no bar yet, which the prices of half of the tickers show. */
+function drawnFacts(random: Random, { ticker, bars, facts }: SimulatedTicker): { bars: Series; facts: TickerFacts[] } {
+  const ex = bars.days[CHUNK + random.below(CHUNK + 150)]! + random.below(2)
+  const split = { ex_date: ex, ratio: [3, 0.5, steepRatio(facts)][random.below(3)]! }
+  const jumps = random.below(2) === 0
+  const scaled = (column: Float64Array): Float64Array =>
+    jumps ? column.map((price, t) => (bars.days[t]! < ex ? price * split.ratio : price)) : column
+  const { open, high, low, close } = bars
+  return {
+    bars: { ...bars, open: scaled(open), high: scaled(high), low: scaled(low), close: scaled(close) },
+    facts: filed({ ticker, facts }, split),
+  }
+}
+
 describe('a store after updates', () => {
   it('holds what a rebuild gives, to the byte, in all tables', async () => {
     for (let draw = 0; draw < draws(60); draw++) {
@@ -52,7 +89,9 @@ describe('a store after updates', () => {
       const folder = temporaryFolder()
       const path = join(folder, 'bands.db')
       const options = { count: 5, bars: 2 * CHUNK + 200, seed: draw, end: 19_000, sevenDays: random.below(4) === 0 }
-      const tickers = [...simulatedTickers(options)]
+      const tickers = [...simulatedTickers(options)].map(simulated => {
+        return random.below(2) === 0 ? simulated : { ...simulated, ...drawnFacts(random, simulated) }
+      })
       const hasFacts = random.below(3) > 0
       const importer = await emptyImporter(folder)
       const ends = tickers.map(() => CHUNK - 20 + random.below(CHUNK + 150))
@@ -77,12 +116,51 @@ describe('a store after updates', () => {
         } else await put(i, Math.max(0, ends[i]! - random.below(320)), end, random.below(3))
         if (kind !== 3) ends[i] = end
       }
+      expect(await importer.store.verify(), `draw ${draw}`).toEqual([])
       const updated = tablesOf(path)
       await importer.rebuild()
       const rebuilt = tablesOf(path)
       for (const name of Object.keys(rebuilt)) expect(updated[name], `draw ${draw}: ${name}`).toEqual(rebuilt[name])
       await importer.close()
     }
+  })
+
+  it('holds what a rebuild gives once bars reach a split that prices do not show', async () => {
+    const folder = temporaryFolder()
+    const simulated = simulatedTicker(1, { count: 1, bars: 5 * CHUNK + 60, seed: 5, end: 19_000 })
+    const { ticker, bars } = simulated
+    const importer = await emptyImporter(folder)
+    const put = (from: number, to: number) =>
+      importer.put([{ ticker, bars: part(bars, from, to), prices: 'raw' as const, source: 'a.csv', format: 'csv' }])
+    await put(0, 5 * CHUNK + 5)
+    const facts = filed(simulated, { ex_date: bars.days[5 * CHUNK + 8]!, ratio: steepRatio(simulated.facts) })
+    await importer.putFacts(facts, { file: 'facts', format: 'csv' })
+    for (let to = 5 * CHUNK + 6; to < 5 * CHUNK + 16; to++) {
+      await put(to - 1, to)
+      expect(await importer.store.verify(), `${to} bars`).toEqual([])
+      const updated = tablesOf(join(folder, 'bands.db'))
+      await importer.rebuild()
+      expect(updated, `${to} bars`).toEqual(tablesOf(join(folder, 'bands.db')))
+    }
+    await importer.close()
+  })
+
+  it('is found damaged where the events of a field differ in number from what is said of it', async () => {
+    const folder = temporaryFolder()
+    const { ticker, bars } = simulatedTicker(1, { count: 1, bars: 300, seed: 3, end: 19_000 })
+    const importer = await emptyImporter(folder)
+    onTestFinished(() => importer.close())
+    await importer.put([{ ticker, bars, prices: 'raw', source: 'a.csv', format: 'csv' }])
+    const { entry } = (await importer.store.recorded(ticker, 'daily', 'rsi_zone'))!
+    const [whole, since] = [record(bars), record(bars, undefined, null, 299)]
+    const zone = whole.daily.fields.get('rsi_zone')!
+    const fewer: FieldRecord = { ...zone, bars: zone.bars.slice(1) }
+    const fields = new Map([...since.daily.fields, ['rsi_zone', fewer]])
+    const records = [{ entry, ...since, daily: { ...since.daily, fields } }]
+    await importer.store.write({ records }, DEFINITIONS_VERSION)
+    const damage = { ticker, what: 'its daily events are not what was written', mend: remedy('rebuild') }
+    expect(await importer.store.verify()).toEqual([damage])
+    await expect(importer.store.recorded(ticker, 'daily', 'rsi_zone')).rejects.toThrow(damage.what)
   })
 
   it('derives all of a ticker anew where what was to stay is damaged', async () => {

@@ -95,6 +95,21 @@ describe('chunks', () => {
     )
   })
 
+  it('with more or fewer events of a field than is said of it give no events at all', () => {
+    fc.assert(
+      fc.property(worlds, fc.nat(), fc.constantFrom(-1, 1), ({ series, codes }, at, off) => {
+        const { length } = series.days
+        const heads = headsOf(recordsOf(codes, length))
+        fc.pre(heads.size > 0)
+        const [name, head] = [...heads][at % heads.size]!
+        fc.pre(head.events + off >= 0)
+        heads.set(name, { ...head, events: head.events + off })
+        expect(codec.decodeEvents(heads, codec.encodeEvents(recordsOf(codes, length), length))).toBeNull()
+      }),
+      { numRuns: 25 },
+    )
+  })
+
   it('before the last stay as they are when bars are added, and are cut alike from one of them on', () => {
     const asked = fc.record({ world: worlds, share: fc.double({ min: 0, max: 1, noNaN: true }), from: fc.nat(4) })
     fc.assert(

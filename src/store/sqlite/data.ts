@@ -3,7 +3,7 @@ import { countUpTo, type Day, parseDay } from '../../model/day.js'
 import { type FactKind, type FactSheets, type Security, securityOf } from '../../model/facts.js'
 import type { Series } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
-import { decodeCalendar, decodeEvents, decodeOutcomes, decodePrices } from '../codec.js'
+import { decodeCalendar, decodeOutcomes, decodePrices } from '../codec.js'
 import type { PageStore } from '../pages.js'
 import type {
   Batch,
@@ -32,8 +32,8 @@ import {
   entryRows,
   type Hashed,
   hashesIn,
-  headsIn,
   isSoundEntry,
+  recordsOf,
   SHEETS,
   seriesRow,
   sheetRows,
@@ -190,13 +190,11 @@ class SqliteStore implements Store {
     const series = seriesRow(this.#db, row, timeframe)
     const hashes = hashesIn(series)
     const chunks = (part: DerivedPart): Buffer[] => chunksOf(this.#db, row, timeframe, part, hashes[part] ?? '')
-    const heads = headsIn(series)
-    const wanted = new Map(fields.flatMap(field => (heads.has(field) ? [[field, heads.get(field)!]] : [])))
     return {
       entry: entryOf(row),
       calendar: decodeCalendar(timeframe, chunks('calendar')),
       outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
-      fields: wanted.size === 0 ? new Map() : decodeEvents(wanted, chunks('events')),
+      fields: recordsOf(this.#db, row, timeframe, series, field => fields.includes(field)),
       unsettled: this.#unsettled(),
     }
   }

@@ -1,6 +1,7 @@
 import type { FactKind } from '../../model/facts.js'
+import type { FieldRecord } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
-import { type FieldHead, HASH } from '../codec.js'
+import { decodeEvents, type FieldHead, HASH } from '../codec.js'
 import { type Damage, Damaged } from '../store.js'
 import type { Session } from './connection.js'
 import {
@@ -135,8 +136,24 @@ function checkedChunk(
   throw damaged(db, chunkDamage(name, part, true))
 }
 
+/** The events of the fields of a series with data, or of some of them. */
+export function recordsOf(
+  db: Session,
+  of: Numbered,
+  timeframe: Timeframe,
+  series: SeriesRow,
+  isWanted: (field: string) => boolean = () => true,
+): Map<string, FieldRecord> {
+  const heads = new Map([...headsIn(series)].filter(([field]) => isWanted(field)))
+  if (heads.size === 0) return new Map()
+  const chunks = chunksOf(db, of, timeframe, 'events', hashesIn(series).events ?? '')
+  const records = decodeEvents(heads, chunks)
+  if (records === null) throw damaged(db, DAMAGE.events({ ticker: of.ticker, timeframe }))
+  return records
+}
+
 /** What is said of the fields of a series with data, by name. */
-export function headsIn({ fields }: Pick<SeriesRow, 'fields'>): Map<string, FieldHead> {
+function headsIn({ fields }: Pick<SeriesRow, 'fields'>): Map<string, FieldHead> {
   const listed = Object.entries(JSON.parse(fields) as Record<string, [number, number, number]>)
   return new Map(listed.map(([name, [initialBar, initialBand, events]]) => [name, { initialBar, initialBand, events }]))
 }

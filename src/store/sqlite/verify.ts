@@ -25,6 +25,7 @@ import {
   type Hashed,
   hashesIn,
   type Numbered,
+  recordsOf,
   SHEETS,
   seriesRow,
 } from './read.js'
@@ -38,8 +39,7 @@ export function verifySession(db: Session): Damage[] {
   const isDerived = db.get<{ value: string }>(DEFINITIONS)?.value !== UNDERIVED
   for (const row of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`)) {
     damages.push(...found(() => checkedEntry(db, row)), ...chunkDamages(db, row, 'daily', BAR_PARTS, () => row))
-    for (const timeframe of isDerived ? TIMEFRAME_NAMES : [])
-      damages.push(...chunkDamages(db, row, timeframe, DERIVED_PARTS, () => seriesRow(db, row, timeframe)))
+    for (const timeframe of isDerived ? TIMEFRAME_NAMES : []) damages.push(...seriesDamages(db, row, timeframe))
   }
   for (const row of db.all<Hashed<SheetRow>>(`${SHEETS} ORDER BY ticker, kind`))
     damages.push(...found(() => checkedSheet(db, row)))
@@ -77,6 +77,12 @@ function listDamages(db: Session): Damage[] {
     ...lost.map(({ ticker, what }) => missing(ticker, what)),
     ...strange.map(({ ticker, what }) => unlisted(ticker, what)),
   ]
+}
+
+function seriesDamages(db: Session, row: Numbered, timeframe: Timeframe): Damage[] {
+  const damages = chunkDamages(db, row, timeframe, DERIVED_PARTS, () => seriesRow(db, row, timeframe))
+  if (damages.length > 0) return damages
+  return found(() => recordsOf(db, row, timeframe, seriesRow(db, row, timeframe)))
 }
 
 /** @param list gives the row that names their hashes, or throws Damaged */

@@ -8,7 +8,7 @@ import {
   securityOf,
 } from '../../model/facts.js'
 import type { Timeframe } from '../../model/terms.js'
-import { CHUNK, decodeEvents, encodeEvents, HASH, keepRanks } from '../codec.js'
+import { CHUNK, encodeEvents, HASH, keepRanks } from '../codec.js'
 import type {
   Amendment,
   PackedPart,
@@ -21,7 +21,7 @@ import type {
 import type { Session } from './connection.js'
 import { chunkHash, type EntryRow, entryHash, type Part, type SeriesRow, seriesHash, sheetHash } from './content.js'
 import { chunkOf, countsOf, pack, packedPart, unpacking } from './packed.js'
-import { chunkAt, chunksOf, entryRow, hashesIn, headsIn, type Numbered, seriesRow } from './read.js'
+import { chunkAt, entryRow, hashesIn, type Numbered, recordsOf, seriesRow } from './read.js'
 
 /**
  * Puts one ticker in place of whatever was there, and of its chunks only those that differ; those that end before `since`
@@ -142,11 +142,8 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   if (row === undefined) return
   const series = seriesRow(db, row, timeframe)
   const hashes = hashesIn(series)
-  const records = decodeEvents(headsIn(series), chunksOf(db, row, timeframe, 'events', hashes.events ?? ''))
-  for (const [field, record] of fields) {
-    if (record === null) records.delete(field)
-    else records.set(field, record)
-  }
+  const records = recordsOf(db, row, timeframe, series, field => !fields.has(field))
+  for (const [field, record] of fields) if (record !== null) records.set(field, record)
   const chunks: Buffer[] = []
   const part = packedPart({ ticker, timeframe }, 'events', 0, encodeEvents(records, series.bars), chunks)
   const tail = tailOf(part, chunks, {})
