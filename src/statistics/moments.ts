@@ -84,13 +84,14 @@ const HALVINGS = 50
  */
 export function pooledQuantile(members: readonly Weighted[], p: number): number | null {
   if (members.length === 0) return null
+  const pool = new Pool(members)
   const own = members.map(({ ascending }) => quantile(ascending, p)!)
   // The quantile of a mixture lies between the least and the greatest of its members' quantiles.
-  let low = pointAt(members, Math.min(...own))
-  let high = pointAt(members, Math.max(...own))
+  let low = pool.at(own.reduce((least, x) => Math.min(least, x)))
+  let high = pool.at(own.reduce((most, x) => Math.max(most, x)))
   if (low.x === high.x || low.share >= p) return low.x
   for (let i = 0; i < HALVINGS && hasValues(low, high); i++) {
-    const middle = pointAt(members, (low.x + high.x) / 2, low.counts, high.counts)
+    const middle = pool.at((low.x + high.x) / 2, low.counts, high.counts)
     if (middle.share < p) low = middle
     else high = middle
   }
@@ -105,30 +106,56 @@ interface Point {
   share: number
 }
 
-/** @param least @param most bounds of the counts, so that a narrow bracket is searched quickly */
-function pointAt(members: readonly Weighted[], x: number, least?: Int32Array, most?: Int32Array): Point {
-  const counts = new Int32Array(members.length)
-  let sum = 0
-  let weights = 0
-  // By number: of a whole market this is most of what its base costs.
-  for (let i = 0; i < members.length; i++) {
-    const { ascending, weight } = members[i]!
-    const from = least === undefined ? 0 : least[i]!
-    const to = most === undefined ? ascending.length : most[i]!
-    const count = from === to ? from : countUpTo(ascending, x, from, to)
-    counts[i] = count
-    sum += weight * shareUpTo(ascending, x, count)
-    weights += weight
-  }
-  return { x, counts, share: sum / weights }
-}
+/**
+ * The members of a mixture that is looked at again and again in a bracket that narrows. Where a member has no value left in
+ * it, those beside it are at hand: to fetch them from a column of each ticker of a market costs more than to reckon.
+ */
+class Pool {
+  readonly #members: readonly Weighted[]
+  readonly #lengths: Int32Array
+  readonly #weights: Float64Array
+  readonly #total: number
+  /** The values of each member before and after the point that was looked at last. */
+  readonly #before: Float64Array
+  readonly #after: Float64Array
 
-/** The member's share of values up to x, linear between them. */
-function shareUpTo(ascending: Float64Array, x: number, count: number): number {
-  if (count === 0) return 0
-  if (count === ascending.length) return 1
-  const from = ascending[count - 1]!
-  return (count - 1 + (x - from) / (ascending[count]! - from)) / (ascending.length - 1)
+  constructor(members: readonly Weighted[]) {
+    this.#members = members
+    this.#lengths = Int32Array.from(members, ({ ascending }) => ascending.length)
+    this.#weights = Float64Array.from(members, ({ weight }) => weight)
+    this.#total = sum(this.#weights)
+    this.#before = new Float64Array(members.length)
+    this.#after = new Float64Array(members.length)
+  }
+
+  /** @param least @param most counts at both ends of the bracket, of which the point before this one is one */
+  at(x: number, least?: Int32Array, most?: Int32Array): Point {
+    const [lengths, weights, before, after] = [this.#lengths, this.#weights, this.#before, this.#after]
+    const counts = new Int32Array(lengths.length)
+    let share = 0
+    for (let i = 0; i < lengths.length; i++) {
+      const length = lengths[i]!
+      const from = least === undefined ? 0 : least[i]!
+      const to = most === undefined ? length : most[i]!
+      const count = from === to ? from : this.#look(i, x, from, to)
+      counts[i] = count
+      if (count === length) share += weights[i]!
+      else if (count > 0) {
+        const within = (x - before[i]!) / (after[i]! - before[i]!)
+        share += weights[i]! * ((count - 1 + within) / (length - 1))
+      }
+    }
+    return { x, counts, share: share / this.#total }
+  }
+
+  /** How many values of a member are up to x. */
+  #look(i: number, x: number, from: number, to: number): number {
+    const { ascending } = this.#members[i]!
+    const count = countUpTo(ascending, x, from, to)
+    this.#before[i] = ascending[count - 1]!
+    this.#after[i] = ascending[count]!
+    return count
+  }
 }
 
 /** Between two points without a value the mixture is a straight line. */
