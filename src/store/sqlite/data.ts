@@ -27,15 +27,13 @@ import {
   allSeries,
   barChunks,
   checkedSheet,
-  chunksOf,
   entryRow,
   entryRows,
   type Hashed,
   hashesIn,
   isSoundEntry,
-  recordsOf,
+  SeriesRows,
   SHEETS,
-  seriesRow,
   sheetRows,
 } from './read.js'
 import { DATA, entryOf, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
@@ -72,6 +70,9 @@ export function openSqlite(path: string, { readonly, notice, freeing }: SqliteOp
     remedy: remedy('import', ['FILE'], { db: path }),
   })
 }
+
+/** Tickers whose series are read at one moment; decoded one by one. */
+const TOGETHER = 32
 
 const STAMP = `SELECT series.hash FROM tickers
   JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ? WHERE ticker = ?`
@@ -172,30 +173,46 @@ class SqliteStore implements Store {
   }
 
   async *series({ tickers, ...query }: SeriesQuery): AsyncGenerator<RecordedSeries | null> {
-    for (const ticker of tickers) yield this.#db.reading(() => this.#series(ticker, query))
+    // A few at first: who asks for many may be told all from these.
+    for (let from = 0, some = 1; from < tickers.length; from += some, some = Math.min(2 * some, TOGETHER)) {
+      const names = tickers.slice(from, from + some)
+      const rows = this.#db.reading(() => this.#rows(names, query))
+      for (const ticker of names) yield this.#series(ticker, query, rows)
+    }
   }
 
   async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
-    return this.#db.reading(() => {
-      const found = this.#series(ticker, { timeframe, fields: [field], outcomes: true })
-      if (found === null) return null
-      const { outcomes, fields, ...series } = found
-      return { ...series, outcomes: outcomes!, field: fields.get(field) ?? null }
-    })
+    const query = { timeframe, fields: [field], outcomes: true }
+    const rows = this.#db.reading(() => this.#rows([ticker], query))
+    const found = this.#series(ticker, query, rows)
+    if (found === null) return null
+    const { outcomes, fields, ...series } = found
+    return { ...series, outcomes: outcomes!, field: fields.get(field) ?? null }
   }
 
-  #series(ticker: string, { timeframe, fields, outcomes }: Omit<SeriesQuery, 'tickers'>): RecordedSeries | null {
-    const row = entryRow(this.#db, ticker)
+  /** What is needed of some tickers, at one moment. */
+  #rows(tickers: readonly string[], { timeframe, fields, outcomes }: Omit<SeriesQuery, 'tickers'>) {
+    const parts: DerivedPart[] = ['calendar', ...(outcomes ? ['outcomes' as const] : [])]
+    if (fields.length > 0) parts.push('events')
+    return { of: new SeriesRows(this.#db, tickers, timeframe, parts), unsettled: this.#unsettled() }
+  }
+
+  #series(
+    ticker: string,
+    { timeframe, fields, outcomes }: Omit<SeriesQuery, 'tickers'>,
+    { of, unsettled }: { of: SeriesRows; unsettled: readonly string[] },
+  ): RecordedSeries | null {
+    const row = of.entry(ticker)
     if (row === undefined) return null
-    const series = seriesRow(this.#db, row, timeframe)
+    const series = of.series(row)
     const hashes = hashesIn(series)
-    const chunks = (part: DerivedPart): Buffer[] => chunksOf(this.#db, row, timeframe, part, hashes[part] ?? '')
+    const chunks = (part: DerivedPart): Buffer[] => of.chunks(row, part, hashes[part])
     return {
       entry: entryOf(row),
       calendar: decodeCalendar(timeframe, chunks('calendar')),
       outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
-      fields: recordsOf(this.#db, row, timeframe, series, field => fields.includes(field)),
-      unsettled: this.#unsettled(),
+      fields: of.records(row, series, field => fields.includes(field)),
+      unsettled,
     }
   }
 

@@ -9,6 +9,7 @@ import {
   chunkDamage,
   chunkHash,
   DAMAGE,
+  type DerivedPart,
   entryHash,
   missing,
   type Part,
@@ -66,15 +67,13 @@ export function barChunks(db: Session, row: Numbered & ChunkList): { prices: Buf
 }
 
 export function seriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe): SeriesRow {
-  const name = { ticker, timeframe }
-  const row = db.get<Hashed<SeriesRow>>(SERIES, id, timeframe)
-  if (row === undefined) throw damaged(db, DAMAGE.noSeries(name))
-  return checkedSeries(db, name, row)
+  return checkedSeries(db, { ticker, timeframe }, db.get<Hashed<SeriesRow>>(SERIES, id, timeframe))
 }
 
 const SERIES = `SELECT ${SERIES_COLUMNS}, hash FROM series WHERE ticker_id = ? AND timeframe = ?`
 
-function checkedSeries(db: Session, name: SeriesName, row: Hashed<SeriesRow>): SeriesRow {
+function checkedSeries(db: Session, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
+  if (row === undefined) throw damaged(db, DAMAGE.noSeries(name))
   if (seriesHash(name, row) !== row.hash) throw damaged(db, DAMAGE.series(name))
   return row
 }
@@ -96,11 +95,77 @@ export function chunksOf(
   part: Part,
   hashes: string,
 ): Buffer[] {
-  const name = { ticker, timeframe }
   const rows = db.all<ChunkRow>(`${CHUNKS} ORDER BY chunk`, id, timeframe, part)
+  return checkedChunks(db, { ticker, timeframe }, part, rows, hashes)
+}
+
+function checkedChunks(db: Session, name: SeriesName, part: Part, rows: readonly ChunkRow[], hashes: string): Buffer[] {
   const count = hashes.length / HASH
   if (rows.length !== count) throw damaged(db, chunkDamage(name, part, rows.length > count))
   return rows.map((row, i) => checkedChunk(db, name, part, row, { hashes, chunk: i }))
+}
+
+/**
+ * What there is of the series of some tickers, read in as few statements as of one: of a whole market each costs more than
+ * what it reads. Nothing is checked before it is asked for, so that what is damaged is told in its turn.
+ */
+export class SeriesRows {
+  readonly #db: Session
+  readonly #timeframe: Timeframe
+  readonly #entries: ReadonlyMap<string, TickerRow>
+  readonly #series: ReadonlyMap<number, Hashed<SeriesRow>>
+  readonly #chunks = new Map<number, PartRow[]>()
+  readonly #lost: ReadonlySet<string>
+
+  constructor(db: Session, tickers: readonly string[], timeframe: Timeframe, parts: readonly DerivedPart[]) {
+    this.#db = db
+    this.#timeframe = timeframe
+    const entries = db.all<TickerRow>(`${TICKERS} WHERE ticker IN (${placesOf(tickers)})`, ...tickers)
+    const ids = entries.map(({ id }) => id)
+    const these = `ticker_id IN (${placesOf(ids)}) AND timeframe = ?`
+    const series = `SELECT ticker_id AS id, ${SERIES_COLUMNS}, hash FROM series WHERE ${these}`
+    const chunks = `SELECT ticker_id AS id, part, chunk, columns FROM chunks
+      WHERE ${these} AND part IN (${placesOf(parts)}) ORDER BY ticker_id, part, chunk`
+    this.#entries = new Map(entries.map(row => [row.ticker, row]))
+    const others = tickers.filter(ticker => !this.#entries.has(ticker))
+    this.#lost = new Set(others.filter(ticker => db.get(IS_LISTED, ticker, 'bars') !== undefined))
+    this.#series = new Map(
+      db.all<Hashed<SeriesRow> & { id: number }>(series, ...ids, timeframe).map(({ id, ...row }) => [id, row]),
+    )
+    for (const row of db.all<PartRow>(chunks, ...ids, timeframe, ...parts)) {
+      const own = this.#chunks.get(row.id)
+      if (own === undefined) this.#chunks.set(row.id, [row])
+      else own.push(row)
+    }
+  }
+
+  /** undefined: unknown ticker */
+  entry(ticker: string): TickerRow | undefined {
+    if (this.#lost.has(ticker)) throw damaged(this.#db, missing(ticker, 'bars'))
+    const row = this.#entries.get(ticker)
+    return row === undefined ? undefined : checkedEntry(this.#db, row)
+  }
+
+  series({ id, ticker }: Numbered): SeriesRow {
+    return checkedSeries(this.#db, { ticker, timeframe: this.#timeframe }, this.#series.get(id))
+  }
+
+  /** All chunks of one of the parts. @param hashes of each of them, one after another */
+  chunks({ id, ticker }: Numbered, part: DerivedPart, hashes = ''): Buffer[] {
+    const rows = (this.#chunks.get(id) ?? []).filter(row => row.part === part)
+    return checkedChunks(this.#db, { ticker, timeframe: this.#timeframe }, part, rows, hashes)
+  }
+
+  /** The events of some of the fields. */
+  records({ id, ticker }: Numbered, series: SeriesRow, isWanted: (field: string) => boolean): Map<string, FieldRecord> {
+    const name = { ticker, timeframe: this.#timeframe }
+    const chunks = (): Buffer[] => this.chunks({ id, ticker }, 'events', hashesIn(series).events)
+    return recordsIn(this.#db, name, series, chunks, isWanted)
+  }
+}
+
+function placesOf(values: readonly unknown[]): string {
+  return values.map(() => '?').join()
 }
 
 /** One of them alone. */
@@ -122,6 +187,11 @@ interface ChunkRow {
   columns: Buffer
 }
 
+interface PartRow extends ChunkRow {
+  id: number
+  part: Part
+}
+
 const CHUNKS = 'SELECT chunk, columns FROM chunks WHERE ticker_id = ? AND timeframe = ? AND part = ?'
 
 function checkedChunk(
@@ -139,16 +209,26 @@ function checkedChunk(
 /** The events of the fields of a series with data, or of some of them. */
 export function recordsOf(
   db: Session,
-  of: Numbered,
+  { id, ticker }: Numbered,
   timeframe: Timeframe,
   series: SeriesRow,
   isWanted: (field: string) => boolean = () => true,
 ): Map<string, FieldRecord> {
+  const chunks = (): Buffer[] => chunksOf(db, { id, ticker }, timeframe, 'events', hashesIn(series).events ?? '')
+  return recordsIn(db, { ticker, timeframe }, series, chunks, isWanted)
+}
+
+function recordsIn(
+  db: Session,
+  name: SeriesName,
+  series: SeriesRow,
+  chunks: () => readonly Buffer[],
+  isWanted: (field: string) => boolean,
+): Map<string, FieldRecord> {
   const heads = new Map([...headsIn(series)].filter(([field]) => isWanted(field)))
   if (heads.size === 0) return new Map()
-  const chunks = chunksOf(db, of, timeframe, 'events', hashesIn(series).events ?? '')
-  const records = decodeEvents(heads, chunks)
-  if (records === null) throw damaged(db, DAMAGE.events({ ticker: of.ticker, timeframe }))
+  const records = decodeEvents(heads, chunks())
+  if (records === null) throw damaged(db, DAMAGE.events(name))
   return records
 }
 
