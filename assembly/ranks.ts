@@ -30,7 +30,7 @@ let before: usize = 0
 /** So many zeros as there are words, then as many -1: from the right begin, what a word's bit adds to `before`, negated. */
 let steps: usize = 0
 
-/** Lays columns of a length out in memory and answers with the address of the values; ranks and sizes follow them. */
+/** Lays columns of a length out in memory and answers with the address of the values; ranks and sizes follow them. 0: no room. */
 export function reserve(length: i32): usize {
   const words = (length >> 6) + 1
   column = (__heap_base + 15) & ~15
@@ -46,7 +46,7 @@ export function reserve(length: i32): usize {
   steps = before + (words << 2) + 16
   const end = steps + (words << 3) + 32
   const missing = <i32>((end + 0xffff) >> 16) - memory.size()
-  if (missing > 0) memory.grow(missing)
+  if (missing > 0 && memory.grow(missing) < 0) return 0
   return column
 }
 

@@ -9,7 +9,9 @@ import {
   type ErrorCode,
   InvalidParameter,
   NotFound,
+  parameter,
   StorageError,
+  sentence,
   TierRestricted,
 } from './errors.js'
 import { Damaged } from './store/store.js'
@@ -138,7 +140,7 @@ export class Threads<Task, Result> {
     })
     const lost = (cause: unknown): void => {
       this.#threads.delete(thread)
-      for (const task of thread.tasks.values()) task.reject(new Error(LOST, { cause }))
+      for (const task of thread.tasks.values()) task.reject(lossOf(cause))
       thread.tasks.clear()
     }
     worker.once('error', lost)
@@ -147,7 +149,12 @@ export class Threads<Task, Result> {
   }
 }
 
-const LOST = 'a thread ended before its work was done'
+function lossOf(cause: unknown): Error {
+  if ((cause as NodeJS.ErrnoException).code !== 'ERR_WORKER_OUT_OF_MEMORY')
+    return new Error('a thread ended before its work was done', { cause })
+  const words = sentence`a thread ran out of memory; ${parameter('threads', '1')} does the work without any beside the first`
+  return new StorageError(words, { cause })
+}
 
 /** Work in parts that can be done in any order, here or in threads. */
 export interface Work<Task, Result> {
