@@ -178,7 +178,7 @@ export class Cache {
   async stamp(series: readonly SeriesKey[]): Promise<string> {
     const { store } = this
     const onFacts = series.some(({ field }) => fieldNamed(field)!.needs !== 'bars')
-    const waiting = onFacts ? await store.unsettled() : []
+    const waiting = onFacts ? (await Behind.in(store)).waiting : []
     const stamps = await Promise.all(series.map(({ ticker, timeframe }) => store.stamp(ticker, timeframe)))
     return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
   }
@@ -341,9 +341,12 @@ export class Behind {
 
   /** As the store keeps it. */
   get keys(): string[] {
-    const files = this.#files.map(part => FILE + JSON.stringify(part))
-    const steps = [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)]
-    return [...steps.sort(), ...files]
+    return [...this.waiting, ...this.#files.map(part => FILE + JSON.stringify(part))]
+  }
+
+  /** Those of tickers and sectors. */
+  get waiting(): string[] {
+    return [...[...this.tickers].map(ticker => TICKER + ticker), ...[...this.sectors].map(key => SECTOR + key)].sort()
   }
 }
 

@@ -20,7 +20,7 @@ import {
   type WhyEmpty,
 } from '../source.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields, planOf } from '../tiers.js'
-import { Cache, type Found } from './cache.js'
+import { Behind, Cache, type Found } from './cache.js'
 import type { Prices } from './prices.js'
 import {
   bandEnteredBy,
@@ -65,7 +65,7 @@ export class Local extends Cache implements Source, PricedSource {
 
   async granted(): Promise<GrantedFields> {
     const granted = grantedFields(this.tier)
-    if ((await this.store.unsettled()).length === 0) return { fields: granted, waiting: [] }
+    if ((await Behind.in(this.store)).none) return { fields: granted, waiting: [] }
     const waits = (field: FieldInfo): boolean => field.needs !== 'bars'
     return { fields: granted.filter(field => !waits(field)), waiting: granted.filter(waits) }
   }

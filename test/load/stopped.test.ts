@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readFile } from '../../src/feeds/read.js'
+import { FIELDS } from '../../src/fields/index.js'
 import { Importer } from '../../src/load/import.js'
 import type { BarsReport, ImportOptions } from '../../src/load/report.js'
 import { Cache } from '../../src/local/cache.js'
+import { Local } from '../../src/local/local.js'
 import { status } from '../../src/local/status.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
@@ -109,6 +111,21 @@ describe('an import that is stopped between two writes', () => {
     expect([report.resumed, report.tickers[0]?.added]).toEqual([undefined, 20])
     expect(await contentAt(db)).toEqual(await contentAt(whole))
     expect((await statusOf(db)).part_loaded).toEqual([])
+  })
+
+  it('leaves what stands on facts granted, and answers about it stamped as before', async () => {
+    const folder = temporaryFolder()
+    const db = join(folder, 'stopped.db')
+    const path = file(folder, 'all.csv', 0, 3)
+    await run(db, path, {}, 2)
+    const store = openSqlite(db, { readonly: true })
+    const source = new Local(store, 'pro', null)
+    expect(await source.granted()).toEqual({ fields: FIELDS, waiting: [] })
+    const stamp = () => source.stamp([{ ticker: 'T000', timeframe: 'daily', field: 'growth_zone' }])
+    const before = await stamp()
+    await run(db, path)
+    expect(await stamp()).toBe(before)
+    await store.close()
   })
 
   it('is told by the doctor, who says what goes on with it', async () => {
