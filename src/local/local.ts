@@ -3,7 +3,7 @@ import { countBelow, type Day, formatDay } from '../model/day.js'
 import type { Baseline, EventsPage, EventsQuery, HistoryQuery } from '../model/event.js'
 import { eventsOf, type History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
-import { bandsByBar, UNDEFINED } from '../model/series.js'
+import { bandsByBar, type FieldRecord, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, windowNames } from '../model/terms.js'
 import {
   type BarStates,
@@ -153,11 +153,16 @@ function historyOf(asked: Found, outcomes: boolean, withBase: boolean): History 
 
 function baseOf(view: View, query: HistoryQuery, rangeStart: Day): Baseline {
   if (view.record === null) return baselineOf(view, new Int32Array())
-  const codes = bandsByBar(view.record, view.bars)
-  return baselineOf(
-    view,
-    barsBetween(view, query, rangeStart).filter(t => codes[t] !== UNDEFINED),
-  )
+  return baselineOf(view, definedAmong(barsBetween(view, query, rangeStart), view.record, view.bars))
+}
+
+/** Those of some bars in a row that have a band. @param bars of the view */
+function definedAmong(among: Int32Array, record: FieldRecord, bars: number): Int32Array {
+  const { initialBar, gaps } = record
+  // As nearly all fields are, from their first band on.
+  if (initialBar >= 0 && gaps.length === 0) return among.subarray(Math.max(0, initialBar - (among[0] ?? 0)))
+  const codes = bandsByBar(record, bars)
+  return among.filter(t => codes[t] !== UNDEFINED)
 }
 
 function contextBands(view: View, found: Int32Array, context: View): (string | null)[] {

@@ -23,7 +23,8 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   const steps: SurvivalStep[] = []
   let survival = 1
   for (const { length, at_risk, here } of byLength(spells)) {
-    const ended = here.filter(spell => spell.ended).length
+    let ended = 0
+    for (const spell of here) if (spell.ended) ended++
     if (ended === 0) continue
     survival *= 1 - ended / at_risk
     steps.push({ length, at_risk, ended, survival })
@@ -33,13 +34,18 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
 
 /** Spells by their length, ascending: how many last at least so long, and those that last no longer. */
 function* byLength<One extends { length: number }>(spells: readonly One[]) {
-  const ascending = spells.toSorted((a, b) => a.length - b.length)
-  for (let i = 0; i < ascending.length; ) {
-    const { length } = ascending[i]!
-    let end = i
-    while (end < ascending.length && ascending[end]!.length === length) end++
-    yield { length, at_risk: ascending.length - i, here: ascending.slice(i, end) }
-    i = end
+  // Put together before they are put in order: many spells are of few lengths.
+  const groups = new Map<number, One[]>()
+  for (const spell of spells) {
+    const here = groups.get(spell.length)
+    if (here === undefined) groups.set(spell.length, [spell])
+    else here.push(spell)
+  }
+  let at_risk = spells.length
+  for (const length of [...groups.keys()].sort((a, b) => a - b)) {
+    const here = groups.get(length)!
+    yield { length, at_risk, here }
+    at_risk -= here.length
   }
 }
 
@@ -199,10 +205,14 @@ export function cumulativeIncidence(spells: readonly CausedSpell[], causes: numb
   const steps: IncidenceStep[] = []
   let survival = 1
   for (const { length, at_risk, here } of byLength(spells)) {
-    const ends = here.flatMap(({ cause }) => cause ?? [])
-    if (ends.length === 0) continue
-    for (const cause of ends) incidence[cause]! += survival / at_risk
-    survival *= 1 - ends.length / at_risk
+    let ended = 0
+    for (const { cause } of here) {
+      if (cause === null) continue
+      incidence[cause]! += survival / at_risk
+      ended++
+    }
+    if (ended === 0) continue
+    survival *= 1 - ended / at_risk
     steps.push({ length, survival, incidence: [...incidence] })
   }
   return steps

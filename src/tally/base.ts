@@ -139,13 +139,13 @@ const FIRST_GAIN = PERFORMANCES.indexOf('slight_gain')
 export function returnFigures(returns: readonly Float64Array[], reason: string): ReturnFigures {
   const n = returns.reduce((sum, { length }) => sum + length, 0)
   if (n === 0) return noReturns(reason)
-  const ascending = new Float64Array(n)
+  const pooled = new Float64Array(n)
   let at = 0
   for (const part of returns) {
-    ascending.set(part, at)
+    pooled.set(part, at)
     at += part.length
   }
-  ascending.sort()
+  const ascending = inOrder(pooled)
   // Added in ascending order, so that the order of the events leaves no trace in the last digit.
   let sum = 0
   for (let i = 0; i < n; i++) sum += ascending[i]!

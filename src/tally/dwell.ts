@@ -1,4 +1,4 @@
-import { formatDay } from '../model/day.js'
+import { type Day, formatDay } from '../model/day.js'
 import type { History } from '../model/history.js'
 import { kaplanMeier, lengthInterval, lengthReached, type Spell, survivalErrors } from '../statistics/survival.js'
 
@@ -61,27 +61,30 @@ export interface Change {
   context_band?: string | null
 }
 
-export function changesOf({ bands, entered, left, contexts }: History): Change[] {
-  return Array.from(entered, (code, i) => ({
-    band: bands[code]!,
-    prev_band: bands[left[i]!]!,
-    context_band: contexts?.[i] ?? null,
-  }))
+/** Adds the changes of a history to those of others: to make a list of each ticker costs as much as what is in it. */
+export function addChanges(into: Change[], { bands, entered, left, contexts }: History): void {
+  for (let i = 0; i < entered.length; i++) {
+    into.push({ band: bands[entered[i]!]!, prev_band: bands[left[i]!]!, context_band: contexts?.[i] ?? null })
+  }
 }
 
 /**
- * The stays of a history without filter on bands. The band in force before the first event is no stay: when it began is
- * not known.
+ * Adds the stays of a history without filter on bands. The band in force before the first event is no stay: when it began
+ * is not known.
  */
-export function staysOf({ bands, days, entered, lasted, contexts, present }: History): Stay[] {
-  return Array.from(entered, (code, i) => {
-    const [band, context] = [bands[code]!, contexts?.[i] ?? null]
-    const next = entered[i + 1]
-    if (lasted[i] !== -1)
-      return { band, ended: true, bars: lasted[i]!, next: next === undefined ? null : bands[next]!, context }
-    const isPresent = present !== null && !present.initial && present.since === formatDay(days[i]!)
-    return { band, ended: false, bars: isPresent ? present.bars : null, next: null, context }
-  })
+export function addStays(into: Stay[], { bands, days, entered, lasted, contexts, present }: History): void {
+  for (let i = 0; i < entered.length; i++) {
+    const band = bands[entered[i]!]!
+    const context = contexts?.[i] ?? null
+    const ended = lasted[i] !== -1
+    const next = ended && i + 1 < entered.length ? bands[entered[i + 1]!]! : null
+    into.push({ band, ended, bars: ended ? lasted[i]! : barsSoFar(present, days[i]!), next, context })
+  }
+}
+
+/** null where nobody says how long a stay of that day has lasted. */
+function barsSoFar(present: History['present'], day: Day): number | null {
+  return present !== null && !present.initial && present.since === formatDay(day) ? present.bars : null
 }
 
 /** @param stays all of one band */
@@ -122,7 +125,9 @@ export function dwell(band: string, stays: readonly Stay[]): Dwell {
 
 /** The stays of which it is known how long they have lasted. */
 export function spellsOf(stays: readonly Stay[]): Spell[] {
-  return stays.flatMap(({ bars, ended }) => (bars === null ? [] : [{ length: bars, ended }]))
+  const spells: Spell[] = []
+  for (const { bars, ended } of stays) if (bars !== null) spells.push({ length: bars, ended })
+  return spells
 }
 
 /** Of two equally long ones the active one, because it will last longer. */

@@ -102,10 +102,11 @@ function prevBandOf({ present, days, left, bands }: History): string | null {
 
 function completedStays({ present, bands, entered, lasted }: History): FieldState['completed_stays'] {
   const code = present === null ? -1 : bands.indexOf(present.band)
-  const found: number[] = []
+  const found = lasted.slice()
+  let n = 0
   // A loop by number: there is one such list for each field of each ticker.
-  for (let i = 0; i < lasted.length; i++) if (entered[i] === code && lasted[i] !== -1) found.push(lasted[i]!)
-  const lengths = found.sort((a, b) => a - b)
+  for (let i = 0; i < lasted.length; i++) if (entered[i] === code && lasted[i] !== -1) found[n++] = lasted[i]!
+  const lengths = found.subarray(0, n).sort()
   return { n: lengths.length, median: quantile(lengths, 0.5), p90: quantile(lengths, 0.9) }
 }
 

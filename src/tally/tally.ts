@@ -125,10 +125,11 @@ function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, or
   const groups = new Map<string | null, Member[]>()
   for (const source of sources) {
     for (const [row, value] of source.values.entries()) {
-      const members = groups.get(value) ?? []
-      const last = members.at(-1)
+      const members = groups.get(value)
+      const last = members?.at(-1)
       if (last?.source === source) last.rows.push(row)
-      else groups.set(value, [...members, { source, rows: [row] }])
+      else if (members === undefined) groups.set(value, [{ source, rows: [row] }])
+      else members.push({ source, rows: [row] })
     }
   }
   const compare = byVocabulary(order)

@@ -4,7 +4,7 @@ import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { Source } from '../source.js'
 import { type CausedSpell, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import type { ContextTests } from './by-context.js'
-import { type Change, changesOf, type Dwell, dwell, type Stay, staysOf } from './dwell.js'
+import { addChanges, addStays, type Change, type Dwell, dwell, type Stay } from './dwell.js'
 import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
 
 /** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
@@ -54,8 +54,8 @@ export async function transitionsOf(
   for await (const history of source.histories({ ...query, fields: [query.field], tickers: names })) {
     step?.(() => `transitions  ${history.ticker}  ${answers.length + 1} questions`)
     answers.push({ query_range: history.query_range, after: history.after, as_of: history.as_of })
-    for (const change of changesOf(history)) events.push(change)
-    for (const stay of staysOf(history)) stays.push(stay)
+    addChanges(events, history)
+    addStays(stays, history)
   }
   const [vocabulary, contexts] = await ordersOf(source, query)
   const order = bandsOf(events, vocabulary)
@@ -115,7 +115,9 @@ function figuresOf(
   timeframe: Timeframe,
 ): (events: readonly Change[], stays: readonly Stay[]) => Figures {
   return (events, stays) => {
-    const own = bands.map(band => ({ band, stays: stays.filter(stay => stay.band === band) }))
+    const byBand = new Map<string, Stay[]>(bands.map(band => [band, []]))
+    for (const stay of stays) byBand.get(stay.band)!.push(stay)
+    const own = Array.from(byBand, ([band, stays]) => ({ band, stays }))
     return {
       events: events.length,
       matrix: transitionMatrix(bands, events),
@@ -236,11 +238,13 @@ export function leaving(
   timeframe: Timeframe,
 ): Leaving[] {
   const causes = bands.length + 1
-  const spells = stays.flatMap(({ bars, ended, next }): CausedSpell[] => {
-    if (bars === null) return []
-    if (!ended) return [{ length: bars, cause: null }]
-    return [{ length: bars, cause: next === null ? bands.length : bands.indexOf(next) }]
-  })
+  const causeOf = new Map(bands.map((to, i) => [to, i]))
+  const spells: CausedSpell[] = []
+  for (const { bars, ended, next } of stays) {
+    if (bars === null) continue
+    const cause = next === null ? bands.length : causeOf.get(next)!
+    spells.push({ length: bars, cause: ended ? cause : null })
+  }
   const steps = cumulativeIncidence(spells, causes)
   const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
   return TIMEFRAMES[timeframe].windows.map(bars => {

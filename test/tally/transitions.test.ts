@@ -8,7 +8,7 @@ import { eventHistory } from '../../src/source.js'
 import { homogeneity } from '../../src/statistics/counts.js'
 import { Random } from '../../src/statistics/random.js'
 import { contextTests } from '../../src/tally/by-context.js'
-import { dwell, type Stay, staysOf } from '../../src/tally/dwell.js'
+import { addStays, dwell, type Stay } from '../../src/tally/dwell.js'
 import {
   leaving,
   type TransitionRow,
@@ -142,7 +142,8 @@ describe('where stays go', () => {
     for (const query of [DAILY, { ...DAILY, before: parseDay('2016-01-05')! }]) {
       const { incidence, dwell } = await transitionsOf(bands, query)
       const histories = await Promise.all(NAMES.map(ticker => eventHistory(bands, { ...query, ticker })))
-      const all = histories.flatMap(history => staysOf(historyOf(history, RSI)))
+      const all: Stay[] = []
+      for (const history of histories) addStays(all, historyOf(history, RSI))
       expect(incidence).toHaveLength(RSI.length * 5)
       for (const { band, bars, staying, to, unknown, reason } of incidence) {
         const own = all.filter(stay => stay.band === band)
@@ -202,7 +203,8 @@ describe('a closed cycle', () => {
         after: null,
         as_of: null,
       } as const
-      const stays = staysOf(historyOf({ ...common, events, present: null }, names))
+      const stays: Stay[] = []
+      addStays(stays, historyOf({ ...common, events, present: null }, names))
       const share = stationary(transitionMatrix(names, events))
       const weights = names.map(
         (band, i) =>
