@@ -200,12 +200,20 @@ export class Importer {
     return reports
   }
 
-  /** Derives everything again from bars and facts, with the definitions of this version. Returns the number of tickers. */
+  /**
+   * Derives everything again from bars and facts, with the definitions of this version. A file of which only some tickers
+   * were loaded is taken as it is. Returns the number of tickers.
+   */
   async rebuild(onProgress?: ImportOptions['onProgress']): Promise<number> {
     checkFunction('onProgress', onProgress)
     if (this.#store === null) return 0
-    const made = await this.store.definitions()
     const behind = await Behind.in(this.store)
+    behind.forgetFiles()
+    return this.#rebuild(behind, onProgress)
+  }
+
+  async #rebuild(behind: Behind, onProgress: ImportOptions['onProgress']): Promise<number> {
+    const made = await this.store.definitions()
     behind.tickers.clear()
     for (const security of (await this.store.securities()).values()) {
       const sector = sectorKey(security)
@@ -312,7 +320,7 @@ export class Importer {
   async #refresh({ onProgress }: ImportOptions): Promise<void> {
     this.#store ??= await this.#open()
     const made = await this.store.definitions()
-    if (made !== '' && made !== DEFINITIONS_VERSION) await this.rebuild(onProgress)
+    if (made !== '' && made !== DEFINITIONS_VERSION) await this.#rebuild(await Behind.in(this.store), onProgress)
   }
 
   /** null for a file that was refused, when somebody wants to hear of it. */

@@ -339,6 +339,11 @@ export class Behind {
     if (part !== null && part.tickers < part.of) this.#files.push(part)
   }
 
+  /** Those files stay as they are: nothing is said of them any more. */
+  forgetFiles(): void {
+    this.#files = []
+  }
+
   /** As the store keeps it. */
   get keys(): string[] {
     return [...this.waiting, ...this.#files.map(part => FILE + JSON.stringify(part))]

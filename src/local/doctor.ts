@@ -199,7 +199,8 @@ function importsCheck({ steps, files }: Behind): Check {
   }
   if (part === undefined) return ok('imports', 'finished')
   const what = `${part.tickers} of the ${part.of} tickers of ${part.file} are loaded`
-  return warn('imports', what, 'wait for it; if none is running, the same import again goes on')
+  const mend = sentence`wait for it; if none is running, the same import again goes on; ${remedy('rebuild')} leaves it at that`
+  return warn('imports', what, mend)
 }
 
 function notOurs(definitions: string): string {

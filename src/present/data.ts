@@ -157,7 +157,7 @@ function statusNotes({
       : [`an import is not finished (${count(unfinished, 'step')}); if none is running, bands rebuild finishes it`]),
     ...part_loaded.map(
       ({ file, tickers, of }) =>
-        `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on`,
+        `${whole(tickers)} of ${count(of, 'ticker')} of ${file} are loaded; if no import is running, the same again goes on, and bands rebuild leaves it at that`,
     ),
     ...(as_of === null ? [] : [`as of ${as_of}: what came later is not counted`]),
     ...oddityLines(found.oddities).map(({ what }) => `warning: ${what}; bands doctor tells what to do`),

@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { worded } from '../../src/errors.js'
 import { readFile } from '../../src/feeds/read.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { Importer } from '../../src/load/import.js'
 import type { BarsReport, ImportOptions } from '../../src/load/report.js'
 import { Cache } from '../../src/local/cache.js'
+import { doctor } from '../../src/local/doctor.js'
 import { Local } from '../../src/local/local.js'
 import { status } from '../../src/local/status.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
@@ -128,19 +130,27 @@ describe('an import that is stopped between two writes', () => {
     await store.close()
   })
 
-  it('is told by the doctor, who says what goes on with it', async () => {
+  it('is told by the doctor, who says what goes on with it, until a rebuild leaves it at that', async () => {
     const folder = temporaryFolder()
     const db = join(folder, 'stopped.db')
     await run(db, file(folder, 'all.csv', 0, 3), {}, 3)
-    const { doctor } = await import('../../src/local/doctor.js')
+    await run(db, file(folder, 'other.csv', 3, 1))
     const about = { node: process.versions.node, abi: process.versions.modules, today: 20_000 }
-    const { checks } = await doctor({ database: db, ...about, beside: [], terminal: [] })
-    expect(checks.find(({ name }) => name === 'imports')).toEqual({
-      name: 'imports',
-      outcome: 'warn',
-      detail: `400 of the 450 tickers of ${join(folder, 'all.csv')} are loaded`,
-      remedy: 'wait for it; if none is running, the same import again goes on',
-    })
+    const checked = async () => {
+      const { checks } = await doctor({ database: db, ...about, beside: [], terminal: [] })
+      const { outcome, detail, remedy } = checks.find(({ name }) => name === 'imports')!
+      return [outcome, detail, remedy === null ? null : worded(remedy)]
+    }
+    expect(await checked()).toEqual([
+      'warn',
+      `400 of the 450 tickers of ${join(folder, 'all.csv')} are loaded`,
+      'wait for it; if none is running, the same import again goes on; rebuild leaves it at that',
+    ])
+    const importer = await Importer.begin(openSqlite(db, { readonly: false }), readFile, WHO)
+    await importer.rebuild()
+    await importer.close()
+    expect(await checked()).toEqual(['ok', 'finished', null])
+    expect((await statusOf(db)).part_loaded).toEqual([])
   })
 })
 

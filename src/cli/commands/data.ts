@@ -144,7 +144,10 @@ const WAIT = ['--wait', 'wait while another process is writing'] as const
 const rebuild: Command = {
   options: [WAIT],
   examples: ['bands rebuild', 'bands rebuild --wait'],
-  notes: ['For a database that another version of the definitions has derived; the bars stay as they are.'],
+  notes: [
+    'For a database that another version of the definitions has derived; the bars stay as they are.',
+    'A file whose import was stopped half way is taken as it is: status and doctor say nothing of it any more.',
+  ],
   async run(context, given) {
     const importer = await context.importer({ wait: given.flag('wait') })
     const tickers = await importer.rebuild(({ done, of }) =>
