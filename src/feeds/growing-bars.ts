@@ -46,6 +46,9 @@ interface Piece {
   count: number
   hasSeconds: boolean
   hasUnadjusted: boolean
+  /** The first and the last of its days, in whatever order they are. */
+  least: Day
+  most: Day
 }
 
 /** The bars of one ticker while they come in, in the order of the file; those that memory is not to hold wait elsewhere. */
@@ -118,9 +121,12 @@ export class GrowingBars {
   letGo(): void {
     if (this.#columns === null) return
     const columns = cut(this.#columns, this.#held)
-    const { seconds, unadjusted } = columns
+    const { days, seconds, unadjusted } = columns
     const at = this.#spill.put(listOf(columns))
-    this.#waiting.push({ at, count: this.#held, hasSeconds: seconds !== null, hasUnadjusted: unadjusted !== null })
+    this.#waiting.push({
+      ...{ at, count: this.#held, hasSeconds: seconds !== null, hasUnadjusted: unadjusted !== null },
+      ...{ least: days.reduce((a, b) => Math.min(a, b)), most: days.reduce((a, b) => Math.max(a, b)) },
+    })
     this.#columns = null
     this.#held = 0
   }
@@ -150,27 +156,45 @@ export class GrowingBars {
     return places.sort((a, b) => days[a]! - days[b]!)
   }
 
-  /** The bar that is there of a day. */
+  /** The bar that is there of a day, as one of a row. */
   #earlier({ day, seconds, open, high, low, close, volume, unadjusted }: Bar): Earlier {
-    // Whoever gives one day twice does so of others, too: then they are at hand.
-    this.#hold()
-    const columns = this.#columns!
-    const place = columns.days.indexOf(day)
+    const bar = this.#barOf(day)
     const values = [open, high, low, close, volume]
-    const found = columns.seconds?.[place] ?? 0
+    const found = bar.seconds?.[0] ?? 0
     const same =
       found === seconds &&
-      columns.values.every((column, i) => Object.is(column[place], values[i])) &&
-      Object.is(columns.unadjusted?.[place] ?? Number.NaN, unadjusted)
-    return { row: columns.rows[place]!, seconds: found, same }
+      bar.values.every(([value], i) => Object.is(value, values[i])) &&
+      Object.is(bar.unadjusted?.[0] ?? Number.NaN, unadjusted)
+    return { row: bar.rows[0]!, seconds: found, same }
   }
 
-  /** Has all of them in memory again. */
-  #hold(): void {
-    if (this.isHeld) return
-    this.#columns = this.#gathered()
-    this.#held = this.count
-    this.#waiting.length = 0
+  /** Columns of the one bar that is there of a day. What waits stays where it is: a file may have many days twice. */
+  #barOf(day: Day): Columns {
+    if (this.#columns !== null) {
+      const place = this.#columns.days.subarray(0, this.#held).indexOf(day)
+      if (place >= 0) return cut(this.#columns, place + 1, place)
+    }
+    for (const piece of this.#waiting) {
+      const place = day < piece.least || day > piece.most ? -1 : this.#daysOf(piece).indexOf(day)
+      if (place >= 0) return this.#waitingBar(piece, place)
+    }
+    throw new RangeError(`there is no bar of the day ${day}`)
+  }
+
+  #daysOf({ at, count }: Piece): Int32Array {
+    const days = new Int32Array(count)
+    this.#spill.take(at + 5 * 8 * count, [days])
+    return days
+  }
+
+  #waitingBar({ at, count, hasSeconds, hasUnadjusted }: Piece, place: number): Columns {
+    const bar = columnsOf(1, { seconds: hasSeconds ? NONE : null, unadjusted: hasUnadjusted ? NO_CLOSES : null })
+    let from = at
+    for (const column of listOf(bar)) {
+      this.#spill.take(from + place * column.BYTES_PER_ELEMENT, [column])
+      from += count * column.BYTES_PER_ELEMENT
+    }
+    return bar
   }
 
   /** All of them, without room for more. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { StorageError } from '../../src/errors.js'
 import { Collector } from '../../src/feeds/bars.js'
-import type { Bar } from '../../src/feeds/growing-bars.js'
+import { type Bar, GrowingBars } from '../../src/feeds/growing-bars.js'
 import { Spill } from '../../src/feeds/spill.js'
 import type { Series } from '../../src/model/series.js'
 import { Random } from '../../src/statistics/random.js'
@@ -63,6 +63,27 @@ it('what a file holds is the same, in whatever order, when memory holds little o
     expect(held.tickers.some(({ waits }) => waits)).toBe(false)
     expect(spilled.tickers.every(({ waits }) => waits)).toBe(true)
     expect({ ...spilled, tickers: spilled.tickers.map(({ waits: _, ...ticker }) => ticker) }).toEqual(held)
+  }
+})
+
+it('days given twice are found where they wait, and nothing is taken back into memory', () => {
+  const spill = new Spill()
+  onTestFinished(() => spill.close())
+  const bars = new GrowingBars('A', spill)
+  const barOf = (day: number): Bar => {
+    const price = 100 + (day % 7)
+    const values = { open: price, high: price + 1, low: price - 1, close: price, volume: day }
+    return { day, seconds: day % 50, inUtc: false, ...values, unadjusted: price * 2 }
+  }
+  for (let i = 0; i < 300; i++) {
+    bars.add(barOf(19_000 + i), i)
+    if (i % 100 === 99) bars.letGo()
+  }
+  for (let i = 0; i < 300; i += 7) {
+    const bar = barOf(19_000 + i)
+    expect(bars.add(bar, 1_000)).toEqual({ row: i, seconds: bar.seconds, same: true })
+    expect(bars.add({ ...bar, close: 1 }, 1_000)).toEqual({ row: i, seconds: bar.seconds, same: false })
+    expect([bars.bytes, bars.count]).toEqual([0, 300])
   }
 })
 
