@@ -139,7 +139,7 @@ export class Collector {
     }
     if (tickers.length === 0) throw refuseUnfinished(this.#file)
     const warnings = KINDS.flatMap(kind => this.#warnings.get(kind) ?? [])
-    const release = (): void => this.#spill.close()
+    const release = this.#isLarge ? closing(this.#spill) : null
     return { rows: this.rows, tickers, rejected: this.#rejections.rows, warnings, release }
   }
 
@@ -150,6 +150,11 @@ export class Collector {
     const place = `${this.#file}:${this.#places.lineOf(row)}`
     warning.first.push({ ticker, date: formatDay(day), place, detail })
   }
+}
+
+/** A function of its own: one beside all that was read would hold that as long as the run lasts. */
+function closing(spill: Spill): () => void {
+  return () => spill.close()
 }
 
 function waiting(collected: GrowingBars, prices: Adjustment, divisor: number): TickerBars {

@@ -135,8 +135,8 @@ export interface ReadResult {
   rejected: Rejected[]
   warnings: Warning[]
   adjustmentNote: string
-  /** To be called when nobody looks at the bars any more: what memory did not hold goes. */
-  release(): void
+  /** To be called when nobody looks at the bars any more: what memory did not hold goes. null: memory held all. */
+  release: (() => void) | null
 }
 
 /** Records of one kind of one ticker, in the order of the file. */

@@ -15,7 +15,8 @@ const BUFFER = 1 << 20
  */
 export class Spill {
   #file: { path: string; fd: number } | null = null
-  readonly #buffer = Buffer.allocUnsafe(BUFFER)
+  /** null: nothing was put there yet, as of most files nothing is */
+  #buffer: Buffer | null = null
   /** Bytes that are in the file, and those that wait in the buffer. */
   #written = 0
   #waiting = 0
@@ -24,6 +25,7 @@ export class Spill {
   /** Keeps columns one after the other, and tells where they begin. Throws StorageError where there is no room. */
   put(columns: readonly Column[]): number {
     const at = this.#written + this.#waiting
+    this.#buffer ??= Buffer.allocUnsafe(BUFFER)
     for (const { buffer, byteOffset, byteLength } of columns) {
       const bytes = Buffer.from(buffer, byteOffset, byteLength)
       for (let from = 0; from < bytes.length; ) {
@@ -50,6 +52,7 @@ export class Spill {
   /** Takes the file away. */
   close(): void {
     this.#isClosed = true
+    this.#buffer = null
     if (this.#file === null) return
     closeSync(this.#file.fd)
     rmSync(this.#file.path, { force: true })
@@ -57,8 +60,8 @@ export class Spill {
   }
 
   #flush(): void {
+    if (this.#buffer === null || this.#waiting === 0) return
     const bytes = this.#buffer.subarray(0, this.#waiting)
-    if (bytes.length === 0) return
     this.#try('written', fd => writeWhole(fd, bytes, this.#written))
     this.#written += bytes.length
     this.#waiting = 0

@@ -55,8 +55,8 @@ export class Run {
   }
 
   /** Keeps what a file has read until the run is over, as later files may contradict it. */
-  keep(release: () => void): void {
-    this.#releases.push(release)
+  keep(release: (() => void) | null): void {
+    if (release !== null) this.#releases.push(release)
   }
 
   close(): void {
