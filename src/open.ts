@@ -22,7 +22,7 @@ import type { Service } from './server/answers.js'
 import type { Trials } from './source.js'
 import { sourceWords } from './store/pages.js'
 import { inItsPlace, restoreNote } from './store/sqlite/connection.js'
-import { openSqlite } from './store/sqlite/data.js'
+import { freePlace, openSqlite } from './store/sqlite/data.js'
 import type { Verified } from './store/sqlite/verify.js'
 import { Damaged, type Store, takePlace, UNDERIVED, type Writer, whenFree } from './store/store.js'
 import type { ScanData, ScanTask } from './workers/scan.js'
@@ -185,8 +185,7 @@ function thisProcess(): Writer {
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
   const path = await settled(databasePath(choice))
   if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
-  const store = openSqlite(path, { readonly: false, notice: choice.notice, freeing: true })
-  return { path, freed: await store.forceUnlock().finally(() => store.close()) }
+  return { path, freed: freePlace(path) }
 }
 
 /** What a pull would find, for a look only; null where there is no database yet. */

@@ -107,6 +107,9 @@ describe('the schema of a file stays as it is', () => {
     expect(() => opened(path)).toThrow('is being written by process 17 on elsewhere since')
     expect(inspect(path).schema).toBe(5)
     expect((await forceUnlock({ db: path })).freed).toMatchObject({ host: 'elsewhere', pid: 17 })
+    // What is derived stays, too: only an importer makes it again.
+    expect(inspect(path)).toMatchObject({ schema: 5, writer: null })
+    await (await openImporter({ db: path })).close()
     expect(inspect(path)).toMatchObject({ schema: 7, writer: null })
   })
 })

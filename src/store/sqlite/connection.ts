@@ -35,7 +35,7 @@ export function openForReading(path: string, kind: DatabaseKind): Connection {
  * Opens a database for writing, made first if it is missing; schema steps that it lacks are taken. Throws StorageError,
  * Busy when such a step has to wait too long for another process.
  * @param notice is told of a copy that was made before such a step
- * @param guarded takes such steps, or throws where another process must not meet with them
+ * @param guarded takes such steps, leaves them, or throws where another process must not meet with them
  */
 export function openForWriting(
   path: string,
@@ -67,7 +67,8 @@ export function restoreNote(path: string): string {
   return `${path}.restore`
 }
 
-type Guard = <T>(db: Connection, steps: () => T) => T
+/** Takes the steps, and gives back where the copy lies that was made before them. */
+type Guard = (db: Connection, steps: () => string | null) => string | null
 
 /** Who is told, in a sentence, what happened to a file on the way. */
 export type Notice = (sentence: string) => void

@@ -45,18 +45,16 @@ interface SqliteOptions {
   readonly: boolean
   /** Told of a copy that was made before the schema changed. */
   notice?: Notice | undefined
-  /** The writing place is about to be freed, also of a process on another machine. */
-  freeing?: boolean
 }
 
 /**
  * The store as one SQLite file. Throws StorageError when it cannot be opened, or holds nothing that could be asked; Busy
  * when its schema has to be changed while another process is writing.
  */
-export function openSqlite(path: string, { readonly, notice, freeing }: SqliteOptions): Store {
+export function openSqlite(path: string, { readonly, notice }: SqliteOptions): Store {
   const db = readonly
     ? openForReading(path, DATA)
-    : openForWriting(path, DATA, notice, (db, steps) => inPlace(path, db, steps, freeing))
+    : openForWriting(path, DATA, notice, (db, steps) => inPlace(path, db, steps))
   const schema = schemaOf(db)
   if (schema === MIGRATIONS.length) return new SqliteStore(new Session(path, db, DATA))
   db.close()
@@ -69,6 +67,20 @@ export function openSqlite(path: string, { readonly, notice, freeing }: SqliteOp
   throw new StorageError(`${path} is an empty file; an import makes a database of it`, {
     remedy: remedy('import', ['FILE'], { db: path }),
   })
+}
+
+/**
+ * Frees the writing place of a holder that is gone; null where nobody has it. The schema stays as it is: a step may ask for
+ * a rebuild, which is for whoever has the place. Throws Busy where the holder is at work.
+ */
+export function freePlace(path: string): Writer | null {
+  const noSteps = (): null => null
+  const db = new Session(path, openForWriting(path, DATA, undefined, noSteps), DATA)
+  try {
+    return new WritingPlace(db).clear()
+  } finally {
+    db.close()
+  }
 }
 
 /** Tickers whose series are read at one moment; decoded one by one. */

@@ -83,16 +83,14 @@ export class WritingPlace {
 /**
  * Takes steps of the schema as one who has the place. A bands of before that is writing would go on in its own schema,
  * without what the steps add; it has the place as well, and refuses the file afterwards. Throws what taking the place throws.
- *
- * @param isFreed the place is about to be taken from one of another machine
  */
-export function inPlace<T>(path: string, db: Connection, steps: () => T, isFreed = false): T {
+export function inPlace<T>(path: string, db: Connection, steps: () => T): T {
   const lock = lockOf(path)
   try {
     const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(HOLDER).get()
     const holder = row === undefined ? undefined : holderOf(row)
     if (lock === null) throw busy(path, holder)
-    checkFree(path, holder, isFreed)
+    checkFree(path, holder)
     return steps()
   } finally {
     lock?.close()
