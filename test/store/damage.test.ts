@@ -216,6 +216,20 @@ describe('a row that is not what was written', () => {
     await expect(lacking.tickers()).rejects.toThrow('SIM0001: its bars are missing')
   })
 
+  it('tells of many tickers what is damaged in its turn, after those before it', async () => {
+    const tickers = ['SIM0002', 'SIM0002', 'SIM0001', 'SIM0002']
+    for (const [what, sql, found] of EDITS.filter(([, , , question]) => question === ask)) {
+      const store = await opened(await edit(sql))
+      const read: string[] = []
+      const reading = async (): Promise<void> => {
+        const query = { tickers, timeframe: 'daily', fields: ['rsi_zone'], outcomes: true } as const
+        for await (const series of store.series(query)) read.push(series!.entry.ticker)
+      }
+      await expect(reading(), what).rejects.toThrow(found)
+      expect(read, what).toEqual(tickers.slice(0, 2))
+    }
+  })
+
   it.each(EDITS)('is mended by what the message names: %s', async (_what, sql) => {
     const path = await edit(sql)
     const importer = await Importer.begin(openSqlite(path, { readonly: false }), readFile, writer())
