@@ -299,6 +299,11 @@ export function whole(number: number): string {
   return [integer!.replace(/\B(?=(?:\d{3})+$)/g, ','), ...decimals].join('.')
 }
 
+/** `1 row`, `2 rows`, `1,259 rows`. */
+export function counted(number: number, thing: string, things = `${thing}s`): string {
+  return `${whole(number)} ${number === 1 ? thing : things}`
+}
+
 /** A value as a message may show it: in quotes, control characters and line separators escaped, cut when it is long. */
 export function quoted(text: string): string {
   const signs = [...text]

@@ -1,3 +1,4 @@
+import { counted } from '../errors.js'
 import { type Distance, percent, plain } from '../params/figures.js'
 import {
   type Costs,
@@ -10,7 +11,7 @@ import {
   type Strategy,
 } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
-import { counted, filterWords, tickerWords } from '../study/words.js'
+import { filterWords, tickerWords } from '../study/words.js'
 
 /**
  * A strategy in one line, with all that it was given beyond what holds anyway:

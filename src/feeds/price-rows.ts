@@ -1,4 +1,4 @@
-import { BadData, type Place, parameter, sentence } from '../errors.js'
+import { BadData, counted, type Place, parameter, sentence } from '../errors.js'
 import { type Day, dayOf, formatDay, utcToday } from '../model/day.js'
 import type { Adjustment } from '../model/series.js'
 import { parseTicker, TICKER_SHAPE } from '../model/terms.js'
@@ -8,7 +8,6 @@ import type { Bar, GrowingBars } from './growing-bars.js'
 import { type Columns, PRICES, type Role } from './layout.js'
 import type { Misfit, Row } from './row.js'
 import {
-  counted,
   type DateReader,
   type Decimal,
   dateReason,

@@ -1,8 +1,8 @@
-import { BadData, parameter, remedy, sentence, type Words } from '../errors.js'
+import { BadData, counted, parameter, remedy, sentence, type Words } from '../errors.js'
 import { FACT_COLUMNS, FACT_KINDS, type FactKind } from '../model/facts.js'
 import type { Rejected } from './feed.js'
 import { type Layout, missingFrom } from './layout.js'
-import { counted, shown } from './values.js'
+import { shown } from './values.js'
 
 /** What to import instead of facts that cannot be read. */
 const INSTEAD = `import the company facts of the SEC, or ${ownColumns('reports')}`

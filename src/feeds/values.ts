@@ -1,4 +1,4 @@
-import { quoted as shown, whole } from '../errors.js'
+import { quoted as shown } from '../errors.js'
 import { type Day, dayOf } from '../model/day.js'
 import type { Calendar } from './time-zone.js'
 
@@ -276,11 +276,6 @@ function proof(text: string): Decimal | null {
 
 /** A value from a file as it may be printed. */
 export { shown }
-
-/** `1 row`, `2 rows`, `1,259 rows`. */
-export function counted(count: number, thing: string): string {
-  return `${whole(count)} ${thing}${count === 1 ? '' : 's'}`
-}
 
 /** Why a text is no date of a column. */
 export function dateReason(name: string, text: string, format: string): string {

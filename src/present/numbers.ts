@@ -1,15 +1,10 @@
-import { whole } from '../errors.js'
+import { counted, whole } from '../errors.js'
 
 /** Numbers as sentences and tables have them; what is not known is a dash. */
 
 export const UNKNOWN = '-'
 
-/** `1,259 rows`, `1 row`. */
-export function count(number: number, thing: string, things = `${thing}s`): string {
-  return `${whole(number)} ${number === 1 ? thing : things}`
-}
-
-export { whole }
+export { counted as count, whole }
 
 /** A number of bars, which may be a mean: in tenths where it is no whole one. */
 export function barsText(value: number | null): string {

@@ -267,8 +267,6 @@ export interface Store {
   /** Takes the one writing place; throws Busy naming the holder. */
   lock(writer: Writer): Promise<void>
   unlock(writer: Writer): Promise<void>
-  /** Frees the place of a holder that is gone; null where nobody has it. Throws Busy where it is at work. */
-  forceUnlock(): Promise<Writer | null>
   close(): Promise<void>
 }
 

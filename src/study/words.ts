@@ -402,8 +402,3 @@ export function chance(p: number): string {
 
 /** From here on a p finds nothing. */
 export const NOTHING_FOUND = 0.05
-
-/** `1,259 trades`, `1 trade`. */
-export function counted(n: number, thing: string): string {
-  return `${whole(n)} ${thing}${n === 1 ? '' : 's'}`
-}

@@ -46,7 +46,7 @@ describe('the writing place of a process that is alive is refused', () => {
     changed(path, sql)
     const store = opened(path)
     await expect(store.lock(HERE)).rejects.toThrow(Busy)
-    await expect(store.forceUnlock()).rejects.toThrow(Busy)
+    await expect(forceUnlock({ db: path })).rejects.toThrow(Busy)
     const other = join(dirname(path), 'other.db')
     symlinkSync(path, other)
     await expect(opened(other).lock(HERE), 'under another name').rejects.toThrow(Busy)
@@ -83,7 +83,7 @@ describe('the writing place of a process on another machine', () => {
     await store.unlock(HERE)
     changed(path, `INSERT INTO writer VALUES (1, ${process.ppid}, '${hostname()}', '2026-01-01T00:00:00Z')`)
     await expect(store.lock(HERE)).rejects.toThrow(`process ${process.ppid} on`)
-    await expect(store.forceUnlock()).rejects.toThrow(Busy)
+    await expect(forceUnlock({ db: path })).rejects.toThrow(Busy)
   })
 })
 

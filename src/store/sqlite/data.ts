@@ -296,10 +296,6 @@ class SqliteStore implements Store {
     this.#place.leave(writer)
   }
 
-  async forceUnlock(): Promise<Writer | null> {
-    return this.#place.clear()
-  }
-
   async close(): Promise<void> {
     this.#place.close()
     this.#db.close()
