@@ -10,7 +10,7 @@ export function room(bytes: usize): usize {
   return base
 }
 
-/** By eight shifts, then by day, then by shift: the sum of what the events of the day land on. */
+/** By eight shifts, then by day, then by shift: the sum of what the events of the day land on, beside what was there for 1. */
 export function addLandings(
   rows: usize,
   starts: usize,
@@ -22,6 +22,7 @@ export function addLandings(
   shifts: usize,
   shiftCount: i32,
   totals: usize,
+  more: bool,
 ): void {
   let from = starts
   for (let i = 0; i < dayCount; i++) {
@@ -32,10 +33,11 @@ export function addLandings(
       const own = shifts + (shift << 2)
       const place = wrapped(day + load<i32>(own), calendar)
       const to = totals + ((shift * dayCount + (i << 3)) << 3)
-      if (wrapped(day + load<i32>(own, 28), calendar) - place === 7) abreast(rows + (place << 3), from, end, begin, to)
+      if (wrapped(day + load<i32>(own, 28), calendar) - place === 7)
+        abreast(rows + (place << 3), from, end, begin, more, to)
       else {
-        apart(rows, from, end, begin, day, calendar, own, to)
-        apart(rows, from, end, begin, day, calendar, own + 16, to + 32)
+        apart(rows, from, end, begin, more, day, calendar, own, to)
+        apart(rows, from, end, begin, more, day, calendar, own + 16, to + 32)
       }
     }
     from = end
@@ -47,11 +49,17 @@ function wrapped(place: i32, calendar: i32): i32 {
 }
 
 /** Eight shifts that land on places side by side. */
-function abreast(rows: usize, from: usize, end: usize, begin: f64, to: usize): void {
+function abreast(rows: usize, from: usize, end: usize, begin: f64, more: bool, to: usize): void {
   let a = f64x2.splat(begin)
   let b = a
   let c = a
   let d = a
+  if (more) {
+    a = v128.load(to)
+    b = v128.load(to, 16)
+    c = v128.load(to, 32)
+    d = v128.load(to, 48)
+  }
   for (let event = from; event < end; event += 4) {
     const at = rows + (load<i32>(event) << 3)
     a = f64x2.add(a, v128.load(at))
@@ -71,6 +79,7 @@ function apart(
   from: usize,
   end: usize,
   begin: f64,
+  more: bool,
   day: i32,
   calendar: i32,
   shifts: usize,
@@ -80,10 +89,10 @@ function apart(
   const rowsB = rows + (wrapped(day + load<i32>(shifts, 4), calendar) << 3)
   const rowsC = rows + (wrapped(day + load<i32>(shifts, 8), calendar) << 3)
   const rowsD = rows + (wrapped(day + load<i32>(shifts, 12), calendar) << 3)
-  let a = begin
-  let b = begin
-  let c = begin
-  let d = begin
+  let a = more ? load<f64>(to) : begin
+  let b = more ? load<f64>(to, 8) : begin
+  let c = more ? load<f64>(to, 16) : begin
+  let d = more ? load<f64>(to, 24) : begin
   for (let event = from; event < end; event += 4) {
     const start = load<i32>(event) << 3
     a += load<f64>(rowsA + start)

@@ -58,6 +58,10 @@ function schemaNamedBy(node, checker) {
   return type.isStringLiteral() && NAME.test(type.value) ? type.value : undefined
 }
 
+function distinct(schemas) {
+  return [...new Map(schemas.map(schema => [JSON.stringify(schema), schema])).values()]
+}
+
 /** What JSON makes of a type. Types with a name stand once, in `$defs`. */
 function schemaOfAnswer(checker, id, answer) {
   const names = new Map()
@@ -89,7 +93,8 @@ function schemaOfAnswer(checker, id, answer) {
     const whole = booleans.length === 2 ? [{ type: 'boolean' }] : booleans.map(schemaOf)
     const others = members.filter(type => !literals.includes(type) && !booleans.includes(type)).map(schemaOf)
     const words = literals.length > 1 ? [{ enum: literals.map(type => type.value) }] : literals.map(schemaOf)
-    const all = [...words, ...whole, ...others]
+    // A name of ours or of a user's own is a text either way.
+    const all = distinct([...words, ...whole, ...others])
     if (all.length === 1) return all[0]
     const plain = all.every(schema => Object.keys(schema).join() === 'type')
     return plain ? { type: all.map(schema => schema.type) } : { anyOf: all }

@@ -22,7 +22,7 @@ export async function declare(folder) {
 export function rollUp(folder, library) {
   for (const name of readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.d.ts'))) {
     const text = readFileSync(join(folder, name), 'utf8').replace(FOREIGN, '')
-    writeFileSync(join(folder, name), name === 'client.d.ts' ? withoutInsides(text) : text)
+    writeFileSync(join(folder, name), /^client(\.d\.ts$|[\\/])/.test(name) ? withoutInsides(text) : text)
   }
   // TypeScript 7 has no interface for programs; this package brings an older one for itself.
   const { generateDtsBundle } = createRequire(import.meta.url)('dts-bundle-generator')

@@ -1,25 +1,15 @@
 import { basename } from 'node:path'
-import type { Backtest } from './backtest/result.js'
+import type { Backtest, Comparison, Grid } from './backtest/result.js'
 import { version } from './built.js'
-import { InvalidParameter, NotFound, remedy, worded } from './errors.js'
-import type { Field } from './fields/field.js'
-import { FIELDS } from './fields/index.js'
+import { Questions } from './client/questions.js'
+import { InvalidParameter, NotFound, remedy } from './errors.js'
+import { BUILT_IN, type FieldSet } from './fields/index.js'
 import { type Explanation, explain } from './local/explain.js'
 import { type ExportFilter, exportBars, exportEvents, exportSeries } from './local/export.js'
 import { facts, type KnownFacts } from './local/facts.js'
-import { formatDay } from './model/day.js'
-import type {
-  EventHistory,
-  EventsPage,
-  ExportedBar,
-  ExportedEvent,
-  ExportedSeriesBar,
-  HistoryQuery,
-  PoolQuery,
-} from './model/event.js'
+import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/event.js'
 import type { FactKind } from './model/facts.js'
-import type { OversoldPage } from './model/oversold.js'
-import type { Tier, Timeframe } from './model/terms.js'
+import type { Tier } from './model/terms.js'
 import {
   CACHE_BYTES,
   type DatabaseChoice,
@@ -31,150 +21,29 @@ import {
   statusOf,
   type WholeStatus,
 } from './open.js'
-import { type Checks, checkFunction, checkOptions, objectOf } from './params/arguments.js'
+import { type Checks, checkFunction, checkOptions, listOf, objectOf } from './params/arguments.js'
+import type { CompareParams } from './params/compare.js'
+import type { OwnField } from './params/fields-file.js'
+import type { GridParams } from './params/grid.js'
 import { THREADS } from './params/kinds.js'
-import {
-  ASKED_EVENTS,
-  type EventsParams,
-  EXPLAIN,
-  FACTS,
-  type HistoryParams,
-  NOW,
-  OVERSOLD,
-  type OversoldParams,
-  OWN_EVENTS,
-  OWN_OVERSOLD,
-  type PoolParams,
-} from './params/parameters.js'
-import { parseEvents, parseHistory, parseOversold, parsePool } from './params/parse.js'
+import { type ExplainParams, FACTS } from './params/parameters.js'
+import { parseExplain } from './params/parse.js'
 import { readParams } from './params/row.js'
+import { parseScreen, type ScreenParams } from './params/screen.js'
 import type { BacktestParams } from './params/strategy.js'
 import type { StudyParams, SweepParams } from './params/studies.js'
-import { dayValue, fileValue, flagValue, integerValue, textOf, tierValue, wordValue } from './params/values.js'
+import { dayValue, fileValue, flagValue, integerValue, textOf, tickerValue, tierValue } from './params/values.js'
+import type { Reported } from './present/prices.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
-import type { ReportAbout } from './report/report.js'
-import { eventHistory, type FieldInfo, type PricedSource, type Source, type Trials } from './source.js'
+import { type Screen, screen } from './screen/screen.js'
+import type { PricedSource, Trials } from './source.js'
 import type { TickerEntry } from './store/store.js'
 import type { EventStudy } from './study/result.js'
 import type { Sweep } from './sweep/result.js'
-import { type Now, now } from './tally/now.js'
-import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from './tally/tally.js'
-import { type Transitions, transitionsOf } from './tally/transitions.js'
-
-/** What must be said of an answer and has no place in it: why it is empty, in sentences; usually none. */
-export interface Noted {
-  notes: string[]
-}
-
-/**
- * The questions that stand on events, as a program asks them of a database or of a server: parameters spelled as in the
- * specification, answers as the command line prints them with `--json`, and beside them the notes that it has on standard
- * error. Every question may throw InvalidParameter, TierRestricted or NotFound.
- */
-abstract class Questions {
-  readonly #bands: Source
-
-  constructor(bands: Source) {
-    this.#bands = bands
-  }
-
-  /**
-   * `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. 10 unless `limit`
-   * says how many; of a database asked as no tier any number, or `all`.
-   */
-  async events(params: EventsParams): Promise<EventsPage & Noted> {
-    const query = parseEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS)
-    const page = await this.#bands.events(query)
-    return { ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) }
-  }
-
-  /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */
-  async oversold(params: OversoldParams = {}): Promise<OversoldPage & Noted> {
-    const query = parseOversold(params, this.withholds ? OVERSOLD : OWN_OVERSOLD)
-    const page = await this.#bands.oversold(query)
-    if (page.match_count > 0) return { ...page, notes: [] }
-    const { emptyScanNote } = await import('./present/events.js')
-    const date = query.date === undefined ? null : formatDay(query.date)
-    return { ...page, notes: [this.#bands.server?.note ?? emptyScanNote(query, page, date)] }
-  }
-
-  /** All matching transitions, oldest first; of a database with raw returns and percentiles. */
-  async history(params: HistoryParams): Promise<EventHistory & Noted> {
-    const query = parseHistory(params)
-    const history = await eventHistory(this.#bands, query)
-    return { ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) }
-  }
-
-  /** How often each performance followed, and what a database knows of returns, beside what usually follows; by band unless one is given. */
-  async tally(params: PoolParams & { by?: TallyGrouping }): Promise<Tally & Noted> {
-    const { by, ...others } = objectOf('params', params)
-    const pool = parsePool(others)
-    const grouped = by === undefined ? pool : { ...pool, by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }
-    return this.#noted(pool, await tally(this.#bands, grouped))
-  }
-
-  /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
-  async transitions(params: Omit<PoolParams, 'band' | 'context_band'>): Promise<Transitions & Noted> {
-    const pool = parsePool(params)
-    return this.#noted(pool, await transitionsOf(this.#bands, pool))
-  }
-
-  /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
-  async now(params: { tickers: readonly string[]; fields?: readonly string[]; timeframe?: string }): Promise<Now> {
-    const { tickers, fields, timeframe } = readParams(NOW, params)
-    const asked = fields ?? (await this.#granted(tickers, timeframe)).map(field => field.name)
-    const skip = fields === undefined ? await this.#bands.lacking?.() : undefined
-    return now(this.#bands, { tickers, fields: asked, timeframe, skip })
-  }
-
-  /** The 21 band fields with tier and vocabulary. */
-  fields(): readonly Field[] {
-    return FIELDS
-  }
-
-  async close(): Promise<void> {
-    await this.#bands.close()
-  }
-
-  /** Whether limits are those of the specification: at a tier, and at a server. */
-  protected abstract get withholds(): boolean
-
-  async #noted<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
-    { tickers: _tickers, ...query }: PoolQuery,
-    found: Found,
-  ): Promise<Found & Noted> {
-    const [ticker, second] = found.tickers
-    const { notes = [] } = found
-    if (found.events > 0) return { ...found, notes }
-    if (second === undefined)
-      return { ...found, notes: [...notes, ...(await this.#whyNone({ ...query, ticker: ticker! }))] }
-    const { emptyPoolNote } = await import('./present/empty.js')
-    return { ...found, notes: [...notes, emptyPoolNote(query, found)] }
-  }
-
-  async #whyNone(query: HistoryQuery): Promise<string[]> {
-    const why = await this.#bands.whyEmpty(query)
-    if (why === null) return []
-    const { emptyNote } = await import('./present/empty.js')
-    const { reason, advice } = emptyNote(why, query)
-    return [worded(reason), ...(advice === null ? [] : [worded(advice)])]
-  }
-
-  /** The fields of the caller's plan, when tickers are about to be asked. */
-  async #granted([first]: readonly string[], timeframe: Timeframe): Promise<readonly FieldInfo[]> {
-    if (first === undefined) return []
-    const { fields, waiting } = await this.#bands.granted(first, timeframe)
-    return [...fields, ...waiting]
-  }
-}
 
 /** How progress of long work is told: often, the text only made when it is asked for. */
 interface StudyWays {
   step?: (text: () => string) => void
-}
-
-function checkWays(ways: StudyWays): void {
-  checkOptions('ways', ways, { step: checkFunction })
 }
 
 /**
@@ -189,62 +58,52 @@ abstract class Studies extends Questions {
 
   /** What followed events, against what follows any bar: returns, an average path, intervals and tests. */
   async study(params: StudyParams, ways: StudyWays = {}): Promise<EventStudy> {
-    const [{ parseStudy }, { eventStudy }] = await Promise.all([
-      import('./params/studies.js'),
-      import('./study/event-study.js'),
-    ])
-    checkWays(ways)
-    const query = parseStudy(params)
-    const market = await this.#prices()
-    return this.#counted(trials => eventStudy(market, query, { ...ways, trials }))
+    const { parseStudy } = await import('./params/studies.js')
+    const { eventStudy } = await import('./study/event-study.js')
+    const query = parseStudy(params, this.known)
+    return this.#ask(ways, (market, all) => eventStudy(market, query, all))
   }
 
   /** Events traded by rules: trades, equity and their statistics. */
   async backtest(params: BacktestParams, ways: StudyWays = {}): Promise<Backtest> {
-    const [{ parseBacktest }, { backtest }] = await Promise.all([
-      import('./params/backtest.js'),
-      import('./backtest/backtest.js'),
-    ])
-    checkWays(ways)
-    const { strategy, run } = parseBacktest(params, { tier: this.tier })
-    const market = await this.#prices()
-    return this.#counted(trials => backtest(market, strategy, run, { ...ways, trials }))
+    const { parseBacktest } = await import('./params/backtest.js')
+    const { backtest } = await import('./backtest/backtest.js')
+    const { strategy, run } = parseBacktest(params, { tier: this.tier, fields: this.known })
+    return this.#ask(ways, (market, all) => backtest(market, strategy, run, all))
+  }
+
+  /** Every combination of some values of a strategy: `{ …, vary: { hold: [5, 10, 20] } }`; whether the best of them is real. */
+  async grid(params: GridParams, ways: StudyWays = {}): Promise<Grid> {
+    const { parseGrid } = await import('./params/grid.js')
+    const { grid } = await import('./backtest/grid.js')
+    const query = parseGrid(params, { tier: this.tier, fields: this.known })
+    return this.#ask(ways, (market, all) => grid(market, query, all))
+  }
+
+  /** Strategies side by side over the days that all have: statistics, years, correlations, differences of Sharpe ratios. */
+  async compare(params: CompareParams, ways: StudyWays = {}): Promise<Comparison> {
+    const { parseCompare } = await import('./params/compare.js')
+    const { compare } = await import('./backtest/compare.js')
+    const query = parseCompare(params, { tier: this.tier, fields: this.known })
+    return this.#ask(ways, (market, all) => compare(market, query, all))
   }
 
   /** Every field, band and window at once, with p-values corrected for so many looks. */
   async sweep(params: SweepParams, ways: StudyWays = {}): Promise<Sweep> {
-    const [{ parseSweep }, { sweep }] = await Promise.all([import('./params/studies.js'), import('./sweep/sweep.js')])
-    checkWays(ways)
-    const query = parseSweep(params)
-    const market = await this.#prices()
-    return this.#counted(trials => sweep(market, query, { ...ways, trials }))
+    const { parseSweep } = await import('./params/studies.js')
+    const { sweep } = await import('./sweep/sweep.js')
+    const query = parseSweep(params, this.known)
+    return this.#ask(ways, (market, all) => sweep(market, query, all))
   }
 
   /** The page of an answer, as `--report` writes it: one HTML document that needs nothing else. */
-  async report(found: EventStudy | Backtest | Sweep, options: { command?: string } = {}): Promise<string> {
+  async report(found: Reported, options: { command?: string } = {}): Promise<string> {
     checkOptions('options', options, { command: textOf })
     objectOf('found', found)
-    const [{ report }, { describeWithPrices, inputsOf }] = await Promise.all([
-      import('./report/report.js'),
-      import('./present/prices.js'),
-    ])
-    const market = await this.#prices()
-    try {
-      const about: ReportAbout = {
-        command: options.command ?? '',
-        version: version(),
-        source: this.source,
-        as_of: found.as_of,
-        tier: this.tier,
-        ...(await inputsOf(market, found)),
-      }
-      return report(await describeWithPrices(market, found), about)
-    } catch (cause) {
-      if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
-      // Whether all of it is there is only seen where it is drawn.
-      const what = `found is no whole answer of study(), backtest() or sweep(): ${cause.message}.`
-      throw new InvalidParameter(what, { param: 'found' })
-    }
+    const { reportOf } = await import('./report/report.js')
+    const { command = '' } = options
+    const about = { command, version: version(), source: this.source, as_of: found.as_of, tier: this.tier }
+    return reportOf(await this.#prices(), found, about)
   }
 
   override async close(): Promise<void> {
@@ -255,9 +114,15 @@ abstract class Studies extends Questions {
     }
   }
 
-  async #counted<Found extends { warnings: string[] }>(ask: (trials: Trials | null) => Promise<Found>): Promise<Found> {
+  /** What is looked at is counted. */
+  async #ask<Found extends { warnings: string[] }>(
+    ways: StudyWays,
+    work: (market: PricedSource, ways: StudyWays & { trials: Trials | null }) => Promise<Found>,
+  ): Promise<Found> {
+    checkOptions('ways', ways, { step: checkFunction })
     const { counted } = await import('./study/trials.js')
-    return counted(await this.#ledger(), ask)
+    const market = await this.#prices()
+    return counted(await this.#ledger(), trials => work(market, { ...ways, trials }))
   }
 
   /** A refusal is not kept: another time there may be an answer. */
@@ -312,7 +177,7 @@ export class RemoteClient extends Studies {
   protected readonly withholds = true
 
   constructor(remote: Remote, bars?: PricesChoice) {
-    super(remote)
+    super(remote, BUILT_IN)
     this.#remote = remote
     this.#bars = bars
   }
@@ -366,6 +231,8 @@ export interface BandsOptions extends PricesChoice {
   tier?: Tier
   /** Answer as of this date, `YYYY-MM-DD`: nothing that was not yet known then is used or shown. */
   asOf?: string
+  /** Fields of your own, as the text of a fields file or as a list of definitions. */
+  fields?: string | readonly OwnField[]
   /** How many threads share long work, 1 for none; as many as the machine has cores unless given. */
   threads?: number
   /** How many bytes of decoded series are kept for the questions to come, 0 for none; 64 MiB unless given. */
@@ -373,8 +240,8 @@ export interface BandsOptions extends PricesChoice {
 }
 
 /**
- * Opens a cache for questions; nothing is written to it. Throws InvalidParameter for an option, NotFound for a database that
- * was named and is missing, StorageError for one that cannot be read.
+ * Opens a cache for questions; nothing is written to it. Throws InvalidParameter for an option, BadData for own fields,
+ * NotFound for a database that was named and is missing, StorageError for one that cannot be read.
  */
 export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
   checkOptions('options', options, {
@@ -382,14 +249,32 @@ export async function openBands(options: BandsOptions = {}): Promise<BandsClient
     tier: textOf,
     asOf: textOf,
     ledger: flagValue,
+    fields: ownFieldsText,
     threads: THREADS.parse,
     cacheBytes: (param, value) => integerValue(param, value, 0, Number.MAX_SAFE_INTEGER),
   })
-  const { db, tier, asOf, ledger = true, threads, cacheBytes = CACHE_BYTES } = options
+  const { db, tier, asOf, ledger = true, fields, threads, cacheBytes = CACHE_BYTES } = options
   const emulated = tier === undefined ? null : tierValue('tier', tier)
   const day = asOf === undefined ? null : dayValue('as_of', asOf)
-  const opened = await openLocal({ db, threads, cacheBytes, tier: emulated, asOf: day })
+  const known = fields === undefined ? BUILT_IN : await ownFields(fields)
+  const opened = await openLocal({ db, threads, cacheBytes, fields: known, tier: emulated, asOf: day })
   return new BandsClient(opened, { path: opened.path, tier: emulated, ledger: ledger ? { db } : null })
+}
+
+async function ownFields(fields: unknown): Promise<FieldSet> {
+  const { ownFieldSet } = await import('./params/fields-file.js')
+  return ownFieldSet(ownFieldsText('fields', fields), 'fields')
+}
+
+/** A list of definitions as a text that can be read as a file is: JSON is YAML. */
+function ownFieldsText(param: string, fields: unknown): string {
+  if (typeof fields === 'string') return fields
+  const list = listOf(param, fields)
+  try {
+    return JSON.stringify(list, null, 2)
+  } catch (cause) {
+    throw new InvalidParameter(`${param} cannot be written as JSON: ${(cause as Error).message}`, { param })
+  }
 }
 
 /** A server and how patiently it is asked. */
@@ -405,7 +290,7 @@ export interface RemoteClientOptions extends Omit<TransportOptions, 'lent'> {
 export async function openRemote(options: RemoteClientOptions): Promise<RemoteClient> {
   checkOptions('options', options, REMOTE_CHECKS)
   const { bars, ...others } = options
-  return new RemoteClient(await open({ ...others, url: String(others.url), fields: FIELDS }), bars)
+  return new RemoteClient(await open({ ...others, url: String(others.url), fields: BUILT_IN.all }), bars)
 }
 
 /** Numbers, addresses and keys are looked at where they are used. */
@@ -438,7 +323,7 @@ export class BandsClient extends Studies {
   protected readonly withholds: boolean
 
   constructor({ local, bands }: Pick<Opened, 'local' | 'bands'>, opened: OpenedAs = {}) {
-    super(bands)
+    super(bands, local.fieldSet)
     this.#local = local
     this.#bands = bands
     this.#opened = opened
@@ -447,8 +332,20 @@ export class BandsClient extends Studies {
   }
 
   /** Why a bar has the band that it has; the newest bar unless a date is given. */
-  async explain(params: { ticker: string; field: string; timeframe?: string; date?: string }): Promise<Explanation> {
-    return explain(this.#local, readParams(EXPLAIN, params))
+  async explain(params: ExplainParams): Promise<Explanation> {
+    return explain(this.#local, parseExplain(params, this.known))
+  }
+
+  /**
+   * The tickers of which a condition holds on their last bar, or became true on one of the last `since` bars; all that are
+   * loaded unless some are named. With `tally` also what followed such onsets, beside any bar.
+   */
+  async screen(params: ScreenParams): Promise<Screen> {
+    const { tickers, ...others } = objectOf('params', params)
+    const { date, ...query } = parseScreen(others, this.known)
+    const names = listOf('tickers', tickers ?? []).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
+    const asked = names.length > 0 ? names : await this.#local.withBars()
+    return screen(date === undefined ? this.#local : this.#local.on(date), { ...query, tickers: asked })
   }
 
   /** Every event with returns and percentiles, whatever the age; Pro. Rows come as they are read. */

@@ -114,6 +114,9 @@ export interface Offence {
   allowed?: readonly string[] | string
   /** The nearest allowed values, best first. */
   suggestions?: readonly string[]
+  /** Where in a text the fault stands, both from 1; `value` is then the word there. */
+  line?: number
+  column?: number
 }
 
 /** What the value of a parameter names. */
@@ -192,7 +195,7 @@ function mentioning(words: Words, name: string): Words {
 }
 
 interface MissingThing {
-  kind: 'ticker' | 'file' | 'account' | 'key'
+  kind: 'ticker' | 'file' | 'account' | 'key' | 'list'
   name: string
 }
 
@@ -214,7 +217,14 @@ export class NotFound extends BandsError {
   }
 }
 
-export const UPGRADE_URL = 'https://bands.invalid/pricing'
+/**
+ * What a machine reads of an error beside `error` and `message`, at a door that may have an address where a higher tier is
+ * to be had: what is refused here has none of its own.
+ */
+export function payloadAt(error: BandsError, upgradeUrl: string | null): Record<string, unknown> {
+  const payload = error.payload()
+  return payload.upgrade_url === null ? { ...payload, upgrade_url: upgradeUrl } : payload
+}
 
 /** A field or feature above the caller's tier. */
 export class TierRestricted extends BandsError {
@@ -222,14 +232,15 @@ export class TierRestricted extends BandsError {
   readonly feature: string
   readonly tier: string
   readonly requiredTier: string
-  readonly upgradeUrl: string
+  /** Where a higher tier is to be had; null where nobody said. */
+  readonly upgradeUrl: string | null
 
   /** `message`, `upgradeUrl`: what a server that refused says itself, and where it sends the caller. */
   constructor(
     feature: string,
     tier: string,
     requiredTier: string,
-    { message, upgradeUrl = UPGRADE_URL, ...about }: ErrorAbout & { message?: Words; upgradeUrl?: string } = {},
+    { message, upgradeUrl = null, ...about }: ErrorAbout & { message?: Words; upgradeUrl?: string | null } = {},
   ) {
     const needs = `${feature} needs the ${title(requiredTier)} tier; you asked as ${title(tier)}.`
     const payload = { feature, tier, required_tier: requiredTier, upgrade_url: upgradeUrl }
@@ -348,9 +359,10 @@ export class RateLimited extends BandsError {
   override readonly name = 'RateLimited'
   /** UTC, as 2026-03-24T00:00:00Z; null where a server did not say. */
   readonly reset: string | null
-  readonly upgradeUrl: string
+  /** Where a higher tier is to be had; null where nobody said. */
+  readonly upgradeUrl: string | null
 
-  constructor(words: Words, reset: string | null, upgradeUrl: string = UPGRADE_URL) {
+  constructor(words: Words, reset: string | null, upgradeUrl: string | null = null) {
     super('rate_limit_exceeded', words, {}, { reset, upgrade_url: upgradeUrl })
     this.reset = reset
     this.upgradeUrl = upgradeUrl

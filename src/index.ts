@@ -14,11 +14,11 @@
  * const { groups } = await server.tally({ tickers: ['AAPL'], field: 'rsi_zone', band: 'oversold' })
  */
 
-export type { Backtest } from './backtest/result.js'
+export type { Backtest, Comparison, Grid } from './backtest/result.js'
+export type { Noted } from './client/questions.js'
 export {
   type BandsClient,
   type BandsOptions,
-  type Noted,
   openBands,
   openRemote,
   type RemoteClient,
@@ -73,10 +73,15 @@ export type { Adjustment, AssetClass, Series } from './model/series.js'
 export { PERFORMANCES, type Performance, STABILITIES, type Stability } from './model/series.js'
 export type { Tier, Timeframe } from './model/terms.js'
 export { databasePath, openImporter, type WholeStatus as Status } from './open.js'
+export type { CompareParams } from './params/compare.js'
+export type { OwnField } from './params/fields-file.js'
+export type { GridParams } from './params/grid.js'
 export type { EventsParams, HistoryParams, OversoldParams, PoolParams } from './params/parameters.js'
+export type { ScreenParams } from './params/screen.js'
 export type { BacktestParams } from './params/strategy.js'
 export type { StudyParams, SweepParams } from './params/studies.js'
 export type { Allowance, Credits } from './remote/remote.js'
+export type { Screen, ScreenMatch } from './screen/screen.js'
 export type { Damage, TickerEntry } from './store/store.js'
 export type { EventStudy } from './study/result.js'
 export type { Sweep } from './sweep/result.js'

@@ -5,6 +5,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import type { Accounts } from './accounts/accounts.js'
 import { builtPath } from './built.js'
 import { ConfigError, NotFound, remedy } from './errors.js'
+import type { FieldSet } from './fields/index.js'
 import type { Importer } from './load/import.js'
 import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
@@ -14,13 +15,13 @@ import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
 import { THREADS } from './params/kinds.js'
 import { fileValue, flagValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
-
 import type { PageSource, PullOptions } from './remote/pull.js'
 import type { PullReport, PullRequest } from './remote/pull-plan.js'
 import type { Remote, RemoteOptions } from './remote/remote.js'
 import type { Service } from './server/answers.js'
-import type { Trials } from './source.js'
+import type { Lists, ReadLists, ReadTrials, Trials } from './source.js'
 import { sourceWords } from './store/pages.js'
+import type { Files } from './store/sqlite/backup.js'
 import { inItsPlace, restoreNote } from './store/sqlite/connection.js'
 import { freePlace, openSqlite } from './store/sqlite/data.js'
 import type { Verified } from './store/sqlite/verify.js'
@@ -41,6 +42,8 @@ interface OpenOptions extends DatabaseChoice {
   tier?: Tier | null | undefined
   asOf?: Day | null
   now?: Clock | undefined
+  /** What can be asked for; the specified fields unless given. */
+  fields?: FieldSet | undefined
   /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
   threads?: number | undefined
   /** How many bytes of decoded series are kept for the questions to come; none unless given. */
@@ -68,12 +71,13 @@ export async function openLocal({
   tier,
   asOf = null,
   now,
+  fields,
   threads,
   cacheBytes = 0,
   ...choice
 }: OpenOptions = {}): Promise<Opened> {
   const path = await settled(databasePath(choice))
-  const view = { tier, asOf, now, threads, remembered: await rememberedUpTo(cacheBytes) }
+  const view = { tier, asOf, now, fields, threads, remembered: await rememberedUpTo(cacheBytes) }
   if (isNamed(choice)) {
     if (existsSync(path)) return opened(path, false, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
@@ -257,7 +261,7 @@ export async function checkPrivate(path: string): Promise<void> {
  * missing.
  */
 export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | null> {
-  const path = await trialsPath(choice)
+  const path = await besidePath('trials', choice)
   if (path === null) return null
   const { openSqliteTrials } = await import('./store/sqlite/trials.js')
   return openSqliteTrials(path, Date.now, choice.notice)
@@ -267,21 +271,37 @@ export async function openTrials(choice: DatabaseChoice = {}): Promise<Trials | 
  * Opens the same for reading: `none` while it was not made yet, null while the sample answers. Throws StorageError for one
  * that cannot be read, NotFound for a named database that is missing.
  */
-export async function openTrialsForReading(
-  choice: DatabaseChoice = {},
-): Promise<Pick<Trials, 'of' | 'close'> | 'none' | null> {
-  const path = await trialsPath(choice)
+export async function openTrialsForReading(choice: DatabaseChoice = {}): Promise<ReadTrials | 'none' | null> {
+  const path = await besidePath('trials', choice)
   if (path === null) return null
   if (!existsSync(path)) return 'none'
   const { openSqliteTrialsForReading } = await import('./store/sqlite/trials.js')
   return openSqliteTrialsForReading(path)
 }
 
-/** null while the sample answers. */
-async function trialsPath(choice: DatabaseChoice): Promise<string | null> {
+/** Beside the user's own database; null while the sample answers. Throws NotFound for a named database that is missing. */
+async function besidePath(kind: 'trials' | 'lists', choice: DatabaseChoice): Promise<string | null> {
   const { local, sample } = await openLocal(choice)
   await local.close()
-  return sample ? null : filesOf(choice).trials
+  const path = await settled(filesOf(choice)[kind])
+  return sample ? null : path
+}
+
+/**
+ * Opens the lists of a user, made first if there are none: beside the database, also while the sample answers and beside
+ * where that would be. Throws StorageError where they cannot be written, NotFound for a named database that is missing.
+ */
+export async function openLists(choice: DatabaseChoice = {}): Promise<Lists> {
+  await besidePath('lists', choice)
+  const { openSqliteLists } = await import('./store/sqlite/lists.js')
+  return openSqliteLists(filesOf(choice).lists, Date.now, choice.notice)
+}
+
+/** The same for reading: null while none was made yet. Throws StorageError for one that cannot be read. */
+export async function openListsForReading(choice: DatabaseChoice = {}): Promise<ReadLists | null> {
+  await besidePath('lists', choice)
+  const { openSqliteListsForReading } = await import('./store/sqlite/lists.js')
+  return openSqliteListsForReading(filesOf(choice).lists)
 }
 
 /** A path, once a restore that was stopped there is finished. */
@@ -291,13 +311,14 @@ async function settled(path: string): Promise<string> {
 }
 
 /** The files of a user, there or not. */
-export function filesOf(choice: AccountsChoice = {}): { data: string; accounts: string; trials: string } {
+export function filesOf(choice: AccountsChoice = {}): Files {
   const data = databasePath(choice)
-  return { data, accounts: accountsPath(choice), trials: `${data.replace(/\.db$/, '')}.trials.db` }
+  const stem = data.replace(/\.db$/, '')
+  return { data, accounts: accountsPath(choice), trials: `${stem}.trials.db`, lists: `${stem}.lists.db` }
 }
 
 /** The same, once a restore that was stopped there is finished. Throws Busy, StorageError where it cannot be. */
-export async function settledFilesOf(choice: AccountsChoice = {}): Promise<ReturnType<typeof filesOf>> {
+export async function settledFilesOf(choice: AccountsChoice = {}): Promise<Files> {
   const files = filesOf(choice)
   for (const path of Object.values(files)) await settled(path)
   return files
@@ -305,23 +326,24 @@ export async function settledFilesOf(choice: AccountsChoice = {}): Promise<Retur
 
 /** Whether the files beside the data are what they must be, of those that there are. Throws StorageError. */
 export async function verifyBeside(choice: AccountsChoice = {}): Promise<Verified[]> {
-  const { accounts, trials } = await settledFilesOf(choice)
-  const { verifyAccounts, verifyTrials } = await import('./store/sqlite/verify.js')
-  return [
-    ...(existsSync(accounts) ? [verifyAccounts(accounts)] : []),
-    ...(existsSync(trials) ? [verifyTrials(trials)] : []),
-  ]
+  const files = await settledFilesOf(choice)
+  const { BESIDE } = await import('./store/sqlite/verify.js')
+  return BESIDE.filter(([kind]) => existsSync(files[kind])).map(([kind, verify]) => verify(files[kind]))
 }
 
-/** As which tier, day and time a database is seen, and by how many. */
-interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'threads'> {
+/** As which tier, day and time a database is seen, with which fields, and by how many. */
+interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 'threads'> {
   /** A store that remembers what was asked of another. */
   remembered?: ((store: Store) => Store) | undefined
 }
 
-function opened(path: string, sample: boolean, { tier = null, asOf = null, now, threads, remembered }: Seen): Opened {
+function opened(
+  path: string,
+  sample: boolean,
+  { tier = null, asOf = null, now, fields, threads, remembered }: Seen,
+): Opened {
   const store = openSqlite(path, { readonly: true })
-  return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, threads }), path, sample }
+  return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, fields, threads }), path, sample }
 }
 
 /** A store as one caller sees it: the engine over its bars, and beside it the pages of other tickers. */
@@ -329,7 +351,7 @@ export function composed(
   store: Store,
   tier: Tier | null,
   asOf: Day | null,
-  { now, threads }: Pick<Seen, 'now' | 'threads'> = {},
+  { now, fields, threads }: Pick<Seen, 'now' | 'fields' | 'threads'> = {},
 ): Pick<Opened, 'local' | 'bands'> {
   const { pages } = store
   const elsewhere = {
@@ -340,7 +362,7 @@ export function composed(
       return first === undefined ? null : sourceWords(first)
     },
   }
-  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), threads })
+  const local = new Local(store, tier, asOf, { elsewhere, now: dayBy(now), fields, threads })
   const kept = async () => {
     const { KeptPages } = await import('./remote/kept.js')
     return new KeptPages(pages, { tier, asOf, unknown: ticker => local.unknown(ticker) })

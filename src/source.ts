@@ -1,9 +1,18 @@
 import type { Words } from './errors.js'
 import { type Day, parseDay } from './model/day.js'
-import type { EventHistory, EventsPage, EventsQuery, HistoricEvent, HistoryQuery, SeriesKey } from './model/event.js'
+import type {
+  Context,
+  EventHistory,
+  EventsPage,
+  EventsQuery,
+  HistoricEvent,
+  HistoryQuery,
+  SeriesKey,
+} from './model/event.js'
 import { eventHistoryOf, type History } from './model/history.js'
 import type { OversoldPage, OversoldQuery } from './model/oversold.js'
 import type { Adjustment, AssetClass, Series } from './model/series.js'
+import type { Stays } from './model/stays.js'
 import type { Tier, Timeframe } from './model/terms.js'
 
 /**
@@ -16,10 +25,12 @@ export interface Source {
   events(query: EventsQuery): Promise<EventsPage>
   /** Which tickers are oversold: `GET /v1/scan/oversold`. Throws TierRestricted for a date below Plus, or out of range. */
   oversold(query: OversoldQuery): Promise<OversoldPage>
-  /** What can be asked for, in the order of the specification. */
-  fields(): Promise<readonly FieldInfo[]>
+  /** What can be asked for, in the order of the specification, and the conditions among what is asked for. */
+  fields(asked?: readonly string[]): Promise<readonly FieldInfo[]>
   /** All matching events of the tier's range, by ticker and then by field in the order asked. Throws as `events` does. */
   histories(query: HistoriesQuery): AsyncIterable<History>
+  /** The same in columns of stays and transitions, a ticker at a time, for who asks of a whole market. Throws as `histories` does. */
+  stays(query: StaysQuery): AsyncIterable<Stays>
   /** The newest of matching events with all that is known of them, in as few questions as can be. */
   newest(query: EventsQuery): Promise<NewestEvents>
   /** The fields of the caller's plan, of which a server tells with a page of the ticker. */
@@ -89,6 +100,8 @@ export type WhyEmpty =
   | { code: 'outside_dates'; events: number; nearest: Day }
   /** The bands that the context was in instead; none where it had none yet. */
   | { code: 'context_never'; events: number; bands: readonly string[] }
+  /** On how many bars of the events the condition held not, and on how many it was not known. */
+  | { code: 'when_never'; events: number; unknown: number }
   /** Who knows events alone; null where the answerer does not tell of which days they are. */
   | { code: 'none_told'; query_range: string; range: NamedRange | null; seen: readonly string[] }
   /** A server's own words. */
@@ -136,10 +149,17 @@ export interface HistoriesQuery extends Omit<HistoryQuery, 'ticker' | 'field'> {
   base?: boolean
 }
 
+/** Which transitions of which tickers and fields, of all bands; bounds exclusive. Where each field stands is told whatever they are. */
+export interface StaysQuery extends Omit<HistoriesQuery, 'bands' | 'context' | 'when' | 'outcomes' | 'base'> {
+  context?: Omit<Context, 'band'>
+}
+
 export interface StatesQuery {
   tickers: readonly string[]
   fields: readonly string[]
   timeframe: Timeframe
+  /** How many bars earlier conditions look at the tickers that they name; 0 unless given. */
+  lag?: number | undefined
 }
 
 /** One ticker's bars, and the fields that were asked for on them. */
@@ -154,12 +174,15 @@ export async function fieldOf(
   source: Pick<Source, 'fields'>,
   name: string | undefined,
 ): Promise<FieldInfo | undefined> {
-  return name === undefined ? undefined : (await source.fields()).find(field => field.name === name)
+  return name === undefined ? undefined : (await source.fields([name])).find(field => field.name === name)
 }
 
 /** The vocabulary of each field, by its name. */
-export async function vocabulariesOf(source: Pick<Source, 'fields'>): Promise<ReadonlyMap<string, readonly string[]>> {
-  return new Map((await source.fields()).map(({ name, bands }) => [name, bands]))
+export async function vocabulariesOf(
+  source: Pick<Source, 'fields'>,
+  asked?: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  return new Map((await source.fields(asked)).map(({ name, bands }) => [name, bands]))
 }
 
 /** The bars of one ticker. */
@@ -256,6 +279,9 @@ export interface Trials {
   close(): Promise<void>
 }
 
+/** What can be asked of it where nothing is to be written. */
+export type ReadTrials = Pick<Trials, 'of' | 'close'>
+
 export type TrialKind = 'cell' | 'strategy'
 
 export interface Trial {
@@ -269,4 +295,49 @@ export interface Trial {
   test: string | null
   /** Sharpe ratio per bar, of a strategy or of a cell's calendar-time portfolio; null where it has none. */
   sharpe: number | null
+}
+
+/**
+ * Named lists of a user: of tickers, or of those for which a condition holds; and how far each was told what is new. Names
+ * are told apart without their case.
+ */
+export interface Lists {
+  /** By their names. */
+  all(): Promise<readonly NamedList[]>
+  named(name: string): Promise<NamedList | undefined>
+  /** Adds tickers to the end of a list, which is made first if there is none; each is in it once. */
+  add(name: string, tickers: readonly string[]): Promise<NamedList>
+  /** A list by a condition. What is there already stays as it is. */
+  addCondition(name: string, condition: string): Promise<NamedList>
+  /** Takes tickers out of a list. */
+  take(name: string, tickers: readonly string[]): Promise<NamedList>
+  remove(name: string): Promise<void>
+  /** Gives a ticker another name, in its place in every list and in what was told of it. @returns names of those lists */
+  renameTicker(ticker: string, name: string): Promise<string[]>
+  /**
+   * How far a question was told, of each ticker and timeframe. It is named by its lists (several: `a,b`; none: nothing),
+   * and by what narrows it (`a#digest`).
+   */
+  seen(question: string): Promise<readonly Mark[]>
+  /** Moves that on, never back. */
+  see(question: string, marks: readonly Mark[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** What can be asked of them where nothing is to be written. */
+export type ReadLists = Pick<Lists, 'all' | 'named' | 'seen' | 'close'>
+
+export interface NamedList {
+  name: string
+  /** As it is printed; null where tickers were named. */
+  condition: string | null
+  /** In the order in which they were named; none of a condition. */
+  tickers: readonly string[]
+}
+
+/** The last final bar of a ticker that was told. */
+export interface Mark {
+  ticker: string
+  timeframe: Timeframe
+  day: Day
 }

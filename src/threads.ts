@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { type Transferable, Worker } from 'node:worker_threads'
+import { type ResourceLimits, type Transferable, Worker } from 'node:worker_threads'
 import { builtPath } from './built.js'
 import {
   BadData,
@@ -17,7 +17,7 @@ import {
 import { Damaged } from './store/store.js'
 
 /** What a thread is for; workers/thread.ts has the program of each. */
-export type Job = 'scan' | 'export' | 'study' | 'sweep' | 'derive' | 'ledger'
+export type Job = 'scan' | 'export' | 'study' | 'sweep' | 'grid' | 'derive' | 'ledger'
 
 /** What a thread is told when it starts. */
 export interface Start {
@@ -82,6 +82,9 @@ interface Thread {
   tasks: Map<number, { resolve(result: unknown): void; reject(error: unknown): void }>
 }
 
+/** Who makes columns and lets them go looks often for what can be freed: what they hold is not seen by its size. */
+const LIMITS: Partial<Record<Job, ResourceLimits>> = { derive: { maxYoungGenerationSizeMb: 6 } }
+
 /** Threads that do one job, started as they are needed. One that dies is missed only by the tasks that it had. */
 export class Threads<Task, Result> {
   readonly #start: Start
@@ -106,14 +109,14 @@ export class Threads<Task, Result> {
   }
 
   /** Has a task done by the thread that has least to do. Throws what the task throws, of the same class and in the same words. */
-  run(task: Task, signal?: AbortSignal): Promise<Result> {
+  run(task: Task, signal?: AbortSignal, transfer: Transferable[] = []): Promise<Result> {
     const thread = this.#free()
     const id = this.#asked++
     const stop = (): void => thread.worker.postMessage({ stop: id } satisfies ToThread)
     const done = new Promise<Result>((resolve, reject) => {
       thread.tasks.set(id, { resolve: result => resolve(result as Result), reject })
     })
-    thread.worker.postMessage({ id, task } satisfies ToThread)
+    thread.worker.postMessage({ id, task } satisfies ToThread, transfer)
     if (signal?.aborted) stop()
     signal?.addEventListener('abort', stop, { once: true })
     return done.finally(() => signal?.removeEventListener('abort', stop))
@@ -129,7 +132,8 @@ export class Threads<Task, Result> {
     if (least !== undefined && (least.tasks.size === 0 || this.#threads.size === this.#size)) return least
     if (this.#program === undefined)
       throw new StorageError('the program of a thread is missing beside this one; build or install bands again')
-    const worker = new Worker(this.#program, { workerData: this.#start })
+    const resourceLimits = LIMITS[this.#start.job]
+    const worker = new Worker(this.#program, { workerData: this.#start, ...(resourceLimits && { resourceLimits }) })
     const thread: Thread = { worker, tasks: new Map() }
     this.#threads.add(thread)
     worker.on('message', (answer: FromThread) => {
@@ -156,6 +160,12 @@ function lossOf(cause: unknown): Error {
   return new StorageError(words, { cause })
 }
 
+/** A task on its way to the one thread that does it, with memory that nobody else keeps. */
+export interface Moved<Task> {
+  task: Task
+  transfer?: Transferable[]
+}
+
 /** Work in parts that can be done in any order, here or in threads. */
 export interface Work<Task, Result> {
   job: Job
@@ -167,8 +177,8 @@ export interface Work<Task, Result> {
   ms: number
   /** Tasks that each thread has before it, or has done for who comes to them later; 2 unless given. */
   ahead?: number
-  /** A task as a thread gets it; as it is unless given. */
-  sent?(task: Task): Task
+  /** A task as a thread gets it, and what of it goes there; as it is unless given. */
+  sent?(task: Task): Moved<Task>
   /** The same task in this thread. */
   here(task: Task): Result | Promise<Result>
   /** Another than that of the jobs. */
@@ -184,7 +194,7 @@ const WORTH = 50
  * @param threads how many may work; 1: none beside this one, which does them where there is little to do, too
  */
 export async function* inOrder<Task, Result>(
-  { job, data, tasks, ms, ahead = 2, sent = task => task, here, program = programOfJobs() }: Work<Task, Result>,
+  { job, data, tasks, ms, ahead = 2, sent = task => ({ task }), here, program = programOfJobs() }: Work<Task, Result>,
   threads = availableParallelism(),
 ): AsyncGenerator<Result> {
   const size = 'length' in tasks ? Math.min(threads, tasks.length) : threads
@@ -197,7 +207,8 @@ export async function* inOrder<Task, Result>(
     const begun: Promise<Result>[] = []
     for await (const task of tasks) {
       if (begun.length === ahead * size) yield await begun.shift()!
-      const found = pool.run(sent(task))
+      const { task: own, transfer } = sent(task)
+      const found = pool.run(own, undefined, transfer)
       // Whether it failed is asked in its turn.
       found.catch(() => {})
       begun.push(found)
@@ -213,26 +224,63 @@ type Column = Float64Array | Int32Array | Uint8Array
 /** Columns begin at a multiple of so many bytes, which suits each kind of number. */
 const ALIGNED = 8
 
-/**
- * Data for threads: a copy with all columns in one piece of memory that each thread has, so that it is copied once and
- * not for each. Of columns, lists, maps and plain objects.
- */
-export function shared<Data>(data: Data): Data {
-  const room = new SharedArrayBuffer(columnsIn(data, new Set()))
-  let used = 0
-  const copied = (column: Column): Column => {
-    const from = used
-    used += aligned(column.byteLength)
+/** Columns that are put away together share pieces of so many bytes. */
+const PIECE = 2 ** 20
+
+/** Room for columns, in memory that threads share unless given another: who keeps a market there need not copy it for them. */
+export class ColumnRoom {
+  #piece: ArrayBuffer | SharedArrayBuffer
+  #used = 0
+
+  constructor(piece: ArrayBuffer | SharedArrayBuffer = new SharedArrayBuffer(0)) {
+    this.#piece = piece
+  }
+
+  /** A copy. */
+  put(column: Float64Array): Float64Array
+  put(column: Int32Array): Int32Array
+  put(column: Uint8Array): Uint8Array
+  put(column: Column): Column
+  put(column: Column): Column {
+    const from = this.#from(column.byteLength)
     const copy =
       column instanceof Float64Array
-        ? new Float64Array(room, from, column.length)
+        ? new Float64Array(this.#piece, from, column.length)
         : column instanceof Int32Array
-          ? new Int32Array(room, from, column.length)
-          : new Uint8Array(room, from, column.length)
+          ? new Int32Array(this.#piece, from, column.length)
+          : new Uint8Array(this.#piece, from, column.length)
     copy.set(column)
     return copy
   }
-  return copyOf(data, copied, new Map()) as Data
+
+  #from(bytes: number): number {
+    if (this.#used + bytes > this.#piece.byteLength) {
+      this.#piece = new SharedArrayBuffer(Math.max(bytes, PIECE))
+      this.#used = 0
+    }
+    const from = this.#used
+    this.#used += aligned(bytes)
+    return from
+  }
+}
+
+/**
+ * Data for threads: a copy with all columns in one piece of memory that each thread has, so that it is copied once and
+ * not for each; those that lie in such memory stay where they are. Of columns, lists, maps and plain objects.
+ */
+export function shared<Data>(data: Data): Data {
+  const room = new ColumnRoom(new SharedArrayBuffer(columnsIn(data, new Set())))
+  return copyOf(data, column => room.put(column), new Map()) as Data
+}
+
+/**
+ * The same for the one thread that works with it: what is shared stays until all have let it go and looked for what can be
+ * freed, what is moved is gone here at once.
+ */
+export function moved<Data>(data: Data): Moved<Data> {
+  const piece = new ArrayBuffer(columnsIn(data, new Set()))
+  const room = new ColumnRoom(piece)
+  return { task: copyOf(data, column => room.put(column), new Map()) as Data, transfer: [piece] }
 }
 
 const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED
@@ -241,7 +289,7 @@ const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNED) * ALIGNED
 function columnsIn(value: unknown, seen: Set<object>): number {
   if (typeof value !== 'object' || value === null || seen.has(value)) return 0
   seen.add(value)
-  if (isColumn(value)) return aligned(value.byteLength)
+  if (isColumn(value)) return isShared(value) ? 0 : aligned(value.byteLength)
   const parts = value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value)
   return parts.reduce((sum: number, part: unknown) => sum + columnsIn(part, seen), 0)
 }
@@ -256,7 +304,7 @@ function copyOf(value: unknown, copied: (column: Column) => Column, seen: Map<ob
     return copy
   }
   const again = (part: unknown): unknown => copyOf(part, copied, seen)
-  if (isColumn(value)) return kept(copied(value))
+  if (isColumn(value)) return isShared(value) ? value : kept(copied(value))
   if (value instanceof Map) {
     const copy = kept(new Map())
     for (const [key, part] of value) copy.set(again(key), again(part))
@@ -270,6 +318,10 @@ function copyOf(value: unknown, copied: (column: Column) => Column, seen: Map<ob
   const copy: Record<string, unknown> = kept({})
   for (const [name, part] of Object.entries(value)) copy[name] = again(part)
   return copy
+}
+
+function isShared({ buffer }: Column): boolean {
+  return buffer instanceof SharedArrayBuffer
 }
 
 function isColumn(value: object): value is Column {

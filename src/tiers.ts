@@ -1,6 +1,6 @@
 import { type InvalidParameter, invalid, TierRestricted } from './errors.js'
-import type { Field } from './fields/field.js'
-import { FIELDS, fieldNamed } from './fields/index.js'
+import type { AnyField, FieldSet } from './fields/index.js'
+import { conditionField, isRuled } from './language/as-field.js'
 import { type Day, formatDay, yearsBefore } from './model/day.js'
 import type { BandEvent, EventsPage, EventsQuery, HistoricEvent, HistoryQuery } from './model/event.js'
 import type { OversoldMatch } from './model/oversold.js'
@@ -9,13 +9,19 @@ import { reaches, TIER_NAMES, type Tier } from './model/terms.js'
 /**
  * Gate in: may this caller ask this at all? Throws TierRestricted naming the field or feature. Who asks as no tier, on the
  * command line or in a program, may ask for everything that is loaded.
+ * @param fields what can be asked for
  */
-export function entitle({ field, context }: Pick<HistoryQuery, 'field' | 'context'>, tier: Tier | null): void {
+export function entitle(
+  { field, context, when }: Pick<HistoryQuery, 'field' | 'context' | 'when'>,
+  tier: Tier | null,
+  fields: FieldSet,
+): void {
   if (tier === null) return
-  entitleField(field, tier)
+  entitleField(field, tier, fields)
+  if (when !== undefined) entitleField(when, tier, fields)
   if (context === undefined) return
-  if (!PLANS[tier].context) throw new TierRestricted('cross-asset correlation', tier, lowestWith('context'))
-  entitleField(context.field, tier)
+  entitleContext(tier)
+  entitleField(context.field, tier, fields)
 }
 
 /** Throws TierRestricted unless the tier shows what followed events. */
@@ -56,13 +62,23 @@ function outOfRange(date: Day, allowed: string): InvalidParameter {
 }
 
 /** The fields that a tier may ask for, in the order of the specification. */
-export function grantedFields(tier: Tier | null): Field[] {
-  return FIELDS.filter(field => reaches(tier, field.tier))
+export function grantedFields(tier: Tier | null, { all }: FieldSet): AnyField[] {
+  return all.filter(field => reaches(tier, field.tier))
 }
 
-function entitleField(name: string, tier: Tier): void {
-  const required = fieldNamed(name)!.tier
-  if (!reaches(tier, required)) throw new TierRestricted(name, tier, required)
+/** Of a condition, every field that it names. */
+function entitleField(name: string, tier: Tier, fields: FieldSet): void {
+  const field = fields.named(name) ?? conditionField(name, fields)
+  if (isRuled(field)) {
+    for (const subject of field.subjects) {
+      if (subject.ticker !== null) entitleContext(tier)
+      entitleField(subject.field, tier, fields)
+    }
+  } else if (!reaches(tier, field.tier)) throw new TierRestricted(name, tier, field.tier)
+}
+
+function entitleContext(tier: Tier): void {
+  if (!PLANS[tier].context) throw new TierRestricted('cross-asset correlation', tier, lowestWith('context'))
 }
 
 function lowestWith(feature: keyof Pick<Plan, 'aftermath' | 'context' | 'exports'>): Tier {
@@ -158,9 +174,12 @@ export function eventsPage(
   total_occurrences: number,
   query_range: string,
 ): EventsPage {
-  const { ticker, field, timeframe, context } = query
-  const page = { ticker, field, timeframe, events, total_occurrences, query_range }
-  return context === undefined ? page : { ...page, context: { ...context } }
+  const { ticker, field, timeframe, context, when } = query
+  return {
+    ...{ ticker, field, timeframe, events, total_occurrences, query_range },
+    ...(context === undefined ? {} : { context: { ...context } }),
+    ...(when === undefined ? {} : { when }),
+  }
 }
 
 const WITHHELD = [

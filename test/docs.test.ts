@@ -1,15 +1,17 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { CATALOGUE } from '../src/cli/catalogue.js'
 import { main } from '../src/cli/main.js'
 import type { Stream, World } from '../src/cli/world.js'
-import { FIELD_NAMES } from '../src/fields/index.js'
+import { BUILT_IN } from '../src/fields/index.js'
+import { wordsOf } from './cli/support/run.js'
 import { commandsPage, fieldsPage } from './support/pages.js'
 
 /**
  * The README and the pages of docs/ are held to the code: what a page says that a command prints, it prints. Each page is
- * one newcomer's session: an empty home, a terminal of 80 columns without colour. A line of `…` stands for lines that the
+ * one newcomer's session: a home that has nothing but the files that the page shows (blocks marked `yaml ~/FILE`), a
+ * terminal of 80 columns without colour. A line of `…` stands for lines that the
  * page leaves out. `npm run docs` (BANDS_WRITE=1) writes the outputs into the pages.
  */
 const PAGES = ['README.md', ...readdirSync('docs').map(name => `docs/${name}`)].filter(page => page.endsWith('.md'))
@@ -21,6 +23,10 @@ describe.each(PAGES)('%s', page => {
   // In /tmp whatever TMPDIR says: how lines are laid out depends on the length of a path.
   const home = mkdtempSync('/tmp/bands-docs-')
   const written = new Map<Session, string>()
+  for (const [, file, content] of text.matchAll(/^```yaml ~\/(\S+)\n(.*?)^```$/gms)) {
+    mkdirSync(join(home, dirname(file!)), { recursive: true })
+    writeFileSync(join(home, file!), content!)
+  }
 
   for (const session of sessions(text)) {
     it(`shows what ${session.command} prints`, async () => {
@@ -60,7 +66,7 @@ describe('the pages together', () => {
 
   it('name every command and every field', () => {
     for (const { name } of CATALOGUE) expect(everything, name).toContain(`bands ${name}`)
-    for (const name of FIELD_NAMES) expect(everything, name).toContain(name)
+    for (const name of BUILT_IN.names) expect(everything, name).toContain(name)
   })
 
   it('keep the README and the plan of the house short', () => {
@@ -115,7 +121,10 @@ async function typed(command: string, home: string): Promise<string> {
     now: () => new Date(),
     onStop: () => () => {},
   }
-  await main(wordsOf(command), world)
+  await main(
+    wordsAfter(command).map(word => word.replace(/^~(?=\/)/, home)),
+    world,
+  )
   return erased(seen)
     .replaceAll(home, '/home/you')
     .replace(/imported \d{4}-\d\d-\d\d/g, 'imported 2026-11-21')
@@ -128,11 +137,11 @@ function erased(seen: string): string {
   return seen.replace(new RegExp(`\\r[^\\r]*?${String.fromCharCode(27)}\\[K`, 'g'), '')
 }
 
-/** Words of a command line in which only single quotes are special. */
-function wordsOf(command: string): string[] {
-  const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(match => match[1] ?? match[2]!)
-  expect(words[0]).toBe('bands')
-  return words.slice(1)
+/** The words after `bands`. */
+function wordsAfter(command: string): string[] {
+  const [first, ...words] = wordsOf(command)
+  expect(first).toBe('bands')
+  return words
 }
 
 function linesOf(page: string): number {

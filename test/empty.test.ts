@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { openBands, openRemote } from '../src/client.js'
-import { FIELDS, fieldNamed } from '../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../src/fields/index.js'
 import { parseDay } from '../src/model/day.js'
 import type { EventsParams } from '../src/params/parameters.js'
 import { barsToCsv, simulatedTicker } from '../src/simulate/simulate.js'
@@ -128,7 +128,7 @@ async function unseen(ticker: string): Promise<string> {
   const { events } = await bands.history({ ticker, field: 'rsi_zone' })
   await bands.close()
   const seen = new Set(events.map(event => event.band))
-  return fieldNamed('rsi_zone')!.bands.find(band => band.startsWith('deep') && !seen.has(band))!
+  return BUILT_IN.named('rsi_zone')!.bands.find(band => band.startsWith('deep') && !seen.has(band))!
 }
 
 async function filled(params: EventsParams): Promise<EventsParams> {

@@ -13,10 +13,11 @@ const ARCHITECTURE = fileURLToPath(new URL('../ARCHITECTURE.md', import.meta.url
 const FLOORS: readonly (readonly string[])[] = [
   ['errors', 'html', 'model'],
   ['indicators', 'source', 'wire', 'accounts', 'built'],
+  ['language'],
   ['fields', 'store', 'feeds', 'statistics'],
   ['engine', 'params', 'tiers', 'simulate', 'threads'],
   ['local', 'remote', 'tally', 'study'],
-  ['load', 'sweep'],
+  ['load', 'screen', 'sweep'],
   ['backtest'],
   ['present'],
   ['report', 'server', 'workers'],
@@ -102,7 +103,7 @@ it('has files that are chapters: none so short that it is a part of another', ()
 /** Rooms that answer: what a parameter says is done there, in as many steps as it takes. */
 const ANSWERING = [
   ...['model', 'fields', 'engine', 'store', 'feeds', 'simulate', 'load', 'local', 'remote', 'source', 'tiers'],
-  ...['statistics', 'tally', 'study', 'sweep', 'backtest'],
+  ...['statistics', 'tally', 'screen', 'study', 'sweep', 'backtest'],
 ]
 /** Names of parameters that are other things, too, and in how many files all of these stand. */
 const ALSO: Readonly<Record<string, [files: number, what: string]>> = {
@@ -112,7 +113,7 @@ const ALSO: Readonly<Record<string, [files: number, what: string]>> = {
   context_ticker: [6, 'a column of transitions'],
   context_field: [7, 'a column of transitions'],
   context_band: [8, 'a column of events, trades and transitions'],
-  prev_band: [9, 'a key of every event'],
+  prev_band: [10, 'a key of every event'],
 }
 const PLACES = 3
 
@@ -152,6 +153,27 @@ it('names no option and no command line where the terminal is not known', () => 
     const code = withoutComments(file)
     for (const form of [OPTION, COMMAND_LINE]) expect(form.exec(code)?.[0], name(file)).toBeUndefined()
   }
+})
+
+/** Where the set of fields is decided, and what is recorded or served by the specification; all others are lent theirs. */
+const KNOW_ALL_FIELDS = [
+  ...['fields', 'engine', 'load', 'feeds', 'remote', 'server', 'index'],
+  // Unless one is given.
+  ...['params/row', 'params/parse', 'params/context', 'params/studies', 'params/backtest', 'params/strategy-file'],
+  ...['params/kinds', 'local/cache', 'client', 'cli/context', 'cli/complete'],
+  // Of lines that were not understood.
+  'cli/slips',
+  // Where a user's own are added to them.
+  ...['params/fields-file', 'cli/own-fields'],
+  // Of what is recorded, and of servers.
+  ...['local/known', 'local/verify', 'cli/profiles', 'cli/commands/pull'],
+]
+
+it('looks no field up by a global name where a set of fields is lent', () => {
+  const knows = (file: string): boolean => /\b(BUILT_IN|FIELDS)\b.*fields\/index\.js'/.test(readFileSync(file, 'utf8'))
+  const allowed = (file: string): boolean =>
+    [roomOf(file), name(file).replace(/\.ts$/, '')].some(place => KNOW_ALL_FIELDS.includes(place))
+  expect(FILES.filter(file => knows(file) && !allowed(file)).map(name)).toEqual([])
 })
 
 function floorOf(room: string): number {

@@ -1,23 +1,22 @@
-import { createHash } from 'node:crypto'
-import { InvalidParameter, parameter, sentence } from '../errors.js'
 import { type Day, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
 import type { EventFilter } from '../params/studies.js'
-import { type MarketBars, type PricedSource, type Trial, type Trials, tickerBars, vocabulariesOf } from '../source.js'
-import { variance } from '../statistics/moments.js'
-import { deflatedSharpe, type SharpeSample, sharpe } from '../statistics/sharpe.js'
+import { type MarketBars, type PricedSource, type Trials, tickerBars, vocabulariesOf } from '../source.js'
+import { gravestFirst, type Warning } from '../study/gravity.js'
 import { daysAt, rangeOf, signalsOf } from '../study/signals.js'
-import { canonical, checkFamily } from '../study/trials.js'
+import { checkFamily } from '../study/trials.js'
 import { contextReach } from '../study/words.js'
 import { benchmarkOf, buyAndHold, heldAlone, heldInPart, type Judged, randomEntry } from './comparison.js'
-import { averageExposure, curveOf, deepestFalls, equityPoints, monthlyReturns } from './equity.js'
+import { averageExposure, curveOf, deepestFalls, equityPoints, monthlyReturns, yearsOf } from './equity.js'
+import { deflated, type Look, lookOf } from './looks.js'
+import { monteCarlo } from './monte-carlo.js'
 import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
 import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
 import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'
-import { namesOf, type Ready, validate, warningsOf } from './validation.js'
-import { capitalMatters, costsInWords, exitsInWords, FILLS_IN_WORDS, inWords, placesInWords } from './words.js'
+import { checkShares, type Ready, validate, warningsOf } from './validation.js'
+import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords } from './words.js'
 
 /** Beside the question: how progress is told, and the ledger that counts what was looked at. */
 interface BacktestWays {
@@ -56,6 +55,8 @@ export async function backtest(
   const benchmarks = benchmarksOf(own, benchmark, part, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
   const random_entry = randomEntry(strategy, simulation.trades, run.reps)
+  if (run.monte_carlo !== null) step?.(() => 'Monte Carlo')
+  const monte_carlo = run.monte_carlo === null ? null : monteCarlo(days, curve, run.monte_carlo, strategy.seed)
   const rivalLooks = rivals.map(lookAt)
   const last = [{ days }, ...rivalLooks].reduce((most, look) => Math.max(most, look.days.at(-1) ?? most), -1)
   const validation = validate(
@@ -67,7 +68,7 @@ export async function backtest(
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(strategy, simulation), ...rivalLooks]
   const interest = { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital }
-  const found = { signals, statistics, benchmarks, random_entry, interest, validation }
+  const found = { signals, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
@@ -75,39 +76,22 @@ export async function backtest(
     trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
     trades: toldTrades(strategy, trades),
     skipped: toldSkipped(simulation),
-    equity: equityPoints(simulation),
+    equity: equityPoints(simulation, curve),
     months: monthlyReturns(simulation, strategy.portfolio.capital),
+    years: yearsOf({ days, ...curve }),
     drawdowns: deepestFalls(simulation),
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: assumptionsOf(strategy, own.members, barsAYear, run, random_entry, part),
-    warnings: [
+    warnings: gravestFirst([
       ...warningsOf(strategy, own.members, simulation, found, run),
-      ...(await contextWarnings(source, strategy, own.members)),
-      ...source.remarks(),
-    ],
+      ...(await contextWarnings(source, strategy, own.members)).map((sentence): Warning => ['partial', sentence]),
+      ...source.remarks().map((remark): Warning => ['source', remark]),
+    ]),
   }
-}
-
-/** A cost of each share is of shares as they were traded: adjusted prices make others of them, and no factors are stored. */
-function checkShares({ costs: { per_share } }: Strategy, members: readonly Member[]): void {
-  const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
-  if (per_share === 0 || adjusted.length === 0) return
-  const param = 'cost_per_share'
-  const are = `the prices of ${namesOf(adjusted)} are adjusted, so that their shares are not those that were traded`
-  throw new InvalidParameter(
-    sentence`${parameter(param)} ${per_share}: ${are}; give the cost as ${parameter('costs_bps')} of the price, or load prices as they were traded.`,
-    { param, value: per_share },
-  )
 }
 
 function lookAt({ strategy, members }: Ready): Look {
   return lookOf(strategy, simulate(members, strategy, portfolioCalendar(members)))
-}
-
-/** A ruined strategy has no ratio. */
-function lookOf(strategy: Strategy, { days, equity }: Pick<Simulation, 'days' | 'equity'>): Look {
-  const returns = returnsOf({ equity, start: strategy.portfolio.capital })
-  return { strategy, days, sharpe: equity.every(value => value > 0) ? sharpe(returns, 1) : null }
 }
 
 function benchmarksOf(
@@ -172,89 +156,6 @@ async function unfiltered(source: PricedSource, entry: EventFilter, members: rea
   for await (const { prices, signals } of signalsOf(source, tickers, { ...entry, context: null }))
     all.push(...daysAt(prices.series.days, signals.bars))
   return all
-}
-
-/** The bands of each field, by its name. */
-type Vocabularies = ReadonlyMap<string, readonly string[]>
-
-/** One strategy that was looked at, with the Sharpe ratio a bar that it showed at a risk-free rate of 0. */
-interface Look {
-  strategy: Strategy
-  days: Int32Array
-  sharpe: number | null
-}
-
-/**
- * Notes the strategies of a run in the ledger and deflates the first one's Sharpe ratio by how many there were: N are all
- * distinct strategies of the run, or with family `ledger` all that the ledger knows; the variance is that of those among
- * them that have a ratio (Bailey & López de Prado, "The deflated Sharpe ratio", 2014). The variance is of ratios without a
- * risk-free rate, which would move all of them alike.
- */
-async function deflated(
-  looks: readonly Look[],
-  sample: SharpeSample | null,
-  trials: Trials | null,
-  { family, vocabularies }: { family: NonNullable<RunOptions['family']>; vocabularies: Vocabularies },
-): Promise<Backtest['trials']> {
-  const own = looks.map(look => trialOf(look, vocabularies))
-  const noted = [...new Map(own.map(trial => [trial.hash, trial])).values()]
-  const ledger = trials === null ? null : (await trials.note('strategy', noted)).ofKind
-  const known = family === 'ledger' && trials !== null ? await trials.of('strategy') : noted
-  const ratios = known.flatMap(({ sharpe }) => (sharpe === null ? [] : [sharpe]))
-  const spread = variance(ratios)
-  const told = { run: noted.length, ledger, family, n: known.length, variance: spread }
-  const none = (reason: string) => ({ ...told, deflated_sharpe: null, reason })
-  if (sample === null) return none('the strategy has no Sharpe ratio')
-  if (spread === null) return none(tooFew(told))
-  const value = deflatedSharpe({ ...sample, trials: known.length, variance: spread })
-  return value === null
-    ? none('the moments of the returns allow for none')
-    : { ...told, deflated_sharpe: value, reason: null }
-}
-
-function tooFew({ family, n, ledger }: Pick<Backtest['trials'], 'family' | 'n' | 'ledger'>): string {
-  const one = n === 1 ? 'one strategy alone has no variance' : `the ${n} strategies show fewer than two ratios`
-  if (family === 'ledger' || ledger === null || ledger < 2) return `${one}, by which a Sharpe ratio is deflated`
-  return `${one}; the ledger knows ${ledger}, and family "ledger" deflates by them`
-}
-
-/** A strategy as the ledger keeps it: those that cannot trade differently on the same data have the same hash. */
-export function trialOf({ strategy, days, sharpe }: Look, vocabularies: Vocabularies = new Map()): Trial {
-  const [first, last] = [days[0], days.at(-1)]
-  const range = first === undefined || last === undefined ? null : [formatDay(first), formatDay(last)]
-  const hash = createHash('sha256')
-    .update(canonical({ kind: 'strategy', ...tradingRules(strategy, vocabularies), range }))
-    .digest('hex')
-  return {
-    hash,
-    spec: `${inWords(strategy)}; ${range === null ? 'no bars' : range.join(' to ')}`,
-    p: null,
-    test: null,
-    sharpe,
-  }
-}
-
-/** What the returns of a strategy stand on, written in one way. */
-function tradingRules(strategy: Strategy, vocabularies: Vocabularies): Record<string, unknown> {
-  const { entry, side, exit, overlap, costs, portfolio, seed } = strategy
-  const { bps, slippage_bps, per_share, fixed, borrow } = costs
-  const all = vocabularies.get(entry.field)
-  const plain: Strategy = {
-    ...strategy,
-    entry: { ...entry, bands: chosen(entry.bands, all), prev_bands: chosen(entry.prev_bands, all) },
-    // Without a hold there is nothing to extend.
-    overlap: overlap === 'extend' && exit.hold === null ? 'skip' : overlap,
-    costs: { bps: bps + slippage_bps, slippage_bps: 0, per_share, fixed, borrow: side === 'long' ? 0 : borrow },
-    portfolio: { ...portfolio, capital: capitalMatters(strategy) ? portfolio.capital : 1 },
-  }
-  const { name: _, benchmark: __, risk_free: ___, seed: ____, ...rules } = plain
-  // Trades stand on the seed only where it draws lots among signals.
-  return portfolio.shuffle ? { ...rules, seed } : rules
-}
-
-/** null: any band. */
-function chosen(bands: readonly string[] | null, all: readonly string[] | undefined): readonly string[] | null {
-  return bands?.length === all?.length ? null : bands
 }
 
 /** Trades as they are told, in the order of their entries, those of one day by ticker. */

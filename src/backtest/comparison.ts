@@ -1,4 +1,4 @@
-import { countBelow, countUpTo, type Day, dateOf } from '../model/day.js'
+import { countBelow, countUpTo, type Day, dateOf, mondayOf } from '../model/day.js'
 import type { Timeframe } from '../model/terms.js'
 import type { Strategy } from '../params/strategy.js'
 import type { MarketBars } from '../source.js'
@@ -8,6 +8,7 @@ import { automaticLag, neweyWestAlpha, type RatioError, ratioError, regression }
 import { freeRate } from '../statistics/sharpe.js'
 import { shiftsOf, tooShort } from '../statistics/shift.js'
 import { daysAt, placesIn, unionCalendar } from '../study/signals.js'
+import { yearsOf } from './equity.js'
 import type { Backtest, Benchmark } from './result.js'
 import { bought, fractionOf } from './sizing.js'
 import { type Curve, effectiveBarsAYear, equityStatistics, returnsOf } from './statistics.js'
@@ -131,6 +132,7 @@ export function benchmarkOf(name: string, held: Held, judged: Judged): Benchmark
     beta: line?.beta ?? null,
     correlation: line?.r ?? null,
     information_ratio: information,
+    years: yearsOf({ ...held, start: 1 }),
     equity: onDays(held, judged.days),
     reasons,
   }
@@ -146,18 +148,12 @@ function alphaT(own: Float64Array, other: Float64Array, free: number): number | 
   return found === null || found.se <= NOTHING * (deviation(own) ?? 0) ? null : found.t
 }
 
-/**
- * The returns of both from each bar that they share to the next, and how many of those make a year. Weeks of two markets
- * may end on different days and are the same week.
- */
+/** The returns of both from each bar that they share to the next, and how many of those make a year. */
 function inCommon(
   held: Held,
   { timeframe, days, curve }: Judged,
 ): { own: Float64Array; other: Float64Array; barsAYear: number } {
-  const barOf = timeframe === 'weekly' ? weekOf : (day: Day): number => day
-  const theirs = new Map(Array.from(held.days, (day, i) => [barOf(day), i]))
-  const both = [...new Map(Array.from(days, (day, i) => [barOf(day), i]))].filter(([bar]) => theirs.has(bar))
-  const [places, at] = [both.map(([, i]) => i), both.map(([bar]) => theirs.get(bar)!)]
+  const [places, at] = sharedPlaces([days, held.days], timeframe) as [number[], number[]]
   const shared = Int32Array.from(places, i => days[i]!)
   // What the strategy began with counts as the value of its first day, as in its own returns.
   const own = Float64Array.from(places, i => curve.equity[i]!)
@@ -174,9 +170,15 @@ function inCommon(
   }
 }
 
-/** From a Monday on; day 0 was a Thursday. */
-function weekOf(day: Day): number {
-  return Math.floor((day + 3) / 7)
+/**
+ * Of each of some calendars the places of the bars that all of them have. Weeks of two markets may end on different days
+ * and are the same week.
+ */
+export function sharedPlaces(calendars: readonly Int32Array[], timeframe: Timeframe): number[][] {
+  const barOf = timeframe === 'weekly' ? mondayOf : (day: Day): Day => day
+  const places = calendars.map(days => new Map(Array.from(days, (day, i) => [barOf(day), i])))
+  const shared = [...(places[0]?.keys() ?? [])].filter(bar => places.every(own => own.has(bar)))
+  return places.map(own => shared.map(bar => own.get(bar)!))
 }
 
 /** Its equity at the last of its bars up to each of some days; null before the first and after the last. */
@@ -284,7 +286,7 @@ function netsOf(strategy: Strategy, member: Member, signals: Int32Array, calenda
     const event = { bar: bar + after < member.bars.days.length ? bar + after : -1, why }
     return (bar < 0 ? null : netFrom(strategy, member, bar, event)) ?? Number.NaN
   }
-  if (member.leave !== null || member.on !== null) return (place, trade) => from(barAt[place]!, events[trade]!)
+  if (member.ends.length > 0) return (place, trade) => from(barAt[place]!, events[trade]!)
   // Without such an event all trades from a bar are the same.
   const nets = Float64Array.from(barAt, bar => from(bar, events[0]!))
   return place => nets[place]!

@@ -1,4 +1,5 @@
 import type { Timeframe } from '../model/terms.js'
+import type { GridStatistic } from '../params/grid.js'
 import type { Side, Strategy } from '../params/strategy.js'
 import type { Way } from '../params/studies.js'
 
@@ -40,6 +41,8 @@ export interface Backtest {
   equity: EquityPoint[]
   /** Year, month (1..12; of weekly bars by the last date), return of the equity in it; null from ruin on. */
   months: { year: number; month: number; return: number | null }[]
+  /** The return of each calendar year, and its deepest fall from a high of the same year; of each benchmark, too. */
+  years: Year[]
   /** The five deepest falls from a high. */
   drawdowns: { from: string; low: string; to: string | null; depth: number; bars: number }[]
   /**
@@ -59,6 +62,8 @@ export interface Backtest {
     deflated_sharpe: number | null
     reason: string | null
   }
+  /** null unless it was asked for. */
+  monte_carlo: MonteCarlo | null
   validation: Validation | null
   assumptions: string[]
   warnings: string[]
@@ -81,6 +86,9 @@ export interface EquityStatistics {
   kurtosis: number | null
   best_bar: number | null
   worst_bar: number | null
+  /** The 5 % quantile of the returns a bar, and the mean of the worst 5 %: historical, at 95 %; a loss is negative. */
+  value_at_risk: number | null
+  conditional_value_at_risk: number | null
   /** Share of bars on which a position was on between open and close. */
   exposure: number | null
   /** Value of entries and of exits, both counted / mean equity, a year. */
@@ -89,6 +97,13 @@ export interface EquityStatistics {
   /** Bars needed for the Sharpe ratio to be above 0 at 95 %. */
   min_track_record_bars: number | null
   reasons: Record<string, string>
+}
+
+/** From the close before its first bar, or the start, to its last; null from ruin on. */
+export interface Year {
+  year: number
+  return: number | null
+  max_drawdown: number | null
 }
 
 export interface Benchmark {
@@ -105,9 +120,41 @@ export interface Benchmark {
   beta: number | null
   correlation: number | null
   information_ratio: number | null
+  years: Year[]
   /** Equity on the dates of the strategy's, start 1; null before its first bar and after its last. */
   equity: (number | null)[]
   reasons: Record<string, string>
+}
+
+/** A draw of 95 of 100 lies from low to high. */
+export interface Interval {
+  low: number | null
+  median: number | null
+  high: number | null
+}
+
+/** The equity of the draws at a date: nine of ten from p5 to p95, half of them from p25 to p75. */
+export interface FanPoint {
+  date: string
+  p5: number
+  p25: number
+  median: number
+  p75: number
+  p95: number
+}
+
+/** The returns of the bars redrawn in blocks: what else could have come of them. */
+export interface MonteCarlo {
+  draws: number
+  /** Mean length of a block in bars. */
+  block: number | null
+  cagr: Interval
+  sharpe: Interval
+  max_drawdown: Interval
+  /** Share of the draws that end below what they began with. */
+  lost: number | null
+  fan: FanPoint[]
+  reason: string | null
 }
 
 /** Of closed trades, net of costs unless said otherwise. */
@@ -147,7 +194,7 @@ export interface Trade {
   /** Of an open trade: the last bar, and its close. */
   exit_date: string
   exit_price: number
-  /** `hold` | `leave` | `on` | `stop` | `target` | `trailing` | `delisted` | `data_end` | `open` */
+  /** `hold` | `leave` | `on` | `when` | `stop` | `target` | `trailing` | `delisted` | `data_end` | `open` */
   exit: string
   bars: number
   shares: number
@@ -169,6 +216,8 @@ export interface EquityPoint {
   gross: number | null
   positions: number
   drawdown: number
+  /** The Sharpe ratio of the bars of a year up to this one; null before there are as many, and where nothing varies. */
+  rolling_sharpe: number | null
 }
 
 /** The same strategy in parts of the data, none of whose trades reaches into another part. */
@@ -190,4 +239,110 @@ export interface Validation {
   }[]
   /** All test parts, one after the other. */
   test: { statistics: EquityStatistics; trade_statistics: TradeStatistics } | null
+}
+
+/** `bands backtest … --vary`: every combination of some values of a strategy, and whether the best of them is real. */
+export interface Grid {
+  schema: 'bands.grid/1'
+  /** What is varied; keys as the parameters of a backtest, values as they were written. */
+  axes: { key: string; values: string[] }[]
+  /** What the cells are compared by. */
+  statistic: GridStatistic
+  tickers: string[]
+  /** What its strategies look at: fields of the tickers, and of others beside them. */
+  fields: string[]
+  contexts: { ticker: string; field: string }[]
+  timeframe: Timeframe
+  first: string | null
+  last: string | null
+  as_of: string | null
+  /** Of the best. */
+  bars_a_year: number
+  seed: number
+  /** Every combination, the last axis changing fastest. */
+  cells: GridCell[]
+  /** Its place among the cells, and the strategy file that makes it again; null where no cell has a value. */
+  best: { cell: number; strategy: Strategy; neighbours: Neighbours } | null
+  /** Correlation of the cells with the means of their neighbours; null of too few, or where nothing varies. */
+  smoothness: number | null
+  /** Of the best. */
+  trials: Backtest['trials']
+  /** How often the best of one half of the bars is not above the median of the other; null with its reason. */
+  pbo: { probability: number; splits: number; blocks: number } | null
+  validation: Validation | null
+  assumptions: string[]
+  warnings: string[]
+  reasons: Record<string, string>
+}
+
+export interface GridCell {
+  /** One of each axis. */
+  values: string[]
+  /** Of the statistic that cells are compared by. */
+  value: number | null
+  statistics: EquityStatistics
+  trade_statistics: TradeStatistics
+}
+
+/** The cells one step away from the best along one axis. */
+export interface Neighbours {
+  n: number
+  mean: number | null
+  least: number | null
+  greatest: number | null
+}
+
+/** `bands compare`: strategies side by side over the days that all of them have. */
+export interface Comparison {
+  schema: 'bands.comparison/1'
+  tickers: string[]
+  /** What the strategies look at: fields of their tickers, and of others beside them. */
+  fields: string[]
+  contexts: { ticker: string; field: string }[]
+  timeframe: Timeframe
+  first: string | null
+  last: string | null
+  as_of: string | null
+  bars_a_year: number
+  seed: number
+  strategies: ComparedStrategy[]
+  /** The common days. */
+  dates: string[]
+  /** Of the returns of each with those of each, in the order of the strategies. */
+  correlations: (number | null)[][]
+  /** Of every two strategies: a less b. */
+  sharpe_differences: SharpeDifference[]
+  /** That with the highest Sharpe ratio, which is deflated by how many were tried; null where none has one. */
+  best: string | null
+  trials: Backtest['trials']
+  assumptions: string[]
+  warnings: string[]
+}
+
+/** A strategy over the common days. */
+export interface ComparedStrategy {
+  name: string
+  strategy: Strategy
+  /** Of its own days. */
+  first: string | null
+  last: string | null
+  statistics: EquityStatistics
+  /** Of trades that begin and end within the common days. */
+  trade_statistics: TradeStatistics
+  years: Year[]
+  /** On the common days, from 1. */
+  equity: number[]
+}
+
+/** Of two Sharpe ratios a year, with the interval that 95 of 100 draws of the joint days lie in. */
+export interface SharpeDifference {
+  a: string
+  b: string
+  difference: number | null
+  low: number | null
+  high: number | null
+  draws: number
+  /** Mean length of a block in bars. */
+  block: number
+  reason: string | null
 }

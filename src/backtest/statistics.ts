@@ -4,11 +4,13 @@ import { wilson } from '../statistics/counts.js'
 import { deviation, kurtosis, mean, median, skewness, sum } from '../statistics/moments.js'
 import {
   drawdowns,
+  expectedShortfall,
   minTrackRecord,
   probabilisticSharpe,
   type SharpeSample,
   sharpe,
   sortino,
+  valueAtRisk,
 } from '../statistics/sharpe.js'
 import type { EquityStatistics, TradeStatistics } from './result.js'
 import { breakEvenCost, type Lived, type Member, type Taken } from './trade.js'
@@ -90,6 +92,8 @@ function measured(curve: Curve, returns: Float64Array): Omit<EquityStatistics, '
     kurtosis: kurtosis(returns),
     best_bar: Math.max(...extremes(returns)),
     worst_bar: Math.min(...extremes(returns)),
+    value_at_risk: valueAtRisk(returns),
+    conditional_value_at_risk: expectedShortfall(returns),
     exposure: curve.exposed / equity.length,
     turnover: (curve.traded / mean(equity)!) * (barsAYear / returns.length),
     probabilistic_sharpe: sample && probabilisticSharpe(sample),
@@ -133,6 +137,8 @@ const REASONS: Readonly<Record<string, string>> = {
   sortino: 'no return is below the risk-free rate',
   calmar: 'the equity never fell',
   average_drawdown: 'the equity never fell',
+  value_at_risk: 'there are fewer than 20 returns',
+  conditional_value_at_risk: 'there are fewer than 20 returns',
 }
 
 const NOTHING: Omit<EquityStatistics, 'reasons' | 'bars'> = {
@@ -150,6 +156,8 @@ const NOTHING: Omit<EquityStatistics, 'reasons' | 'bars'> = {
   kurtosis: null,
   best_bar: null,
   worst_bar: null,
+  value_at_risk: null,
+  conditional_value_at_risk: null,
   exposure: null,
   turnover: null,
   probabilistic_sharpe: null,

@@ -1,4 +1,5 @@
 import { atr } from '../indicators/oscillators.js'
+import { TRUE, TRUTHS } from '../language/as-field.js'
 import { countUpTo } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import type { Distance } from '../params/figures.js'
@@ -6,7 +7,7 @@ import { type Costs, type Exit, eventsFilter, type Fill, type Side, type Strateg
 import type { BarStates, MarketBars, PricedSource, States } from '../source.js'
 import { type ContextBands, contextBandsOf, eligibleBars, rangeOf, type Signals, signalsIn } from '../study/signals.js'
 
-type ExitKind = 'hold' | 'leave' | 'on' | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
+type ExitKind = 'hold' | ExitEvent['why'] | 'stop' | 'target' | 'trailing' | 'delisted' | 'data_end' | 'open'
 
 /** What a trade lives on: the bars of a ticker, how they ended, and its average true range where a rule stands on it. */
 interface PathBars extends Series, Pick<MarketBars, 'delisting'> {
@@ -19,10 +20,10 @@ interface PathBars extends Series, Pick<MarketBars, 'delisting'> {
 /** The rules of a strategy that decide when one trade ends. */
 type PathRules = Pick<Strategy, 'side' | 'fill' | 'exit'>
 
-/** The event that ends a trade (leave, on): the bar on which it happened, and which rule. -1: there is none. */
+/** The event that ends a trade (leave, on, when): the bar on which it happened, and which rule. -1: there is none. */
 export interface ExitEvent {
   bar: number
-  why: 'leave' | 'on'
+  why: 'leave' | 'on' | 'when'
 }
 
 /** How a trade ended. */
@@ -59,8 +60,9 @@ function exitNeedsAtr({ stop, target, trailing }: Exit): boolean {
 
 /**
  * Follows one trade from its entry to whatever ends it first. On each bar in this order: (1) at the open, unless the trade
- * was opened there: stop, then target, filled at the open; (2) a leave or on that is due at this open; (3) the stop, also
- * where the target was reached on the same bar; (4) the target; (5) at the close hold, then leave or on. Shorts mirrored.
+ * was opened there: stop, then target, filled at the open; (2) a leave, on or when that is due at this open; (3) the stop,
+ * also where the target was reached on the same bar; (4) the target; (5) at the close hold, then leave, on or when. Shorts
+ * mirrored.
  * A trailing stop stands at the distance from the best price of the bars lived before, the entry's price included; of it
  * and the stop the nearer one counts.
  *
@@ -304,34 +306,45 @@ export interface Member {
   signals: Signals
   /** Bars on which a signal could have been: those in the filter's dates on which the field has a band. */
   eligible: Int32Array
-  /** Bars of the events that end a trade, ascending; null where the rule is not used. */
-  leave: Int32Array | null
-  on: Int32Array | null
+  /** Of each rule that is used and ends a trade by an event the bars of these, ascending; where they are the same the first counts. */
+  ends: readonly { why: ExitEvent['why']; bars: Int32Array }[]
 }
 
 /**
- * The tickers of strategies that have the same ones, in their order; of each ticker everything is read at once. Throws
- * NotFound, TierRestricted and Busy as the market does.
+ * The tickers of strategies that have the same ones, in their order; of each ticker everything is read at once. Strategies
+ * that need the same of a ticker have one and the same list. Throws NotFound, TierRestricted and Busy as the market does.
  */
 export async function membersOf(
   source: PricedSource,
   strategies: readonly Strategy[],
   step: (text: () => string) => void = () => {},
 ): Promise<Member[][]> {
-  const members: Member[][] = strategies.map(() => [])
   const { tickers, timeframe } = strategies[0]!
   const fields = [...new Set(strategies.flatMap(fieldsOf))]
-  const contexts: (ContextBands | null)[] = []
+  const needs = strategies.map(needsOf)
+  const apart = [...new Map(needs.map((need, i) => [need, strategies[i]!]))].map(([need, strategy]) => {
+    return { need, strategy, members: [] as Member[], context: null as ContextBands | null }
+  })
+  let n = 0
   for await (const found of source.states({ tickers, fields, timeframe })) {
-    step(() => `${found.prices.ticker}  ${members[0]!.length + 1}/${tickers.length}`)
-    for (const [n, strategy] of strategies.entries()) {
-      const { context } = strategy.entry
+    step(() => `${found.prices.ticker}  ${n + 1}/${tickers.length}`)
+    for (const one of apart) {
+      const { context } = one.strategy.entry
       // Only now: what is wrong with the ticker itself is told first.
-      contexts[n] ??= context && (await contextBandsOf(source, context, timeframe))
-      members[n]!.push(memberOf(found, strategy, contexts[n]!))
+      one.context ??= context && (await contextBandsOf(source, context, timeframe))
+      one.members.push(memberOf(found, one.strategy, one.context))
     }
+    n++
   }
-  return members.map(withEnds)
+  const ended = new Map(apart.map(({ need, members }) => [need, withEnds(members)]))
+  return needs.map(need => ended.get(need)!)
+}
+
+/** What of a ticker a strategy needs, by which its list is known: not how long and between what prices it holds. */
+function needsOf(strategy: Strategy): string {
+  const { entry, exit } = strategy
+  const rules = { ...exit, hold: null, stop: null, target: null, trailing: null }
+  return JSON.stringify([entry, rules, needsAtr(strategy)])
 }
 
 /** From one market's close on a Thursday over a weekend and holidays to another's: later is not the same end. */
@@ -345,15 +358,20 @@ function withEnds(members: readonly Member[]): Member[] {
   return members.map(member => ({ ...member, bars: { ...member.bars, hasEnded: hasEnded(member.bars) } }))
 }
 
-function fieldsOf({ entry, exit }: Strategy): string[] {
-  return exit.on === null ? [entry.field] : [entry.field, exit.on.field]
+/** The fields of the tickers themselves that a strategy stands on, each once: conditions among them, by their texts. */
+export function fieldsOf({ entry, exit }: Pick<Strategy, 'entry' | 'exit'>): string[] {
+  const all = [entry.field, entry.when, exit.on?.field, exit.when]
+  return [...new Set(all.filter(name => name !== undefined))]
 }
 
-/** The first event after a bar that ends a trade: of leave and on the earlier one, leave where they are the same. */
-export function exitEventAfter({ leave, on }: Pick<Member, 'leave' | 'on'>, bar: number): ExitEvent {
-  const left = leave?.[countUpTo(leave, bar)] ?? -1
-  const entered = on?.[countUpTo(on, bar)] ?? -1
-  return entered >= 0 && (left < 0 || entered < left) ? { bar: entered, why: 'on' } : { bar: left, why: 'leave' }
+/** The first event after a bar that ends a trade; of those of one bar leave before on, and on before when. */
+export function exitEventAfter({ ends }: Pick<Member, 'ends'>, bar: number): ExitEvent {
+  let found: ExitEvent = { bar: -1, why: 'leave' }
+  for (const { why, bars } of ends) {
+    const next = bars[countUpTo(bars, bar)]
+    if (next !== undefined && (found.bar < 0 || next < found.bar)) found = { bar: next, why }
+  }
+  return found
 }
 
 /** Whether the rules of a strategy have a value at a signal: the ATR does not for the first bars of a ticker. */
@@ -372,15 +390,24 @@ function memberOf({ prices, states: read }: BarStates, strategy: Strategy, conte
     prices,
     bars: { ...prices.series, atr: range, delisting: prices.delisting, hasEnded: false },
     states,
-    signals: signalsIn(prices, states, eventsFilter(strategy), context),
+    signals: signalsIn(
+      prices,
+      states,
+      eventsFilter(strategy),
+      context,
+      entry.when === undefined ? null : of(entry.when).codes,
+    ),
     eligible: eligibleBars(prices, states, entry),
-    leave: exit.leave ? states.bars : null,
-    on: exit.on === null ? null : entriesInto(of(exit.on.field), exit.on),
+    ends: [
+      ...(exit.leave ? [{ why: 'leave' as const, bars: states.bars }] : []),
+      ...(exit.on === null ? [] : [{ why: 'on' as const, bars: entriesInto(of(exit.on.field), exit.on.bands) }]),
+      ...(exit.when === undefined ? [] : [{ why: 'when' as const, bars: entriesInto(of(exit.when), [TRUTHS[TRUE]!]) }]),
+    ],
   }
 }
 
 /** Bars on which a field of the ticker enters one of some bands. */
-function entriesInto({ bars, entered, bands }: States, on: NonNullable<Exit['on']>): Int32Array {
-  const wanted = Uint8Array.from(bands, band => Number(on.bands.includes(band)))
+function entriesInto({ bars, entered, bands }: States, some: readonly string[]): Int32Array {
+  const wanted = Uint8Array.from(bands, band => Number(some.includes(band)))
   return bars.filter((_, i) => wanted[entered[i]!] === 1)
 }

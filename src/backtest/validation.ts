@@ -1,10 +1,11 @@
-import { counted, InvalidParameter, invalid, whole } from '../errors.js'
+import { counted, InvalidParameter, invalid, parameter, sentence, whole } from '../errors.js'
 import { countBelow, countUpTo, formatDay, parseDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import type { RunOptions, Strategy } from '../params/strategy.js'
 import type { WalkForward } from '../params/studies.js'
 import { rollingFolds } from '../statistics/folds.js'
 import { naiveT } from '../statistics/robust.js'
+import type { Gravity, Warning } from '../study/gravity.js'
 import { lacksDividends } from '../study/signals.js'
 import { chance, NOTHING_FOUND } from '../study/words.js'
 import { curveOf } from './equity.js'
@@ -22,7 +23,7 @@ export interface Ready {
 }
 
 /** What is chosen on, and what it is checked on. */
-interface Fold {
+export interface Fold {
   name: string
   train: Part
   test: Part
@@ -49,12 +50,15 @@ interface Days {
  * The strategy in parts of its calendar, each begun anew with its capital and without the trades that reach out of it. Of
  * several candidates the training part of each fold chooses the one whose mean net return a trade has the highest t
  * statistic. null where no parts were asked for. Throws InvalidParameter for a date or lengths that leave a part empty.
+ * @param chosen of each fold the place of the candidate that its training part chooses, where that was looked up before;
+ *   null where nothing told one from another: the first is traded there, and counts in no result of all tests
  */
 export function validate(
   own: Ready,
   candidates: readonly Ready[],
   { calendar, last }: Days,
   run: RunOptions,
+  chosen: readonly (number | null)[] | null = null,
 ): Validation | null {
   const days = countUpTo(calendar, last)
   const folds = foldsOf(calendar.subarray(0, days), run)
@@ -62,25 +66,28 @@ export function validate(
   const names = differences(candidates.map(({ strategy }) => strategy))
   const [told, tests]: [Validation['folds'], Tested[]] = [[], []]
   let purged = 0
-  for (const { name, train, test } of folds) {
-    const { ready, half: trained } = chosenOn(candidates.length > 0 ? candidates : [own], calendar, train)
+  for (const [i, { name, train, test }] of folds.entries()) {
+    const choice = chosen === null ? null : (chosen[i] ?? null)
+    const known = chosen === null ? candidates : [candidates[choice ?? 0]!]
+    const { ready, half: trained } = chosenOn(known.length > 0 ? known : [own], calendar, train)
     // The last part goes on until its own trades are closed.
     const tested = halfOf(ready, calendar, test.to === days ? { ...test, to: calendar.length } : test)
-    const chosen = names[candidates.indexOf(ready)] ?? null
+    const named = names[candidates.indexOf(ready)] ?? null
     for (const [role, half] of [
       ['train', trained],
       ['test', tested],
     ] as const) {
       purged += half.simulation.purged
-      told.push({ name, role, chosen, ...statisticsOf(half, ready) })
+      told.push({ name, role, chosen: named, ...statisticsOf(half, ready) })
     }
-    tests.push({ half: tested, ready })
+    if (chosen === null || choice !== null) tests.push({ half: tested, ready })
   }
   const kind = run.split === null ? 'walk_forward' : 'split'
-  return { kind, purged, candidates: names, folds: told, test: together(tests, own) }
+  return { kind, purged, candidates: names, folds: told, test: tests.length === 0 ? null : together(tests, own) }
 }
 
-function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
+/** @param calendar up to the last day of any run */
+export function foldsOf(calendar: Int32Array, run: RunOptions): Fold[] | null {
   if (run.split !== null) return [splitAt(calendar, run.split, run.embargo ?? 0)]
   if (run.walk_forward === null) return null
   refuseOverlap(run.walk_forward)
@@ -169,8 +176,8 @@ function together(tests: readonly Tested[], { strategy, members }: Ready): Valid
 
 type Found = Pick<Backtest, 'signals' | 'statistics' | 'benchmarks' | 'random_entry' | 'interest' | 'validation'>
 
-/** Whether a sentence holds, and the sentence. */
-type Warning = readonly [boolean, string]
+/** What kind of warning a sentence is, whether it holds, and the sentence. */
+type Condition = readonly [Gravity, boolean, string]
 
 /** What a reader should know before believing it. */
 export function warningsOf(
@@ -179,8 +186,8 @@ export function warningsOf(
   simulation: Simulation,
   found: Found,
   run: RunOptions,
-): string[] {
-  const all: Warning[] = [
+): Warning[] {
+  const all: Condition[] = [
     ...ofTests(found),
     ...ofTrades(strategy, simulation, found, run),
     ...ofPlaces(strategy, members, simulation, found),
@@ -188,13 +195,14 @@ export function warningsOf(
     ...ofData(members, simulation, found),
     ...ofChoices(found.validation, run),
   ]
-  return all.flatMap(([holds, sentence]) => (holds ? sentence : []))
+  return all.map(([kind, holds, sentence]) => [kind, holds ? sentence : null])
 }
 
 /** Two tests that ask different things of the same trades. */
-function ofTests({ statistics: { probabilistic_sharpe: above }, random_entry: { p } }: Found): Warning[] {
+function ofTests({ statistics: { probabilistic_sharpe: above }, random_entry: { p } }: Found): Condition[] {
   return [
     [
+      'disputed',
       above !== null && p !== null && 1 - above < NOTHING_FOUND && p >= NOTHING_FOUND,
       `the Sharpe ratio is above 0 (probability ${chance(above ?? 0)}), and random entry finds nothing (p ${chance(p ?? 1)}): ` +
         'of the signals believe random entry, whose dates have the rise of the market and the exits, too',
@@ -207,17 +215,22 @@ function ofTrades(
   simulation: Simulation,
   { signals }: Found,
   { min_trades }: RunOptions,
-): Warning[] {
+): Condition[] {
   const delisted = simulation.trades.filter(({ left }) => left.why === 'delisted').length
   const few = `${counted(signals.closed, 'closed trade')}: fewer than ${min_trades} say little`
   return [
-    [signals.closed < min_trades, few],
-    [fill === 'close', 'same close: not tradable on end-of-day data'],
-    [overlap === 'allow', 'overlapping trades share bars, so that they are not as many independent ones'],
-    [overlap === 'extend' && exit.hold === null, 'there is no hold that a signal could extend; they are skipped'],
-    [delisted > 0, `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
+    ['few', signals.closed < min_trades, few],
+    ['impossible', fill === 'close', 'same close: not tradable on end-of-day data'],
+    ['allowed', overlap === 'allow', 'overlapping trades share bars, so that they are not as many independent ones'],
+    [
+      'settings',
+      overlap === 'extend' && exit.hold === null,
+      'there is no hold that a signal could extend; they are skipped',
+    ],
+    ['left_out', delisted > 0, `${counted(delisted, 'trade')} ended with a delisting, at its final price`],
     ...ofEnds(simulation),
     [
+      'partial',
       signals.late > 0,
       `${counted(signals.late, 'signal')} filled more than 5 days late: ${signals.late === 1 ? 'its ticker' : 'their tickers'} had no bar before`,
     ],
@@ -225,13 +238,14 @@ function ofTrades(
 }
 
 /** A trade is closed where its ticker ends: at a price that nobody may have been paid. */
-function ofEnds({ trades }: Simulation): Warning[] {
+function ofEnds({ trades }: Simulation): Condition[] {
   const ended = trades.filter(({ left }) => left.why === 'data_end')
   const days = new Map(ended.map(({ member, left }) => [member.ticker, left.day]))
   const tickers = [...days].map(([ticker, day]) => `${ticker} on ${formatDay(day)}`).sort()
   const are = ended.length === 1 ? 'trade ends' : 'trades end'
   return [
     [
+      'partial',
       ended.length > 0,
       `the bars end, and no delisting says how: ${tickers.join(', ')}; ${whole(ended.length)} ${are} at the last close (data_end)`,
     ],
@@ -243,7 +257,7 @@ function ofPlaces(
   members: readonly Member[],
   { trades }: Simulation,
   { signals }: Found,
-): Warning[] {
+): Condition[] {
   const { shuffle, whole_shares } = strategy.portfolio
   const idle = idlePlaces(strategy, members.length)
   const without = signals.skipped.no_place ?? 0
@@ -252,15 +266,17 @@ function ofPlaces(
     : `taken in order of ticker: ${firstOf(trades, members)}; shuffle draws them by seed: see how far results differ`
   return [
     [
+      'partial',
       idle !== null,
       `only ${idle?.most} of ${idle?.places} positions can be on at once, one a ticker: the rest of the ` +
         `equity stays cash; at most ${counted(members.length, 'position')} would invest it all`,
     ],
     [
+      'partial',
       without >= signals.total * MANY && without > 0,
       `${whole(without)} of ${counted(signals.total, 'signal')} found no place, ${lots}`,
     ],
-    ['no_size' in signals.skipped, `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
+    ['partial', 'no_size' in signals.skipped, `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
   ]
 }
 
@@ -283,37 +299,40 @@ function ofMoney(
   { costs, side, portfolio, risk_free }: Strategy,
   { equity }: Simulation,
   { interest, statistics }: Found,
-): Warning[] {
+): Condition[] {
   const isFree = costs.bps + costs.slippage_bps + costs.per_share + costs.fixed === 0
   const { total_return: total } = statistics
   const whole = total === null ? 'the total return' : `the total return of ${signed(total)}`
   return [
-    [isFree, 'no costs: nobody trades for nothing'],
-    [side === 'long' && costs.borrow > 0, 'borrow is paid on shorts; these are long trades'],
+    ['flattering', isFree, 'no costs: nobody trades for nothing'],
+    ['settings', side === 'long' && costs.borrow > 0, 'borrow is paid on shorts; these are long trades'],
     [
+      'flattering',
       portfolio.cash_rate > risk_free && interest.money > 0,
       `${whole} contains ${signed(interest.of_capital)} of the capital that is interest on cash, and the Sharpe ratio asks for ` +
         `no more than ${percent(risk_free)} a year: an rf of ${percent(portfolio.cash_rate).replace(' ', '')} counts what is above it`,
     ],
-    [!equity.every(value => value > 0), 'the equity fell to 0 or below: the strategy was ruined'],
+    ['impossible', !equity.every(value => value > 0), 'the equity fell to 0 or below: the strategy was ruined'],
   ]
 }
 
-function ofData(members: readonly Member[], { days }: Simulation, { benchmarks }: Found): Warning[] {
+function ofData(members: readonly Member[], { days }: Simulation, { benchmarks }: Found): Condition[] {
   const isCrowded = barsAYearOf(members, days) !== members[0]?.prices.barsAYear
   const calendars = [...new Set(members.map(({ prices }) => prices.barsAYear))].sort((a, b) => a - b)
   const raw = members.filter(({ prices }) => lacksDividends(prices))
   return [
-    [raw.length > 0, `prices of ${namesOf(raw)} are not adjusted for dividends`],
+    ['prices', raw.length > 0, `prices of ${namesOf(raw)} are not adjusted for dividends`],
     [
+      'settings',
       calendars.length > 1 || isCrowded,
       `tickers ${calendars.length > 1 ? `of ${calendars.join(' and ')} bars a year` : 'whose bars end on different days'} are on one calendar of all days: it is annualised by the bars a year ` +
         'that it has',
     ],
-    ...benchmarks.map(({ name, first, last }): Warning => {
-      if (first === null || last === null) return [days.length > 0, `${name} has no bar on these dates`]
+    ...benchmarks.map(({ name, first, last }): Condition => {
+      if (first === null || last === null) return ['left_out', days.length > 0, `${name} has no bar on these dates`]
       const [late, early] = [parseDay(first)! - days[0]!, days.at(-1)! - parseDay(last)!]
       return [
+        'left_out',
         late > A_WEEK || early > A_WEEK,
         `${name} has bars from ${first} to ${last} only, and is measured over those: not over the dates of the strategy`,
       ]
@@ -324,12 +343,13 @@ function ofData(members: readonly Member[], { days }: Simulation, { benchmarks }
 /** Calendars of two markets part by a few days. */
 const A_WEEK = 7
 
-function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Warning[] {
+/** Whether luck chose, because there was little to choose on. */
+export function ofChoices(validation: Validation | null, { min_trades }: RunOptions): Condition[] {
   if (validation === null || validation.candidates.length === 0) return []
   const parts = validation.folds.filter(({ role }) => role === 'train')
   const few = parts.filter(({ trades }) => trades < min_trades).length
   const which = parts.length === 1 ? 'the part to choose on has' : `${few} of ${parts.length} parts to choose on have`
-  return [[few > 0, `${which} fewer than ${min_trades} trades of what was chosen: luck chooses there`]]
+  return [['few', few > 0, `${which} fewer than ${min_trades} trades of what was chosen: luck chooses there`]]
 }
 
 const NO_SIZE = 'what they were given does not pay the costs, or there is no ATR yet'
@@ -341,4 +361,16 @@ export function namesOf(members: readonly Member[]): string {
 
 function signed(share: number): string {
   return `${share < 0 ? '' : '+'}${(share * 100).toFixed(1)} %`
+}
+
+/** A cost of each share is of shares as they were traded: adjusted prices make others of them, and no factors are stored. */
+export function checkShares({ costs: { per_share } }: Strategy, members: readonly Member[]): void {
+  const adjusted = members.filter(({ prices }) => prices.adjustment === 'adjusted')
+  if (per_share === 0 || adjusted.length === 0) return
+  const param = 'cost_per_share'
+  const are = `the prices of ${namesOf(adjusted)} are adjusted, so that their shares are not those that were traded`
+  throw new InvalidParameter(
+    sentence`${parameter(param)} ${per_share}: ${are}; give the cost as ${parameter('costs_bps')} of the price, or load prices as they were traded.`,
+    { param, value: per_share },
+  )
 }

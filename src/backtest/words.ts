@@ -94,11 +94,12 @@ function leavesOf(value: unknown, place = ''): [place: string, text: string][] {
 }
 
 export function exitsInWords({ exit }: { exit: Exit }): string {
-  const { hold, leave, on, stop, target, trailing } = exit
+  const { hold, leave, on, when, stop, target, trailing } = exit
   return [
     hold === null ? '' : `hold ${hold}`,
     leave ? 'leave' : '',
     on === null ? '' : `on ${on.field} = ${on.bands.join(', ')}`,
+    when === undefined ? '' : `when ${when}`,
     stop === null ? '' : `stop ${distanceInWords(stop)}`,
     target === null ? '' : `target ${distanceInWords(target)}`,
     trailing === null ? '' : `trailing ${distanceInWords(trailing)}`,

@@ -1,4 +1,6 @@
 import { type Mention, type Remedy, type Words, worded } from '../errors.js'
+import { isCondition, TRUE, TRUTHS } from '../language/as-field.js'
+import type { HistoryQuery } from '../model/event.js'
 import type { OptionSpec } from '../params/row.js'
 import { GLOBAL_OPTIONS } from './options.js'
 
@@ -59,6 +61,31 @@ export function corrected(argv: readonly string[], wrong: string, right: string)
   const among = parts.findLastIndex(words => words.includes(wrong))
   if (among < 0) return null
   return pasted(argv.with(among, parts[among]!.map(part => (part === wrong ? right : part)).join('')))
+}
+
+/** What stands on a line for the events of a question: a field and its bands, or a condition in its place. */
+export function eventWords({ field, bands, when }: Pick<HistoryQuery, 'field' | 'bands' | 'when'>): string[] {
+  const band = bands === undefined ? [] : ['--band', bands.join(',')]
+  if (isCondition(field)) return ['--when', field, ...(bands?.join() === TRUTHS[TRUE] ? [] : band)]
+  return [field, ...band, ...(when === undefined ? [] : ['--when', when])]
+}
+
+/** The same of one word in a text that is a word of the line, which stands at a place there. */
+export function correctedIn(
+  argv: readonly string[],
+  { value, line = 1, column = 1 }: { value?: unknown; line?: number; column?: number },
+  right: string,
+): string | null {
+  const wrong = String(value)
+  const before = (word: string): string | null => {
+    const text = word.replace(/^--[\w-]+=/, '')
+    const start = [...text].slice(0, column - 1).join('')
+    return text.startsWith(wrong, start.length) ? word.slice(0, word.length - text.length) + start : null
+  }
+  const at = line === 1 ? argv.findLastIndex(word => before(word) !== null) : -1
+  if (at < 0) return null
+  const start = before(argv[at]!)!
+  return pasted(argv.with(at, start + right + argv[at]!.slice(start.length + wrong.length)))
 }
 
 /** A command line; words are quoted where a shell would not read them as they are. */

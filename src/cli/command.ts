@@ -15,5 +15,9 @@ export interface Command {
   readonly outputs?: readonly Format[]
   /** Longer words, before the options. */
   readonly notes?: readonly string[]
+  /** It runs where config.json is broken, because it tells so itself. */
+  readonly examinesSettings?: true
+  /** It runs where the user's own fields are broken: it asks nothing of fields, or tells so itself. */
+  readonly withoutFields?: true
   run(context: Context, given: Given): Promise<void>
 }

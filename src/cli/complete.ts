@@ -1,11 +1,14 @@
-import { FIELDS } from '../fields/index.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { completeCondition, textsAfter } from '../language/complete.js'
 import { TIER_NAMES } from '../model/terms.js'
 import type { OptionSpec } from '../params/row.js'
 import { CATALOGUE, GROUPS, groupOf, TOP_WORDS } from './catalogue.js'
 import type { Command } from './command.js'
 import { longName } from './command-line.js'
+import { hasConfigFile } from './config.js'
 import { GLOBAL_OPTIONS } from './options.js'
 import { QUESTION_OUTPUTS } from './output.js'
+import { fieldsWhileTyped } from './own-fields.js'
 
 /** What may stand where somebody is typing, and what it is. */
 type Candidate = readonly [word: string, about?: string]
@@ -62,12 +65,19 @@ interface Line {
   command: Command | undefined
   /** Those of every command, and of the one that is known. */
   options: readonly OptionSpec[]
+  /** What can be asked for. */
+  fields: FieldSet
+  /** Whether the last word is being typed in quotes, where it may have blanks in it. */
+  inQuotes: boolean
 }
 
 /** The command is loaded when it is known, and its options count from there on. */
 async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Line> {
   const values = new Map<string, string>()
-  const line: Line = { env, plain: [], values, waiting: undefined, command: undefined, options: GLOBAL_OPTIONS }
+  const line: Line = {
+    ...{ env, plain: [], values, waiting: undefined, command: undefined },
+    ...{ options: GLOBAL_OPTIONS, fields: BUILT_IN, inQuotes: false },
+  }
   for (const word of words) {
     const { waiting } = line
     line.waiting = undefined
@@ -75,7 +85,7 @@ async function lineOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise
     else if (word.startsWith('-')) takeOption(line, word)
     else await takeWord(line, word)
   }
-  return line
+  return { ...line, fields: await fieldsWhileTyped(line.values, env) }
 }
 
 function takeOption(line: Line, word: string): void {
@@ -104,9 +114,12 @@ function optionNamed({ options }: Line, name: string): OptionSpec | undefined {
 
 async function candidates(words: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Candidate[]> {
   const line = await lineOf(words.slice(0, -1), env)
-  const word = words.at(-1) ?? ''
+  const last = words.at(-1) ?? ''
+  // A shell puts what was chosen behind the quote that is open.
+  const word = last.replace(/^["']/, '')
+  line.inQuotes = /^(--[\w-]+=)?["']/.test(last)
   if (line.waiting !== undefined) return ofOption(line, line.waiting, word)
-  const [, name, value] = /^(--[\w-]+)=(.*)$/s.exec(word) ?? []
+  const [, name, value] = /^(--[\w-]+)=["']?(.*)$/s.exec(word) ?? []
   const spec = name === undefined ? undefined : optionNamed(line, name)
   if (spec !== undefined) return before(`${name}=`, await ofOption(line, spec, value!))
   if (word.startsWith('-')) {
@@ -131,6 +144,8 @@ async function ofArgument(line: Line, command: Command, word: string): Promise<r
   const argument = all[line.plain.length] ?? (last?.[0].includes('...') ? last : undefined)
   if (argument === undefined) return []
   const [name, , may = name.match(/[A-Z]+/g) ?? []] = argument
+  // The field comes last.
+  if (argument === last && may.includes('FIELD') && line.plain.some(typed => line.fields.named(typed))) return []
   const found: Candidate[] = []
   for (const kind of may)
     found.push(...(kind === kind.toUpperCase() ? await ofKind(line, kind, word) : [[kind] as const]))
@@ -156,32 +171,63 @@ async function valuesOf(line: Line, spec: OptionSpec, word: string): Promise<rea
 }
 
 /** Bands of the fields that were typed; of a context those of its own field. */
-function bandsTyped({ values, plain }: Line, option: string): readonly string[] {
+function bandsTyped({ values, plain, fields }: Line, option: string): readonly string[] {
   const typed = option.startsWith('--context-')
     ? [values.get('--context-field')]
     : [values.get('--field'), values.get('--fields'), ...plain]
   const names = typed.flatMap(text => text?.split(',') ?? [])
-  return FIELDS.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
+  return fields.all.filter(({ name }) => names.includes(name)).flatMap(field => field.bands)
 }
 
 /** What stands for a value in help tells what it is. */
 async function ofKind(line: Line, kind: string, word: string): Promise<readonly Candidate[]> {
-  if (kind === 'FIELD' || kind === 'FIELDS') return FIELDS.map(({ name, tier }) => [name, tier])
+  if (kind === 'FIELD' || kind === 'FIELDS') return line.fields.all.map(({ name, tier }) => [name, tier])
   if (kind === 'TIER') return TIER_NAMES.map(tier => [tier])
   if (kind === 'FILE' || kind === 'FOLDER') return [[FILES]]
+  if (kind === 'LISTS') return lists(line)
+  if (kind === 'CONDITION') return conditions(line, word)
   if (kind === 'TICKER' || kind === 'TICKERS') return word.startsWith('@') ? [[FILES]] : loaded(line)
   return []
+}
+
+/** What may become of a condition; without quotes only as far as it is one word. */
+async function conditions(line: Line, text: string): Promise<readonly Candidate[]> {
+  const { fields, inQuotes } = line
+  const tickersLike = async (start: string): Promise<string[]> =>
+    startingWith(start, await loaded(line)).map(([ticker]) => ticker)
+  if (inQuotes) return (await textsAfter(text, fields, tickersLike)).map(one => [one])
+  const found = completeCondition(text, fields)
+  return found.words.map((one): Candidate => [found.with(one)]).filter(([one]) => !/\s/.test(one))
 }
 
 /** Tickers of the database in use, with bars or pulled; of the sample where there is none. */
 async function loaded({ values, env }: Line): Promise<readonly Candidate[]> {
   const { openLocal } = await import('../open.js')
-  const { bands } = await openLocal({ db: values.get('--db'), env })
+  const { bands } = await openLocal({ db: values.get('--db') ?? (await keptDatabase(env)), env })
   try {
     return (await bands.tickers()).map(name => [name])
   } finally {
     await bands.close()
   }
+}
+
+/** The lists of the user. */
+async function lists({ values, env }: Line): Promise<readonly Candidate[]> {
+  const { openListsForReading } = await import('../open.js')
+  const found = await openListsForReading({ db: values.get('--db') ?? (await keptDatabase(env)), env })
+  try {
+    return ((await found?.all()) ?? []).map(({ name }) => [name])
+  } finally {
+    await found?.close()
+  }
+}
+
+/** What config.json says, where no variable does; nothing of one that is broken, which is told when a command runs. */
+async function keptDatabase(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  if (env.BANDS_DB || !hasConfigFile(env)) return undefined
+  const { readConfigFile } = await import('./config-file.js')
+  const file = await readConfigFile(env).catch(() => null)
+  return file?.kept.values.db
 }
 
 /** Tickers are typed in either case. */

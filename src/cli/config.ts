@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { InvalidParameter } from '../errors.js'
@@ -48,6 +48,10 @@ export const SETTINGS = {
     "leave cells of CSV that a spreadsheet would run (=1+1) as they are, without ' before them",
   ),
   quiet: optional(FLAG, false, 'no hints and no progress'),
+  fields_file: open(
+    FILE,
+    'fields of your own; fields.yaml in the folder of config.json unless given (BANDS_FIELDS_FILE)',
+  ),
   debug: optional(FLAG, false, 'show the stack of an error (BANDS_DEBUG)'),
 }
 
@@ -61,20 +65,41 @@ const VARIABLES: Readonly<Partial<Record<Setting, `BANDS_${string}`>>> = {
   remote: 'BANDS_REMOTE',
   profile: 'BANDS_PROFILE',
   threads: 'BANDS_THREADS',
+  fields_file: 'BANDS_FIELDS_FILE',
   debug: 'BANDS_DEBUG',
 }
 
-/** Every setting: of its option, otherwise of its variable, otherwise its default. */
+/** Every setting: of its option, otherwise of its variable, otherwise of config.json, otherwise its default. */
 export interface Config extends Read<typeof SETTINGS> {
-  /** What told a setting, as it is typed: an option, or a variable. Nothing where its default holds. */
+  /** Where a higher tier is to be had, for what a tier is refused. */
+  upgrade_url: string | undefined
+  /** What told a setting, as it is typed: an option, a variable, or a place in config.json. Nothing where its default holds. */
   from: Readonly<Partial<Record<Setting, string>>>
+  /** What config.json says of questions, and where. */
+  kept: Kept
 }
 
 /** What `--remote` and BANDS_REMOTE say for the database here. */
 export const HERE = 'local'
 
-/** Throws InvalidParameter naming the option or the variable. */
-export function readConfig(globals: Given, env: NodeJS.ProcessEnv): Config {
+/** What config.json says of questions: of each row of its table only what stands there. */
+export interface Kept {
+  values: Readonly<Record<string, unknown>> & {
+    readonly db?: string
+    readonly tickers?: readonly string[]
+    readonly upgrade_url?: string
+  }
+  /** `…/config.json:3`, of each that is there. */
+  places: Readonly<Partial<Record<string, string>>>
+}
+
+/** By these a user has told before what is to be coloured. */
+const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR_FORCE', 'CLICOLOR']
+
+const NOTHING: Kept = { values: {}, places: {} }
+
+/** Throws InvalidParameter naming the option or the variable. @param kept what config.json says */
+export function readConfig(globals: Given, env: NodeJS.ProcessEnv, kept: Kept = NOTHING): Config {
   const values = globals.params(Object.keys(SETTINGS))
   const from: Partial<Record<string, string>> = {}
   for (const name of Object.keys(values)) from[name] = `--${name.replaceAll('_', '-')}`
@@ -84,8 +109,14 @@ export function readConfig(globals: Given, env: NodeJS.ProcessEnv): Config {
     values[name] = name === 'debug' ? wantsDebug(false, env) : env[variable]
     from[name] = variable
   }
+  for (const [name, value] of Object.entries(kept.values)) {
+    if (name in values || !(name in SETTINGS)) continue
+    if (name === 'color' && COLOUR_VARIABLES.some(variable => env[variable])) continue
+    values[name] = value
+    from[name] = kept.places[name]
+  }
   try {
-    return { ...readParams(SETTINGS, values), from }
+    return { ...readParams(SETTINGS, values), upgrade_url: kept.values.upgrade_url, from, kept }
   } catch (error) {
     if (!(error instanceof InvalidParameter)) throw error
     const source = from[error.param]
@@ -121,7 +152,11 @@ export function credentialsPath(env: NodeJS.ProcessEnv): string {
   return join(configFolder(env).path, 'credentials.json')
 }
 
-/** Asked before anything of profiles is loaded: most users have none. */
+/** Asked before anything of it is loaded: most users have none. What cannot be looked at is there, and is refused when it is read. */
 export function hasConfigFile(env: NodeJS.ProcessEnv): boolean {
-  return existsSync(configPath(env))
+  try {
+    return statSync(configPath(env), { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { InvalidParameter, NotFound } from '../errors.js'
+import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
 import { type Day, formatDay } from '../model/day.js'
@@ -21,12 +22,15 @@ abstract class Sources {
   #opened: Opened | null = null
   #remote: Promise<Remote | null> | null = null
   #asked: Remote | null = null
+  /** What can be asked for. */
+  readonly fields: FieldSet
   /** What is to be closed at the end. */
   readonly #open: { close(): Promise<void> }[] = []
 
-  constructor(world: World, config: Config) {
+  constructor(world: World, config: Config, fields: FieldSet) {
     this.world = world
     this.config = config
+    this.fields = fields
   }
 
   /** A word about the run that belongs on every stderr. */
@@ -44,10 +48,16 @@ abstract class Sources {
 
   /** The server that was chosen; null where the database on this machine answers. */
   async remote(config = this.config): Promise<Remote | null> {
+    const asked = await this.server(config)
+    if (asked === null) refuseServerOptions(this.config)
+    return asked
+  }
+
+  /** The same for a question in which options of a server have another use, too. */
+  async server(config = this.config): Promise<Remote | null> {
     const { remote, profile } = config
     // Most users have no server, and are not to wait for the code that asks one.
     if (remote !== undefined || profile !== undefined || hasConfigFile(this.world.env)) await this.#chosen(config)
-    if (this.#asked === null) refuseServerOptions(this.config)
     return this.#asked
   }
 
@@ -108,9 +118,15 @@ abstract class Sources {
   }
 
   /** As which tier and day questions are answered. */
-  get #view(): { tier: Tier | null; asOf: Day | null; now: () => Date; threads: number | undefined } {
+  get #view(): {
+    tier: Tier | null
+    asOf: Day | null
+    now: () => Date
+    fields: FieldSet
+    threads: number | undefined
+  } {
     const { tier, as_of: asOf, threads } = this.config
-    return { tier, asOf, threads, now: () => this.world.now() }
+    return { tier, asOf, threads, fields: this.fields, now: () => this.world.now() }
   }
 
   /** Where the opened database lies, and whether it is the bundled sample. */
@@ -207,8 +223,19 @@ export class Context extends Sources {
   #signal: Signal | null = null
   #forget: (() => void) | null = null
 
-  constructor(world: World, config: Config, format: Format | null, argv: readonly string[] = []) {
-    super(world, config)
+  /** Own fields that were looked up for the question, by name, with the hash of their definition. */
+  readonly #own: ReadonlyMap<string, string>
+
+  constructor(
+    world: World,
+    config: Config,
+    format: Format | null,
+    argv: readonly string[] = [],
+    fields: FieldSet = BUILT_IN,
+  ) {
+    const { set, used } = noting(fields)
+    super(world, config, set)
+    this.#own = used
     this.format = format
     this.argv = argv
   }
@@ -240,7 +267,14 @@ export class Context extends Sources {
     this.#shown = true
     const { format, config } = this
     const out = whole || this.isRowByRow ? this.out : paged(this.world)
-    await write(answer, { format, raw: config.csv_raw, out, screen: () => this.screen() })
+    const document = () => this.withOwnFields(answer.document())
+    await write({ ...answer, document }, { format, raw: config.csv_raw, out, screen: () => this.screen() })
+  }
+
+  /** A document of an answer, with the hashes of the definitions of the user's own fields in it. */
+  withOwnFields(document: unknown): unknown {
+    const isObject = typeof document === 'object' && document !== null && !Array.isArray(document)
+    return this.#own.size === 0 || !isObject ? document : { ...document, own_fields: Object.fromEntries(this.#own) }
   }
 
   /** What people see the answer on. Asked for as a table, it is drawn even into a pipe. */
@@ -333,6 +367,18 @@ export class Context extends Sources {
   async #toErr(lines: readonly string[]): Promise<void> {
     await this.world.err.write(lines.map(line => `${line}\n`).join(''))
   }
+}
+
+/** Notes which fields of a user's own are asked for: an answer names their definitions. */
+function noting(fields: FieldSet): { set: FieldSet; used: ReadonlyMap<string, string> } {
+  const used = new Map<string, string>()
+  if (fields.all.every(({ hash }) => hash === undefined)) return { set: fields, used }
+  const named = (name: string): AnyField | undefined => {
+    const field = fields.named(name)
+    if (field?.hash !== undefined) used.set(name, field.hash)
+    return field
+  }
+  return { set: { ...fields, named }, used }
 }
 
 /** Who answered, and what the account of the key may still ask; for a hint. */

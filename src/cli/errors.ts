@@ -7,8 +7,10 @@ import {
   type ErrorCode,
   InvalidParameter,
   NotFound,
+  payloadAt,
   quoted,
   RateLimited,
+  remedy,
   StorageError,
   sentence,
   shown,
@@ -18,12 +20,15 @@ import {
   type Words,
   worded,
 } from '../errors.js'
+import type { FieldSet } from '../fields/index.js'
+import { fieldsWithBand } from '../language/vocabulary.js'
 import { CATALOGUE, type Entry, groupOf, type Heard, TOP_WORDS, usage } from './catalogue.js'
-import { corrected, inWordsOf, namesOf, remedyLine } from './command-line.js'
+import { corrected, correctedIn, inWordsOf, namesOf, pasted, remedyLine } from './command-line.js'
 import { wantsDebug } from './config.js'
 import type { Context } from './context.js'
 import { printable } from './draw/table.js'
 import { paintFor, wrap } from './draw/text.js'
+import { commandsWith, conditionInOne, meantByCommand } from './slips.js'
 import { isColoured, type World, widthOf } from './world.js'
 
 /** What an error costs. */
@@ -56,7 +61,7 @@ export async function report(
   // One line is what a machine reads; nothing may follow it.
   if (wantsJson(argv)) context?.hush()
   const lines = wantsJson(argv)
-    ? [JSON.stringify({ ...machineForm(error), ...(debug ? { stack: stackOf(thrown) } : {}) })]
+    ? [JSON.stringify({ ...machineForm(error, context), ...(debug ? { stack: stackOf(thrown) } : {}) })]
     : await humanForm(error, argv, world, context)
   if (debug && !wantsJson(argv)) lines.push(printable(stackOf(thrown)))
   // Whatever was typed may come back here, and what was typed may be a key.
@@ -64,8 +69,9 @@ export async function report(
   return error instanceof BandsError ? EXIT_CODES[error.code] : UNFORESEEN
 }
 
-function machineForm(error: Error): Record<string, unknown> {
-  if (error instanceof BandsError) return { error: error.code, message: error.message, ...error.payload() }
+function machineForm(error: Error, context?: Context): Record<string, unknown> {
+  const upgradeUrl = context?.config.upgrade_url ?? null
+  if (error instanceof BandsError) return { error: error.code, message: error.message, ...payloadAt(error, upgradeUrl) }
   return { error: 'internal', message: error.message }
 }
 
@@ -81,7 +87,7 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
   const width = widthOf(world.err, world.env)
   const paint = await paintFor(isColoured(context?.config.color ?? 'auto', world.env, world.err.terminal))
   const options = (await entryIn(argv)?.load())?.options ?? []
-  const [first = '', ...more] = printable(inWordsOf(options, wordsOf(error))).split('\n')
+  const [first = '', ...more] = printable(inWordsOf(options, wordsOf(error, context?.fields))).split('\n')
   const help = (await helpLines(error, argv, context)).filter(([, text]) => text !== '')
   const label = Math.max(7, ...help.map(([name]) => name.length + 2))
   return [
@@ -96,21 +102,26 @@ async function humanForm(error: Error, argv: readonly string[], world: World, co
 }
 
 /** The words for people: of what a file says in the file's own, and without what is listed below them. */
-function wordsOf(error: Error): Words {
+function wordsOf(error: Error, fields: FieldSet | undefined): Words {
   if (!(error instanceof BandsError)) return error.message
   if (error instanceof BadData && error.cause instanceof InvalidParameter) return error.message
-  return error instanceof InvalidParameter ? wordsOfParameter(error) : error.words
+  return error instanceof InvalidParameter ? wordsOfParameter(error, fields) : error.words
 }
 
-function wordsOfParameter(error: InvalidParameter): Words {
+/** @param fields that can be asked for; none where the line was not even understood */
+function wordsOfParameter(error: InvalidParameter, fields?: FieldSet): Words {
   const { fault, offence, about } = error
   const { param, value, suggestions = [] } = offence
   const meant = didYouMean(suggestions)
   if (fault === 'unknown') return `there is no parameter ${quoted(param)}.${meant}`
   if (fault === 'in_part' && about.part !== undefined)
-    return sentence`${{ param }} ${shown(value)}: ${[wordsOfParameter(about.part)].flat()}`
+    return sentence`${{ param }} ${shown(value)}: ${[wordsOfParameter(about.part, fields)].flat()}`
   if (fault !== 'not_allowed' || labelOf(error) === undefined) return error.words
-  if (about.thing?.kind === 'band') return `${about.thing.field} has no band ${shown(value)}.${meant}`
+  if (about.thing?.kind === 'band') {
+    const others = meant === '' && fields !== undefined ? fieldsWithBand(String(value), fields) : []
+    const having = others.length === 0 ? '' : ` It is one of ${others.join(', ')}.`
+    return `${about.thing.field} has no band ${shown(value)}.${meant}${having}`
+  }
   return sentence`there is no ${about.thing?.kind ?? { param }} ${shown(value)}.${meant}`
 }
 
@@ -122,7 +133,7 @@ async function helpLines(error: Error, argv: readonly string[], context?: Contex
   if (error instanceof RateLimited)
     return [
       ['again', error.reset ?? ''],
-      ['upgrade', error.upgradeUrl],
+      ['upgrade', error.upgradeUrl ?? context?.config.upgrade_url ?? ''],
     ]
   if (error instanceof Unauthorized) return refusedKeyHelp(context)
   if (error instanceof BandsError) return error.remedy === null ? [] : [['try', remedyLine(error.remedy)]]
@@ -130,7 +141,7 @@ async function helpLines(error: Error, argv: readonly string[], context?: Contex
 }
 
 function tierHelp({ upgradeUrl }: TierRestricted, argv: readonly string[], context?: Context): [string, string][] {
-  const upgrade: [string, string] = ['upgrade', upgradeUrl]
+  const upgrade: [string, string] = ['upgrade', upgradeUrl ?? context?.config.upgrade_url ?? '']
   // At a server the key decides, and nothing that could be left out.
   if (context?.asked != null) return [upgrade]
   return [upgrade, ['locally', argv.some(word => word.startsWith('--tier')) ? 'leave out --tier' : 'unset BANDS_TIER']]
@@ -149,15 +160,25 @@ async function refusedKeyHelp(context?: Context): Promise<[string, string][]> {
 }
 
 function parameterHelp(error: InvalidParameter, argv: readonly string[]): [string, string][] {
-  const { value, allowed = [], suggestions = [] } = error.offence
-  const retry = suggestions[0] === undefined ? null : corrected(argv, String(value), suggestions[0])
+  const { allowed = [] } = error.offence
   const usage = typeof allowed === 'string' && allowed.startsWith('bands ') ? allowed : ''
   const isTold = typeof allowed === 'string' || worded(wordsOfParameter(error)).includes(allowed.join(', '))
   return [
     [labelOf(error) ?? 'allowed', isTold ? '' : allowed.join(' ')],
     ['usage', usage],
-    ['try', retry ?? (error.remedy === null ? helpLine(argv) : remedyLine(error.remedy))],
+    ['try', correctedLine(error, argv) ?? (error.remedy === null ? helpLine(argv) : remedyLine(error.remedy))],
   ]
+}
+
+/** The line with the nearest that is allowed; null where nothing is near. */
+function correctedLine({ offence }: InvalidParameter, argv: readonly string[]): string | null {
+  const inOne = conditionInOne(argv)
+  if (inOne !== null) return pasted(inOne)
+  const meant = offence.suggestions?.[0]
+  if (meant === undefined) return null
+  return offence.column === undefined
+    ? corrected(argv, String(offence.value), meant)
+    : correctedIn(argv, offence, meant)
 }
 
 /** What the values that are allowed are called, where they are listed apart: by its name where a server refused. */
@@ -215,17 +236,22 @@ function stackOf(thrown: unknown): string {
 }
 
 /** What commander could not understand, as an error that names the word and the nearest one that exists. */
-export function usageError(error: CommanderError, argv: readonly string[], heard: Heard): InvalidParameter {
+export async function usageError(
+  error: CommanderError,
+  argv: readonly string[],
+  heard: Heard,
+): Promise<InvalidParameter> {
   const { group, entry, command } = heard
   const word = /'([^']*)'/.exec(error.message)?.[1] ?? ''
   switch (error.code) {
     case 'commander.unknownCommand': {
       // Inside a group, only its own second words are meant.
       const words = group === undefined ? TOP_WORDS : groupOf(group).map(({ name }) => name.split(' ')[1]!)
-      return unknown('command', word, words, suggest(word, words), group)
+      const meant = group === undefined ? meantByCommand(word, argv) : undefined
+      return meant ?? unknown('command', word, words, suggest(word, words), group)
     }
     case 'commander.unknownOption':
-      return unknownOption(word.split('=')[0]!, heard)
+      return await unknownOption(word.split('=')[0]!, heard)
     case 'commander.missingArgument':
       return new InvalidParameter(`${word} is missing.`, { param: word.toLowerCase(), allowed: usage(entry, command) })
     case 'commander.optionMissingArgument':
@@ -243,7 +269,7 @@ export function usageError(error: CommanderError, argv: readonly string[], heard
   }
 }
 
-function unknownOption(typed: string, { command, entry }: Heard): InvalidParameter {
+async function unknownOption(typed: string, { command, entry }: Heard): Promise<InvalidParameter> {
   const allowed = namesOf(command?.options ?? [])
   const bare = allowed.map(name => name.slice(2))
   const near = suggest(typed.replace(/^-+/, ''), bare).map(name => `--${name}`)
@@ -252,8 +278,15 @@ function unknownOption(typed: string, { command, entry }: Heard): InvalidParamet
       `${typed} cannot choose events: how long a band lasts and what follows it are not known when the event happens, so ${entry.name} would look ahead.`,
       { param: 'option', value: typed },
     )
-  return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
+  const others = near.length > 0 ? [] : await commandsWith(typed, entry)
+  if (others.length === 0) return unknown('option', typed, [...allowed, '--help'], near, entry?.name)
+  const named = others.length > MOST ? `${others.slice(0, MOST).join(', ')} and more` : others.join(', ')
+  const message = `there is no option ${JSON.stringify(typed)} of ${entry?.name}; it is one of ${named}.`
+  return new InvalidParameter(message, { param: 'option', value: typed }, { remedy: remedy(others[0]!, ['--help']) })
 }
+
+/** As many commands as a sentence names. */
+const MOST = 4
 
 /** What lasts until later, or follows. */
 const LATER = /duration|aftermath|performance|outcome|forward|future|return|held|next-band/

@@ -1,3 +1,4 @@
+import type { FieldSet } from '../fields/index.js'
 import { type Read, readParams, type Table } from '../params/row.js'
 
 /** What was typed: arguments by place, options by their long name without dashes. */
@@ -43,16 +44,25 @@ export class Given {
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
   }
 
-  /** Options as their table has them. Throws InvalidParameter. */
-  read<T extends Table>(table: T): Read<T> {
-    return readParams(table, this.params(Object.keys(table)))
+  /**
+   * Options as their table has them. Throws InvalidParameter.
+   * @param fields what can be asked for, where the table has any
+   */
+  read<T extends Table>(table: T, fields?: FieldSet): Read<T> {
+    return readParams(table, this.params(Object.keys(table)), fields)
+  }
+
+  /** Values of a repeatable option, each as it was typed. */
+  texts(option: string): string[] {
+    const value = this.#options[camelCased(option)]
+    return Array.isArray(value) ? value.map(String) : []
   }
 
   /** Values of a repeatable option, each of which may be several separated by commas. */
   list(option: string): string[] {
-    const value = this.#options[camelCased(option)]
-    const texts = Array.isArray(value) ? value.map(String) : []
-    return texts.flatMap(text => text.split(',')).filter(text => text !== '')
+    return this.texts(option)
+      .flatMap(text => text.split(','))
+      .filter(text => text !== '')
   }
 }
 

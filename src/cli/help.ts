@@ -14,8 +14,9 @@ export const TOP_HELP = `bands: when did a stock change band, and what followed?
   bands study AAPL rsi_zone --band oversold        test it
   bands events AAPL rsi_zone --json | jq '.events[0]'
 
-Ask       events  tally  now  transitions  scan  explain  show  facts  export
-Test      study  backtest  sweep  trials  check
+Ask       events  tally  now  transitions  explain  show  facts  export
+Market    screen  changes  scan  watch
+Test      study  backtest  compare  sweep  trials  check
 Data      import  import-facts  pull  simulate  rename  remove  rebuild
 Keep      verify  backup  restore  unlock
 Find out  fields  tickers  status  schema  doctor  demo  completion
@@ -58,9 +59,15 @@ function helpOf(entry: Entry, command: Command): Help {
 }
 
 /** The help of every command, and the options that all of them take: what the build makes man pages of. */
-export async function manual(): Promise<{ commands: Help[]; options: readonly Item[]; notes: readonly string[] }> {
+export async function manual(): Promise<{
+  commands: Help[]
+  /** What each group of commands is about. */
+  groups: Readonly<Record<string, string>>
+  options: readonly Item[]
+  notes: readonly string[]
+}> {
   const commands = await Promise.all(CATALOGUE.map(async entry => helpOf(entry, await entry.load())))
-  return { commands, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXITS, PROMISE] }
+  return { commands, groups: GROUPS, options: GLOBAL_OPTIONS.map(itemOf), notes: [EXITS, PROMISE] }
 }
 
 /** Options by their headings, in the order of these; one without a heading stands under that of the one before it. */

@@ -1,6 +1,8 @@
-import { readConfig } from './config.js'
+import type { Command } from './command.js'
+import { hasConfigFile, type Kept, readConfig } from './config.js'
 import { Context, Stopped } from './context.js'
 import { formatOf, QUESTION_OUTPUTS } from './output.js'
+import { fieldsFor } from './own-fields.js'
 import { plainWords } from './plain.js'
 import { ClosedPipe, paged, processWorld, type World, widthOf } from './world.js'
 
@@ -31,10 +33,23 @@ async function answer(argv: readonly string[], world: World, run: { context?: Co
     return 0
   }
   const { command, given, globals } = request
-  const config = readConfig(globals, world.env)
-  run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv)
+  const config = readConfig(globals, world.env, await keptIn(world.env, command))
+  const fields = await fieldsFor(command, config, world.env)
+  run.context = new Context(world, config, formatOf(globals, command.outputs ?? QUESTION_OUTPUTS), argv, fields)
   await command.run(run.context, given)
   return run.context.outcome
+}
+
+/** What config.json says; of one that is broken only the command that examines it has nothing to say here. */
+async function keptIn(env: NodeJS.ProcessEnv, { examinesSettings }: Command): Promise<Kept | undefined> {
+  if (!hasConfigFile(env)) return undefined
+  const { readConfigFile } = await import('./config-file.js')
+  try {
+    return (await readConfigFile(env)).kept
+  } catch (error) {
+    if (examinesSettings) return undefined
+    throw error
+  }
 }
 
 async function failed(error: unknown, argv: readonly string[], world: World, context?: Context): Promise<number> {

@@ -1,5 +1,5 @@
-import { InvalidParameter, quoted } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
+import { InvalidParameter, quoted, remedy } from '../errors.js'
+import type { FieldSet } from '../fields/index.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import { withOneBand } from '../params/context.js'
 import { ASKED_EVENTS, EVENTS, FILTERS, MAX_LIMIT, OWN_EVENTS } from '../params/parameters.js'
@@ -20,33 +20,55 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
 ]
 
 export const TICKER = ['<TICKER>', 'a ticker that is loaded (bands tickers); case does not matter'] as const
-export const FIELD = ['<FIELD>', 'a band field (bands fields)'] as const
+export const FIELD = ['[FIELD]', 'a band field (bands fields); left out where --when stands in its place'] as const
 
 export const TIMEFRAME = optionsOf(EVENTS, ['timeframe'])[0]!
 
 /** Which tickers a question is about, where they do not stand on the line themselves. */
 export const POOLED: readonly OptionSpec[] = [
   ['--tickers <TICKERS>', 'these: A,B, @FILE, or - for standard input', 'repeatable'],
+  ['--watch <LISTS>', 'those of a list of yours (bands watch list)', 'repeatable'],
   ['--all', 'every ticker that is loaded'],
 ]
 
-/** TICKER, FIELD and the filters as typed → a search that can be trusted. Throws InvalidParameter. */
-export async function eventsQuery(context: Context, given: Given): Promise<EventsQuery> {
+/** A ticker and its field, for which a condition may stand. */
+export interface Place {
+  ticker: string
+  field?: string
+}
+
+/** The filters as typed, of a ticker and a field → a search that can be trusted. Throws InvalidParameter. */
+export async function eventsQuery(context: Context, given: Given, place: Place): Promise<EventsQuery> {
   const table = (await context.withholds()) ? ASKED_EVENTS : OWN_EVENTS
-  const params: Written = { ...filtersOf(given), ...given.params(['limit']), ...place(given) }
+  const params: Written = {
+    ...filtersOf(given, context.fields),
+    ...given.params(['limit']),
+    ...place,
+  }
   const word = given.text('context')
   if (word !== undefined && params.context_band === undefined)
     throw new InvalidParameter(`context ${quoted(word)} names no band: write ${word}=BAND.`, {
       param: 'context',
       value: word,
-      allowed: fieldNamed(String(params.context_field))!.bands,
+      allowed: context.fields.named(String(params.context_field))!.bands,
     })
-  return parseEvents(params, table)
+  return parseEvents(params, table, context.fields)
+}
+
+/** Ticker and field in the wrong order: refused with the line put right. Throws InvalidParameter. */
+export function checkOrder({ argv, fields }: Context, first: string, last: string | undefined): void {
+  if (last === undefined || fields.named(first) === undefined || fields.named(last) !== undefined) return
+  const words = argv.with(argv.indexOf(first), last).with(argv.lastIndexOf(last), first)
+  throw new InvalidParameter(
+    `${first} is a field, and the field comes after the ticker.`,
+    { param: 'ticker', value: first },
+    { remedy: remedy(words[0]!, words.slice(1)) },
+  )
 }
 
 /** The same for questions that have no limit. */
-export function historyQuery(given: Given): HistoryQuery {
-  return parseHistory({ ...filtersOf(given), ...place(given) })
+export function historyQuery({ fields }: Context, given: Given, place: Place): HistoryQuery {
+  return parseHistory({ ...filtersOf(given, fields), ...place }, fields)
 }
 
 /** Rows for machines are all there are, unless a limit was typed. */
@@ -64,18 +86,27 @@ export async function isWithinLimit(context: Context, total: number): Promise<bo
 }
 
 /** The filters as typed, for tickers and a field that stand elsewhere on the line. */
-export function poolQuery(given: Given, tickers: readonly string[], field: string): PoolQuery {
-  const params = { ...filtersOf(given), tickers, field }
-  return parsePool(params)
+export function poolQuery(
+  { fields }: Context,
+  given: Given,
+  place: { tickers: readonly string[]; field?: string },
+  parse = parsePool,
+): PoolQuery {
+  return parse({ ...filtersOf(given, fields), ...place }, fields)
 }
 
-function place(given: Given): { ticker: string; field: string } {
-  return { ticker: given.argument(0)!, field: given.argument(1)! }
+/** A condition may stand in place of the field. Throws InvalidParameter where neither is given. */
+export function place(given: Given, command: string): { ticker: string; field?: string } {
+  const [ticker, field] = [given.argument(0)!, given.argument(1)]
+  if (field !== undefined) return { ticker, field }
+  if (given.text('when') !== undefined) return { ticker }
+  const allowed = `bands ${command} TICKER FIELD, or bands ${command} TICKER --when CONDITION`
+  throw new InvalidParameter('FIELD is missing.', { param: 'field', allowed })
 }
 
 const FILTER_NAMES = Object.keys(FILTERS)
 
 /** The filters as typed, a context in the three parameters that the specification has for it. */
-function filtersOf(given: Given): Written {
-  return withOneBand(given.params(FILTER_NAMES))
+function filtersOf(given: Given, fields: FieldSet): Written {
+  return withOneBand(given.params(FILTER_NAMES), fields)
 }

@@ -1,154 +1,10 @@
-import { type FileHandle, mkdir, open, readFile, realpath, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { applyEdits, modify, type Node, type ParseError, parseTree } from 'jsonc-parser'
-import { ConfigError, didYouMean, InvalidParameter, quoted, suggest, Unauthorized } from '../errors.js'
-import { FIELDS } from '../fields/index.js'
-import type { Tier } from '../model/terms.js'
+import { ConfigError, InvalidParameter, suggest, Unauthorized } from '../errors.js'
+import { BUILT_IN } from '../fields/index.js'
 import { checkPrivate, openRemote } from '../open.js'
-import { tierValue } from '../params/values.js'
 import { addressOf } from '../remote/address.js'
 import type { Remote } from '../remote/remote.js'
-import { type Config, configPath, credentialsPath, HERE, isRemoteTyped } from './config.js'
-
-/** What config.json says. */
-export interface ConfigFile {
-  /** The profile that answers where nothing else is said, and the place that says so. */
-  profile: { name: string; place: string } | null
-  profiles: ReadonlyMap<string, Profile>
-}
-
-/** A server that has a name. */
-interface Profile {
-  name: string
-  url: string
-  /** What its key may ask, as it was told at the login. */
-  tier: Tier | null
-  /** `…/config.json:3` */
-  place: string
-}
-
-/** JSON with comments; empty where there is no file. Throws ConfigError with file:line:column and the nearest right word. */
-export async function readConfigFile(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
-  const path = configPath(env)
-  const text = await textOf(path)
-  if (text === null || text.trim() === '') return { profile: null, profiles: new Map() }
-  const file = new Source(path, text)
-  const members = file.members(file.tree(), ['profile', 'profiles'], 'setting')
-  const profiles = new Map<string, Profile>()
-  const listed = members.get('profiles')
-  if (listed !== undefined)
-    for (const [name, node] of file.members(listed, null, 'profile')) profiles.set(name, profileOf(file, name, node))
-  const chosen = members.get('profile')
-  if (chosen === undefined) return { profile: null, profiles }
-  const name = file.text(chosen, 'profile')
-  if (!profiles.has(name)) throw file.fault(chosen, noProfile(name, [...profiles.keys()]))
-  return { profile: { name, place: file.line(chosen) }, profiles }
-}
-
-function noProfile(name: string, names: readonly string[]): string {
-  const known = names.length === 0 ? 'none is set up' : `there are ${names.join(', ')}`
-  return `there is no profile ${quoted(name)}; ${known}.${didYouMean(suggest(name, names))}`
-}
-
-/** Writes a profile into config.json, made if it is missing; comments and everything else stay. Throws ConfigError. */
-export async function writeProfile(
-  env: NodeJS.ProcessEnv,
-  { name, url, tier }: Pick<Profile, 'name' | 'url' | 'tier'>,
-): Promise<void> {
-  const style = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: '\n' } }
-  const set = (text: string, key: string, value: unknown): string =>
-    applyEdits(text, modify(text, ['profiles', name, key], value, style))
-  await changeFile(configPath(env), before => {
-    const text = set(set(before?.trim() ? before : '{}', 'url', url), 'tier', tier ?? undefined)
-    return text.endsWith('\n') ? text : `${text}\n`
-  })
-}
-
-function profileOf(file: Source, name: string, node: Node): Profile {
-  if (!NAME.test(name)) throw file.fault(node, `${quoted(name)} cannot be the name of a profile: ${NAME_SHAPE}.`)
-  const members = file.members(node, ['url', 'tier'], 'setting of a profile')
-  const address = members.get('url')
-  if (address === undefined) throw file.fault(node, `profile ${quoted(name)} has no url.`)
-  const url = file.text(address, 'url')
-  file.check(address, () => addressOf(url, { allowPlainHttp: true }))
-  const plan = members.get('tier')
-  const tier = plan === undefined ? null : file.check(plan, () => tierValue('tier', file.text(plan, 'tier')))
-  return { name, url, tier, place: file.line(address) }
-}
-
-const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
-const NAME_SHAPE = 'letters, digits, _ . and -, at most 64'
-
-/** Throws InvalidParameter for a name that was typed. */
-export function profileName(text: string): string {
-  if (NAME.test(text)) return text
-  const offence = { param: 'profile', value: text, allowed: NAME_SHAPE }
-  throw new InvalidParameter(`profile ${quoted(text)} is not ${NAME_SHAPE}.`, offence)
-}
-
-/** A text of JSON with comments that can say where in it something stands. */
-class Source {
-  readonly #path: string
-  readonly #text: string
-
-  constructor(path: string, text: string) {
-    this.#path = path
-    this.#text = text
-  }
-
-  tree(): Node {
-    const errors: ParseError[] = []
-    const root = parseTree(this.#text, errors, { allowTrailingComma: true })
-    const [first = { offset: 0 }] = errors
-    if (errors.length === 0 && root !== undefined) return root
-    const [sign = ''] = this.#text.slice(first.offset, first.offset + 20).split('\n')
-    throw this.fault(
-      first,
-      sign === '' ? 'the JSON ends here, unfinished.' : `JSON does not allow ${quoted(sign)} here.`,
-    )
-  }
-
-  /** The members of an object; of known names only, where those are given. */
-  members(node: Node, allowed: readonly string[] | null, what: string): Map<string, Node> {
-    if (node.type !== 'object') throw this.fault(node, 'here should be an object: { … }.')
-    const members = new Map<string, Node>()
-    for (const { children } of node.children ?? []) {
-      const [key, value] = children as [Node, Node]
-      const name = String(key.value)
-      if (members.has(name)) throw this.fault(key, `${what} ${quoted(name)} is there twice.`)
-      if (allowed !== null && !allowed.includes(name)) {
-        const known = `there is no ${what} ${quoted(name)}; allowed are ${allowed.join(', ')}.`
-        throw this.fault(key, known + didYouMean(suggest(name, allowed)))
-      }
-      members.set(name, value)
-    }
-    return members
-  }
-
-  text(node: Node, what: string): string {
-    if (node.type === 'string') return String(node.value)
-    throw this.fault(node, `${what} should be a text in quotes.`)
-  }
-
-  /** What is wrong with a value by the rules of parameters, with its place. */
-  check<Value>(node: Node, read: () => Value): Value {
-    try {
-      return read()
-    } catch (error) {
-      throw error instanceof InvalidParameter ? this.fault(node, error.message) : error
-    }
-  }
-
-  fault({ offset }: { offset: number }, what: string): ConfigError {
-    const column = offset - this.#text.lastIndexOf('\n', offset - 1)
-    return new ConfigError(`${this.line({ offset })}:${column}: ${what}`)
-  }
-
-  line({ offset }: { offset: number }): string {
-    return `${this.#path}:${this.#text.slice(0, offset).split('\n').length}`
-  }
-}
+import { type Config, credentialsPath, HERE, isRemoteTyped } from './config.js'
+import { changeFile, noProfile, type Profile, readConfigFile, textOf } from './config-file.js'
 
 /** A key as it is kept: bound to the scheme, host and port that it was given for, and sent to no other. */
 export interface StoredKey {
@@ -193,65 +49,6 @@ function keysIn(text: string, path: string): StoredKey[] {
     })
   } catch {
     throw new ConfigError(`${path} is not as bands login writes it; remove it, and log in again.`)
-  }
-}
-
-/** The text of a file of the configuration; null when there is none. Throws ConfigError. */
-export async function textOf(path: string): Promise<string | null> {
-  try {
-    // Editors of Windows begin a file with a mark of its byte order.
-    return (await readFile(path, 'utf8')).replace(/^\ufeff/, '')
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw new ConfigError(`cannot read ${path}: ${(cause as Error).message}.`, { cause })
-  }
-}
-
-/**
- * Puts a file in place of what was there, whole or not at all, readable by its owner alone. Where a link stands, what it
- * points to is replaced. The new text is written into a lock beside it and renamed, so that of two that change a file at
- * once neither undoes the other.
- *
- * @param change what is there, or null → what is to be there
- */
-async function changeFile(path: string, change: (text: string | null) => string): Promise<void> {
-  try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    const target = await realpath(path).catch(() => path)
-    const lock = `${target}.lock`
-    const file = await locked(lock, path)
-    try {
-      await file.writeFile(change(await textOf(target)))
-      await file.sync()
-      await file.close()
-      await rename(lock, target)
-    } catch (error) {
-      await file.close()
-      await rm(lock, { force: true })
-      throw error
-    }
-  } catch (cause) {
-    if (cause instanceof ConfigError) throw cause
-    throw new ConfigError(`cannot write ${path}: ${(cause as Error).message}.`, { cause })
-  }
-}
-
-/** Longer than any change takes, and two looks apart, in milliseconds. */
-const PATIENCE = 5_000
-const AGAIN = 20
-
-/** A file that nobody else has made. */
-async function locked(lock: string, path: string): Promise<FileHandle> {
-  const deadline = performance.now() + PATIENCE
-  for (;;) {
-    try {
-      return await open(lock, 'wx', 0o600)
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-    }
-    if (performance.now() > deadline)
-      throw new ConfigError(`${path} is being changed by another bands; if there is none, remove ${lock}.`)
-    await pause(AGAIN)
   }
 }
 
@@ -379,7 +176,7 @@ export function openServer(url: string, key: string, config: Config, env: NodeJS
     allowPlainHttp: config.allow_plain_http,
     timeoutMs: config.timeout * 1000,
     retries: config.retries,
-    fields: FIELDS,
+    fields: BUILT_IN.all,
   })
 }
 
@@ -388,8 +185,8 @@ function refuseLocalSettings(config: Config, url: string): void {
   const way = isRemoteTyped(config) ? 'leave it out' : 'leave it out, or say --remote local'
   for (const [param, does] of DECIDED) {
     const source = config.from[param]
-    // The database that a variable names is another matter: it is always there.
-    if (source === undefined || source === 'BANDS_DB') continue
+    // The database that a variable or a file names is another matter: it is always there.
+    if (source === undefined || (param === 'db' && source !== '--db')) continue
     const remedy = source.startsWith('--') ? way : way.replace('leave it out', `unset ${source}`)
     throw new InvalidParameter(`${source} is not for a server: ${url} ${does}; ${remedy}.`, { param })
   }

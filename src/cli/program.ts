@@ -48,7 +48,7 @@ export async function parseWords(words: readonly string[]): Promise<Request> {
     if (new Given([], tree.opts()).flag('version')) return 'version'
     if (error.code === 'commander.help' || error.code === 'commander.helpDisplayed') return helpRequest(heard)
     const { usageError } = await import('./errors.js')
-    throw usageError(error, argv, heard)
+    throw await usageError(error, argv, heard)
   }
   return heard.call!.globals.flag('version') ? 'version' : heard.call!
 }

@@ -1,14 +1,12 @@
 import { basename, extname, resolve } from 'node:path'
 import { redacted } from '../accounts/key.js'
-import type { Backtest } from '../backtest/result.js'
 import { version } from '../built.js'
 import { Busy, InvalidParameter, NotFound, quoted, StorageError } from '../errors.js'
 import type { Ledger, NotedTrial } from '../present/data.js'
 import { count } from '../present/numbers.js'
+import type { Reported } from '../present/prices.js'
 import type { ReportAbout } from '../report/report.js'
 import type { PricedSource, TrialKind, Trials } from '../source.js'
-import type { EventStudy } from '../study/result.js'
-import type { Sweep } from '../sweep/result.js'
 import { pasted } from './command-line.js'
 import type { Context } from './context.js'
 import { checkFolder, endingOf, intoFile, type Row, writeAnswer } from './formats.js'
@@ -127,20 +125,16 @@ export async function writeReport(
   context: Context,
   file: string,
   market: PricedSource,
-  found: EventStudy | Backtest | Sweep,
+  found: Reported,
 ): Promise<void> {
-  const [{ report }, { describeWithPrices, inputsOf }] = await Promise.all([
-    import('../report/report.js'),
-    import('../present/prices.js'),
-  ])
-  const about = { ...aboutOf(context, found), ...(await inputsOf(market, found)) }
-  const page = report(await describeWithPrices(market, found), about)
+  const { reportOf } = await import('../report/report.js')
+  const page = await reportOf(market, found, aboutOf(context, found))
   await intoFile(file, sink => sink.write(page))
   await context.remark(`wrote the report to ${file}`)
 }
 
 /** How a result came about, so that it can be made again and checked. */
-function aboutOf(context: Context, found: EventStudy | Backtest | Sweep): Omit<ReportAbout, 'adjustment' | 'inputs'> {
+function aboutOf(context: Context, found: Reported): Omit<ReportAbout, 'adjustment' | 'inputs'> {
   const { config } = context
   return {
     command: redacted(pasted(context.argv)),

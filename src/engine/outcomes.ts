@@ -1,17 +1,27 @@
-import { movingRanks, percentile, rankAmong, zoneOfRank } from '../indicators/rank.js'
+import { FEW, movingRanks, percentile, TOLERANCE, zoneOfRank } from '../indicators/rank.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import { forwardReturns, type Outcomes, type Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 
-/**
- * Looks ahead from every bar; each return is ranked in the past alone, so a label never changes once it is set.
- * @param since only returns that end on this bar or later are ranked; the ranks of the others stay -1
- */
-export function outcomes(series: Pick<Series, 'close' | 'timeframe'>, since = 0): Outcomes {
+/** Looks ahead from every bar; each return is ranked in the past alone, so a label never changes once it is set. */
+export function outcomes(series: Pick<Series, 'close' | 'timeframe'>): Outcomes {
   const { windows, minReference } = TIMEFRAMES[series.timeframe]
   const returns = windows.map(window => forwardReturns(series.close, window))
-  const ranks = windows.map((window, i) => ranksInThePast(returns[i]!, window, minReference, since))
+  const ranks = windows.map((window, i) => ranksInThePast(returns[i]!, window, minReference))
   return { returns, ranks }
+}
+
+/** The ranks of those returns alone that end on bar `since` or later; -1 of the others. */
+export function ranksSince({ close, timeframe }: Pick<Series, 'close' | 'timeframe'>, since: number): Int32Array[] {
+  const { windows, minReference } = TIMEFRAMES[timeframe]
+  return windows.map(window => {
+    const first = Math.max(since - window, minReference + window - 1, 0)
+    const end = close.length - window
+    if (end - first > FEW) return ranksInThePast(forwardReturns(close, window), window, minReference).fill(-1, 0, first)
+    const ranks = new Int32Array(close.length).fill(-1)
+    for (let t = first; t < end; t++) ranks[t] = rankOfReturn(close, t, window)
+    return ranks
+  })
 }
 
 /** How many returns over `window` bars had ended by a bar. */
@@ -29,17 +39,20 @@ export function performanceOf(rank: number, bar: number, window: number): number
   return zoneOfRank(rank, referenceSize(bar, window), DEFINITIONS.performance.cuts)
 }
 
-/** So few ranks are counted one by one, because ordering all returns takes longer. */
-const FEW = 16
+function ranksInThePast(returns: Float64Array, window: number, minReference: number): Int32Array {
+  return movingRanks(returns, { lag: window, history: returns.length, least: minReference }).rank
+}
 
-function ranksInThePast(returns: Float64Array, window: number, minReference: number, since: number): Int32Array {
-  const first = Math.max(since - window, minReference + window - 1)
-  const end = returns.length - window
-  if (end - first > FEW) {
-    const { rank } = movingRanks(returns, { lag: window, history: returns.length, least: minReference })
-    return first < since ? rank.fill(-1, 0, first) : rank
+/** The rank of one return, without a column of those that it is ranked among. */
+function rankOfReturn(close: Float64Array, t: number, window: number): number {
+  const own = close[t + window]! / close[t]! - 1
+  const from = own - TOLERANCE
+  const upTo = own + TOLERANCE
+  const count = referenceSize(t, window)
+  let rank = 0
+  for (let i = 0; i < count; i++) {
+    const other = close[i + window]! / close[i]! - 1
+    rank += Number(other < from) + Number(other <= upTo)
   }
-  const ranks = new Int32Array(returns.length).fill(-1)
-  for (let t = first; t < end; t++) ranks[t] = rankAmong(returns[t]!, returns, referenceSize(t, window))
-  return ranks
+  return rank
 }

@@ -3,7 +3,7 @@ import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import type { SectorView } from '../fields/sector.js'
 import { transient } from '../indicators/columns.js'
-import { countBelow, isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
+import { isWeekend, mondayOf, weekFinalOn } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { Facts } from '../model/facts.js'
 import {
@@ -29,41 +29,24 @@ import { outcomes } from './outcomes.js'
  *  4. label each entry            `entries`
  *  5. look ahead from every bar   `outcomes`
  *
- * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too.
- *
- * @param since the first daily bar that differs from what is recorded already, unless all do. Everything is derived of
- * the whole, but of what followed only returns that end there or later are ranked: the ranks before stay as recorded.
+ * Fields that compare a ticker with its sector see no other ticker here: `recordSeries` takes a sector, too. Where only
+ * the last bars are new, `recordTail` gives the same from what is recorded.
  */
 export function record(
   daily: Series,
   assetClass?: AssetClass,
   facts: Facts | null = null,
-  since?: number,
-): { daily: SeriesRecord; weekly: SeriesRecord; since?: Since } {
-  const weeks = weekly(daily, assetClass)
-  if (since === undefined) return { daily: recordSeries(daily, facts), weekly: recordSeries(weeks, facts) }
-  const from = { daily: since, weekly: countBelow(weeks.days, daily.days[since] ?? Number.POSITIVE_INFINITY) }
-  return {
-    daily: recordSeries(daily, facts, null, from.daily),
-    weekly: recordSeries(weeks, facts, null, from.weekly),
-    since: from,
-  }
-}
-
-/** The first bar of each series that is new or has changed. */
-export interface Since {
-  daily: number
-  weekly: number
+): { daily: SeriesRecord; weekly: SeriesRecord } {
+  return { daily: recordSeries(daily, facts), weekly: recordSeries(weekly(daily, assetClass), facts) }
 }
 
 export function recordSeries(
   series: Series,
   facts: Facts | null = null,
   sector: SectorView | null = null,
-  since = 0,
 ): SeriesRecord {
   const fields = transient(() => recordFields(new Panel(series, facts, sector), FIELDS))
-  return { series, outcomes: outcomes(series, since), fields }
+  return { series, outcomes: outcomes(series), fields }
 }
 
 /** The record of each field that has a band on some bar; of the others there is none. */
@@ -80,19 +63,32 @@ export function recordFields(panel: Panel, fields: readonly Field[]): Map<string
   return found
 }
 
-/** Room for the bars of one call of `transitions`, however many there are. */
+/** Room for the bars of one call of `changesFrom`, however many there are. */
 let changed = new Int32Array()
 
-/** Keeps the defined bars on which the band differs from the one in force; undefined bars keep the band in force, as gaps. */
-export function transitions(codes: Uint8Array): Transitions {
-  let initialBar = 0
+/**
+ * Keeps the defined bars on which the band differs from the one in force; undefined bars keep the band in force, as gaps.
+ * @param from a bar before which there is no band
+ */
+export function transitions(codes: Uint8Array, from = 0): Transitions {
+  let initialBar = from
   while (initialBar < codes.length && codes[initialBar] === UNDEFINED) initialBar++
   if (initialBar === codes.length) return noTransitions()
+  const initialBand = codes[initialBar]!
+  return { initialBar, initialBand, ...changesFrom(codes, initialBar + 1, initialBand) }
+}
+
+/** Where the band changes on a bar or later, which one was in force before. */
+export function changesFrom(
+  codes: Uint8Array,
+  from: number,
+  before: number,
+): Pick<Transitions, 'bars' | 'bands' | 'gaps'> {
   if (changed.length < codes.length) changed = new Int32Array(codes.length)
   const gaps: number[] = []
   let changes = 0
-  let inForce = codes[initialBar]!
-  for (let t = initialBar + 1; t < codes.length; t++) {
+  let inForce = before
+  for (let t = from; t < codes.length; t++) {
     if (codes[t] === inForce) continue
     if (codes[t] === UNDEFINED) {
       gaps.push(t)
@@ -106,7 +102,7 @@ export function transitions(codes: Uint8Array): Transitions {
   const bars = changed.slice(0, changes)
   const bands = new Uint8Array(changes)
   for (let i = 0; i < changes; i++) bands[i] = codes[bars[i]!]!
-  return { initialBar, initialBand: codes[initialBar]!, bars, bands, gaps: Int32Array.from(gaps) }
+  return { bars, bands, gaps: Int32Array.from(gaps) }
 }
 
 function noTransitions(): Transitions {
@@ -115,7 +111,7 @@ function noTransitions(): Transitions {
 }
 
 /** Labels each event with what was known at its entry: flips in the lookback, and how settled the band left behind was. */
-export function entries({ initialBar, bars }: Transitions, lookback: number): Entries {
+export function entries({ initialBar, bars }: Pick<Transitions, 'initialBar' | 'bars'>, lookback: number): Entries {
   const flips = new Uint8Array(bars.length)
   const stability = new Uint8Array(bars.length)
   let oldest = 0
@@ -158,23 +154,24 @@ export function weekly(daily: Series, assetClass?: AssetClass): Series {
   const series = emptySeries('weekly', weeks)
   if (daily.unadjustedClose !== undefined) series.unadjustedClose = new Float64Array(weeks)
   let weekends = assetClass === 'crypto'
+  const { days, high: highs, low: lows, volume: volumes } = daily
   for (let w = 0; w < weeks; w++) {
     const from = starts[w]!
-    const to = w + 1 < weeks ? starts[w + 1]! : daily.days.length
-    let high = daily.high[from]!
-    let low = daily.low[from]!
+    const to = w + 1 < weeks ? starts[w + 1]! : days.length
+    let high = highs[from]!
+    let low = lows[from]!
     let volume = 0
     for (let t = from; t < to; t++) {
-      high = Math.max(high, daily.high[t]!)
-      low = Math.min(low, daily.low[t]!)
-      volume += daily.volume[t]!
-      weekends ||= isWeekend(daily.days[t]!)
+      if (highs[t]! > high) high = highs[t]!
+      if (lows[t]! < low) low = lows[t]!
+      volume += volumes[t]!
+      weekends ||= isWeekend(days[t]!)
     }
     series.open[w] = daily.open[from]!
     series.high[w] = high
     series.low[w] = low
     series.volume[w] = volume
-    const last = daily.days[to - 1]!
+    const last = days[to - 1]!
     series.close[w] = daily.close[to - 1]!
     if (series.unadjustedClose !== undefined) series.unadjustedClose[w] = daily.unadjustedClose![to - 1]!
     series.days[w] = last
@@ -189,7 +186,7 @@ export function barsAt(timeframe: Timeframe, daily: Series, assetClass: AssetCla
 }
 
 /** Index of the first session of every ISO week. */
-function weekStarts(days: Int32Array): number[] {
+export function weekStarts(days: Int32Array): number[] {
   const starts: number[] = []
   let monday = Number.NEGATIVE_INFINITY
   for (let t = 0; t < days.length; t++) {

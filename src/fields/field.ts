@@ -25,9 +25,11 @@ export interface Field<Band extends string = BandName> {
   summary: string
   /** The rule in words: formula, seed, cuts. */
   rule: string
+  /** Of its definition, where it is a user's own: then it is recorded nowhere. */
+  readonly hash?: string
   /** First bar on which the bars allow a band, from 0. @internal */
   warmUp(panel: Panel): number
-  /** One code per bar, decided by that bar, earlier ones, and facts usable on its date. @internal */
+  /** One code per bar, decided by that bar, earlier ones, and facts usable on its date; any before the panel's first. @internal */
   classify(panel: Panel): Uint8Array
   /** The figures that decided bar t. @internal */
   readings(panel: Panel, t: number): Reading[]
@@ -47,11 +49,14 @@ export function codesOf<Item>(items: readonly Item[], rule: (item: Item) => numb
   return out
 }
 
-/** Zones [lower, upper) of a column: the code counts the cuts that a value reaches, equality within tolerance included. */
-export function zones(values: Float64Array, cuts: readonly number[], scale: number): Uint8Array {
+/**
+ * Zones [lower, upper) of a column from a bar on: the code counts the cuts that a value reaches, equality within tolerance
+ * included.
+ */
+export function zones(values: Float64Array, cuts: readonly number[], scale: number, from = 0): Uint8Array {
   const out = new Uint8Array(values.length).fill(UNDEFINED)
   const slack = TOLERANCE * Math.abs(scale)
-  for (let t = 0; t < out.length; t++) {
+  for (let t = from; t < out.length; t++) {
     const value = values[t]!
     if (Number.isNaN(value)) continue
     // As zoneOf, in numbers instead of branches, which no processor could foresee.
@@ -74,10 +79,10 @@ export function zoneBothWays(value: number, cuts: readonly number[]): number {
   return cuts.length + zoneOf(value, cuts) - zoneOf(-value, cuts)
 }
 
-/** Zones of a rolling percentile, compared in integers. */
-export function rankZones({ rank, size }: Ranks, cuts: readonly number[]): Uint8Array {
+/** Zones of a rolling percentile from a bar on, compared in integers. */
+export function rankZones({ rank, size }: Ranks, cuts: readonly number[], from = 0): Uint8Array {
   const out = new Uint8Array(rank.length).fill(UNDEFINED)
-  for (let t = 0; t < out.length; t++) if (rank[t]! >= 0) out[t] = zoneOfRank(rank[t]!, size[t]!, cuts)
+  for (let t = from; t < out.length; t++) if (rank[t]! >= 0) out[t] = zoneOfRank(rank[t]!, size[t]!, cuts)
   return out
 }
 

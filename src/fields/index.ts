@@ -1,3 +1,4 @@
+import { isRuled, type RuledField } from '../language/as-field.js'
 import type { Field } from './field.js'
 import { analystConsensus } from './fundamental/analyst-consensus.js'
 import { analystConsensusDirection } from './fundamental/analyst-consensus-direction.js'
@@ -56,10 +57,28 @@ export const FIELDS: readonly Field[] = [...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIE
 /** Those that compare a ticker with its sector. */
 export const BY_SECTOR: readonly Field[] = FIELDS.filter(field => field.needs === 'sector')
 
-export const FIELD_NAMES: readonly string[] = FIELDS.map(field => field.name)
-
-export function fieldNamed(name: string): Field | undefined {
-  return FIELDS.find(field => field.name === name)
+/** What can be asked for: who answers has one, and whoever reads a question is lent it. */
+export interface FieldSet<Known extends AnyField = AnyField> {
+  /** In the order of the specification, a user's own after them. */
+  readonly all: readonly Known[]
+  readonly names: readonly string[]
+  named(name: string): Known | undefined
 }
+
+/** One that is made of bars and facts, or of the bands of others. */
+export type AnyField = Field | RuledField
+
+/** Whether events of it are in every store. */
+export function isRecorded(field: AnyField): field is Field {
+  return !isRuled(field) && field.hash === undefined
+}
+
+export function fieldSet<Known extends AnyField>(all: readonly Known[]): FieldSet<Known> {
+  const byName = new Map(all.map(field => [field.name, field]))
+  return { all, names: all.map(field => field.name), named: name => byName.get(name) }
+}
+
+/** The specified ones alone: what is recorded, and all that a server knows. */
+export const BUILT_IN = fieldSet(FIELDS)
 
 export type { Field } from './field.js'

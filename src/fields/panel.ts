@@ -13,16 +13,20 @@ import type { SectorView } from './sector.js'
 
 /**
  * The indicators of one series at the lengths of the definitions, each computed once, when it is first asked for.
- * All are columns as long as the series, NaN where undefined; a value of bar t uses bars up to t.
+ * All are columns as long as the series, NaN where undefined; a value of bar t uses bars up to t. Who asks for bars from
+ * one of them on alone is spared the others, of which columns then tell nothing, but for those that go on from bar to bar.
  */
 export class Panel {
   readonly series: Series
   /** The figures made of dated facts; null where there are no facts (crypto, ETFs). */
   readonly fundamentals: Fundamentals | null
+  /** The first bar that bands of bars are asked of. */
+  readonly from: number
   readonly #once = once()
 
-  constructor(series: Series, facts: Facts | null = null, sector: SectorView | null = null) {
+  constructor(series: Series, facts: Facts | null = null, sector: SectorView | null = null, from = 0) {
     this.series = series
+    this.from = from
     this.fundamentals = facts === null ? null : new Fundamentals(series, facts, sector)
   }
 
@@ -44,7 +48,8 @@ export class Panel {
 
   /** Slope of the logarithm of the close, per bar. */
   get slope(): Float64Array {
-    return this.#once('slope', () => slope(logarithms(this.series.close), DEFINITIONS.slope.length))
+    const { length } = DEFINITIONS.slope
+    return this.#once('slope', () => slope(logarithms(this.series.close, this.from - length + 1), length, this.from))
   }
 
   get macd(): { macd: Float64Array; signal: Float64Array } {
@@ -58,7 +63,7 @@ export class Panel {
 
   /** ATR over close. */
   get natr(): Float64Array {
-    return this.#once('natr', () => natr(this.atr, this.series.close))
+    return this.#once('natr', () => natr(this.atr, this.series.close, this.#firstRanked))
   }
 
   get natrRanks(): Ranks {
@@ -66,12 +71,13 @@ export class Panel {
   }
 
   get volumeRatio(): Float64Array {
-    return this.#once('volumeRatio', () => volumeRatio(this.series.volume, DEFINITIONS.volumeRatio))
+    return this.#once('volumeRatio', () => volumeRatio(this.series.volume, DEFINITIONS.volumeRatio, this.from))
   }
 
   get accumulation(): Float64Array {
     const { high, low, close, volume } = this.series
-    return this.#once('accumulation', () => accumulationSlope(high, low, close, volume, DEFINITIONS.accumulation))
+    const slopes = () => accumulationSlope(high, low, close, volume, DEFINITIONS.accumulation, this.#firstRanked)
+    return this.#once('accumulation', slopes)
   }
 
   get accumulationRanks(): Ranks {
@@ -79,16 +85,23 @@ export class Panel {
   }
 
   get support(): Levels {
-    return this.#once('support', () => support(this.series.low, this.series.close, this.atr, this.#levelRules()))
+    const { low, close } = this.series
+    return this.#once('support', () => support(low, close, this.atr, this.#levelRules(), this.from))
   }
 
   get resistance(): Levels {
-    return this.#once('resistance', () => resistance(this.series.high, this.series.close, this.atr, this.#levelRules()))
+    const { high, close } = this.series
+    return this.#once('resistance', () => resistance(high, close, this.atr, this.#levelRules(), this.from))
+  }
+
+  /** The first bar among which values are ranked. */
+  get #firstRanked(): number {
+    return this.from - TIMEFRAMES[this.series.timeframe].history + 1
   }
 
   #ranks(values: Float64Array): Ranks {
     const { history, minHistory } = TIMEFRAMES[this.series.timeframe]
-    return rollingRanks(values, history, minHistory)
+    return rollingRanks(values, history, minHistory, this.from)
   }
 
   #levelRules(): LevelRules {

@@ -79,15 +79,15 @@ function seed(values: Float64Array, bar: number, length: number): number {
 
 /**
  * Least-squares slope of the last `length` values on the bar number, in units of the values per bar.
- * NaN for the first `length - 1`.
+ * NaN for the first `length - 1`, and before bar `from`.
  */
-export function slope(values: Float64Array, length: number): Float64Array {
+export function slope(values: Float64Array, length: number, from = 0): Float64Array {
   const slopes = undefinedColumn(values.length)
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = values.length - length
   // Four windows at once: an addition of one does not wait for those of the others.
-  for (let a = 0; a <= last; a += 4) {
+  for (let a = Math.max(0, from - length + 1); a <= last; a += 4) {
     const b = Math.min(a + 1, last)
     const c = Math.min(a + 2, last)
     const d = Math.min(a + 3, last)

@@ -33,9 +33,10 @@ export function undefinedColumn(length: number): Float64Array {
   return column(length).fill(Number.NaN)
 }
 
-export function logarithms(values: Float64Array): Float64Array {
-  const logs = column(values.length)
-  for (let t = 0; t < logs.length; t++) logs[t] = Math.log(values[t]!)
+/** @param from of the values before it there is none */
+export function logarithms(values: Float64Array, from = 0): Float64Array {
+  const logs = undefinedColumn(values.length)
+  for (let t = Math.max(0, from); t < logs.length; t++) logs[t] = Math.log(values[t]!)
   return logs
 }
 

@@ -27,14 +27,24 @@ export interface Levels {
   level: Float64Array
 }
 
-/** Support: the nearest pivot low at or under the last close, and whether the close has come near it or broken it. */
-export function support(low: Float64Array, close: Float64Array, atr: Float64Array, rules: LevelRules): Levels {
+/**
+ * Support: the nearest pivot low at or under the last close, and whether the close has come near it or broken it.
+ * @param from the first bar that is asked about; of those before it there may be nothing
+ */
+export function support(
+  low: Float64Array,
+  close: Float64Array,
+  atr: Float64Array,
+  rules: LevelRules,
+  from = 0,
+): Levels {
   const state = new Uint8Array(low.length).fill(NO_LEVEL)
   const level = undefinedColumn(low.length)
-  const pivots = new Pivots(low, rules)
+  const first = lookedForAnew(close, from, rules)
+  const pivots = new Pivots(low, rules, first)
   let floor = Number.NaN
   let beyond = 0
-  for (let t = 1; t < low.length; t++) {
+  for (let t = first; t < low.length; t++) {
     if (beyond === 0) floor = pivots.highestUnder(close[t - 1]!, t)
     if (Number.isNaN(floor) || Number.isNaN(atr[t]!)) continue
     level[t] = floor
@@ -50,9 +60,29 @@ export function support(low: Float64Array, close: Float64Array, atr: Float64Arra
   return { state, level }
 }
 
+/**
+ * A bar up to `from` on which the level is looked for, and not that of the bar before kept because closes are beyond it: a
+ * close above those of all bars whose level it may have kept is beyond none, as no level was above the close before.
+ */
+function lookedForAnew(close: Float64Array, from: number, { breaches }: LevelRules): number {
+  let t = from
+  for (; t > breaches + 1; t--) {
+    let k = 1
+    while (k <= breaches && compare(close[t - 1]!, close[t - 1 - k]!) > 0) k++
+    if (k > breaches) return t
+  }
+  return 1
+}
+
 /** Resistance is support on negated prices. */
-export function resistance(high: Float64Array, close: Float64Array, atr: Float64Array, rules: LevelRules): Levels {
-  const levels = support(negated(high), negated(close), atr, rules)
+export function resistance(
+  high: Float64Array,
+  close: Float64Array,
+  atr: Float64Array,
+  rules: LevelRules,
+  from = 0,
+): Levels {
+  const levels = support(negated(high), negated(close), atr, rules, from)
   for (let t = 0; t < levels.level.length; t++) levels.level[t]! *= -1
   return levels
 }
@@ -69,9 +99,10 @@ class Pivots {
   #under = Number.NaN
   #above = Number.NaN
 
-  constructor(low: Float64Array, rules: LevelRules) {
+  /** @param from the first bar that is asked about */
+  constructor(low: Float64Array, rules: LevelRules, from: number) {
     this.#rules = rules
-    this.#bars = pivotLows(low, rules.reach)
+    this.#bars = pivotLows(low, rules.reach, from - rules.lookback + 1)
     this.#lows = new Float64Array(this.#bars.length)
     for (let i = 0; i < this.#lows.length; i++) this.#lows[i] = low[this.#bars[i]!]!
   }
@@ -109,11 +140,11 @@ class Pivots {
   }
 }
 
-/** Bars whose low is below each of the `reach` lows before and not above any of the `reach` lows after. */
-function pivotLows(low: Float64Array, reach: number): Int32Array {
+/** Bars from one on whose low is below each of the `reach` lows before and not above any of the `reach` lows after. */
+function pivotLows(low: Float64Array, reach: number, from: number): Int32Array {
   const pivots = new Int32Array(low.length)
   let count = 0
-  for (let q = reach; q + reach < low.length; q++) if (isPivotLow(low, q, reach)) pivots[count++] = q
+  for (let q = Math.max(reach, from); q + reach < low.length; q++) if (isPivotLow(low, q, reach)) pivots[count++] = q
   return pivots.subarray(0, count)
 }
 

@@ -100,9 +100,9 @@ export function atr(high: Float64Array, low: Float64Array, close: Float64Array, 
   return wilder(trueRange(high, low, close), length)
 }
 
-/** Average true range as a share of the close. */
-export function natr(atr: Float64Array, close: Float64Array): Float64Array {
-  const shares = column(atr.length)
-  for (let t = 0; t < shares.length; t++) shares[t] = atr[t]! / close[t]!
+/** Average true range as a share of the close; NaN before bar `from`. */
+export function natr(atr: Float64Array, close: Float64Array, from = 0): Float64Array {
+  const shares = undefinedColumn(atr.length)
+  for (let t = Math.max(0, from); t < shares.length; t++) shares[t] = atr[t]! / close[t]!
   return shares
 }

@@ -95,7 +95,7 @@ function equals(sorted: Float64Array): { from: Int32Array; upTo: Int32Array } {
   return { from, upTo }
 }
 
-/** 2 · less + equal of `x` among the first `count` values, none of them NaN. */
+/** 2 · less + equal of `x` among the defined of the first `count` values. */
 export function rankAmong(x: number, values: Float64Array, count: number): number {
   const from = x - TOLERANCE
   const upTo = x + TOLERANCE
@@ -105,12 +105,30 @@ export function rankAmong(x: number, values: Float64Array, count: number): numbe
   return rank
 }
 
+/** So few ranks are counted one by one, because ordering all values takes longer. */
+export const FEW = 16
+
 /**
  * Each value's rank among the defined values of a subset that moves with the bars; undefined where the value is, and
  * where the subset has too few. Compiled for WebAssembly it costs a tenth (assembly/ranks.ts).
+ * @param from the first bar of which the rank is asked; those before may be left undefined
  */
-export function movingRanks(values: Float64Array, subset: Subset): Ranks {
+export function movingRanks(values: Float64Array, subset: Subset, from = 0): Ranks {
+  if (values.length - from <= FEW) return lastRanks(values, subset, from)
   return kernelRanks(values, subset, TOLERANCE) ?? plainRanks(values, subset)
+}
+
+/** The same of a few bars at the end. */
+function lastRanks(values: Float64Array, { lag, history, least }: Subset, from: number): Ranks {
+  const rank = new Int32Array(values.length).fill(-1)
+  const size = new Int32Array(values.length)
+  for (let t = Math.max(0, from); t < values.length; t++) {
+    if (Number.isNaN(values[t]!)) continue
+    const among = values.subarray(Math.max(0, t - lag - history + 1), Math.max(0, t - lag + 1))
+    for (let i = 0; i < among.length; i++) size[t]! += Number(!Number.isNaN(among[i]!))
+    if (size[t]! >= least) rank[t] = rankAmong(values[t]!, among, among.length)
+  }
+  return { rank, size }
 }
 
 /** The same where WebAssembly is not. */
@@ -129,9 +147,9 @@ export function plainRanks(values: Float64Array, { lag, history, least }: Subset
   return { rank, size }
 }
 
-/** Each value's rank among the defined values of the last `history` bars, itself included. */
-export function rollingRanks(values: Float64Array, history: number, minHistory: number): Ranks {
-  return movingRanks(values, { lag: 0, history, least: minHistory })
+/** Each value's rank among the defined values of the last `history` bars, itself included; `from` as above. */
+export function rollingRanks(values: Float64Array, history: number, minHistory: number, from = 0): Ranks {
+  return movingRanks(values, { lag: 0, history, least: minHistory }, from)
 }
 
 /** The percentile, 0..100, of an integer rank among `size`; NaN where the rank is undefined. */

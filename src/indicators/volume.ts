@@ -1,3 +1,4 @@
+import type { Series } from '../model/series.js'
 import { squaresAround } from './averages.js'
 import { column, undefinedColumn } from './columns.js'
 import { compare } from './rank.js'
@@ -10,18 +11,20 @@ interface VolumeWindow {
 
 /**
  * Today's volume over the mean of the `length` volumes before it, today's left out. NaN for the first `length` bars,
- * where one of these volumes is unknown, or where fewer than `minPositive` of those before are positive.
+ * where one of these volumes is unknown, or where fewer than `minPositive` of those before are positive; and before bar
+ * `from`.
  */
-export function volumeRatio(volume: Float64Array, window: VolumeWindow): Float64Array {
+export function volumeRatio(volume: Float64Array, window: VolumeWindow, from = 0): Float64Array {
   const ratios = undefinedColumn(volume.length)
-  const means = meanVolumes(volume, window)
-  for (let t = 1; t < volume.length; t++) ratios[t] = volume[t]! / means[t - 1]!
+  const means = meanVolumes(volume, window, from - 1)
+  for (let t = Math.max(1, from); t < volume.length; t++) ratios[t] = volume[t]! / means[t - 1]!
   return ratios
 }
 
 /**
  * Slope of the accumulation/distribution line (Marc Chaikin's money-flow volume, summed from 0 on the window's first
- * bar) over the last `length` bars, divided by their mean volume. NaN while warming up and where volumes do not suffice.
+ * bar) over the last `length` bars, divided by their mean volume. NaN while warming up, where volumes do not suffice, and before
+ * bar `from`.
  */
 export function accumulationSlope(
   high: Float64Array,
@@ -29,17 +32,22 @@ export function accumulationSlope(
   close: Float64Array,
   volume: Float64Array,
   window: VolumeWindow,
+  from = 0,
 ): Float64Array {
-  const slopes = lineSlopes(moneyFlow(high, low, close, volume), window.length)
-  const means = meanVolumes(volume, window)
-  for (let t = 0; t < slopes.length; t++) slopes[t]! /= means[t]!
+  const flow = moneyFlow({ high, low, close, volume }, Math.max(0, from - window.length + 1))
+  const slopes = lineSlopes(flow, window.length, from)
+  const means = meanVolumes(volume, window, from)
+  for (let t = Math.max(0, from); t < slopes.length; t++) slopes[t]! /= means[t]!
   return slopes
 }
 
 /** Volume, times -1 where the close is at the low, 1 at the high, 0 where the bar has no range. */
-function moneyFlow(high: Float64Array, low: Float64Array, close: Float64Array, volume: Float64Array): Float64Array {
+function moneyFlow(
+  { high, low, close, volume }: Pick<Series, 'high' | 'low' | 'close' | 'volume'>,
+  from: number,
+): Float64Array {
   const flow = column(close.length)
-  for (let t = 0; t < flow.length; t++) {
+  for (let t = from; t < flow.length; t++) {
     const h = high[t]!
     const l = low[t]!
     const c = close[t]!
@@ -49,13 +57,13 @@ function moneyFlow(high: Float64Array, low: Float64Array, close: Float64Array, v
 }
 
 /** Slope of each window's own line, which is 0 on its first bar and moves by the flow of each later one. */
-function lineSlopes(flow: Float64Array, length: number): Float64Array {
+function lineSlopes(flow: Float64Array, length: number, from: number): Float64Array {
   const slopes = undefinedColumn(flow.length)
   const middle = (length - 1) / 2
   const spread = squaresAround(length)
   const last = flow.length - length
   // Four windows at once, as in `slope`.
-  for (let a = 0; a <= last; a += 4) {
+  for (let a = Math.max(0, from - length + 1); a <= last; a += 4) {
     const b = Math.min(a + 1, last)
     const c = Math.min(a + 2, last)
     const d = Math.min(a + 3, last)
@@ -86,34 +94,35 @@ function lineSlopes(flow: Float64Array, length: number): Float64Array {
   return slopes
 }
 
-/** Mean of the window that ends on each bar; NaN where a volume is unknown or too few are positive. */
-function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow): Float64Array {
+/** Mean of the window that ends on each bar from one on; NaN where a volume is unknown or too few are positive. */
+function meanVolumes(volume: Float64Array, { length, minPositive }: VolumeWindow, from: number): Float64Array {
   const means = undefinedColumn(volume.length)
-  const whole = areWhole(volume)
+  const first = Math.max(0, from - length + 1)
+  const whole = areWhole(volume, first)
   let sum = 0
   let unknown = 0
   let positive = 0
-  for (let t = 0; t < volume.length; t++) {
+  for (let t = first; t < volume.length; t++) {
     const entering = volume[t]!
     if (Number.isNaN(entering)) unknown++
     else sum += entering
     if (entering > 0) positive++
-    if (t >= length) {
+    if (t >= first + length) {
       const leaving = volume[t - length]!
       if (Number.isNaN(leaving)) unknown--
       else sum -= leaving
       if (leaving > 0) positive--
     }
-    if (t < length - 1 || unknown > 0 || positive < minPositive) continue
+    if (t < first + length - 1 || unknown > 0 || positive < minPositive) continue
     means[t] = (whole ? sum : sumOf(volume, t - length + 1, length)) / length
   }
   return means
 }
 
 /** Whether the known values are whole numbers so small that a sum of them is exact, in whatever order it is made. */
-function areWhole(values: Float64Array): boolean {
+function areWhole(values: Float64Array, from: number): boolean {
   let sum = 0
-  for (let t = 0; t < values.length; t++) {
+  for (let t = from; t < values.length; t++) {
     const value = values[t]!
     if (Number.isNaN(value)) continue
     sum += Math.abs(value)

@@ -1,3 +1,4 @@
+import { neededFrom, sinceBar } from '../engine/tail.js'
 import { BadData, InvalidParameter, parameter, sentence, type Words } from '../errors.js'
 import type { WarningKind } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
@@ -7,6 +8,7 @@ import { FACT_KINDS, securityOf } from '../model/facts.js'
 import { emptySeries, head, type Series } from '../model/series.js'
 import {
   type AcceptedJump,
+  Damaged,
   jumpsOf,
   type Origin,
   originsOf,
@@ -84,25 +86,29 @@ export async function takeBars(
       taken.refused.push(result.refused)
       continue
     }
-    const { report, oddities, kept } = result
+    const { report, oddities, kept, since } = result
     taken.reports.push(report)
     taken.oddities.push(...oddities)
     if (pulled.has(ticker)) taken.unpulled.push(ticker)
     if (kept === null) continue
     if (kept.compared) behind.sectors.add(kept.sector!)
     held += report.bars
-    taken.changes.push({ ticker, bars: report.bars, kept: held <= MOST_HELD ? atHand(kept) : madeAgain(take) })
+    const source = held <= MOST_HELD ? atHand(store, kept, since) : madeAgain(store, take)
+    taken.changes.push({ ticker, bars: report.bars, kept: source })
   }
   return taken
 }
 
 /** Functions of their own: one beside what is to be kept would hold that, whether or not it uses it. */
-function atHand(kept: Kept): () => Promise<Kept> {
-  return async () => kept
+function atHand(store: Store, kept: Kept, since: number): () => Promise<Kept> {
+  return () => withStored(store, kept, since)
 }
 
-function madeAgain(take: () => Promise<{ refused: RefusedTicker } | Fit>): () => Promise<Kept> {
-  return async () => ((await take()) as Fit).kept!
+function madeAgain(store: Store, take: () => Promise<{ refused: RefusedTicker } | Fit>): () => Promise<Kept> {
+  return async () => {
+    const { kept, since } = (await take()) as Fit
+    return withStored(store, kept!, since)
+  }
 }
 
 /** Bars that fit. */
@@ -111,6 +117,8 @@ interface Fit {
   oddities: SourcedOddity[]
   /** What is to be kept of the ticker; null where nothing changes. */
   kept: (Kept & { sector: string | null }) | null
+  /** The first bar that differs from what is stored; 0 where all that was derived may. */
+  since: number
 }
 
 /** @param isBehind what stands on its facts is still as it was before they came */
@@ -133,12 +141,28 @@ async function takeTicker(
   const { report, series, origins, stretches } = mergeOne(given, before)
   if (result.rescaling !== null) noteRescaling(report, present!, result.rescaling)
   if (pulled !== null) addNote(report, `${ticker}: ${pulled} are taken out`)
-  if (report.added + report.replaced === 0 && result.rescaling === null) return { report, oddities, kept: null }
+  if (report.added + report.replaced === 0 && result.rescaling === null)
+    return { report, oddities, kept: null, since: 0 }
   const now = entryFor(given, series, entry?.assetClass ?? null, origins)
   const kept = await keptOf(store, now, series)
   const isWhole = isBehind || result.rescaling !== null
   const since = isWhole ? 0 : sinceOf({ entry, present: result.present }, kept, stretches)
-  return { report, oddities, kept: since === 0 ? kept : { ...kept, since } }
+  return { report, oddities, kept, since }
+}
+
+/** With what is stored of the bars before one, as far as those from it on need it; without where that is damaged. */
+async function withStored(store: Store, kept: Kept, bar: number): Promise<Kept> {
+  if (bar === 0) return kept
+  const { entry, bars } = kept
+  const since = sinceBar(bars.days, bar)
+  const from = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
+  try {
+    const stored = await store.tail(entry.ticker, since, from)
+    return stored === null ? kept : { ...kept, stored }
+  } catch (error) {
+    if (error instanceof Damaged) return kept
+    throw error
+  }
 }
 
 /** The first bar that differs from what is stored; 0 where all that was derived may. */

@@ -1,32 +1,45 @@
 import { record } from '../engine/record.js'
+import { recordTail } from '../engine/tail.js'
 import { BY_SECTOR } from '../fields/index.js'
 import type { Facts } from '../model/facts.js'
-import type { Series, SeriesRecord } from '../model/series.js'
-import type { PackedRecord, TickerEntry, TickerRecord } from '../store/store.js'
-import { inOrder, shared, type Work } from '../threads.js'
+import type { Series, SeriesRecord, SeriesTail } from '../model/series.js'
+import { decodeTail } from '../store/codec.js'
+import type { PackedRecord, PackedTail, TickerEntry, TickerRecord } from '../store/store.js'
+import { inOrder, moved, type Work } from '../threads.js'
 
 /** A ticker's whole series, the facts that count, and what the store says of it. */
 export interface Kept {
   entry: TickerEntry
   bars: Series
   facts: Facts | null
-  /** Bars before this one are as they are stored, and so is all that was derived from them; unless given, none is. */
-  since?: number
+  /** Bars before these are as they are stored, and so is all that was derived from them; unless given, none is. */
+  stored?: PackedTail
   /** Its sector is behind, and what compares with that is recorded when it is settled: until then there is none of it. */
   compared?: boolean
 }
 
 /** All that is recorded of a ticker. */
-export function derived({ entry, bars, facts, since, compared = false }: Kept): TickerRecord {
-  const found = { entry, ...record(bars, entry.assetClass ?? undefined, facts, since) }
+export function derived(kept: Kept): TickerRecord {
+  const { entry, bars, facts, stored, compared = false } = kept
+  const tail = tailOf(kept)
+  const found: TickerRecord =
+    tail === null ? { entry, ...record(bars, entry.assetClass ?? undefined, facts) } : { entry, ...tail, stored }
   return compared ? { ...found, daily: alone(found.daily), weekly: alone(found.weekly) } : found
 }
 
 /** A series without the fields that compare it with others. */
-function alone({ fields, ...series }: SeriesRecord): SeriesRecord {
+function alone({ fields, ...series }: SeriesRecord | SeriesTail): SeriesRecord | SeriesTail {
   const left = new Map(fields)
   for (const { name } of BY_SECTOR) left.delete(name)
   return { ...series, fields: left }
+}
+
+/** null where not only the last bars are new, and where what is stored does not tell what they need. */
+function tailOf({ entry, bars, facts, stored }: Kept): ReturnType<typeof recordTail> {
+  if (stored === undefined) return null
+  const [daily, weekly] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
+  if (daily === null || weekly === null) return null
+  return recordTail(bars, entry.assetClass ?? undefined, facts, { since: stored.since, recorded: { daily, weekly } })
 }
 
 /** So many tickers are derived together and written as one, or so many bars: some 64 MB of what is recorded. */
@@ -61,7 +74,6 @@ export function together<T>(tickers: readonly T[], barsOf: (ticker: T) => number
 /** Tickers that are written as one. */
 export interface Derived<Ticker> {
   group: readonly Ticker[]
-  kept: readonly Kept[]
   records: readonly (TickerRecord | PackedRecord)[]
   /** Whether there are no more. */
   isLast: boolean
@@ -90,22 +102,19 @@ export async function* deriveGroups<Ticker extends { bars: number }>(
       }
     }
   }
-  let kept: Kept[] = []
   let records: (TickerRecord | PackedRecord)[] = []
   const work: Work<Kept[], (TickerRecord | PackedRecord)[]> = {
     ...{ job: 'derive', data: () => null, tasks: pieces(), ms: bars / BARS_A_MS, ahead: AHEAD },
     // Columns may be parts of larger ones, all of which would be sent.
-    sent: shared,
+    sent: moved,
     here: piece => piece.map(derived),
   }
   for await (const found of inOrder(work, threads)) {
     const piece = given.shift()!
     piece.kept.forEach(onTicker)
-    kept.push(...piece.kept)
     records.push(...found)
     if (piece.whole === null) continue
-    yield { ...piece.whole, kept, records }
-    kept = []
+    yield { ...piece.whole, records }
     records = []
   }
 }

@@ -9,7 +9,7 @@ import { FACT_KINDS, type FactKind, type FactSource, securityOf } from '../model
 import { checkDay, checkFunction } from '../params/arguments.js'
 import { textOf, tickerValue } from '../params/values.js'
 import { digest } from '../store/codec.js'
-import { type Batch, Damaged, type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
+import { type Store, type TickerEntry, takePlace, UNDERIVED, type Writer } from '../store/store.js'
 import { type Change, type Choices, cutBars, renamed, type TakenBars, takeBars } from './bars.js'
 import { derived, deriveGroups, type Kept, together } from './derive.js'
 import { soundSheets, type TakenFacts, takeFacts } from './facts.js'
@@ -416,21 +416,10 @@ export class Importer {
     const onTicker = progressOf(part.file, of, onProgress)
     // Not at one moment: some are read while others are written.
     const found = deriveGroups(groups, keptOf, { threads: this.#threads, onTicker })
-    for await (const { group, kept, records, isLast } of found) {
+    for await (const { group, records, isLast } of found) {
       behind.written({ ...part, tickers: isLast ? part.of : places.get(group.at(-1)!.ticker)! + 1 })
       const names = new Set(group.map(({ ticker }) => ticker))
       const batch = { unpulled: unpulled.filter(ticker => names.has(ticker)), unsettled: behind.keys }
-      await this.#writeKept(kept, { ...batch, records })
-    }
-  }
-
-  /** Where what is to stay of a ticker is not what was written, all of it is derived anew. */
-  async #writeKept(kept: readonly Kept[], batch: Batch): Promise<void> {
-    try {
-      await this.store.write(batch, DEFINITIONS_VERSION)
-    } catch (error) {
-      if (!(error instanceof Damaged)) throw error
-      const records = kept.map(({ since: _part, ...ticker }) => derived(ticker))
       await this.store.write({ ...batch, records }, DEFINITIONS_VERSION)
     }
   }

@@ -69,7 +69,7 @@ async function amendedByFacts(store: Store, ticker: string): Promise<Amendment[]
   const entry = await store.ticker(ticker)
   if (entry === null) return []
   const sheets = await store.sheets(ticker)
-  const company = await companyOf(store, entry)
+  const company = await companyOf(store, entry, FIELDS)
   // Of a sector that is not behind, the comparison stands.
   const fields = company.facts !== null && sectorKey(securityOf(sheets)) !== null ? BY_FACTS_ALONE : BY_FACTS
   return TIMEFRAME_NAMES.map(timeframe => amendment(company, timeframe, null, fields))

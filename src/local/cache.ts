@@ -1,17 +1,20 @@
 import { Busy, didYouMean, NotFound, remedy, StorageError, suggest } from '../errors.js'
 import type { Field } from '../fields/field.js'
-import { fieldNamed } from '../fields/index.js'
+import { type AnyField, BUILT_IN, type FieldSet, isRecorded } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
+import { conditionField, isConditionField } from '../language/as-field.js'
 import { type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { HistoryQuery, SeriesKey } from '../model/event.js'
 import { securityOf } from '../model/facts.js'
-import { barsKnownBy, head, type Series } from '../model/series.js'
+import { barsKnownBy, head, recordIn, type Series } from '../model/series.js'
 import type { Tier, Timeframe } from '../model/terms.js'
-import { type Recorded, type SeriesQuery, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
+import { first } from '../source.js'
+import { type Recorded, type RecordedSeries, type Store, type TickerEntry, UNDERIVED } from '../store/store.js'
 import { entitle, type Plan, planOf } from '../tiers.js'
+import type { AskedSeries } from './derived.js'
 import type { Sectors } from './sectors.js'
-import { search, sectorKey, type View, viewOf, viewOfBars } from './view.js'
+import { type Asides, search, sectorKey, type View, viewOf, viewOfBars } from './view.js'
 
 /** What else is here of tickers without bars, for who has to say why a question about one cannot be answered. */
 export interface Elsewhere {
@@ -28,6 +31,8 @@ export interface CacheWays {
   /** Which day it really is, the UTC day of this machine's clock unless given: bars beyond tomorrow do not count. */
   now?: (() => Day) | undefined
   elsewhere?: Elsewhere | null
+  /** What can be asked for; the specified fields unless given. */
+  fields?: FieldSet | undefined
   /** How many threads may answer of many tickers; as many as the machine has cores unless given. */
   threads?: number | undefined
 }
@@ -38,6 +43,8 @@ export interface Found {
   view: View
   /** Of the second ticker; null where there is none. */
   context: View | null
+  /** Of the condition that stands beside a field; null where there is none. */
+  when: View | null
   today: Day
   plan: Plan
   /** The tier's range: events lie after this day. */
@@ -55,26 +62,27 @@ interface FieldsOfTickers extends Omit<HistoryQuery, 'ticker' | 'field'> {
 /** A store as one caller sees it: as a tier or as nobody's subscriber, and as it stood on a day. What every local question is asked of. */
 export class Cache {
   readonly store: Store
+  protected readonly ways: CacheWays
   /** null: nothing that is loaded is withheld */
   readonly tier: Tier | null
   /** null: everything that the bars show */
   readonly asOf: Day | null
   readonly threads: number | undefined
+  /** What can be asked for. */
+  readonly fieldSet: FieldSet
   readonly #clock: (() => Day) | null
   readonly #now: () => Day
   readonly #elsewhere: Elsewhere | null
   #sound = false
 
-  constructor(
-    store: Store,
-    tier: Tier | null,
-    asOf: Day | null,
-    { clock = null, now = utcToday, elsewhere = null, threads }: CacheWays = {},
-  ) {
+  constructor(store: Store, tier: Tier | null, asOf: Day | null, ways: CacheWays = {}) {
+    const { clock = null, now = utcToday, elsewhere = null, fields = BUILT_IN, threads } = ways
+    this.ways = ways
     this.store = store
     this.tier = tier
     this.asOf = asOf
     this.threads = threads
+    this.fieldSet = fields
     this.#clock = clock
     this.#now = now
     this.#elsewhere = elsewhere
@@ -100,11 +108,12 @@ export class Cache {
 
   /** The events that match a question, by number, in what it is asked of. Throws TierRestricted, NotFound, Busy. */
   async find(query: HistoryQuery): Promise<Found> {
-    entitle(query, this.tier)
-    const { ticker, timeframe, field, context: other } = query
-    const view = await this.view(ticker, timeframe, field)
+    entitle(query, this.tier, this.fieldSet)
+    const { ticker, timeframe, field, context: other, when, lag } = query
+    const view = await this.view(ticker, timeframe, field, lag)
     const context = other === undefined ? null : await this.view(other.ticker, timeframe, other.field)
-    return this.#found(view, query, await this.today(), context)
+    const beside = when === undefined ? null : await this.view(ticker, timeframe, when, lag)
+    return this.#found(view, query, await this.today(), { context, when: beside })
   }
 
   /**
@@ -115,72 +124,110 @@ export class Cache {
     const [first] = fields
     if (tickers.length === 0 || first === undefined) return
     // Refused before anything is read; every other field in its turn.
-    entitle({ ...query, field: first }, this.tier)
-    const { timeframe, context: other } = query
+    entitle({ ...query, field: first }, this.tier, this.fieldSet)
+    const { timeframe, context: other, when, lag } = query
+    const read = { tickers, timeframe, fields: when === undefined ? fields : [...fields, when], outcomes, lag }
     let today: Day | null = null
     let context: View | null = null
-    let read = 0
-    for await (const viewOn of this.views({ tickers, timeframe, fields, outcomes })) {
-      const ticker = tickers[read++]!
+    let done = 0
+    for await (const viewOn of this.views(read)) {
+      const ticker = tickers[done++]!
       today ??= await this.today()
       for (const field of fields) {
-        if (read === 1) entitle({ ...query, field }, this.tier)
+        if (done === 1) entitle({ ...query, field }, this.tier, this.fieldSet)
         const coming = viewOn(field)
         // A field of a whole market is looked at ten thousand times: to wait for nothing would be a part of that.
         const view = coming instanceof Promise ? await coming : coming
         if (other !== undefined) context ??= await this.view(other.ticker, timeframe, other.field)
-        yield this.#found(view, { ...query, ticker, field }, today, context)
+        const beside = when === undefined ? null : await viewOn(when)
+        yield this.#found(view, { ...query, ticker, field }, today, { context, when: beside })
       }
     }
   }
 
   /** Some fields of many tickers as of the day, in one read, ticker by ticker. Throws NotFound, Busy. */
-  async *views(query: SeriesQuery): AsyncGenerator<(field: string) => View | Promise<View>> {
-    await this.#checkDefinitions()
-    let today: Day | null = null
-    let read = 0
-    for await (const series of this.store.series(query)) {
-      const ticker = query.tickers[read++]!
-      if (series === null) throw await this.unknown(ticker)
-      today ??= await this.today()
+  async *views(query: AskedSeries): AsyncGenerator<(field: string) => View | Promise<View>> {
+    for await (const { series, bars } of this.each(query)) {
       const { entry, calendar, outcomes, unsettled } = series
-      const bars = barsKnownBy(calendar, today)
       const viewOn = (field: string): View => {
-        const record = series.fields.get(field) ?? null
-        return viewOfBars({ entry, calendar, outcomes, field: record }, query.timeframe, field, bars)
+        const record = recordIn(series.fields, field)
+        return viewOfBars({ entry, calendar, outcomes, field: record }, query.timeframe, this.field(field).bands, bars)
       }
       yield field =>
-        unsettled.length === 0 ? viewOn(field) : this.#checkSettled(series, field).then(() => viewOn(field))
+        unsettled.length === 0 ? viewOn(field) : this.checkSettled(series, field).then(() => viewOn(field))
     }
   }
 
-  #found(view: View, query: HistoryQuery, today: Day, context: View | null): Found {
+  /**
+   * Series of many tickers in one read, each with the number of its bars that were final on the day. Whether fields wait
+   * for an import is asked by who looks at them. Throws NotFound.
+   */
+  async *each(query: AskedSeries): AsyncGenerator<{ series: RecordedSeries; bars: number; today: Day }> {
+    await this.#checkDefinitions()
+    let today: Day | null = null
+    let read = 0
+    for await (const series of this.#series(query)) {
+      const ticker = query.tickers[read++]!
+      if (series === null) throw await this.unknown(ticker)
+      today ??= await this.today()
+      yield { series, bars: barsKnownBy(series.calendar, today), today }
+    }
+  }
+
+  /** As they are stored; with a condition among the fields made when they are asked for. */
+  async *#series(query: AskedSeries): AsyncGenerator<RecordedSeries | null> {
+    if (query.fields.every(name => this.#isRecorded(name))) return yield* this.store.series(query)
+    // Most questions have no condition; they are not to load what makes its events.
+    const { derivedSeries } = await import('./derived.js')
+    yield* derivedSeries(this, query)
+  }
+
+  #found(view: View, query: HistoryQuery, today: Day, beside: Asides): Found {
     const plan = planOf(this.tier)
     const rangeStart = plan.rangeStart(today)
-    return { query, view, context, today, plan, rangeStart, found: search(view, query, rangeStart, context) }
+    return { query, view, ...beside, today, plan, rangeStart, found: search(view, query, rangeStart, beside) }
   }
 
   /** One field of one ticker as of the day. Throws NotFound with the nearest tickers. */
-  async view(ticker: string, timeframe: Timeframe, field: string): Promise<View> {
-    return viewOf(await this.recorded(ticker, timeframe, field), timeframe, field, await this.today())
+  async view(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<View> {
+    const recorded = await this.recorded(ticker, timeframe, field, lag)
+    return viewOf(recorded, timeframe, this.field(field).bands, await this.today())
   }
 
   /** The same, whatever the day. */
-  async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded> {
+  async recorded(ticker: string, timeframe: Timeframe, field: string, lag?: number): Promise<Recorded> {
     await this.#checkDefinitions()
-    const recorded = await this.store.recorded(ticker, timeframe, field)
+    const recorded = this.#isRecorded(field)
+      ? await this.store.recorded(ticker, timeframe, field)
+      : await this.#derived({ tickers: [ticker], timeframe, fields: [field], outcomes: true, lag })
     if (recorded === null) throw await this.unknown(ticker)
-    await this.#checkSettled(recorded, field)
+    await this.checkSettled(recorded, field)
     return recorded
+  }
+
+  async #derived(query: AskedSeries): Promise<Recorded | null> {
+    const found = await first(this.#series(query))
+    if (found === null) return null
+    const { outcomes, fields, ...series } = found
+    return { ...series, outcomes: outcomes!, field: recordIn(fields, query.fields[0]!) }
   }
 
   /** Is the same as long as answers about the events of some series are, whatever else is written. */
   async stamp(series: readonly SeriesKey[]): Promise<string> {
     const { store } = this
-    const onFacts = series.some(({ field }) => fieldNamed(field)!.needs !== 'bars')
+    const onFacts = series.some(({ field }) => this.field(field).needs !== 'bars')
     const waiting = onFacts ? (await Behind.in(store)).waiting : []
     const stamps = await Promise.all(series.map(({ ticker, timeframe }) => store.stamp(ticker, timeframe)))
     return JSON.stringify([await this.today(), await store.definitions(), waiting, stamps])
+  }
+
+  /** One that can be asked for, as every name of a question that was read can: a field, or a condition. */
+  field(name: string): AnyField {
+    return this.fieldSet.named(name) ?? conditionField(name, this.fieldSet)
+  }
+
+  #isRecorded(name: string): boolean {
+    return isRecorded(this.field(name))
   }
 
   /** What is said of a ticker. Throws NotFound with the nearest tickers. */
@@ -210,7 +257,7 @@ export class Cache {
   }
 
   /** Throws Busy when some of the fields wait anywhere for an import to be finished: before anything is handed out. */
-  async checkFinished(fields: readonly Field[]): Promise<void> {
+  async checkFinished(fields: readonly AnyField[]): Promise<void> {
     if (fields.every(field => field.needs === 'bars') || (await Behind.in(this.store)).none) return
     throw new Busy(`some fields wait for an import to be finished; ${WHEN}`, { remedy: remedy('rebuild') })
   }
@@ -242,12 +289,18 @@ export class Cache {
     })
   }
 
-  /** While an import runs, facts may already be new, and what stands on them still be as before. */
-  async #checkSettled(
-    { entry: { ticker }, unsettled }: Pick<Recorded, 'entry' | 'unsettled'>,
+  /** Throws Busy while an import runs: facts may already be new, and what stands on them still be as before. */
+  async checkSettled(
+    { entry: { ticker }, unsettled }: { entry: Pick<TickerEntry, 'ticker'>; unsettled: readonly string[] },
     field: string,
   ): Promise<void> {
-    const { needs } = fieldNamed(field)!
+    const asked = this.field(field)
+    if (isConditionField(asked)) {
+      for (const subject of asked.subjects)
+        await this.checkSettled({ entry: { ticker: subject.ticker ?? ticker }, unsettled }, subject.field)
+      return
+    }
+    const { needs } = asked
     if (needs === 'bars' || unsettled.length === 0) return
     const behind = new Behind(unsettled)
     const isCompared = needs === 'sector'

@@ -2,8 +2,9 @@ import { outcomes } from '../engine/outcomes.js'
 import { entries, transitions } from '../engine/record.js'
 import { InvalidParameter } from '../errors.js'
 import type { Field } from '../fields/field.js'
-import { fieldNamed } from '../fields/index.js'
+import type { FieldSet } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
+import { isRuled } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
 import { barsKnownBy, type Outcomes, STABILITIES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
@@ -52,7 +53,7 @@ export async function checkLookahead(
     const there = days.filter(day => day >= first)
     if (there.length === 0) skipped.push({ ticker, reason: 'its bars begin after every cut' })
     for (const day of there) {
-      const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.name, day))
+      const views = recorded.map((one, f) => viewOf(one, timeframe, fields[f]!.bands, day))
       found.compare(views, codes, await panel({ day }), day)
     }
   }
@@ -126,15 +127,22 @@ function checkCount(param: string, value: number): void {
     throw new InvalidParameter(`${param} ${value} is not ${allowed}.`, { param, value, allowed })
 }
 
+/** What is checked is made of bars and facts; what stands on other fields is checked with them. */
+function recordedField(fields: FieldSet, name: string): Field {
+  const field = fields.named(name)!
+  if (!isRuled(field)) return field
+  throw new InvalidParameter(`${name} stands on other fields; check those.`, { param: 'field', value: name })
+}
+
 /** Throws Busy while some of the fields wait for an import. */
-async function chosen(cache: Cache, { tickers, fields: names }: CheckQuery, { field = named }: CheckWays) {
+async function chosen(
+  cache: Cache,
+  { tickers, fields: names }: CheckQuery,
+  { field = name => recordedField(cache.fieldSet, name) }: CheckWays,
+) {
   const fields = names.map(field)
   await cache.checkFinished(fields)
   return { fields, tickers: [...new Set(tickers)].sort() }
-}
-
-function named(name: string): Field {
-  return fieldNamed(name)!
 }
 
 interface Subject extends TickerEntry {

@@ -55,13 +55,13 @@ export class EventTexts {
 
   /**
    * @param view of a field; those of one series follow each other, and are of the same moment
-   * @returns how many events it has
+   * @param all of its events, by number
+   * @returns how many these are
    */
-  add(bytes: TextBytes, field: string, view: View): number {
-    const { ticker, timeframe, bands, record, events } = view
-    if (record === null || events === 0) return 0
+  add(bytes: TextBytes, field: string, view: View, all: Int32Array = eventNumbers(view)): number {
+    const { ticker, timeframe, bands, record } = view
+    if (record === null || all.length === 0) return 0
     if (view.days !== this.#days) this.#begin(view)
-    const all = eventNumbers(view)
     const { days, entered, left, stability, flips, lasted } = columnsOf(view, all)
     this.#follow(view, all)
     const { duration, flipsLookback, unit } = TIMEFRAMES[timeframe]
@@ -70,15 +70,15 @@ export class EventTexts {
     const leaving = bands.map(band => `${JSON.stringify(band)},"stability_at_entry":`)
     const settled = STABILITIES.map(word => `${JSON.stringify(word)},"flips_recent_at_entry":`)
     const lasting = `,"flips_lookback":"${flipsLookback}${unit}","${duration}":`
-    for (const i of all) {
+    for (const [row, i] of all.entries()) {
       const bar = record.bars[i]!
-      const date = this.#date(bar, days[i]!)
-      const bars = lasted[i] === -1 ? 'null' : lasted[i]
-      const before = `${bytes.length === 0 ? '' : this.#between}${head}${date}${entering[entered[i]!]!}`
-      bytes.write(`${before}${leaving[left[i]!]!}${settled[stability[i]!]!}${flips[i]}${lasting}${bars},`)
+      const date = this.#date(bar, days[row]!)
+      const bars = lasted[row] === -1 ? 'null' : lasted[row]
+      const before = `${bytes.length === 0 ? '' : this.#between}${head}${date}${entering[entered[row]!]!}`
+      bytes.write(`${before}${leaving[left[row]!]!}${settled[stability[row]!]!}${flips[row]}${lasting}${bars},`)
       bytes.copy(this.#followed, this.#starts[bar]!, this.#ends[bar]!)
     }
-    return events
+    return all.length
   }
 
   #begin({ days }: View): void {

@@ -1,12 +1,22 @@
 import { referenceSize } from '../engine/outcomes.js'
 import { InvalidParameter, NotFound, TierRestricted, worded } from '../errors.js'
 import type { Field, Reading } from '../fields/field.js'
-import { fieldNamed } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
+import { isConditionField, isRuled, type RuledField } from '../language/as-field.js'
+import { printCondition, printSubject, type Subject, testsOf } from '../language/condition.js'
+import { readingsOf } from '../language/truth.js'
 import { type Day, formatDay } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { HistoricEvent, Missing } from '../model/event.js'
-import { type Adjustment, barOf, type Performance, type Series, type Stability, UNDEFINED } from '../model/series.js'
+import {
+  type Adjustment,
+  bandsByBar,
+  barOf,
+  type Performance,
+  type Series,
+  type Stability,
+  UNDEFINED,
+} from '../model/series.js'
 import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
 import type { TickerEntry } from '../store/store.js'
 import { entitle, PLANS, planOf } from '../tiers.js'
@@ -20,6 +30,8 @@ export interface ExplainQuery {
   timeframe: Timeframe
   /** The newest final bar unless given. */
   date?: Day
+  /** How many bars earlier a condition looks at the tickers that it names; 0 unless given. */
+  lag?: number | undefined
 }
 
 /** Why a bar has the band that it has; everything that a figure seen elsewhere may differ in. */
@@ -51,6 +63,8 @@ export interface Explanation {
   warm_up: { bars: number; first_date: string | null }
   rule: string
   readings: { name: string; value: number | null; note: string | null }[]
+  /** Of a condition: each test with the band that it looked at, and whether it holds; null: unknown. */
+  tests?: ExplainedTest[]
   /** The band on this very bar; null where undefined, and then why. */
   band: string | null
   undefined_because: string | null
@@ -64,6 +78,16 @@ export interface Explanation {
   event: ExplainedEvent | null
 }
 
+/** One test of a condition. */
+export interface ExplainedTest {
+  test: string
+  /** The last bar that counts of whose band it looks at, and that band; null where there is none. */
+  subject: string
+  date: string | null
+  band: string | null
+  holds: boolean | null
+}
+
 /**
  * The answer to "why is this not what I see elsewhere". A date without a bar means the last bar on or before it. Throws
  * TierRestricted for a field above the tier or, below Pro, a date before its range; InvalidParameter for a date before
@@ -71,17 +95,17 @@ export interface Explanation {
  */
 export async function explain(cache: Cache, query: ExplainQuery): Promise<Explanation> {
   const { ticker, timeframe } = query
-  entitle(query, cache.tier)
-  const view = await cache.view(ticker, timeframe, query.field)
+  entitle(query, cache.tier, cache.fieldSet)
+  const view = await cache.view(ticker, timeframe, query.field, query.lag)
   const series = await cache.series(ticker, timeframe)
   const today = await cache.today()
   const t = barAsked(query, series, today)
   checkRange(series.days[t]!, cache.tier, today)
   const entry = await cache.entry(ticker)
-  const field = fieldNamed(query.field)!
-  const panel = await cache.panel(ticker, timeframe, [field])
-  const factless = field.needs !== 'bars' && panel.fundamentals === null
-  const lack = factless ? worded(lackOf(field.name, ticker, await cache.store.sheets(ticker))) : null
+  const field = cache.field(query.field)
+  const judgement = isRuled(field)
+    ? await judgedTests(cache, field, query, view, t)
+    : await judgedBand(cache, field, query, view, t)
   return {
     schema: 'bands.explain/1',
     ticker,
@@ -95,8 +119,7 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
     ...barOf(series, t),
     bars_before: t,
     history_from: formatDay(series.days[0]!),
-    ...judged(field, panel, t, view.bars, lack),
-    price_note: field.needs !== 'bars' && entry.prices === 'adjusted' ? paidNote(panel, t) : null,
+    ...judgement,
     ...inForce(view, t),
     event: explainedEvent(view, t, cache.tier),
   }
@@ -139,6 +162,59 @@ function dateNote({ date, timeframe }: ExplainQuery, { days }: Series, t: number
 }
 
 /** The rule applied to the bar, from the same indicators that the events were made with. */
+async function judgedBand(cache: Cache, field: Field, { ticker, timeframe }: ExplainQuery, view: View, t: number) {
+  const panel = await cache.panel(ticker, timeframe, [field])
+  const factless = field.needs !== 'bars' && panel.fundamentals === null
+  const lack = factless ? worded(lackOf(field.name, ticker, await cache.store.sheets(ticker))) : null
+  const { prices } = await cache.entry(ticker)
+  return {
+    ...judged(field, panel, t, view.bars, lack),
+    price_note: field.needs !== 'bars' && prices === 'adjusted' ? paidNote(panel, t) : null,
+  }
+}
+
+/** Each test of a condition on the bar. */
+async function judgedTests(
+  cache: Cache,
+  field: RuledField,
+  { ticker, timeframe, lag = 0 }: ExplainQuery,
+  view: View,
+  t: number,
+) {
+  const { subjectsOn } = await import('./derived.js')
+  const columns = await subjectsOn(cache, field, ticker, timeframe)
+  const ground = { on: view, columnOf: (subject: Subject) => columns.get(printSubject(subject))!, lag }
+  const tests = readingsOf(
+    field.rules.flatMap(({ condition }) => (condition === null ? [] : testsOf(condition))),
+    ground,
+    t,
+  ).map(({ test, day, band, holds }): ExplainedTest => {
+    const date = day === null ? null : formatDay(day)
+    return { test: printCondition(test), subject: printSubject(test.subject), date, band, holds }
+  })
+  const { initialBar } = view.record!
+  const isBegun = initialBar >= 0 && initialBar < view.bars
+  const code = bandsByBar(view.record!, view.bars)[t]!
+  const unknown = tests.filter(({ holds }) => holds === null).map(({ test }) => test)
+  return {
+    warm_up: { bars: isBegun ? initialBar : view.bars, first_date: isBegun ? formatDay(view.days[initialBar]!) : null },
+    rule: rulesInWords(field),
+    readings: [],
+    tests,
+    band: code === UNDEFINED ? null : field.bands[code]!,
+    undefined_because: code === UNDEFINED ? `unknown on this bar: ${unknown.join(', ')}` : null,
+    price_note: null,
+  }
+}
+
+/** A condition as it is printed, or each band with its condition, in order. */
+function rulesInWords(field: RuledField): string {
+  if (isConditionField(field)) return field.name
+  return field.rules
+    .map(({ band, condition }) => `${band}: ${condition === null ? 'otherwise' : printCondition(condition)}`)
+    .join('; ')
+}
+
 function judged(field: Field, panel: Panel, t: number, known: number, lack: string | null) {
   const code = field.classify(panel)[t]!
   const readings = field.readings(panel, t)

@@ -1,27 +1,32 @@
-import type { Field } from '../fields/field.js'
-import { FIELDS } from '../fields/index.js'
+import { type AnyField, type FieldSet, isRecorded } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { percentile, type Ranks } from '../indicators/rank.js'
+import { isRuled } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
-import { barOf, UNDEFINED } from '../model/series.js'
+import { bandsByBar, barOf, UNDEFINED } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
-import { listOf } from '../params/arguments.js'
+import { checkDay, listOf } from '../params/arguments.js'
 import { checkedNames } from '../params/row.js'
-import { fieldValue, textOf, tickerValue, timeframeValue } from '../params/values.js'
+import { bandValue, fieldValue, textOf, tickerValue, timeframeValue, wordValue } from '../params/values.js'
 import { first } from '../source.js'
 import { inOrder } from '../threads.js'
 import { entitleExport } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { EventTexts, TextBytes } from './event-texts.js'
 import { Sectors } from './sectors.js'
-import { historicEvents, type View } from './view.js'
+import { historicEvents, NO_ASIDES, search, type View } from './view.js'
 
 /** What to export; a list that is not given or empty means all. */
 export interface ExportFilter {
   tickers?: readonly string[]
   fields?: readonly string[]
   timeframes?: readonly Timeframe[]
+  /** Of events those that enter one of them, of series the bars on which a field is in one. */
+  bands?: readonly string[]
+  /** Both exclusive. */
+  after?: Day
+  before?: Day
 }
 
 /**
@@ -34,7 +39,8 @@ export interface ExportFilter {
 export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
   for await (const { field, view } of exportedViews(cache, filter)) {
     const { ticker, timeframe } = view
-    for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view))
+    const found = chosenEvents(field, view, filter)
+    for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view, found))
       yield { ticker, field, timeframe, ...event, returns: returns!, percentiles: percentiles! }
   }
 }
@@ -63,14 +69,15 @@ export async function* exportEventBlocks(
   filter: ExportFilter,
   between: string,
 ): AsyncGenerator<TextBlock> {
-  await checkExport(cache, filter)
+  const fields = await checkExport(cache, filter)
   const [today, tickers] = [await cache.today(), await chosenTickers(cache, filter)]
   const blocks = inOrder(
     {
       job: 'export',
       data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, between }),
       tasks: tickers,
-      ms: tickers.length * MS_A_TICKER,
+      // A thread knows the specified fields alone.
+      ms: fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,
       here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
     },
     cache.threads,
@@ -86,7 +93,8 @@ export async function eventBlock(cache: Cache, filter: ExportFilter, between: st
   const bytes = new TextBytes()
   const texts = new EventTexts(between)
   let rows = 0
-  for await (const { field, view } of exportedViews(cache, filter)) rows += texts.add(bytes, field, view)
+  for await (const { field, view } of exportedViews(cache, filter))
+    rows += texts.add(bytes, field, view, chosenEvents(field, view, filter))
   return { text: bytes.taken(), rows }
 }
 
@@ -102,29 +110,57 @@ async function* exportedViews(cache: Cache, filter: ExportFilter): AsyncGenerato
   }
 }
 
+/** The events of a field that a filter lets through, by number. */
+function chosenEvents(field: string, view: View, { bands = [], after, before }: ExportFilter): Int32Array {
+  const { ticker, timeframe } = view
+  const bounds = { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }
+  const query = { ticker, field, timeframe, ...(bands.length > 0 && { bands }), ...bounds }
+  return search(view, query, Number.NEGATIVE_INFINITY, NO_ASIDES)
+}
+
+/** Whether a day lies between the bounds. */
+function daysOf({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: ExportFilter) {
+  return (day: Day): boolean => after < day && day < before
+}
+
 /** Throws what refuses an export before its first row; the fields of it. */
-async function checkExport(cache: Cache, filter: ExportFilter): Promise<readonly Field[]> {
+async function checkExport(cache: Cache, filter: ExportFilter): Promise<readonly AnyField[]> {
   entitleExport(cache.tier)
-  const fields = chosenFields(filter)
+  const fields = chosenFields(filter, cache.fieldSet)
+  checkBands(chosen(filter, 'bands'), fields)
   await cache.checkFinished(fields)
   return fields
+}
+
+/** Throws InvalidParameter for a band that none of the fields has. */
+function checkBands(bands: readonly string[], fields: readonly AnyField[]): void {
+  const [only, second] = fields
+  for (const band of bands) {
+    if (second === undefined && only !== undefined) bandValue('band', band, only)
+    else if (!fields.some(field => field.bands.some(name => name === band)))
+      wordValue('band', band, [...new Set(fields.flatMap(field => field.bands))])
+  }
 }
 
 /** The daily bars as they are kept, by ticker and date. Throws as `exportEvents` does. */
 export async function* exportBars(
   cache: Cache,
-  filter: Pick<ExportFilter, 'tickers'> = {},
+  filter: Pick<ExportFilter, 'tickers' | 'after' | 'before'> = {},
 ): AsyncGenerator<ExportedBar> {
   entitleExport(cache.tier)
+  const isDay = daysOf(filter)
   for (const ticker of await chosenTickers(cache, filter)) {
     const series = await cache.series(ticker, 'daily')
-    for (const [t, day] of series.days.entries()) yield { ticker, date: formatDay(day), ...barOf(series, t) }
+    for (const [t, day] of series.days.entries())
+      if (isDay(day)) yield { ticker, date: formatDay(day), ...barOf(series, t) }
   }
 }
 
 /** Texts of one of the lists; none stand for all. Throws InvalidParameter for what is no list, and for one of another name. */
-function chosen(filter: ExportFilter, name: keyof ExportFilter): string[] {
-  const lists = checkedNames(filter, ['tickers', 'fields', 'timeframes'] satisfies (keyof ExportFilter)[])
+function chosen(filter: ExportFilter, name: 'tickers' | 'fields' | 'timeframes' | 'bands'): string[] {
+  const names: (keyof ExportFilter)[] = ['tickers', 'fields', 'timeframes', 'bands', 'after', 'before']
+  const lists = checkedNames(filter, names)
+  for (const bound of ['after', 'before'] as const) if (bound in lists) checkDay(bound, lists[bound])
   return listOf(name, lists[name] ?? []).map(value => textOf(name, value))
 }
 
@@ -138,11 +174,11 @@ async function chosenTickers(cache: Cache, filter: ExportFilter): Promise<string
 }
 
 /** In the order of the specification. Throws InvalidParameter. */
-function chosenFields(filter: ExportFilter): readonly Field[] {
+function chosenFields(filter: ExportFilter, known: FieldSet): readonly AnyField[] {
   const fields = chosen(filter, 'fields')
-  if (fields.length === 0) return FIELDS
-  const asked = new Set(fields.map(name => fieldValue('field', name)))
-  return FIELDS.filter(field => asked.has(field))
+  if (fields.length === 0) return known.all
+  const asked = new Set(fields.map(name => fieldValue('field', name, known)))
+  return known.all.filter(field => asked.has(field))
 }
 
 /** Daily before weekly. Throws InvalidParameter. */
@@ -160,12 +196,37 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
   const fields = await checkExport(cache, filter)
   const sectors = new Sectors(cache.store)
+  const made = fields.flatMap(field => (isRuled(field) ? [] : [field]))
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
       const { days } = await cache.series(ticker, timeframe)
-      yield* rowsOf(ticker, await cache.panel(ticker, timeframe, fields, sectors), days.length, fields)
+      const panel = await cache.panel(ticker, timeframe, made, sectors)
+      const bands = await bandsOf(cache, { ticker, fields, panel })
+      yield* rowsOf(ticker, panel, days.length, { bands, filter })
     }
   }
+}
+
+interface BandsByBar {
+  field: AnyField
+  codes: Uint8Array
+}
+
+/** The bands of fields on all bars of a panel; of those that stand on others as their events tell them. */
+async function bandsOf(
+  cache: Cache,
+  { ticker, fields, panel }: { ticker: string; fields: readonly AnyField[]; panel: Panel },
+): Promise<BandsByBar[]> {
+  const { timeframe, days } = panel.series
+  const names = fields.filter(isRuled).map(({ name }) => name)
+  const query = { tickers: [ticker], timeframe, fields: names, outcomes: false }
+  const viewOn = names.length === 0 ? null : await first(cache.views(query))
+  const found: BandsByBar[] = []
+  for (const field of fields) {
+    if (!isRuled(field)) found.push({ field, codes: field.classify(panel) })
+    else found.push({ field, codes: bandsByBar((await viewOn!(field.name)).record!, days.length) })
+  }
+  return found
 }
 
 /** The indicators' names and where each comes from, in the order in which they are written. */
@@ -189,14 +250,23 @@ const INDICATORS: readonly (readonly [name: string, column: (panel: Panel) => Fl
 
 const PRICES = ['open', 'high', 'low', 'close', 'volume'] as const
 
-function* rowsOf(ticker: string, panel: Panel, bars: number, fields: readonly Field[]): Generator<ExportedSeriesBar> {
+function* rowsOf(
+  ticker: string,
+  panel: Panel,
+  bars: number,
+  { bands, filter }: { bands: readonly BandsByBar[]; filter: ExportFilter },
+): Generator<ExportedSeriesBar> {
   const { series } = panel
+  const isDay = daysOf(filter)
+  const { bands: wanted = [] } = filter
   const numbers = [
     ...PRICES.map(name => [name, series[name]] as const),
     ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
   ]
-  const bands = fields.map(field => ({ field, codes: field.classify(panel) }))
+  const isIn = (t: number): boolean =>
+    wanted.length === 0 || bands.some(({ field, codes }) => wanted.includes(field.bands[codes[t]!] ?? ''))
   for (let t = 0; t < bars; t++) {
+    if (!isDay(series.days[t]!) || !isIn(t)) continue
     const row: Record<string, string | number | null> = {
       ticker,
       timeframe: series.timeframe,
@@ -233,10 +303,13 @@ export function eventColumns(filter: ExportFilter = {}): Column<ExportedEvent>[]
   ]
 }
 
-/** Columns of exported series, in the order of their rows. */
-export function seriesColumns(filter: ExportFilter = {}): Column<ExportedSeriesBar>[] {
+/**
+ * Columns of exported series, in the order of their rows.
+ * @param fields what can be asked for
+ */
+export function seriesColumns(filter: ExportFilter, fields: FieldSet): Column<ExportedSeriesBar>[] {
   const of = (row: ExportedSeriesBar, name: string) => row[name]
-  const bands = chosenFields(filter).map(field => field.name)
+  const bands = chosenFields(filter, fields).map(field => field.name)
   return [
     ...columns('text', ['ticker', 'timeframe'], of),
     ...columns('date', ['date'], of),

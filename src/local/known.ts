@@ -1,7 +1,7 @@
-import { FIELDS } from '../fields/index.js'
+import { BUILT_IN } from '../fields/index.js'
 import { countBelow, countUpTo, type Day } from '../model/day.js'
 import { type BarMarks, marksOf } from '../model/neighbours.js'
-import { barsKnownBy, head } from '../model/series.js'
+import { barsKnownBy, head, recordsIn } from '../model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import {
   originsOf,
@@ -90,11 +90,11 @@ async function counts(
   today: Day,
 ): Promise<{ final: number; events: number }> {
   const found = { final: 0, events: 0 }
-  const query = { tickers: [ticker], timeframe, fields: FIELDS.map(({ name }) => name), outcomes: false }
+  const query = { tickers: [ticker], timeframe, fields: BUILT_IN.names, outcomes: false }
   for await (const series of store.series(query)) {
     if (series === null) continue
     found.final = barsKnownBy(series.calendar, today)
-    for (const { bars } of series.fields.values()) found.events += countBelow(bars, found.final)
+    for (const { bars } of recordsIn(series.fields).values()) found.events += countBelow(bars, found.final)
   }
   return found
 }

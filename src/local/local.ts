@@ -1,9 +1,11 @@
-import { FIELDS, fieldNamed } from '../fields/index.js'
+import type { FieldSet } from '../fields/index.js'
+import { isCondition } from '../language/as-field.js'
 import { countBelow, type Day, formatDay } from '../model/day.js'
 import type { Baseline, EventsPage, EventsQuery, HistoryQuery } from '../model/event.js'
 import { eventsOf, type History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
 import { bandsByBar, type FieldRecord, UNDEFINED } from '../model/series.js'
+import type { Stays } from '../model/stays.js'
 import { TIMEFRAMES, windowNames } from '../model/terms.js'
 import {
   type BarStates,
@@ -17,6 +19,7 @@ import {
   type PricedSource,
   type Source,
   type StatesQuery,
+  type StaysQuery,
   type WhyEmpty,
 } from '../source.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, grantedFields, planOf } from '../tiers.js'
@@ -29,8 +32,8 @@ import {
   countedFacts,
   lackOf,
   outcomesAfter,
+  performanceCounts,
   performancesAfter,
-  performancesAt,
   presentBand,
   returnsAt,
   type View,
@@ -40,6 +43,16 @@ import {
 export class Local extends Cache implements Source, PricedSource {
   readonly server = null
   #prices: Prices | null = null
+
+  /** The same as of a day; closing either closes both. */
+  on(day: Day): Local {
+    return new Local(this.store, this.tier, day, this.ways)
+  }
+
+  /** The same with other fields. */
+  with(fields: FieldSet): Local {
+    return new Local(this.store, this.tier, this.asOf, { ...this.ways, fields })
+  }
 
   async events(query: EventsQuery): Promise<EventsPage> {
     const { view, found, plan } = await this.find(query)
@@ -55,8 +68,8 @@ export class Local extends Cache implements Source, PricedSource {
     return oversold(this, query)
   }
 
-  async fields(): Promise<readonly FieldInfo[]> {
-    return FIELDS
+  async fields(asked: readonly string[] = []): Promise<readonly FieldInfo[]> {
+    return [...this.fieldSet.all, ...asked.filter(isCondition).map(name => this.field(name))]
   }
 
   async newest(query: EventsQuery): Promise<NewestEvents> {
@@ -64,7 +77,7 @@ export class Local extends Cache implements Source, PricedSource {
   }
 
   async granted(): Promise<GrantedFields> {
-    const granted = grantedFields(this.tier)
+    const granted = grantedFields(this.tier, this.fieldSet)
     if ((await Behind.in(this.store)).none) return { fields: granted, waiting: [] }
     const waits = (field: FieldInfo): boolean => field.needs !== 'bars'
     return { fields: granted.filter(field => !waits(field)), waiting: granted.filter(waits) }
@@ -76,7 +89,8 @@ export class Local extends Cache implements Source, PricedSource {
   }
 
   async known(tickers: readonly string[], field?: string): Promise<readonly KnownTicker[]> {
-    const onFacts = field !== undefined && fieldNamed(field)!.needs !== 'bars'
+    // A condition may be known although a field that it names is not.
+    const onFacts = field !== undefined && !isCondition(field) && this.field(field).needs !== 'bars'
     const known: KnownTicker[] = []
     for (const ticker of tickers) {
       const entry = await this.store.ticker(ticker)
@@ -91,11 +105,16 @@ export class Local extends Cache implements Source, PricedSource {
   async *histories({ outcomes, base = false, ...query }: HistoriesQuery): AsyncGenerator<History> {
     const [field] = query.fields
     if (outcomes === 'needed' && field !== undefined) {
-      entitle({ ...query, field }, this.tier)
+      entitle({ ...query, field }, this.tier, this.fieldSet)
       entitleAftermath(this.tier)
     }
     const shows = outcomes !== undefined && planOf(this.tier).aftermath
     for await (const found of this.findAll(query, shows || base)) yield historyOf(found, shows, base)
+  }
+
+  async *stays(query: StaysQuery): AsyncGenerator<Stays> {
+    const { staysIn } = await import('./stays.js')
+    yield* staysIn(this, query)
   }
 
   async *bars({ tickers, timeframe }: Pick<StatesQuery, 'tickers' | 'timeframe'>): AsyncGenerator<MarketBars> {
@@ -103,9 +122,9 @@ export class Local extends Cache implements Source, PricedSource {
     for (const ticker of tickers) yield prices.bars(ticker, timeframe)
   }
 
-  async *states({ tickers, fields, timeframe }: StatesQuery): AsyncGenerator<BarStates> {
+  async *states({ tickers, ...query }: StatesQuery): AsyncGenerator<BarStates> {
     const prices = await this.#priced()
-    for (const ticker of tickers) yield prices.states(ticker, fields, timeframe)
+    for (const ticker of tickers) yield prices.states(ticker, query)
   }
 
   tickers(): Promise<readonly string[]> {
@@ -183,7 +202,7 @@ function baselineOf(view: View, bars: Int32Array): Baseline {
     const ended = bars.subarray(0, countBelow(bars, view.bars - windows[w]!))
     found.windows[name] = {
       returns: returnsAt(view, w, ended),
-      performances: performancesAt(view, w, ended).performances,
+      performances: performanceCounts(view, w, ended),
     }
   })
   return found

@@ -1,12 +1,11 @@
 import { Busy } from '../errors.js'
-import type { Field } from '../fields/field.js'
 import { once } from '../fields/fundamentals.js'
-import { fieldNamed } from '../fields/index.js'
+import { isRuled } from '../language/as-field.js'
 import { countBelow, countUpTo, type Day, formatDay, isWeekend } from '../model/day.js'
 import type { Security } from '../model/facts.js'
-import { type AssetClass, barsKnownBy, head, type Series } from '../model/series.js'
+import { type AssetClass, bandsByBar, barsKnownBy, head, type Series } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
-import type { BarStates, MarketBars, States } from '../source.js'
+import type { BarStates, MarketBars, States, StatesQuery } from '../source.js'
 import { entitle, entitleAftermath, planOf } from '../tiers.js'
 import type { Cache } from './cache.js'
 import { Sectors } from './sectors.js'
@@ -40,14 +39,14 @@ export class Prices {
     return this.#asked(ticker, timeframe, kept => this.#prices(kept, ticker, timeframe))
   }
 
-  async states(ticker: string, fields: readonly string[], timeframe: Timeframe): Promise<BarStates> {
-    for (const field of fields) entitle({ field }, this.#cache.tier)
+  async states(ticker: string, { fields, timeframe, lag }: Omit<StatesQuery, 'tickers'>): Promise<BarStates> {
+    for (const field of fields) entitle({ field }, this.#cache.tier, this.#cache.fieldSet)
     entitleAftermath(this.#cache.tier)
     return this.#asked(ticker, timeframe, async kept => {
       const prices = await this.#prices(kept, ticker, timeframe)
       const states: States[] = []
       for (const name of fields)
-        states.push(await kept(`states ${name}`, () => this.#readStates(kept, prices, fieldNamed(name)!)))
+        states.push(await kept(`states ${name} ${lag}`, () => this.#readStates(kept, prices, name, lag)))
       return { prices, states }
     })
   }
@@ -90,25 +89,30 @@ export class Prices {
     })
   }
 
-  async #readStates(kept: Once, { ticker, series }: MarketBars, field: Field): Promise<States> {
+  async #readStates(kept: Once, { ticker, series }: MarketBars, name: string, lag?: number): Promise<States> {
     const { timeframe } = series
-    const view = await this.#cache.view(ticker, timeframe, field.name)
-    const panel = await kept(`panel ${field.needs}`, () => this.#cache.panel(ticker, timeframe, [field], this.#sectors))
-    if (view.bars !== series.days.length || view.days.length !== panel.series.days.length)
+    const field = this.#cache.field(name)
+    const view = await this.#cache.view(ticker, timeframe, name, lag)
+    const codes = isRuled(field)
+      ? bandsByBar(view.record!, view.days.length)
+      : field.classify(
+          await kept(`panel ${field.needs}`, () => this.#cache.panel(ticker, timeframe, [field], this.#sectors)),
+        )
+    if (view.bars !== series.days.length || view.days.length !== codes.length)
       throw new Busy(`${ticker} was imported anew while it was being read; try again`)
     const from = countUpTo(view.days, planOf(this.#cache.tier).rangeStart(await this.#cache.today()))
-    return statesOf(view, field, field.classify(panel).subarray(0, view.bars), Math.min(from, view.bars))
+    return statesOf(view, name, codes.subarray(0, view.bars), Math.min(from, view.bars))
   }
 }
 
 /** Bands by bar beside the events that are recorded; those before `from` are left at the last of them. */
-function statesOf(view: View, field: Field, codes: Uint8Array, from: number): States {
+function statesOf(view: View, field: string, codes: Uint8Array, from: number): States {
   const { ticker, timeframe, record, events, days, known, bars: to } = view
   const first = record === null ? 0 : countBelow(record.bars, from, events)
   const found = eventNumbers(view, first)
   const { bands, entered, left, stability, flips } = columnsOf(view, found)
   const bars = Int32Array.from(found, i => record!.bars[i]!)
-  const states = { ticker, field: field.name, timeframe, bands, codes, from, to, bars, entered, left, stability, flips }
+  const states = { ticker, field, timeframe, bands, codes, from, to, bars, entered, left, stability, flips }
   if (first === 0) return states
   const entry = record!.bars[first - 1]!
   return { ...states, earlier: { band: record!.bands[first - 1]!, since: days[entry]!, known: known[entry]! } }

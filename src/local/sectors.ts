@@ -1,7 +1,6 @@
 import { barsAt } from '../engine/record.js'
 import type { Field } from '../fields/field.js'
 import { once } from '../fields/fundamentals.js'
-import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import { SplitBasis } from '../fields/quarters.js'
 import { Sector, type SectorView } from '../fields/sector.js'
@@ -70,7 +69,7 @@ export class Sectors {
 }
 
 /** A ticker with bars, and its facts where one of the fields stands on any. */
-export async function companyOf(store: Store, entry: TickerEntry, fields = FIELDS): Promise<Company> {
+export async function companyOf(store: Store, entry: TickerEntry, fields: readonly Field[]): Promise<Company> {
   const needsFacts = fields.some(({ needs }) => needs !== 'bars')
   const facts = needsFacts ? countedFacts(await store.sheets(entry.ticker)) : null
   return { entry, daily: (await store.bars(entry.ticker))!, facts }

@@ -1,6 +1,6 @@
 import { recordSeries } from '../engine/record.js'
 import { remedy } from '../errors.js'
-import { FIELDS } from '../fields/index.js'
+import { BUILT_IN } from '../fields/index.js'
 import type { FieldRecord, Outcomes } from '../model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import { type Damage, type Store, UNDERIVED } from '../store/store.js'
@@ -23,7 +23,7 @@ export async function verify({ store }: Pick<Cache, 'store'>, { deep = false } =
   }
   const sectors = new Sectors(store)
   for (const entry of await store.tickers()) {
-    const company = await companyOf(store, entry)
+    const company = await companyOf(store, entry, BUILT_IN.all)
     for (const timeframe of TIMEFRAME_NAMES) damages.push(...(await differences(store, company, timeframe, sectors)))
   }
   return damages
@@ -36,7 +36,7 @@ async function differences(store: Store, company: Company, timeframe: Timeframe,
   const sector = facts === null ? null : await sectors.seenFrom(ticker, timeframe)
   const { fields, outcomes } = recordSeries(series, facts, sector)
   const damages: Damage[] = []
-  for (const { name: field } of FIELDS) {
+  for (const { name: field } of BUILT_IN.all) {
     const kept = await store.recorded(ticker, timeframe, field)
     if (kept !== null && isSame(columnsOf(kept.field, kept.outcomes), columnsOf(fields.get(field) ?? null, outcomes)))
       continue

@@ -1,11 +1,11 @@
 import { outcomePercentile, performanceOf } from '../engine/outcomes.js'
 import { remedy, sentence, type Words } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
+import { TRUE } from '../language/as-field.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery } from '../model/event.js'
 import { type FactSheets, type Facts, factsOf, type Security, securityOf } from '../model/facts.js'
 import { eventsOf, type WindowOutcomes } from '../model/history.js'
-import { barsCountingOn, barsKnownBy, type FieldRecord, UNDEFINED } from '../model/series.js'
+import { bandsByBar, barsCountingOn, barsKnownBy, type FieldRecord, PERFORMANCES, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Recorded, RecordedSeries } from '../store/store.js'
 
@@ -30,23 +30,26 @@ export interface View {
 
 type Seen = Pick<Recorded, 'entry' | 'calendar' | 'field'> & Pick<View, 'outcomes'>
 
-/** @param today the day that it is, given or not: a week that is over counts, also of a ticker that stopped within it */
-export function viewOf(seen: Seen, timeframe: Timeframe, field: string, today: Day): View {
-  return viewOfBars(seen, timeframe, field, barsKnownBy(seen.calendar, today))
+/**
+ * @param bands the vocabulary of the field
+ * @param today the day that it is, given or not: a week that is over counts, also of a ticker that stopped within it
+ */
+export function viewOf(seen: Seen, timeframe: Timeframe, bands: readonly string[], today: Day): View {
+  return viewOfBars(seen, timeframe, bands, barsKnownBy(seen.calendar, today))
 }
 
 /** @param bars how many were final on the day */
 export function viewOfBars(
   { entry, calendar, outcomes, field: record }: Seen,
   timeframe: Timeframe,
-  field: string,
+  bands: readonly string[],
   bars: number,
 ): View {
   const events = record === null ? 0 : countBelow(record.bars, bars)
   return {
     ticker: entry.ticker,
     timeframe,
-    bands: fieldNamed(field)!.bands,
+    bands,
     bars,
     days: calendar.days,
     known: calendar.known,
@@ -63,7 +66,7 @@ export function eventsUpTo(view: View, day: Day): number {
 }
 
 /** The code of the band that a second ticker entered last, as known on bar `t` of another; null before its first event. */
-export function bandEnteredBy(context: View, other: View, t: number): number | null {
+export function bandEnteredBy(context: View, other: Pick<View, 'days' | 'known'>, t: number): number | null {
   const { record, events } = context
   const upTo = record === null ? 0 : countBelow(record.bars, barsCountingOn(context, other, t), events)
   return upTo === 0 ? null : record!.bands[upTo - 1]!
@@ -167,17 +170,22 @@ export function outcomesAt(view: View, w: number, at: Int32Array): ExactOutcomes
   const window = TIMEFRAMES[view.timeframe].windows[w]!
   const { [w]: returns } = view.outcomes!.returns
   const { [w]: ranks } = view.outcomes!.ranks
-  const none = (): Float64Array => new Float64Array(at.length).fill(Number.NaN)
-  const exact = { returns: none(), percentiles: none() }
+  const found = performancesAt(view, w, at)
+  const own = new Float64Array(at.length)
   // A loop, as above: what followed every bar goes through here.
-  for (let row = 0; row < at.length; row++) {
-    const bar = at[row]!
-    if (bar + window >= view.bars) continue
-    exact.returns[row] = returns![bar]!
-    const rank = ranks![bar]!
-    if (rank >= 0) exact.percentiles[row] = outcomePercentile(rank, bar, window)
+  for (let row = 0; row < at.length; row++) own[row] = found.ended[row] === 1 ? returns![at[row]!]! : Number.NaN
+  let percentiles: Float64Array | undefined
+  const exact = {
+    returns: own,
+    // Made when they are asked for: who counts what followed has no use for them.
+    get percentiles(): Float64Array {
+      percentiles ??= Float64Array.from(at, (bar, row) =>
+        found.performances[row] === UNDEFINED ? Number.NaN : outcomePercentile(ranks![bar]!, bar, window),
+      )
+      return percentiles
+    },
   }
-  return { ...performancesAt(view, w, at), exact }
+  return { ...found, exact }
 }
 
 /** Which windows had ended, and how their returns ranked. */
@@ -196,6 +204,19 @@ export function performancesAt({ timeframe, bars, outcomes }: View, w: number, a
   return { ended, performances }
 }
 
+/** How many of bars had each performance band over one window, which has ended after each of them. */
+export function performanceCounts({ timeframe, outcomes }: View, w: number, at: Int32Array): number[] {
+  const window = TIMEFRAMES[timeframe].windows[w]!
+  const { [w]: ranks } = outcomes!.ranks
+  const counts = PERFORMANCES.map(() => 0)
+  for (let row = 0; row < at.length; row++) {
+    const bar = at[row]!
+    const rank = ranks![bar]!
+    if (rank >= 0) counts[performanceOf(rank, bar, window)]!++
+  }
+  return counts
+}
+
 /** The band in force at the end of the view; when it was entered is told only within the range. */
 export function presentBand(view: View, rangeStart: Day): EventHistory['present'] {
   const last = view.bars - 1
@@ -208,22 +229,32 @@ export function presentBand(view: View, rangeStart: Day): EventHistory['present'
     : { band, since: null, bars: null, initial }
 }
 
+/** What is looked at beside an event. */
+export interface Asides {
+  context: View | null
+  when: View | null
+}
+
+export const NO_ASIDES: Asides = { context: null, when: null }
+
 /**
  * Numbers of the events that match, oldest first. All bounds are exclusive but the end of the view itself.
  * @param rangeStart the tier's range: events lie after this day
- * @param context the second ticker's view when the query has a context
+ * @param beside the second ticker's view when the query has a context, and the condition's when it has one
  */
-export function search(view: View, query: HistoryQuery, rangeStart: Day, context: View | null): Int32Array {
+export function search(view: View, query: HistoryQuery, rangeStart: Day, { context, when }: Asides): Int32Array {
   const { record } = view
   if (record === null) return new Int32Array()
   const from = eventsUpTo(view, Math.max(rangeStart, query.after ?? rangeStart))
   const to = query.before === undefined ? view.events : eventsUpTo(view, query.before - 1)
   const bands = query.bands?.map(band => view.bands.indexOf(band)) ?? null
   const contextBand = query.context?.band === undefined ? null : context!.bands.indexOf(query.context.band)
-  if (bands === null && contextBand === null) return numbersBetween(from, to)
+  const truths = when === null ? null : bandsByBar(when.record!, when.bars)
+  if (bands === null && contextBand === null && truths === null) return numbersBetween(from, to)
   const found: number[] = []
   for (let i = from; i < to; i++) {
     if (bands !== null && !bands.includes(record.bands[i]!)) continue
+    if (truths !== null && truths[record.bars[i]!] !== TRUE) continue
     if (contextBand !== null && bandEnteredBy(context!, view, record.bars[i]!) !== contextBand) continue
     found.push(i)
   }

@@ -1,9 +1,11 @@
-import { fieldNamed } from '../fields/index.js'
+import type { Words } from '../errors.js'
+import { isCondition, isRuled, TRUE } from '../language/as-field.js'
 import type { Day } from '../model/day.js'
 import type { HistoryQuery } from '../model/event.js'
+import { bandsByBar, UNDEFINED } from '../model/series.js'
 import type { WhyEmpty } from '../source.js'
 import type { Cache } from './cache.js'
-import { bandEnteredBy, countedFacts, lackOf, search, stayOn, type View } from './view.js'
+import { bandEnteredBy, countedFacts, lackOf, NO_ASIDES, search, stayOn, type View } from './view.js'
 
 /**
  * Why a question found no event: the first that holds of what it stands on, of the dates that are asked for, of the bands,
@@ -12,12 +14,13 @@ import { bandEnteredBy, countedFacts, lackOf, search, stayOn, type View } from '
  */
 export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEmpty> {
   const { ticker, field } = query
-  const { view, context, today, plan, rangeStart } = await cache.find(query)
+  const { view, context, when, today, plan, rangeStart } = await cache.find(query)
   const { first, last } = await cache.entry(ticker)
-  const lack = await lackOfFacts(cache, ticker, field)
+  const stay = stayOn(view, view.bars - 1)
+  // A condition may be known although a field that it names is not.
+  const lack = isCondition(field) && stay !== null ? null : await lackOfFacts(cache, ticker, field)
   if (lack !== null) return { code: 'no_facts', lack }
   if (first > today) return { code: 'not_begun', as_of: today }
-  const stay = stayOn(view, view.bars - 1)
   if (stay === null)
     return { code: 'no_band_yet', bars: view.bars, lack: await lackOfBand(cache, query, view.bars), as_of: today }
   const range = Number.isFinite(rangeStart) ? { name: plan.range, from: rangeStart + 1, to: today } : null
@@ -31,13 +34,14 @@ export async function whyEmpty(cache: Cache, query: HistoryQuery): Promise<WhyEm
   if (range !== null && end < range.from) return { code: 'ended_before', last: end, range }
   if (end < from) return { code: 'bars_end', last: end }
   if (first > to) return { code: 'bars_begin', first }
-  return ofEvents(cache, query, { view, context, rangeStart, from, to, range, band: stay.band })
+  return ofEvents(cache, query, { view, context, when, rangeStart, from, to, range, band: stay.band })
 }
 
 /** What is known of a question whose dates have bars. */
 interface Asked {
   view: View
   context: View | null
+  when: View | null
   rangeStart: Day
   from: Day
   to: Day
@@ -47,25 +51,29 @@ interface Asked {
 }
 
 async function ofEvents(cache: Cache, query: HistoryQuery, asked: Asked): Promise<WhyEmpty> {
-  const { view, context, rangeStart, from, to, range, band } = asked
+  const { view, context, when, rangeStart, from, to, range, band } = asked
   const { after: _after, before: _before, context: beside, ...anytime } = query
-  const inRange = search(view, anytime, rangeStart, null)
+  const inRange = search(view, anytime, rangeStart, NO_ASIDES)
   if (inRange.length === 0) {
     const { bands: _bands, ...anything } = anytime
-    const seen = bandsEntered(view, search(view, anything, rangeStart, null))
+    const seen = bandsEntered(view, search(view, anything, rangeStart, NO_ASIDES))
     if (range !== null) return { code: 'not_in_range', range, seen }
     return query.bands === undefined ? { code: 'never_changed', band } : { code: 'never_entered', seen }
   }
   const { context: _context, ...dated } = query
-  const inDates = search(view, dated, rangeStart, null)
-  if (inDates.length === 0 || context === null || beside === undefined) {
+  const inDates = search(view, dated, rangeStart, NO_ASIDES)
+  if (inDates.length === 0 || (context === null && when === null)) {
     const days = Array.from(inRange, i => view.days[view.record!.bars[i]!]!)
     return { code: 'outside_dates', events: days.length, nearest: nearestTo(days, from, to) }
   }
-  const lack = await lackOfFacts(cache, beside.ticker, beside.field)
+  const bars = Array.from(inDates, i => view.record!.bars[i]!)
+  const truths = when === null ? null : bandsByBar(when.record!, when.bars)
+  if (truths !== null && bars.every(bar => truths[bar] !== TRUE))
+    return { code: 'when_never', events: bars.length, unknown: bars.filter(bar => truths[bar] === UNDEFINED).length }
+  const lack = await lackOfFacts(cache, beside!.ticker, beside!.field)
   if (lack !== null) return { code: 'context_lacks', lack }
-  const codes = Array.from(inDates, i => bandEnteredBy(context, view, view.record!.bars[i]!))
-  const bands = context.bands.filter((_, code) => codes.includes(code))
+  const codes = bars.map(bar => bandEnteredBy(context!, view, bar))
+  const bands = context!.bands.filter((_, code) => codes.includes(code))
   return { code: 'context_never', events: inDates.length, bands }
 }
 
@@ -82,15 +90,25 @@ function nearestTo(days: readonly Day[], from: Day, to: Day): Day {
 
 /** What a field would need to have a band on any of the bars of a ticker; null where it cannot be told in a word. */
 async function lackOfBand(cache: Cache, { ticker, timeframe, field: name }: HistoryQuery, bars: number) {
-  const field = fieldNamed(name)!
+  const field = cache.field(name)
+  if (isRuled(field)) return null
   const panel = await cache.panel(ticker, timeframe, [field])
   if (bars <= field.warmUp(panel)) return 'bars'
   const isOnVolume = field.readings(panel, bars - 1).some(({ name }) => name === 'volume')
   return isOnVolume && !panel.series.volume.subarray(0, bars).some(volume => volume > 0) ? 'volumes' : null
 }
 
-async function lackOfFacts(cache: Cache, ticker: string, field: string) {
-  if (fieldNamed(field)!.needs === 'bars') return null
+/** Of a condition, what it names first that can have no band. */
+async function lackOfFacts(cache: Cache, ticker: string, field: string): Promise<Words | null> {
+  const asked = cache.field(field)
+  if (asked.needs === 'bars') return null
+  if (isRuled(asked)) {
+    for (const subject of asked.subjects) {
+      const lack: Words | null = await lackOfFacts(cache, subject.ticker ?? ticker, subject.field)
+      if (lack !== null) return lack
+    }
+    return null
+  }
   const sheets = await cache.store.sheets(ticker)
   return countedFacts(sheets) === null ? lackOf(field, ticker, sheets) : null
 }

@@ -32,6 +32,8 @@ export interface EventsPage {
   /** Of a tier `90d`, `2y` or `5y`; `all` where none was asked for. */
   query_range: string
   context?: { ticker: string; field: FieldName; band: BandName }
+  /** The condition that holds on the bar of each event, where one was asked for beside a field. */
+  when?: string
 }
 
 /** Why a window of an event has no performance band: it has not ended, or too little had ended before it. */
@@ -89,8 +91,8 @@ export interface EventHistory {
 /** What any bar was followed by: the ticker's own bars in range on which the field is defined. */
 export interface Baseline {
   bars: number
-  /** Window → of every bar whose window has ended: the return, and the index of its performance band (255: not ranked). */
-  windows: Record<string, { returns: Float64Array; performances: Uint8Array }>
+  /** Window → of every bar whose window has ended: the return; and how many of them had each performance band. */
+  windows: Record<string, { returns: Float64Array; performances: readonly number[] }>
 }
 
 /** The state a second ticker was in; without a band: whichever it was, told with each event. */
@@ -110,6 +112,10 @@ export interface HistoryQuery {
   before?: Day
   after?: Day
   context?: Context
+  /** Only events on whose bar this condition holds, as it is printed. */
+  when?: string
+  /** How many bars earlier conditions look at the tickers that they name; 0 unless given. */
+  lag?: number | undefined
 }
 
 /** The same events of several tickers. */

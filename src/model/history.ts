@@ -90,10 +90,11 @@ export type EventColumns = Omit<History, Exclude<keyof EventHistory, 'timeframe'
 
 /** Events as the specification spells them: what the answerer does not tell is left out. */
 export function eventsOf(columns: EventColumns): HistoricEvent[] {
-  return Array.from(columns.days, (_, i) => eventOf(columns, i))
+  return Array.from(columns.days, (_, i) => eventAt(columns, i))
 }
 
-function eventOf(history: EventColumns, i: number): HistoricEvent {
+/** One of them, by its number. */
+export function eventAt(history: EventColumns, i: number): HistoricEvent {
   const { timeframe, bands, outcomes, contexts, told } = history
   const context = contexts === null ? {} : { context_band: contexts[i]! }
   if (told !== undefined) return { ...told[i]!, ...context }

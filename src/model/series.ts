@@ -26,15 +26,13 @@ export interface Series {
 
 /** A series of so many bars, to be filled. */
 export function emptySeries(timeframe: Timeframe, length: number): Series {
+  // One piece of memory: to ask for seven, and have them collected, takes longer than to fill them.
+  const memory = new ArrayBuffer(5 * 8 * length + 2 * 4 * length)
+  const numbers = (column: number) => new Float64Array(memory, 8 * length * column, length)
+  const days = (column: number) => new Int32Array(memory, 5 * 8 * length + 4 * length * column, length)
   return {
-    timeframe,
-    days: new Int32Array(length),
-    known: new Int32Array(length),
-    open: new Float64Array(length),
-    high: new Float64Array(length),
-    low: new Float64Array(length),
-    close: new Float64Array(length),
-    volume: new Float64Array(length),
+    ...{ timeframe, days: days(0), known: days(1) },
+    ...{ open: numbers(0), high: numbers(1), low: numbers(2), close: numbers(3), volume: numbers(4) },
   }
 }
 
@@ -145,6 +143,72 @@ export interface Entries {
 /** Everything recorded about one field of one ticker at one timeframe. */
 export interface FieldRecord extends Transitions, Entries {}
 
+/** The end of such a record. */
+export interface FieldTail extends FieldRecord {
+  /** How many events come before these. */
+  earlier: number
+}
+
+/**
+ * Records of some fields of one series in columns that they share, field after field: of a whole market there are ten
+ * thousands of records, and each would cost more than what is in it.
+ */
+export interface FieldColumns extends Entries {
+  names: readonly string[]
+  /** By field, as a record has them. */
+  initialBar: Int32Array
+  initialBand: Uint8Array
+  gaps: readonly Int32Array[]
+  /** The events of field `f` are the rows from `first[f]` up to and without `first[f + 1]` of the columns below. */
+  first: Int32Array
+  bars: Int32Array
+  bands: Uint8Array
+}
+
+/** One of them by itself; null where there is none of that name. */
+export function recordIn(columns: FieldColumns, name: string): FieldRecord | null {
+  const f = columns.names.indexOf(name)
+  if (f === -1) return null
+  const [from, to] = [columns.first[f], columns.first[f + 1]]
+  return {
+    ...{ initialBar: columns.initialBar[f]!, initialBand: columns.initialBand[f]! },
+    ...{ bars: columns.bars.subarray(from, to), bands: columns.bands.subarray(from, to), gaps: columns.gaps[f]! },
+    ...{ flips: columns.flips.subarray(from, to), stability: columns.stability.subarray(from, to) },
+  }
+}
+
+/** All of them, by name. */
+export function recordsIn(columns: FieldColumns): Map<string, FieldRecord> {
+  return new Map(columns.names.map(name => [name, recordIn(columns, name)!]))
+}
+
+/** Records in columns that they share. */
+export function columnsOf(records: ReadonlyMap<string, FieldRecord>): FieldColumns {
+  const all = [...records.values()]
+  const first = new Int32Array(all.length + 1)
+  for (const [f, { bars }] of all.entries()) first[f + 1] = first[f]! + bars.length
+  const rows = first[all.length]!
+  const columns = { bars: new Int32Array(rows), bands: bytes(rows), flips: bytes(rows), stability: bytes(rows) }
+  for (const [f, record] of all.entries()) {
+    columns.bars.set(record.bars, first[f])
+    columns.bands.set(record.bands, first[f])
+    columns.flips.set(record.flips, first[f])
+    columns.stability.set(record.stability, first[f])
+  }
+  return {
+    names: [...records.keys()],
+    initialBar: Int32Array.from(all, ({ initialBar }) => initialBar),
+    initialBand: Uint8Array.from(all, ({ initialBand }) => initialBand),
+    gaps: all.map(({ gaps }) => gaps),
+    first,
+    ...columns,
+  }
+}
+
+function bytes(length: number): Uint8Array {
+  return new Uint8Array(length)
+}
+
 /** What followed each bar, one pair of columns for every window of the timeframe, as long as the series. */
 export interface Outcomes {
   /** The return over the window from each bar (forwardReturns). */
@@ -167,6 +231,14 @@ export interface SeriesRecord {
   series: Series
   outcomes: Outcomes
   fields: ReadonlyMap<string, FieldRecord>
+}
+
+/** The end of what is derived from a series: of the columns by bar only what a bar or those after it have changed. */
+export interface SeriesTail {
+  series: Series
+  outcomes: Pick<Outcomes, 'ranks'>
+  /** The ends of records, and some whole ones. */
+  fields: ReadonlyMap<string, FieldRecord | FieldTail>
 }
 
 /** How settled the band was that an event leaves, as known at the event. */

@@ -1,40 +1,47 @@
 import { InvalidParameter, listed, parameter, sentence } from '../errors.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { listOf, objectOf } from './arguments.js'
 import { checkContext } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
-import { isMapping, type Located, readYaml, strategyOf } from './strategy-file.js'
+import { isMapping, type Places, readYaml, strategyOf } from './strategy-file.js'
 import { withoutNulls } from './studies.js'
 import { refuse, textOf, tickerValue } from './values.js'
 
-/**
- * Throws InvalidParameter for the first thing wrong; for what stands in a file BadData at its place.
- * @param tier as which the run is asked for; null: everything that is loaded
- * @param file what a strategy that is given as text is called in a refusal
- */
+/** How a backtest is read. */
+export interface BacktestWays {
+  /** As which it is asked for; null: everything that is loaded. */
+  tier: Tier | null
+  /** What a strategy that is given as text is called in a refusal. */
+  file?: string
+  /** What can be asked for. */
+  fields?: FieldSet
+}
+
+/** Throws InvalidParameter for the first thing wrong; for what stands in a file BadData at its place. */
 export function parseBacktest(
   given: object,
-  { tier, file = 'strategy' }: { tier: Tier | null; file?: string },
+  { tier, file = 'strategy', fields = BUILT_IN }: BacktestWays,
 ): { strategy: Strategy; run: RunOptions } {
   const { strategy: written = {}, tickers, ...rest } = objectOf('params', given)
-  const { document, placeOf } = located(written, file)
+  const { document, places } = located(written, file, fields)
   const params = checkedNames(withoutNulls(rest), Object.keys(BACKTEST))
   checkContext(params)
   const named =
     tickers === undefined
       ? {}
       : { tickers: listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker))) }
-  const whole = overlaid({ ...document, ...named }, params)
+  const whole = overlaid({ ...document, ...named }, params, fields)
   const read = (hold?: string): Strategy => {
     const asked = hold === undefined ? whole : { ...whole, exit: { ...partOf(whole, 'exit'), hold } }
     try {
-      return strategyOf(asked)
+      return strategyOf(asked, { fields })
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter)) throw refusal
-      const spelled = inWordsOf(params, refusal) ?? (placeOf === undefined ? ofNoEnd(refusal) : null)
+      const spelled = inWordsOf(params, refusal) ?? (places === undefined ? ofNoEnd(refusal) : null)
       if (spelled !== null) throw spelled
-      return strategyOf(asked, placeOf)
+      return strategyOf(asked, { fields, ...places })
     }
   }
   const strategy = read()
@@ -46,20 +53,20 @@ export function parseBacktest(
 
 type Document = Record<string, unknown>
 
-function located(written: unknown, file: string): { document: Document; placeOf?: Located['placeOf'] } {
+function located(written: unknown, file: string, fields: FieldSet): { document: Document; places?: Places } {
   if (typeof written !== 'string') return { document: { ...objectOf('strategy', written ?? {}) } }
-  const { value, placeOf } = readYaml(written, file)
+  const { value, ...places } = readYaml(written, file)
   // What is no mapping at all is refused with its place.
-  return { document: isMapping(value) ? value : { ...strategyOf(value, placeOf) }, placeOf }
+  return { document: isMapping(value) ? value : { ...strategyOf(value, { fields, ...places }) }, places }
 }
 
 /** A document with parameters put in their places; what is not given stays as it is. Throws InvalidParameter. */
-function overlaid(document: Document, params: Written): Document {
+function overlaid(document: Document, params: Written, fields: FieldSet): Document {
   const whole = copied(document)
   whole.exit ??= {}
   checkSizing(whole, params)
   for (const { param, place, node } of LEAVES)
-    if (param in params && 'kind' in node) put(whole, place, placedValue(param, node, params[param]))
+    if (param in params && 'kind' in node) put(whole, place, placedValue(param, node, params[param], fields))
   return whole
 }
 
@@ -72,10 +79,15 @@ function copied(document: Document): Document {
   }
 }
 
-function placedValue(param: string, row: Pick<Parameter, 'kind' | 'none'>, written: unknown): unknown {
+function placedValue(
+  param: string,
+  row: Pick<Parameter, 'kind' | 'none'>,
+  written: unknown,
+  fields: FieldSet,
+): unknown {
   // A whole part, spelled in one word.
   if (row.none && written === 'none') return null
-  const value = typedValue(param, row.kind, written)
+  const value = typedValue(param, row.kind, written, { fields, earlier: {} })
   // Of several holds the first is the strategy's own.
   return param === 'hold' && Array.isArray(value) ? value[0] : value
 }
@@ -115,7 +127,7 @@ function inWordsOf(params: Written, refusal: InvalidParameter): InvalidParameter
 /** The ways out as parameters spell them, where no file does; null for any other refusal. */
 function ofNoEnd({ offence }: InvalidParameter): InvalidParameter | null {
   if (offence.param !== 'exit') return null
-  const others = listed(['exit_on', 'stop', 'target', 'trailing'], ', ')
+  const others = listed(['exit_on', 'exit_when', 'stop', 'target', 'trailing'], ', ')
   const names = sentence`${parameter('hold')}, ${parameter('exit', 'leave')}, ${others}`
   return new InvalidParameter(sentence`${parameter('exit')}: nothing ends a trade; give one of ${names}.`, offence)
 }

@@ -1,8 +1,10 @@
 import { InvalidParameter, invalid, listed, parameter, sentence, shown } from '../errors.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Context } from '../model/event.js'
 import { LAG, several } from './figures.js'
 import { BAND, BANDS, FIELD, TICKER } from './kinds.js'
 import {
+  ALONE,
   as,
   given,
   type Kind,
@@ -30,21 +32,21 @@ export interface ShortContext {
 const CONTEXT_WORD: Kind<ShortContext, string> = {
   schema: { type: 'string', examples: ['GSPC:trend_direction=downtrend'] },
   takes: 'T:F=B',
-  parse: (param, written) => parseContext(param, textOf(param, written)),
+  parse: (param, written, { fields } = ALONE) => parseContext(param, textOf(param, written), fields),
 }
 
 /**
  * `T:F` or `T:F=B,B` in its parts, cut at the first `:` and at the first `=` after it: a ticker may have `=` in it. Throws
  * InvalidParameter, which names the whole word and the part that is wrong.
  */
-function parseContext(param: string, text: string): ShortContext {
+function parseContext(param: string, text: string, fields: FieldSet): ShortContext {
   const [, ticker, name, bands] = /^([^:]+):([^:=]+)(?:=([^:=]+))?$/.exec(text) ?? []
   if (ticker === undefined || name === undefined) {
     const allowed = 'TICKER:FIELD or TICKER:FIELD=BAND, such as GSPC:trend_direction=downtrend'
     throw invalid('not_allowed', { param, value: text, allowed })
   }
   const part = <Value>(word: string, read: () => Value, from = 0): Value => within({ param, text, word, from }, read)
-  const field = part(name, () => fieldValue('field', name), ticker.length)
+  const field = part(name, () => fieldValue('field', name, fields), ticker.length)
   const chosen =
     bands?.split(',').map(band => part(band, () => bandValue('band', band, field), text.length - bands.length)) ?? null
   return {
@@ -140,10 +142,10 @@ const PARTS = ['context_ticker', 'context_field', 'context_band'] as const
  * Parameters with `context` told in the three that it stands for; others as they are. Throws InvalidParameter where it is
  * told twice.
  */
-export function withContext({ context, ...others }: Written): Written {
+export function withContext({ context, ...others }: Written, fields: FieldSet = BUILT_IN): Written {
   if (context === undefined || context === null) return others
   checkContext({ context, ...others })
-  const { ticker, field, bands } = parseContext('context', textOf('context', context))
+  const { ticker, field, bands } = parseContext('context', textOf('context', context), fields)
   const parts = { ...others, context_ticker: ticker, context_field: field }
   return bands === null ? parts : { ...parts, context_band: bands }
 }
@@ -158,8 +160,8 @@ export function checkContext(params: Written): void {
 }
 
 /** The same of a question that takes one band. Throws InvalidParameter where the word names several. */
-export function withOneBand(params: Written): Written {
-  const parts = withContext(params)
+export function withOneBand(params: Written, fields: FieldSet = BUILT_IN): Written {
+  const parts = withContext(params, fields)
   const { context_band: bands } = parts
   if (!Array.isArray(bands)) return parts
   if (bands.length === 1) return { ...parts, context_band: bands[0] }

@@ -1,7 +1,6 @@
 import { InvalidParameter, invalid } from '../errors.js'
-import { FIELDS } from '../fields/index.js'
 import { DAY, FIELD, integerOf, listSchema } from './kinds.js'
-import type { Kind, Text, Texts } from './row.js'
+import { ALONE, type Kind, type Text, type Texts } from './row.js'
 import { dayValue, flagValue, integerValue, listValue, refuse, textOf } from './values.js'
 
 /** The kinds of value that studies, backtests and sweeps need beside those of a question of events. */
@@ -11,11 +10,13 @@ export const LARGEST_SEED = 4_294_967_295
 
 export const FLAG: Kind<boolean, boolean> = { schema: { type: 'boolean' }, takes: '', parse: flagValue }
 
-/** Bars before the date of an event. */
+/** Bars before the date of an event, of a context; conditions look further back. */
 export const LAG: Kind<0 | 1, Text> = {
   ...integerOf(0, 1, 'BARS'),
-  parse: (param, written) => (integerValue(param, written, 0, 1) === 1 ? 1 : 0),
+  parse: (param, written) => (integerValue(param, written, 0, 1, LAG_WHY) === 1 ? 1 : 0),
 }
+
+const LAG_WHY = ': a context is as of its bar on the date of the event, or of the one before'
 
 /** A day that stays text. */
 export const DATE: Kind<string, string> = {
@@ -37,22 +38,33 @@ export function several<Value>(
     schema: listSchema(kind.schema),
     takes,
     several: all ? 'all' : 'some',
-    parse: (param, written, earlier) => {
-      const values = listValue(param, written).map(item => kind.parse(param, item, earlier))
+    parse: (param, written, scope) => {
+      const values = listValue(param, written).map(item => kind.parse(param, item, scope))
       return words === undefined ? [...new Set(values)] : words.filter(word => values.includes(word))
     },
   }
 }
 
-/** Fields in the order of the catalogue. */
-export const ONE_OF_FIELDS: typeof FIELD = { ...FIELD, parse: (_, written) => FIELD.parse('field', written) }
+export const ONE_OF_FIELDS: typeof FIELD = {
+  ...FIELD,
+  parse: (_, written, scope) => FIELD.parse('field', written, scope),
+}
 
-export const SOME_FIELDS = several(ONE_OF_FIELDS, 'FIELDS', { all: true, words: FIELDS.map(({ name }) => name) })
+const FIELDS = several(ONE_OF_FIELDS, 'FIELDS', { all: true })
+
+/** Fields in the order of the catalogue. */
+export const SOME_FIELDS: typeof FIELDS = {
+  ...FIELDS,
+  parse: (param, written, scope = ALONE) => {
+    const chosen = FIELDS.parse(param, written, scope)
+    return scope.fields.names.filter(name => chosen.includes(name))
+  },
+}
 
 /** Whole numbers, ascending. */
 export function integersOf(least: number, most: number, takes: string): Kind<readonly number[], Texts> {
   const list = several(integerOf(least, most), takes)
-  return { ...list, parse: (param, written, earlier) => list.parse(param, written, earlier).toSorted((a, b) => a - b) }
+  return { ...list, parse: (param, written, scope) => list.parse(param, written, scope).toSorted((a, b) => a - b) }
 }
 
 /** What a number may be, as a JSON Schema has it. */

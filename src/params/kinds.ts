@@ -1,11 +1,15 @@
-import { FIELD_NAMES, FIELDS, type Field, fieldNamed } from '../fields/index.js'
+import { type AnyField, BUILT_IN } from '../fields/index.js'
+import { TRUTHS } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
 import { type BandName, type FieldName, TIMEFRAME_NAMES, type Timeframe, type TimeframeName } from '../model/terms.js'
-import type { Earlier, JsonSchema, Kind, Text } from './row.js'
+import { ALONE, type JsonSchema, type Kind, type Scope, type Text } from './row.js'
 import {
+  askedFieldValue,
   bandValue,
+  conditionValue,
   countValue,
   dayValue,
+  fieldRead,
   fieldValue,
   fileValue,
   integerValue,
@@ -23,12 +27,12 @@ import {
 function inText<Value, Written = string>(
   schema: JsonSchema,
   takes: string,
-  read: (param: string, text: string, earlier?: Earlier) => Value,
+  read: (param: string, text: string, scope: Scope) => Value,
 ): Kind<Value, Written> {
   return {
     schema: { type: 'string', ...schema },
     takes,
-    parse: (param, written, earlier) => read(param, textOf(param, written), earlier),
+    parse: (param, written, scope = ALONE) => read(param, textOf(param, written), scope),
   }
 }
 
@@ -38,16 +42,29 @@ export const TICKER: Kind<string, string> = {
 }
 
 export const FIELD: Kind<string, FieldName> = {
-  ...inText({ enum: FIELD_NAMES }, 'FIELD', (param, text) => fieldValue(param, text).name),
+  ...inText({ enum: BUILT_IN.names }, 'FIELD', (param, text, { fields }) => fieldValue(param, text, fields).name),
   name: 'Field',
 }
 
-const BAND_NAMES = [...new Set(FIELDS.flatMap(field => field.bands))]
+/** A band field, or a condition: its name is its text as it is printed. */
+export const ASKED_FIELD: typeof FIELD = {
+  ...FIELD,
+  parse: (param, written, { fields } = ALONE) => askedFieldValue(param, textOf(param, written), fields).name,
+}
+
+/** A condition, as it is printed. */
+export const CONDITION: Kind<string, string> = {
+  ...inText({ examples: ['rsi_zone = oversold'] }, 'CONDITION', (param, text, { fields }) => {
+    return conditionValue(param, text, fields).name
+  }),
+}
+
+const BAND_NAMES = [...new Set(BUILT_IN.all.flatMap(field => field.bands))]
 
 /** A band of the field that was read before: of that of the context for one of the context. */
 export const BAND: Kind<string, BandName> = {
-  ...inText({ enum: BAND_NAMES }, 'BAND', (param, text, earlier) => {
-    const field = fieldOf(param, earlier)
+  ...inText({ enum: BAND_NAMES }, 'BAND', (param, text, scope) => {
+    const field = fieldOf(param, scope)
     return field === undefined ? text : bandValue(param, text, field)
   }),
   name: 'Band',
@@ -58,12 +75,20 @@ export const BANDS: Kind<readonly string[], BandName | readonly BandName[]> = {
   schema: listSchema(BAND.schema),
   takes: 'BANDS',
   several: 'all',
-  parse: (param, written, earlier) => {
-    const [list, field] = [listValue(param, written), fieldOf(param, earlier)]
+  parse: (param, written, scope = ALONE) => {
+    const [list, field] = [listValue(param, written), fieldOf(param, scope)]
     if (field === undefined) return list.map(String)
-    const chosen = list.map(band => bandValue(param, textOf(param, band), field))
+    // Of a condition a file writes them as YAML has them: true and false.
+    const text = (band: unknown): string => (typeof band === 'boolean' ? String(band) : textOf(param, band))
+    const chosen = list.map(band => bandValue(param, text(band), field))
     return field.bands.filter(band => chosen.includes(band))
   },
+}
+
+/** The same where a condition may stand in place of the field. */
+export const ASKED_BANDS: typeof BANDS = {
+  ...BANDS,
+  schema: listSchema({ anyOf: [{ ...BAND.schema, enum: [...BAND_NAMES, ...TRUTHS] }, { type: 'boolean' }] }),
 }
 
 /** One of a kind, or a list of some. */
@@ -72,9 +97,9 @@ export function listSchema(schema: JsonSchema): JsonSchema {
 }
 
 /** undefined where none was given, which is refused in its place. */
-export function fieldOf(param: string, earlier: Earlier = {}): Field | undefined {
+export function fieldOf(param: string, { fields, earlier }: Scope): AnyField | undefined {
   const [, prefix = ''] = /(?:^|\.)(context_)[^.]*$/.exec(param) ?? []
-  return fieldNamed(String(earlier[`${prefix}field`]))
+  return fieldRead(String(earlier[`${prefix}field`]), fields)
 }
 
 export const TIMEFRAME: Kind<Timeframe, TimeframeName> = wordOf(TIMEFRAME_NAMES, 'NAME', 'Timeframe')

@@ -1,9 +1,23 @@
 import { FACT_KINDS } from '../model/facts.js'
 import { ASSET_CLASSES, MARKET_CAP_TIERS, OVERSOLD_ORDERS, SEVERITIES } from '../model/oversold.js'
 import { CONTEXT, EVENTS_CONTEXT } from './context.js'
-import { ONE_OF_FIELDS, several } from './figures.js'
-import { BAND, BANDS, COUNT, DAY, FIELD, integerOf, oneOf, TEXT, TICKER, TIMEFRAME, wordOf } from './kinds.js'
+import { FLAG, ONE_OF_FIELDS, several } from './figures.js'
+import {
+  ASKED_FIELD,
+  BAND,
+  BANDS,
+  COUNT,
+  DAY,
+  FIELD,
+  integerOf,
+  oneOf,
+  TEXT,
+  TICKER,
+  TIMEFRAME,
+  wordOf,
+} from './kinds.js'
 import { given, needed, open, type Parameter, type ParamsOf, type Table } from './row.js'
+import { WHEN } from './when.js'
 
 export type { Parameter }
 
@@ -48,10 +62,12 @@ export const OVERSOLD = {
   date: open(DAY, 'as of that day, on Plus and Pro; the latest unless given'),
 } as const satisfies Table
 
-/** The same as it is asked on the command line and in programs, of several bands at once. */
+/** The same as it is asked on the command line and in programs: of several bands at once, and of conditions. */
 export const ASKED_EVENTS = {
   ...EVENTS,
+  field: needed(ASKED_FIELD, EVENTS.field.help),
   band: open(BANDS, 'only events that enter this band, or one of several'),
+  ...WHEN,
 } as const satisfies Table
 
 /** The same where nothing is withheld: asked of the user's own data, as nobody's subscriber. */
@@ -72,12 +88,16 @@ export const NOW = {
   tickers: needed(TICKERS, 'tickers that are loaded'),
   fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields, in this order'),
   timeframe: TIMEFRAME_ROW,
+  band: open(several(TEXT, 'BANDS'), 'only fields that are in this band, or in one of several'),
+  since: open(DAY, 'only bands that were entered on that day or later'),
+  changed: given(FLAG, false, 'only bands that were entered on the newest bar'),
 } as const satisfies Table
 
 export const EXPLAIN = {
   ticker: EVENTS.ticker,
-  field: EVENTS.field,
+  field: needed(ASKED_FIELD, EVENTS.field.help),
   timeframe: TIMEFRAME_ROW,
+  ...WHEN,
   date: open(DAY, 'the bar of that day, or the last before it; the newest unless given'),
 } as const satisfies Table
 
@@ -86,14 +106,28 @@ export const FACTS = {
   kind: open(oneOf(FACT_KINDS, 'KIND'), 'only records of this kind'),
 } as const satisfies Table
 
-/** A question as people write it, spelled as in the specification; every value may also be text. */
-export type EventsParams = ParamsOf<typeof ASKED_EVENTS>
+/** A question as people write it, spelled as in the specification; every value may also be text. A condition alone is the field. */
+export type EventsParams = FieldOrCondition<ParamsOf<typeof ASKED_EVENTS>>
+
+/** What needs a field, or a condition in its place. */
+export type FieldOrCondition<Params extends { field: unknown }> =
+  | Params
+  | (Omit<Params, 'field' | 'when'> & { field?: undefined; when: string })
 
 /** The same without a limit. */
-export type HistoryParams = Omit<EventsParams, 'limit'>
+export type HistoryParams = Distributed<EventsParams, 'limit'>
+
+/** Without some, each kind by itself. */
+type Distributed<Params, Names extends string> = Params extends unknown ? Omit<Params, Names> : never
 
 /** The same of several tickers, counted together. */
-export type PoolParams = Omit<HistoryParams, 'ticker'> & { tickers: readonly string[] }
+export type PoolParams = Distributed<HistoryParams, 'ticker'> & { tickers: readonly string[] }
+
+/** Transitions are of every band. */
+export type TransitionsParams = Distributed<PoolParams, 'band' | 'context_band'>
+
+/** One bar of one field, or of a condition. */
+export type ExplainParams = FieldOrCondition<ParamsOf<typeof EXPLAIN>>
 
 /** A scan as people write it; every value may also be text. */
 export type OversoldParams = ParamsOf<typeof OVERSOLD>
@@ -106,6 +140,7 @@ export const FILTERS = {
   band,
   before,
   after,
+  ...WHEN,
   context: CONTEXT,
   ...EVENTS_CONTEXT,
 } as const satisfies Table

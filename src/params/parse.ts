@@ -1,11 +1,13 @@
 import { InvalidParameter, quoted } from '../errors.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { EventsQuery, HistoryQuery, PoolQuery } from '../model/event.js'
 import type { OversoldQuery } from '../model/oversold.js'
 import { listOf, objectOf } from './arguments.js'
 import { apart, inOne, inOneWithBand } from './context.js'
-import { ASKED_EVENTS, EVENTS, OVERSOLD, type OWN_EVENTS, type OWN_OVERSOLD } from './parameters.js'
+import { ASKED_EVENTS, EVENTS, EXPLAIN, OVERSOLD, type OWN_EVENTS, type OWN_OVERSOLD } from './parameters.js'
 import { readParams, type Table, type Written } from './row.js'
 import { textOf, tickerValue } from './values.js'
+import { inPlaceOfField, lagged, type ReadWhen, withField } from './when.js'
 
 const { limit: _limit, ...HISTORY } = ASKED_EVENTS
 const { ticker: _ticker, ...POOL } = HISTORY
@@ -13,25 +15,50 @@ const { ticker: _ticker, ...POOL } = HISTORY
 /** The parameters of a search: as the specification has them, of several bands, and without a most of the limit. */
 type EventsTable = typeof EVENTS | typeof ASKED_EVENTS | typeof OWN_EVENTS
 
-/** A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong. */
-export function parseEvents(params: object, table: EventsTable = EVENTS): EventsQuery {
-  return entering(inOneWithBand(readParams(table, params)))
+/**
+ * A search as written → a search that can be trusted. Throws InvalidParameter for the first thing wrong.
+ * @param fields what can be asked for, here as below
+ */
+export function parseEvents(params: object, table: EventsTable = EVENTS, fields: FieldSet = BUILT_IN): EventsQuery {
+  return entering(
+    inOneWithBand(readParams(table, 'when' in table ? withField(params, fields) : params, fields)),
+    fields,
+  )
 }
 
 /** The same without a limit; a context may leave its band open. */
-export function parseHistory(params: object): HistoryQuery {
-  return entering(inOne(readParams(HISTORY, params)))
+export function parseHistory(params: object, fields: FieldSet = BUILT_IN): HistoryQuery {
+  return entering(inOne(readParams(HISTORY, withField(params, fields), fields)), fields)
 }
 
 /** The same of several tickers; whether none are enough is for the question to say. */
-export function parsePool(written: object): PoolQuery {
+export function parsePool(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
   const { tickers, ...params } = objectOf('params', written)
   const names = listOf('tickers', tickers).map(ticker => tickerValue('ticker', textOf('ticker', ticker)))
-  return { tickers: names, ...entering(inOne(readParams(POOL, params))) }
+  return { tickers: names, ...entering(inOne(readParams(POOL, withField(params, fields), fields)), fields) }
+}
+
+/** The same of every change of a field: a condition stands in its place. */
+export function parseTransitions(written: object, fields: FieldSet = BUILT_IN): PoolQuery {
+  return parsePool(
+    inPlaceOfField(objectOf('params', written), 'transitions count every change of a field', fields),
+    fields,
+  )
+}
+
+/** One bar of one field, or of a condition. */
+export function parseExplain(params: object, fields: FieldSet = BUILT_IN) {
+  const written = inPlaceOfField(objectOf('params', params), 'a bar is explained of a field or of a condition', fields)
+  return lagged(readParams(EXPLAIN, written, fields), fields)
+}
+
+interface ReadEvents extends ReadWhen {
+  band?: string | readonly string[]
 }
 
 /** A query of the bands that were read, one or several. */
-function entering<Query extends { band?: string | readonly string[] }>({ band, ...query }: Query) {
+function entering<Query extends ReadEvents>(read: Query, fields: FieldSet) {
+  const { band, ...query } = lagged(read, fields)
   return band === undefined ? query : { ...query, bands: typeof band === 'string' ? [band] : band }
 }
 

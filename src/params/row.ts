@@ -1,4 +1,5 @@
 import { type InvalidParameter, invalid, suggest } from '../errors.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
 
 /** A value as people write it: text, or what a program has instead. */
 export type Text = string | number
@@ -11,8 +12,16 @@ export type Written = Readonly<Record<string, unknown>>
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** The values of the same question that were read before, by their names: which bands there are depends on the field. */
-export type Earlier = Readonly<Record<string, unknown>>
+/** What a value is read beside. */
+export interface Scope {
+  /** What can be asked for. */
+  readonly fields: FieldSet
+  /** The values of the same question that were read before, by their names: which bands there are depends on the field. */
+  readonly earlier: Written
+}
+
+/** A value that stands alone. */
+export const ALONE: Scope = { fields: BUILT_IN, earlier: {} }
 
 /** One kind of value: what may be written, and how it is read. */
 export interface Kind<Value, Written = Text> {
@@ -27,9 +36,9 @@ export interface Kind<Value, Written = Text> {
   /** It may be written as an object, too. */
   readonly object?: true
   /** Throws InvalidParameter naming the parameter, the value, and what is allowed. */
-  parse(param: string, written: unknown, earlier?: Earlier): Value
+  parse(param: string, written: unknown, scope?: Scope): Value
   /** How it is written in text where a document has another form for it. */
-  typed?(param: string, text: string): unknown
+  typed?(param: string, text: string, scope?: Scope): unknown
   /** A value as a URL has it, where that is not its plain text. */
   text?(value: unknown): string
   /** Of the type alone: nothing has it. */
@@ -111,13 +120,15 @@ export type Read<T> = { -readonly [Name in Exclude<keyof T, OpenIn<T>>]: KeptOf<
 /**
  * Parameters as written → their values, in the order of the table. What is unknown or empty is refused, not passed over.
  * Throws InvalidParameter for the first thing wrong.
+ * @param fields what can be asked for
  */
-export function readParams<T extends Table>(table: T, params: object): Read<T> {
+export function readParams<T extends Table>(table: T, params: object, fields: FieldSet = BUILT_IN): Read<T> {
   const written = checkedNames(params, Object.keys(table))
   const read: Record<string, unknown> = {}
   for (const [name, parameter] of Object.entries(table)) {
-    const value = name in written ? typedValue(name, parameter.kind, written[name]) : undefined
-    const kept = value === undefined ? valueUnlessGiven(name, parameter) : parameter.kind.parse(name, value, read)
+    const scope = { fields, earlier: read }
+    const value = name in written ? typedValue(name, parameter.kind, written[name], scope) : undefined
+    const kept = value === undefined ? valueUnlessGiven(name, parameter) : parameter.kind.parse(name, value, scope)
     if (kept !== undefined) read[name] = kept
   }
   return read as Read<T>
@@ -148,6 +159,7 @@ export function typedValue(
   param: string,
   { takes, several, object, typed }: Kind<unknown, unknown>,
   value: unknown,
+  scope: Scope = ALONE,
 ): unknown {
   if (several !== undefined) {
     const items = itemsOf(param, value)
@@ -155,7 +167,7 @@ export function typedValue(
   }
   if (takes === '' || object) return value
   const text = plainText(param, value)
-  return typed === undefined ? text : typed(param, text)
+  return typed === undefined ? text : typed(param, text, scope)
 }
 
 /** Values in the order given, each once. */
@@ -226,6 +238,10 @@ export interface Section<Rows = Nodes, Kept = unknown> {
   readonly optional?: true
   /** The key that a value standing alone is of. */
   readonly short?: string
+  /** Keys of which one must be there, because the others are made of it. */
+  readonly either?: readonly string[]
+  /** What is written → the same in the keys that are read. Throws InvalidParameter. */
+  meant?(written: Written, at: string, fields: FieldSet): Written
   /** Values as they were read → the part. `field` is that of the entry. Throws InvalidParameter. */
   finish?(values: Readonly<Record<string, unknown>>, at: string, field: string): Kept
   /** Of the type alone: nothing has it. */
@@ -240,7 +256,9 @@ export interface Named<Name> {
 export type Node = (Parameter | Section) & Partial<Named<string>>
 export type Nodes = Readonly<Record<string, Node>>
 type ValueOf<N> = N extends Section<unknown, infer Kept> & { rows: object } ? Kept : KeptOf<N>
-export type Values<Rows> = { readonly [Key in keyof Rows]: ValueOf<Rows[Key]> }
+export type Values<Rows> = { readonly [Key in Exclude<keyof Rows, OpenIn<Rows>>]: ValueOf<Rows[Key]> } & {
+  readonly [Key in OpenIn<Rows>]?: Exclude<ValueOf<Rows[Key]>, undefined>
+}
 
 /** A part; without `finish` it is its values as they are. */
 export function section<Rows extends Nodes, Kept = Values<Rows>>(
@@ -264,14 +282,17 @@ export function whole<Name extends string, Rows extends Nodes, Kept>(
   return { kind, help, about, ...part, optional: true, param }
 }
 
-/** A document as a JSON Schema. @param needed the parts that must be there */
-export function schemaOf(rows: Nodes, needed: readonly string[] = []): JsonSchema {
+/** A document as a JSON Schema. @param needed the parts that must be there @param either of these keys one */
+export function schemaOf(rows: Nodes, needed: readonly string[] = [], either: readonly string[] = []): JsonSchema {
   const entries = Object.entries(rows)
-  const required = entries.filter(([key, node]) => ('rows' in node ? needed.includes(key) : node.required))
+  const isNeeded = ([key, node]: [string, Node]): boolean =>
+    'rows' in node ? needed.includes(key) : node.required === true && !either.includes(key)
+  const required = entries.filter(isNeeded)
   return {
     type: 'object',
     properties: Object.fromEntries(entries.map(([key, node]) => [key, schemaOfNode(node)])),
     ...(required.length > 0 && { required: required.map(([key]) => key) }),
+    ...(either.length > 0 && { anyOf: either.map(key => ({ properties: { [key]: true }, required: [key] })) }),
     additionalProperties: false,
   }
 }
@@ -289,6 +310,6 @@ function schemaOfNode(node: Node): JsonSchema {
     ...(short !== undefined && 'kind' in short ? [short.kind.schema] : []),
     ...(node.optional ? [{ type: 'null' }] : []),
   ]
-  const part = schemaOf(node.rows)
+  const part = schemaOf(node.rows, [], node.either)
   return others.length === 0 ? part : { anyOf: [part, ...others] }
 }

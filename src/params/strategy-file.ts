@@ -1,28 +1,40 @@
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, stringify } from 'yaml'
 import { BadData, didYouMean, InvalidParameter, type Place, quoted, shown, suggest } from '../errors.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
 import { percent } from './figures.js'
-import type { Nodes, Parameter, Section } from './row.js'
+import type { Nodes, Parameter, Scope, Section } from './row.js'
 import { completed, type Fill, STRATEGY, type Strategy } from './strategy.js'
+import { entryAsWritten } from './when.js'
 
 /**
  * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named
  * by where it stands (`exit.hold`); where the places in a file are known BadData instead, at file:line:column.
+ * @param fields what can be asked for
  */
-export function strategyOf(document: unknown, placeOf?: Located['placeOf']): Strategy {
+export function strategyOf(
+  document: unknown,
+  { fields = BUILT_IN, placeOf, inText }: { fields?: FieldSet } & Partial<Places> = {},
+): Strategy {
   const located = <Done>(part: 'key' | 'value', work: () => Done): Done => {
     try {
       return work()
     } catch (refusal) {
       if (!(refusal instanceof InvalidParameter) || placeOf === undefined) throw refusal
-      const place = placeOf(refusal.param.split('.'), part, refusal.offence.value)
+      const { value, line, column } = refusal.offence
+      const path = refusal.param.split('.')
+      // Of a condition the word itself.
+      const isWithin = inText !== undefined && line !== undefined && column !== undefined
+      const place = isWithin ? inText(path)(line, column) : placeOf(path, part, value)
       throw new BadData(place, refusal.message.replace(/\.$/, ''), { cause: refusal })
     }
   }
   // A misspelt key first: what it was meant for is missing because of it.
   located('key', () => checkKeys(STRATEGY, document, []))
   return located('value', () => {
-    const strategy = completed(readPart({ rows: STRATEGY }, document, '', '') as Parameters<typeof completed>[0])
+    const strategy = completed(
+      readPart({ rows: STRATEGY }, document, { at: '', field: '', fields }) as Parameters<typeof completed>[0],
+    )
     checkRules(strategy)
     return strategy
   })
@@ -30,7 +42,12 @@ export function strategyOf(document: unknown, placeOf?: Located['placeOf']): Str
 
 /** The text of a strategy file that is read as the same strategy again. */
 export function printStrategy(strategy: Strategy): string {
-  return stringify(strategy, { lineWidth: 0, aliasDuplicateObjects: false })
+  return stringify(documentOf(strategy), { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+/** A strategy as a file spells it. */
+export function documentOf(strategy: Strategy): object {
+  return { ...strategy, entry: entryAsWritten(strategy.entry) }
 }
 
 function checkKeys(rows: Nodes, value: unknown, path: readonly string[]): void {
@@ -40,16 +57,32 @@ function checkKeys(rows: Nodes, value: unknown, path: readonly string[]): void {
   if (unknown !== undefined) throw unknownKey([...path, unknown], Object.keys(rows))
 }
 
-/** @param field that of the entry, of which an exit's bands are unless it names another */
-function readPart({ rows, short, finish }: Section, value: unknown, at: string, field: string): unknown {
-  const written = short !== undefined && typeof value === 'string' ? { [short]: value } : (value ?? {})
-  if (!isMapping(written) || (at === '' && value == null)) throw notAPart(at, value, Object.keys(rows))
+/** Where a part stands. */
+interface Standing {
+  at: string
+  /** That of the entry, of which an exit's bands are unless it names another. */
+  field: string
+  fields: FieldSet
+}
+
+function readPart(part: Section, value: unknown, { at, field, fields }: Standing): unknown {
+  const { rows, short, finish } = part
+  const given = short !== undefined && typeof value === 'string' ? { [short]: value } : (value ?? {})
+  if (!isMapping(given) || (at === '' && value == null)) throw notAPart(at, value, Object.keys(rows))
+  const written = part.meant?.(given, at, fields) ?? given
   const read: Record<string, unknown> = {}
   for (const [key, node] of Object.entries(rows)) {
     const place = at === '' ? key : `${at}.${key}`
     const entered = field || fieldIn(read)
-    if (!('rows' in node)) read[key] = readValue(node, written[key], place, { field: entered, ...given(read) })
-    else read[key] = node.optional && written[key] == null ? null : readPart(node, written[key], place, entered)
+    if (!('rows' in node)) {
+      const earlier = { field: entered, ...told(read) }
+      const kept = readValue(node, written[key], place, { fields, earlier })
+      if (kept !== undefined) read[key] = kept
+    } else
+      read[key] =
+        node.optional && written[key] == null
+          ? null
+          : readPart(node, written[key], { at: place, field: entered, fields })
   }
   return finish === undefined ? read : finish(read, at, field)
 }
@@ -59,13 +92,13 @@ function fieldIn({ entry }: Readonly<Record<string, unknown>>): string {
 }
 
 /** Without what was left open, so that the field of the entry holds. */
-function given(read: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function told(read: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== null))
 }
 
-function readValue({ kind, required, fallback }: Parameter, value: unknown, place: string, earlier: object): unknown {
+function readValue({ kind, required, fallback }: Parameter, value: unknown, place: string, scope: Scope): unknown {
   if (value == null && !required) return fallback
-  return kind.parse(place, value, { ...earlier })
+  return kind.parse(place, value, scope)
 }
 
 export function isMapping(value: unknown): value is Record<string, unknown> {
@@ -97,8 +130,9 @@ function unknownKey(path: readonly string[], allowed: readonly string[]): Invali
 
 /** What parts of a strategy ask of each other, apart from their own shape. */
 function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
-  const ends = [exit.hold, exit.on, exit.stop, exit.target, exit.trailing].some(rule => rule !== null) || exit.leave
-  if (!ends) fault('exit', 'nothing ends a trade; give one of hold, leave, on, stop, target, trailing')
+  const rules = [exit.hold, exit.on, exit.when ?? null, exit.stop, exit.target, exit.trailing]
+  const ends = rules.some(rule => rule !== null) || exit.leave
+  if (!ends) fault('exit', 'nothing ends a trade; give one of hold, leave, on, when, stop, target, trailing')
   if (exit.hold !== null && exit.hold < LEAST_HOLD[fill])
     fault('exit.hold', `${exit.hold} is not a whole number from ${LEAST_HOLD[fill]}, which entry at ${fill} needs`)
   const bps = costs.bps + costs.slippage_bps
@@ -122,6 +156,9 @@ function fault(param: string, what: string): never {
 /** The bars after the signal at which a hold can end at the earliest: after the entry, at a close. */
 const LEAST_HOLD: Record<Fill, number> = { 'next-open': 1, 'next-close': 2, close: 1 }
 
+/** The ways back to places in a file. */
+export type Places = Pick<Located, 'placeOf' | 'inText'>
+
 /** A document with the way back from each of its values to the place in the text. */
 export interface Located {
   value: unknown
@@ -130,6 +167,8 @@ export interface Located {
    * @param item what is meant of a list; the list itself where it has no such item
    */
   placeOf(path: readonly PropertyKey[], part?: 'key' | 'value', item?: unknown): Place
+  /** Where a line and a column of a text stand, both from 1; where it begins, of a text that the file lays out otherwise. */
+  inText(path: readonly PropertyKey[]): (line: number, column: number) => Place
 }
 
 /** YAML 1.2, of which JSON is a part. Throws BadData at file:line:column for text that is neither. */
@@ -150,6 +189,21 @@ export function readYaml(text: string, file: string): Located {
     placeOf: (path, part = 'value', item) => {
       const node = itemIn(nodeAt(document, path, part), item)
       return node?.range == null ? { file } : at(node.range[0])
+    },
+    inText: path => {
+      const node = nodeAt(document, path, 'value')
+      return (line, column) => {
+        if (!isScalar(node) || node.range == null) return { file }
+        const raw = text.slice(node.range[0], node.range[1])
+        const begin = at(node.range[0])
+        if (node.type === 'BLOCK_LITERAL') {
+          const indent = /\n( *)\S/.exec(raw)?.[1]?.length ?? 0
+          return { file, line: begin.line! + line, column: indent + column }
+        }
+        const isPlain = node.type === 'PLAIN' || !raw.includes('\\')
+        if (raw.trimEnd().includes('\n') || !isPlain) return begin
+        return { ...begin, column: begin.column! + (node.type === 'PLAIN' ? 0 : 1) + column - 1 }
+      }
     },
   }
 }

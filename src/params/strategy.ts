@@ -1,7 +1,7 @@
 import { InvalidParameter, parameter, quoted, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
-import { BANDS, FIELD, integerOf, oneOf, TEXT, TICKER } from './kinds.js'
+import { ASKED_BANDS, ASKED_FIELD, CONDITION, integerOf, oneOf, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './parameters.js'
 import {
   as,
@@ -13,6 +13,7 @@ import {
   type Node,
   type Nodes,
   needed,
+  open,
   type ParamsOf,
   type Read,
   readParams,
@@ -26,6 +27,7 @@ import {
 } from './row.js'
 import { DEFAULT_REPS, ENTRY, type EventFilter, FAMILY, MOST_DRAWS, onlyOne, SEED, WALK_FORWARD } from './studies.js'
 import { flagValue, integerValue, wordValue } from './values.js'
+import { entryWithField } from './when.js'
 
 export type Side = 'long' | 'short'
 
@@ -110,19 +112,23 @@ const EXIT = {
     'exit_on',
     maybe(ON, 'out when a field enters one of these bands; bands alone are those of the entry'),
     section(
-      { field: maybe(FIELD, 'the field; that of the entry unless given'), bands: needed(BANDS, 'its bands') },
+      {
+        field: maybe(ASKED_FIELD, 'the field; that of the entry unless given'),
+        bands: needed(ASKED_BANDS, 'its bands'),
+      },
       ({ field, bands }, _, entered): { readonly field: string; readonly bands: readonly string[] } => {
         return { field: String(field ?? entered), bands: [bands].flat().map(String) }
       },
     ),
   ),
+  when: as('exit_when', open(CONDITION, 'out when a condition becomes true', { none: true })),
   stop: as('stop', maybe(DISTANCE, 'from the entry price: 5%, 0.05, or 2atr', { none: true })),
   target: as('target', maybe(DISTANCE, 'the same on the other side', { none: true })),
   trailing: as('trailing', maybe(DISTANCE, 'from the best price since', { none: true })),
 }
 
 /** All a side unless said otherwise. */
-const COSTS = {
+export const COSTS = {
   bps: as('costs_bps', given(BASIS_POINTS, 5, 'commission and half the spread a side', { under: 'Costs' })),
   slippage_bps: as('slippage_bps', given(BASIS_POINTS, 0, 'slippage a side')),
   per_share: as('cost_per_share', given(MONEY, 0, 'a side, for each share as it was traded: not on adjusted prices')),
@@ -185,7 +191,7 @@ export const STRATEGY = {
     'side',
     given(oneOf<Side>(['long', 'short'], 'SIDE'), 'long', 'long (unless given) or short', ENTRY_AND_EXIT),
   ),
-  entry: section(ENTRY),
+  entry: { ...section(ENTRY), either: ['field', 'when'], meant: entryWithField },
   fill: as(
     'entry',
     given(
@@ -255,6 +261,9 @@ type NamedParams = {
     : never
 }
 
+/** Each keeps its equity at some dates. */
+const MOST_RESAMPLES = 100_000
+
 /** What else a run is asked for; not part of the strategy. */
 export const RUN = {
   split: maybe(DATE, 'tell what came before this day apart from what came from it on', { under: 'Parts of the data' }),
@@ -265,6 +274,10 @@ export const RUN = {
     DEFAULT_REPS,
     'draws of random entry, where more than 2,000 moves are possible',
     { under: 'Tests' },
+  ),
+  monte_carlo: maybe(
+    integerOf(99, MOST_RESAMPLES),
+    'so many times the returns redrawn in blocks: intervals of CAGR, Sharpe ratio and worst drawdown',
   ),
   family: given(
     FAMILY,

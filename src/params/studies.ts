@@ -1,12 +1,12 @@
 import { InvalidParameter, invalid, listed, sentence } from '../errors.js'
-import { FIELDS } from '../fields/index.js'
+import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { listOf, objectOf } from './arguments.js'
 import { CONTEXT_PART, laggedContext, laggedContexts, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
-import { BANDS, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
-import { TIMEFRAME_ROW } from './parameters.js'
+import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
+import { type FieldOrCondition, TIMEFRAME_ROW } from './parameters.js'
 import {
   as,
   checkedNames,
@@ -23,6 +23,7 @@ import {
   type Written,
 } from './row.js'
 import { integerValue, refuse, textOf, tickerValue } from './values.js'
+import { WHEN, withField } from './when.js'
 
 export type Abnormal = 'none' | 'mean' | 'market'
 const ABNORMALS: readonly Abnormal[] = ['none', 'mean', 'market']
@@ -53,11 +54,15 @@ export const SIGNALS = {
   before: maybe(DATE, 'only events before this day'),
 } as const satisfies Table
 
+/** A condition may stand in its place. */
+const STUDIED_FIELD = needed(ASKED_FIELD, SIGNALS.field.help)
+
 /** The same as a part of a strategy, which its keys are of. */
 export const ENTRY = {
-  field: as('field', SIGNALS.field),
-  bands: as('band', SIGNALS.band),
-  prev_bands: as('prev_band', SIGNALS.prev_band),
+  field: as('field', STUDIED_FIELD),
+  when: as('when', { ...WHEN.when, none: true }),
+  bands: as('band', { ...SIGNALS.band, kind: ASKED_BANDS }),
+  prev_bands: as('prev_band', { ...SIGNALS.prev_band, kind: ASKED_BANDS }),
   // In the order of the vocabulary: a file and options that say the same are one strategy.
   stability: as('stability', {
     ...SIGNALS.stability,
@@ -134,11 +139,18 @@ const MEASURES = {
   hansen_hodrick: given(FLAG, false, 'add the Hansen-Hodrick t'),
 } as const satisfies Table
 
+/** Which events a study counts: those of a condition, too. */
+const STUDIED = {
+  ...SIGNALS,
+  field: STUDIED_FIELD,
+  when: maybe(CONDITION, WHEN.when.help),
+} as const satisfies Table
+
 /** The parameters of an event study beside its tickers. */
-export const STUDY = { ...SIGNALS, ...MEASURES } as const satisfies Table
+export const STUDY = { ...STUDIED, ...MEASURES } as const satisfies Table
 
 /** An event study as people write it: `bands study`, and `study()` of the library. */
-export type StudyParams = ParamsOf<typeof STUDY> & { tickers: readonly string[] }
+export type StudyParams = FieldOrCondition<ParamsOf<typeof STUDY>> & { tickers: readonly string[] }
 
 /** What an event study is asked, parsed and complete. */
 export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abnormal'> {
@@ -150,11 +162,16 @@ export interface StudyQuery extends Omit<Read<typeof MEASURES>, 'horizon' | 'abn
   abnormal: Abnormal
 }
 
-/** Throws InvalidParameter for the first thing wrong. */
-export function parseStudy(given: object): StudyQuery {
+/**
+ * Throws InvalidParameter for the first thing wrong.
+ * @param fields what can be asked for, here as below
+ */
+export function parseStudy(given: object, fields: FieldSet = BUILT_IN): StudyQuery {
   const { tickers, ...params } = objectOf('params', given)
-  const written = checkedNames(withContext(withoutNulls(params)), Object.keys(STUDY))
-  const filter = filterOf(readParams(SIGNALS, partOf(SIGNALS, written)))
+  const named = withField(withoutNulls(params), fields)
+  const written = checkedNames(withContext({ ...named }, fields), Object.keys(STUDY))
+  const { when, ...signals } = readParams(STUDIED, partOf(STUDIED, written), fields)
+  const filter = { ...filterOf(signals), ...(when === null ? {} : { when }) }
   const { horizon, abnormal, ...asked } = readParams(MEASURES, partOf(MEASURES, written))
   return {
     ...asked,
@@ -297,12 +314,12 @@ export interface SweepContext {
 }
 
 /** Throws InvalidParameter for the first thing wrong. */
-export function parseSweep(given: object): SweepQuery {
+export function parseSweep(given: object, known: FieldSet = BUILT_IN): SweepQuery {
   const { tickers, ...params } = objectOf('params', given)
   const written = withoutNulls(params)
   onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
-  const { fields, horizon, context, context_lag, ...read } = readParams(SWEEP, written)
-  const every = 'fields' in written ? FIELDS : FIELDS.filter(field => field.needs === 'bars')
+  const { fields, horizon, context, context_lag, ...read } = readParams(SWEEP, written, known)
+  const every = 'fields' in written ? known.all : known.all.filter(field => field.needs === 'bars')
   return {
     ...read,
     tickers: tickersValue(tickers),

@@ -1,5 +1,7 @@
-import { InvalidParameter, invalid, parameter, sentence, suggest, type Thing } from '../errors.js'
-import { FIELD_NAMES, type Field, fieldNamed } from '../fields/index.js'
+import { InvalidParameter, invalid, parameter, sentence, shown, suggest, type Thing } from '../errors.js'
+import type { AnyField, FieldSet } from '../fields/index.js'
+import { type ConditionField, conditionField, isCondition } from '../language/as-field.js'
+import { fieldsMeant, fieldsWithBand } from '../language/vocabulary.js'
 import { type Day, parseDay } from '../model/day.js'
 import { parseTicker, TICKER_SHAPE, TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../model/terms.js'
 
@@ -9,11 +11,26 @@ export function tickerValue(param: string, text: string): string {
   return parseTicker(text) ?? refuse(param, text, TICKER_SHAPE)
 }
 
-export function fieldValue(param: string, text: string): Field {
-  return fieldNamed(text) ?? refuseWord(param, text, FIELD_NAMES, { kind: 'field' })
+export function fieldValue(param: string, text: string, fields: FieldSet): AnyField {
+  return fields.named(text) ?? refuseField(param, text, fields)
 }
 
-export function bandValue(param: string, text: string, field: Field): string {
+/** A band field, or a condition in its place. */
+export function askedFieldValue(param: string, text: string, fields: FieldSet): AnyField {
+  if (fields.named(text) === undefined && isCondition(text)) return conditionField(text, fields, { param })
+  return fieldValue(param, text, fields)
+}
+
+/** One whose name was read. */
+export function fieldRead(name: string, fields: FieldSet): AnyField | undefined {
+  return fields.named(name) ?? (isCondition(name) ? conditionField(name, fields) : undefined)
+}
+
+export function conditionValue(param: string, text: string, fields: FieldSet): ConditionField {
+  return conditionField(text, fields, { param })
+}
+
+export function bandValue(param: string, text: string, field: Pick<AnyField, 'name' | 'bands'>): string {
   return field.bands.includes(text) ? text : refuseWord(param, text, field.bands, { kind: 'band', field: field.name })
 }
 
@@ -30,8 +47,26 @@ export function dayValue(param: string, text: string): Day {
 }
 
 /** Plain decimal digits only: `0x10`, `1e1` and `+5` are not what anyone meant by a number of results. */
-export function integerValue(param: string, value: unknown, least: number, most: number): number {
-  return integerFrom(value, least, most) ?? refuse(param, value, `an integer from ${least} to ${most}`)
+export function integerValue(param: string, value: unknown, least: number, most: number, why = ''): number {
+  const allowed = `an integer from ${least} to ${most}${why}`
+  return integerFrom(value, least, most) ?? refuseNumber(param, value, allowed, least, most)
+}
+
+/** What people write after a number, or in it, that says nothing more: `20d`, `20 bars`, `1,000`. */
+const SUPERFLUOUS = /^(\d{1,3}(?:[,_']\d{3})+(?= ?[a-z]*$)|\d+(?= ?[a-z])) ?(?:d|days?|b|bars?|s|seconds?)?$/i
+
+/** With the number alone, where that is allowed. */
+function refuseNumber(param: string, value: unknown, allowed: string, least: number, most: number): never {
+  const [, digits] = typeof value === 'string' ? (SUPERFLUOUS.exec(value) ?? []) : []
+  const number = digits === undefined ? null : integerFrom(digits.replace(/\D/g, ''), least, most)
+  if (number === null) return refuse(param, value, allowed)
+  const suggestions = [String(number)]
+  throw new InvalidParameter(
+    sentence`${parameter(param)} ${shown(value)} is not ${allowed}: write ${number} alone.`,
+    { param, value, allowed, suggestions },
+    {},
+    'not_allowed',
+  )
 }
 
 /** How many, or `all`. */
@@ -89,6 +124,13 @@ export function refuse(param: string, value: unknown, allowed: string): never {
   if (value === undefined || value === null)
     throw new InvalidParameter(`${param} is missing; it is ${allowed}.`, { param, allowed })
   throw invalid('not_allowed', { param, value, allowed })
+}
+
+/** With the fields that may be meant: one that is called so, or one that has a band of that name. */
+function refuseField(param: string, value: string, fields: FieldSet): never {
+  const meant = fieldsMeant(value, fields)
+  const suggestions = (meant.length > 0 ? meant : fieldsWithBand(value, fields)).slice(0, 3)
+  throw invalid('not_allowed', { param, value, allowed: fields.names, suggestions }, { thing: { kind: 'field' } })
 }
 
 function refuseWord(param: string, value: string, allowed: readonly string[], thing?: Thing): never {

@@ -1,8 +1,10 @@
 import type { Backtest } from '../backtest/result.js'
 import { idlePlaces } from '../backtest/sizing.js'
+import { backtestAnswer } from './answer.js'
 import type { PriceChart } from './chart.js'
 import { besideEquity, equityChart, pricesSection, tradedPrice } from './charts.js'
 import { assumedSection, type Column, type Description, type Section, type Tile, tableOf } from './description.js'
+import { EVERY } from './long-tables.js'
 import {
   count,
   money,
@@ -24,9 +26,11 @@ import {
   wholeWords,
   wonText,
 } from './performance.js'
+import { resampledSections } from './resampled.js'
 import { assumedText, headingOf, questionOf } from './strategy.js'
-import { signalsSection, tradesSection } from './trades.js'
+import { SKIPPED, signalsSection, tradesSection } from './trades.js'
 import { originFacts, readingSection } from './words.js'
+import { yearsSection, yearsTrend } from './years.js'
 
 /** What became of money that followed the rules, beside what holding made of it. */
 export function describeBacktest(found: Backtest, prices: readonly PriceChart[] = []): Description {
@@ -37,8 +41,10 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
     document: found,
     kind: 'Backtest',
     question: `${named}${of}`,
+    answer: backtestAnswer(found),
     heading: headingOf(found),
     assumed: [assumedText(found)],
+    lead: [{ chart: equityChart(found), note: wholeWords(found) ?? '' }],
     warnings: found.warnings,
     tiles: tilesOf(found),
     facts: [['Rules', `${questionOf(found)}.`], ['How it is traded', assumedText(found)], ...originFacts(found)],
@@ -48,12 +54,18 @@ export function describeBacktest(found: Backtest, prices: readonly PriceChart[] 
       equitySection(found),
       ...validationSections(found),
       curveSection(found),
+      yearsSection(found),
+      ...resampledSections(found),
       tradesSection(found),
       ...drawdownSections(found),
       pricesSection(prices, found.tickers, (chart, id) => tradedPrice(chart, found.trades, id)),
       signalsSection(found),
       settingsSection(found),
       readingSection('backtest'),
+    ],
+    long: [
+      { key: 'skipped', keep: 'last', whole: EVERY.skipped },
+      { key: 'trades', keep: 'last', whole: EVERY.trades },
     ],
   }
 }
@@ -134,6 +146,7 @@ function equitySection(found: Backtest): Section {
             values: equity.map(point => point.drawdown),
             text: `worst ${returnText(statistics.max_drawdown)}`,
           },
+          ...yearsTrend(found),
         ]
   return {
     id: 'chance',
@@ -178,14 +191,6 @@ function signalsSentence({ signals: { total, closed, open, pending, skipped, ext
   return `${count(total, 'signal')}: ${parts.join(', ')}.${after}`
 }
 
-const SKIPPED: Readonly<Record<string, string>> = {
-  in_trade: 'in a trade',
-  no_place: 'no place left',
-  no_cash: 'no cash left',
-  no_price: 'no price',
-  no_size: 'no size',
-}
-
 /** What random entry did, and what the number of looks leaves. */
 function luckSentences({ random_entry: random, trials, seed }: Backtest): string[] {
   const lines: string[] = []
@@ -215,7 +220,7 @@ function curveSection(found: Backtest): Section {
     on: 'wide',
     parts: [
       ...(ofAll === null ? [] : [{ on: 'page' as const, notes: [`Here and below: ${ofAll}.`] }]),
-      ...(equity.length === 0 ? [] : [{ chart }]),
+      ...(equity.length === 0 ? [] : [{ on: 'terminal' as const, chart }]),
       ...besideEquity(found).map(chart => ({ on: 'page' as const, chart })),
       { on: 'page', months },
     ],

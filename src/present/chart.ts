@@ -26,7 +26,7 @@ export interface Chart {
 
 /** `date`: days since 1970-01-01; `bars`: from an event. */
 export type XUnit = 'date' | 'bars' | 'return' | 'p'
-export type YUnit = 'price' | 'return' | 'money' | 'share' | 'count'
+export type YUnit = 'price' | 'return' | 'money' | 'share' | 'count' | 'ratio'
 
 /** A colour by what it says; light and dark have their own. */
 export type Tone = 'accent' | 'second' | 'third' | 'quiet' | 'gain' | 'loss'

@@ -105,7 +105,7 @@ function closes(prices: PriceChart, id: string): Chart {
   return newChart(id, `${prices.ticker}, close and ${prices.field}`, {
     x: ['date', days],
     y: 'price',
-    log: isWide(prices.close),
+    log: isPositive(prices.close),
     height: 300,
     group: 'dates',
     lines: [line('close', 'accent', prices.close, { width: 1.4 })],
@@ -114,11 +114,9 @@ function closes(prices: PriceChart, id: string): Chart {
   })
 }
 
-/** Fivefold: on a linear scale the early years would lie on the floor. */
-function isWide(values: readonly (number | null)[]): boolean {
-  const known = values.filter(value => value !== null)
-  const least = known.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
-  return least > 0 && known.reduce((a, b) => Math.max(a, b), 0) >= 5 * least
+/** Equal distances are equal changes in percent; what was worth nothing, or less, has no place on such a scale. */
+export function isPositive(values: readonly (number | null)[]): boolean {
+  return values.every(value => value === null || value > 0)
 }
 
 function stripesOf({ codes, bands, field }: PriceChart, days: readonly number[]): Stripes | null {
@@ -170,7 +168,7 @@ export function equityChart({ equity, benchmarks }: Backtest): Chart {
     description: `What became of the capital over ${count(equity.length, 'bar')}: ${told.join(', ')}.`,
     height: 300,
     y: 'money',
-    log: isWide([own, ...others.map(({ values }) => values)].flat()),
+    log: isPositive([own, ...others.map(({ values }) => values)].flat()),
     lines: [
       ...others.map(({ name, values }, i) => holding(name, values, i)),
       line('strategy', 'accent', own, { width: 2, terminal: 'whole' }),
@@ -179,9 +177,10 @@ export function equityChart({ equity, benchmarks }: Backtest): Chart {
   })
 }
 
-/** How far the equity lay below its high, and how much of it was in positions: read with one pointer beside the equity. */
+/** How far the equity lay below its high, how much of it was in positions, and its latest year: read with one pointer beside the equity. */
 export function besideEquity({ equity, statistics }: Backtest): Chart[] {
   const [fall, gross] = [equity.map(({ drawdown }) => drawdown), equity.map(({ gross }) => gross)]
+  const rolling = equity.map(({ rolling_sharpe }) => rolling_sharpe)
   return [
     over(equity, 'drawdown', 'Drawdown', {
       description: `How far the equity lay below its highest value so far; at worst ${returnText(statistics.max_drawdown)}.`,
@@ -196,6 +195,14 @@ export function besideEquity({ equity, statistics }: Backtest): Chart[] {
       y: 'share',
       zero: true,
       lines: [line('share of the equity', 'third', gross, { width: 1, area: true })],
+    }),
+    over(equity, 'rolling-sharpe', 'Sharpe ratio of the year before', {
+      description: 'The Sharpe ratio of as many bars as make a year, up to each bar.',
+      height: 150,
+      y: 'ratio',
+      lines: [line('of one year', 'accent', rolling, { width: 1.2 })],
+      rules: { x: [], y: [0] },
+      empty: 'There is no whole year to tell a Sharpe ratio of.',
     }),
   ]
 }

@@ -1,4 +1,5 @@
 import type { Chart } from './chart.js'
+import { TERMS } from './glossary.js'
 import { words } from './numbers.js'
 import type { Records } from './records.js'
 
@@ -13,10 +14,14 @@ export interface Description {
   kind: string
   /** What was asked, as a sentence. */
   question: string
+  /** What was found, how sure that is, on how many independent cases: first on a page, last on a terminal. */
+  answer: string
   /** The same in phrases, with of what: the first line of a terminal. */
   heading: readonly string[]
   /** What was assumed, in short. */
   assumed: readonly string[]
+  /** What a page draws beneath the answer: within its first screen. */
+  lead: readonly Part[]
   /** The gravest first. */
   warnings: readonly string[]
   /** The numbers that are looked at first. */
@@ -24,7 +29,20 @@ export interface Description {
   /** What was asked, of what, and how, term by term. */
   facts: readonly Fact[]
   sections: readonly Section[]
+  /** Lists of the document of which a page carries no more than it has room for; the first is shortened first. */
+  long: readonly LongList[]
 }
+
+/** A list of a document that may have thousands of entries, and which end of it is kept. */
+export interface LongList {
+  key: string
+  keep: 'first' | 'last'
+  /** What writes all of it. */
+  whole: string
+}
+
+/** As many warnings are read at once: the rest lies behind a fold, or is asked for. */
+export const MOST_WARNINGS = 2
 
 /** An answer of the terminal, described once: as a document and as records for machines, and for people. */
 export interface Described extends Records {
@@ -87,7 +105,16 @@ export type Part = { on?: Where } & (
   | { facts: readonly Fact[] }
   | { list: readonly string[] }
   | { code: string }
+  | { fold: Fold }
 )
+
+/** What a page shows to whoever opens it; a terminal shows it with the rest. */
+export interface Fold {
+  title: string
+  parts: readonly Part[]
+  /** Too long for paper. */
+  long?: true
+}
 
 /** What a value is. Each door writes it in its own way, the page with more decimals than the terminal. */
 export type Kind =
@@ -121,6 +148,8 @@ export interface Cell {
   tone?: Tone | undefined
   /** Stands behind the value. */
   mark?: string | undefined
+  /** How dark it is in a map, from 0 to 4. */
+  heat?: number
 }
 
 /** The head of a column. */
@@ -158,8 +187,8 @@ export interface Table {
   grey?: readonly boolean[]
   /** What the first column says is said once for all rows that have it. */
   grouped?: true
-  /** The one table of a page that people sort, and what its rows are when there are more than fit. */
-  sorted?: { cut: string }
+  /** The one table of a page that people sort, what its rows are when there are more than fit, and what writes all. */
+  sorted?: { cut: string; whole: string }
   /** What words name each row, for whoever looks for some. */
   filter?: readonly CellNames[]
   /** Rows that a terminal shows. */
@@ -212,35 +241,6 @@ export function tableOf<Row>(
     rows: rows.map(row => told.map(column => cellOf(column, row))),
     ...more,
   }
-}
-
-/** What titles of columns mean, for whoever rests on them; a column that means something else by one says so itself. */
-const TERMS: Readonly<Record<string, string>> = {
-  'Any bar': 'Mean after any bar of the same tickers and dates',
-  'Any hit': 'Share above 0 after any bar',
-  Block: 'Mean block in bars',
-  CAR: 'Cumulative abnormal return',
-  Dates: 'Dates of events of any ticker whose windows share no day',
-  df: 'Degrees of freedom',
-  Diff: 'Mean, less that of any bar',
-  G: 'G-test against any bar',
-  Hit: 'Share above 0',
-  'Hit 95%': 'Wilson interval, which takes events for independent: too narrow where windows overlap',
-  Indep: 'Windows of one ticker that share no bar, added up over the tickers',
-  'Left out': 'Events without an abnormal return, by why: not in n',
-  Lift: 'Hit, against that of any bar',
-  Lost: 'Events without a return, not in n: their window has not elapsed, or their ticker ended',
-  MAE: 'Greatest loss on the way; of several the mean',
-  MFE: 'Greatest gain on the way; of several the mean',
-  'P&L': 'Money, net',
-  p10: 'A tenth of the returns lies below',
-  Purged: 'Events left out because their window reached the other part',
-  q: 'p corrected for how many were tried',
-  'Same years': 'Mean of any bar in the calendar years of the events',
-  SD: 'Standard deviation',
-  t: 'Above 3 is what is asked of a finding after decades of looking',
-  'Test mean': 'Of the same, where they were checked',
-  'Train mean': 'Of the chosen cells, where they were chosen',
 }
 
 function cellOf<Row>({ kind, of, tone, mark }: Column<Row>, row: Row): Cell {

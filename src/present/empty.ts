@@ -1,4 +1,5 @@
 import { parameter, remedy, sentence, type Words } from '../errors.js'
+import { isCondition } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { HistoryQuery, PoolQuery } from '../model/event.js'
 import type { WhyEmpty } from '../source.js'
@@ -57,6 +58,8 @@ function reasonOf(why: WhyEmpty, query: HistoryQuery): Words {
       if (why.bands.length === 0) return `${other} had not changed yet by ${dates}, so that its band is not known.`
       return `on none of ${dates} was ${other} ${context!.band}; it was ${either(why.bands)}.`
     }
+    case 'when_never':
+      return whenNever(why, query, `${name} ${happened}`)
     case 'none_told':
       return noneTold(why, query)
     case 'told':
@@ -74,10 +77,23 @@ function noBandYet({ bars, lack, as_of }: Extract<WhyEmpty, { code: 'no_band_yet
 }
 
 function adviceOf(why: WhyEmpty, { ticker, field, timeframe }: HistoryQuery): Words | null {
-  if (why.code === 'no_band_yet')
-    return sentence`${remedy('explain', [ticker, field], timeframe === 'daily' ? {} : { timeframe })} tells why.`
+  if (why.code === 'no_band_yet') {
+    const words = isCondition(field) ? [ticker] : [ticker, field]
+    const params = { ...(isCondition(field) ? { when: field } : {}), ...(timeframe === 'daily' ? {} : { timeframe }) }
+    return sentence`${remedy('explain', words, params)} tells why.`
+  }
   if (why.code === 'ended_before') return sentence`Ask with ${parameter('as_of', formatDay(why.last))}.`
   return null
+}
+
+function whenNever(
+  { events, unknown }: Extract<WhyEmpty, { code: 'when_never' }>,
+  { when }: HistoryQuery,
+  happened: string,
+): string {
+  const dates = `the ${count(events, 'date')} on which ${happened}`
+  if (unknown === 0) return `on none of ${dates} did it hold that ${when}.`
+  return `on none of ${dates} did it hold that ${when}; on ${unknown === events ? 'all' : whole(unknown)} of them that is not known.`
 }
 
 /** More than any field has bands. */
@@ -138,11 +154,15 @@ export interface PoolAnswer {
 
 /** Of a question about several tickers, of which none has such an event. */
 export function emptyPoolNote(
-  { field, bands, context, ...query }: Omit<PoolQuery, 'tickers'>,
+  { field, bands, context, when, ...query }: Omit<PoolQuery, 'tickers'>,
   { tickers, query_range, as_of }: PoolAnswer,
 ): string {
-  const what = bands === undefined ? `changed its ${field}` : `became ${either(bands)}`
+  const happened = bands === undefined ? 'changed' : `became ${either(bands)}`
+  const what = bands === undefined ? `changed its ${field}` : happened
+  const who = `none of ${tickers.length} tickers`
+  const start = isCondition(field) ? `for ${who} "${field}" ${happened}` : `${who} ${what}`
   const beside = context?.band === undefined ? '' : ` while ${context.ticker} was ${context.band}`
+  const held = when === undefined ? '' : ` where ${when}`
   const within = `${inRange(query_range)}${bounds(query) === '' ? '' : ` ${bounds(query)}`}`
-  return `none of ${tickers.length} tickers ${what}${beside}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
+  return `${start}${beside}${held}${within}${as_of === null ? '' : `, as of ${as_of}`}.`
 }

@@ -1,18 +1,19 @@
 import { type Day, formatDay } from '../model/day.js'
-import type { EventsQuery, HistoricEvent } from '../model/event.js'
+import type { EventsQuery, HistoricEvent, HistoryQuery } from '../model/event.js'
 import type { OversoldMatch, OversoldPage, OversoldQuery } from '../model/oversold.js'
 import { PERFORMANCES, type Performance } from '../model/series.js'
-import { TIMEFRAMES, windowNames } from '../model/terms.js'
+import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { NewestEvents } from '../source.js'
+import type { PoolEvent, PoolEvents, PoolEventsQuery } from '../tally/pool-events.js'
 import { OVERSOLD_KEYS } from '../tiers.js'
 import { type Column, column, type Described, type Tone, tableOf } from './description.js'
 import { UNKNOWN, whole } from './numbers.js'
+import { stateText, whoText } from './words.js'
 
 /** The newest events of one ticker and field, newest first, cut at the limit: in any form but the plain specified page. */
 export function describeEvents(found: NewestEvents, query: EventsQuery, withReturns: boolean): Described {
   const { ticker, field, timeframe, total } = found
   const events = found.events.map(event => specified(event, withReturns))
-  const windows = windowNames(timeframe)
   return {
     document: {
       ticker,
@@ -22,13 +23,9 @@ export function describeEvents(found: NewestEvents, query: EventsQuery, withRetu
       total_occurrences: total,
       query_range: found.query_range,
       ...(query.context === undefined ? {} : { context: query.context }),
+      ...(query.when === undefined ? {} : { when: query.when }),
     },
-    columns: [
-      ...['ticker', 'field', 'timeframe', 'date', 'band', 'prev_band', 'stability_at_entry'],
-      ...['flips_recent_at_entry', 'flips_lookback', TIMEFRAMES[timeframe].duration],
-      ...windows.map(window => `aftermath_${window}`),
-      ...(withReturns ? windows.map(window => `returns_${window}`) : []),
-    ],
+    columns: recordColumns(timeframe, withReturns),
     rows: events.map(event => ({ ticker, field, timeframe, ...event })),
     paragraphs: [
       {
@@ -39,18 +36,58 @@ export function describeEvents(found: NewestEvents, query: EventsQuery, withRetu
   }
 }
 
+/** Of CSV, the same whatever the question. */
+function recordColumns(timeframe: Timeframe, withReturns: boolean): string[] {
+  const windows = windowNames(timeframe)
+  return [
+    ...['ticker', 'field', 'timeframe', 'date', 'band', 'prev_band', 'stability_at_entry'],
+    ...['flips_recent_at_entry', 'flips_lookback', TIMEFRAMES[timeframe].duration],
+    ...windows.map(window => `aftermath_${window}`),
+    ...(withReturns ? windows.map(window => `returns_${window}`) : []),
+  ]
+}
+
+/** The same of several tickers, with a column for them. */
+export function describePoolEvents(found: PoolEvents, query: PoolEventsQuery, withReturns: boolean): Described {
+  const { tickers, field, timeframe, events: shown, ...others } = found
+  const events = shown.map(event => specified(event, withReturns))
+  const total = found.total_occurrences
+  const newest = { ...others, ...{ ticker: whoText(tickers), field, timeframe: query.timeframe } }
+  const head = { ...newest, events: shown, total, query_range: found.query_range ?? 'no range' }
+  const ticker: Column<PoolEvent> = { title: 'Ticker', kind: 'text', of: event => event.ticker }
+  return {
+    document: { ...found, events },
+    columns: recordColumns(query.timeframe, withReturns),
+    rows: events.map(({ ticker, ...event }) => ({ ticker, field, timeframe, ...event })),
+    paragraphs: [
+      {
+        heading: eventsHeading(head, { ...query, ticker: head.ticker }),
+        parts: [
+          {
+            table: tableOf('Events, newest first', [ticker, ...eventColumns(head, query, withReturns)], shown),
+          },
+        ],
+      },
+    ],
+  }
+}
+
 /** The event of the specification, with the returns when they are asked for and known. */
-function specified(event: HistoricEvent, withReturns: boolean): HistoricEvent {
+function specified<Event extends HistoricEvent>(event: Event, withReturns: boolean) {
   const { returns, percentiles: _percentiles, missing: _missing, context_band: _context, ...known } = event
   return withReturns && returns !== undefined ? { ...known, returns } : known
 }
 
-function eventsHeading({ events, total, query_range, as_of }: NewestEvents, query: EventsQuery): string[] {
-  const { ticker, field, bands, timeframe, context } = query
+function eventsHeading(
+  { events, total, query_range, as_of }: Pick<NewestEvents, 'events' | 'total' | 'query_range' | 'as_of'>,
+  query: HistoryQuery,
+): string[] {
+  const { ticker, field, bands, timeframe, context, when } = query
   const count = `${total} ${total === 1 ? 'event' : 'events'} in ${query_range}`
   return [
-    `${ticker}  ${bands === undefined ? field : `${field} = ${bands.join(' or ')}`}  ${timeframe}`,
+    `${ticker}  ${stateText(field, bands ?? null)}  ${timeframe}`,
     ...(context === undefined ? [] : [`while ${context.ticker} ${context.field} = ${context.band}`]),
+    ...(when === undefined ? [] : [`when ${when}`]),
     events.length < total ? `${count}, newest ${events.length}` : count,
     ...(as_of === null ? [] : [`as of ${as_of}`]),
   ]
@@ -58,8 +95,8 @@ function eventsHeading({ events, total, query_range, as_of }: NewestEvents, quer
 
 /** On a narrow terminal the history goes first, then the band left, then the later windows. */
 function eventColumns(
-  { events, timeframe }: NewestEvents,
-  { bands }: EventsQuery,
+  { events, timeframe }: Pick<NewestEvents, 'events' | 'timeframe'>,
+  { bands }: Pick<EventsQuery, 'bands'>,
   withReturns: boolean,
 ): Column<HistoricEvent>[] {
   const isOne = bands?.length === 1

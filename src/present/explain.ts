@@ -1,4 +1,4 @@
-import type { ExplainedEvent, Explanation } from '../local/explain.js'
+import type { ExplainedEvent, ExplainedTest, Explanation } from '../local/explain.js'
 import { type Column, column, type Described, type Paragraph, plain, tableOf } from './description.js'
 import { performanceTone } from './events.js'
 import { figure, whole } from './numbers.js'
@@ -8,9 +8,12 @@ import { figure, whole } from './numbers.js'
  * figure; a band without figures still has its row.
  */
 export function describeExplanation(found: Explanation): Described {
-  const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, rule, event } = found
+  const { ticker, field, timeframe, date, as_of, band, in_force, entered, readings, tests, rule, event } = found
   const bar = { ticker, field, timeframe, date, band, in_force, entered }
-  const figures = readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note }))
+  const figures = [
+    ...readings.map(({ name, value, note }) => ({ ...bar, reading: name, value, note })),
+    ...(tests ?? []).map(({ test, holds, ...seen }) => ({ ...bar, reading: test, value: holds, note: bandSeen(seen) })),
+  ]
   return {
     document: found,
     columns: ['ticker', 'field', 'timeframe', 'date', 'band', 'in_force', 'entered', 'reading', 'value', 'note'],
@@ -20,7 +23,10 @@ export function describeExplanation(found: Explanation): Described {
       { heading: ['Rule'], parts: [{ notes: [rule] }] },
       {
         heading: [],
-        parts: [{ table: tableOf('Figures', READINGS, readings) }, { notes: historyLines(found) }],
+        parts: [
+          { table: tests === undefined ? tableOf('Figures', READINGS, readings) : tableOf('Tests', TESTS, tests) },
+          { notes: historyLines(found) },
+        ],
       },
       ...(event === null ? [] : eventParagraphs(event)),
     ],
@@ -32,6 +38,17 @@ const READINGS: readonly Column<Explanation['readings'][number]>[] = [
   { title: 'Value', kind: 'price', of: ({ value }) => value ?? 'undefined' },
   { title: 'Note', kind: 'text', spare: 1, wraps: true, of: ({ note }) => note ?? '' },
 ]
+
+const TESTS: readonly Column<ExplainedTest>[] = [
+  { title: 'Test', kind: 'text', wraps: true, of: ({ test }) => test },
+  { title: 'Holds', kind: 'text', of: ({ holds }) => (holds === null ? 'unknown' : holds ? 'yes' : 'no') },
+  { title: 'Band', kind: 'text', of: ({ band }) => band ?? '(none)' },
+  { title: 'On', kind: 'date', spare: 1, of: ({ date }) => date },
+]
+
+function bandSeen({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string {
+  return date === null ? 'no bar counts' : `${band ?? 'no band'} on ${date}`
+}
 
 function barLines(found: Explanation): string[] {
   const { open, high, low, close, volume, prices, imported_at } = found

@@ -10,6 +10,14 @@ export function longTable(result: EventStudy | Backtest | Sweep): Table {
   return result.schema === 'bands.backtest/1' ? tradesTable(result) : cellsTable(result)
 }
 
+/** What writes every row of a list that may be long. */
+export const EVERY = {
+  occurrences: '--occurrences FILE',
+  trades: '--trades FILE',
+  skipped: '--json',
+  cells: '--cells FILE',
+}
+
 /** Each event of a study, and what followed it. */
 export function occurrencesTable({ windows, context, occurrences }: EventStudy): Table {
   // Newest first; of one date by ticker.
@@ -52,7 +60,7 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
       ]),
   ]
   return tableOf('Events, newest first', columns, rows, {
-    sorted: { cut: 'the newest' },
+    sorted: { cut: 'the newest', whole: EVERY.occurrences },
     empty: 'There is no such event.',
   })
 }
@@ -64,7 +72,7 @@ export function tradesTable({ trades }: Backtest): Table {
     a.entry_date === b.entry_date ? (a.ticker < b.ticker ? -1 : 1) : a.entry_date < b.entry_date ? 1 : -1,
   )
   return tableOf('Trades, newest first', tradeColumns(trades), rows, {
-    sorted: { cut: 'the newest' },
+    sorted: { cut: 'the newest', whole: EVERY.trades },
     empty: 'There was no trade.',
   })
 }
@@ -96,7 +104,7 @@ export function cellsTable(sweep: Sweep, limit = 20): Table {
   return tableOf('Cells by corrected p, smallest first', cellColumns(sweep), cells, {
     grey: cells.map(({ grey }) => grey),
     limit,
-    sorted: { cut: 'the first' },
+    sorted: { cut: 'the first', whole: EVERY.cells },
     filter: cells.map(cell => ({
       text: cellText(cell).toLowerCase(),
       field: cell.field,

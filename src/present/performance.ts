@@ -15,7 +15,7 @@ import { count, percentage, ratio, returnText, shareRange, shareText, whole } fr
 /** A row: what it is called, what it is, where it stands in a result, how it is made; `wide` ones are left out in short. */
 type Row<Of> = readonly [name: string, kind: Kind, key: Exclude<keyof Of, 'reasons'>, formula: string, on?: 'wide']
 
-function statisticsOf({ bars_a_year, strategy }: Backtest): Row<EquityStatistics>[] {
+export function statisticsOf({ bars_a_year, strategy }: Annualised): Row<EquityStatistics>[] {
   const m = Number(bars_a_year.toFixed(1))
   const rf = percentage(strategy.risk_free)
   return [
@@ -31,6 +31,8 @@ function statisticsOf({ bars_a_year, strategy }: Backtest): Row<EquityStatistics
     ['Ulcer index', 'deviation', 'ulcer_index', '√mean(drawdown²)', 'wide'],
     ['best bar', 'return', 'best_bar', '', 'wide'],
     ['worst bar', 'return', 'worst_bar', '', 'wide'],
+    ['VaR 95%, a bar', 'return', 'value_at_risk', '5% quantile of bar returns, historical; a loss is negative'],
+    ['CVaR 95%, a bar', 'return', 'conditional_value_at_risk', 'mean of the worst 5% of bar returns'],
     ['skewness', 'ratio', 'skewness', 'm₃ / m₂^1.5 of bar returns', 'wide'],
     ['kurtosis, plain', 'ratio', 'kurtosis', 'm₄ / m₂² of bar returns; a normal one has 3', 'wide'],
     ['time in market', 'share', 'exposure', 'share of bars on which a position was on'],
@@ -40,8 +42,11 @@ function statisticsOf({ bars_a_year, strategy }: Backtest): Row<EquityStatistics
   ]
 }
 
+/** What the names and formulas of statistics stand on. */
+type Annualised = Pick<Backtest, 'bars_a_year'> & { strategy: Pick<Backtest['strategy'], 'risk_free'> }
+
 /** Of the strategy against each benchmark. */
-const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity'>>[] = [
+const AGAINST: readonly Row<Omit<Benchmark, 'statistics' | 'equity' | 'years'>>[] = [
   ['alpha a year', 'return', 'alpha', 'of the strategy, on bars that both have'],
   ['t of alpha', 'ratio', 'alpha_t', 'by its Newey-West error'],
   ['beta', 'ratio', 'beta', ''],
@@ -113,7 +118,7 @@ function beside(found: Backtest, statistics: readonly Row<EquityStatistics>[], a
 const TESTED = ['total_return', 'cagr', 'sharpe', 'probabilistic_sharpe', 'max_drawdown', 'exposure']
 
 /** What came of it on data that it was not chosen on: before everything else, which was seen when choosing. */
-export function outOfSampleSections(found: Backtest): Section[] {
+export function outOfSampleSections(found: Annualised & Pick<Backtest, 'validation'>): Section[] {
   const { validation } = found
   if (validation === null || validation.test === null) return []
   const { statistics: equity, trade_statistics: trades } = validation.test
@@ -215,7 +220,7 @@ export function partsOf({ kind }: Validation): string {
 type Fold = Omit<Validation['folds'][number], 'role'>
 
 /** The parts of the data, one line each, and all test parts together. */
-export function validationSections({ validation }: Backtest): Section[] {
+export function validationSections({ validation }: Pick<Backtest, 'validation'>): Section[] {
   if (validation === null) return []
   const { kind, folds, purged, test, candidates } = validation
   const all: Fold[] =

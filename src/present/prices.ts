@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Backtest } from '../backtest/result.js'
+import type { Backtest, Comparison, Grid } from '../backtest/result.js'
+import { fieldsOf } from '../backtest/trade.js'
 import { formatDay, parseDay } from '../model/day.js'
 import { type Adjustment, UNDEFINED } from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
@@ -8,16 +9,20 @@ import type { EventStudy } from '../study/result.js'
 import type { Sweep } from '../sweep/result.js'
 import { describeBacktest } from './backtest.js'
 import type { PriceChart } from './chart.js'
+import { describeComparison } from './comparison.js'
 import type { Description } from './description.js'
+import { describeGrid } from './grid.js'
 import { describeStudy } from './study.js'
 import { describeSweep } from './sweep.js'
 
+/** What has a page. */
+export type Reported = EventStudy | Backtest | Sweep | Grid | Comparison
+
 /** A result with the prices around what happened: around the events, or the signals that were traded. */
-export async function describeWithPrices(
-  market: PricedSource,
-  found: EventStudy | Backtest | Sweep,
-): Promise<Description> {
+export async function describeWithPrices(market: PricedSource, found: Reported): Promise<Description> {
   if (found.schema === 'bands.sweep/1') return describeSweep(found)
+  if (found.schema === 'bands.grid/1') return describeGrid(found)
+  if (found.schema === 'bands.comparison/1') return describeComparison(found)
   if (found.schema === 'bands.study/1')
     return describeStudy(found, await priceCharts(market, { ...found, marked: found.occurrences }))
   const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
@@ -31,7 +36,7 @@ export async function describeWithPrices(
  */
 export async function inputsOf(
   source: PricedSource,
-  found: EventStudy | Backtest | Sweep,
+  found: Reported,
 ): Promise<{ adjustment: string | null; inputs: string }> {
   const kinds = new Set<Adjustment>()
   for await (const { adjustment } of source.bars(found)) kinds.add(adjustment)
@@ -40,14 +45,13 @@ export async function inputsOf(
   return { adjustment, inputs: await hashOfInputs(source, inputsNamed(found)) }
 }
 
-function inputsNamed(found: EventStudy | Backtest | Sweep): Inputs {
+function inputsNamed(found: Reported): Inputs {
   const { tickers, timeframe } = found
-  if (found.schema === 'bands.sweep/1') return { tickers, timeframe, fields: found.fields, beside: found.contexts }
+  if ('fields' in found) return { tickers, timeframe, fields: found.fields, beside: found.contexts }
   if (found.schema === 'bands.study/1')
     return { tickers, timeframe, fields: [found.field], beside: besides(found.context, found.benchmark) }
-  const { entry, exit, benchmark } = found.strategy
-  const fields = [...new Set([entry.field, ...(exit.on === null ? [] : [exit.on.field])])]
-  return { tickers, timeframe, fields, beside: besides(entry.context, benchmark) }
+  const { entry, benchmark } = found.strategy
+  return { tickers, timeframe, fields: fieldsOf(found.strategy), beside: besides(entry.context, benchmark) }
 }
 
 function besides(context: { ticker: string; field: string } | null, benchmark: string | null): Inputs['beside'] & {} {

@@ -76,7 +76,7 @@ const TRADE = [
 /** The equity curve, a row a bar. */
 export function equityRecords({ equity }: Backtest): Records {
   return {
-    columns: ['date', 'equity', 'gross', 'positions', 'drawdown'],
+    columns: ['date', 'equity', 'gross', 'positions', 'drawdown', 'rolling_sharpe'],
     rows: equity.map(point => ({ ...point })),
   }
 }

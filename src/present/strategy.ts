@@ -1,5 +1,6 @@
 import type { Backtest } from '../backtest/result.js'
 import { costsInWords, positionsInWords } from '../backtest/words.js'
+import { isCondition } from '../language/as-field.js'
 import type { Distance } from '../params/figures.js'
 import type { Strategy } from '../params/strategy.js'
 import { count, either, listed, percentage } from './numbers.js'
@@ -10,7 +11,7 @@ export function questionOf(found: Backtest): string {
   const { side, entry, exit } = found.strategy
   const verb = side === 'long' ? 'Buying' : 'Selling short'
   const weekly = found.timeframe === 'weekly' ? ', on weekly bars' : ''
-  const entered = entry.bands === null ? `${entry.field} changes band` : `${entry.field} becomes ${either(entry.bands)}`
+  const entered = becomesText(entry, 'changes band', either)
   const ends = exitTexts(exit)
   const left = ends.length === 0 ? 'at the last bar' : either(ends)
   return `${verb} ${listed(found.tickers)} when ${entered}${narrowed(entry)}; out ${left}${weekly}`
@@ -19,14 +20,23 @@ export function questionOf(found: Backtest): string {
 /** The same in phrases. */
 export function headingOf(found: Backtest): string[] {
   const { name, side, entry } = found.strategy
-  const { field, bands } = entry
-  const event = bands === null ? `${field} changes` : `${field} becomes ${bands.join(' or ')}`
+  const event = becomesText(entry, 'changes', bands => bands.join(' or '))
   return [
     ...(typeof name === 'string' ? [name] : []),
     `${whoText(found.tickers)}  ${side} when ${event}${fromText(entry)}  ${found.timeframe}`,
     ...conditionTexts(entry),
     ...rangeTexts(found),
   ]
+}
+
+/** `rsi_zone becomes oversold`; of a condition `it becomes true that …`. */
+function becomesText(
+  { field, bands }: Pick<Strategy['entry'], 'field' | 'bands'>,
+  changes: string,
+  oneOf: (bands: readonly string[]) => string,
+): string {
+  const becomes = bands === null ? changes : `becomes ${oneOf(bands)}`
+  return isCondition(field) ? `it ${becomes} that ${field}` : `${field} ${becomes}`
 }
 
 /** The long form stands in the document, in the report, and at the end with all details. */
@@ -57,11 +67,12 @@ const OVERLAPS: Readonly<Record<string, string>> = {
   extend: 'one a ticker, held on by further signals',
 }
 
-function exitTexts({ hold, leave, on, stop, target, trailing }: Strategy['exit']): string[] {
+function exitTexts({ hold, leave, on, when, stop, target, trailing }: Strategy['exit']): string[] {
   return [
     ...(hold === null ? [] : [`after ${count(hold, 'bar')}`]),
     ...(leave ? ['when the band is left'] : []),
-    ...(on === null ? [] : [`when ${on.field} becomes ${on.bands.join(' or ')}`]),
+    ...(on === null ? [] : [`when ${becomesText(on, 'changes', bands => bands.join(' or '))}`]),
+    ...(when === undefined ? [] : [`when it becomes true that ${when}`]),
     ...(stop === null ? [] : [`at a stop of ${distanceText(stop)}`]),
     ...(target === null ? [] : [`at a target of ${distanceText(target)}`]),
     ...(trailing === null ? [] : [`at a trailing stop of ${distanceText(trailing)}`]),

@@ -1,4 +1,6 @@
+import { isCondition } from '../language/as-field.js'
 import { type EventStudy, type StudyWindow, shiftsUsed, spreadOf } from '../study/result.js'
+import { studyAnswer } from './answer.js'
 import type { PriceChart } from './chart.js'
 import { eventPrice, pathChart, pathCountChart, pricesSection, windowHistogram } from './charts.js'
 import {
@@ -11,7 +13,7 @@ import {
   type Tile,
   tableOf,
 } from './description.js'
-import { occurrencesTable } from './long-tables.js'
+import { EVERY, occurrencesTable } from './long-tables.js'
 import { count, either, listed, probability, returnRange, returnText, shareRange, whole } from './numbers.js'
 import { otherSections, shiftsText, testSections, WINDOW } from './study-tests.js'
 import {
@@ -22,6 +24,7 @@ import {
   originFacts,
   rangeTexts,
   readingSection,
+  stateText,
   whoText,
 } from './words.js'
 
@@ -42,13 +45,16 @@ export function describeStudy(study: EventStudy, prices: readonly PriceChart[] =
     document: study,
     kind: 'Event study',
     question: questionOf(study),
+    answer: studyAnswer(study),
     heading: headingOf(study),
     assumed: [assumedText(study)],
+    lead: [{ estimates: estimatesOf(study) }],
     warnings: study.warnings,
     tiles: tilesOf(study),
     facts: [['Looks', looksText(study)], ...lastBar(study), ...originFacts(study)],
     // Without an event a terminal has nothing to show.
     sections: study.events > 0 ? sections : sections.map(section => ({ ...section, on: 'page' })),
+    long: [{ key: 'occurrences', keep: 'last', whole: EVERY.occurrences }],
   }
 }
 
@@ -56,12 +62,16 @@ function questionOf(study: EventStudy): string {
   const { tickers, field, bands, timeframe } = study
   const entered = bands === null ? 'changed band' : `entered ${either(bands)}`
   const weekly = timeframe === 'weekly' ? ', weekly' : ''
+  if (isCondition(field)) {
+    const became = bands === null ? 'changed' : `became ${either(bands)}`
+    return `What followed when it ${became} of ${listed(tickers)} that ${field}${narrowed(study)}${weekly}?`
+  }
   return `What followed when ${listed(tickers)} ${entered}${narrowed(study)} (${field}${weekly})?`
 }
 
 function headingOf(study: EventStudy): string[] {
   const { tickers, field, bands, timeframe, events, as_of, last_bar } = study
-  const entered = bands === null ? field : `${field} = ${bands.join(' or ')}`
+  const entered = stateText(field, bands)
   const behind = as_of === null || last_bar === null || last_bar >= as_of ? '' : `, last bar ${last_bar}`
   const ranges = rangeTexts(study)
   return [
@@ -140,10 +150,7 @@ function windowSections(study: EventStudy): Section[] {
       id: 'windows',
       title: 'What followed',
       untitled: true,
-      parts: [
-        { on: 'page', estimates: estimatesOf(study) },
-        { table: tableOf('Returns from the close of the event', columns, windows, { grey: greyOf(windows) }) },
-      ],
+      parts: [{ table: tableOf('Returns from the close of the event', columns, windows, { grey: greyOf(windows) }) }],
     },
     ...contextSections(study),
     ...abnormalSections(study),
@@ -154,15 +161,15 @@ function greyOf(windows: readonly StudyWindow[]): boolean[] {
   return windows.map(({ grey }) => grey)
 }
 
-function estimatesOf({ windows }: EventStudy) {
+function estimatesOf({ windows, tickers }: EventStudy) {
   return {
     id: 'forest',
     title: 'Mean return after the events, less that after any bar',
     note: 'with its 95% interval',
     names: 'short' as const,
-    of: windows.map(({ window, n, n_indep, diff, intervals, grey, reasons }): Estimate => {
+    of: windows.map(({ window, n, n_indep, n_stretches, diff, intervals, grey, reasons }): Estimate => {
       const { low = null, high = null } = intervals[0] ?? {}
-      const note = `n ${n}, indep. ${n_indep}`
+      const note = `${whole(tickers.length > 1 ? n_stretches : n_indep)} independent of ${whole(n)}`
       return { label: window, note, value: diff, low, high, grey, reason: reasons.diff ?? 'no value' }
     }),
   }

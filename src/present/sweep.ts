@@ -1,5 +1,6 @@
 import { tooFewEvents } from '../study/result.js'
 import { ADJUSTMENTS, type Sweep } from '../sweep/result.js'
+import { sweepAnswer } from './answer.js'
 import { pValueHistogram } from './charts.js'
 import {
   assumedSection,
@@ -10,7 +11,7 @@ import {
   type Tile,
   tableOf,
 } from './description.js'
-import { cellsTable, cellText } from './long-tables.js'
+import { cellsTable, cellText, EVERY } from './long-tables.js'
 import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole } from './numbers.js'
 import { WAYS } from './performance.js'
 import { fewestFact, originFacts, rangeTexts, readingSection, whoText } from './words.js'
@@ -19,9 +20,9 @@ import { fewestFact, originFacts, rangeTexts, readingSection, whoText } from './
 export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } = {}): Description {
   const nothing = sweep.cells.every(({ events }) => events === 0)
   const sections: Section[] = [
+    leadingSection(sweep),
     cellsSection(sweep, limit),
     bestSection(sweep),
-    leadingSection(sweep),
     ...validationSections(sweep),
     settingsSection(sweep),
     readingSection('sweep'),
@@ -30,8 +31,15 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
     document: sweep,
     kind: 'Sweep',
     question: questionOf(sweep),
+    answer: sweepAnswer(sweep),
     heading: headingOf(sweep),
     assumed: nothing ? [nothingText(sweep)] : [triedText(sweep), assumedText(sweep)],
+    lead: [
+      {
+        chart: pValueHistogram(sweep.cells),
+        note: 'Each bin is one twentieth; level bars mean that there is nothing to find.',
+      },
+    ],
     warnings: sweep.warnings,
     tiles: tilesOf(sweep),
     facts: [
@@ -41,6 +49,7 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
     ],
     // Without an event there is no cell to show and no best one.
     sections: nothing ? sections.map(section => ({ ...section, on: 'page' })) : sections,
+    long: [{ key: 'cells', keep: 'first', whole: EVERY.cells }],
   }
 }
 
@@ -124,11 +133,6 @@ function cellsSection(sweep: Sweep, limit: number): Section {
         table: cellsTable(sweep, limit),
       },
       ...(below.length === 0 ? [] : [{ on: 'terminal' as const, notes: below }]),
-      {
-        on: 'page',
-        chart: pValueHistogram(cells),
-        note: 'Each bin is one twentieth; level bars mean that there is nothing to find.',
-      },
     ],
   }
 }
@@ -149,7 +153,7 @@ function leadingSection({ cells }: Sweep): Section {
               estimates: {
                 id: 'leading-forest',
                 title: 'Difference from any bar',
-                note: 'with its 95% interval, which is not corrected for how many were tried',
+                note: 'with its 95% interval, which is not corrected for how many were tried, as q is; n: events',
                 names: 'long',
                 of: best.map(cell => ({
                   label: cellText(cell),
@@ -182,7 +186,7 @@ function bestSection({ best: found }: Sweep): Section {
   const overfit =
     pbo === null
       ? why('pbo')
-      : `${probability(pbo.probability)}, how often the best of one half of the days is below the median of the other (${whole(pbo.splits)} splits)`
+      : `${probability(pbo.probability)}, how often the best of one half of the days is not above the median of the other (${whole(pbo.splits)} splits)`
   const named = (cell: string | null): string => (cell === null ? '' : ` of ${cell}`)
   const block = found.block === null ? '' : ` in blocks of ${ratio(found.block, 1)} bars on average`
   return {

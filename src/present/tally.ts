@@ -6,7 +6,7 @@ import { WHOLE_RANGE } from '../tiers.js'
 import { type Column, column, type Described, type Part, tableOf } from './description.js'
 import { signTone } from './events.js'
 import { count } from './numbers.js'
-import { SIGNS, whoText } from './words.js'
+import { SIGNS, stateText, whoText } from './words.js'
 
 /** What followed, counted: two tables, and for machines a row for every group and window. */
 export function describeTally(found: Tally): Described {
@@ -51,12 +51,12 @@ const COLUMNS = [
   ...FIGURES.map(name => `base_returns_${name}`),
 ]
 
-function tallyHeading({ tickers, field, band, timeframe, context, events, query_range, as_of }: Tally): string[] {
-  const state = (of: { field: string; band: string | null }): string =>
-    of.band === null ? of.field : `${of.field} = ${of.band.split(',').join(' or ')}`
+function tallyHeading({ tickers, field, band, timeframe, context, when, events, query_range, as_of }: Tally): string[] {
+  const state = (of: { field: string; band: string | null }): string => stateText(of.field, of.band?.split(',') ?? null)
   return [
     `${whoText(tickers)}  ${state({ field, band })}  ${timeframe}`,
     ...(context === null ? [] : [`${context.band === null ? 'beside' : 'while'} ${context.ticker} ${state(context)}`]),
+    ...(when === undefined ? [] : [`when ${when}`]),
     `${count(events, 'event')} in ${query_range ?? 'no range'}`,
     ...(as_of === null ? [] : [`as of ${as_of}`]),
   ]

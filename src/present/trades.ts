@@ -2,7 +2,7 @@ import type { Backtest, Trade } from '../backtest/result.js'
 import { tradeHistogram } from './charts.js'
 import { type Column, reasonsPart, type Section, tableOf } from './description.js'
 import { tradesTable } from './long-tables.js'
-import { ratio, returnText, UNKNOWN, whole, words } from './numbers.js'
+import { count, ratio, returnText, UNKNOWN, whole, words } from './numbers.js'
 
 /** What each trade brought. */
 export function tradesSection(found: Backtest): Section {
@@ -54,8 +54,9 @@ const SIGNALS: readonly Column<Outcome>[] = [
   { title: 'Why', kind: 'text', of: ({ why }) => why },
 ]
 
-/** What became of each signal, in the order of their days. */
-export function signalsSection({ trades, skipped }: Backtest): Section {
+/** What became of the signals: how many of each, and behind a fold each of them, in the order of their days. */
+export function signalsSection(found: Backtest): Section {
+  const { trades, skipped } = found
   const rows = [
     ...trades.map((trade): Outcome => ({ date: trade.signal_date, ticker: trade.ticker, trade, why: trade.exit })),
     ...skipped.map(({ date, ticker, reason }): Outcome => {
@@ -65,11 +66,52 @@ export function signalsSection({ trades, skipped }: Backtest): Section {
   rows.sort((a, b) => (a.date === b.date ? (a.ticker < b.ticker ? -1 : 1) : a.date < b.date ? -1 : 1))
   const title = 'What became of each signal'
   const empty = 'There was no signal.'
+  const table = tableOf(title, SIGNALS, rows, { whole: 'json', empty })
+  const all = { title: `Each of ${count(rows.length, 'signal')}`, parts: [{ table }], long: true as const }
   return {
     id: 'signals',
     title,
     short: 'Signals',
     on: 'explain',
-    parts: [{ table: tableOf(title, SIGNALS, rows, { whole: 'json', empty }) }],
+    parts: [
+      { on: 'page', table: tableOf('How many of each', OUTCOMES, outcomesOf(found)) },
+      ...(rows.length === 0 ? [] : [{ fold: all }]),
+    ],
   }
+}
+
+interface OutcomeCount {
+  what: string
+  n: number
+  of: number
+}
+
+const OUTCOMES: readonly Column<OutcomeCount>[] = [
+  { title: 'Signals that', kind: 'text', of: ({ what }) => what },
+  { title: 'How many', kind: 'count', of: ({ n }) => n },
+  { title: 'Of all', kind: 'share', of: ({ n, of }) => (of === 0 ? null : n / of) },
+]
+
+/** All signals, each of them in one of these; those that put an exit off beside them. */
+function outcomesOf({ signals: { total, closed, open, pending, skipped, extended } }: Backtest): OutcomeCount[] {
+  const all: [string, number][] = [
+    ['made a trade that is closed', closed],
+    ['made a trade that is still open', open],
+    ['wait for the next bar', pending],
+    ['put off the exit of a trade', extended],
+    ...Object.entries(skipped).map(([reason, n]): [string, number] => [
+      `were skipped: ${SKIPPED[reason] ?? words(reason)}`,
+      n,
+    ]),
+  ]
+  return all.filter(([, n], i) => i === 0 || n > 0).map(([what, n]) => ({ what, n, of: total }))
+}
+
+/** Why a signal made no trade. */
+export const SKIPPED: Readonly<Record<string, string>> = {
+  in_trade: 'in a trade',
+  no_place: 'no place left',
+  no_cash: 'no cash left',
+  no_price: 'no price',
+  no_size: 'no size',
 }

@@ -1,3 +1,4 @@
+import { isCondition, TRUE, TRUTHS } from '../language/as-field.js'
 import type { EventStudy, Sampling } from '../study/result.js'
 import type { Fact, Section } from './description.js'
 import { whole } from './numbers.js'
@@ -9,13 +10,22 @@ export function whoText(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
 }
 
+/** `rsi_zone = oversold or deep_oversold`; a condition that holds is called by its text. */
+export function stateText(field: string, bands: readonly string[] | null): string {
+  if (bands === null) return field
+  const are = bands.join(' or ')
+  if (!isCondition(field)) return `${field} = ${are}`
+  return are === TRUTHS[TRUE] ? field : `${field}: ${are}`
+}
+
 /** What an answer was narrowed to beside the bands entered, as documents spell it. */
-type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context'>
+type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context' | 'when'>
 
 /** The same in words, one each; the bands left are a part of what the event is called. */
-export function conditionTexts({ stability, max_flips, context }: Omit<Conditions, 'prev_bands'>): string[] {
+export function conditionTexts({ stability, max_flips, context, when }: Omit<Conditions, 'prev_bands'>): string[] {
   return [
     ...(context === null ? [] : [contextText(context)]),
+    ...(when === undefined ? [] : [`when ${when}`]),
     ...(stability === null ? [] : [`stability ${stability.join(' or ')}`]),
     ...(max_flips === null ? [] : [`at most ${max_flips} ${max_flips === 1 ? 'flip' : 'flips'}`]),
   ]
@@ -77,7 +87,7 @@ export function fewestFact(found: Pick<Sampling, 'min_events'>): Fact {
 }
 
 /** How to read a page, and when not to. */
-export function readingSection(kind: 'study' | 'backtest' | 'sweep'): Section {
+export function readingSection(kind: keyof typeof OF): Section {
   const title = 'How to read this, and when not to'
   const facts = [...COMMON, ...OF[kind]]
   return { id: 'reading', title, short: 'How to read this', on: 'page', parts: [{ facts }] }
@@ -99,7 +109,7 @@ const COMMON: [string, string][] = [
   ['The past', 'All bands are as they were known on each day. Even so this is one history, and it happened once.'],
 ]
 
-const OF: Record<'study' | 'backtest' | 'sweep', [string, string][]> = {
+const OF: Record<'study' | 'backtest' | 'sweep' | 'grid' | 'comparison', [string, string][]> = {
   study: [
     [
       'The difference, not the mean',
@@ -155,5 +165,31 @@ const OF: Record<'study' | 'backtest' | 'sweep', [string, string][]> = {
     ],
     ['t above 3', 'is what Harvey, Liu and Zhu (2016) ask of a finding after decades of looking; bold in the table.'],
     ['When not to', 'Not to take the top row and trade it: check it on dates that this page has not seen.'],
+  ],
+  grid: [
+    [
+      'The hill, not the peak',
+      'A setting that means something is good beside others like it. A best that stands alone among poor neighbours is what luck makes of many tries.',
+    ],
+    [
+      'The deflated Sharpe ratio',
+      'Asks whether the best is above what the best of as many worthless strategies would show. Below .95 it is not to be believed.',
+    ],
+    [
+      'Overfitting',
+      'Near 50% which combination is best says nothing about which will be: by luck, or because all of them are alike. What of the market all of them share is not asked here.',
+    ],
+    ['When not to', 'Not to take the best and trade it: choose on one part of the dates and look at another.'],
+  ],
+  comparison: [
+    [
+      'The difference',
+      'Two strategies on the same days share much of their luck. The interval is of the difference of their ratios, with the days of both redrawn together; where it has 0 in it, neither is better.',
+    ],
+    [
+      'The common days',
+      'Each is traded over all its own days, and only those that all have are compared: a strategy that began later is not held against years that it has not seen.',
+    ],
+    ['When not to', 'Not to take the best of many and trade it: of several alike one is first by luck.'],
   ],
 }

@@ -89,7 +89,7 @@ export function refusalOf(answer: Answer, { base, url, repeat, again }: Occasion
   const body = new Body(answer.document, repeat)
   const message = body.text('message')
   const said = message || `${base} answered ${statusText(answer.status)}.`
-  const upgradeUrl = body.text('upgrade_url') || base
+  const upgradeUrl = body.text('upgrade_url') || null
   switch (kindOf(answer.status, body)) {
     case 'invalid_parameter':
       return invalidAs(message, offenceOf(body))

@@ -2,6 +2,7 @@ import { InvalidParameter } from '../errors.js'
 import type { EventsPage, EventsQuery, HistoryQuery, SeriesKey } from '../model/event.js'
 import type { History } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
+import type { Stays } from '../model/stays.js'
 import type { Timeframe } from '../model/terms.js'
 import {
   type FieldInfo,
@@ -11,6 +12,7 @@ import {
   type NewestEvents,
   newestOf,
   type Source,
+  type StaysQuery,
   type WhyEmpty,
 } from '../source.js'
 import type { KeptEntry, PageStore } from '../store/pages.js'
@@ -62,6 +64,13 @@ export class Beside implements Source {
     }
   }
 
+  async *stays({ tickers, ...query }: StaysQuery): AsyncGenerator<Stays> {
+    for (const group of await this.#together(tickers, query)) {
+      const source = await this.#sourceOf({ ticker: group[0]!, ...query })
+      yield* source.stays({ tickers: group, ...query })
+    }
+  }
+
   /** Tickers in a row that one source has, to be asked of it in one call; with a context each is looked at by itself. */
   async #together(tickers: readonly string[], { context }: Pick<HistoryQuery, 'context'>): Promise<string[][]> {
     if (context !== undefined || tickers.length < 2) return tickers.map(ticker => [ticker])
@@ -79,8 +88,8 @@ export class Beside implements Source {
     return newestOf(this, query)
   }
 
-  fields(): Promise<readonly FieldInfo[]> {
-    return this.#parts.own.fields()
+  fields(asked?: readonly string[]): Promise<readonly FieldInfo[]> {
+    return this.#parts.own.fields(asked)
   }
 
   granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
@@ -138,7 +147,7 @@ export class Beside implements Source {
   async #sourceOf({
     ticker,
     context,
-  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Pick<Source, 'events' | 'histories' | 'whyEmpty'>> {
+  }: Pick<HistoryQuery, 'ticker' | 'context'>): Promise<Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'>> {
     const { own, pages, hasBars } = this.#parts
     const isPulled = await pages.has(ticker)
     if (context !== undefined) {

@@ -27,7 +27,7 @@ export function eventsOnBars(events: Source, prices: PricedSource): PricedSource
     return states
   }
   return {
-    fields: () => events.fields(),
+    fields: asked => events.fields(asked),
     get server() {
       return events.server
     },

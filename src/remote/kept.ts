@@ -1,5 +1,5 @@
 import { Busy, InvalidParameter, NotFound, type Remedy, remedy, TierRestricted } from '../errors.js'
-import { fieldNamed } from '../fields/index.js'
+import { BUILT_IN } from '../fields/index.js'
 import { type Day, formatDay, isWeekend, parseDay, weekFinalOn } from '../model/day.js'
 import type {
   BandEvent,
@@ -12,11 +12,12 @@ import type {
   SeriesKey,
 } from '../model/event.js'
 import { type History, historyOf } from '../model/history.js'
+import { type Stays, staysOf } from '../model/stays.js'
 import { reaches, type Tier } from '../model/terms.js'
-import { type HistoriesQuery, noneTold, type Source, type WhyEmpty } from '../source.js'
+import { type HistoriesQuery, noneTold, type Source, type StaysQuery, type WhyEmpty } from '../source.js'
 import { isMixed, type KeptSeries, knownDate, type PageStore, sourceWords } from '../store/pages.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, PLANS, planOf, present, tierOfRange } from '../tiers.js'
-import { type Chain, chainOf, keyOf, listed, named } from './pages.js'
+import { type Chain, chainOf, keyOf, listed, named, refuseCondition } from './pages.js'
 
 /** One series as far as its pages have come. */
 interface View extends Chain, SeriesKey {
@@ -52,7 +53,7 @@ interface KeptWays {
 }
 
 /** Answers any question from pages of a server that were kept, under the rules of the key that pulled them. */
-export class KeptPages implements Pick<Source, 'events' | 'histories' | 'whyEmpty'> {
+export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' | 'whyEmpty'> {
   readonly #marks = new Marks()
   readonly #pages: PageStore
   readonly #ways: KeptWays
@@ -82,8 +83,12 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'whyEmpt
     for (const ticker of tickers)
       for (const field of fields) {
         const history = await this.#history({ ...filter, ticker, field }, outcomes === 'needed')
-        yield historyOf(history, fieldNamed(field)!.bands)
+        yield historyOf(history, BUILT_IN.named(field)!.bands)
       }
+  }
+
+  stays(query: StaysQuery): AsyncIterable<Stays> {
+    return staysOf(this.histories(query), query.fields.length)
   }
 
   async whyEmpty({ bands: _bands, context: _context, ...query }: HistoryQuery): Promise<WhyEmpty> {
@@ -93,7 +98,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'whyEmpt
 
   async #history(query: HistoryQuery, needsOutcomes: boolean): Promise<EventHistory> {
     if (needsOutcomes) {
-      entitle(query, this.#ways.tier)
+      entitle(query, this.#ways.tier, BUILT_IN)
       entitleAftermath(this.#ways.tier)
     }
     const { view, context, found, tier, range, today, rangeStart } = await this.#find(query)
@@ -117,7 +122,8 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'whyEmpt
   }
 
   async #find(query: HistoryQuery) {
-    entitle(query, this.#ways.tier)
+    refuseCondition(query, `the server that ${query.ticker} was pulled from`)
+    entitle(query, this.#ways.tier, BUILT_IN)
     const view = await this.#view(query)
     const { context: other, ...plain } = query
     const context = other === undefined ? null : await this.#view({ ...other, timeframe: query.timeframe })

@@ -1,6 +1,7 @@
-import { parameter, sentence, TierRestricted } from '../errors.js'
+import { InvalidParameter, parameter, quoted, sentence, TierRestricted } from '../errors.js'
+import { isCondition } from '../language/as-field.js'
 import { type Day, formatDay, parseDay } from '../model/day.js'
-import type { BandEvent, PulledSource, SeriesKey } from '../model/event.js'
+import type { BandEvent, HistoryQuery, PulledSource, SeriesKey } from '../model/event.js'
 import { reaches, TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { KeptPage, KeptSeries } from '../store/pages.js'
 import { PLANS, tierOfRange } from '../tiers.js'
@@ -20,6 +21,17 @@ export interface Chain extends Pick<KeptSeries, 'timeframe'>, Pick<PulledSource,
   total_occurrences: number
   /** Oldest first. */
   events: readonly BandEvent[]
+}
+
+/** Throws InvalidParameter: a condition is judged bar by bar, and pages tell of events. @param who told them */
+export function refuseCondition({ ticker, field, when }: Pick<HistoryQuery, 'ticker' | 'field' | 'when'>, who: string) {
+  const condition = when ?? (isCondition(field) ? field : undefined)
+  if (condition === undefined) return
+  const why = `needs the bars of ${ticker}, and ${who} tells events alone`
+  throw new InvalidParameter(sentence`${parameter('when')} ${quoted(condition)} ${why}.`, {
+    param: 'when',
+    value: condition,
+  })
 }
 
 /** What the newest page says of all of them; null without a page. */

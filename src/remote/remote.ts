@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { InvalidParameter, NotFound, Upstream } from '../errors.js'
+import { BUILT_IN } from '../fields/index.js'
 import { formatDay, parseDay } from '../model/day.js'
 import type {
   BandEvent,
@@ -12,6 +13,7 @@ import type {
 } from '../model/event.js'
 import { type History, historyOf } from '../model/history.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
+import { type Stays, staysOf } from '../model/stays.js'
 import type { Tier, Timeframe } from '../model/terms.js'
 import { eventsSearch, oversoldSearch } from '../params/parse.js'
 import {
@@ -23,13 +25,14 @@ import {
   newestOf,
   noneTold,
   type Source,
+  type StaysQuery,
   type WhyEmpty,
 } from '../source.js'
 import { entitle, entitleAftermath, grantedFields, PLANS, tierOfRange } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, NOTE, OVERSOLD_PATH } from '../wire/format.js'
 import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
 import { checkedEvents, checkedOversold, type Told } from './check.js'
-import { PAGE } from './pages.js'
+import { PAGE, refuseCondition } from './pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
 
 /** A page with what came beside it. */
@@ -130,6 +133,7 @@ export class Remote implements Source {
 
   /** One page of events, of any band or of one: a credit, two with a context. */
   async page(query: EventsQuery): Promise<RemotePage> {
+    refuseCondition(query, this.url)
     const found = await this.#once(EVENTS_PATH, eventsSearch(query), (answer, told) => pageOf(answer, query, told))
     this.#range = rangeOf(found)
     if (found.note !== null) this.#notes.set(nameOf(query), found.note)
@@ -173,7 +177,7 @@ export class Remote implements Source {
   async granted(ticker: string, timeframe: Timeframe): Promise<GrantedFields> {
     const { page } = await this.page({ ticker, field: ANY_FIELD, timeframe, limit: PAGE })
     const tier = tierOfRange(page.query_range) ?? tierOfCredits(this.credits) ?? 'free'
-    return { fields: grantedFields(tier), waiting: [] }
+    return { fields: grantedFields(tier, BUILT_IN), waiting: [] }
   }
 
   /** As the server says, or by what it told of its range; it is not asked, and paid, for an explanation. */
@@ -202,6 +206,10 @@ export class Remote implements Source {
       if (outcomes === 'needed') await this.#checkAftermath(query)
       return historyOf(await this.#history(query), this.#bandsOf(query.field))
     })
+  }
+
+  stays(query: StaysQuery): AsyncIterable<Stays> {
+    return staysOf(this.histories(query), query.fields.length)
   }
 
   async tickers(): Promise<null> {
@@ -355,7 +363,7 @@ function besides({ headers }: Answer): Omit<RemotePage, 'page' | 'note'> {
 /** Throws TierRestricted where a plan shows nothing of what followed; null: of a plan that is not known. */
 function checkAftermath(query: HistoryQuery, tier: Tier | null): void {
   if (tier === null || PLANS[tier].aftermath) return
-  entitle(query, tier)
+  entitle(query, tier, BUILT_IN)
   entitleAftermath(tier)
 }
 

@@ -213,14 +213,17 @@ function tenth(value: number): number {
   return Math.round(value * 10) / 10
 }
 
+/** On paper a drawing has room for no more points: each is a dot of the finest printer. */
+const MOST_DRAWN = 700
+
 /** A chart in the page: its name, its legend, the drawing, and the values for the page's script. */
 export function figure(whole: Chart, caption: Piece = ''): Html {
   const chart = lightened(whole)
   const isDrawn = !isEmpty(chart)
   return html`<figure class="chart" id="${chart.id}">
-<figcaption><strong>${chart.title}</strong> ${caption}</figcaption>
+<figcaption><strong>${chart.title}</strong> ${caption}${isDrawn && chart.y.log && ' (logarithmic scale)'}</figcaption>
 ${isDrawn && legend(chart)}
-${isDrawn ? html`<div class="plot">${drawing(chart)}</div>` : html`<p class="empty">${chart.empty}</p>`}
+${isDrawn ? html`<div class="plot">${drawing(lightened(whole, MOST_DRAWN))}</div>` : html`<p class="empty">${chart.empty}</p>`}
 ${isDrawn && dataScript('data-chart', chart)}
 </figure>`
 }

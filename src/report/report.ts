@@ -1,7 +1,22 @@
 import { createHash } from 'node:crypto'
 import { builtText } from '../built.js'
+import { InvalidParameter } from '../errors.js'
 import { dataScript, Html, html } from '../html.js'
-import type { Description, Fact, Part, Section, Tile, Tone, Where } from '../present/description.js'
+import {
+  type Description,
+  type Fact,
+  type Heading,
+  MOST_WARNINGS,
+  type Part,
+  type Section,
+  type Tile,
+  type Tone,
+  type Where,
+} from '../present/description.js'
+import { GLOSSARY } from '../present/glossary.js'
+import { whole as count, words } from '../present/numbers.js'
+import { describeWithPrices, inputsOf, type Reported } from '../present/prices.js'
+import type { PricedSource } from '../source.js'
 import { figure } from './chart.js'
 import { forest, monthsTable, stacked } from './strips.js'
 import { CLASSES, table } from './table.js'
@@ -13,6 +28,12 @@ import { CLASSES, table } from './table.js'
 export function report(found: Description, about: ReportAbout): string {
   const [style, script] = [builtText('report.css'), pageScript()]
   const shown = found.sections.filter(({ on }) => isShown(on))
+  const { document, left } = carried(found)
+  const drawn = html`${opening(found)}${shown.map(sectionOf)}`
+  const places = [
+    ...shown.map(({ id, title, short = title }) => ({ id, name: short })),
+    { id: 'about', name: 'Origin' },
+  ]
   const policy = `default-src 'none'; style-src '${digest(style)}'; script-src '${digest(script)}'; img-src data:; base-uri 'none'; form-action 'none'`
   return html`<!doctype html>
 <html lang="en">
@@ -29,24 +50,35 @@ export function report(found: Description, about: ReportAbout): string {
 <body>
 <a class="skip" href="#main">Skip to the report</a>
 <header>
-<p class="kind">${found.kind}</p>
+<p class="kind"><strong>${found.kind}</strong> ${found.heading.slice(1).join(' · ')}</p>
 <h1>${found.question}</h1>
+<p class="answer">${found.answer}</p>
 </header>
-<nav aria-label="Sections"><ul>${shown.map(section => html`<li><a href="#${section.id}">${section.short ?? section.title}</a></li>`)}</ul></nav>
+<nav aria-label="Sections"><ul>${places.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main id="main">
-${opening(found, about)}
-${shown.map(sectionOf)}
+${drawn}
+${onPaper(found, shown, drawn)}
+<section id="about"><h2>How this page was made</h2>
+${factList([...found.facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])}
+</section>
 <section id="json"><h2>The whole result</h2>
-<p>Every number of this page, as the command line prints it with <code>--json</code>, lies in this file in the element <code>#result</code>.</p>
+<p>${left.length === 0 ? 'Every number of this page' : `This result without ${left.join(' and ')}`}, as the command line prints it with <code>--json</code>, lies in this file in the element <code>#result</code>.</p>
 <p class="actions" hidden><button type="button" class="control" data-save>Save as JSON</button></p>
 </section>
 </main>
 <footer>${foot(about)}</footer>
-${dataScript('id="result"', found.document)}
+${dataScript('id="result"', document)}
 <script>${new Html(script)}</script>
 </body>
 </html>
 `.text
+}
+
+/** Paper has no folds: there all short words are explained once, after everything that they stand in. */
+function onPaper({ answer, lead }: Description, sections: readonly Section[], drawn: Html): Html {
+  const parts = [...lead, ...sections.flatMap(({ parts }) => parts)]
+  const terms = termsIn(parts, [html`<p>${answer}</p>`, drawn])
+  return html`${terms !== null && html`<section class="paper"><h2>What the short words mean</h2>${terms}</section>`}`
 }
 
 function isShown(on: Where | undefined): boolean {
@@ -54,9 +86,11 @@ function isShown(on: Where | undefined): boolean {
 }
 
 function sectionOf({ id, title, phrases = [], parts }: Section): Html {
+  const drawn = html`${parts.filter(({ on }) => isShown(on)).map(partOf)}`
   return html`<section id="${id}"><h2>${title}</h2>
 ${phrases.length > 0 && html`<p class="phrases">${phrases.join(' · ')}</p>`}
-${parts.filter(({ on }) => isShown(on)).map(partOf)}
+${drawn}
+${glossary(parts, drawn)}
 </section>
 `
 }
@@ -72,6 +106,10 @@ function partOf(part: Part): Html {
   if ('stacks' in part)
     return captioned(part.stacks.title, 'after the events, and paler after any bar', stacked(part.stacks))
   if ('months' in part) return monthsTable(part.months)
+  if ('fold' in part) {
+    const { title, parts, long = false } = part.fold
+    return html`<details class="fold${long && ' long'}"><summary>${title}</summary>${parts.filter(({ on }) => isShown(on)).map(partOf)}</details>`
+  }
   if ('code' in part) return html`<pre tabindex="0"><code>${part.code}</code></pre>`
   return html``
 }
@@ -82,19 +120,54 @@ ${drawing}</figure>
 `
 }
 
-/** What is said before everything else: what to be wary of, the main numbers, and where all of it is from. */
-function opening({ warnings, tiles, facts }: Description, about: ReportAbout): Html {
-  return html`${warningBox(warnings)}
-<div class="tiles${tiles.length % 3 === 0 && ' three'}">${tiles.map(tileOf)}</div>
-<section id="about"><h2>What was asked, and of what</h2>
-${factList([...facts, ...originFacts(about)], ['Command line', 'Hash of inputs'])}
-</section>`
+/** What is seen before everything else: a picture of the answer, what to be wary of, and the main numbers. */
+function opening({ lead, warnings, tiles, answer }: Description): Html {
+  const drawn = html`<div class="lead">${lead.filter(({ on }) => isShown(on)).map(partOf)}</div>
+${warningBox(warnings)}
+<div class="tiles${tiles.length % 3 === 0 && ' three'}">${tiles.map(tileOf)}</div>`
+  return html`${drawn}
+${glossary(lead, html`<p>${answer}</p>`, drawn)}`
 }
 
+/** The gravest are read by whoever opens the page, the others by whoever opens their fold. */
 function warningBox(warnings: readonly string[]): Html {
   if (warnings.length === 0) return html``
-  return html`<aside class="warnings" aria-label="Warnings"><p><strong>${warnings.length === 1 ? 'A warning' : `${warnings.length} warnings`}</strong></p>
-<ul>${warnings.map(warning => html`<li>${warning}</li>`)}</ul></aside>`
+  const list = (some: readonly string[]): Html => html`<ul>${some.map(warning => html`<li>${warning}</li>`)}</ul>`
+  const left = warnings.slice(MOST_WARNINGS)
+  const title =
+    warnings.length === 1
+      ? 'A warning'
+      : left.length === 0
+        ? `${warnings.length} warnings`
+        : `The gravest of ${warnings.length} warnings`
+  return html`<aside class="warnings" id="warnings" aria-label="Warnings"><p><strong>${title}</strong></p>
+${list(warnings.slice(0, MOST_WARNINGS))}
+${left.length > 0 && html`<details><summary>${left.length} more</summary>${list(left)}</details>`}</aside>`
+}
+
+/** What short words mean that stand in some markup or head its tables, in a fold: a keyboard reaches no `abbr`. */
+function glossary(parts: readonly Part[], ...markup: readonly Html[]): Html {
+  const terms = termsIn(parts, markup)
+  return terms === null
+    ? html``
+    : html`<details class="terms"><summary>What the short words mean</summary>${terms}</details>`
+}
+
+function termsIn(parts: readonly Part[], markup: readonly Html[]): Html | null {
+  const text = markup.map(({ text }) => text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' ')).join(' ')
+  const terms = new Map(headingsOf(parts).map(({ title, hint }) => [title, hint ?? '']))
+  for (const [name, word, meaning] of GLOSSARY) if (!terms.has(name) && word.test(text)) terms.set(name, meaning)
+  if (terms.size === 0) return null
+  return html`<dl>${[...terms].map(([name, meaning]) => html`<div><dt>${name}</dt><dd>${meaning}</dd></div>`)}</dl>`
+}
+
+function headingsOf(parts: readonly Part[]): Heading[] {
+  return parts
+    .filter(({ on }) => isShown(on))
+    .flatMap(part => {
+      if ('fold' in part) return headingsOf(part.fold.parts)
+      return 'table' in part ? part.table.columns.filter(({ hint, on }) => hint !== undefined && isShown(on)) : []
+    })
 }
 
 function tileOf({ label, value, note, tone }: Tile): Html {
@@ -131,6 +204,26 @@ function foot(about: ReportAbout): Html {
   return html`<p>Made by bands ${about.version}. The same command line makes the same page, byte for byte, while the data and the ledger of trials are the same. What happened before need not happen again; nothing here is advice.</p>`
 }
 
+/** More of a result makes a page that is slow to send and to open. */
+const MOST_CARRIED = 800_000
+
+/** The result as it lies in the page: of a long one its longest lists are shortened, and it is said by how much. */
+function carried({ document, long }: Description): { document: unknown; left: string[] } {
+  const result: Record<string, unknown> = { ...(document as object) }
+  const left: string[] = []
+  for (const { key, keep, whole } of long) {
+    const list = result[key] as unknown[]
+    const over = JSON.stringify(result).length - MOST_CARRIED
+    if (over <= 0) break
+    const room = Math.max(0, 1 - over / JSON.stringify(list).length)
+    const kept = Math.floor(list.length * room)
+    result[key] = keep === 'first' ? list.slice(0, kept) : list.slice(list.length - kept)
+    const which = keep === 'first' ? 'last' : 'first'
+    left.push(`the ${which} ${count(list.length - kept)} of ${count(list.length)} ${words(key)} (${whole} has all)`)
+  }
+  return { document: result, left }
+}
+
 /** As a content policy names an inline style or script that may run. */
 function digest(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
@@ -140,6 +233,22 @@ function digest(text: string): string {
 function pageScript(): string {
   // A script element ends at this text wherever it stands, also within a string.
   return builtText('report.js').replaceAll('</script', '<\\/script')
+}
+
+/** The page of a result, with its prices and with what it stands on. Throws InvalidParameter for what is no whole result. */
+export async function reportOf(
+  market: PricedSource,
+  found: Reported,
+  about: Omit<ReportAbout, 'adjustment' | 'inputs'>,
+): Promise<string> {
+  try {
+    return report(await describeWithPrices(market, found), { ...about, ...(await inputsOf(market, found)) })
+  } catch (cause) {
+    if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause
+    // Whether all of it is there is only seen where it is drawn.
+    const what = `found is no whole answer of study(), backtest(), grid(), compare() or sweep(): ${cause.message}.`
+    throw new InvalidParameter(what, { param: 'found' })
+  }
 }
 
 /** What a report says of itself; not part of the result. No time is in it: the same question has the same page. */

@@ -156,6 +156,7 @@ export function axisLabel(unit: XUnit | YUnit, at: number, step: number): string
   if (unit === 'share') return share(at, step < 0.01 ? 1 : 0)
   if (unit === 'p') return decimal(at, 2)
   if (unit === 'money') return at < 1000 ? decimal(at, step < 0.1 ? 2 : step < 1 ? 1 : 0) : count(at)
+  if (unit === 'ratio') return decimal(at, step < 1 ? 1 : 0)
   return unit === 'count' ? count(at) : price(at).replace(/\.0+$/, '')
 }
 
@@ -168,6 +169,7 @@ export function valueText(unit: XUnit | YUnit, value: number | null | undefined)
   if (unit === 'share') return share(value)
   if (unit === 'p') return probability(value)
   if (unit === 'money') return value < 1000 ? decimal(value, 3) : count(value)
+  if (unit === 'ratio') return decimal(value, 2)
   return unit === 'count' ? count(value) : price(value)
 }
 
@@ -211,9 +213,9 @@ function addExtremes(column: ArrayLike<number | null>, from: number, to: number,
  * The chart as it stands in a page: no more points than a screen can show, nothing lost that stands out, and numbers of
  * six significant digits.
  */
-export function lightened(chart: Chart): Chart {
+export function lightened(chart: Chart, most = MOST_POINTS): Chart {
   const columns = [...chart.lines.map(({ values }) => values), ...chart.ribbons.flatMap(({ low, high }) => [low, high])]
-  const kept = thinned(columns, chart.x.values.length, MOST_POINTS)
+  const kept = thinned(columns, chart.x.values.length, most)
   const cut = (values: readonly (number | null)[]): (number | null)[] => kept.map(i => shortened(values[i]))
   return {
     ...chart,

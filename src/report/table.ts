@@ -3,8 +3,8 @@ import { type Cell, type CellNames, type Heading, isNumber, type Table, type Ton
 import { count as counted } from '../present/numbers.js'
 import { cellPiece, count, orderOf } from './values.js'
 
-/** At most so many rows stand in the page; all of them are in its JSON. */
-export const MOST_ROWS = 500
+/** At most so many rows stand in the page. */
+export const MOST_ROWS = 250
 
 /** Tones as the style sheet names them. */
 export const CLASSES: Readonly<Record<Tone, string>> = { good: 'gain', bad: 'loss', faint: 'quiet', strong: 'strong' }
@@ -16,13 +16,13 @@ export function table(of: Table): Html {
   const places = placesOf(of)
   const shown = [...rows.keys()].slice(0, MOST_ROWS)
   return html`${filter !== undefined && filterForm(filter)}
-<div class="table-box"${sorted !== undefined && html` data-table="sorted"`}>
+<div class="table-box"${sorted !== undefined && html` data-table="sorted" data-rows="${rows.length}"`}>
 <div class="scroll" role="region" tabindex="0" aria-label="${caption}"><table${places.length > 13 && html` class="wide"`}>
 <caption><span>${caption}</span></caption>
 <thead><tr>${places.map(i => heading(columns[i]!))}</tr></thead>
 <tbody>
 ${tableRows(of, shown)}</tbody></table></div>
-${rows.length > shown.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shown.length)} of ${count(rows.length)} rows; all of them are in the JSON at the end of this page.</p>`}
+${rows.length > shown.length && html`<p class="cut">Here are ${sorted?.cut ?? 'the first'} ${count(shown.length)} of ${count(rows.length)} rows; ${sorted?.whole ?? '--json'} has all.</p>`}
 </div>
 `
 }
@@ -33,7 +33,8 @@ function placesOf({ columns }: Table): number[] {
 }
 
 function heading({ title, hint, kind }: Heading): Html {
-  return html`<th scope="col"${isNumber(kind) && html` class="num"`}${hint !== undefined && html` title="${hint}"`}>${title}</th>`
+  if (title === '') return html`<td></td>`
+  return html`<th scope="col"${isNumber(kind) && html` class="num"`}>${hint === undefined ? title : html`<abbr title="${hint}">${title}</abbr>`}</th>`
 }
 
 /** Rows of the body by their places. The first column names the row. */
@@ -47,7 +48,8 @@ export function tableRows(of: Table, rows: readonly number[]): Html {
 
 function cell(of: Cell, { kind, wraps }: Heading, isGrey: boolean, isName: boolean): Html {
   const tone = isGrey ? 'faint' : of.tone
-  const classes = [isNumber(kind) && 'num', wraps && 'wrap', tone && CLASSES[tone]].filter(Boolean).join(' ')
+  const heat = of.heat === undefined || of.heat === 0 ? '' : `up-${of.heat}`
+  const classes = [isNumber(kind) && 'num', wraps && 'wrap', tone && CLASSES[tone], heat].filter(Boolean).join(' ')
   const attribute = classes === '' ? '' : html` class="${classes}"`
   const piece = cellPiece(of)
   return isName ? html`<th scope="row"${attribute}>${piece}</th>` : html`<td${attribute}>${piece}</td>`

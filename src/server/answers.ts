@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts/accounts.js'
 import { worded } from '../errors.js'
+import { BUILT_IN } from '../fields/index.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { SeriesKey } from '../model/event.js'
 import type { OversoldPage, OversoldQuery } from '../model/oversold.js'
@@ -85,7 +86,7 @@ export function readEvents(search: string): Question {
     },
     part: body => body,
     async isAnswerable(service, tier) {
-      entitle(query, tier)
+      entitle(query, tier, BUILT_IN)
       const tickers = series.map(({ ticker }) => ticker)
       return (await service.bands(tier).known(tickers)).length === tickers.length
     },

@@ -1,4 +1,5 @@
 import { type BandsError, MethodNotAllowed, NotFound, Unauthorized, Unavailable } from '../errors.js'
+import { BUILT_IN } from '../fields/index.js'
 import type { BandEvent, EventsPage } from '../model/event.js'
 import type { OversoldMatch, OversoldPage } from '../model/oversold.js'
 import type { Tier } from '../model/terms.js'
@@ -173,8 +174,11 @@ const REFUSALS = {
     name: 'Forbidden',
     description: 'A field, a feature or a date that the tier of the key does not have. Not charged.',
     examples: {
-      field: ['A field of a higher tier', thrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus'))],
-      feature: ['A feature of a higher tier', thrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free'))],
+      field: ['A field of a higher tier', thrownBy(() => entitle({ field: 'pe_vs_sector' }, 'plus', BUILT_IN))],
+      feature: [
+        'A feature of a higher tier',
+        thrownBy(() => entitle({ field: 'rsi_zone', context: GSPC }, 'free', BUILT_IN)),
+      ],
     },
   },
   404: {

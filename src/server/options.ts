@@ -17,6 +17,8 @@ export interface ServerOptions {
   cors?: string | undefined
   /** PEM texts; without, plain HTTP. */
   tls?: Certificate | undefined
+  /** Where a higher tier is to be had, for those who are refused. */
+  upgradeUrl?: string | undefined
   /** What `/metrics` and `/openapi.json` call this version. */
   version: string
   /** Where lines of the log go, each with its line feed. */
@@ -85,17 +87,19 @@ export const LIMITS: Limits = {
 }
 
 /** The same with everything filled in. */
-export interface Settings extends Omit<Required<ServerOptions>, 'tls' | 'cors'> {
+export interface Settings extends Omit<Required<ServerOptions>, 'tls' | 'cors' | 'upgradeUrl'> {
   tls: ServerOptions['tls']
   cors: ServerOptions['cors']
+  upgradeUrl: string | null
   limits: Limits
 }
 
-export function settingsOf({ limits, credits, now, tls, cors, ...options }: ServerOptions): Settings {
+export function settingsOf({ limits, credits, now, tls, cors, upgradeUrl, ...options }: ServerOptions): Settings {
   return {
     ...options,
     tls,
     cors,
+    upgradeUrl: upgradeUrl ?? null,
     limits: { ...LIMITS, ...limits },
     credits: credits ?? { free: PLANS.free.credits, plus: PLANS.plus.credits, pro: PLANS.pro.credits },
     now: now ?? Date.now,

@@ -121,7 +121,7 @@ export class Requests {
 
   #refusal(error: unknown, { id, request }: Exchange): Outgoing {
     const errors = shapeFor(request, this.#settings.errors)
-    const answer = refusal(error, { id, errors, now: this.#settings.now() })
+    const answer = refusal(error, { id, errors, now: this.#settings.now(), upgradeUrl: this.#settings.upgradeUrl })
     const level = answer.status < 500 || error instanceof Unavailable ? 'debug' : 'error'
     this.#log.add(level, { id, error: level === 'error' ? stackOf(error) : sentenceOf(error) })
     return answer
@@ -317,14 +317,14 @@ export function json(status: number, body: unknown): Outgoing {
  */
 export function refusal(
   thrown: unknown,
-  { id, errors, now }: { id: string; errors: ErrorShape; now: number },
+  { id, errors, now, upgradeUrl = null }: { id: string; errors: ErrorShape; now: number; upgradeUrl?: string | null },
 ): Outgoing {
   const error = reported(thrown)
   const status = error instanceof Malformed ? error.status : STATUSES[error?.code ?? 'upstream']
   const { headers, body } =
     error === null || status === undefined
       ? json(500, internalErrorBody(id, errors))
-      : json(status, errorBody(error, errors))
+      : json(status, errorBody(error, errors, upgradeUrl))
   // A key that someone put into a parameter is not repeated to whoever reads the answer.
   return {
     status: status ?? 500,

@@ -77,94 +77,177 @@ export interface Weighted {
 /** Each halving leaves half of the bracket: 50 leave less than rounding does. */
 const HALVINGS = 50
 
+/** So many halvings are looked at for all columns and kept: mixtures that differ in their weights share them. */
+const SHARED = 8
+
 /**
  * Quantile `p` of a pool to which each member contributes by its weight, however many values it has: of the mixture
  * F = Σ weight · F_i / Σ weight, where F_i is the member's distribution function, linear between order statistics as in
  * quantile.ts. So one member alone has its own quantile, and the order of members does not matter. null of no members.
  */
 export function pooledQuantile(members: readonly Weighted[], p: number): number | null {
-  if (members.length === 0) return null
-  const pool = new Pool(members)
-  const own = members.map(({ ascending }) => quantile(ascending, p)!)
-  // The quantile of a mixture lies between the least and the greatest of its members' quantiles.
-  let low = pool.at(own.reduce((least, x) => Math.min(least, x)))
-  let high = pool.at(own.reduce((most, x) => Math.max(most, x)))
-  if (low.x === high.x || low.share >= p) return low.x
-  for (let i = 0; i < HALVINGS && hasValues(low, high); i++) {
-    const middle = pool.at((low.x + high.x) / 2, low.counts, high.counts)
-    if (middle.share < p) low = middle
-    else high = middle
-  }
-  if (hasValues(low, high)) return leastWithin(members, low, high)
-  return low.x + ((p - low.share) / (high.share - low.share)) * (high.x - low.x)
+  return new Mixtures(members.map(({ ascending }) => ascending)).quantiles(members, [p])[0]!
 }
 
-/** The mixture at x: how many values of each member are up to x, and the share that they make. */
+/** A mixture at x: how many values of each column are up to x, and the share that they make. */
 interface Point {
   x: number
   counts: Int32Array
   share: number
 }
 
+/** What at x is the same for all mixtures. */
+interface SharedPoint extends Pick<Point, 'counts'> {
+  /** The values of each column before and after x, and its distribution function there. */
+  before: Float64Array
+  after: Float64Array
+  reached: Float64Array
+}
+
 /**
- * The members of a mixture that is looked at again and again in a bracket that narrows. Where a member has no value left in
- * it, those beside it are at hand: to fetch them from a column of each ticker of a market costs more than to reckon.
+ * Columns, ascending and not empty, of which mixtures with several weights are asked for. A mixture is looked at again and
+ * again in a bracket that narrows. Where a column has no value left in it, those beside it are at hand: to fetch them from
+ * a column of each ticker of a market costs more than to reckon.
  */
-class Pool {
-  readonly #members: readonly Weighted[]
-  readonly #lengths: Int32Array
+export class Mixtures {
+  readonly #columns: readonly Float64Array[]
+  readonly #places: ReadonlyMap<Float64Array, number>
+  readonly #points = new Map<number, SharedPoint>()
+  readonly #own = new Map<number, Float64Array>()
+  /** Of the mixture that is looked at, by column; 0 for those that have no part in it. */
   readonly #weights: Float64Array
-  readonly #total: number
-  /** The values of each member before and after the point that was looked at last. */
+  #total = 0
+  /** The values of each column before and after the point that was looked at last. */
   readonly #before: Float64Array
   readonly #after: Float64Array
 
-  constructor(members: readonly Weighted[]) {
-    this.#members = members
-    this.#lengths = Int32Array.from(members, ({ ascending }) => ascending.length)
-    this.#weights = Float64Array.from(members, ({ weight }) => weight)
+  constructor(columns: readonly Float64Array[]) {
+    this.#columns = columns
+    this.#places = new Map(columns.map((column, i) => [column, i]))
+    this.#weights = new Float64Array(columns.length)
+    this.#before = new Float64Array(columns.length)
+    this.#after = new Float64Array(columns.length)
+  }
+
+  /** Several pooled quantiles. @param members some of the columns, or all */
+  quantiles(members: readonly Weighted[], ps: readonly number[]): (number | null)[] {
+    if (members.length === 0) return ps.map(() => null)
+    this.#weights.fill(0)
+    for (const { ascending, weight } of members) this.#weights[this.#places.get(ascending)!]! += weight
     this.#total = sum(this.#weights)
-    this.#before = new Float64Array(members.length)
-    this.#after = new Float64Array(members.length)
+    return ps.map(p => this.#quantile(p))
+  }
+
+  #quantile(p: number): number {
+    const [least, most] = this.#bounds(p)
+    let [under, over] = [this.#shared(least), this.#shared(most)]
+    let [low, high] = [this.#mixed(least, under), this.#mixed(most, over)]
+    if (low.x === high.x || low.share >= p) return low.x
+    let halvings = 0
+    for (; halvings < SHARED && this.#hasValues(low, high); halvings++) {
+      const x = (low.x + high.x) / 2
+      const point = this.#shared(x, under, over)
+      const middle = this.#mixed(x, point)
+      if (middle.share < p) [low, under] = [middle, point]
+      else [high, over] = [middle, point]
+    }
+    this.#before.set(under.before)
+    this.#after.set(under.after)
+    for (; halvings < HALVINGS && this.#hasValues(low, high); halvings++) {
+      const middle = this.#at((low.x + high.x) / 2, low.counts, high.counts)
+      if (middle.share < p) low = middle
+      else high = middle
+    }
+    if (this.#hasValues(low, high)) return this.#leastWithin(low, high)
+    return low.x + ((p - low.share) / (high.share - low.share)) * (high.x - low.x)
+  }
+
+  /** The quantile of a mixture lies between the least and the greatest of its members' quantiles. */
+  #bounds(p: number): [least: number, most: number] {
+    const own = this.#own.get(p) ?? Float64Array.from(this.#columns, column => quantile(column, p)!)
+    this.#own.set(p, own)
+    let least = Number.POSITIVE_INFINITY
+    let most = Number.NEGATIVE_INFINITY
+    for (let i = 0; i < own.length; i++) {
+      if (this.#weights[i] === 0) continue
+      least = Math.min(least, own[i]!)
+      most = Math.max(most, own[i]!)
+    }
+    return [least, most]
+  }
+
+  /** @param under @param over points on either side, as far as any are known */
+  #shared(x: number, under?: SharedPoint, over?: SharedPoint): SharedPoint {
+    const known = this.#points.get(x)
+    if (known !== undefined) return known
+    const { length } = this.#columns
+    const numbers = (): Float64Array => new Float64Array(length)
+    const point = { counts: new Int32Array(length), before: numbers(), after: numbers(), reached: numbers() }
+    for (let i = 0; i < length; i++) {
+      const column = this.#columns[i]!
+      const count = countUpTo(column, x, under?.counts[i], over?.counts[i])
+      const [before, after] = [column[count - 1]!, column[count]!]
+      point.counts[i] = count
+      point.before[i] = before
+      point.after[i] = after
+      if (count === column.length) point.reached[i] = 1
+      else if (count > 0) point.reached[i] = (count - 1 + (x - before) / (after - before)) / (column.length - 1)
+    }
+    this.#points.set(x, point)
+    return point
+  }
+
+  /** @param x that of the point, which may differ in the sign of 0 */
+  #mixed(x: number, { counts, reached }: SharedPoint): Point {
+    let share = 0
+    for (let i = 0; i < reached.length; i++) share += this.#weights[i]! * reached[i]!
+    return { x, counts, share: share / this.#total }
   }
 
   /** @param least @param most counts at both ends of the bracket, of which the point before this one is one */
-  at(x: number, least?: Int32Array, most?: Int32Array): Point {
-    const [lengths, weights, before, after] = [this.#lengths, this.#weights, this.#before, this.#after]
-    const counts = new Int32Array(lengths.length)
+  #at(x: number, least: Int32Array, most: Int32Array): Point {
+    const [columns, weights, before, after] = [this.#columns, this.#weights, this.#before, this.#after]
+    const counts = new Int32Array(columns.length)
     let share = 0
-    for (let i = 0; i < lengths.length; i++) {
-      const length = lengths[i]!
-      const from = least === undefined ? 0 : least[i]!
-      const to = most === undefined ? length : most[i]!
+    for (let i = 0; i < counts.length; i++) {
+      const weight = weights[i]!
+      if (weight === 0) continue
+      const [from, to] = [least[i]!, most[i]!]
       const count = from === to ? from : this.#look(i, x, from, to)
       counts[i] = count
-      if (count === length) share += weights[i]!
+      const { length } = columns[i]!
+      if (count === length) share += weight
       else if (count > 0) {
         const within = (x - before[i]!) / (after[i]! - before[i]!)
-        share += weights[i]! * ((count - 1 + within) / (length - 1))
+        share += weight * ((count - 1 + within) / (length - 1))
       }
     }
     return { x, counts, share: share / this.#total }
   }
 
-  /** How many values of a member are up to x. */
+  /** How many values of a column are up to x. */
   #look(i: number, x: number, from: number, to: number): number {
-    const { ascending } = this.#members[i]!
-    const count = countUpTo(ascending, x, from, to)
-    this.#before[i] = ascending[count - 1]!
-    this.#after[i] = ascending[count]!
+    const column = this.#columns[i]!
+    const count = countUpTo(column, x, from, to)
+    this.#before[i] = column[count - 1]!
+    this.#after[i] = column[count]!
     return count
   }
-}
 
-/** Between two points without a value the mixture is a straight line. */
-function hasValues(low: Point, high: Point): boolean {
-  for (let i = 0; i < low.counts.length; i++) if (low.counts[i]! < high.counts[i]!) return true
-  return false
-}
+  /** Between two points without a value the mixture is a straight line. */
+  #hasValues(low: Point, high: Point): boolean {
+    const weights = this.#weights
+    for (let i = 0; i < weights.length; i++) if (low.counts[i]! < high.counts[i]! && weights[i] !== 0) return true
+    return false
+  }
 
-/** Where the distribution jumps the quantile is a value itself, not a number beside it. */
-function leastWithin(members: readonly Weighted[], low: Point, high: Point): number {
-  return members.reduce((least, { ascending }, i) => Math.min(least, ascending[low.counts[i]!] ?? least), high.x)
+  /** Where the distribution jumps the quantile is a value itself, not a number beside it. */
+  #leastWithin(low: Point, high: Point): number {
+    let least = high.x
+    for (let i = 0; i < this.#columns.length; i++) {
+      const next = this.#columns[i]![low.counts[i]!]
+      if (this.#weights[i] !== 0 && next !== undefined) least = Math.min(least, next)
+    }
+    return least
+  }
 }

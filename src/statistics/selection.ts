@@ -198,7 +198,7 @@ const MOST_BLOCKS = 20
  * Zhu, "The probability of backtest overfitting", 2017): the bars are cut into blocks (their lengths differ by one at
  * most), each half of them once is the sample in which the column with the best Sharpe ratio is chosen, and its rank
  * among all columns is looked up in the other half. Equal ones share their mean rank; of several that are best, the mean
- * of their ranks counts. A column that never moves has a ratio of 0 (of an infinite one, if it rises steadily).
+ * of their ranks counts, and one that is the median is not above it. A column that never moves has a ratio of 0 (of an infinite one, if it rises steadily).
  * @param columns returns per bar of what was tried, all equally long
  */
 export function pbo(columns: readonly Float64Array[], blocks: number): Overfitting | { reason: string } {

@@ -1,5 +1,5 @@
 import { normalCdf, normalQuantile } from './distributions.js'
-import { deviation, mean } from './moments.js'
+import { deviation, mean, quantile } from './moments.js'
 
 /** What a Sharpe ratio a bar is judged by: `n` returns, their skewness and plain kurtosis (3 for a normal distribution). */
 export interface SharpeSample {
@@ -111,6 +111,34 @@ function spreadOf({
 }: Pick<SharpeSample, 'sharpe' | 'skewness' | 'kurtosis'>): number | null {
   const spread = 1 - skewness * sharpe + ((kurtosis - 1) / 4) * sharpe ** 2
   return spread > 0 ? spread : null
+}
+
+/** Of 95 %: the worst twentieth of all bars. */
+const TAIL = 0.05
+/** Fewer have no twentieth. */
+const LEAST_FOR_TAIL = 1 / TAIL
+
+/**
+ * Historical value at risk at 95 %: the 5 % quantile of the returns a bar (type 7), as a return, so that a loss is
+ * negative. null of fewer than 20 returns.
+ */
+export function valueAtRisk(returns: ArrayLike<number>): number | null {
+  return returns.length < LEAST_FOR_TAIL ? null : quantile(Float64Array.from(returns).sort(), TAIL)
+}
+
+/**
+ * Historical conditional value at risk (expected shortfall) at 95 %: the mean of the worst twentieth of the returns a bar,
+ * the last of which counts with the part of it that still belongs there (Acerbi & Tasche, "On the coherence of expected
+ * shortfall", 2002). Not the mean of all that are no better than the value at risk: where a strategy is seldom in the
+ * market that is 0, and so are most of those. Never above the value at risk. null of fewer than 20 returns.
+ */
+export function expectedShortfall(returns: ArrayLike<number>): number | null {
+  const ascending = Float64Array.from(returns).sort()
+  if (ascending.length < LEAST_FOR_TAIL) return null
+  const worst = ascending.length * TAIL
+  const whole = Math.floor(worst)
+  const sum = ascending.subarray(0, whole).reduce((all, value) => all + value, 0)
+  return (sum + (worst - whole) * ascending[whole]!) / worst
 }
 
 /** What an equity curve fell short of its highs. Fractions, 0 or below; bars are places in the curve. */

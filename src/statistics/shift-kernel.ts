@@ -1,13 +1,16 @@
 import { instantiated } from '../indicators/wasm.js'
 import { WASM } from './shifts.wasm.js'
 
-/** What the events of each day add up to, by where they land. */
-export interface Landings {
-  /** Figures by member, one for each place of the calendar. */
-  rows: Float64Array
-  /** One day's events after the other's: where the row of each event's ticker begins; and by day where its events end. */
+/** One day's events after the other's: where the row of each event's ticker begins; and by day where its events end. */
+export interface EventsByDay {
   starts: Int32Array
   ends: Int32Array
+}
+
+/** What the events of each day add up to, by where they land. */
+export interface Landings extends EventsByDay {
+  /** Figures by member, one for each place of the calendar. */
+  rows: Float64Array
   /** By day, what the sum begins with. */
   first: Float64Array
 }
@@ -33,8 +36,18 @@ export const NOTHING = 1e-20
 export interface ShiftKernel {
   floats(length: number): Float64Array
   integers(length: number): Int32Array
-  /** @param totals by the shifts that stand abreast, then by day, then by shift */
-  addLandings(landings: Landings, days: Int32Array, calendar: number, shifts: Int32Array, totals: Float64Array): void
+  /**
+   * @param totals by the shifts that stand abreast, then by day, then by shift
+   * @param more whether they go on from what they are; they begin with `first` otherwise
+   */
+  addLandings(
+    landings: Landings,
+    days: Int32Array,
+    calendar: number,
+    shifts: Int32Array,
+    totals: Float64Array,
+    more: boolean,
+  ): void
   /** t of each shift, NaN where there is none. @param sums as `addLandings` leaves them; they are used up */
   addTs(sums: Float64Array, counts: Float64Array, steps: Steps, ts: Float64Array): void
 }
@@ -47,8 +60,8 @@ interface Exports {
   addTs(...columns: number[]): void
 }
 
-/** Memory that is kept; more than a whole market of five years takes. Memory of a module never shrinks. */
-const MOST_KEPT = 2 ** 25
+/** Memory that is kept; more than a whole market takes, of which a part is added up at a time. It never shrinks. */
+const MOST_KEPT = 2 ** 26
 
 /** undefined: not asked for yet; null: there is no WebAssembly with vectors here. */
 let kept: Exports | null | undefined
@@ -70,9 +83,9 @@ export function compiledKernel(bytes: number): ShiftKernel | null {
   return {
     floats: length => new Float64Array(buffer, placed(8 * length), length),
     integers: length => new Int32Array(buffer, placed(4 * length), length),
-    addLandings: ({ rows, starts, ends, first }, days, calendar, shifts, totals) => {
+    addLandings: ({ rows, starts, ends, first }, days, calendar, shifts, totals, more) => {
       const columns = [rows, starts, ends, first].map(({ byteOffset }) => byteOffset)
-      const to = [shifts.byteOffset, shifts.length, totals.byteOffset]
+      const to = [shifts.byteOffset, shifts.length, totals.byteOffset, Number(more)]
       exports.addLandings(...columns, days.byteOffset, days.length, calendar, ...to)
     },
     addTs: (sums, counts, { day, length, horizon }, ts) => {

@@ -4,8 +4,9 @@ import type { Random } from './random.js'
 export interface ShiftMember {
   /** Place in the calendar of each bar that has a value, ascending. */
   places: Int32Array
-  /** At each of these bars: what followed less the ticker's own mean of it. */
-  excess: Float64Array
+  /** What followed each of these bars; and the ticker's own mean of it, by which an excess is more. */
+  returns: Float64Array
+  base: number
   /** Events, as indices into `places`. */
   events: Int32Array
 }
@@ -102,10 +103,10 @@ export function actualMean(members: readonly ShiftMember[]): { diff: number; siz
   let sum = 0
   let size = 0
   let n = 0
-  for (const { excess, events } of members) {
+  for (const { returns, base, events } of members) {
     for (const event of events) {
-      sum += excess[event]!
-      size += Math.abs(excess[event]!)
+      sum += returns[event]! - base
+      size += Math.abs(returns[event]! - base)
     }
     n += events.length
   }
@@ -120,10 +121,11 @@ function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: 
   // Two rounds of the calendar, one after the other, so that no place needs to be wrapped.
   const values = new Float64Array(2 * calendar)
   let n = 0
-  for (const { places, excess, events } of members) {
+  for (const member of members) {
+    const { places, events } = member
     if (events.length === 0) continue
     const at = events.map(event => places[event]!)
-    lay(values, places, excess, calendar)
+    lay(values, member, calendar)
     addValues(sums, values, at, shifts)
     if (places.length < calendar) addLost(lost, places, at)
     n += events.length
@@ -131,9 +133,9 @@ function shiftedSums(members: readonly ShiftMember[], calendar: number, shifts: 
   return { sums, counts: shifts.map(shift => n - lost[shift]!) }
 }
 
-function lay(values: Float64Array, places: Int32Array, excess: Float64Array, calendar: number): void {
+function lay(values: Float64Array, { places, returns, base }: ShiftMember, calendar: number): void {
   if (places.length < calendar) values.fill(0)
-  for (let i = 0; i < places.length; i++) values[places[i]!] = values[places[i]! + calendar] = excess[i]!
+  for (let i = 0; i < places.length; i++) values[places[i]!] = values[places[i]! + calendar] = returns[i]! - base
 }
 
 /** The innermost loop of a sweep: four events at a time, because it waits for the totals more than for the values. */

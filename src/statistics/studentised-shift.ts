@@ -8,7 +8,15 @@ import {
   shiftsOf,
   tooShort,
 } from './shift.js'
-import { ABREAST, compiledKernel, type Landings, NOTHING, type ShiftKernel, type Steps } from './shift-kernel.js'
+import {
+  ABREAST,
+  compiledKernel,
+  type EventsByDay,
+  type Landings,
+  NOTHING,
+  type ShiftKernel,
+  type Steps,
+} from './shift-kernel.js'
 
 /**
  * The default test of a cell, the joint circular shift of t in place of the mean: each shift's mean excess is divided by its own standard error, that
@@ -21,6 +29,7 @@ import { ABREAST, compiledKernel, type Landings, NOTHING, type ShiftKernel, type
  * Members, calendar, horizon and options are those of `jointShift`, and the same options give the same shifts. A shift
  * that leaves no variance is not looked at.
  * @param kernelOf makes what adds up, with room for so many bytes; in plain TypeScript where it makes none
+ * @param most numbers of the rows that are laid at a time: a market's would be as much as its prices
  * @returns with the mean excess of the events over its standard error; a reason where there is nothing to test with
  */
 export function studentisedShift(
@@ -29,13 +38,14 @@ export function studentisedShift(
   horizon: number,
   options: ShiftOptions,
   kernelOf: (bytes: number) => ShiftKernel | null = compiledKernel,
+  most = MOST_LAID,
 ): (Exceedance & { t: number }) | { reason: string } {
   const some = members.filter(({ events }) => events.length > 0)
   if (some.length === 0) return { reason: 'no events' }
   const shifts = shiftsOf(calendar, horizon, options)
   if (shifts.length === 0) return { reason: tooShort(calendar, horizon) }
-  const kernel = kernelOf(bytesOf(some, calendar)) ?? PLAIN
-  const tsAfter = shiftedTs(poolOf(some, calendar, horizon, kernel), kernel)
+  const pool = poolOf(some, calendar, shifts.length, most)
+  const tsAfter = shiftedTs(pool, horizon, kernelOf(bytesOf(pool)) ?? PLAIN)
   const [unshifted = Number.NaN] = tsAfter(Int32Array.of(0))
   if (Number.isNaN(unshifted)) return { reason: 'the excess returns of the events do not vary' }
   const { diff, size } = actualMean(some)!
@@ -50,13 +60,33 @@ const T_ROUNDING = 1e-9
 /** Shifts for which the events of a day are looked up once: what they land on lies side by side. */
 const AT_ONCE = 4 * ABREAST
 
-/** Of all columns of a pool, at most. */
-function bytesOf(members: readonly ShiftMember[], calendar: number): number {
-  const events = members.reduce((sum, member) => sum + member.events.length, 0)
-  const lacking = members.filter(({ places }) => places.length < calendar)
-  const rows = (members.length + lacking.length) * calendar
-  const days = Math.min(events, calendar)
-  return 8 * (rows + events + days * (2 * AT_ONCE + 8) + 2 * AT_ONCE) + 1024
+/** Rows of some 800 tickers of five years. */
+const MOST_LAID = 2 ** 20
+
+/** What the events of a pool are added up by. */
+interface Pool {
+  calendar: number
+  /** Days with events, ascending; and by place of the calendar which of them it is. */
+  days: Int32Array
+  placeOf: Int32Array
+  /** Members whose rows are laid together, and those of them that lack a value on some day. */
+  groups: readonly { members: readonly ShiftMember[]; lacking: readonly ShiftMember[] }[]
+  /** Shifts that are added up while a group after the other is laid. */
+  abreast: number
+}
+
+function poolOf(members: readonly ShiftMember[], calendar: number, shifts: number, most: number): Pool {
+  const days = daysOf(members, calendar)
+  const placeOf = new Int32Array(calendar)
+  for (let i = 0; i < days.length; i++) placeOf[days[i]!] = i
+  const size = Math.max(1, Math.floor(most / calendar))
+  const groups = Array.from({ length: Math.ceil(members.length / size) }, (_, i) => {
+    const some = members.slice(i * size, (i + 1) * size)
+    return { members: some, lacking: some.filter(({ places }) => places.length < calendar) }
+  })
+  // Of one group only what is read again at once; of several each is laid as seldom as totals have room.
+  const room = groups.length === 1 ? 0 : Math.min(shifts + AT_ONCE - 1, Math.floor(most / days.length))
+  return { calendar, days, placeOf, groups, abreast: Math.max(AT_ONCE, room - (room % AT_ONCE)) }
 }
 
 /** Days with events, ascending. */
@@ -64,6 +94,27 @@ function daysOf(members: readonly ShiftMember[], calendar: number): Int32Array {
   const has = new Uint8Array(calendar)
   for (const { places, events } of members) for (const event of events) has[places[event]!] = 1
   return Int32Array.from(has.keys()).filter(day => has[day] === 1)
+}
+
+/** Of all columns of a pool, at most. */
+function bytesOf({ groups, calendar, days: { length: days }, abreast }: Pool): number {
+  const { rows, lacking, events } = largest(groups)
+  return 8 * ((rows + lacking) * calendar + events + days * (2 * abreast + 8) + 2 * abreast) + 1024
+}
+
+/** The most rows and events that are there at a time. */
+function largest(groups: Pool['groups']): { rows: number; lacking: number; events: number } {
+  const most = (of: (group: Pool['groups'][number]) => number): number =>
+    groups.reduce((found, group) => Math.max(found, of(group)), 0)
+  return {
+    rows: most(({ members }) => members.length),
+    lacking: most(({ lacking }) => lacking.length),
+    events: most(({ members }) => eventsOf(members)),
+  }
+}
+
+function eventsOf(members: readonly ShiftMember[]): number {
+  return members.reduce((sum, { events }) => sum + events.length, 0)
 }
 
 function stepsOf(days: Int32Array, horizon: number, kernel: ShiftKernel): Steps {
@@ -79,54 +130,27 @@ function stepsOf(days: Int32Array, horizon: number, kernel: ShiftKernel): Steps 
   return steps
 }
 
-/** A pool, its events by day: where they land, of what sum and how many. */
-interface Pool {
-  calendar: number
-  days: Int32Array
-  steps: Steps
-  excess: Landings
-  /** All of a day's events, less those that land where their ticker has no value. */
-  counts: Landings
-}
-
-function poolOf(members: readonly ShiftMember[], calendar: number, horizon: number, kernel: ShiftKernel): Pool {
-  const known = daysOf(members, calendar)
-  const days = kernel.integers(known.length)
-  days.set(known)
-  const excess = landingsOf(members, calendar, days, layExcess, kernel)
-  const lacking = members.filter(({ places }) => places.length < calendar)
-  const counts = landingsOf(lacking, calendar, days, layLacking, kernel)
-  for (let i = 0; i < days.length; i++) counts.first[i] = excess.ends[i]! - (excess.ends[i - 1] ?? 0)
-  return { calendar, days, steps: stepsOf(days, horizon, kernel), excess, counts }
-}
-
-/** @param days those with events, ascending @param lay fills the row of a member */
-export function landingsOf<M extends ShiftMember>(
-  members: readonly M[],
-  calendar: number,
-  days: Int32Array,
-  lay: (member: M, row: Float64Array) => void,
-  kernel: ShiftKernel,
-): Landings {
-  const placeOf = new Int32Array(calendar)
-  for (let i = 0; i < days.length; i++) placeOf[days[i]!] = i
-  const ends = kernel.integers(days.length).fill(0)
+/** Puts the events of members day by day. @param startOf where the row of a member begins */
+export function putByDay(
+  members: readonly Pick<ShiftMember, 'places' | 'events'>[],
+  placeOf: Int32Array,
+  startOf: (i: number) => number,
+  { starts, ends }: EventsByDay,
+): void {
+  ends.fill(0)
   for (const { places, events } of members) for (const event of events) ends[placeOf[places[event]!]!]!++
   for (let i = 1; i < ends.length; i++) ends[i]! += ends[i - 1]!
-  const rows = kernel.floats(members.length * calendar)
-  const starts = kernel.integers(ends.at(-1) ?? 0)
-  const next = Int32Array.from(ends, (_, i) => ends[i - 1] ?? 0)
-  members.forEach((member, i) => {
-    const start = i * calendar
-    lay(member, rows.subarray(start, start + calendar))
-    for (const event of member.events) starts[next[placeOf[member.places[event]!]!]!++] = start
+  const next = new Int32Array(ends.length)
+  next.set(ends.subarray(0, -1), 1)
+  members.forEach(({ places, events }, i) => {
+    const start = startOf(i)
+    for (const event of events) starts[next[placeOf[places[event]!]!]!++] = start
   })
-  return { rows, starts, ends, first: kernel.floats(days.length).fill(0) }
 }
 
-function layExcess({ places, excess }: ShiftMember, row: Float64Array): void {
+function layExcess({ places, returns, base }: ShiftMember, row: Float64Array): void {
   if (places.length < row.length) row.fill(0)
-  for (let i = 0; i < places.length; i++) row[places[i]!] = excess[i]!
+  for (let i = 0; i < places.length; i++) row[places[i]!] = returns[i]! - base
 }
 
 function layLacking({ places }: ShiftMember, row: Float64Array): void {
@@ -134,26 +158,82 @@ function layLacking({ places }: ShiftMember, row: Float64Array): void {
   for (let i = 0; i < places.length; i++) row[places[i]!] = 0
 }
 
+/** Columns for what is laid of a pool, a group at a time. */
+class Laid {
+  /** What events land on. */
+  readonly excess: Landings
+  /** All of a day's events, less those that land where their ticker has no value. */
+  readonly counts: Landings
+  readonly #pool: Pool
+  #group = -1
+
+  constructor(pool: Pool, kernel: ShiftKernel) {
+    const { groups, calendar, placeOf, days } = pool
+    const { rows, lacking, events } = largest(groups)
+    const room = (members: number): Landings => ({
+      rows: kernel.floats(members * calendar),
+      starts: kernel.integers(members === 0 ? 0 : events),
+      ends: kernel.integers(days.length).fill(0),
+      first: kernel.floats(days.length).fill(0),
+    })
+    this.#pool = pool
+    this.excess = room(rows)
+    this.counts = room(lacking)
+    const { first } = this.counts
+    for (const { members } of groups)
+      for (const { places, events } of members) for (const event of events) first[placeOf[places[event]!]!]!++
+  }
+
+  lay(group: number): void {
+    if (this.#group === group) return
+    this.#group = group
+    const { members, lacking } = this.#pool.groups[group]!
+    this.#put(members, layExcess, this.excess)
+    this.#put(lacking, layLacking, this.counts)
+  }
+
+  #put<M extends ShiftMember>(members: readonly M[], lay: (member: M, row: Float64Array) => void, to: Landings): void {
+    const { calendar, placeOf } = this.#pool
+    putByDay(members, placeOf, i => i * calendar, to)
+    for (const [i, member] of members.entries()) lay(member, to.rows.subarray(i * calendar, (i + 1) * calendar))
+  }
+}
+
 /** Tells t after each shift; NaN where no event lands on a value, or those do not vary. */
-function shiftedTs(
-  { calendar, days, steps, excess, counts }: Pool,
-  kernel: ShiftKernel,
-): (shifts: Int32Array) => Float64Array {
-  const sums = kernel.floats(days.length * AT_ONCE)
-  const ns = kernel.floats(days.length * AT_ONCE)
-  const room = { shifts: kernel.integers(AT_ONCE), ts: kernel.floats(AT_ONCE) }
+function shiftedTs(pool: Pool, horizon: number, kernel: ShiftKernel): (shifts: Int32Array) => Float64Array {
+  const { calendar, groups, abreast } = pool
+  const days = kernel.integers(pool.days.length)
+  days.set(pool.days)
+  const laid = new Laid(pool, kernel)
+  const steps = stepsOf(days, horizon, kernel)
+  const lacks = groups.some(({ lacking }) => lacking.length > 0)
+  const sums = kernel.floats(days.length * abreast)
+  const ns = kernel.floats(days.length * (lacks ? abreast : AT_ONCE))
+  const room = { shifts: kernel.integers(abreast), ts: kernel.floats(AT_ONCE) }
   return shifts => {
     const ts = new Float64Array(shifts.length)
-    for (let from = 0; from < shifts.length; from += AT_ONCE) {
-      const many = Math.min(AT_ONCE, shifts.length - from)
+    for (let from = 0; from < shifts.length; from += abreast) {
+      const many = Math.min(abreast, shifts.length - from)
       // Filled up with the last of them, so that all stand abreast of others.
       const full = room.shifts.subarray(0, Math.ceil(many / ABREAST) * ABREAST).fill(shifts[from + many - 1]!)
       full.set(shifts.subarray(from, from + many))
-      kernel.addLandings(excess, days, calendar, full, sums)
-      // Where every ticker has a value on every day they are the same after any shift.
-      if (from === 0 || counts.starts.length > 0) kernel.addLandings(counts, days, calendar, full, ns)
-      kernel.addTs(sums, ns, steps, room.ts.subarray(0, full.length))
-      ts.set(room.ts.subarray(0, many), from)
+      const parts = Array.from({ length: Math.ceil(full.length / AT_ONCE) }, (_, i) => {
+        return { at: i * AT_ONCE, own: full.subarray(i * AT_ONCE, (i + 1) * AT_ONCE) }
+      })
+      for (let group = 0; group < groups.length; group++) {
+        laid.lay(group)
+        for (const { at, own } of parts) {
+          kernel.addLandings(laid.excess, days, calendar, own, sums.subarray(at * days.length), group > 0)
+          // Where every ticker has a value on every day they are the same after any shift.
+          if (lacks) kernel.addLandings(laid.counts, days, calendar, own, ns.subarray(at * days.length), group > 0)
+        }
+      }
+      if (!lacks && from === 0) kernel.addLandings(laid.counts, days, calendar, parts[0]!.own, ns, false)
+      for (const { at, own } of parts) {
+        const found = room.ts.subarray(0, own.length)
+        kernel.addTs(sums.subarray(at * days.length), lacks ? ns.subarray(at * days.length) : ns, steps, found)
+        ts.set(found.subarray(0, many - at), from + at)
+      }
     }
     return ts
   }
@@ -163,11 +243,11 @@ function shiftedTs(
 export const PLAIN: ShiftKernel = {
   floats: length => new Float64Array(length),
   integers: length => new Int32Array(length),
-  addLandings({ rows, starts, ends, first }, days, calendar, shifts, totals) {
+  addLandings({ rows, starts, ends, first }, days, calendar, shifts, totals, more) {
     for (const [lane, shift] of shifts.entries()) {
       for (let i = 0, event = 0, at = firstOf(lane, days.length); i < days.length; i++, at += ABREAST) {
         const place = (days[i]! + shift) % calendar
-        let sum = first[i]!
+        let sum = more ? totals[at]! : first[i]!
         for (; event < ends[i]!; event++) sum += rows[starts[event]! + place]!
         totals[at] = sum
       }

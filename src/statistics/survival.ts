@@ -1,9 +1,22 @@
 import { chiSquareSurvival } from './distributions.js'
 
 /** How long something lasted, and whether it had ended: otherwise it lasted longer than that (right-censored). */
-export interface Spell {
+export interface Spell extends Counted {
   length: number
   ended: boolean
+}
+
+/** What stands for several that are alike, in all that counts. */
+export interface Counted {
+  /** How many; 1 unless given. */
+  times?: number
+}
+
+/** How many there are of all. */
+export function countOf(counted: readonly Counted[]): number {
+  let sum = 0
+  for (const { times = 1 } of counted) sum += times
+  return sum
 }
 
 /** A length at which some ended: how many were still going just before, how many ended, the share that lasts longer. */
@@ -23,8 +36,7 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
   const steps: SurvivalStep[] = []
   let survival = 1
   for (const { length, at_risk, here } of byLength(spells)) {
-    let ended = 0
-    for (const spell of here) if (spell.ended) ended++
+    const ended = countOf(here.filter(spell => spell.ended))
     if (ended === 0) continue
     survival *= 1 - ended / at_risk
     steps.push({ length, at_risk, ended, survival })
@@ -33,7 +45,7 @@ export function kaplanMeier(spells: readonly Spell[]): SurvivalStep[] {
 }
 
 /** Spells by their length, ascending: how many last at least so long, and those that last no longer. */
-function* byLength<One extends { length: number }>(spells: readonly One[]) {
+function* byLength<One extends Counted & { length: number }>(spells: readonly One[]) {
   // Put together before they are put in order: many spells are of few lengths.
   const groups = new Map<number, One[]>()
   for (const spell of spells) {
@@ -41,11 +53,11 @@ function* byLength<One extends { length: number }>(spells: readonly One[]) {
     if (here === undefined) groups.set(spell.length, [spell])
     else here.push(spell)
   }
-  let at_risk = spells.length
+  let at_risk = countOf(spells)
   for (const length of [...groups.keys()].sort((a, b) => a - b)) {
     const here = groups.get(length)!
     yield { length, at_risk, here }
-    at_risk -= here.length
+    at_risk -= countOf(here)
   }
 }
 
@@ -132,7 +144,7 @@ export function logRank(groups: readonly (readonly Spell[])[]): LogRank | { reas
     chi2,
     df: kept.length,
     p: chiSquareSurvival(chi2, kept.length),
-    groups: groups.map((group, g) => ({ n: group.length, observed: observed[g]!, expected: expected[g]! })),
+    groups: groups.map((group, g) => ({ n: countOf(group), observed: observed[g]!, expected: expected[g]! })),
   }
 }
 
@@ -141,22 +153,23 @@ function sumsOf(groups: readonly (readonly Spell[])[]): {
   expected: number[]
   covariance: number[][]
 } {
-  const spells = groups.flatMap((group, g) => group.map(({ length, ended }) => ({ length, ended, g })))
-  const atRisk = groups.map(group => group.length)
+  const spells = groups.flatMap((group, g) => group.map(spell => ({ ...spell, g })))
+  const atRisk = groups.map(countOf)
   const observed = groups.map(() => 0)
   const expected = groups.map(() => 0)
   const covariance = groups.map(() => groups.map(() => 0))
   for (const { at_risk: n, here } of byLength(spells)) {
-    const d = here.filter(({ ended }) => ended).length
+    const ends = here.filter(({ ended }) => ended)
+    const d = countOf(ends)
     const spread = n > 1 ? (d * (n - d)) / (n - 1) : 0
     for (const g of groups.keys()) {
-      observed[g]! += here.filter(spell => spell.g === g && spell.ended).length
+      observed[g]! += countOf(ends.filter(spell => spell.g === g))
       expected[g]! += (d * atRisk[g]!) / n
       for (const other of groups.keys()) {
         covariance[g]![other]! += spread * (atRisk[g]! / n) * (Number(g === other) - atRisk[other]! / n)
       }
     }
-    for (const { g } of here) atRisk[g]!--
+    for (const { g, times = 1 } of here) atRisk[g]! -= times
   }
   return { observed, expected, covariance }
 }
@@ -183,7 +196,7 @@ function solve(matrix: readonly (readonly number[])[], right: readonly number[])
 }
 
 /** How long something lasted, and what ended it: one of several causes (by number), or nothing yet (null: censored). */
-export interface CausedSpell {
+export interface CausedSpell extends Counted {
   length: number
   cause: number | null
 }
@@ -206,10 +219,11 @@ export function cumulativeIncidence(spells: readonly CausedSpell[], causes: numb
   let survival = 1
   for (const { length, at_risk, here } of byLength(spells)) {
     let ended = 0
-    for (const { cause } of here) {
+    for (const { cause, times = 1 } of here) {
       if (cause === null) continue
-      incidence[cause]! += survival / at_risk
-      ended++
+      // One by one, so that the last digit is that of spells which nobody has counted together.
+      for (let i = 0; i < times; i++) incidence[cause]! += survival / at_risk
+      ended += times
     }
     if (ended === 0) continue
     survival *= 1 - ended / at_risk

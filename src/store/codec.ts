@@ -1,6 +1,15 @@
-import { emptySeries, type FieldRecord, forwardReturns, type Outcomes, type Series } from '../model/series.js'
+import {
+  emptySeries,
+  type FieldColumns,
+  type FieldRecord,
+  type FieldTail,
+  forwardReturns,
+  type Outcomes,
+  recordsIn,
+  type Series,
+} from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import type { Calendar } from './store.js'
+import type { Calendar, FieldHead, PackedEnd } from './store.js'
 
 /**
  * Columns as blobs, a chunk of bars at a time: the typed arrays of its bars one after another, little-endian, widest
@@ -10,6 +19,11 @@ import type { Calendar } from './store.js'
 
 /** Bars in a chunk. */
 export const CHUNK = 256
+
+/** The number of the chunk that a bar is in. */
+export function chunkOf(bar: number): number {
+  return Math.floor(bar / CHUNK)
+}
 
 export function chunkCount(bars: number): number {
   return Math.ceil(bars / CHUNK)
@@ -80,23 +94,30 @@ export function decodeCalendar(timeframe: Timeframe, chunks: readonly Buffer[]):
 }
 
 /** The close of each bar, and the rank of the return over each window that ended on it. */
-export function encodeOutcomes({ close }: Series, { ranks }: Outcomes, timeframe: Timeframe, first = 0): Buffer[] {
+export function encodeOutcomes(
+  { close }: Series,
+  { ranks }: Pick<Outcomes, 'ranks'>,
+  timeframe: Timeframe,
+  first = 0,
+): Buffer[] {
+  const from = first * CHUNK
   const ended = TIMEFRAMES[timeframe].windows.map((window, w) => {
-    const column = new Int32Array(close.length).fill(-1)
-    if (close.length > window) column.set(ranks[w]!.subarray(0, close.length - window), window)
+    const column = new Int32Array(Math.max(0, close.length - from)).fill(-1)
+    const begin = Math.max(from, window)
+    if (close.length > begin) column.set(ranks[w]!.subarray(begin - window, close.length - window), begin - from)
     return column
   })
-  return cut([close, ...ended], close.length, first)
+  return cut([close.subarray(from), ...ended], close.length - from, 0)
 }
 
 /** Gives the first bars of a chunk the ranks that they have in another one, of the same place. */
-export function keepRanks(chunk: Buffer, stored: Buffer, keep: number, timeframe: Timeframe): void {
+export function keepRanks(chunk: Buffer, stored: Uint8Array, keep: number, timeframe: Timeframe): void {
   const { windows } = TIMEFRAMES[timeframe]
   const width = 8 + 4 * windows.length
   const [bars, before] = [chunk.length / width, stored.length / width]
   for (let w = 0; w < windows.length; w++) {
     const from = 8 * before + 4 * before * w
-    stored.copy(chunk, 8 * bars + 4 * bars * w, from, from + 4 * keep)
+    chunk.set(stored.subarray(from, from + 4 * keep), 8 * bars + 4 * bars * w)
   }
 }
 
@@ -168,112 +189,172 @@ function partOf(
   }
 }
 
-/** What is said of a field's events beside them: its first bar and band, and how many there are. */
-export interface FieldHead {
-  initialBar: number
-  initialBand: number
-  events: number
-}
-
 /**
  * null where there are more or fewer events of a field than is said of it.
  * @param heads of the fields that are wanted; of another there may be rests of before it went
  */
-export function decodeEvents(
-  heads: ReadonlyMap<string, FieldHead>,
-  chunks: readonly Buffer[],
-): Map<string, FieldRecord> | null {
-  let events = 0
-  for (const head of heads.values()) events += head.events
-  // One for all fields: of a whole market there are ten thousands of columns.
-  const bytes = Buffer.from(new ArrayBuffer(7 * events))
-  const found = new Map<string, Decoding>()
-  let before = 0
-  for (const [name, head] of heads) {
-    found.set(name, new Decoding(head, bytes, events, before))
-    before += head.events
-  }
-  for (const chunk of chunks) readEvents(chunk, found)
-  for (const decoding of found.values()) if (!decoding.isWhole) return null
-  return new Map(Array.from(found, ([name, decoding]) => [name, decoding.record()]))
+export function decodeEvents(heads: ReadonlyMap<string, FieldHead>, chunks: readonly Buffer[]): FieldColumns | null {
+  const decoding = new Decoding(heads)
+  for (const chunk of chunks) if (!decoding.add(chunk)) return null
+  return decoding.columns()
 }
 
-/** A record that is filled chunk by chunk, in the room of a buffer that it shares with others. */
-class Decoding {
-  readonly #head: FieldHead
-  readonly #bytes: Buffer
-  /** Events of all records of the buffer, and of those before this one. */
-  readonly #all: number
-  readonly #before: number
-  #gaps: number[] | null = null
-  #events = 0
+/** What is said of some of the fields of a series with data, by name, in the text of its row. */
+export function decodeHeads(fields: string, isWanted: (field: string) => boolean = () => true): Map<string, FieldHead> {
+  const listed = JSON.parse(fields) as Record<string, [number, number, number]>
+  const heads = new Map<string, FieldHead>()
+  for (const name of Object.keys(listed).filter(isWanted)) {
+    const [initialBar, initialBand, events] = listed[name]!
+    heads.set(name, { initialBar, initialBand, events })
+  }
+  return heads
+}
 
-  constructor(head: FieldHead, bytes: Buffer, all: number, before: number) {
-    this.#head = head
-    this.#bytes = bytes
-    this.#all = all
-    this.#before = before
+/** The events of the last chunks, and how many of each field there are before; null where there are more than is said. */
+export function decodeTail({ fields, events }: PackedEnd): Map<string, FieldTail> | null {
+  const decoding = new Decoding(decodeHeads(fields))
+  for (const chunk of events)
+    if (!decoding.add(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))) return null
+  return decoding.tails()
+}
+
+/** Columns that are filled chunk by chunk. */
+class Decoding {
+  readonly #columns: Omit<FieldColumns, 'gaps'>
+  readonly #gaps: (number[] | undefined)[]
+  /** By field, the row of its next event. */
+  readonly #next: Int32Array
+  /** The fields of a chunk as they are named in it, and the place of each among those that are wanted. */
+  #named = { text: '', places: [-1] }
+
+  constructor(heads: ReadonlyMap<string, FieldHead>) {
+    const names = [...heads.keys()]
+    const all = [...heads.values()]
+    const first = new Int32Array(all.length + 1)
+    for (let f = 0; f < all.length; f++) first[f + 1] = first[f]! + all[f]!.events
+    const events = first[all.length]!
+    const buffer = new ArrayBuffer(7 * events)
+    const bytes = (place: number): Uint8Array => new Uint8Array(buffer, (4 + place) * events, events)
+    this.#columns = {
+      names,
+      ...{ initialBar: Int32Array.from(all, head => head.initialBar), initialBand: new Uint8Array(all.length) },
+      ...{ first, bars: new Int32Array(buffer, 0, events), bands: bytes(0), flips: bytes(1), stability: bytes(2) },
+    }
+    for (let f = 0; f < all.length; f++) this.#columns.initialBand[f] = all[f]!.initialBand
+    this.#gaps = new Array(all.length)
+    this.#next = first.slice(0, all.length)
   }
 
-  /** @param at where in the chunk its bars, its gaps and its three columns of bytes begin */
-  add(chunk: Buffer, events: number, gaps: number, at: { bars: number; gaps: number; bytes: number[] }): void {
-    const place = this.#before + this.#events
-    this.#events += events
-    // The room behind is another field's.
-    if (this.#events > this.#head.events) return
-    chunk.copy(this.#bytes, 4 * place, at.bars, at.bars + 4 * events)
-    for (let c = 0; c < 3; c++)
-      chunk.copy(this.#bytes, (4 + c) * this.#all + place, at.bytes[c]!, at.bytes[c]! + events)
-    if (gaps > 0) this.#gaps ??= []
-    for (let g = 0; g < gaps; g++) {
-      const from = chunk.readInt32LE(at.gaps + 8 * g)
-      const to = chunk.readInt32LE(at.gaps + 8 * g + 4)
+  /** false where there are more events of a field than there are to be. */
+  add(chunk: Buffer): boolean {
+    const numbers = numbersIn(chunk)
+    const fields = numbers[0]!
+    let events = 0
+    let runs = 0
+    for (let f = 0; f < fields; f++) {
+      events += numbers[1 + 2 * f]!
+      runs += numbers[2 + 2 * f]!
+    }
+    // Where of each kind that of the next field begins: bars and runs among the numbers, the others among the bytes.
+    const at = { bar: 1 + 2 * fields, run: 1 + 2 * fields + events, byte: 4 * (1 + 2 * fields + events + 2 * runs) }
+    const places = this.#placesOf(chunk.toString('latin1', at.byte + 3 * events))
+    for (let f = 0; f < fields; f++) {
+      const [own, gaps] = [numbers[1 + 2 * f]!, numbers[2 + 2 * f]!]
+      const place = places[f]!
+      if (place !== -1) {
+        if (this.#next[place]! + own > this.#columns.first[place + 1]!) return false
+        this.#copy(place, own, numbers, at.bar, chunk, at.byte, events)
+        if (gaps > 0) this.#addGaps(place, numbers.subarray(at.run, at.run + 2 * gaps))
+      }
+      at.bar += own
+      at.run += 2 * gaps
+      at.byte += own
+    }
+    return true
+  }
+
+  /** Number by number: to copy a few dozens of them by a call costs more. */
+  #copy(
+    place: number,
+    rows: number,
+    numbers: Int32Array,
+    bar: number,
+    chunk: Buffer,
+    byte: number,
+    apart: number,
+  ): void {
+    const { bars, bands, flips, stability } = this.#columns
+    const to = this.#next[place]!
+    for (let i = 0; i < rows; i++) {
+      bars[to + i] = numbers[bar + i]!
+      bands[to + i] = chunk[byte + i]!
+      flips[to + i] = chunk[byte + apart + i]!
+      stability[to + i] = chunk[byte + 2 * apart + i]!
+    }
+    this.#next[place] = to + rows
+  }
+
+  #addGaps(place: number, runs: Int32Array): void {
+    this.#gaps[place] ??= []
+    const gaps = this.#gaps[place]
+    for (let i = 0; i < runs.length; i += 2) {
       // One that was cut between two chunks.
-      if (this.#gaps!.at(-1) === from) this.#gaps!.pop()
-      else this.#gaps!.push(from)
-      this.#gaps!.push(to)
+      if (gaps.at(-1) === runs[i]) gaps.pop()
+      else gaps.push(runs[i]!)
+      gaps.push(runs[i + 1]!)
     }
   }
 
-  /** Whether as many events were found as there are to be. */
-  get isWhole(): boolean {
-    return this.#events === this.#head.events
+  /** Neighbouring chunks have the same fields, nearly always. */
+  #placesOf(text: string): readonly number[] {
+    if (this.#named.text !== text) {
+      const { names } = this.#columns
+      this.#named = { text, places: text.split(' ').map(name => names.indexOf(name)) }
+    }
+    return this.#named.places
   }
 
-  record(): FieldRecord {
-    const { initialBar, initialBand, events } = this.#head
-    const { buffer } = this.#bytes
-    const column = (c: number): Uint8Array => new Uint8Array(buffer, (4 + c) * this.#all + this.#before, events)
+  /** null where there are fewer events of a field than there are to be. */
+  columns(): FieldColumns | null {
+    const { first } = this.#columns
+    for (let f = 0; f < this.#next.length; f++) if (this.#next[f] !== first[f + 1]) return null
+    return this.#all()
+  }
+
+  /** By field those that were found, which are taken for the last. */
+  tails(): Map<string, FieldTail> {
+    const { names, first } = this.#columns
+    const records = recordsIn(this.#all())
+    return new Map(
+      names.map((name, f) => {
+        const record = records.get(name)!
+        const found = this.#next[f]! - first[f]!
+        const own = <C extends Column>(column: C): C => column.subarray(0, found) as C
+        const { bars, bands, flips, stability } = record
+        const events = { bars: own(bars), bands: own(bands), flips: own(flips), stability: own(stability) }
+        return [name, { ...record, ...events, earlier: bars.length - found }]
+      }),
+    )
+  }
+
+  #all(): FieldColumns {
     return {
-      ...{ initialBar, initialBand, bars: new Int32Array(buffer, 4 * this.#before, events) },
-      ...{ bands: column(0), flips: column(1), stability: column(2) },
-      gaps: this.#gaps === null ? NO_GAPS : Int32Array.from(this.#gaps),
+      ...this.#columns,
+      gaps: Array.from(this.#gaps, own => (own === undefined ? NO_GAPS : Int32Array.from(own))),
     }
   }
 }
 
 const NO_GAPS = new Int32Array()
 
-function readEvents(chunk: Buffer, wanted: ReadonlyMap<string, Decoding>): void {
-  const fields = chunk.readInt32LE(0)
-  const counts = Array.from({ length: 2 * fields }, (_, i) => chunk.readInt32LE(4 + 4 * i))
-  let events = 0
-  let gaps = 0
-  for (let f = 0; f < fields; f++) {
-    events += counts[2 * f]!
-    gaps += counts[2 * f + 1]!
-  }
-  const at = { bars: 4 + 8 * fields, gaps: 4 + 8 * fields + 4 * events, bytes: [0, 0, 0] }
-  const bytes = at.gaps + 8 * gaps
-  at.bytes = [bytes, bytes + events, bytes + 2 * events]
-  const names = chunk.toString('latin1', bytes + 3 * events).split(' ')
-  for (let f = 0; f < fields; f++) {
-    const [own, runs] = [counts[2 * f]!, counts[2 * f + 1]!]
-    wanted.get(names[f]!)?.add(chunk, own, runs, at)
-    at.bars += 4 * own
-    at.gaps += 8 * runs
-    for (let c = 0; c < 3; c++) at.bytes[c]! += own
-  }
+/** The numbers that a chunk begins with, as they lie there where that can be. */
+function numbersIn(chunk: Buffer): Int32Array {
+  const { buffer, byteOffset } = byteOffsetIsWhole(chunk) ? chunk : new Uint8Array(chunk)
+  return new Int32Array(buffer, byteOffset, chunk.length >> 2)
+}
+
+function byteOffsetIsWhole({ byteOffset }: Buffer): boolean {
+  return byteOffset % Int32Array.BYTES_PER_ELEMENT === 0
 }
 
 function joined(columns: readonly Column[]): Buffer {
@@ -287,32 +368,30 @@ function bytesOf(column: Column): Uint8Array {
 /** Each part is preceded by its length, so that no two lists of parts read the same. */
 export function digest(parts: Iterable<Buffer | string>): string {
   // Not imported above: a question that loads the schema hashes nothing, and node:crypto costs it a millisecond or two.
-  const crypto = process.getBuiltinModule('node:crypto')
-  const length = Array.isArray(parts) ? framedLength(parts) : Number.POSITIVE_INFINITY
-  if (length > room.length) {
-    const hash = crypto.createHash('sha256')
-    for (const part of framed(parts)) hash.update(part)
-    return hash.digest('hex').slice(0, HASH)
+  crypto ??= process.getBuiltinModule('node:crypto')
+  if (Array.isArray(parts) && fitsInRoom(parts)) {
+    // In one call: to feed a hash part by part takes several times as long as what most of them are.
+    let at = 0
+    for (const part of parts as readonly (Buffer | string)[]) {
+      at += room.write(`${part.length}:`, at, 'latin1')
+      at += typeof part === 'string' ? room.write(part, at) : part.copy(room, at)
+    }
+    return crypto.hash('sha256', room.subarray(0, at), 'hex').slice(0, HASH)
   }
-  // In one call: to feed a hash part by part takes several times as long as what most of them are.
-  let at = 0
-  for (const part of framed(parts)) at += typeof part === 'string' ? room.write(part, at) : part.copy(room, at)
-  return crypto.hash('sha256', room.subarray(0, at), 'hex').slice(0, HASH)
+  const hash = crypto.createHash('sha256')
+  for (const part of parts) hash.update(`${part.length}:`).update(part)
+  return hash.digest('hex').slice(0, HASH)
 }
+
+let crypto: typeof import('node:crypto') | undefined
 
 /** For all parts of most that is hashed, one after another. */
 const room = Buffer.allocUnsafeSlow(2 ** 16)
 
-/** In bytes at most. */
-function framedLength(parts: readonly (Buffer | string)[]): number {
-  return parts.reduce((sum, part) => sum + 8 + (typeof part === 'string' ? 3 : 1) * part.length, 0)
-}
-
-function* framed(parts: Iterable<Buffer | string>): Generator<Buffer | string> {
-  for (const part of parts) {
-    yield `${part.length}:`
-    yield part
-  }
+function fitsInRoom(parts: readonly (Buffer | string)[]): boolean {
+  let bytes = 0
+  for (const part of parts) bytes += 8 + (typeof part === 'string' ? 3 : 1) * part.length
+  return bytes <= room.length
 }
 
 /** Hexadecimal digits of a hash. */

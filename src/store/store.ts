@@ -2,7 +2,16 @@ import { Busy, type Remedy, StorageError } from '../errors.js'
 import type { Day } from '../model/day.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
 import type { BarMarks } from '../model/neighbours.js'
-import type { Adjustment, AssetClass, FieldRecord, Outcomes, Series, SeriesRecord } from '../model/series.js'
+import type {
+  Adjustment,
+  AssetClass,
+  FieldColumns,
+  FieldRecord,
+  Outcomes,
+  Series,
+  SeriesRecord,
+  SeriesTail,
+} from '../model/series.js'
 import type { Timeframe } from '../model/terms.js'
 import type { PageStore } from './pages.js'
 
@@ -104,7 +113,7 @@ export interface RecordedSeries {
   /** null: not asked for */
   outcomes: Outcomes | null
   /** Those that were asked for and have data. */
-  fields: ReadonlyMap<string, FieldRecord>
+  fields: FieldColumns
   /** What an import had yet to record anew, at the same moment. */
   unsettled: readonly string[]
 }
@@ -116,20 +125,53 @@ export interface Recorded extends Omit<RecordedSeries, 'outcomes' | 'fields'> {
   field: FieldRecord | null
 }
 
+/** What is said of a field's events beside them: its first bar and band, and how many there are. */
+export interface FieldHead {
+  initialBar: number
+  initialBand: number
+  events: number
+}
+
+/** A bar of each series of a ticker. */
+export type BarBySeries = Record<Timeframe, number>
+
+/**
+ * What is stored of a ticker up to a bar of each series, as far as it takes to go on from there: codec.ts reads it, maybe
+ * in another thread.
+ */
+export interface PackedTail extends Record<Timeframe, PackedEnd> {
+  since: BarBySeries
+  /** The hashes of the chunks of its bars, as its row has them. */
+  hashes: string
+}
+
+export interface PackedEnd {
+  /** What is said of its fields, and the hashes of its chunks, as its row has them. */
+  fields: string
+  hashes: string
+  /** The last chunks of events, from the number `first` on; of what followed the one with the bar, where it is not its first. */
+  first: number
+  events: Uint8Array[]
+  outcomes: Uint8Array | null
+}
+
 /** One ticker's bars with all that was derived from them; written as one. */
 export interface TickerRecord {
   entry: TickerEntry
-  daily: SeriesRecord
-  weekly: SeriesRecord
+  daily: SeriesRecord | SeriesTail
+  weekly: SeriesRecord | SeriesTail
   /**
-   * Bars before these are there already with all that is derived from them, and stay as they are; whoever writes vouches
-   * for it, and needs to give no ranks that ended before them. Absent: all of the ticker is written.
+   * What is there already and stays as it is: all before some bars, as it was read since which nothing else was written.
+   * No ranks that ended before them are needed, and of fields no events but those that are in it. Absent: all of the
+   * ticker is written.
    */
-  since?: { daily: number; weekly: number } | undefined
+  stored?: PackedTail | undefined
 }
 
 /** A record as the store's own code has packed it, maybe in another thread; of columns and plain data. */
-export interface PackedRecord extends Pick<TickerRecord, 'entry' | 'since'> {
+export interface PackedRecord extends Pick<TickerRecord, 'entry'> {
+  /** Whether some of its chunks are there already, and are not in this. */
+  isTail: boolean
   bars: PackedPart[]
   daily: PackedSeries
   weekly: PackedSeries
@@ -148,7 +190,7 @@ export interface PackedSeries {
 export interface PackedPart {
   part: 'prices' | 'unadjusted' | 'calendar' | 'outcomes' | 'events'
   first: number
-  /** Bytes of each chunk, and the hashes of all of them. */
+  /** Bytes of each chunk, and the hashes of all of them, and of those before. */
   sizes: number[]
   hashes: string
 }
@@ -251,6 +293,8 @@ export interface Store {
   series(query: SeriesQuery): AsyncIterable<RecordedSeries | null>
   /** null: unknown ticker */
   recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null>
+  /** What is stored of a ticker before some bars. @param from the first of which events are needed; null: unknown ticker */
+  tail(ticker: string, since: BarBySeries, from: BarBySeries): Promise<PackedTail | null>
   /** All tickers, ascending, with what is kept of each beside its columns, which are not read. */
   summaries(): Promise<TickerSummary[]>
   /** Stays the same as long as what is recorded of a series does, which is not read; null: unknown ticker. */

@@ -1,7 +1,6 @@
 import { countBelow, countUpTo, mondayOf } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import type { Abnormal, StudyQuery } from '../params/studies.js'
-import type { MarketBars } from '../source.js'
 import { expandedTail } from '../statistics/bootstrap.js'
 import {
   type AbnormalEvent,
@@ -26,8 +25,8 @@ import { mean, quantile } from '../statistics/moments.js'
 import { type CalendarTime, calendarTime } from './calendar-time.js'
 import { equalUnits, independentUnits, type MemberBars, ratioOf, streamOf, type Unit } from './cell.js'
 import { type AbnormalReturns, LEAST_UNITS, type PathPoint, type TestResult, tooFew } from './result.js'
-import { placesIn, unionCalendar } from './signals.js'
-import type { Subject } from './subject.js'
+import { daysAt, placesIn, unionCalendar } from './signals.js'
+import type { StudyPrices, Subject } from './subject.js'
 
 /** What events and window say once what the model expected is taken off, with the tests of the literature. */
 export function abnormalOver(
@@ -250,11 +249,11 @@ function meanBarReturn(close: Float64Array, bars: Int32Array): number {
   return n === 0 ? 0 : sum / n
 }
 
-/** An event on the common calendar of those that have any. */
+/** A ticker with events, and where these lie on the common calendar. */
 interface Placed {
-  prices: MarketBars
-  bar: number
-  place: number
+  prices: StudyPrices
+  bars: Int32Array
+  places: Int32Array
 }
 
 /** The average price from so many bars before the events to so many after, against any bar of the same tickers. */
@@ -266,39 +265,41 @@ export function pathOf(
   const { before, after } = query.path
   const counting = subjects.filter(({ signals }) => signals.bars.length > 0)
   const calendar = unionCalendar(counting.map(({ prices }) => prices.series.days))
-  const events = counting.flatMap(({ prices, signals }) => {
-    const places = placesIn(calendar, prices.series.days)
-    return Array.from(signals.bars, bar => ({ prices, bar, place: places[bar]! }))
+  const placed = counting.map(({ prices, signals: { bars } }) => {
+    return { prices, bars, places: placesIn(calendar, daysAt(prices.series.days, bars)) }
   })
   const abnormal = modelled.map(event => abnormalPath(event, before, after))
   return Array.from({ length: before + after + 1 }, (_, i) => {
     const bar = i - before
-    const point = pointOf(events, calendar.length, bar, query)
+    const point = pointOf(placed, calendar.length, bar, query)
     const known = abnormal.map(path => path[i]!).filter(value => !Number.isNaN(value))
     return { ...point, base: basePoint(counting, bar), abnormal: mean(known) }
   })
 }
 
 function pointOf(
-  events: readonly Placed[],
+  placed: readonly Placed[],
   days: number,
   bar: number,
   { resamples, seed }: Pick<StudyQuery, 'resamples' | 'seed'>,
 ): Omit<PathPoint, 'base' | 'abnormal'> {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
-  const values: number[] = []
-  for (const event of events) {
-    const moved = movedTo(event.prices, event.bar, bar)
-    if (Number.isNaN(moved)) continue
-    values.push(moved)
-    series.events[event.place]! += 1
-    series.excess[event.place]! += moved
+  const values = new Float64Array(placed.reduce((sum, { bars }) => sum + bars.length, 0))
+  let n = 0
+  for (const { prices, bars, places } of placed) {
+    for (let i = 0; i < bars.length; i++) {
+      const moved = movedTo(prices, bars[i]!, bar)
+      if (Number.isNaN(moved)) continue
+      values[n++] = moved
+      series.events[places[i]!]! += 1
+      series.excess[places[i]!]! += moved
+    }
   }
-  const ascending = Float64Array.from(values).sort()
+  const ascending = values.subarray(0, n).sort()
   const units = independentUnits(series, Math.max(1, Math.abs(bar)))
   return {
     bar,
-    n: values.length,
+    n,
     mean: mean(ascending),
     median: quantile(ascending, 0.5),
     p25: quantile(ascending, 0.25),
@@ -339,7 +340,7 @@ function basePoint(subjects: readonly Subject[], bar: number): number | null {
 }
 
 /** The same as the mean of `movedTo`, in the one loop of a study that passes every bar a hundred times. */
-function meanMove({ series: { close }, delisting }: MarketBars, bars: Int32Array, by: number): number {
+function meanMove({ series: { close }, delisting }: StudyPrices, bars: Int32Array, by: number): number {
   const first = countBelow(bars, -by)
   const inside = countBelow(bars, close.length - by)
   let sum = 0
@@ -350,7 +351,7 @@ function meanMove({ series: { close }, delisting }: MarketBars, bars: Int32Array
 }
 
 /** Close `by` bars later (or earlier) against that of a bar; beyond a known delisting its final price, NaN beyond the bars. */
-function movedTo({ series: { close }, delisting }: MarketBars, bar: number, by: number): number {
+function movedTo({ series: { close }, delisting }: StudyPrices, bar: number, by: number): number {
   const to = bar + by
   if (to < 0) return Number.NaN
   return (to < close.length ? close[to]! : (delisting?.price ?? Number.NaN)) / close[bar]! - 1

@@ -1,15 +1,16 @@
 import { inOrder, movingRanks, zoneOfRank } from '../indicators/rank.js'
 import { countBelow } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
-import { forwardReturns, PERFORMANCES, UNDEFINED } from '../model/series.js'
+import { forwardReturns, PERFORMANCES, type Series, UNDEFINED } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import type { MarketBars } from '../source.js'
 import { type GTestMember, gTestShift, overlap } from '../statistics/counts.js'
 import { deviation, pooledQuantile, type Weighted } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import type { ShiftOptions } from '../statistics/shift.js'
+import { Alike, isRun } from './columns.js'
 import { LEAST_UNITS, type Spread, type StudyWindow, spreadBeside } from './result.js'
-import { placesIn, unionCalendar } from './signals.js'
+import { daysAt, placesIn, unionCalendar } from './signals.js'
 
 /** The events of one or several tickers over one horizon, held against any bar of the same tickers. */
 export interface Cell {
@@ -29,9 +30,9 @@ export function cellOf(bars: readonly MemberBars[], horizon: number): Cell {
   const { members, calendar } = onCalendar(bars.toSorted((a, b) => (a.ticker < b.ticker ? -1 : 1)))
   let n = 0
   let sum = 0
-  for (const { events, excess } of members) {
+  for (const { events, returns, base } of members) {
     n += events.length
-    for (const i of events) sum += excess[i]!
+    for (const i of events) sum += returns[i]! - base
   }
   return { horizon, members, calendar, series: calendarSeries(members, calendar.length), n, diff: sum / n }
 }
@@ -50,10 +51,8 @@ interface Member {
   places: Int32Array
   /** The events, as indices into the base bars, ascending. */
   events: Int32Array
-  /** Mean of `returns`; NaN without base bars. */
+  /** Mean of `returns`, by which an excess is more; NaN without base bars. */
   base: number
-  /** Returns less `base`. */
-  excess: Float64Array
 }
 
 /** The same before there is a calendar: days in place of places on it. */
@@ -65,6 +64,7 @@ export interface MemberBars extends Omit<Member, 'places'> {
  * @param forward r_h of every bar, NaN where the window has not elapsed
  * @param eligible bars on which the field has a band, ascending
  * @param signals bars of the events, ascending, all of them eligible
+ * @param room for the returns, at least as many as eligible bars
  */
 export function memberBars(
   ticker: string,
@@ -72,44 +72,34 @@ export function memberBars(
   forward: Float64Array,
   eligible: Int32Array,
   signals: Int32Array,
+  room: Float64Array = new Float64Array(eligible.length),
 ): MemberBars {
-  const bars = eligible.slice()
-  const returns = new Float64Array(bars.length)
-  const dates = new Int32Array(bars.length)
-  let [n, sum] = [0, 0]
+  let [n, sum, last] = [0, 0, -1]
   for (let i = 0; i < eligible.length; i++) {
-    const bar = eligible[i]!
-    const value = forward[bar]!
+    const value = forward[eligible[i]!]!
     if (Number.isNaN(value)) continue
-    bars[n] = bar
-    returns[n] = value
-    dates[n++] = days[bar]!
+    room[n++] = value
     sum += value
+    last = i
   }
-  const base = sum / n
-  const excess = new Float64Array(n)
-  for (let i = 0; i < n; i++) excess[i] = returns[i]! - base
-  const some = bars.subarray(0, n)
-  const events = placesIn(some, signals).filter(index => index >= 0)
-  return { ticker, bars: some, returns: returns.subarray(0, n), days: dates.subarray(0, n), events, base, excess }
+  // Windows that have not elapsed are the last ones: what is left needs no copy.
+  const bars = last === n - 1 ? eligible.subarray(0, n) : eligible.filter(bar => !Number.isNaN(forward[bar]!))
+  const events = placesAmong(bars, signals)
+  return { ticker, bars, returns: room.subarray(0, n), days: daysAt(days, bars), events, base: sum / n }
+}
+
+/** Where some bars, ascending, are among others; without those that are not. */
+export function placesAmong(bars: Int32Array, some: Int32Array): Int32Array {
+  if (!isRun(bars)) return placesIn(bars, some).filter(place => place >= 0)
+  const [first = 0] = bars
+  const inside = some.subarray(countBelow(some, first), countBelow(some, first + bars.length))
+  return inside.map(bar => bar - first)
 }
 
 /** Lets those with the same days share one column of them, so that their places on a calendar are looked up once. */
 export function sharingDays<M extends Pick<MemberBars, 'days'>>(members: readonly M[]): M[] {
-  const known = new Map<string, Int32Array[]>()
-  return members.map(member => {
-    const { days } = member
-    const name = `${days.length} ${days[0]} ${days.at(-1)}`
-    const alike = known.get(name) ?? []
-    const same = alike.find(other => areEqual(other, days))
-    if (same === undefined) known.set(name, [...alike, days])
-    return { ...member, days: same ?? days }
-  })
-}
-
-function areEqual(a: Int32Array, b: Int32Array): boolean {
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
-  return a.length === b.length
+  const alike = new Alike()
+  return members.map(member => ({ ...member, days: alike.of(member.days) }))
 }
 
 /**
@@ -132,10 +122,10 @@ interface CalendarSeries {
 
 function calendarSeries(members: readonly Member[], days: number): CalendarSeries {
   const series = { events: new Float64Array(days), excess: new Float64Array(days) }
-  for (const { places, events, excess } of members) {
+  for (const { places, events, returns, base } of members) {
     for (const i of events) {
       series.events[places[i]!]! += 1
-      series.excess[places[i]!]! += excess[i]!
+      series.excess[places[i]!]! += returns[i]! - base
     }
   }
   return series
@@ -219,7 +209,7 @@ export function fewUnits(units: number): string {
   return `the windows of all events run together into ${units} ${what}, fewer than ${LEAST_UNITS}`
 }
 
-/** What follows any bar of the tickers that have events, each counting as its events do. */
+/** What follows any bar of the tickers that have events, each counting as its events do. Their returns lose their order. */
 export interface Base {
   /** Bars. */
   n: number
@@ -229,7 +219,7 @@ export interface Base {
   hit: number | null
   /** Of returns, about their mean. */
   deviation: number | null
-  /** Each ticker's returns, ascending, and its events. */
+  /** Each ticker's returns, put in ascending order where they lay, and its events. */
   columns: Weighted[]
 }
 
@@ -238,16 +228,16 @@ export function baseOf(members: readonly Pick<MemberBars, 'returns' | 'events' |
   const events = counting.reduce((sum, member) => sum + member.events.length, 0)
   if (events === 0) return { n: 0, mean: null, median: null, hit: null, deviation: null, columns: [] }
   const weighted = byEvents(counting)
-  const columns = counting.map(({ returns, events: { length: weight } }) => ({ ascending: inOrder(returns), weight }))
   const mean = weighted(({ base }) => base)
-  return {
-    n: counting.reduce((sum, { returns }) => sum + returns.length, 0),
-    mean,
-    median: pooledQuantile(columns, 0.5),
-    hit: weighted(({ returns }) => gains(returns) / returns.length),
-    deviation: Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean))),
-    columns,
-  }
+  const hit = weighted(({ returns }) => gains(returns) / returns.length)
+  const deviation = Math.sqrt(weighted(({ returns }) => meanSquare(returns, mean)))
+  // In their place: of a market they are as much as all that is kept of its prices.
+  const columns = counting.map(({ returns, events: { length: weight } }) => {
+    returns.set(inOrder(returns))
+    return { ascending: returns, weight }
+  })
+  const n = counting.reduce((sum, { returns }) => sum + returns.length, 0)
+  return { n, mean, median: pooledQuantile(columns, 0.5), hit, deviation, columns }
 }
 
 /** How wide the returns after the events of a cell spread beside those after any bar. */
@@ -284,7 +274,7 @@ export function gains(returns: ArrayLike<number>): number {
  * at the final price of a delisting where it comes first.
  */
 export function excursions(
-  { series, delisting }: MarketBars,
+  { series, delisting }: Pick<MarketBars, 'series' | 'delisting'>,
   bar: number,
   horizon: number,
 ): { mfe: number; mae: number } {
@@ -379,7 +369,7 @@ type AftermathTally = NonNullable<StudyWindow['aftermath']> & { reason: string |
 
 /** One ticker's bars that are looked at, and its events among them. */
 interface Tallied {
-  prices: MarketBars
+  prices: { series: Pick<Series, 'timeframe' | 'days' | 'close'> }
   eligible: Int32Array
   signals: Int32Array
 }
@@ -418,22 +408,10 @@ export function aftermathTally(
 function ranked({ prices, eligible, signals }: Tallied, horizon: number) {
   const { close, days, timeframe } = prices.series
   const codes = performances(close, horizon, TIMEFRAMES[timeframe].minReference)
-  const bars = new Int32Array(eligible.length)
-  const own = new Uint8Array(eligible.length)
-  const dates = new Int32Array(eligible.length)
-  let n = 0
-  for (let i = 0; i < eligible.length; i++) {
-    const bar = eligible[i]!
-    if (codes[bar] === UNDEFINED) continue
-    bars[n] = bar
-    own[n] = codes[bar]!
-    dates[n++] = days[bar]!
-  }
-  return {
-    codes: own.subarray(0, n),
-    days: dates.subarray(0, n),
-    events: placesIn(bars.subarray(0, n), signals).filter(index => index >= 0),
-  }
+  const bars = eligible.filter(bar => codes[bar] !== UNDEFINED)
+  const own = new Uint8Array(bars.length)
+  for (let i = 0; i < bars.length; i++) own[i] = codes[bars[i]!]!
+  return { codes: own, days: daysAt(days, bars), events: placesAmong(bars, signals) }
 }
 
 function expectedCounts(members: readonly GTestMember[]): number[] {

@@ -6,10 +6,10 @@ import type { StudyQuery } from '../params/studies.js'
 import { fieldOf, type PricedSource, type Trials, tickerBars } from '../source.js'
 import { inOrder, shared } from '../threads.js'
 import { modelledEvents, pathOf } from './abnormal.js'
-import { excursions } from './cell.js'
+import { gravestFirst, type Warning } from './gravity.js'
 import { type EventStudy, type Occurrence, type StudyWindow, samplingOf } from './result.js'
 import { daysAt, forwardReturns, type Range, rangeOf } from './signals.js'
-import { type Subject, subjectsOf } from './subject.js'
+import { extremesAfter, type Subject, subjectsOf } from './subject.js'
 import { type CellSpec, cellTrial } from './trials.js'
 import { type Material, studyWindow } from './window.js'
 import { assumptionsOf, hintsOf, warningsOf } from './words.js'
@@ -30,6 +30,49 @@ export interface StudyWays {
  */
 export async function eventStudy(source: PricedSource, query: StudyQuery, ways: StudyWays = {}): Promise<EventStudy> {
   const { step = () => {}, trials = null } = ways
+  const material = await materialOf(source, query, step)
+  const { subjects } = material
+  const cells = await cellsOf(material, step, source.threads)
+  const windows = cells.map(({ window }) => window)
+  const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
+  const noted = await trials?.note(
+    'cell',
+    cells.map(cell => trialOf(query, range, cell)),
+  )
+  step(() => 'study  path')
+  const path = pathOf(subjects, material.modelled, query)
+  const found: EventStudy = {
+    ...headOf(material, range),
+    trials: { run: windows.length, ledger: noted?.ofKind ?? null },
+    windows,
+    path,
+    occurrences: [],
+    assumptions: assumptionsOf(material, windows),
+    warnings: gravestFirst([
+      ...warningsOf(material, windows),
+      ...source.remarks().map((remark): Warning => ['source', remark]),
+    ]),
+    hints: hintsOf(material),
+  }
+  return withOccurrences(found, () => occurrencesOf(subjects, query.horizons))
+}
+
+/** Makes them when they are asked for: of a market they are hundreds of thousands, none of which a table shows. */
+function withOccurrences(study: EventStudy, occurrences: () => Occurrence[]): EventStudy {
+  const put = (value: Occurrence[]): Occurrence[] => {
+    Object.defineProperty(study, 'occurrences', { value, writable: true, enumerable: true, configurable: true })
+    return value
+  }
+  const made = { get: () => put(occurrences()), set: put, enumerable: true, configurable: true }
+  return Object.defineProperty(study, 'occurrences', made)
+}
+
+/** All that is read, in memory that threads share: nothing of it stays anywhere else. */
+async function materialOf(
+  source: PricedSource,
+  query: StudyQuery,
+  step: NonNullable<StudyWays['step']>,
+): Promise<Material> {
   const { filter, benchmark } = query
   if (query.abnormal === 'market' && benchmark === null)
     throw new InvalidParameter('abnormal "market" needs a benchmark to measure the market by.', { param: 'benchmark' })
@@ -39,33 +82,8 @@ export async function eventStudy(source: PricedSource, query: StudyQuery, ways: 
   const { context } = filter
   const contextDays = context === null ? null : (await tickerBars(source, context.ticker, filter.timeframe)).series.days
   const fromPrices = (await fieldOf(source, filter.field))?.needs === 'bars'
-  const material: Material = {
-    query,
-    subjects,
-    benchmark: held,
-    contextDays,
-    modelled,
-    fromPrices,
-    asOf: await source.asOfDay(),
-  }
-  const cells = await cellsOf(material, step, source.threads)
-  const windows = cells.map(({ window }) => window)
-  const range = rangeOf(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
-  const noted = await trials?.note(
-    'cell',
-    cells.map(cell => trialOf(query, range, cell)),
-  )
-  step(() => 'study  path')
-  return {
-    ...headOf(material, range),
-    trials: { run: windows.length, ledger: noted?.ofKind ?? null },
-    windows,
-    path: pathOf(subjects, modelled, query),
-    occurrences: occurrencesOf(subjects, query.horizons),
-    assumptions: assumptionsOf(material, windows),
-    warnings: [...warningsOf(material, windows), ...source.remarks()],
-    hints: hintsOf(material),
-  }
+  const asOf = await source.asOfDay()
+  return shared({ query, subjects, benchmark: held, contextDays, modelled, fromPrices, asOf })
 }
 
 type Cell = ReturnType<typeof studyWindow>
@@ -82,7 +100,7 @@ async function cellsOf(
   const found = inOrder(
     {
       job: 'study',
-      data: () => shared(material),
+      data: () => material,
       tasks: horizons,
       ms: (horizons.length * material.subjects.reduce((sum, { eligible }) => sum + eligible.length, 0)) / BARS_A_MS,
       here: horizon => studyWindow(material, horizon),
@@ -142,11 +160,12 @@ function occurrencesOf(subjects: readonly Subject[], horizons: readonly number[]
 }
 
 function occurrenceOf(
-  { ticker, prices, states, signals }: Subject,
+  subject: Subject,
   i: number,
   horizons: readonly number[],
   returns: readonly Float64Array[],
 ): Occurrence {
+  const { ticker, prices, states, signals } = subject
   const bar = signals.bars[i]!
   const { unit } = TIMEFRAMES[prices.series.timeframe]
   const told = (code: number): number | null => (code === UNDEFINED ? null : code)
@@ -168,7 +187,7 @@ function occurrenceOf(
     const window = `${horizon}${unit}`
     const followed = returns[h]![bar]!
     const elapsed = !Number.isNaN(followed)
-    const { mfe, mae } = excursions(prices, bar, horizon)
+    const { mfe, mae } = extremesAfter(subject, i, h)
     found.returns[window] = elapsed ? followed : null
     found.mfe[window] = elapsed ? mfe : null
     found.mae[window] = elapsed ? mae : null

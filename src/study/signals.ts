@@ -1,8 +1,10 @@
 import { TierRestricted } from '../errors.js'
+import { TRUE } from '../language/as-field.js'
 import { countBelow, countUpTo, type Day, parseDay } from '../model/day.js'
 import { barsCountingOn, type Series, STABILITIES, UNDEFINED } from '../model/series.js'
 import type { ContextFilter, EventFilter } from '../params/studies.js'
 import { first, type MarketBars, type PricedSource, type States } from '../source.js'
+import { isRun } from './columns.js'
 
 /** The events of one ticker that pass a filter, in columns; oldest first. */
 export interface Signals {
@@ -34,21 +36,31 @@ export async function* signalsOf(
   tickers: readonly string[],
   filter: EventFilter,
 ): AsyncGenerator<TickerSignals> {
-  const { field, timeframe } = filter
+  const { field, timeframe, when } = filter
+  const fields = when === undefined ? [field] : [field, when]
   let context: ContextBands | null = null
-  for await (const { prices, states } of source.states({ tickers, fields: [field], timeframe })) {
+  for await (const { prices, states } of source.states({ tickers, fields, timeframe })) {
     // Only now: what is wrong with the ticker itself is told first.
     context ??= filter.context && (await contextBandsOf(source, filter.context, timeframe))
-    yield { prices, states: states[0]!, signals: signalsIn(prices, states[0]!, filter, context) }
+    yield {
+      prices,
+      states: states[0]!,
+      signals: signalsIn(prices, states[0]!, filter, context, states[1]?.codes ?? null),
+    }
   }
 }
 
-/** The events of one field that pass a filter. @param context told by whoever asks; it must be there where the filter has one */
+/**
+ * The events of one field that pass a filter.
+ * @param context told by whoever asks; it must be there where the filter has one
+ * @param truths of the filter's condition on each bar; null without one
+ */
 export function signalsIn(
   prices: MarketBars,
   states: States,
   filter: EventFilter,
   context: ContextBands | null = null,
+  truths: Uint8Array | null = null,
 ): Signals {
   const { days } = prices.series
   const passes = passing(states, filter)
@@ -56,7 +68,7 @@ export function signalsIn(
   const [first, last] = boundsOf(days, filter)
   for (let i = countBelow(states.bars, Math.max(first, states.from)); i < states.bars.length; i++) {
     if (states.bars[i]! >= Math.min(last, states.to)) break
-    if (passes(i)) found.push(i)
+    if (passes(i) && (truths === null || truths[states.bars[i]!] === TRUE)) found.push(i)
   }
   if (filter.context === null || context === null) return signalsAt(states, found, null)
   const { bands: chosen } = filter.context
@@ -96,14 +108,16 @@ export async function contextOn(
 
 /** The bars that events are held against: those within the filter's dates and the range on which the field has a band. */
 export function eligibleBars(
-  prices: MarketBars,
+  prices: { series: Pick<Series, 'days'> },
   { codes, from, to }: Pick<States, 'codes' | 'from' | 'to'>,
   filter: Pick<EventFilter, 'after' | 'before'>,
 ): Int32Array {
   const [first, last] = boundsOf(prices.series.days, filter)
-  const found: number[] = []
-  for (let t = Math.max(first, from); t < Math.min(last, to); t++) if (codes[t] !== UNDEFINED) found.push(t)
-  return Int32Array.from(found)
+  const [begin, end] = [Math.max(first, from), Math.min(last, to)]
+  const found = new Int32Array(Math.max(0, end - begin))
+  let n = 0
+  for (let t = begin; t < end; t++) if (codes[t] !== UNDEFINED) found[n++] = t
+  return found.subarray(0, n)
 }
 
 /**
@@ -185,8 +199,9 @@ export function unionCalendar(days: readonly Int32Array[]): Int32Array {
   return Int32Array.from(found)
 }
 
-/** The days of some bars of a ticker. */
+/** The days of some bars of a ticker; of bars in a row, as they nearly always are, without a copy. */
 export function daysAt(days: Int32Array, bars: Int32Array): Int32Array {
+  if (bars.length > 0 && isRun(bars)) return days.subarray(bars[0]!, bars[0]! + bars.length)
   return bars.map(bar => days[bar]!)
 }
 
@@ -197,8 +212,15 @@ export interface Range {
 
 /** First and last of days, each column of which ascends; null without any. */
 export function rangeOf(columns: readonly Int32Array[]): Range {
-  const ends = columns.flatMap(days => [...days.slice(0, 1), ...days.slice(-1)])
-  return ends.length === 0 ? { first: null, last: null } : { first: Math.min(...ends), last: Math.max(...ends) }
+  const range: Range = { first: null, last: null }
+  // A loop: of each field of a whole market there are more columns than a call takes arguments.
+  for (const days of columns) {
+    const [first, last] = [days[0], days.at(-1)]
+    if (first === undefined || last === undefined) continue
+    if (range.first === null || first < range.first) range.first = first
+    if (range.last === null || last > range.last) range.last = last
+  }
+  return range
 }
 
 /** The place of each day in a calendar, both ascending; -1 for a day that the calendar does not have. */
@@ -219,7 +241,10 @@ export function placesIn(calendar: Int32Array, days: Int32Array): Int32Array {
  * A delisting that is known ends the windows that reach it: the return to the final price, then 0, that is
  * (1 + return to the last close) (1 + delisting return) - 1 (Shumway 1997; OpenSourceAP/CrossSection#49).
  */
-export function forwardReturns({ series: { close }, delisting }: MarketBars, horizon: number): Float64Array {
+export function forwardReturns(
+  { series: { close }, delisting }: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] },
+  horizon: number,
+): Float64Array {
   const bars = close.length
   const returns = new Float64Array(bars)
   const elapsed = Math.max(0, bars - horizon)
@@ -241,7 +266,7 @@ interface LostWindows {
 
 /** @param asOf the market's day, against which bars that end early are told from the newest ones */
 export function lostOf(
-  { series, delisting }: Pick<MarketBars, 'series' | 'delisting'>,
+  { series, delisting }: { series: Pick<Series, 'days'>; delisting: MarketBars['delisting'] },
   horizon: number,
   bars: ArrayLike<number>,
   asOf: Day | null,

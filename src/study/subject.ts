@@ -1,16 +1,32 @@
-import type { StudyQuery } from '../params/studies.js'
+import type { Series } from '../model/series.js'
+import { ANY_EVENT, type StudyQuery } from '../params/studies.js'
 import type { MarketBars, PricedSource, States } from '../source.js'
-import { contextBandsOf, eligibleBars, type Signals, signalsAt, signalsOf } from './signals.js'
+import { excursions } from './cell.js'
+import { MarketColumns } from './columns.js'
+import {
+  contextBandsOf,
+  daysAt,
+  eligibleBars,
+  type Range,
+  rangeOf,
+  type Signals,
+  signalsAt,
+  signalsOf,
+} from './signals.js'
 
-/** One ticker of a study. */
+/** One ticker of a study: of a market that is all that is kept, some ten bytes a bar. */
 export interface Subject {
   ticker: string
-  prices: MarketBars
-  states: States
+  prices: StudyPrices
+  states: Pick<States, 'bands'>
+  /** First and last day on which the field has a band, whatever dates were asked for. */
+  reach: Range
   /** Bars that the events are held against. */
   eligible: Int32Array
   /** The events that were asked for. */
   signals: Signals
+  /** By horizon of the query, and then by event: greatest gain and loss on the way. */
+  extremes: Float64Array
   /** Bars of the events that pass the same filter, by the code of the band they enter. */
   byBand: readonly Int32Array[]
   /** Events that enter a band asked for whatever the context ticker was in; without a context the same as `signals`. */
@@ -19,13 +35,18 @@ export interface Subject {
   inContext: Uint8Array | null
 }
 
+export interface StudyPrices extends Omit<MarketBars, 'series'> {
+  series: Pick<Series, 'timeframe' | 'days' | 'close'>
+}
+
 /** Ascending by ticker, each once, so that the order in which they are named cannot matter. */
 export async function subjectsOf(
   source: PricedSource,
-  { tickers, filter }: Pick<StudyQuery, 'tickers' | 'filter'>,
+  { tickers, filter, horizons }: Pick<StudyQuery, 'tickers' | 'filter' | 'horizons'>,
   step: (text: () => string) => void,
 ): Promise<Subject[]> {
   const subjects: Subject[] = []
+  const columns = new MarketColumns()
   const names = [...new Set(tickers)].sort()
   const { context, bands } = filter
   const contextOf = context?.bands == null ? null : await contextBandsOf(source, context, filter.timeframe)
@@ -33,18 +54,21 @@ export async function subjectsOf(
   for await (const { prices, states, signals: all } of signalsOf(source, names, wide)) {
     const { ticker, series } = prices
     step(() => `read  ${ticker}  ${subjects.length + 1}/${names.length}`)
-    const eligible = eligibleBars(prices, states, filter)
     const entered = chosen(states.bands, bands)
     const matches = (band: string | null): boolean => context?.bands?.includes(band ?? '') ?? true
     const beside = kept(all, i => matches(all.contextBands?.[i] ?? null))
+    const signals = kept(beside, i => entered.has(beside.entered[i]!))
+    const { timeframe, days, close } = series
     subjects.push({
       ticker,
-      prices,
-      states,
-      eligible,
-      signals: kept(beside, i => entered.has(beside.entered[i]!)),
+      prices: { ...prices, series: { timeframe, days: columns.ascending(days), close: columns.floats(close) } },
+      states: { bands: states.bands },
+      reach: rangeOf([daysAt(days, eligibleBars(prices, states, ANY_EVENT))]),
+      eligible: columns.ascending(eligibleBars(prices, states, filter)),
+      signals,
+      extremes: columns.floats(extremesOf(prices, signals.bars, horizons)),
       byBand: states.bands.map((_, code) => beside.bars.filter((_, i) => beside.entered[i] === code)),
-      anyContext: kept(all, i => entered.has(all.entered[i]!)),
+      anyContext: beside === all ? signals : kept(all, i => entered.has(all.entered[i]!)),
       inContext:
         contextOf && Uint8Array.from(contextOf(series, [...series.days.keys()]), band => Number(matches(band))),
     })
@@ -52,12 +76,33 @@ export async function subjectsOf(
   return subjects
 }
 
+function extremesOf(prices: MarketBars, bars: Int32Array, horizons: readonly number[]): Float64Array {
+  const found = new Float64Array(2 * horizons.length * bars.length)
+  let at = 0
+  for (const horizon of horizons) {
+    for (const bar of bars) {
+      const { mfe, mae } = excursions(prices, bar, horizon)
+      found[at++] = mfe
+      found[at++] = mae
+    }
+  }
+  return found
+}
+
+/** Greatest gain and loss on the way after an event. @param which place of the horizon in the query's list */
+export function extremesAfter({ signals, extremes }: Subject, event: number, which: number) {
+  const at = 2 * (which * signals.bars.length + event)
+  return { mfe: extremes[at]!, mae: extremes[at + 1]! }
+}
+
 /** Codes of some bands; of all of them for null. */
 function chosen(bands: readonly string[], wanted: readonly string[] | null): Set<number> {
   return new Set((wanted ?? bands).map(band => bands.indexOf(band)))
 }
 
+/** The same where all are. */
 function kept(signals: Signals, keeps: (i: number) => boolean): Signals {
   const places = [...signals.bars.keys()].filter(keeps)
+  if (places.length === signals.bars.length) return signals
   return signalsAt(signals, places, signals.contextBands && places.map(i => signals.contextBands![i]!))
 }

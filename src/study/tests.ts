@@ -16,7 +16,7 @@ import {
   ratioError,
 } from '../statistics/robust.js'
 import { jointShift, type ShiftOptions } from '../statistics/shift.js'
-import { landingsOf, PLAIN, studentisedShift } from '../statistics/studentised-shift.js'
+import { putByDay, studentisedShift } from '../statistics/studentised-shift.js'
 import type { Held } from './abnormal.js'
 import { type Cell, equalUnits, fewUnits, independentUnits, ratioOf, streamOf, type Unit } from './cell.js'
 import { type Interval, LEAST_UNITS, type StudyWindow, type TestResult } from './result.js'
@@ -54,7 +54,7 @@ export function testsOf(cell: Cell, held: Held, query: StudyQuery, few: string |
 }
 
 function excessOf(members: Cell['members']): number[] {
-  return members.flatMap(({ events, excess }) => Array.from(events, i => excess[i]!))
+  return members.flatMap(({ events, returns, base }) => Array.from(events, i => returns[i]! - base))
 }
 
 /** Of few events there are no draws. */
@@ -269,12 +269,13 @@ function drawnEntries(cell: Cell, units: readonly Unit[], draws: number, random:
 /** Adds up what the events of a unit have where they land if it begins on another day, the calendar wrapping round. */
 function landings({ members, calendar }: Cell) {
   const size = calendar.length
-  const { rows, starts, ends } = landingsOf(members, size, Int32Array.from(calendar.keys()), layReturns, PLAIN)
+  const { lying, laid, starts, ends } = returnsByPlace(members, size)
   return (unit: Unit, day: number, { sums, counts }: Entries): void => {
     for (let from = unit.from; from <= unit.to; from++) {
       const to = (day + from - unit.from) % size
       for (let event = from === 0 ? 0 : ends[from - 1]!; event < ends[from]!; event++) {
-        const value = rows[starts[event]! + to]!
+        const start = starts[event]!
+        const value = start >= 0 ? lying[start + to]! : laid[~start + to]!
         if (Number.isNaN(value)) continue
         sums[to]! += value
         counts[to]!++
@@ -283,9 +284,29 @@ function landings({ members, calendar }: Cell) {
   }
 }
 
-function layReturns({ places, returns }: Cell['members'][number], row: Float64Array): void {
-  row.fill(Number.NaN)
-  for (let i = 0; i < places.length; i++) row[places[i]!] = returns[i]!
+/**
+ * Where the returns of each event's ticker begin, by place of the calendar, NaN where there is none: a ticker that has one
+ * on every day is read where it lies, beside others; only those that lack one are laid anew, which their complement says.
+ */
+function returnsByPlace(members: Cell['members'], size: number) {
+  const { buffer } = members[0]!.returns
+  const begins = new Int32Array(members.length)
+  let lacking = 0
+  members.forEach(({ returns }, i) => {
+    const lies = returns.buffer === buffer && returns.length === size
+    begins[i] = lies ? returns.byteOffset / returns.BYTES_PER_ELEMENT : ~(lacking++ * size)
+  })
+  const laid = new Float64Array(lacking * size).fill(Number.NaN)
+  members.forEach(({ places, returns }, member) => {
+    const begin = ~begins[member]!
+    if (begin >= 0) for (let i = 0; i < places.length; i++) laid[begin + places[i]!] = returns[i]!
+  })
+  const events = {
+    starts: new Int32Array(members.reduce((sum, one) => sum + one.events.length, 0)),
+    ends: new Int32Array(size),
+  }
+  putByDay(members, Int32Array.from(events.ends.keys()), i => begins[i]!, events)
+  return { lying: new Float64Array(buffer), laid, ...events }
 }
 
 /** Sums in another order differ in the last digits, which must not count where every draw is the same. */

@@ -36,7 +36,7 @@ export function canonical(value: unknown): string {
 
 /** By the keys that the ledger has had from its first day on, so that a cell noted then is the same cell now. */
 function documentOf({ tickers, filter, horizon, first, last }: CellSpec): unknown {
-  const { field, timeframe, bands, prev_bands, stability, max_flips, context, after, before } = filter
+  const { field, timeframe, bands, prev_bands, stability, max_flips, context, when, after, before } = filter
   return {
     kind: 'cell',
     tickers: tickers.toSorted(),
@@ -47,6 +47,7 @@ function documentOf({ tickers, filter, horizon, first, last }: CellSpec): unknow
     stability: sorted(stability),
     maxFlips: max_flips,
     context: context === null ? null : { ...context, bands: sorted(context.bands) },
+    ...(when === undefined ? {} : { when }),
     after: parseDay(after ?? ''),
     before: parseDay(before ?? ''),
     horizon,

@@ -11,7 +11,6 @@ import {
   type Base,
   baseOf,
   cellOf,
-  excursions,
   gains,
   histogram,
   independentWindows,
@@ -23,7 +22,7 @@ import {
 } from './cell.js'
 import { type StudyWindow, tooFew } from './result.js'
 import { forwardReturns, lostOf } from './signals.js'
-import type { Subject } from './subject.js'
+import { extremesAfter, type Subject } from './subject.js'
 import { intervalsOf, randomEntries, testsOf } from './tests.js'
 
 /** What all windows of a study stand on. */
@@ -42,20 +41,15 @@ export interface Material {
 
 /** One cell, and the Sharpe ratio of the portfolio that holds its events. */
 export function studyWindow(material: Material, horizon: number): { window: StudyWindow; sharpe: number | null } {
-  const { query, subjects } = material
-  const forwards = subjects.map(({ prices }) => forwardReturns(prices, horizon))
-  const members = sharingDays(
-    subjects.map(({ ticker, prices, eligible, signals }, i) =>
-      memberBars(ticker, prices.series.days, forwards[i]!, eligible, signals.bars),
-    ),
-  )
+  const { query } = material
+  const subjects = material.subjects.filter(({ signals }) => signals.bars.length > 0)
+  const room = new Float64Array(subjects.reduce((sum, { eligible }) => sum + eligible.length, 0))
+  const { base, figures, histogram } = spreadsOf(membersIn(room, subjects, horizon))
+  const members = membersIn(room, subjects, horizon)
   const cell = cellOf(members, horizon)
   const held = heldPositions(subjects, members, horizon, material.benchmark)
   const counts = countsOf(material, members, horizon)
   const few = tooFew(counts.n, counts.n_indep, query)
-  const returns = eventReturns(members)
-  const base = baseOf(members)
-  const figures = figuresOf(returns, base)
   const tally = tallyOf(material, horizon, few)
   const window = {
     window: `${horizon}${TIMEFRAMES[query.filter.timeframe].unit}`,
@@ -63,20 +57,39 @@ export function studyWindow(material: Material, horizon: number): { window: Stud
     ...counts,
     n_stretches: stretches(cell.series.events, horizon),
     ...figures,
-    ...meanExcursions(subjects, members, horizon),
+    ...meanExcursions(subjects, query.horizons.indexOf(horizon), horizon),
     base: { n: base.n, mean: base.mean, median: base.median, hit: base.hit, deviation: base.deviation },
     context_base: contextBase(subjects, members, figures.mean),
     intervals: intervalsOf(cell, query, few),
     tests: testsOf(cell, held, query, few),
     random_entry: randomEntries(cell, query, few),
-    other_bands: otherBands(subjects, forwards, query.filter.bands),
+    other_bands: otherBands(material.subjects, horizon, query.filter.bands),
     abnormal: query.abnormal === 'none' ? null : abnormalOver(material.modelled, horizon, query.abnormal, query),
     aftermath: tally && { counts: tally.counts, base: tally.base, lift: tally.lift, g: tally.g, p: tally.p },
-    histogram: histogram(returns, base.columns),
+    histogram,
     grey: few !== null,
   }
   const reasons = reasonsOf(window, query, tally?.reason ?? null)
   return { window: { ...window, reasons }, sharpe: counts.n === 0 ? null : portfolioSharpe(held.portfolio) }
+}
+
+/** The part of each ticker in a cell, in the order of the tickers. @param room for the returns of all bars of all bases */
+function membersIn(room: Float64Array, subjects: readonly Subject[], horizon: number): MemberBars[] {
+  let from = 0
+  const members = subjects.map(({ ticker, prices, eligible, signals }) => {
+    const forward = forwardReturns(prices, horizon)
+    const own = room.subarray(from, from + eligible.length)
+    from += eligible.length
+    return memberBars(ticker, prices.series.days, forward, eligible, signals.bars, own)
+  })
+  return sharingDays(members)
+}
+
+/** What hangs on the order of size, in which the returns of the members are put for it. */
+function spreadsOf(members: readonly MemberBars[]) {
+  const returns = eventReturns(members)
+  const base = baseOf(members)
+  return { base, figures: figuresOf(returns, base), histogram: histogram(returns, base.columns) }
 }
 
 function countsOf({ subjects, asOf }: Material, members: readonly MemberBars[], horizon: number) {
@@ -121,11 +134,21 @@ function figuresOf(returns: Float64Array, base: Base) {
   }
 }
 
-function meanExcursions(subjects: readonly Subject[], members: readonly MemberBars[], horizon: number) {
-  const each = members.flatMap(({ bars, events }, i) =>
-    Array.from(events, at => excursions(subjects[i]!.prices, bars[at]!, horizon)),
-  )
-  return { mfe: mean(each.map(({ mfe }) => mfe)), mae: mean(each.map(({ mae }) => mae)) }
+/** Of events whose window has elapsed. */
+function meanExcursions(subjects: readonly Subject[], which: number, horizon: number) {
+  const sums = { mfe: 0, mae: 0 }
+  let n = 0
+  for (const subject of subjects) {
+    const forward = forwardReturns(subject.prices, horizon)
+    for (const [i, bar] of subject.signals.bars.entries()) {
+      if (Number.isNaN(forward[bar]!)) continue
+      const { mfe, mae } = extremesAfter(subject, i, which)
+      n++
+      sums.mfe += mfe
+      sums.mae += mae
+    }
+  }
+  return n === 0 ? { mfe: null, mae: null } : { mfe: sums.mfe / n, mae: sums.mae / n }
 }
 
 function tallyOf({ query, subjects }: Material, horizon: number, few: string | null) {
@@ -193,32 +216,28 @@ function noReturns({ events, n, lost }: Pick<StudyWindow, 'events' | 'n' | 'lost
 /** What followed the events of the same filter that enter another band of the field; of any band asked for: each one. */
 function otherBands(
   subjects: readonly Subject[],
-  forwards: readonly Float64Array[],
+  horizon: number,
   asked: readonly string[] | null,
 ): StudyWindow['other_bands'] {
-  const vocabulary = subjects[0]?.states.bands ?? []
-  return vocabulary.flatMap((band, code) => (asked?.includes(band) ? [] : [followed(band, code, subjects, forwards)]))
-}
-
-function followed(
-  band: string,
-  code: number,
-  subjects: readonly Subject[],
-  forwards: readonly Float64Array[],
-): StudyWindow['other_bands'][number] {
-  let n = 0
-  let sum = 0
-  let gains = 0
-  subjects.forEach(({ byBand }, i) => {
-    for (const bar of byBand[code]!) {
-      const value = forwards[i]![bar]!
-      if (Number.isNaN(value)) continue
-      n++
-      sum += value
-      if (value > 0) gains++
+  const found = (subjects[0]?.states.bands ?? []).map(band => ({ band, n: 0, sum: 0, gains: 0 }))
+  for (const { prices, byBand } of subjects) {
+    const forward = forwardReturns(prices, horizon)
+    for (const [code, one] of found.entries()) {
+      for (const bar of byBand[code]!) {
+        const value = forward[bar]!
+        if (Number.isNaN(value)) continue
+        one.n++
+        one.sum += value
+        if (value > 0) one.gains++
+      }
     }
-  })
-  return n === 0 ? { band, n, mean: null, hit: null } : { band, n, mean: sum / n, hit: gains / n }
+  }
+  return found
+    .filter(({ band }) => !asked?.includes(band))
+    .map(({ band, n, sum, gains }) => ({
+      ...{ band, n },
+      ...(n === 0 ? { mean: null, hit: null } : { mean: sum / n, hit: gains / n }),
+    }))
 }
 
 /**

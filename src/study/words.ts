@@ -1,33 +1,36 @@
 import { whole } from '../errors.js'
+import { isCondition, TRUE, TRUTHS } from '../language/as-field.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
-import { ANY_EVENT, type EventFilter } from '../params/studies.js'
+import type { EventFilter } from '../params/studies.js'
 import { ESTIMATION } from './abnormal.js'
+import type { Warning } from './gravity.js'
 import { LEAST_UNITS, type StudyWindow, shiftsUsed, spreadOf, tooFewEvents } from './result.js'
-import { daysAt, eligibleBars, lacksDividends, lostOf, rangeOf } from './signals.js'
+import { daysAt, lacksDividends, lostOf, rangeOf } from './signals.js'
 import type { Subject } from './subject.js'
 import type { Material } from './window.js'
 
-/** What a reader must know before believing a number, in sentences; the gravest first. */
-export function warningsOf(material: Material, windows: readonly StudyWindow[]): string[] {
+/** What a reader must know before believing a number. */
+export function warningsOf(material: Material, windows: readonly StudyWindow[]): Warning[] {
   const { subjects, query, asOf } = material
-  if (datesOf(subjects, 'signals').length === 0) return [noEvent(material), ...reach(material)]
+  const partial = reach(material).map((sentence): Warning => ['partial', sentence])
+  if (datesOf(subjects, 'signals').length === 0) return [['nothing', noEvent(material)], ...partial]
   return [
-    fewEvents(windows),
-    fewDates(subjects, windows),
-    disagreeing(windows),
-    calm(windows),
-    ...reach(material),
-    anyContext(query.filter),
-    overlapping(windows),
-    wide(windows),
-    narrow(windows),
-    leaning(material),
-    severalLooks(windows),
-    open(windows),
-    delisted(subjects, query.horizons, asOf),
-    unadjusted(subjects),
-    without(subjects),
-  ].filter(sentence => sentence !== null)
+    ['few', fewEvents(windows)],
+    ['few', fewDates(subjects, windows)],
+    ['disputed', disagreeing(windows)],
+    ['disputed', calm(windows)],
+    ...partial,
+    ['partial', anyContext(query.filter)],
+    ['allowed', overlapping(windows)],
+    ['allowed', wide(windows)],
+    ['allowed', narrow(windows)],
+    ['disputed', leaning(material)],
+    ['looks', severalLooks(windows)],
+    ['left_out', open(windows)],
+    ['left_out', delisted(subjects, query.horizons, asOf)],
+    ['prices', unadjusted(subjects)],
+    ['left_out', without(subjects)],
+  ]
 }
 
 function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'): Day[] {
@@ -35,15 +38,17 @@ function datesOf(subjects: readonly Subject[], which: 'signals' | 'anyContext'):
 }
 
 function noEvent({ subjects, query: { filter } }: Material): string {
-  const inRange = extent(subjects, ({ eligible }) => eligible)
+  const inRange = extent(subjects.map(({ prices, eligible }) => daysAt(prices.series.days, eligible)))
   if (inRange !== null) return `No event from ${inRange}.`
-  const all = extent(subjects, ({ prices, states }) => eligibleBars(prices, states, ANY_EVENT))
+  const all = extent(
+    subjects.map(({ reach: { first, last } }) => Int32Array.from(first === null ? [] : [first, last!])),
+  )
   if (all === null) return 'No bar has a band of this field, so there is no event.'
   return `No event: the dates asked for leave out every bar with a band of ${filter.field}, from ${all}.`
 }
 
-function extent(subjects: readonly Subject[], barsOf: (subject: Subject) => Int32Array): string | null {
-  const { first, last } = rangeOf(subjects.map(subject => daysAt(subject.prices.series.days, barsOf(subject))))
+function extent(days: readonly Int32Array[]): string | null {
+  const { first, last } = rangeOf(days)
   return first === null || last === null ? null : `${formatDay(first)} to ${formatDay(last)}`
 }
 
@@ -370,15 +375,16 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
 }
 
 /** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
-export function filterWords({ field, bands, prev_bands, stability, max_flips, context }: EventFilter): string[] {
+export function filterWords({ field, bands, prev_bands, stability, max_flips, context, when }: EventFilter): string[] {
   return [
-    `${field} = ${anyOf(bands)}`,
+    isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${anyOf(bands)}`,
     ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
     ...(stability === null ? [] : [`stability ${anyOf(stability)}`]),
     ...(max_flips === null ? [] : [`at most ${max_flips} flips`]),
     ...(context === null
       ? []
       : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
+    ...(when === undefined ? [] : [`when ${when}`]),
   ]
 }
 

@@ -1,12 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import { InvalidParameter } from '../errors.js'
 import { formatDay, parseDay } from '../model/day.js'
+import type { Series } from '../model/series.js'
 import { TIMEFRAMES } from '../model/terms.js'
 import { ANY_EVENT, type EventFilter, type SweepQuery } from '../params/studies.js'
 import type { BarStates, MarketBars, PricedSource } from '../source.js'
 import { type BarRange, cpcv, type Fold, kFolds, purge, rollingFolds } from '../statistics/folds.js'
 import { Random } from '../statistics/random.js'
-import { gains, type MemberBars, memberBars } from '../study/cell.js'
+import { gains, type MemberBars, memberBars, placesAmong } from '../study/cell.js'
+import { MarketColumns } from '../study/columns.js'
 import {
   contextOn,
   daysAt,
@@ -23,8 +25,6 @@ import type { KnownSweep, SweepValidation } from './result.js'
 /** One ticker's bars of one field and horizon on which the window has elapsed. */
 export interface Ground extends MemberBars {
   book: Book
-  /** By bar of the book: its place among `bars`; -1 of the others. */
-  placeOf: Int32Array
   /** Share of the windows that gained. */
   baseHit: number
 }
@@ -46,7 +46,8 @@ export function timelineOf(books: readonly Book[]): Timeline {
   const { first, last } = rangeOf(books.flatMap(book => book.fields.map((_, field) => eligibleDays(book, field))))
   const days = unionCalendar(books.map(book => book.days)).filter(day => first !== null && day >= first)
   const end = last === null ? 0 : days.indexOf(last) + 1
-  return { days, end, places: new Map(books.map(book => [book, placesIn(days, book.days)])) }
+  const placesOf = new Map([...new Set(books.map(book => book.days))].map(own => [own, placesIn(days, own)]))
+  return { days, end, places: new Map(books.map(book => [book, placesOf.get(book.days)!])) }
 }
 
 /** Days on which a field of a ticker has a band. */
@@ -54,15 +55,12 @@ export function eligibleDays({ days, fields }: Book, field: number): Int32Array 
   return daysAt(days, fields[field]!.eligible)
 }
 
-/** @param which place of the horizon in the query's list */
-export function groundOf(book: Book, field: number, which: number, mask: Mask, timeline: Timeline): Ground {
+export function groundOf(book: Book, field: number, horizon: number, mask: Mask, timeline: Timeline): Ground {
   const { eligible } = book.fields[field]!
   const places = timeline.places.get(book)!
   const counting = mask === null ? eligible : eligible.filter(bar => mask[places[bar]!] === 1)
-  const own = memberBars(book.ticker, book.days, book.forward[which]!, counting, NO_EVENTS)
-  const placeOf = new Int32Array(book.days.length).fill(-1)
-  for (let i = 0; i < own.bars.length; i++) placeOf[own.bars[i]!] = i
-  return { ...own, book, placeOf, baseHit: gains(own.returns) / own.returns.length }
+  const own = memberBars(book.ticker, book.days, forwardReturns(book.prices, horizon), counting, NO_EVENTS)
+  return { ...own, book, baseHit: gains(own.returns) / own.returns.length }
 }
 
 const NO_EVENTS = new Int32Array()
@@ -79,7 +77,7 @@ export function poolOf(grounds: readonly Ground[], signals: ReadonlyMap<Book, In
   for (const ground of grounds) {
     const bars = signals.get(ground.book)!
     if (bars.length === 0) continue
-    const events = bars.map(bar => ground.placeOf[bar]!).filter(place => place >= 0)
+    const events = placesAmong(ground.bars, bars)
     lost += bars.length - events.length
     if (events.length > 0) pool.push({ ...ground, events })
   }
@@ -232,9 +230,7 @@ export function windowEnds({ days, places }: Timeline, horizon: number): Int32Ar
 export interface Book {
   ticker: string
   days: Int32Array
-  close: Float64Array
-  /** r_h of every bar, one column a horizon of the query. */
-  forward: Float64Array[]
+  prices: { series: Pick<Series, 'close'>; delisting: MarketBars['delisting'] }
   /** In the order of the query. */
   fields: BookField[]
 }
@@ -254,9 +250,10 @@ export async function booksOf(source: PricedSource, query: SweepQuery, pace: Pac
   const tickers = [...new Set(query.tickers)].sort()
   const { fields, timeframe } = query
   const contexts = await contextsOf(source, query)
+  const columns = new MarketColumns()
   const books: Book[] = []
   for await (const found of source.states({ tickers, fields, timeframe })) {
-    books.push(bookOf(found, query, contexts))
+    books.push(bookOf(found, query, contexts, columns))
     await pace.turn(() => `reading ${found.prices.ticker}, ${books.length} of ${tickers.length}`)
   }
   return books
@@ -280,24 +277,25 @@ async function contextsOf(source: PricedSource, { contexts, timeframe }: SweepQu
   return Promise.all(contexts.map(async context => (await contextOn(source, context, timeframe)).codesOn))
 }
 
-function bookOf({ prices, states: read }: BarStates, query: SweepQuery, contexts: readonly ContextCodes[]): Book {
+function bookOf(
+  { prices, states: read }: BarStates,
+  query: SweepQuery,
+  contexts: readonly ContextCodes[],
+  columns: MarketColumns,
+): Book {
   const { timeframe, after, before } = query
+  const { ticker, series, delisting } = prices
   return {
-    ticker: prices.ticker,
-    ...columnsOf(prices),
-    forward: query.horizons.map(horizon => forwardReturns(prices, horizon)),
+    ticker,
+    days: columns.ascending(series.days),
+    prices: { series: { close: columns.floats(series.close) }, delisting },
     fields: read.map(states => {
       const any = { ...ANY_EVENT, field: states.field, timeframe, after, before }
       const { bars, entered, left } = signalsIn(prices, states, any)
-      const eligible = eligibleBars(prices, states, query)
+      const eligible = columns.ascending(eligibleBars(prices, states, query))
       return { eligible, bars, entered, left, contexts: contexts.map(codes => codes(prices.series, bars)) }
     }),
   }
-}
-
-/** Copies, because the columns of a series lie in one piece of memory with those that nobody needs here. */
-function columnsOf({ series: { days, close } }: MarketBars): Pick<Book, 'days' | 'close'> {
-  return { days: days.slice(), close: close.slice() }
 }
 
 /** Which events make a cell, apart from window and ticker: places in the query's lists, codes in the vocabularies. */

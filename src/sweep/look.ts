@@ -84,7 +84,7 @@ export function* looksAt(scene: Scene, { field, which, from, to }: Part): Genera
   const conditions = conditionsOf(query, field).map(condition => {
     return { condition, signals: signalsOn(books, condition) }
   })
-  const grounds = sharingDays(books.map(book => groundOf(book, field, which, scene.masks[which]!, scene.timeline)))
+  const grounds = sharingDays(books.map(book => groundOf(book, field, horizon, scene.masks[which]!, scene.timeline)))
   for (const group of query.by === 'pool' ? [grounds] : grounds.map(ground => [ground])) {
     const ticker = query.by === 'pool' ? null : group[0]!.ticker
     for (const { condition, signals } of conditions)
@@ -282,8 +282,14 @@ export function testedOf(look: Look & { cell: Cell }, scene: Scene, resamples: R
 /** The portfolio that holds each event for the horizon, and its Sharpe ratio over the days on which it could. */
 function held({ grounds, key }: Look, { timeline }: Scene): Pick<Tested, 'sharpe' | 'returns' | 'span'> {
   const holders = grounds.map(({ book, bars, events, base }) => {
-    const { days, close } = book
-    return { days, close, events: events.map(i => bars[i]!), base, places: timeline.places.get(book)! }
+    const { days, prices } = book
+    return {
+      days,
+      close: prices.series.close,
+      events: events.map(i => bars[i]!),
+      base,
+      places: timeline.places.get(book)!,
+    }
   })
   const portfolio = calendarTime(timeline.days, holders, key.horizon)
   const span = { from: timeline.days.length, to: 0 }

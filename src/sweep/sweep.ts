@@ -2,6 +2,7 @@ import { whole } from '../errors.js'
 import { dateOf } from '../model/day.js'
 import type { SweepQuery } from '../params/studies.js'
 import { type PricedSource, type Trial, type Trials, vocabulariesOf } from '../source.js'
+import { gravestFirst, type Warning } from '../study/gravity.js'
 import { LEAST_UNITS, samplingOf, tooFewEvents } from '../study/result.js'
 import { type Range, rangeOf } from '../study/signals.js'
 import { DEFAULT_TEST } from '../study/tests.js'
@@ -65,7 +66,8 @@ export async function sweep(source: PricedSource, asked: SweepQuery, ways: Sweep
   const validation = plan === null ? null : await validationOf(scene, plan, pace, threads)
   const asOf = await source.asOfDay()
   const result = resultOf(found, query, ledger, source)
-  const warnings = [...disagreements(best, timeline.days.length), ...result.warnings]
+  const disputed = disagreements(best, timeline.days.length).map((sentence): Warning => ['disputed', sentence])
+  const warnings = gravestFirst([...disputed, ...result.warnings])
   return { ...headOf(scene, asOf), ...result, warnings, best, validation }
 }
 
@@ -143,21 +145,37 @@ const CAUTION =
 const VALIDATED = `Validation: cells are chosen by a corrected p below ${CHOSEN_BELOW} on the training part alone (the best one where there is none) and held in the direction that they went there; no window of training meets one that is checked.`
 
 /** What a reader must know before believing a number. */
-function warningsOf(found: readonly Found[], query: SweepQuery, tried: Sweep['tried'], source: PricedSource): string[] {
+function warningsOf(
+  found: readonly Found[],
+  query: SweepQuery,
+  tried: Sweep['tried'],
+  source: PricedSource,
+): Warning[] {
   const lost = found.reduce((sum, { events, sums }) => sum + events - sums.n, 0)
   const grey = tried.cells - tried.tested
   return [
-    tried.tested === 0 ? 'No cell has enough events to be tested.' : null,
-    tried.tested > 0 && grey > 0 ? `${whole(grey)} of ${whole(tried.cells)} cells have too few events for a p.` : null,
-    resolution(found, query, tried),
-    crowded(found, query),
-    calm(found),
-    query.adjust === 'none'
-      ? `p is not corrected for ${whole(tried.cells)} looks: one in twenty is below .05 by luck.`
-      : null,
-    lost > 0 ? `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.` : null,
-    ...source.remarks(),
-  ].filter(sentence => sentence !== null)
+    ['nothing', tried.tested === 0 ? 'No cell has enough events to be tested.' : null],
+    [
+      'left_out',
+      tried.tested > 0 && grey > 0
+        ? `${whole(grey)} of ${whole(tried.cells)} cells have too few events for a p.`
+        : null,
+    ],
+    ['allowed', resolution(found, query, tried)],
+    ['disputed', crowded(found, query)],
+    ['disputed', calm(found)],
+    [
+      'flattering',
+      query.adjust === 'none'
+        ? `p is not corrected for ${whole(tried.cells)} looks: one in twenty is below .05 by luck.`
+        : null,
+    ],
+    [
+      'left_out',
+      lost > 0 ? `${whole(lost)} windows of events have not elapsed, or have no final price, and are left out.` : null,
+    ],
+    ...source.remarks().map((remark): Warning => ['source', remark]),
+  ]
 }
 
 /** Where so few shifts are possible that one cell alone could not be found, whatever it did. */

@@ -1,5 +1,6 @@
 import { formatDay } from '../model/day.js'
 import type { BarRange } from '../statistics/folds.js'
+import { forwardReturns } from '../study/signals.js'
 import {
   added,
   type Ground,
@@ -41,7 +42,7 @@ export async function validationOf(
 ): Promise<SweepValidation> {
   const { timeline, query } = scene
   const ends = query.horizons.map(horizon => windowEnds(timeline, horizon))
-  const windows = query.horizons.map((_, which) => windowCounts(scene, which))
+  const windows = query.horizons.map(horizon => windowCounts(scene, horizon))
   const folds: SweepValidation['folds'] = []
   const checks: Sums[][] = []
   const scenes = plan.folds.map(fold => {
@@ -93,16 +94,15 @@ function chosenOf(looks: readonly Chance[], query: Scene['query']): Trained[] {
 }
 
 /** What followed the events of the chosen cells in a test part, each cell in the direction that it was chosen for. */
-function checkedOn({ books, timeline, query }: Scene, part: BarRange, chosen: readonly Trained[]): Sums {
+function checkedOn({ books, timeline }: Scene, part: BarRange, chosen: readonly Trained[]): Sums {
   const mask = rangeMask([part], timeline.days.length)
   const known = new Map<string, Ground[]>()
   let sums: Sums = NOTHING
   for (const { key, sign } of chosen) {
     const { condition, horizon, ticker } = key
     const group = ticker === null ? books : books.filter(book => book.ticker === ticker)
-    const which = query.horizons.indexOf(horizon)
     const name = `${condition.field} ${horizon} ${ticker}`
-    const grounds = known.get(name) ?? group.map(book => groundOf(book, condition.field, which, mask, timeline))
+    const grounds = known.get(name) ?? group.map(book => groundOf(book, condition.field, horizon, mask, timeline))
     known.set(name, grounds)
     sums = added(sums, sumsOf(poolOf(grounds, signalsOn(group, condition)).grounds, sign))
   }
@@ -110,11 +110,11 @@ function checkedOn({ books, timeline, query }: Scene, part: BarRange, chosen: re
 }
 
 /** By place of the timeline: how many windows of events begin there and have elapsed, of all tickers and fields. */
-function windowCounts({ books, timeline }: Scene, which: number): Int32Array {
+function windowCounts({ books, timeline }: Scene, horizon: number): Int32Array {
   const found = new Int32Array(timeline.days.length)
   for (const book of books) {
     const places = timeline.places.get(book)!
-    const forward = book.forward[which]!
+    const forward = forwardReturns(book.prices, horizon)
     for (const { bars } of book.fields) for (const bar of bars) if (!Number.isNaN(forward[bar]!)) found[places[bar]!]!++
   }
   return found

@@ -1,8 +1,8 @@
 import { inOrder } from '../indicators/rank.js'
 import { countUpTo } from '../model/day.js'
 import type { Baseline } from '../model/event.js'
-import { PERFORMANCES, type Performance, UNDEFINED } from '../model/series.js'
-import { pooledQuantile, quantile } from '../statistics/moments.js'
+import { PERFORMANCES, type Performance } from '../model/series.js'
+import { Mixtures, quantile } from '../statistics/moments.js'
 
 /** What any bar of one ticker was followed by, over one window. */
 export interface TickerBase {
@@ -11,8 +11,25 @@ export interface TickerBase {
   mean: number
   gains: number
   /** Of the bars that have a performance band: how many have each. */
-  counts: number[]
+  counts: readonly number[]
   ranked: number
+}
+
+/** The bases of all tickers over one window, of which groups are pools: what is looked up for one is there for the next. */
+export class Market {
+  readonly #columns: Float64Array[]
+  #mixtures: Mixtures | null = null
+
+  constructor(bases: readonly TickerBase[]) {
+    this.#columns = bases.map(({ returns }) => returns).filter(({ length }) => length > 0)
+  }
+
+  /** A pool of few of them is looked at by itself. */
+  mixturesFor(pool: readonly { ascending: Float64Array }[]): Mixtures {
+    if (2 * pool.length < this.#columns.length) return new Mixtures(pool.map(({ ascending }) => ascending))
+    this.#mixtures ??= new Mixtures(this.#columns)
+    return this.#mixtures
+  }
 }
 
 /** The usual course of things, to hold a tally against. */
@@ -38,8 +55,7 @@ export interface BaseShare {
 /** The shares that the percentiles of the performance bands were cut for, worst to best. */
 const THEORETICAL = [0.05, 0.15, 0.2, 0.2, 0.2, 0.15, 0.05]
 
-export function tickerBase({ returns, performances }: Baseline['windows'][string]): TickerBase {
-  const counts = PERFORMANCES.map(() => 0)
+export function tickerBase({ returns, performances: counts }: Baseline['windows'][string]): TickerBase {
   let sum = 0
   let gains = 0
   // Loops by number: a pool has millions of bars, and to iterate over them takes ten times as long.
@@ -48,10 +64,6 @@ export function tickerBase({ returns, performances }: Baseline['windows'][string
     sum += value
     if (value > 0) gains++
   }
-  for (let i = 0; i < performances.length; i++) {
-    const code = performances[i]!
-    if (code !== UNDEFINED) counts[code]!++
-  }
   const ranked = counts.reduce((total, count) => total + count, 0)
   return { returns: inOrder(returns), mean: sum / returns.length, gains, counts, ranked }
 }
@@ -59,22 +71,27 @@ export function tickerBase({ returns, performances }: Baseline['windows'][string
 /**
  * The base of a pool: each ticker's figures weighted by its number of events, so that a ticker counts in the base as it
  * counts in the tally. Quantiles are those of the mixture with these weights (pooled-quantile.ts). Of one ticker: its own
- * figures, also without any event.
+ * figures, also without any event. @param market of which the pool is a part
  */
-export function measuredBase(pool: readonly BaseShare[]): Base {
+export function measuredBase(pool: readonly BaseShare[], market: Market): Base {
   const alone = pool.length === 1
-  const ranked = pool.map(({ base, ranked }) => ({ base, weight: alone ? 1 : ranked })).filter(isRanked)
-  const weights = ranked.reduce((sum, { weight }) => sum + weight, 0)
-  const share = (of: (counts: number[]) => number): number | null =>
-    weights === 0
-      ? null
-      : ranked.reduce((sum, { base, weight }) => sum + (weight * of(base.counts)) / base.ranked, 0) / weights
+  const sums = PERFORMANCES.map(() => 0)
+  let [weights, gains, n] = [0, 0, 0]
+  for (const { base, ranked } of pool) {
+    const weight = alone ? 1 : ranked
+    if (weight === 0 || base.ranked === 0) continue
+    weights += weight
+    n += base.ranked
+    for (let i = 0; i < sums.length; i++) sums[i]! += (weight * base.counts[i]!) / base.ranked
+    gains += (weight * gainCount(base.counts)) / base.ranked
+  }
+  const share = (sum: number): number | null => (weights === 0 ? null : sum / weights)
   return {
     kind: 'measured',
-    n: ranked.reduce((sum, { base }) => sum + base.ranked, 0),
-    shares: byPerformance(i => share(counts => counts[i]!)),
-    gain_share: share(gainCount),
-    returns: baseReturns(pool),
+    n,
+    shares: byPerformance(i => share(sums[i]!)),
+    gain_share: share(gains),
+    returns: baseReturns(pool, market),
     reason: weights === 0 ? noWeight(pool) : null,
   }
 }
@@ -90,26 +107,21 @@ export function theoreticalBase(): Base {
   }
 }
 
-function baseReturns(pool: readonly BaseShare[]): ReturnFigures {
+function baseReturns(pool: readonly BaseShare[], market: Market): ReturnFigures {
   const ended = pool
     .map(({ base, ended }) => ({ base, ascending: base.returns, weight: pool.length === 1 ? 1 : ended }))
     .filter(({ base, weight }) => weight > 0 && base.returns.length > 0)
   const weights = ended.reduce((sum, { weight }) => sum + weight, 0)
   const mean = (of: (base: TickerBase) => number): number | null =>
     weights === 0 ? null : ended.reduce((sum, { base, weight }) => sum + weight * of(base), 0) / weights
+  const [median = null, p10 = null, p90 = null] = market.mixturesFor(ended).quantiles(ended, [0.5, 0.1, 0.9])
   return {
     n: ended.reduce((sum, { base }) => sum + base.returns.length, 0),
     hit_rate: mean(base => base.gains / base.returns.length),
     mean: mean(base => base.mean),
-    median: pooledQuantile(ended, 0.5),
-    p10: pooledQuantile(ended, 0.1),
-    p90: pooledQuantile(ended, 0.9),
+    ...{ median, p10, p90 },
     reason: weights === 0 ? noWeight(pool) : null,
   }
-}
-
-function isRanked({ base, weight }: { base: TickerBase; weight: number }): boolean {
-  return weight > 0 && base.ranked > 0
 }
 
 function noWeight(pool: readonly BaseShare[]): string {
@@ -135,17 +147,11 @@ export const NO_PRICES = 'no prices are known here'
 
 const FIRST_GAIN = PERFORMANCES.indexOf('slight_gain')
 
-/** @param returns in parts @param reason why there is nothing, for when there is nothing */
-export function returnFigures(returns: readonly Float64Array[], reason: string): ReturnFigures {
-  const n = returns.reduce((sum, { length }) => sum + length, 0)
+/** @param reason why there is nothing, for when there is nothing */
+export function returnFigures(returns: Float64Array, reason: string): ReturnFigures {
+  const n = returns.length
   if (n === 0) return noReturns(reason)
-  const pooled = new Float64Array(n)
-  let at = 0
-  for (const part of returns) {
-    pooled.set(part, at)
-    at += part.length
-  }
-  const ascending = inOrder(pooled)
+  const ascending = inOrder(returns)
   // Added in ascending order, so that the order of the events leaves no trace in the last digit.
   let sum = 0
   for (let i = 0; i < n; i++) sum += ascending[i]!
@@ -171,5 +177,7 @@ export function byPerformance<Value>(value: (index: number) => Value): Record<Pe
 
 /** How many of the counts by performance band are gains of any size. */
 export function gainCount(counts: readonly number[]): number {
-  return counts.slice(FIRST_GAIN).reduce((sum, count) => sum + count, 0)
+  let sum = 0
+  for (let i = FIRST_GAIN; i < counts.length; i++) sum += counts[i]!
+  return sum
 }

@@ -1,5 +1,5 @@
 import { andersonGoodman, type ChiSquare } from '../statistics/counts.js'
-import { logRank } from '../statistics/survival.js'
+import { countOf, logRank } from '../statistics/survival.js'
 import { type Change, type Stay, spellsOf } from './dwell.js'
 import { byVocabulary } from './scope.js'
 
@@ -64,9 +64,9 @@ function equalRows(
 ): ContextTests['equal_rows'] {
   const tables = bands.map(() => contexts.map(() => bands.map(() => 0)))
   const place = new Map(bands.map((band, i) => [band, i]))
-  for (const { band, prev_band, context_band } of events) {
+  for (const { band, prev_band, context_band, times = 1 } of events) {
     const context = contexts.indexOf(context_band ?? '')
-    if (context !== -1) tables[place.get(prev_band)!]![context]![place.get(band)!]!++
+    if (context !== -1) tables[place.get(prev_band)!]![context]![place.get(band)!]! += times
   }
   const { total, reason, rows } = andersonGoodman(tables)
   const lack = 'not left for different bands in different contexts'
@@ -87,7 +87,7 @@ function logRankOf(
   const spells = groups.map(({ stays }) => spellsOf(stays))
   const found = logRank(spells)
   const rows = groups.map(({ context, stays }, g) => ({
-    ...{ context, stays: stays.length, ended: spells[g]!.filter(spell => spell.ended).length },
+    ...{ context, stays: countOf(stays), ended: countOf(spells[g]!.filter(spell => spell.ended)) },
     expected: 'reason' in found ? null : found.groups[g]!.expected,
   }))
   if ('reason' in found) return { chi2: null, df: null, p: null, reason: found.reason, groups: rows }

@@ -1,6 +1,13 @@
-import { type Day, formatDay } from '../model/day.js'
-import type { History } from '../model/history.js'
-import { kaplanMeier, lengthInterval, lengthReached, type Spell, survivalErrors } from '../statistics/survival.js'
+import { type Stays, UNTOLD } from '../model/stays.js'
+import {
+  type Counted,
+  countOf,
+  kaplanMeier,
+  lengthInterval,
+  lengthReached,
+  type Spell,
+  survivalErrors,
+} from '../statistics/survival.js'
 
 /** How long stays in one band last, in bars of the timeframe. stays = completed + censored + unknown. */
 export interface Dwell {
@@ -41,8 +48,8 @@ interface SurvivalPoint {
   high: number | null
 }
 
-/** A stay that began with an event. */
-export interface Stay {
+/** Stays that are alike, each of which began with an event. */
+export interface Stay extends Counted {
   band: string
   ended: boolean
   /** Bars from entry to the next event, or so far; null where not known. */
@@ -53,44 +60,119 @@ export interface Stay {
   context: string | null
 }
 
-/** One band followed another. */
-export interface Change {
+/** One band followed another, so often. */
+export interface Change extends Counted {
   band: string
   prev_band: string
   /** The band that the context was in; null or absent without one. */
   context_band?: string | null
 }
 
-/** Adds the changes of a history to those of others: to make a list of each ticker costs as much as what is in it. */
-export function addChanges(into: Change[], { bands, entered, left, contexts }: History): void {
-  for (let i = 0; i < entered.length; i++) {
-    into.push({ band: bands[entered[i]!]!, prev_band: bands[left[i]!]!, context_band: contexts?.[i] ?? null })
-  }
-}
-
 /**
- * Adds the stays of a history without filter on bands. The band in force before the first event is no stay: when it began
- * is not known.
+ * The changes and stays of many tickers, those that are alike counted together: of a whole market they are some thousands
+ * of ten times as many. The band in force before the first event is no stay: when it began is not known.
  */
-export function addStays(into: Stay[], { bands, days, entered, lasted, contexts, present }: History): void {
-  for (let i = 0; i < entered.length; i++) {
-    const band = bands[entered[i]!]!
-    const context = contexts?.[i] ?? null
-    const ended = lasted[i] !== -1
-    const next = ended && i + 1 < entered.length ? bands[entered[i + 1]!]! : null
-    into.push({ band, ended, bars: ended ? lasted[i]! : barsSoFar(present, days[i]!), next, context })
+export class Gathered {
+  readonly #bands = new Names()
+  readonly #contexts = new Names()
+  readonly #changes = new Map<number, Required<Change>>()
+  /** By what they are but for their length, and then by that. */
+  readonly #stays = new Map<number, Map<number, Required<Stay>>>()
+
+  get changes(): Required<Change>[] {
+    return [...this.#changes.values()]
+  }
+
+  get stays(): Required<Stay>[] {
+    return [...this.#stays.values()].flatMap(alike => [...alike.values()])
+  }
+
+  /** Those of one field. @param stays of that field alone, without filter on bands */
+  add({ bands: [bands], present, transitions }: Stays): void {
+    const { days, entered, left, lasted, contexts } = transitions()
+    const codes = this.#bands.codesOf(bands!)
+    for (let i = 0; i < entered.length; i++) {
+      const band = codes[entered[i]!]!
+      const prev = codes[left[i]!]!
+      const context = contexts === null ? NOBODY : this.#contexts.codeOf(contexts[i]!)
+      this.#change(band, prev, context)
+      const ended = lasted[i] !== -1
+      const next = ended && i + 1 < entered.length ? codes[entered[i + 1]!]! : NOBODY
+      this.#stay(band, next, context, ended, ended ? lasted[i]! : barsSoFar(present, days[i]!))
+    }
+  }
+
+  #change(band: number, prev: number, context: number): void {
+    const key = (context * MOST_NAMES + prev) * MOST_NAMES + band
+    const known = this.#changes.get(key)
+    if (known !== undefined) known.times++
+    else {
+      const [name, prev_band] = [this.#bands.named(band), this.#bands.named(prev)]
+      this.#changes.set(key, {
+        band: name!,
+        prev_band: prev_band!,
+        context_band: this.#contexts.named(context),
+        times: 1,
+      })
+    }
+  }
+
+  /** @param bars UNTOLD where nobody says how long an active one has lasted */
+  #stay(band: number, next: number, context: number, ended: boolean, bars: number): void {
+    const key = ((context * MOST_NAMES + next) * MOST_NAMES + band) * 2 + Number(ended)
+    let alike = this.#stays.get(key)
+    if (alike === undefined) {
+      alike = new Map()
+      this.#stays.set(key, alike)
+    }
+    const known = alike.get(bars)
+    if (known !== undefined) known.times++
+    else {
+      const of = {
+        band: this.#bands.named(band)!,
+        next: this.#bands.named(next),
+        context: this.#contexts.named(context),
+      }
+      alike.set(bars, { ...of, ended, bars: bars === UNTOLD ? null : bars, times: 1 })
+    }
   }
 }
 
-/** null where nobody says how long a stay of that day has lasted. */
-function barsSoFar(present: History['present'], day: Day): number | null {
-  return present !== null && !present.initial && present.since === formatDay(day) ? present.bars : null
+/** The number of no name. */
+const NOBODY = 0
+/** More than there are bands of any field. */
+const MOST_NAMES = 2 ** 16
+
+/** Names by number, in the order in which they come. */
+class Names {
+  readonly #names: (string | null)[] = [null]
+  #last: { bands: readonly string[]; codes: number[] } = { bands: [], codes: [] }
+
+  /** The numbers of a vocabulary: nearly always that of the ticker before. */
+  codesOf(bands: readonly string[]): readonly number[] {
+    if (this.#last.bands !== bands) this.#last = { bands, codes: bands.map(band => this.codeOf(band)) }
+    return this.#last.codes
+  }
+
+  codeOf(name: string | null): number {
+    const known = this.#names.indexOf(name)
+    return known === -1 ? this.#names.push(name) - 1 : known
+  }
+
+  named(code: number): string | null {
+    return this.#names[code] ?? null
+  }
+}
+
+function barsSoFar({ initial, since, bars }: Stays['present'], day: number): number {
+  return initial[0] === 0 && since[0] === day ? bars[0]! : UNTOLD
 }
 
 /** @param stays all of one band */
 export function dwell(band: string, stays: readonly Stay[]): Dwell {
   const spells = spellsOf(stays)
   const completed = spells.filter(spell => spell.ended)
+  const [all, known, ended] = [countOf(stays), countOf(spells), countOf(completed)]
   const steps = kaplanMeier(spells)
   const errors = survivalErrors(steps)
   const interval = lengthInterval(steps, 0.5)
@@ -98,35 +180,35 @@ export function dwell(band: string, stays: readonly Stay[]): Dwell {
     (best, spell) => (best === null || longer(spell, best) ? spell : best),
     null,
   )
-  const total = completed.reduce((sum, spell) => sum + spell.length, 0)
+  const total = completed.reduce((sum, { length, times = 1 }) => sum + length * times, 0)
   const figures = {
     median: lengthReached(steps, 0.5),
     median_low: interval.low,
     median_high: interval.high,
     p90: lengthReached(steps, 0.9),
-    mean: completed.length === 0 ? null : total / completed.length,
+    mean: ended === 0 ? null : total / ended,
     longest: longest?.length ?? null,
     longest_is_active: longest === null ? null : !longest.ended,
   }
   return {
     band,
-    stays: stays.length,
-    completed: completed.length,
-    censored: spells.length - completed.length,
-    unknown: stays.length - spells.length,
+    stays: all,
+    completed: ended,
+    censored: known - ended,
+    unknown: all - known,
     ...figures,
     survival: steps.map(({ length, at_risk, ended, survival }, i) => ({
       ...{ bars: length, at_risk, ended, share: survival },
       ...errors[i]!,
     })),
-    reasons: reasonsOf(figures, stays.length, completed.length),
+    reasons: reasonsOf(figures, all, ended),
   }
 }
 
 /** The stays of which it is known how long they have lasted. */
 export function spellsOf(stays: readonly Stay[]): Spell[] {
   const spells: Spell[] = []
-  for (const { bars, ended } of stays) if (bars !== null) spells.push({ length: bars, ended })
+  for (const { bars, ended, times = 1 } of stays) if (bars !== null) spells.push({ length: bars, ended, times })
   return spells
 }
 

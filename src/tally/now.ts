@@ -1,8 +1,9 @@
-import { InvalidParameter } from '../errors.js'
-import { parseDay } from '../model/day.js'
-import type { History } from '../model/history.js'
+import { InvalidParameter, invalid, suggest } from '../errors.js'
+import { type Day, parseDay } from '../model/day.js'
+import { UNDEFINED } from '../model/series.js'
+import { dateIn, type Stays, UNTOLD } from '../model/stays.js'
 import type { Timeframe } from '../model/terms.js'
-import type { Source } from '../source.js'
+import { type Source, vocabulariesOf } from '../source.js'
 import { quantile } from '../statistics/moments.js'
 import { type Answered, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
 
@@ -14,6 +15,10 @@ export interface NowQuery {
   timeframe: Timeframe
   /** Fields of a ticker that are left out; not where all of them would be. */
   skip?: ((key: { ticker: string; field: string; timeframe: Timeframe }) => boolean) | undefined
+  /** Only where the band in force is one of them, was entered on that day or later, or on the newest bar. */
+  band?: readonly string[]
+  since?: Day
+  changed?: boolean
 }
 
 /** Where every field of every ticker stands. */
@@ -52,18 +57,41 @@ export async function now(source: Source, query: NowQuery, { step }: TallyWays =
   const { tickers, fields, timeframe } = query
   if (tickers.length === 0) throw new InvalidParameter('now needs a ticker.', { param: 'ticker' })
   if (fields.length === 0) throw new InvalidParameter('now needs a field.', { param: 'field' })
+  await checkBands(source, query)
   const answers: Answered[] = []
   const states: FieldState[] = []
   for (const part of partsOf(query)) {
-    // A history is let go as soon as its state is known: those of a whole market would fill the memory.
-    for await (const history of source.histories({ ...part, timeframe })) {
-      step?.(() => `now  ${history.ticker}  ${states.length + 1} questions`)
-      answers.push({ query_range: history.query_range, after: history.after, as_of: history.as_of })
-      states.push(stateOf(history))
+    for await (const stays of source.stays({ ...part, timeframe })) {
+      step?.(() => `now  ${stays.ticker}  ${states.length + 1} questions`)
+      answers.push({ query_range: stays.query_range, after: stays.after, as_of: stays.as_of })
+      for (let f = 0; f < stays.fields.length; f++) states.push(stateOf(stays, f))
     }
   }
   const { query_range, as_of } = scopeOf(answers, {})
-  return { schema: 'bands.now/1', timeframe, query_range, as_of, states }
+  return {
+    schema: 'bands.now/1',
+    timeframe,
+    query_range,
+    as_of,
+    states: states.filter(state => isWanted(state, query)),
+  }
+}
+
+/** Of what is not known nothing is said to have changed. */
+function isWanted({ band, since, bars, initial }: FieldState, query: NowQuery): boolean {
+  if (query.band !== undefined && (band === null || !query.band.includes(band))) return false
+  if (query.since !== undefined && (since === null || parseDay(since)! < query.since)) return false
+  return !query.changed || (bars === 0 && initial === false)
+}
+
+/** Throws InvalidParameter for a band that none of the fields has. */
+async function checkBands(source: Source, { band: bands = [], fields }: NowQuery): Promise<void> {
+  if (bands.length === 0) return
+  const vocabularies = await vocabulariesOf(source)
+  const allowed = [...new Set(fields.flatMap(field => vocabularies.get(field) ?? []))]
+  const value = bands.find(band => !allowed.includes(band))
+  if (value === undefined) return
+  throw invalid('not_allowed', { param: 'band', value, allowed, suggestions: suggest(value, allowed) })
 }
 
 /** What is asked in one call: everything, or of tickers in a row what is not left out of it. */
@@ -81,46 +109,45 @@ function partsOf({ tickers, fields, timeframe, skip }: NowQuery): { tickers: str
   return parts
 }
 
-function stateOf(history: History): FieldState {
-  const { ticker, field, present } = history
-  const figures = {
-    band: present?.band ?? null,
-    since: present?.since ?? null,
-    bars: present?.bars ?? null,
-    initial: present?.initial ?? null,
-    prev_band: prevBandOf(history),
+/** @param f number of the field */
+function stateOf(stays: Stays, f: number): FieldState {
+  const { ticker, fields, bands, present, after } = stays
+  const field = fields[f]!
+  const code = present.band[f]!
+  if (code === UNDEFINED) {
+    const lack = 'no band of this field can be seen'
+    return {
+      ...{ ticker, field, band: null, since: null, bars: null, initial: null, prev_band: null },
+      completed_stays: { n: 0, median: null, p90: null },
+      reasons: {
+        band: lack,
+        since: lack,
+        bars: lack,
+        initial: lack,
+        prev_band: lack,
+        completed_stays: 'there is no band',
+      },
+    }
   }
-  const completed = completedStays(history)
-  return { ticker, field, ...figures, completed_stays: completed, reasons: reasonsOf(history, figures, completed.n) }
-}
-
-function prevBandOf({ present, days, left, bands }: History): string | null {
-  if (present === null || present.initial || present.since === null) return null
-  const at = days.lastIndexOf(parseDay(present.since)!)
-  return at === -1 ? null : bands[left[at]!]!
-}
-
-function completedStays({ present, bands, entered, lasted }: History): FieldState['completed_stays'] {
-  const code = present === null ? -1 : bands.indexOf(present.band)
-  const found = lasted.slice()
-  let n = 0
-  // A loop by number: there is one such list for each field of each ticker.
-  for (let i = 0; i < lasted.length; i++) if (entered[i] === code && lasted[i] !== -1) found[n++] = lasted[i]!
-  const lengths = found.subarray(0, n).sort()
-  return { n: lengths.length, median: quantile(lengths, 0.5), p90: quantile(lengths, 0.9) }
-}
-
-function reasonsOf({ present, after }: History, figures: object, completed: number): Record<string, string> {
+  const since = dateIn(present.since, f)
+  const bars = present.bars[f] === UNTOLD ? null : present.bars[f]!
+  const initial = present.initial[f] === 1
+  const prev_band = bands[f]![present.left[f]!] ?? null
+  const completed = completedStays(stays, f)
   const reasons: Record<string, string> = {}
-  for (const [name, value] of Object.entries(figures)) {
-    if (value !== null) continue
-    if (present === null) reasons[name] = 'no band of this field can be seen'
-    else if (name === 'prev_band' && present.initial) reasons[name] = 'nothing came before it'
-    else if (present.since === null || name === 'prev_band') reasons[name] = 'entered before the range'
-    else reasons[name] = 'not told by the answerer'
+  const before = 'entered before the range'
+  if (since === null) reasons.since = before
+  if (bars === null) reasons.bars = since === null ? before : 'not told by the answerer'
+  if (prev_band === null) reasons.prev_band = initial ? 'nothing came before it' : before
+  if (completed.n === 0) reasons.completed_stays = `no such stay began and ended${after === null ? '' : ' in range'}`
+  return {
+    ...{ ticker, field, band: bands[f]![code]!, since, bars, initial, prev_band },
+    completed_stays: completed,
+    reasons,
   }
-  if (completed === 0)
-    reasons.completed_stays =
-      present === null ? 'there is no band' : `no such stay began and ended${after === null ? '' : ' in range'}`
-  return reasons
+}
+
+function completedStays(stays: Stays, f: number): FieldState['completed_stays'] {
+  const ascending = stays.completed(f).sort()
+  return { n: ascending.length, median: quantile(ascending, 0.5), p90: quantile(ascending, 0.9) }
 }

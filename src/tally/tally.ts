@@ -11,6 +11,7 @@ import {
   type BaseShare,
   byPerformance,
   gainCount,
+  Market,
   measuredBase,
   NO_PRICES,
   type ReturnFigures,
@@ -37,6 +38,8 @@ export interface Tally extends Scope {
   /** Several with commas between. */
   band: string | null
   context: { ticker: string; field: string; band: string | null } | null
+  /** The condition that holds on the bar of each event, where one was asked for beside a field. */
+  when?: string
   by: TallyGrouping | null
   /** Of all groups together. */
   events: number
@@ -75,8 +78,9 @@ export async function tally(source: Source, query: TallyQuery, { step }: TallyWa
   }
   const order = await orderOf(source, by, filter)
   const { context, timeframe } = filter
+  const markets = TIMEFRAMES[timeframe].windows.map((_, w) => marketOf(sources, w))
   const groups = groupsOf(sources, by, order).map(({ value, members }): TallyGroup => {
-    const windows = TIMEFRAMES[timeframe].windows.map((_, w) => tallyWindow(members, timeframe, w))
+    const windows = TIMEFRAMES[timeframe].windows.map((_, w) => tallyWindow(members, timeframe, w, markets[w]!))
     const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
     return { group: value, events, windows, warnings: groupWarnings(events, windows) }
   })
@@ -87,6 +91,7 @@ export async function tally(source: Source, query: TallyQuery, { step }: TallyWa
     timeframe,
     band: filter.bands?.join(',') ?? null,
     context: context === undefined ? null : { ...context, band: context.band ?? null },
+    ...(filter.when === undefined ? {} : { when: filter.when }),
     by,
     ...scopeOf(sources, filter),
     events: groups.reduce((sum, group) => sum + group.events, 0),
@@ -109,7 +114,7 @@ interface Group {
 /** One ticker's events of a group: their rows in its columns. */
 interface Member {
   source: TickerSource
-  rows: number[]
+  rows: ArrayLike<number>
 }
 
 /**
@@ -118,43 +123,59 @@ interface Member {
  */
 function groupsOf(sources: readonly TickerSource[], by: TallyGrouping | null, order: readonly string[]): Group[] {
   if (by === null) {
-    const entered = sources.filter(source => source.values.length > 0)
-    const members = entered.length > 0 ? entered : sources
-    return [{ value: null, members: members.map(source => ({ source, rows: [...source.values.keys()] })) }]
+    const entered = sources.filter(source => source.rows.length > 0)
+    const members = (entered.length > 0 ? entered : sources).map(source => ({ source, rows: source.rows }))
+    return [{ value: null, members }]
   }
   const groups = new Map<string | null, Member[]>()
   for (const source of sources) {
-    for (const [row, value] of source.values.entries()) {
-      const members = groups.get(value)
-      const last = members?.at(-1)
-      if (last?.source === source) last.rows.push(row)
-      else if (members === undefined) groups.set(value, [{ source, rows: [row] }])
-      else members.push({ source, rows: [row] })
+    const { codes, name } = source.grouping
+    const own = new Map<number, number[]>()
+    for (const row of source.rows) {
+      const rows = own.get(codes[row]!)
+      if (rows === undefined) own.set(codes[row]!, [row])
+      else rows.push(row)
+    }
+    for (const [code, rows] of own) {
+      const members = groups.get(name(code))
+      if (members === undefined) groups.set(name(code), [{ source, rows }])
+      else members.push({ source, rows })
     }
   }
   const compare = byVocabulary(order)
   return Array.from(groups, ([value, members]) => ({ value, members })).sort((a, b) => compare(a.value, b.value))
 }
 
-/** What events are grouped by: a value for each row of a history. */
-function groupValues(history: History, by: TallyGrouping | null): (row: number) => string | null {
+/** What events are grouped by: a code for each row of a history, and what it stands for; each code for another. */
+interface Grouping {
+  codes: ArrayLike<number>
+  name(code: number): string | null
+}
+
+function groupingOf(history: History, by: TallyGrouping | null): Grouping {
   const { ticker, bands, days, entered, left, stability, contexts } = history
   switch (by) {
     case 'band':
-      return row => bands[entered[row]!]!
+      return { codes: entered, name: code => bands[code]! }
     case 'prev_band':
-      return row => bands[left[row]!]!
+      return { codes: left, name: code => bands[code]! }
     case 'stability':
-      return row => STABILITIES[stability[row]!] ?? null
+      return { codes: stability, name: code => STABILITIES[code] ?? null }
     case 'year':
-      return row => formatDay(days[row]!).slice(0, 4)
-    case 'context':
-      return row => contexts?.[row] ?? null
+      return { codes: days.map(day => Number(yearText(day))), name: year => String(year).padStart(4, '0') }
+    case 'context': {
+      const names = [...new Set(contexts)]
+      return { codes: (contexts ?? []).map(context => names.indexOf(context)), name: code => names[code]! }
+    }
     case 'ticker':
-      return () => ticker
+      return { codes: new Uint8Array(days.length), name: () => ticker }
     case null:
-      return () => null
+      return { codes: new Uint8Array(days.length), name: () => null }
   }
+}
+
+function yearText(day: Day): string {
+  return formatDay(day).slice(0, 4)
 }
 
 /** The order that groups stand in, as far as their values have one. */
@@ -169,18 +190,16 @@ async function orderOf(
   return by === 'context' ? context : []
 }
 
-/**
- * All that a tally needs of one ticker: columns of one row an event, oldest first, because the events themselves of
- * hundreds of tickers fill the memory and are slow to walk through.
- */
+/** All that a tally needs of one ticker: columns of one row an event, oldest first. */
 interface TickerSource extends Answered {
   ticker: string
-  /** What each event is grouped by. */
-  values: (string | null)[]
-  /** Where each lies among the ticker's events, in bars. */
+  /** Those that are counted. */
+  rows: Int32Array
+  grouping: Grouping
+  /** Where each row lies among the ticker's events, in bars. */
   bars: Int32Array
   /** By window, in the order of the timeframe. */
-  outcomes: OutcomeColumns[]
+  outcomes: readonly OutcomeColumns[]
   /** By window; null where no prices are known. */
   base: TickerBase[] | null
 }
@@ -190,66 +209,57 @@ type OutcomeColumns = Pick<WindowOutcomes, 'ended' | 'performances'> & { returns
 /** Ticker by ticker. Throws TierRestricted where the tier shows no aftermath. */
 async function* tickerSources(
   source: Source,
-  { tickers, field, timeframe, bands, after, before, context }: PoolQuery,
+  { tickers, field, timeframe, bands, after, before, context, when, lag }: PoolQuery,
   by: TallyGrouping | null,
 ): AsyncGenerator<TickerSource> {
   const dated = { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) }
   // All events of the field, because only their unbroken chain of durations tells how many bars lie between two of them.
-  const all: HistoriesQuery = { tickers, fields: [field], timeframe, ...dated }
-  const narrowed = context === undefined ? {} : { context, ...(bands === undefined ? {} : { bands }) }
-  const whole = context === undefined ? null : source.histories(all)[Symbol.asyncIterator]()
+  const all: HistoriesQuery = { tickers, fields: [field], timeframe, lag, ...dated }
+  const beside = { ...(context === undefined ? {} : { context }), ...(when === undefined ? {} : { when }) }
+  const isWhole = context === undefined && when === undefined
+  const narrowed = isWhole || bands === undefined ? beside : { ...beside, bands }
+  const whole = isWhole ? null : source.histories(all)[Symbol.asyncIterator]()
   try {
     for await (const history of source.histories({ ...all, ...narrowed, outcomes: 'needed', base: true })) {
-      const codes = bands?.map(band => history.bands.indexOf(band)) ?? null
-      const rows = [...history.entered.keys()].filter(row => codes === null || codes.includes(history.entered[row]!))
-      yield tickerSource(history, rows, placesOf(whole === null ? history : (await whole.next()).value), by)
+      const { ticker, query_range, after, as_of, outcomes, base, timeframe } = history
+      if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
+      yield {
+        ...{ ticker, query_range, after, as_of },
+        // What else there is of an outcome holds on to the ranks of all bars.
+        outcomes: outcomes.map(({ ended, performances, exact }) => ({
+          ended,
+          performances,
+          returns: exact?.returns ?? null,
+        })),
+        ...{ rows: rowsOf(history, bands), grouping: groupingOf(history, by) },
+        bars: barsOf(history, whole === null ? history : (await whole.next()).value),
+        base: base === null ? null : windowNames(timeframe).map(window => tickerBase(base.windows[window]!)),
+      }
     }
   } finally {
     await whole?.return?.()
   }
 }
 
-/** @param rows those of the history that are counted */
-function tickerSource(
-  history: History,
-  rows: readonly number[],
-  places: ReadonlyMap<Day, number>,
-  by: TallyGrouping | null,
-): TickerSource {
-  const { ticker, query_range, after, as_of, days, outcomes, base, timeframe } = history
-  if (outcomes === null) throw new TierRestricted('aftermath', 'free', 'plus')
-  return {
-    ...{ ticker, query_range, after, as_of },
-    values: rows.map(groupValues(history, by)),
-    bars: Int32Array.from(rows, row => places.get(days[row]!)!),
-    outcomes: outcomes.map(({ ended, performances, exact }) => ({
-      ended: picked(ended, rows, new Uint8Array(rows.length)),
-      performances: picked(performances, rows, new Uint8Array(rows.length)),
-      returns: exact === null ? null : picked(exact.returns, rows, new Float64Array(rows.length)),
-    })),
-    base: base === null ? null : windowNames(timeframe).map(window => tickerBase(base.windows[window]!)),
-  }
+/** The rows that enter one of the bands; all of them without. */
+function rowsOf({ bands: vocabulary, entered }: History, bands: PoolQuery['bands']): Int32Array {
+  const codes = bands?.map(band => vocabulary.indexOf(band)) ?? null
+  const rows = new Int32Array(entered.length)
+  let n = 0
+  for (let row = 0; row < entered.length; row++) if (codes === null || codes.includes(entered[row]!)) rows[n++] = row
+  return rows.subarray(0, n)
 }
 
-/** Rows of a column, put into another. */
-function picked<Column extends Uint8Array | Float64Array>(
-  column: Column,
-  rows: readonly number[],
-  into: Column,
-): Column {
-  for (let i = 0; i < rows.length; i++) into[i] = column[rows[i]!]!
-  return into
-}
-
-/** Day of each event → its place in bars, counted from the first event. */
-function placesOf({ days, lasted }: History): Map<Day, number> {
-  const places = new Map<Day, number>()
+/** The place of each event in bars, counted from the first event. @param whole all events of the field, these among them */
+function barsOf({ days }: History, whole: History): Int32Array {
+  const bars = new Int32Array(days.length)
+  let event = 0
   let bar = 0
-  for (const [row, day] of days.entries()) {
-    places.set(day, bar)
-    bar += Math.max(0, lasted[row]!)
+  for (let row = 0; row < days.length; row++) {
+    for (; whole.days[event]! < days[row]!; event++) bar += Math.max(0, whole.lasted[event]!)
+    bars[row] = bar
   }
-  return places
+  return bars
 }
 
 /** What followed over one window. events = n + pending + no_history. */
@@ -280,36 +290,30 @@ export interface TallyWindow {
 }
 
 /** @param members at least one; of several, those with an event where there are any
- * @param w number of the window in the timeframe */
-function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number): TallyWindow {
-  const parts = members.map(member => countMember(member, w, TIMEFRAMES[timeframe].windows[w]!))
-  const add = (of: (part: Part) => number): number => parts.reduce((sum, part) => sum + of(part), 0)
-  const counts = PERFORMANCES.map((_, i) => add(part => part.counts[i]!))
-  const n = add(part => part.ranked)
+ * @param w number of the window in the timeframe @param market of all tickers */
+function tallyWindow(members: readonly Member[], timeframe: Timeframe, w: number, market: Market): TallyWindow {
+  const { events, ended, ranked: n, counts, returns, overlapping, independent, parts } = counted(members, timeframe, w)
   const gains = gainCount(counts)
   const interval = wilson(gains, n)
-  const events = add(part => part.events)
   return {
     window: windowNames(timeframe)[w]!,
     events,
     n,
-    pending: add(part => part.events - part.ended),
-    no_history: add(part => part.ended - part.ranked),
+    pending: events - ended,
+    no_history: ended - n,
     counts: byPerformance(i => counts[i]!),
     shares: byPerformance(i => (n === 0 ? null : counts[i]! / n)),
     gain: { share: n === 0 ? null : gains / n, low: interval?.low ?? null, high: interval?.high ?? null },
     reason: n > 0 ? null : events === 0 ? 'no event' : 'no event has a performance band for this window yet',
-    returns: returnFigures(
-      parts.map(part => part.returns),
-      parts.some(part => part.ended > 0) ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet',
-    ),
-    overlapping: add(part => part.overlapping),
-    independent: add(part => part.independent),
-    base: baseOf(members, parts, w),
+    returns: returnFigures(returns, ended > 0 ? NO_PRICES : events === 0 ? 'no event' : 'no window has ended yet'),
+    overlapping,
+    independent,
+    base: baseOf(members, parts, w, market),
   }
 }
 
-interface Part {
+/** What followed the events of some tickers over one window. */
+interface Counted {
   events: number
   /** Windows known to have ended. */
   ended: number
@@ -318,39 +322,82 @@ interface Part {
   returns: Float64Array
   overlapping: number
   independent: number
+  /** By member: events with a band, and those with a return. */
+  parts: { ranked: number; returned: number }[]
 }
 
-function countMember({ source, rows }: Member, w: number, length: number): Part {
-  const { ended, performances, returns } = source.outcomes[w]!
-  const counts = PERFORMANCES.map(() => 0)
-  const known = new Float64Array(rows.length)
-  const bars = new Int32Array(rows.length)
-  const found = { ended: 0, known: 0, ranked: 0 }
-  for (let i = 0; i < rows.length; i++) {
-    const row = rows[i]!
-    const performance = performances[row]!
-    if (performance !== UNDEFINED) {
-      counts[performance]!++
-      found.ranked++
+function counted(members: readonly Member[], timeframe: Timeframe, w: number): Counted {
+  const length = TIMEFRAMES[timeframe].windows[w]!
+  const events = members.reduce((sum, { rows }) => sum + rows.length, 0)
+  const most = members.reduce((most, { rows }) => Math.max(most, rows.length), 0)
+  const found: Counted = {
+    ...{ events, ended: 0, ranked: 0, counts: PERFORMANCES.map(() => 0), returns: new Float64Array(events) },
+    ...{ overlapping: 0, independent: 0, parts: [] },
+  }
+  // One room for the returns of all, and one for the bars of each: of a market there are thousands of members.
+  const bars = new Int32Array(most)
+  let returned = 0
+  for (const member of members) {
+    const outcomes = member.source.outcomes[w]!
+    const ended = barsOfEnded(member, outcomes, bars)
+    const { overlapping, independent } = overlap(bars.subarray(0, ended), length)
+    found.ended += ended
+    found.overlapping += overlapping
+    found.independent += independent
+    const part = {
+      ranked: addCounts(member.rows, outcomes.performances, found.counts),
+      returned: outcomes.returns === null ? 0 : addReturns(member.rows, outcomes.returns, found.returns, returned),
     }
-    if (ended[row] === 1) bars[found.ended++] = source.bars[row]!
-    if (returns !== null && !Number.isNaN(returns[row]!)) known[found.known++] = returns[row]!
+    found.ranked += part.ranked
+    returned += part.returned
+    found.parts.push(part)
   }
-  return {
-    ...{ events: rows.length, ended: found.ended, ranked: found.ranked, counts },
-    returns: known.subarray(0, found.known),
-    ...overlap(bars.subarray(0, found.ended), length),
-  }
+  found.returns = found.returns.subarray(0, returned)
+  return found
 }
 
-function baseOf(members: readonly Member[], parts: readonly Part[], w: number): Base {
-  if (members.some(({ source }) => source.base === null)) return theoreticalBase()
-  const pool: BaseShare[] = members.map(({ source }, i) => ({
-    base: source.base![w]!,
-    ranked: parts[i]!.ranked,
-    ended: parts[i]!.returns.length,
-  }))
-  return measuredBase(pool)
+/** Of the events whose window has ended; how many they are. */
+function barsOfEnded({ source, rows }: Member, { ended }: OutcomeColumns, into: Int32Array): number {
+  let n = 0
+  for (let i = 0; i < rows.length; i++) if (ended[rows[i]!] === 1) into[n++] = source.bars[rows[i]!]!
+  return n
+}
+
+/** How many of the events have a performance band. */
+function addCounts(rows: ArrayLike<number>, performances: Uint8Array, into: number[]): number {
+  let n = 0
+  for (let i = 0; i < rows.length; i++) {
+    const performance = performances[rows[i]!]!
+    if (performance === UNDEFINED) continue
+    into[performance]!++
+    n++
+  }
+  return n
+}
+
+/** How many of the events have a return. */
+function addReturns(rows: ArrayLike<number>, returns: Float64Array, into: Float64Array, at: number): number {
+  let n = 0
+  for (let i = 0; i < rows.length; i++) {
+    const value = returns[rows[i]!]!
+    if (!Number.isNaN(value)) into[at + n++] = value
+  }
+  return n
+}
+
+/** Of all tickers of which prices are known. */
+function marketOf(sources: readonly TickerSource[], w: number): Market {
+  return new Market(sources.flatMap(({ base }) => base?.[w] ?? []))
+}
+
+function baseOf(members: readonly Member[], parts: Counted['parts'], w: number, market: Market): Base {
+  const pool: BaseShare[] = []
+  for (let i = 0; i < members.length; i++) {
+    const { base } = members[i]!.source
+    if (base === null) return theoreticalBase()
+    pool.push({ base: base[w]!, ranked: parts[i]!.ranked, ended: parts[i]!.returned })
+  }
+  return measuredBase(pool, market)
 }
 
 /** Fewer complete windows than this say little as percentages. */
@@ -379,7 +426,7 @@ function groupWarnings(events: number, windows: readonly TallyWindow[]): string[
 
 function tallyWarnings(sources: readonly TickerSource[]): string[] {
   if (sources.length === 1) return []
-  const empty = sources.filter(source => source.values.length === 0).map(source => source.ticker)
+  const empty = sources.filter(source => source.rows.length === 0).map(source => source.ticker)
   const warnings = [
     'Tickers move together: events of several tickers on the same dates are not independent, so the true uncertainty is larger than shown.',
     'The tickers are those that were asked for; ones that no longer trade may be missing among them.',

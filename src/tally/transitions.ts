@@ -2,9 +2,9 @@ import { InvalidParameter } from '../errors.js'
 import type { Context, PoolQuery } from '../model/event.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import type { Source } from '../source.js'
-import { type CausedSpell, cumulativeIncidence, stepAt } from '../statistics/survival.js'
+import { type CausedSpell, countOf, cumulativeIncidence, stepAt } from '../statistics/survival.js'
 import type { ContextTests } from './by-context.js'
-import { addChanges, addStays, type Change, type Dwell, dwell, type Stay } from './dwell.js'
+import { type Change, type Dwell, dwell, Gathered, type Stay } from './dwell.js'
 import { type Answered, byVocabulary, ordersOf, type Scope, scopeOf, type TallyWays, tickersInOrder } from './scope.js'
 
 /** Each ticker counts once, whatever the order. The context splits, and leaves its band open. */
@@ -49,14 +49,14 @@ export async function transitionsOf(
   if (names.length === 0) throw new InvalidParameter('transitions need a ticker.', { param: 'ticker' })
   refuseBands(query)
   const answers: Answered[] = []
-  const events: Change[] = []
-  const stays: Stay[] = []
-  for await (const history of source.histories({ ...query, fields: [query.field], tickers: names })) {
-    step?.(() => `transitions  ${history.ticker}  ${answers.length + 1} questions`)
-    answers.push({ query_range: history.query_range, after: history.after, as_of: history.as_of })
-    addChanges(events, history)
-    addStays(stays, history)
+  const gathered = new Gathered()
+  const { field: asked, ...filter } = query
+  for await (const found of source.stays({ ...filter, fields: [asked], tickers: names })) {
+    step?.(() => `transitions  ${found.ticker}  ${answers.length + 1} questions`)
+    answers.push({ query_range: found.query_range, after: found.after, as_of: found.as_of })
+    gathered.add(found)
   }
+  const { changes: events, stays } = gathered
   const [vocabulary, contexts] = await ordersOf(source, query)
   const order = bandsOf(events, vocabulary)
   const { field, timeframe, context = null } = query
@@ -119,7 +119,7 @@ function figuresOf(
     for (const stay of stays) byBand.get(stay.band)!.push(stay)
     const own = Array.from(byBand, ([band, stays]) => ({ band, stays }))
     return {
-      events: events.length,
+      events: countOf(events),
       matrix: transitionMatrix(bands, events),
       per_bar: perBarMatrix(bands, stays),
       dwell: own.map(({ band, stays }) => dwell(band, stays)),
@@ -158,7 +158,7 @@ export interface TransitionRow {
 /** Which band follows which, event by event: a row for every band. */
 export function transitionMatrix(bands: readonly string[], events: readonly Change[]): TransitionRow[] {
   const counted = counter(bands)
-  for (const { band, prev_band } of events) counted.add(prev_band, band, 1)
+  for (const { band, prev_band, times = 1 } of events) counted.add(prev_band, band, times)
   return bands.map(from => row(from, bands, to => (to === from ? null : counted.of(from, to)), 'never left in range'))
 }
 
@@ -169,10 +169,10 @@ export function transitionMatrix(bands: readonly string[], events: readonly Chan
  */
 function perBarMatrix(bands: readonly string[], stays: readonly Stay[]): TransitionRow[] {
   const counted = counter(bands)
-  for (const { band, ended, bars, next } of stays) {
+  for (const { band, ended, bars, next, times = 1 } of stays) {
     if (bars === null) continue
-    counted.add(band, band, ended ? bars - 1 : bars)
-    if (next !== null) counted.add(band, next, 1)
+    counted.add(band, band, times * (ended ? bars - 1 : bars))
+    if (next !== null) counted.add(band, next, times)
   }
   return bands.map(from =>
     row(from, bands, to => counted.of(from, to), 'no bar of a stay in it has a next one in range'),
@@ -240,15 +240,15 @@ export function leaving(
   const causes = bands.length + 1
   const causeOf = new Map(bands.map((to, i) => [to, i]))
   const spells: CausedSpell[] = []
-  for (const { bars, ended, next } of stays) {
+  for (const { bars, ended, next, times = 1 } of stays) {
     if (bars === null) continue
     const cause = next === null ? bands.length : causeOf.get(next)!
-    spells.push({ length: bars, cause: ended ? cause : null })
+    spells.push({ length: bars, cause: ended ? cause : null, times })
   }
   const steps = cumulativeIncidence(spells, causes)
   const longest = spells.reduce((most, { length }) => Math.max(most, length), 0)
   return TIMEFRAMES[timeframe].windows.map(bars => {
-    const lack = lackOf(stays.length, spells.length, bars > longest && steps.at(-1)?.survival !== 0)
+    const lack = lackOf(countOf(stays), countOf(spells), bars > longest && steps.at(-1)?.survival !== 0)
     const step = stepAt(steps, bars)
     const share = (cause: number): number | null => (lack === null ? (step?.incidence[cause] ?? 0) : null)
     return {

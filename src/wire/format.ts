@@ -1,12 +1,16 @@
-import type { BandsError } from '../errors.js'
+import { type BandsError, payloadAt } from '../errors.js'
 
 /** `flat` as the specification prints its 401; `nested` as the vendor's official clients read errors. */
 export type ErrorShape = 'flat' | 'nested'
 export const ERROR_SHAPES: readonly ErrorShape[] = ['flat', 'nested']
 
-/** An error as the body of an answer. */
-export function errorBody(error: BandsError, shape: ErrorShape): Record<string, unknown> {
-  return bodyOf(error.code, error.message, error.payload(), shape)
+/** An error as the body of an answer. @param upgradeUrl where a higher tier is to be had, if the server says so */
+export function errorBody(
+  error: BandsError,
+  shape: ErrorShape,
+  upgradeUrl: string | null = null,
+): Record<string, unknown> {
+  return bodyOf(error.code, error.message, payloadAt(error, upgradeUrl), shape)
 }
 
 /** A fault of the server's own: the caller learns nothing but the number under which its log has it. */

@@ -132,7 +132,10 @@ export const OVERSOLD_PAGE = z.looseObject({
 })
 
 const SUGGESTIONS = z.array(z.string()).describe('The nearest that there is, best first.').optional()
-const UPGRADE = z.string().describe('Where a higher tier is to be had.')
+const UPGRADE = z
+  .string()
+  .nullable()
+  .describe('Where a higher tier is to be had; null where the server names no place.')
 
 /** The errors that go over HTTP: what each has beside its type and its sentence, as errorBody writes it. */
 const ERRORS = {

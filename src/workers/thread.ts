@@ -8,6 +8,7 @@ const JOBS: Readonly<Record<Job, () => Promise<{ begin(data: unknown): Handler }
   export: () => import('./export.js'),
   study: () => import('./study.js'),
   sweep: () => import('./sweep.js'),
+  grid: () => import('./grid.js'),
   derive: () => import('./derive.js'),
   ledger: () => import('./ledger.js'),
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { backtest, trialOf } from '../../src/backtest/backtest.js'
+import { backtest } from '../../src/backtest/backtest.js'
+import { trialOf } from '../../src/backtest/looks.js'
 import type { Backtest } from '../../src/backtest/result.js'
 import type { RunOptions } from '../../src/params/strategy.js'
 import { strategyOf } from '../../src/params/strategy-file.js'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
 import type { Backtest } from '../../src/backtest/result.js'
 import { InvalidParameter } from '../../src/errors.js'
-import { fieldNamed, TECHNICAL_FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { checkLookahead } from '../../src/local/check.js'
 import { type Day, formatDay, weekdayOf } from '../../src/model/day.js'
 import { head, type Series, STABILITIES } from '../../src/model/series.js'
@@ -126,7 +126,7 @@ describe('the check of the fields themselves', () => {
     const query = { tickers: NAMES, fields, timeframe: 'daily', cuts: 4, seed: 20261121 } as const
     expect((await checkLookahead(cache, query)).differences).toEqual([])
     for (const name of fields) {
-      const field = fieldNamed(name)!
+      const field = BUILT_IN.named(name)!
       const peeker = {
         ...field,
         classify: (panel: Parameters<typeof field.classify>[0]) => ahead(field.classify(panel)),

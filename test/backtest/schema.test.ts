@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BadData, InvalidParameter } from '../../src/errors.js'
-import { FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
+import { conditionField, type KnownField } from '../../src/language/as-field.js'
 import { formatDay } from '../../src/model/day.js'
 import { STABILITIES } from '../../src/model/series.js'
 import type { Distance } from '../../src/params/figures.js'
@@ -11,8 +12,8 @@ import { printStrategy, readYaml, strategyOf } from '../../src/params/strategy-f
 const LEAST = 'tickers: [SPY]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: 20}\n'
 
 function readStrategy(text: string, file: string): Strategy {
-  const { value, placeOf } = readYaml(text, file)
-  return strategyOf(value, placeOf)
+  const { value, ...places } = readYaml(text, file)
+  return strategyOf(value, places)
 }
 
 describe('a strategy file', () => {
@@ -82,6 +83,33 @@ describe('a strategy file', () => {
     expect([tickers, entry.bands]).toEqual([['SPY'], ['oversold']])
   })
 
+  it('takes a condition in place of a field, whose band is true unless it says another, or beside one', () => {
+    const entry = (text: string): Strategy['entry'] =>
+      readStrategy(`tickers: A\nentry: ${text}\nexit: {hold: 1}`, 'a.yaml').entry
+    const field = 'rsi_zone = oversold'
+    expect(entry('{when: RSI_ZONE = Oversold}')).toMatchObject({ field, bands: ['true'] })
+    expect(entry('{when: rsi_zone = oversold}').when).toBeUndefined()
+    expect(entry('{when: rsi_zone = oversold, bands: [false]}')).toMatchObject({ field, bands: ['false'] })
+    expect(entry('{field: rsi_zone = oversold, bands: "true"}')).toMatchObject({ field, bands: ['true'] })
+    expect(entry('{field: macd_state, when: rsi_zone = oversold}')).toMatchObject({
+      ...{ field: 'macd_state', bands: null },
+      when: field,
+    })
+    expect(
+      entry('{\n  # of an index, too\n  when: "rsi_zone = oversold\\n and GSPC:rsi_zone != oversold"\n}').field,
+    ).toBe('rsi_zone = oversold and GSPC:rsi_zone != oversold')
+  })
+
+  it('goes by a condition in `when`, in its document too', () => {
+    const strategy = readStrategy(
+      'tickers: A\nentry: {when: rsi_zone = oversold}\nexit: {when: rsi_zone = neutral}',
+      'a',
+    )
+    expect(printStrategy(strategy)).toContain('entry:\n  when: rsi_zone = oversold\n  bands:\n    - "true"\n')
+    expect(printStrategy(strategy)).toContain('  when: rsi_zone = neutral\n')
+    expect(printStrategy(strategy)).not.toContain('field:')
+  })
+
   it('names tickers and bands in one order, each once', () => {
     const text =
       'tickers: [spy, AAPL, SPY]\nentry: {field: rsi_zone, bands: [overbought, oversold, oversold]}\nexit: {hold: 1}'
@@ -145,11 +173,26 @@ const REFUSED_ENTRIES: [what: string, entry: string, message: string][] = [
     'entry.after "2023-02-29" is not a calendar date',
   ],
   ['no day between two', '{field: rsi_zone, after: 2020-01-01, before: 2020-01-02}', 'entry.after: leaves no day'],
+  [
+    'a condition that is none',
+    '{when: rsi_zone = oversol}',
+    'a.yaml:2:26: entry.when, column 12: "oversol" is no band of rsi_zone',
+  ],
+  [
+    'a band of a condition',
+    '{when: rsi_zone = oversold, bands: [oversold]}',
+    'a.yaml:2:44: entry.bands "oversold" is not',
+  ],
   ['a lag ahead', '{field: rsi_zone, context: {ticker: SPY, field: rsi_zone, lag: -1}}', 'an integer from 0 to 1'],
 ]
 
 const REFUSED_EXITS: [what: string, exit: string, message: string][] = [
-  ['no way out', '{}', 'a.yaml:3:7: exit: nothing ends a trade; give one of hold, leave, on, stop, target, trailing'],
+  ['a condition that is none', '{when: rsi_zone oversold}', 'a.yaml:3:23: exit.when, column 10: '],
+  [
+    'no way out',
+    '{}',
+    'a.yaml:3:7: exit: nothing ends a trade; give one of hold, leave, on, when, stop, target, trailing',
+  ],
   ['a hold of 0', '{hold: 0}', 'a.yaml:3:14: exit.hold 0 is not an integer from 1 to 10000'],
   ['candidates', '{hold: [5, 10]}', 'a.yaml:3:14: exit.hold [5, 10] is a list, and a file says one: an integer from 1'],
   ['a hold back in time', '{hold: -5}', 'exit.hold -5 is not an integer from 1'],
@@ -215,6 +258,11 @@ function expectRefusal(text: string, message: string | RegExp): void {
   expect(read).toThrow(message)
 }
 
+const CONDITIONS = [
+  'rsi_zone enters (oversold, deep_oversold) from any',
+  'not (SPY:macd_state = contracting_negative for 3)',
+].map(text => conditionField(text, BUILT_IN).name)
+
 function strategies(): fc.Arbitrary<Strategy> {
   const distance = fc.option(
     fc.oneof(
@@ -225,18 +273,21 @@ function strategies(): fc.Arbitrary<Strategy> {
   const rate = fc.double({ min: -0.5, max: 0.5, noNaN: true }).map(x => x + 0)
   const money = fc.double({ min: 0, max: 100, noNaN: true })
   const name = fc.constantFrom('SPY', 'BRK.B', '^GSPC', 'ON', 'NO', 'TRUE', '1', '0X1', 'NULL')
-  const banded = fc
-    .constantFrom(...FIELDS)
-    .chain(field => fc.record({ field: fc.constant(field), some: fc.subarray([...field.bands], { minLength: 1 }) }))
+  const conditions = CONDITIONS.map(text => conditionField(text, BUILT_IN))
+  const bandedOf = (...fields: KnownField[]) =>
+    fc
+      .constantFrom(...fields)
+      .chain(field => fc.record({ field: fc.constant(field), some: fc.subarray([...field.bands], { minLength: 1 }) }))
   return fc
     .record({
-      entry: banded,
+      entry: bandedOf(...FIELDS, ...conditions),
       prev: fc.boolean(),
-      context: fc.option(banded),
-      on: fc.option(banded),
+      isWhen: fc.boolean(),
+      context: fc.option(bandedOf(...FIELDS)),
+      on: fc.option(bandedOf(...FIELDS, ...conditions)),
       hold: fc.integer({ min: 2, max: 500 }),
     })
-    .chain(({ entry, prev, context, on, hold }) =>
+    .chain(({ entry, prev, isWhen, context, on, hold }) =>
       fc.record({
         name: fc.option(fc.constantFrom('dip', 'yes', '1.5', 'a: b # c', '2020-01-01')),
         tickers: fc.uniqueArray(name, { minLength: 1 }).map(list => list.sort()),
@@ -244,6 +295,7 @@ function strategies(): fc.Arbitrary<Strategy> {
         side: fc.constantFrom('long' as const, 'short' as const),
         entry: fc.record({
           field: fc.constant(entry.field.name),
+          ...(isWhen && { when: fc.constantFrom(...CONDITIONS) }),
           bands: fc.option(fc.constant(entry.some)),
           prev_bands: fc.constant(prev ? entry.some : null),
           stability: fc.option(fc.subarray([...STABILITIES], { minLength: 1 })),
@@ -259,6 +311,7 @@ function strategies(): fc.Arbitrary<Strategy> {
           hold: fc.constant(hold),
           leave: fc.boolean(),
           on: fc.constant(on && { field: on.field.name, bands: on.some }),
+          ...(isWhen && { when: fc.constantFrom(...CONDITIONS) }),
           stop: distance,
           target: distance,
           trailing: distance,

@@ -90,8 +90,34 @@ describe('bands backtest', () => {
     const found = await json<Backtest>(BACKTEST)
     await ask(`${BACKTEST} --trades ${folder.file('trades.csv')} --equity ${folder.file('equity.csv')}`)
     expect(lines('trades.csv')).toHaveLength(found.trades.length + 1)
-    expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown')
+    expect(lines('equity.csv')[0]).toBe('date,equity,gross,positions,drawdown,rolling_sharpe')
     expect(lines('equity.csv')).toHaveLength(found.equity.length + 1)
+  })
+
+  test('tells the years of the S&P 500 as its publisher and the usual guides to markets do', async () => {
+    const years = folder.file('years.csv')
+    await ask(`backtest GSPC rsi_zone --band oversold --hold 20 --years ${years}`)
+    const rows = lines('years.csv').filter(line => line.startsWith('buy and hold,20'))
+    const told = rows.slice(1, -1).map(line => line.split(',').slice(1).map(Number))
+    // Price returns in percent (S&P Dow Jones Indices), and intra-year declines in whole percent (JP Morgan, Guide to the Markets).
+    const published = [
+      ...[
+        [2009, 23.45, 28],
+        [2010, 12.78, 16],
+        [2011, 0, 19],
+        [2012, 13.41, 10],
+        [2013, 29.6, 6],
+      ],
+      ...[
+        [2014, 11.39, 7],
+        [2015, -0.73, 12],
+        [2016, 9.54, 11],
+        [2017, 19.42, 3],
+      ],
+    ]
+    expect(
+      told.map(([year, grown, depth]) => [year, Number((grown! * 100).toFixed(2)) + 0, Math.round(-depth! * 100)]),
+    ).toEqual(published)
   })
 })
 
@@ -197,11 +223,8 @@ test('turnover says that it counts both sides', async () => {
   expect(await shown(`${HOLDING} --wide`)).toMatch(/^two-sided turnover +\d/m)
 })
 
-test('the curve is logarithmic from a fivefold range on, and says so', async () => {
-  expect(await shown(`${HOLDING} --wide`)).toMatch(/^Equity +dots: buy and hold$/m)
-  expect(await shown(`${HOLDING} --max-positions 1 --after 2014-01-01 --sizing equal --wide`)).not.toContain(
-    'logarithmic',
-  )
+test('the curve is logarithmic, and says so', async () => {
+  expect(await shown(`${HOLDING} --wide`)).toMatch(/^Equity +dots: buy and hold +logarithmic scale$/m)
   writeFileSync(folder.file('TEN.csv'), tenfold())
   await ask(`import ${folder.file('TEN.csv')}`)
   expect(await shown('backtest TEN rsi_zone --hold 5 --reps 0 --wide')).toMatch(
@@ -227,10 +250,15 @@ describe('what cannot be is told in the words of whoever wrote it', () => {
     [`${HOLDING} --sizing fixed-fraction`, '--fraction is missing; it is a fraction'],
     [`${HOLDING} --max-fraction 3`, '--max-fraction is for sizing by volatility, and no --target-volatility is given.'],
     [`${HOLDING} --target-volatility 10% --max-fraction 3`, '--max-fraction "3" is not a fraction'],
-    [LEAST, 'nothing ends a trade; give one of --hold, --exit leave, --exit-on, --stop, --target, --trailing.'],
+    [
+      LEAST,
+      'nothing ends a trade; give one of --hold, --exit leave, --exit-on, --exit-when, --stop, --target, --trailing.',
+    ],
     [`${HOLDING} --exit-on trend=up`, 'there is no field "trend".'],
     [`${HOLDING} --stop 150%`, '--stop is 150 % of the entry price, which leaves no price; it must be below 100 %.'],
     ['backtest x.yaml SPY rsi_zone', 'its field stands in it, so leave out rsi_zone; give tickers with --tickers SPY.'],
+    [`${HOLDING} --vary stop=none,5% --benchmark GSPC`, '--benchmark is of one strategy, and --vary makes many'],
+    [`${HOLDING} --vary stop=none,5%`, '--reps is of one strategy, and --vary makes many'],
     [`${HOLDING} --family all`, '--family "all" is not one of run, ledger'],
   ])('%s', async (line, sentence) => {
     expect(await told(line)).toContain(sentence)
@@ -251,6 +279,6 @@ describe('what cannot be is told in the words of whoever wrote it', () => {
       'a mapping of bps, slippage_bps, per_share, fixed, borrow',
     )
     expect(await says('exit: { hold: 5 }\ncosts: { slipage_bps: 5 }\n')).toContain('Did you mean "slippage_bps"?')
-    expect(await says('exit: {}\n')).toContain('give one of hold, leave, on, stop, target, trailing')
+    expect(await says('exit: {}\n')).toContain('give one of hold, leave, on, when, stop, target, trailing')
   })
 })

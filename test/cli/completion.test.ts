@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { FIELD_NAMES } from '../../src/fields/index.js'
+import { BUILT_IN } from '../../src/fields/index.js'
 import { BARS, BIN, type Ran, run, scratch, typed } from './support/run.js'
 
 const folder = scratch()
@@ -71,9 +71,33 @@ describe('bands completion --complete', () => {
     expect((await offered(line)).sort()).toEqual([...words].sort())
   })
 
+  const OPERATORS = ['=', '!=', 'in', 'not', 'enters', 'leaves']
+
+  it.each([
+    ['"rsi_zone = over', ['rsi_zone = oversold', 'rsi_zone = overbought']],
+    ["'rsi_zone = overs", ['rsi_zone = oversold']],
+    ['"rsi', OPERATORS.map(word => `rsi_zone ${word}`)],
+    ['"rsi_zone = oversold and gs', BUILT_IN.names.map(name => `rsi_zone = oversold and GSPC:${name}`)],
+    [
+      '"rsi_zone = oversold and GSPC:trend_direction@w',
+      OPERATORS.map(word => `rsi_zone = oversold and GSPC:trend_direction@weekly ${word}`),
+    ],
+    // Without quotes a blank would end the word.
+    ['rsi', ['rsi_zone']],
+    ['rsi_zone', ['rsi_zone']],
+    ['GSPC:rsi', ['GSPC:rsi_zone']],
+    ['rsi_zone=over', ['rsi_zone=oversold', 'rsi_zone=overbought']],
+    ['"rsi_zon = over', []],
+  ])('knows what may stand in a condition: %s', async (typed, texts) => {
+    const words = async (...line: string[]): Promise<string[]> =>
+      (await asked(line)).out.split('\n').filter(one => one !== '')
+    expect(await words('events', 'AAPL', '--when', typed)).toEqual(texts)
+    expect(await words('tally', '--all', `--when=${typed}`)).toEqual(texts.map(text => `--when=${text}`))
+  })
+
   it('knows every field, and every ticker that is loaded', async () => {
-    expect(await offered('explain AAPL ')).toEqual([...FIELD_NAMES])
-    expect(await offered('show ')).toEqual(
+    expect(await offered('explain AAPL ')).toEqual([...BUILT_IN.names])
+    expect(await offered('explain ')).toEqual(
       JSON.parse((await typed('tickers --json', { env: ENV })).out).tickers.map(
         ({ ticker }: { ticker: string }) => ticker,
       ),
@@ -120,6 +144,8 @@ describe('bands completion bash', () => {
     expect(completed('tally', 'AAPL', 'rsi_zone', '--band', 'overs')).toEqual(['oversold'])
     expect(completed('tally', 'AAPL', 'rsi_zone', '--band', '=', 'overs')).toEqual(['oversold'])
     expect(completed('tally', 'AAPL', 'rsi_zone', '--timeframe', '=')).toEqual(['daily', 'weekly'])
+    expect(completed('tally', 'AAPL', '--when', '"rsi_zone = overs')).toEqual(['rsi_zone = oversold'])
+    expect(completed('tally', 'AAPL', '--when', '=', "'GSPC:rsi_zone = overs")).toEqual(['GSPC:rsi_zone = oversold'])
   })
 
   it('prints one script, and the same in a document', async () => {
@@ -135,6 +161,7 @@ describe('bands completion bash', () => {
       const keys = [
         'source <(bands completion bash)',
         'bands eve\tAAP\trsi_z\t--band overs\t--limit 1 --json',
+        'bands events AAPL --when "rsi_z\t= overs\t--limit 1 --json',
         'bands import pri\t--json',
         'exit',
       ]
@@ -142,8 +169,12 @@ describe('bands completion bash', () => {
         cwd: FILES,
         input: `${keys.join('\n')}\n`,
         env: processEnv(),
-      }).stdout.toString()
+      })
+        .stdout.toString()
+        .replaceAll('\u0007', '')
       expect(shown).toContain('bands events AAPL rsi_zone --band oversold --limit 1 --json')
+      expect(shown).toContain('bands events AAPL --when "rsi_zone = oversold" --limit 1 --json')
+      expect(shown).toContain('"field": "rsi_zone = oversold"')
       expect(shown).toContain('"total_occurrences"')
       expect(shown).toContain('prices\\ one.csv')
     },

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CATALOGUE } from '../../src/cli/catalogue.js'
 import { TOP_HELP } from '../../src/cli/help.js'
 import { parseWords } from '../../src/cli/program.js'
-import { BARS, type Lent, type Ran, scratch, typed } from './support/run.js'
+import { BARS, type Lent, type Ran, scratch, typed, wordsOf } from './support/run.js'
 
 const folder = scratch()
 const ask = async (line: string, lent: Lent = {}): Promise<Ran> =>
@@ -29,7 +29,7 @@ const server = createServer((_, response) => {
 
 /**
  * With a name that nobody has yet for `{new}`, the identity of a new key for `{key}`, the address of a server for
- * `{server}`, and a profile that is logged in for `{login}`.
+ * `{server}`, a profile that is logged in for `{login}`, and a list for `{list}`.
  */
 async function filled(line: string): Promise<string> {
   made += 1
@@ -39,18 +39,30 @@ async function filled(line: string): Promise<string> {
     await ask('login --profile work --remote {server}')
     return named.replace('{login}', 'work')
   }
+  if (line.includes('{list}')) {
+    const list = `list-${made}`
+    await ask(`watch add ${list} AAPL GSPC`)
+    return named.replace('{list}', list)
+  }
   if (!line.includes('{key}')) return named
   const { identity } = JSON.parse((await ask('keys create --account alice --json')).out)
   return named.replace('{key}', identity)
 }
 
 const FACTS = folder.file('earnings.csv')
+const STRATEGIES = [5, 20].map(hold => folder.file(`hold-${hold}.yaml`))
 
 beforeAll(async () => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   writeFileSync(FACTS, 'ticker,report_date,session,eps_estimate,eps_actual\nABC,2018-02-01,post,1.00,1.25\n')
+  for (const [i, hold] of [5, 20].entries())
+    writeFileSync(
+      STRATEGIES[i]!,
+      `tickers: [AAPL]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: ${hold}}\n`,
+    )
   await ask(`import ${BARS}`)
   await ask('accounts create alice --tier plus')
+  await ask('watch add tech AAPL GSPC')
 })
 afterAll(() => {
   server.close()
@@ -63,6 +75,8 @@ const LINES: Readonly<Record<string, string>> = {
   tally: 'tally AAPL rsi_zone --band oversold',
   now: 'now',
   transitions: 'transitions AAPL rsi_zone',
+  screen: 'screen rsi_zone!=oversold',
+  changes: 'changes --since 2018-05-01',
   'scan oversold': 'scan oversold --date 2018-02-08',
   explain: 'explain AAPL rsi_zone 2018-02-08',
   show: 'show AAPL rsi_zone',
@@ -83,6 +97,10 @@ const LINES: Readonly<Record<string, string>> = {
   unlock: 'unlock',
   serve: 'serve --port 0',
   'accounts create': 'accounts create {new} --tier plus',
+  'watch add': 'watch add mine AAPL',
+  'watch list': 'watch list',
+  'watch show': 'watch show tech',
+  'watch remove': 'watch remove {list} GSPC',
   'accounts list': 'accounts list',
   'accounts set-tier': 'accounts set-tier alice pro',
   'accounts usage': 'accounts usage --days 7',
@@ -100,6 +118,7 @@ const LINES: Readonly<Record<string, string>> = {
   demo: `demo --report ${join(tmpdir(), 'bands-demo-contract.html')}`,
   study: 'study AAPL rsi_zone --band oversold --resamples 99 --reps 99',
   backtest: 'backtest AAPL rsi_zone --band oversold --hold 20 --reps 99',
+  compare: `compare ${STRATEGIES.join(' ')} --resamples 99`,
   sweep: 'sweep AAPL --fields rsi_zone --horizon 5 --resamples 99 --reps 99',
   trials: 'trials',
   'check lookahead': 'check lookahead AAPL --fields rsi_zone --cuts 2',
@@ -196,7 +215,7 @@ describe.each(CATALOGUE.map(entry => [entry.name, entry] as const))('bands %s', 
   test('gives examples that are understood', async () => {
     for (const example of (await entry.load()).examples) {
       const own = example.split('|').find(part => /^ *bands /.test(part))!
-      expect(await parseWords(own.trim().split(/ +/).slice(1))).toMatchObject({ name })
+      expect(await parseWords(wordsOf(own).slice(1))).toMatchObject({ name })
     }
   })
 })
@@ -231,6 +250,7 @@ describe('bands schema', () => {
   test.each([
     ['simulate', 'simulate 2 --bars 20 --load'],
     ['strategy', 'backtest AAPL rsi_zone --band oversold --hold 20 --print-config'],
+    ['strategy', "backtest AAPL --when 'rsi_zone = oversold' --exit-when 'rsi_zone = neutral' --print-config"],
   ])('%s holds what bands %s prints', async (name, line) => {
     expect(await schemaErrors(name, JSON.parse((await ask(`${line} --json`)).out))).toEqual([])
   })

@@ -86,7 +86,7 @@ describe('bands events', () => {
     expect(page.events[0].aftermath).toBeNull()
     const { out, err } = await ask('events AAPL rsi_zone --tier free', { terminal: 80 })
     expect(out).not.toMatch(/STABILITY|100d/)
-    expect(err).toContain('Stability, flips and what followed come with the Plus tier:')
+    expect(err).toContain('Stability, flips and what followed come with the Plus tier')
   })
 
   test('adds exact returns when asked, in every form', async () => {

@@ -63,7 +63,11 @@ test('a folder of exported facts is whole or not there, and never mixed with ano
   expect(readFileSync(join(out, 'reports.csv'), 'utf8')).not.toContain('SIM0001')
   expectRefusal(await typed(`export facts --out ${out} --db ${db}`), 2, 'is there and not empty')
   expectRefusal(await typed(`export facts --db ${db}`), 2, 'name a folder with --out')
-  expectRefusal(await typed(`export facts --out ${folder.file('x')} --field rsi_zone --db ${db}`), 2, 'have no fields')
+  expectRefusal(
+    await typed(`export facts --out ${folder.file('x')} --field rsi_zone --db ${db}`),
+    2,
+    'facts are written whole',
+  )
   expectRefusal(await typed(`export facts --out ${folder.file('x')} --json --db ${db}`), 2, 'are written as CSV')
   expectRefusal(
     await typed(`export facts --out ${folder.file('x')} --ticker NONE --db ${db}`),

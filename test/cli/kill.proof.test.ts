@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { FIELD_NAMES } from '../../src/fields/index.js'
+import { BUILT_IN } from '../../src/fields/index.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
@@ -91,7 +91,7 @@ test('a pull that is killed again and again pays for each page once, and keeps w
   const store = openSqlite(db, { readonly: true })
   const local = server.service.bands('pro')
   for (const timeframe of TIMEFRAME_NAMES)
-    for (const field of FIELD_NAMES) {
+    for (const field of BUILT_IN.names) {
       const key = { ticker: TICKER, timeframe, field }
       const { total_occurrences: total } = await local.events({ ...key, limit: 100 })
       const events = (await eventHistory(local, key)).events.map(

@@ -7,6 +7,7 @@ import { plainWords } from '../../src/cli/plain.js'
 import { parseWords, type Request } from '../../src/cli/program.js'
 import type { OptionSpec } from '../../src/params/row.js'
 import { draws } from '../support/full.js'
+import { wordsOf } from './support/run.js'
 
 const COMMANDS = await Promise.all(CATALOGUE.map(async entry => ({ entry, command: await entry.load() })))
 
@@ -80,7 +81,7 @@ describe('a plain command line', () => {
     const lines = examples.filter(line => /^bands [\w ,.:=@/-]+$/.test(line) && !line.includes(' -- '))
     expect(lines.length).toBeGreaterThan(50)
     for (const line of [...lines, 'bands --version', 'bands --help', 'bands events --help', 'bands keys list --help']) {
-      const words = line.split(' ').slice(1)
+      const words = wordsOf(line).slice(1)
       const read = await plainWords(words)
       if (read !== null) expect(comparable(read), line).toEqual(comparable(await parseWords(words)))
     }

@@ -339,6 +339,10 @@ test.each([
   ['study AAPL rsi_zone --context GSPC', '--context "GSPC" is not TICKER:FIELD'],
   ['study AAPL rsi_zone --context GSPC:trend_direction=downtren', 'Did you mean "downtrend"?'],
   ['study AAPL rsi_zone --context-lag 1', '--context-lag is for a context, and none is given.'],
+  [
+    'study AAPL rsi_zone --context GSPC:rsi_zone --context-lag 2',
+    '"2" is not an integer from 0 to 1: a context is as of',
+  ],
   ['study AAPL rsi_zone --duration 5', 'study would look ahead'],
   ['study AAPL rsi_zone --path 5', '--path "5" is not bars from'],
   ['study AAPL rsi_zone --abnormal markt', 'Did you mean "market"?'],

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -6,7 +7,15 @@ import { BARS, scratch, typed, unpainted } from './support/run.js'
 const folder = scratch()
 const env = { BANDS_DB: folder.file('bands.db') }
 
+const STRATEGIES = [5, 20].map(hold => folder.file(`hold-for-${hold}.yaml`))
+
 beforeAll(async () => {
+  for (const [i, hold] of [5, 20].entries())
+    writeFileSync(
+      STRATEGIES[i]!,
+      `tickers: [AAPL]\nentry: {field: rsi_zone, bands: [oversold]}\nexit: {hold: ${hold}}\n`,
+    )
+
   await typed('accounts create research --tier pro', { env })
   await typed('keys create --account research', { env })
   await typed(`import ${BARS}`, { env })
@@ -47,6 +56,10 @@ const LINES = [
   'study GSPC rsi_zone --band oversold --wide --naive --horizon 5,100 --resamples 99 --reps 99',
   'study AAPL rsi_zone --band oversold --context GSPC:trend_direction=downtrend --resamples 99 --reps 99 --horizon 20',
   'backtest AAPL,GSPC rsi_zone --band oversold --hold 5,20 --walk-forward train=504,test=252 --wide --explain --reps 99',
+  'backtest GSPC rsi_zone --band oversold --hold 20 --monte-carlo 99 --reps 99',
+  'backtest GSPC rsi_zone --vary hold=5,10,20,40 --vary stop=none,2%,4%,8% --vary side=long,short --split 2014-01-01 --wide',
+  `compare ${STRATEGIES.join(' ')} --resamples 99`,
+  `compare ${STRATEGIES.join(' ')} --resamples 99 --wide`,
   'sweep AAPL GSPC --by ticker --fields rsi_zone --prev-band --horizon 5 --resamples 99 --reps 99 --split 2015-01-01',
   'trials',
   'check lookahead AAPL --fields rsi_zone --cuts 2',

@@ -5,7 +5,7 @@ import { FIELDS } from '../../src/fields/index.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { BandEvent } from '../../src/model/event.js'
 import { marksOf } from '../../src/model/neighbours.js'
-import type { FieldRecord } from '../../src/model/series.js'
+import { type FieldRecord, recordsIn } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { simulatedTicker } from '../../src/simulate/simulate.js'
 import { sum } from '../../src/statistics/moments.js'
@@ -111,7 +111,7 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
           await store.write({ removed: before, records, unsettled: [`sector ${sizes.length}`] }, 'v1')
           const tickers = Array.from({ length: 5 }, () => `SIM000${places.next().value! + 1}`)
           const found = []
-          for await (const series of store.series({ tickers, fields: names, ...query })) found.push(series)
+          for await (const series of store.series({ tickers, fields: names, ...query })) found.push(withRecords(series))
           expect(found).toEqual(await Promise.all(tickers.map(ticker => alone(store, ticker, names, query))))
         }),
         { numRuns: 15 },
@@ -134,7 +134,7 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
         const found: SeriesSummary[] = []
         for await (const series of store.series(all)) {
           const { calendar, fields } = series!
-          const [records, bars] = [[...fields.values()], calendar.days.length]
+          const [records, bars] = [[...recordsIn(fields).values()], calendar.days.length]
           const eventsOnLast = records.filter(record => record.bars.at(-1) === bars - 1).length
           const events = sum(records.map(record => record.bars.length))
           found.push({ bars, final: calendar.known.at(-1)!, events, eventsOnLast })
@@ -372,13 +372,18 @@ export function storeContract(name: string, open: () => Promise<{ store: Store; 
   })
 }
 
+/** A series with each of its fields by itself. */
+function withRecords(series: RecordedSeries | null) {
+  return series === null ? null : { ...series, fields: recordsIn(series.fields) }
+}
+
 /** Fields of one series, each read by itself; null: unknown ticker. */
 async function alone(
   store: Store,
   ticker: string,
   names: readonly string[],
   { timeframe, outcomes }: Pick<SeriesQuery, 'timeframe' | 'outcomes'>,
-): Promise<RecordedSeries | null> {
+): Promise<ReturnType<typeof withRecords>> {
   const any = await store.recorded(ticker, timeframe, 'rsi_zone')
   if (any === null) return null
   const { field: _one, ...series } = any

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { record } from '../../src/engine/record.js'
-import { TECHNICAL_FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { historicEvents, type View, viewOf } from '../../src/local/view.js'
 import { type Day, parseDay } from '../../src/model/day.js'
 import type { HistoricEvent } from '../../src/model/event.js'
@@ -159,7 +159,7 @@ export function viewIn(recorded: Recording, timeframe: Timeframe, field: string,
     field: fields.get(field) ?? null,
     unsettled: [],
   }
-  return viewOf(one, timeframe, field, asOf ?? recorded.entry.last)
+  return viewOf(one, timeframe, BUILT_IN.named(field)!.bands, asOf ?? recorded.entry.last)
 }
 
 /** Every technical field's events of a recording as it stood on a date, in the words of the oracle. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FIELD_NAMES, FIELDS, FUNDAMENTAL_FIELDS, fieldNamed, TECHNICAL_FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS, FUNDAMENTAL_FIELDS, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { fieldContract } from '../contracts/field.js'
 import { FUNDAMENTALS } from '../support/oracle/facts.js'
 import { FIELDS as SPECIFIED } from '../support/oracle/fields.js'
@@ -14,10 +14,10 @@ it('has the technical fields of the specification in its order, with the vocabul
 })
 
 it('lists every field once and finds it by its name', () => {
-  expect(new Set(FIELD_NAMES).size).toBe(21)
+  expect(new Set(BUILT_IN.names).size).toBe(21)
   expect(FIELDS).toEqual([...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIELDS])
-  for (const field of FIELDS) expect(fieldNamed(field.name)).toBe(field)
-  expect(fieldNamed('RSI_ZONE')).toBeUndefined()
+  for (const field of FIELDS) expect(BUILT_IN.named(field.name)).toBe(field)
+  expect(BUILT_IN.named('RSI_ZONE')).toBeUndefined()
 })
 
 it('tells what each field stands on', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rankZones, zones } from '../../src/fields/field.js'
-import { fieldNamed } from '../../src/fields/index.js'
+import { BUILT_IN } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
 import { resistance, support } from '../../src/indicators/levels.js'
 import { DEFINITIONS } from '../../src/model/definitions.js'
@@ -11,12 +11,12 @@ import type { Bar } from '../support/oracle/index.js'
 
 /** Band of a field on the last bar. */
 function lastBand(name: string, bars: Bar[]): string | null {
-  const field = fieldNamed(name)!
+  const field = BUILT_IN.named(name)!
   const code = field.classify(new Panel(seriesOf(bars))).at(-1)!
   return code === UNDEFINED ? null : field.bands[code]!
 }
 
-const bandsOf = (name: string): readonly string[] => fieldNamed(name)!.bands
+const bandsOf = (name: string): readonly string[] => BUILT_IN.named(name)!.bands
 
 describe('rsi_zone, tolerance 1e-8', () => {
   // One rise of g and one fall of 100 - g among 14 changes: RSI = 100 g / 100.

@@ -1,4 +1,4 @@
-import { type Field, fieldNamed } from '../../src/fields/index.js'
+import { BUILT_IN, type Field } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
 import type { SectorView } from '../../src/fields/sector.js'
 import { type Day, parseDay } from '../../src/model/day.js'
@@ -120,7 +120,7 @@ export function sectorOf(...yields: number[]): SectorView {
 
 /** A field's band on every bar, null where undefined. */
 export function bandsOf(name: string, series: Series, known: Facts | null, sector?: SectorView): (string | null)[] {
-  const field: Field = fieldNamed(name)!
+  const field: Field = BUILT_IN.named(name)!
   const codes = field.classify(new Panel(series, known, sector ?? null))
   return Array.from(codes, code => (code === UNDEFINED ? null : field.bands[code]!))
 }

@@ -6,6 +6,7 @@ import { type LevelRules, NO_LEVEL, resistance, support } from '../../src/indica
 import { atr, macd, rsi, slowStochastic, trueRange } from '../../src/indicators/oscillators.js'
 import { percentile, type Ranks, rollingRanks } from '../../src/indicators/rank.js'
 import { accumulationSlope, volumeRatio } from '../../src/indicators/volume.js'
+import { ago, highest, lowest, stochastic } from '../../src/indicators/windows.js'
 import type { Series } from '../../src/model/series.js'
 import { expectClose, indicatorContract } from '../contracts/indicator.js'
 import { SHARED } from '../support/bars.js'
@@ -34,6 +35,12 @@ const COMPUTED: Record<string, (table: Table) => Table> = {
   }),
   stochastic: ({ high, low, close }) => ({
     'slow 3/2': slowStochastic(high!, low!, close!, { length: 3, smoothing: 2 }),
+  }),
+  windows: ({ high, low, close }) => ({
+    'highest 3': highest(high!, 3),
+    'lowest 3': lowest(low!, 3),
+    'ago 3': ago(close!, 3),
+    'place 3': stochastic(high!, low!, close!, 3),
   }),
   levels: ({ low, close, atr: ranges }) => levelRows(support(low!, close!, ranges!, RULES)),
 }
@@ -184,6 +191,12 @@ indicatorContract({
   warmUp: 15,
   price: 0,
 })
+for (const length of [1, 2, 20, 250]) {
+  indicatorContract({ name: `highest ${length}`, run: s => highest(s.close, length), warmUp: length - 1, price: 1 })
+  indicatorContract({ name: `lowest ${length}`, run: s => lowest(s.close, length), warmUp: length - 1, price: 1 })
+  indicatorContract({ name: `${length} ago`, run: s => ago(s.close, length), warmUp: length, price: 1 })
+}
+indicatorContract({ name: '%K 14', run: s => stochastic(s.high, s.low, s.close, 14), warmUp: 13, price: 0 })
 indicatorContract({
   name: 'volume ratio 50',
   run: s => volumeRatio(s.volume, { length: 50, minPositive: 25 }),

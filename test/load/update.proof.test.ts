@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { record } from '../../src/engine/record.js'
+import { recordTail, sinceBar } from '../../src/engine/tail.js'
 import { remedy } from '../../src/errors.js'
 import type { TickerFacts } from '../../src/feeds/feed.js'
 import { DEFINITIONS, DEFINITIONS_VERSION } from '../../src/model/definitions.js'
@@ -8,7 +8,7 @@ import type { Report, Split } from '../../src/model/facts.js'
 import { type FieldRecord, part, type Series } from '../../src/model/series.js'
 import { type SimulatedTicker, simulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import { Random } from '../../src/statistics/random.js'
-import { CHUNK } from '../../src/store/codec.js'
+import { CHUNK, decodeTail } from '../../src/store/codec.js'
 import { Database } from '../support/database.js'
 import { draws } from '../support/full.js'
 import { emptyImporter, temporaryFolder } from '../support/store.js'
@@ -152,11 +152,14 @@ describe('a store after updates', () => {
     onTestFinished(() => importer.close())
     await importer.put([{ ticker, bars, prices: 'raw', source: 'a.csv', format: 'csv' }])
     const { entry } = (await importer.store.recorded(ticker, 'daily', 'rsi_zone'))!
-    const [whole, since] = [record(bars), record(bars, undefined, null, 299)]
-    const zone = whole.daily.fields.get('rsi_zone')!
+    const since = sinceBar(bars.days, 299)
+    const stored = (await importer.store.tail(ticker, since, { daily: 0, weekly: 0 }))!
+    const recorded = { daily: decodeTail(stored.daily)!, weekly: decodeTail(stored.weekly)! }
+    const tail = recordTail(bars, undefined, null, { since, recorded })!
+    const zone = tail.daily.fields.get('rsi_zone')!
     const fewer: FieldRecord = { ...zone, bars: zone.bars.slice(1) }
-    const fields = new Map([...since.daily.fields, ['rsi_zone', fewer]])
-    const records = [{ entry, ...since, daily: { ...since.daily, fields } }]
+    const fields = new Map([...tail.daily.fields, ['rsi_zone', fewer]])
+    const records = [{ entry, ...tail, stored, daily: { ...tail.daily, fields } }]
     await importer.store.write({ records }, DEFINITIONS_VERSION)
     const damage = { ticker, what: 'its daily events are not what was written', mend: remedy('rebuild') }
     expect(await importer.store.verify()).toEqual([damage])

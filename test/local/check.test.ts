@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Field } from '../../src/fields/field.js'
-import { FIELD_NAMES, fieldNamed, TECHNICAL_FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
 import { checkLookahead, checkRecursion, type FieldRecursion } from '../../src/local/check.js'
 import { parseDay } from '../../src/model/day.js'
@@ -18,7 +18,7 @@ import { cacheOf, emptyImporter, loadedStore, openedForAll, recordOf, sourced } 
 const SIMULATED = [...simulatedTickers({ count: 7, bars: 1_000, seed: 11, end: parseDay('2024-06-28')! })]
 const AAPL = loadPrices('AAPL')
 const TICKERS = SIMULATED.map(({ ticker }) => ticker)
-const WHOLE = { tickers: TICKERS, fields: FIELD_NAMES, timeframe: 'daily', cuts: 6, seed: 1 } as const
+const WHOLE = { tickers: TICKERS, fields: BUILT_IN.names, timeframe: 'daily', cuts: 6, seed: 1 } as const
 const RSI = { ...WHOLE, tickers: TICKERS.slice(0, 2), fields: ['rsi_zone'] }
 
 let cache: Cache
@@ -67,7 +67,7 @@ describe('the look-ahead check', () => {
     await importer.close()
   })
 
-  const rsi = fieldNamed('rsi_zone')!
+  const rsi = BUILT_IN.named('rsi_zone')!
   it.each<[string, Field['classify']]>([
     ['peeks one bar ahead', panel => rsi.classify(panel).map((_, t, codes) => codes[t + 1] ?? UNDEFINED)],
     [
@@ -207,7 +207,7 @@ describe('the recursion check', () => {
 
   it('catches a field that never forgets where it began', async () => {
     const counting: Field = {
-      ...fieldNamed('rsi_zone')!,
+      ...BUILT_IN.named('rsi_zone')!,
       classify: ({ series }) => Uint8Array.from(series.days, (_, t) => t % 2),
     }
     const query = { tickers: TICKERS, fields: ['rsi_zone'], timeframe: 'daily', dropped: [3, 4] } as const

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { Cache } from '../../src/local/cache.js'
 import { exportEvents, exportSeries } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
@@ -165,7 +165,7 @@ describe('the market of a tier', () => {
   it('has its fields', async () => {
     for (const tier of TIER_NAMES) {
       const market = marketOf({ tier, emulate: true })
-      const granted = new Set(grantedFields(tier).map(field => field.name))
+      const granted = new Set(grantedFields(tier, BUILT_IN).map(field => field.name))
       for (const { name } of FIELDS) {
         const asked = statesIn(market, NAMES[0]!, name, 'daily')
         if (tier !== 'free' && granted.has(name)) expect((await asked).field).toBe(name)

@@ -93,7 +93,7 @@ describe('A2: context', () => {
   it('on itself keeps exactly the events into that band; bands and none partition; adding it never adds', async () => {
     for (const [params, whole] of await wholePages('pro')) {
       for (const band of FIELDS[params.field as keyof typeof FIELDS]) {
-        const itself = { context_ticker: params.ticker, context_field: params.field, context_band: band }
+        const itself = { context_ticker: params.ticker, context_field: params.field!, context_band: band }
         const { context: _, ...onItself } = await asked(local, { ...params, ...itself })
         expect(onItself).toEqual(await asked(local, { ...params, band }))
       }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { drawTimeline } from '../../src/cli/draw/chart.js'
-import { FIELD_NAMES, TECHNICAL_FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, TECHNICAL_FIELDS } from '../../src/fields/index.js'
 import type { Cache } from '../../src/local/cache.js'
 import { exportEvents } from '../../src/local/export.js'
 import { type Timeline, timeline } from '../../src/local/timeline.js'
@@ -91,7 +91,7 @@ describe('its drawing', () => {
 
   it('never passes its width, whatever that is, in braille as in ASCII, coloured or not', async () => {
     const cache = await simulated()
-    for (const field of FIELD_NAMES) {
+    for (const field of BUILT_IN.names) {
       const found = await timeline(cache, asked({ field }))
       for (const width of [40, 41, 60, 79, 80, 120, 200, 600]) {
         for (const ascii of [true, false]) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { didYouMean, InvalidParameter, suggest } from '../../src/errors.js'
-import { FIELD_NAMES, FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import { ASKED_EVENTS, DEFAULT_LIMIT, EVENTS, type EventsParams, MAX_LIMIT } from '../../src/params/parameters.js'
 import { parseEvents, parseHistory } from '../../src/params/parse.js'
@@ -27,9 +27,9 @@ function refused(params: object, parse: (params: EventsParams) => unknown = pars
 
 describe('a wrong value is refused with the parameter, the value, what is allowed and the nearest', () => {
   it.each([
-    ['field', 'rsi_zon', FIELD_NAMES, ['rsi_zone']],
-    ['field', 'RSI_ZONE', FIELD_NAMES, ['rsi_zone']],
-    ['field', 'nothing_like_it', FIELD_NAMES, []],
+    ['field', 'rsi_zon', BUILT_IN.names, ['rsi_zone']],
+    ['field', 'RSI_ZONE', BUILT_IN.names, ['rsi_zone']],
+    ['field', 'nothing_like_it', BUILT_IN.names, []],
     ['band', 'oversol', RSI_BANDS, ['oversold']],
     ['band', 'Oversold', RSI_BANDS, ['oversold']],
     ['band', 'strong_uptrend', RSI_BANDS, []],

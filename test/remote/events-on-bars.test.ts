@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { EventHistory } from '../../src/model/event.js'
@@ -65,7 +65,7 @@ describe('bands and events of a real server, on the same bars here', () => {
       let events = 0
       for (const ticker of ['SIM0001', 'SIM0002'])
         for (const timeframe of TIMEFRAME_NAMES)
-          for (const { name } of grantedFields(tier)) {
+          for (const { name } of grantedFields(tier, BUILT_IN)) {
             // Whose first transition was before the range: of one within, nobody tells that none was before it.
             const context = { ticker: 'SIM0002', field: 'rsi_zone', bands: null, lag: 1 } as const
             for (const filter of [filterOf(name, timeframe), filterOf(name, timeframe, { max_flips: 3, context })]) {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { BandsClient } from '../../src/client.js'
-import { FIELD_NAMES } from '../../src/fields/index.js'
+import { BUILT_IN } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
@@ -364,7 +364,7 @@ describe('a ticker of which something was pulled', () => {
     await pulledIn(store).put(begun(await copied(serverOf(), { ...RSI, field: 'macd_state' }), 5))
     const caller = callerOf(store)
     const tickers = await caller.tickers()
-    const fields = FIELD_NAMES
+    const fields = BUILT_IN.names
     const query = { tickers, fields, timeframe: 'daily' as const }
     await expect(now(caller, query)).rejects.toMatchObject({ code: 'not_found' })
     const { states } = await now(caller, { ...query, skip: await caller.lacking() })
@@ -383,7 +383,7 @@ describe('a ticker of which something was pulled', () => {
     await pulledIn(store).put(await copied(serverOf(), RSI))
     const client = new BandsClient(openedOf(store))
     const { states } = await client.now({ tickers: ['SIM0001', 'SIM0003'] })
-    expect(states.map(({ ticker }) => ticker)).toEqual(['SIM0001', ...FIELD_NAMES.map(() => 'SIM0003')])
+    expect(states.map(({ ticker }) => ticker)).toEqual(['SIM0001', ...BUILT_IN.names.map(() => 'SIM0003')])
     await expect(client.now({ tickers: ['SIM0001'], fields: ['macd_state'] })).rejects.toMatchObject({
       code: 'not_found',
     })

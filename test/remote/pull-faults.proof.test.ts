@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { BUILT_IN } from '../../src/fields/index.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
 import type { Tier } from '../../src/model/terms.js'
@@ -39,7 +40,7 @@ describe('a pull that is broken off at any place, on any day, with any key', () 
     const source = new Source(market, { tier: TIERS[random.below(3)]! })
     source.tagged = chance(0.5)
     source.silent = chance(0.3)
-    const { name } = pick(random, grantedFields(source.tier))
+    const { name } = pick(random, grantedFields(source.tier, BUILT_IN))
     const series = keys(['SIM0001', 'SIM0002'], [...new Set(['volume_ratio_band', name])])
     let day = parseDay('2023-01-10')!
     const spent = { told: 0, asked: 0 }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { FIELD_NAMES } from '../../src/fields/index.js'
+import { BUILT_IN } from '../../src/fields/index.js'
 import type { BandEvent } from '../../src/model/event.js'
 import { TIMEFRAMES } from '../../src/model/terms.js'
 import { firstOpen } from '../../src/remote/pages.js'
@@ -297,7 +297,7 @@ describe('a server that names its pages', () => {
     const store = emptyStore()
     const source = new Source(market, { asOf: '2024-02-29' })
     source.tagged = true
-    const series = keys(TICKERS, FIELD_NAMES, ['daily'])
+    const series = keys(TICKERS, BUILT_IN.names, ['daily'])
     const first = await pull(store, source, series)
     expect(first.credits).toBeGreaterThanOrEqual(series.length)
     clock.pass(1)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import type { EventStudy } from '../../src/study/result.js'
 import { ABOUT } from '../support/results/about.js'
 import { madeBacktest, madeStrategy } from '../support/results/backtest.js'
 import { madePrices } from '../support/results/prices.js'
@@ -127,9 +128,15 @@ describe('what a page leaves out', () => {
     expect(shell(made())).not.toMatch(/ d="[^"]*(?:NaN|Infinity|undefined)/)
   })
 
-  it('is rows beyond 500 and tickers beyond 6, which it says', () => {
-    const page = shell(universeReport())
-    expect(page).toMatch(/Here are the newest 500 of \d,?\d+ rows; all of them are in the JSON/)
+  it('is rows beyond 250, tickers beyond 6, and of long lists what makes it greater than 1.5 MB, which it says', () => {
+    const whole = universeReport()
+    const page = shell(whole)
+    expect(page).toMatch(/Here are the newest 250 of \d,?\d+ rows; --occurrences FILE has all\./)
+    const { events, occurrences } = resultIn(whole) as EventStudy
+    const said = /without the first ([\d,]+) of ([\d,]+) occurrences \(--occurrences FILE has all\)/.exec(page)!
+    const [left, all] = said.slice(1).map(number => Number(number.replace(',', '')))
+    expect([all, occurrences.length]).toEqual([events, events - left!])
+    expect(Buffer.byteLength(whole)).toBeLessThan(1_500_000)
     expect(page).toContain('499 others are in the numbers alone')
     expect(count(page, /class="chart" id="price-/g)).toBe(6)
   })

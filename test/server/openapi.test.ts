@@ -19,7 +19,7 @@ import {
   Unavailable,
   Upstream,
 } from '../../src/errors.js'
-import { FIELD_NAMES, FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventsPage } from '../../src/model/event.js'
@@ -102,8 +102,8 @@ describe('the document', () => {
 
   it('tells what a tier grants: fields, ranges, credits and costs', () => {
     const field = queryOf('/v1/events').find(({ name }) => name === 'field')!.description
-    for (const name of FIELD_NAMES) expect(field).toContain(name)
-    expect(FLAT['x-fields'].map(found => found.field)).toEqual(FIELD_NAMES)
+    for (const name of BUILT_IN.names) expect(field).toContain(name)
+    expect(FLAT['x-fields'].map(found => found.field)).toEqual(BUILT_IN.names)
     expect(FLAT['x-tiers'].map(({ tier, range, credits }) => [tier, range, credits])).toEqual(
       Object.entries(PLANS).map(([tier, { range, credits }]) => [tier, range, credits]),
     )
@@ -205,7 +205,7 @@ describe('answers of the engine', () => {
   it('have about events just the keys that are documented, on every tier, field and timeframe', async () => {
     const pages: EventsPage[] = []
     for (const tier of TIER_NAMES) {
-      for (const { name: field } of grantedFields(tier)) {
+      for (const { name: field } of grantedFields(tier, BUILT_IN)) {
         for (const timeframe of TIMEFRAME_NAMES)
           pages.push(await local(tier).events(parseEvents({ ticker: 'SIM0001', field, timeframe, limit: 100 })))
       }
@@ -336,7 +336,7 @@ describe('a server', () => {
 /** Which bands there are depends on the field, so a band is read when any field has it. */
 function isRead(name: string, { kind }: Parameter, text: string): boolean {
   if (kind !== EVENTS.band.kind) return !refuses(() => kind.parse(name, text))
-  return FIELD_NAMES.some(field => !refuses(() => parseEvents({ ticker: 'A', field, band: text })))
+  return BUILT_IN.names.some(field => !refuses(() => parseEvents({ ticker: 'A', field, band: text })))
 }
 
 function refuses(read: () => unknown): boolean {
@@ -452,7 +452,7 @@ function told(): BandsError[] {
     thrown(() => parseEvents({ ticker: '\0🙂', field: 'rsi_zone' }))!,
     thrown(() => parseOversold({ limit: '1e1' }))!,
     new InvalidParameter('without more', { param: 'ticker' }),
-    thrown(() => entitle({ field: FIELDS.at(-1)!.name }, 'free'))!,
+    thrown(() => entitle({ field: FIELDS.at(-1)!.name }, 'free', BUILT_IN))!,
     new TierRestricted('date', 'free', 'plus'),
     new NotFound('no bars for "A".'),
     new NotFound('no bars for "APPL".', ['AAPL']),

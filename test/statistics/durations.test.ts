@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { andersonGoodman, homogeneity } from '../../src/statistics/counts.js'
 import { Random } from '../../src/statistics/random.js'
@@ -170,6 +171,28 @@ describe('cumulative incidence', () => {
       expect(last.incidence[cause]).toBeCloseTo(whole.filter(spell => spell.cause === cause).length / whole.length, 13)
     }
     expect(cumulativeIncidence([{ length: 3, cause: null }], 2)).toEqual([])
+  })
+})
+
+describe('spells that are alike', () => {
+  it('count together as they do one by one, to the last digit', () => {
+    const spell = fc.record({ length: fc.nat(6), cause: fc.option(fc.nat(2)), times: fc.integer({ min: 1, max: 9 }) })
+    const groups = fc.array(fc.array(spell, { maxLength: 30 }), { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(groups, counted => {
+        const single = counted.map(group =>
+          group.flatMap(({ times, ...one }) => Array.from({ length: times }, () => one)),
+        )
+        const ended = <One extends { cause: number | null }>(group: readonly One[]) =>
+          group.map(({ cause, ...one }) => ({ ...one, ended: cause !== null }))
+        for (const [g, group] of counted.entries()) {
+          expect(kaplanMeier(ended(group))).toEqual(kaplanMeier(ended(single[g]!)))
+          expect(cumulativeIncidence(group, 3)).toEqual(cumulativeIncidence(single[g]!, 3))
+        }
+        expect(logRank(counted.map(ended))).toEqual(logRank(single.map(ended)))
+      }),
+      { numRuns: 200 },
+    )
   })
 })
 

@@ -133,19 +133,19 @@ it('an edge that is three times its error is found by the studentised shift in m
     const se = errorOf(member!, form)
     if (se === null || member!.events.length < 20) continue
     const edge = 3 * se
-    const excess = member!.excess.slice()
-    for (const event of member!.events) excess[event]! += edge
-    const test = studentisedShift([{ ...member!, excess }], form.bars, form.horizon, { reps: 199, random })
+    const returns = member!.returns.slice()
+    for (const event of member!.events) returns[event]! += edge
+    const test = studentisedShift([{ ...member!, returns }], form.bars, form.horizon, { reps: 199, random })
     n++
     found += Number('p' in test && test.p < 0.05)
   }
   expect(found).toBeGreaterThan(n / 2)
 })
 
-function errorOf({ places, excess, events }: ShiftMember, { bars, horizon }: Form): number | null {
+function errorOf({ places, returns, base, events }: ShiftMember, { bars, horizon }: Form): number | null {
   const [num, den] = [new Float64Array(bars), new Float64Array(bars)]
   for (const event of events) {
-    num[places[event]!] = excess[event]!
+    num[places[event]!] = returns[event]! - base
     den[places[event]!] = 1
   }
   return neweyWest(num, den, horizon - 1)?.se ?? null
@@ -176,7 +176,8 @@ function made(random: Random, { tickers, bars, horizon, ratio, share, spell, cha
     }
     return {
       places: Int32Array.from(returns.keys()),
-      excess: returns.map(value => value - base),
+      returns,
+      base,
       events: Int32Array.from(events),
     }
   })

@@ -1,8 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { recordSeries } from '../../src/engine/record.js'
 import { ahead } from '../../src/remote/remote.js'
 import { overlap, wilson } from '../../src/statistics/counts.js'
-import { pooledQuantile, quantile } from '../../src/statistics/moments.js'
+import { Mixtures, pooledQuantile, quantile } from '../../src/statistics/moments.js'
 import { kaplanMeier, lengthReached } from '../../src/statistics/survival.js'
 import { loadPrices, randomNumbers } from '../support/bars.js'
 import { seriesOf } from '../support/convert.js'
@@ -51,6 +52,30 @@ describe('a quantile of a pool', () => {
       { ascending: Float64Array.of(-0.2, -0.1, 0, 0, 0.4), weight: 2 },
     ]
     expect(pooledQuantile(pool, 0.5)).toBe(0)
+  })
+
+  it('is the same asked for beside others of other weights and members', () => {
+    const column = fc
+      .array(fc.oneof(fc.integer({ min: -3, max: 3 }), fc.double({ min: -5, max: 5, noNaN: true })), { minLength: 1 })
+      .map(values => Float64Array.from(values).sort())
+    const weights = fc.array(fc.nat(9), { minLength: 8, maxLength: 8 })
+    const asked = fc.record({
+      columns: fc.array(column, { minLength: 1, maxLength: 8 }),
+      pools: fc.array(weights, { minLength: 1, maxLength: 5 }),
+      ps: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 3 }),
+    })
+    fc.assert(
+      fc.property(asked, ({ columns, pools, ps }) => {
+        const mixtures = new Mixtures(columns)
+        for (const weights of pools) {
+          const members = columns.flatMap((ascending, i) =>
+            weights[i]! > 0 ? [{ ascending, weight: weights[i]! }] : [],
+          )
+          expect(mixtures.quantiles(members, ps)).toEqual(ps.map(p => pooledQuantile(members, p)))
+        }
+      }),
+      { numRuns: 200 },
+    )
   })
 
   it('is null of no member', () => expect(pooledQuantile([], 0.5)).toBeNull())

@@ -44,7 +44,7 @@ describe('the joint circular shift', () => {
     const pool = [1, 2, 3, 4, 5].map(seed => member(new Random(seed), 400, 0.9))
     const found = withoutDiff(jointShift(pool, 400, 5, options('all')))
     expect(withoutDiff(jointShift(pool.toReversed(), 400, 5, options('all')))).toEqual(found)
-    const scaled = pool.map(one => ({ ...one, excess: one.excess.map(value => 3e-9 * value) }))
+    const scaled = pool.map(one => ({ ...one, returns: one.returns.map(value => 3e-9 * value), base: 3e-9 * one.base }))
     expect(withoutDiff(jointShift(scaled, 400, 5, options('all')))).toEqual(found)
   })
 
@@ -78,10 +78,12 @@ describe('the joint circular shift', () => {
 
   it('finds nothing where every bar is an event or nothing varies', () => {
     const one = member(new Random(3), 200, 1)
-    const centred = one.excess.map(value => value - mean(one.excess)!)
-    const every = { ...one, excess: centred, events: Int32Array.from(one.places.keys()) }
+    const centred = one.returns.map(value => value - mean(one.returns)!)
+    const every = { ...one, returns: centred, base: 0, events: Int32Array.from(one.places.keys()) }
     expect(jointShift([every], 200, 5, options('all'))).toMatchObject({ p: 1 })
-    expect(jointShift([{ ...one, excess: new Float64Array(200) }], 200, 5, options('all'))).toMatchObject({ p: 1 })
+    expect(jointShift([{ ...one, returns: new Float64Array(200), base: 0 }], 200, 5, options('all'))).toMatchObject({
+      p: 1,
+    })
     expect(studentisedShift([every], 200, 5, options('all'))).toMatchObject({ p: 1 })
   })
 
@@ -92,7 +94,7 @@ describe('the joint circular shift', () => {
     expect(jointShift([one], 30, 20, options('all'))).toEqual({
       reason: '30 bars are too few to shift windows of 20 against each other',
     })
-    const lonely = { places: Int32Array.of(4), excess: Float64Array.of(1), events: Int32Array.of(0) }
+    const lonely = { places: Int32Array.of(4), returns: Float64Array.of(1), base: 0, events: Int32Array.of(0) }
     expect(jointShift([lonely], 30, 5, options('all'))).toEqual({
       reason: 'no shift leaves an event where its ticker has a return',
     })
@@ -122,7 +124,7 @@ describe('the studentised joint shift', () => {
     const pool = [1, 2, 3, 4, 5].map(seed => member(new Random(seed), 400, 0.9))
     const found = withoutT(studentisedShift(pool, 400, 5, options('all')))
     expect(withoutT(studentisedShift(pool.toReversed(), 400, 5, options('all')))).toEqual(found)
-    const scaled = pool.map(one => ({ ...one, excess: one.excess.map(value => 3e-9 * value) }))
+    const scaled = pool.map(one => ({ ...one, returns: one.returns.map(value => 3e-9 * value), base: 3e-9 * one.base }))
     expect(withoutT(studentisedShift(scaled, 400, 5, options('all')))).toEqual(found)
   })
 
@@ -141,6 +143,21 @@ describe('the studentised joint shift', () => {
     const found = studentisedShift(drawn, 2600, 20, options(99))
     expect(found).toEqual(studentisedShift(drawn, 2600, 20, options(99), () => null))
     expect(found).toHaveProperty('shifts', 99)
+  })
+
+  it('is the same to the last bit however few tickers are laid at a time', () => {
+    const random = new Random(13)
+    for (let round = 0; round < 12; round++) {
+      const calendar = 40 + random.below(260)
+      const horizon = 1 + random.below(12)
+      const shares = Array.from({ length: 2 + random.below(7) }, () => (random.uniform() < 0.5 ? 1 : random.uniform()))
+      const pool = shares.map(share => member(random, calendar, share))
+      const found = studentisedShift(pool, calendar, horizon, options('all'))
+      for (const most of [1, 2 * calendar, 3 * calendar + 1]) {
+        expect(studentisedShift(pool, calendar, horizon, options('all'), compiledKernel, most)).toEqual(found)
+        expect(studentisedShift(pool, calendar, horizon, options('all'), () => null, most)).toEqual(found)
+      }
+    }
   })
 
   it('looks at the shifts that the plain one looks at', () => {
@@ -163,8 +180,8 @@ describe('the studentised joint shift', () => {
   function compare(pool: readonly ShiftMember[], calendar: number, horizon: number): void {
     const tAt = (k: number): number | null => {
       const [num, den] = [new Float64Array(calendar), new Float64Array(calendar)]
-      for (const { places, excess, events } of pool) {
-        const at = new Map([...places].map((place, i) => [place, excess[i]!]))
+      for (const { places, returns, base, events } of pool) {
+        const at = new Map([...places].map((place, i) => [place, returns[i]! - base]))
         for (const event of events) {
           const landed = at.get((places[event]! + k) % calendar)
           if (landed === undefined) continue
@@ -245,25 +262,27 @@ function member(random: Random, calendar: number, share: number): ShiftMember {
   const days = Int32Array.from({ length: calendar }, (_, day) => day).filter(() => random.uniform() < share)
   return {
     places: days,
-    excess: Float64Array.from(days, () => random.normal()),
+    returns: Float64Array.from(days, () => random.normal()),
+    base: random.normal() / 10,
     events: Int32Array.from(days.keys()).filter(i => i % 20 < 6 && random.uniform() < 0.4),
   }
 }
 
 function shifted(pool: readonly ShiftMember[], calendar: number, k: number): number[] {
-  return pool.flatMap(({ places, excess, events }) =>
+  return pool.flatMap(({ places, returns, base, events }) =>
     [...events].flatMap(event => {
       const landing = places.indexOf((places[event]! + k) % calendar)
-      return landing === -1 ? [] : [excess[landing]!]
+      return landing === -1 ? [] : [returns[landing]! - base]
     }),
   )
 }
 
-function rotated({ places, excess, events }: ShiftMember, calendar: number, by: number): ShiftMember {
+function rotated({ places, returns, base, events }: ShiftMember, calendar: number, by: number): ShiftMember {
   const order = [...places.keys()].sort((a, b) => ((places[a]! + by) % calendar) - ((places[b]! + by) % calendar))
   return {
     places: Int32Array.from(order, i => (places[i]! + by) % calendar),
-    excess: Float64Array.from(order, i => excess[i]!),
+    returns: Float64Array.from(order, i => returns[i]!),
+    base,
     events: Int32Array.from(events, event => order.indexOf(event)).sort(),
   }
 }

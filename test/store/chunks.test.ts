@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { outcomes } from '../../src/engine/outcomes.js'
 import { entries, transitions } from '../../src/engine/record.js'
-import { bandsByBar, emptySeries, type FieldRecord, type Series, UNDEFINED } from '../../src/model/series.js'
+import { bandsByBar, emptySeries, type FieldRecord, recordsIn, type Series, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../../src/model/terms.js'
 import * as codec from '../../src/store/codec.js'
 
@@ -59,6 +59,11 @@ function headsOf(records: ReadonlyMap<string, FieldRecord>) {
   return new Map(Array.from(records, ([name, { bars, ...record }]) => [name, { ...record, events: bars.length }]))
 }
 
+/** Each field by itself. */
+function decoded(...asked: Parameters<typeof codec.decodeEvents>): Map<string, FieldRecord> {
+  return recordsIn(codec.decodeEvents(...asked)!)
+}
+
 /** All chunks of a world's first bars, from one of them on. */
 function chunksOf({ timeframe, series, codes }: World, bars: number, first = 0): Record<string, Buffer[]> {
   const part = Object.fromEntries(
@@ -83,10 +88,10 @@ describe('chunks', () => {
         expect(codec.decodeCalendar(timeframe, chunks.calendar!)).toEqual({ days, known })
         expect(codec.decodeOutcomes(timeframe, chunks.outcomes!)).toEqual(outcomes(series))
         const records = recordsOf(codes, length)
-        expect(codec.decodeEvents(headsOf(records), chunks.events!)).toEqual(records)
+        expect(decoded(headsOf(records), chunks.events!)).toEqual(records)
         for (const [name, record] of records) {
           const heads = new Map([[name, headsOf(records).get(name)!]])
-          expect(codec.decodeEvents(heads, chunks.events!)).toEqual(new Map([[name, record]]))
+          expect(decoded(heads, chunks.events!)).toEqual(new Map([[name, record]]))
           expect(bandsByBar(record, length)).toEqual(codes.get(name))
         }
         if (timeframe === 'daily') expect(codec.decodePrices(chunks.prices!, null)).toEqual(series)

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { record } from '../../src/engine/record.js'
+import { neededFrom, recordTail, sinceBar } from '../../src/engine/tail.js'
 import { DEFINITIONS_VERSION } from '../../src/model/definitions.js'
 import { head, type Series } from '../../src/model/series.js'
 import { simulatedTicker } from '../../src/simulate/simulate.js'
+import { decodeTail } from '../../src/store/codec.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
 import { Database } from '../support/database.js'
@@ -42,8 +43,9 @@ it('what is written from a bar on leaves the same rows as all written anew', asy
         next.close.set(bars.close)
         if (place < before) next.close[place] = next.close[place]! * 1.001
         bars = next
-        const since = record(bars, undefined, null, Math.min(place, before))
-        await grown.write({ records: [{ ...recordOf({ ticker, series: bars }), ...since }] }, DEFINITIONS_VERSION)
+        const whole = recordOf({ ticker, series: bars })
+        const tail = await tailOf(grown, bars, Math.min(place, bars.days.length - 1))
+        await grown.write({ records: [{ ...whole, ...tail }] }, DEFINITIONS_VERSION)
       }
       const [anew, other] = opened()
       const records = [recordOf({ ticker, series: bars }), recordOf(OTHER)]
@@ -72,13 +74,22 @@ it('writes only the chunks that differ', async () => {
   expect(written()).toEqual([])
   const next = copied(WHOLE, 701, false)
   await store.write(
-    { records: [{ ...recordOf({ ticker, series: next }), ...record(next, undefined, null, 700) }] },
+    { records: [{ ...recordOf({ ticker, series: next }), ...(await tailOf(store, next, 700)) }] },
     DEFINITIONS_VERSION,
   )
   // No band changed on that bar.
   const ends = ['daily,calendar,2', 'daily,outcomes,2', 'daily,prices,2', 'weekly,calendar,0', 'weekly,outcomes,0']
   expect(written()).toEqual(ends)
 })
+
+/** What is written of a ticker from one of its bars on. */
+async function tailOf(store: Store, bars: Series, bar: number) {
+  const since = sinceBar(bars.days, bar)
+  const from = { daily: neededFrom('daily', since.daily), weekly: neededFrom('weekly', since.weekly) }
+  const stored = (await store.tail(ticker, since, from))!
+  const recorded = { daily: decodeTail(stored.daily)!, weekly: decodeTail(stored.weekly)! }
+  return { ...recordTail(bars, undefined, null, { since, recorded })!, stored }
+}
 
 const OTHER = { ticker: 'OTHER', series: copied(WHOLE, 300, false) }
 

@@ -75,7 +75,9 @@ describe('a SQLite file', () => {
     const folder = dirname(path)
     chmodSync(folder, 0o555)
     // Root may write anywhere, so then the question is asked as nobody.
-    const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+    const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+    // With a home that can be looked at: settings that cannot be read are refused.
+    const asNobody = { ...nobody, env: { PATH: process.env.PATH, HOME: folder } }
     const answer = spawnSync(process.execPath, ['bin/bands.js', 'tickers', '--json', '--db', path], asNobody)
     chmodSync(folder, 0o755)
     expect(answer.stderr.toString()).toBe('')

@@ -62,7 +62,7 @@ it('B1: each occurrence returns C(t+h) / C(t) - 1, and their mean is the cell’
 
 describe('B15: all bars against themselves', () => {
   const members = POOL.map(({ ticker, series, codes }) => {
-    const prices = { series, delisting: null } as Parameters<typeof forwardReturns>[0]
+    const prices = { series, delisting: null }
     const filter = { after: null, before: null }
     const eligible = eligibleBars(prices, { codes: codes!, from: 0, to: series.days.length }, filter)
     return memberBars(ticker, series.days, forwardReturns(prices, 10), eligible, eligible)

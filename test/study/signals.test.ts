@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { outcomes } from '../../src/engine/outcomes.js'
-import { FIELDS, fieldNamed } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { Local } from '../../src/local/local.js'
 import { type Day, formatDay, parseDay } from '../../src/model/day.js'
 import { STABILITIES, UNDEFINED } from '../../src/model/series.js'
@@ -95,7 +95,7 @@ describe('signals', () => {
   })
 
   it('in the context of their own band are exactly the events into it, and a bar earlier those out of it', async () => {
-    for (const band of fieldNamed('rsi_zone')!.bands) {
+    for (const band of BUILT_IN.named('rsi_zone')!.bands) {
       const own = { ticker: NAMES[0]!, field: 'rsi_zone', bands: [band] }
       const all = await seen(NAMES[0]!, ANY)
       const into = await seen(NAMES[0]!, { ...ANY, context: { ...own, lag: 0 } })
@@ -111,7 +111,7 @@ describe('signals', () => {
       const context: ContextFilter = { ticker: NAMES[1]!, field: 'trend_direction', bands: null, lag }
       const all = await seen(NAMES[0]!, { ...ANY, context })
       let parts = all.filter(event => event.context === null).length
-      for (const band of fieldNamed('trend_direction')!.bands) {
+      for (const band of BUILT_IN.named('trend_direction')!.bands) {
         const within = await seen(NAMES[0]!, { ...ANY, context: { ...context, bands: [band] } })
         expect(within).toEqual(all.filter(event => event.context === band))
         parts += within.length
@@ -204,9 +204,9 @@ function randomFilter(random: Random): EventFilter {
   const other = pick(random, GRANTED)
   const context: ContextFilter = {
     ...{ ticker: pick(random, NAMES), field: other },
-    ...{ bands: some(fieldNamed(other)!.bands), lag: 0 },
+    ...{ bands: some(BUILT_IN.named(other)!.bands), lag: 0 },
   }
-  const { bands } = fieldNamed(field)!
+  const { bands } = BUILT_IN.named(field)!
   return {
     ...{ field, timeframe: pick(random, ['daily', 'weekly'] as const), bands: some(bands), prev_bands: some(bands) },
     ...{ stability: some(STABILITIES), max_flips: random.below(3) > 0 ? null : random.below(6) },

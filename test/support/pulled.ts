@@ -1,4 +1,4 @@
-import { FIELDS } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import type { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../src/model/event.js'
@@ -105,7 +105,7 @@ export async function copyAll(
 ): Promise<void> {
   for (const ticker of tickers)
     for (const timeframe of TIMEFRAME_NAMES)
-      for (const { name: field } of grantedFields(server.tier))
+      for (const { name: field } of grantedFields(server.tier, BUILT_IN))
         await pulledIn(into).put(await copied(server, { ticker, timeframe, field }, given))
 }
 

@@ -1,5 +1,5 @@
 import { transitions } from '../../src/engine/record.js'
-import { FIELDS, fieldNamed } from '../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../src/fields/index.js'
 import { Panel } from '../../src/fields/panel.js'
 import type { Baseline, HistoryQuery } from '../../src/model/event.js'
 import { type Series, UNDEFINED } from '../../src/model/series.js'
@@ -18,6 +18,7 @@ export function sourceOf(part: Partial<Source & PricedSource>): Source & PricedS
     oversold: refuse,
     fields: refuse,
     histories: refuse,
+    stays: refuse,
     newest: refuse,
     granted: refuse,
     known: refuse,
@@ -82,7 +83,7 @@ export function statesFrom(head: Pick<States, 'ticker' | 'field' | 'timeframe' |
 
 /** Of a field as the engine computes it, where no codes are given. */
 export function fieldStates(ticker: string, name: string, series: Series, codes?: Uint8Array): States {
-  const { bands, classify } = fieldNamed(name)!
+  const { bands, classify } = BUILT_IN.named(name)!
   const head = { ticker, field: name, timeframe: series.timeframe, bands }
   return statesFrom(head, codes ?? classify(new Panel(series, null, null)))
 }

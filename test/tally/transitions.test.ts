@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidParameter, NotFound, TierRestricted } from '../../src/errors.js'
-import { fieldNamed } from '../../src/fields/index.js'
+import { BUILT_IN } from '../../src/fields/index.js'
 import { parseDay } from '../../src/model/day.js'
-import { historyOf } from '../../src/model/history.js'
+import type { EventHistory } from '../../src/model/event.js'
 import { TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { eventHistory } from '../../src/source.js'
 import { homogeneity } from '../../src/statistics/counts.js'
 import { Random } from '../../src/statistics/random.js'
 import { contextTests } from '../../src/tally/by-context.js'
-import { addStays, dwell, type Stay } from '../../src/tally/dwell.js'
+import { dwell, type Stay } from '../../src/tally/dwell.js'
 import {
   leaving,
   type TransitionRow,
@@ -18,8 +18,8 @@ import {
 } from '../../src/tally/transitions.js'
 import { local, NAMES, oracleBands, oracleFinds } from './pool.js'
 
-const RSI = fieldNamed('rsi_zone')!.bands
-const TREND = fieldNamed('trend_direction')!.bands
+const RSI = BUILT_IN.named('rsi_zone')!.bands
+const TREND = BUILT_IN.named('trend_direction')!.bands
 const CONTEXT = { ticker: NAMES[0]!, field: 'trend_direction' }
 const DAILY: TransitionsQuery = { tickers: NAMES, field: 'rsi_zone', timeframe: 'daily' }
 
@@ -142,8 +142,7 @@ describe('where stays go', () => {
     for (const query of [DAILY, { ...DAILY, before: parseDay('2016-01-05')! }]) {
       const { incidence, dwell } = await transitionsOf(bands, query)
       const histories = await Promise.all(NAMES.map(ticker => eventHistory(bands, { ...query, ticker })))
-      const all: Stay[] = []
-      for (const history of histories) addStays(all, historyOf(history, RSI))
+      const all = histories.flatMap(staysIn)
       expect(incidence).toHaveLength(RSI.length * 5)
       for (const { band, bars, staying, to, unknown, reason } of incidence) {
         const own = all.filter(stay => stay.band === band)
@@ -203,8 +202,7 @@ describe('a closed cycle', () => {
         after: null,
         as_of: null,
       } as const
-      const stays: Stay[] = []
-      addStays(stays, historyOf({ ...common, events, present: null }, names))
+      const stays = staysIn({ ...common, events, present: null })
       const share = stationary(transitionMatrix(names, events))
       const weights = names.map(
         (band, i) =>
@@ -336,6 +334,15 @@ describe('dwell times', () => {
     expect(dwell('b', rows)).toMatchObject({ stays: 3, completed: 2, censored: 0, unknown: 1, median: 2, longest: 3 })
   })
 })
+
+/** Each event of a daily history begins one. */
+function staysIn({ events, present }: EventHistory): Stay[] {
+  return events.map(({ date, band, duration_days: bars = null }, i) => {
+    const ended = bars !== null
+    const soFar = present?.since === date && !present.initial ? present.bars : null
+    return { band, ended, bars: bars ?? soFar, next: ended ? (events[i + 1]?.band ?? null) : null, context: null }
+  })
+}
 
 /** `6+` is active after 6 bars. */
 function stays(text: string): Stay[] {

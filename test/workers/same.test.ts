@@ -3,11 +3,13 @@ import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { grid } from '../../src/backtest/grid.js'
 import { readFile } from '../../src/feeds/read.js'
 import { Importer } from '../../src/load/import.js'
 import { type ExportFilter, exportEventBlocks } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
+import { parseGrid } from '../../src/params/grid.js'
 import { parseStudy, parseSweep } from '../../src/params/studies.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import type { Store } from '../../src/store/store.js'
@@ -83,6 +85,14 @@ describe('any number of threads', () => {
   it.each([{ by: 'ticker' }, { by: 'pool', cv: { k: 3 } }])('sweeps to the same bytes: %o', async asked => {
     const query = parseSweep({ tickers: await store.names(), resamples: 99, reps: 99, ...asked })
     expectAlike(await answers(async local => JSON.stringify(await sweep(local, query))))
+  })
+
+  it('trades a grid to the same bytes', async () => {
+    // As many combinations as make it worth a thread.
+    const hold = Array.from({ length: 400 }, (_, i) => i + 1).join(',')
+    const asked = { tickers: await store.names(), field: 'rsi_zone', vary: `hold=${hold}` }
+    const query = parseGrid(asked, { tier: null })
+    expectAlike(await answers(async local => JSON.stringify(await grid(local, query))))
   })
 
   it('studies to the same bytes', async () => {

@@ -1,21 +1,28 @@
 import { backtest } from '../../backtest/backtest.js'
+import { grid } from '../../backtest/grid.js'
 import { besideStrategy } from '../../backtest/words.js'
-import { InvalidParameter } from '../../errors.js'
-import { fieldNamed } from '../../fields/index.js'
-import { parseBacktest } from '../../params/backtest.js'
-import { optionsOf } from '../../params/row.js'
-import { BACKTEST, type RunOptions, type Strategy } from '../../params/strategy.js'
-import { printStrategy } from '../../params/strategy-file.js'
+import { InvalidParameter, parameter, sentence } from '../../errors.js'
+import type { FieldSet } from '../../fields/index.js'
+import { type BacktestWays, parseBacktest } from '../../params/backtest.js'
+import { GRID, type GridQuery, parseGrid } from '../../params/grid.js'
+import { optionsOf, type Written } from '../../params/row.js'
+import { BACKTEST, COSTS, type RunOptions, type Strategy } from '../../params/strategy.js'
+import { documentOf, printStrategy } from '../../params/strategy-file.js'
 import { describeBacktest } from '../../present/backtest.js'
+import { describeGrid, gridRecords } from '../../present/grid.js'
 import { equityRecords, tradeRecords } from '../../present/records.js'
+import { yearly, yearRecords } from '../../present/years.js'
 import type { PricedSource } from '../../source.js'
 import type { Command } from '../command.js'
+import { longName } from '../command-line.js'
+import type { Config } from '../config.js'
 import type { Context } from '../context.js'
 import { describedResult } from '../draw/described.js'
 import type { Given } from '../given.js'
 import { POOLED } from '../options.js'
-import { allNamed, isNoSignal, isPooled, SIGNAL_OPTIONS, textOf, tickersAndField, under } from '../questions.js'
+import { isNoSignal, SIGNAL_OPTIONS, tickersAndField, under } from '../questions.js'
 import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { allNamed, isPooled, textOf } from '../tickers.js'
 
 export const command: Command = {
   arguments: [
@@ -26,9 +33,10 @@ export const command: Command = {
     ],
   ],
   options: [
-    ...under('Which events are signals', SIGNAL_OPTIONS),
+    ...under('Which events are signals', [...SIGNAL_OPTIONS, ...optionsOf(BACKTEST, ['when'])]),
     ...under('Of which tickers, where they do not stand before the field', POOLED),
-    ...optionsOf(BACKTEST).filter(isNoSignal),
+    ...optionsOf(BACKTEST).filter(spec => isNoSignal(spec) && longName(spec) !== '--when'),
+    ...optionsOf(GRID),
     [
       '--wide',
       'every statistic, the equity as a curve, the trades as a histogram',
@@ -39,12 +47,16 @@ export const command: Command = {
     ['--print-config', 'print the strategy file that makes this run, and run nothing'],
     ['--trades <FILE>', 'write the trades: .csv, .ndjson or .json'],
     ['--equity <FILE>', 'write the equity by bar: .csv, .ndjson or .json'],
+    ['--years <FILE>', 'write what each year brought: .csv, .ndjson or .json'],
+    ['--cells <FILE>', 'write all combinations of a grid: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
   ],
   examples: [
     'bands backtest AAPL rsi_zone --band oversold --hold 20',
     'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
     'bands backtest AAPL rsi_zone --band oversold --hold 5,20 --split 2017-01-01',
+    'bands backtest AAPL rsi_zone --vary hold=5,10,20 --vary stop=none,2atr',
+    "bands backtest AAPL --when 'rsi_zone enters oversold' --exit-when 'rsi_zone enters overbought'",
     'bands backtest AAPL rsi_zone --band oversold --print-config > dip.yaml',
     'bands backtest strategy.yaml --tickers AAPL,GSPC --report strategy.html',
   ],
@@ -53,9 +65,28 @@ export const command: Command = {
     'Prices are those that are loaded. What was left out, and why, is in skipped of --json.',
   ],
   async run(context, given) {
-    const files = await filesOf(given, { trades: 'table', equity: 'table', report: 'page' })
+    const files = await filesOf(given, {
+      trades: 'table',
+      equity: 'table',
+      years: 'table',
+      cells: 'table',
+      report: 'page',
+    })
     const market = await studyMarket(context)
-    const { strategy, run } = await strategyAsked(context, given, market)
+    const { params, ways } = await paramsAsked(context, given, market)
+    const vary = given.texts('vary')
+    if (vary.length > 0) {
+      for (const option of ALONE) if (given.value(option) !== undefined) throw ofOne(option)
+      return showGrid(
+        context,
+        given,
+        market,
+        parseGrid({ ...params, vary, ...given.params(['statistic']) }, ways),
+        files,
+      )
+    }
+    for (const option of OF_GRIDS) if (given.value(option) !== undefined) throw ofGrid(option)
+    const { strategy, run } = parseBacktest(params, ways)
     if (given.flag('print-config')) return printConfig(context, strategy, run)
     const found = await withTrials(context, trials =>
       backtest(market, strategy, run, { trials, step: text => context.step(text) }),
@@ -68,40 +99,82 @@ export const command: Command = {
     )
     if (files.trades !== undefined) await writeTable(context, files.trades, 'trade', tradeRecords(found))
     if (files.equity !== undefined) await writeTable(context, files.equity, 'bar', equityRecords(found))
+    if (files.years !== undefined) await writeTable(context, files.years, 'year', yearRecords(yearly(found)))
     if (files.report !== undefined) await writeReport(context, files.report, market, found)
   },
+}
+
+/** What is told of one strategy alone, and of grids alone. */
+const ALONE = ['print-config', 'benchmark', 'reps', 'monte-carlo', 'trades', 'equity', 'years', 'explain']
+const OF_GRIDS = ['statistic', 'cells']
+
+function ofOne(option: string): InvalidParameter {
+  const param = option.replaceAll('-', '_')
+  return new InvalidParameter(
+    sentence`${parameter(param)} is of one strategy, and ${parameter('vary')} makes many; leave one of them out.`,
+    { param },
+  )
+}
+
+function ofGrid(param: string): InvalidParameter {
+  return new InvalidParameter(
+    sentence`${parameter(param)} is for a grid; say what is tried with ${parameter('vary', 'hold=5,10,20')}.`,
+    { param },
+  )
+}
+
+/** Every combination of what is varied. */
+async function showGrid(
+  context: Context,
+  given: Given,
+  market: PricedSource,
+  query: GridQuery,
+  files: { cells?: string; report?: string },
+): Promise<void> {
+  const found = await withTrials(context, trials => grid(market, query, { trials, step: text => context.step(text) }))
+  await context.show(describedResult(describeGrid(found), gridRecords(found), { wide: given.flag('wide') }))
+  if (files.cells !== undefined) await writeTable(context, files.cells, 'combination', gridRecords(found))
+  if (files.report !== undefined) await writeReport(context, files.report, market, found)
 }
 
 /**
  * A strategy file, or tickers and a field, with the options that override it. Throws InvalidParameter, BadData at the
  * place in the file, NotFound for a missing one, StorageError for one that cannot be read.
  */
-async function strategyAsked(
+async function paramsAsked(
   context: Context,
   given: Given,
   market: PricedSource,
-): Promise<{ strategy: Strategy; run: RunOptions }> {
+): Promise<{ params: object; ways: BacktestWays }> {
   const { tier } = context.config
+  const { fields } = context
   const options = given.params(Object.keys(BACKTEST))
   const [first, ...more] = given.rest(0)
-  if (first === undefined && !isPooled(given))
+  if (first === undefined && !isPooled(given) && given.text('when') === undefined)
     throw new InvalidParameter('what to trade is missing: a strategy file, or tickers and a field.', {
       param: 'what',
       allowed: USAGE,
     })
   if (first === undefined || !isFile(first)) {
     const { tickers, field } = await tickersAndField(context, given, 'backtest', () => market.withBars())
-    return parseBacktest({ ...options, tickers, field }, { tier })
+    // A strategy file says all of itself; what config.json says of costs is for a run without one.
+    return { params: { ...costsIn(context.config), ...options, tickers, field }, ways: { tier, fields } }
   }
-  if (more.length > 0) throw notAlone(more)
+  if (more.length > 0) throw notAlone(more, fields)
   const strategy = await textOf(first)
   const tickers = isPooled(given) ? { tickers: await allNamed(context, given, [], () => market.withBars()) } : {}
-  return parseBacktest({ ...options, ...tickers, strategy }, { tier, file: first })
+  return { params: { ...options, ...tickers, strategy }, ways: { tier, fields, file: first } }
+}
+
+/** What config.json says that a side costs. */
+function costsIn({ kept }: Config): Written {
+  const names = Object.values<{ param: string }>(COSTS).map(({ param }) => param)
+  return Object.fromEntries(Object.entries(kept.values).filter(([name]) => names.includes(name)))
 }
 
 /** A file has its field, and its tickers unless others are given. */
-function notAlone(more: readonly string[]): InvalidParameter {
-  const field = more.find(word => fieldNamed(word) !== undefined)
+function notAlone(more: readonly string[], fields: FieldSet): InvalidParameter {
+  const field = more.find(word => fields.named(word) !== undefined)
   const tickers = more.filter(word => word !== field).join(',')
   const advice = [
     ...(field === undefined ? [] : [`its field stands in it, so leave out ${field}`]),
@@ -111,7 +184,8 @@ function notAlone(more: readonly string[]): InvalidParameter {
   return new InvalidParameter(message, { param: 'tickers', value: more.join(' '), allowed: USAGE })
 }
 
-const USAGE = 'bands backtest STRATEGY.yaml, or bands backtest TICKER... FIELD'
+const USAGE =
+  'bands backtest STRATEGY.yaml, or bands backtest TICKER... FIELD, or bands backtest TICKER... --when CONDITION'
 
 /** YAML as a file has it; with --json the same as a document. What of the run is not in it is said beside it. */
 async function printConfig(context: Context, strategy: Strategy, run: RunOptions): Promise<void> {
@@ -121,7 +195,7 @@ async function printConfig(context: Context, strategy: Strategy, run: RunOptions
   if (format === null || format === 'table')
     return context.out.write(`${missing === null ? '' : `# ${missing}\n`}${printStrategy(strategy)}`)
   if (missing !== null) await context.remark(missing)
-  if (format === 'json') return context.out.write(`${JSON.stringify(strategy, null, 2)}\n`)
+  if (format === 'json') return context.out.write(`${JSON.stringify(documentOf(strategy), null, 2)}\n`)
   throw new InvalidParameter(`output "${format}" has no form for a strategy; it is YAML, or JSON with --json.`, {
     param: 'output',
     value: format,

@@ -20,7 +20,7 @@ const backup: Command = {
   options: [...optionsOf(KEEP), REPLACE, ...optionsOf(ACCOUNTS_FILE)],
   examples: ['bands backup bands.tar', 'bands backup /backups/ --keep 7'],
   notes: [
-    'Data, accounts and the ledger of trials as they stand at one moment, also while a server or an import writes them. The copies are compared row by row and read again before the backup has its name; of a damaged database none is made. It is a tar archive that only its owner can read: it holds the accounts.',
+    'Data, accounts, the ledger of trials and the watch lists as they stand at one moment, also while a server or an import writes them. The copies are compared row by row and read again before the backup has its name; of a damaged database none is made. It is a tar archive that only its owner can read: it holds the accounts.',
     'A copy by cp is none: what was committed last lies in a file beside the database, and is lost without a word.',
   ],
   async run(context, given) {

@@ -1,5 +1,5 @@
 import { InvalidParameter } from '../../errors.js'
-import { FIELD_NAMES } from '../../fields/index.js'
+import { isRuled } from '../../language/as-field.js'
 import {
   type CheckLookahead,
   type CheckRecursion,
@@ -23,7 +23,7 @@ import type { Row } from '../formats.js'
 import type { Given } from '../given.js'
 import { POOLED } from '../options.js'
 import type { Answer } from '../output.js'
-import { allNamed, isPooled } from '../questions.js'
+import { allNamed, isPooled } from '../tickers.js'
 
 const CHECKED = {
   fields: open(several(ONE_OF_FIELDS, 'FIELDS'), 'only these fields; every one unless given'),
@@ -57,6 +57,11 @@ async function checked(context: Context, given: Given, name: string): Promise<{ 
   return { local, tickers: await allNamed(context, given, words, () => local.withBars()) }
 }
 
+/** What is made of bars and facts: fields that stand on others are right when those are. */
+function checkable({ fields }: Context): string[] {
+  return fields.all.filter(field => !isRuled(field)).map(({ name }) => name)
+}
+
 const lookahead: Command = {
   arguments: TICKERS,
   options: [...POOLED, ...optionsOf(LOOKAHEAD)],
@@ -65,7 +70,7 @@ const lookahead: Command = {
     'Bars and facts are cut off at random days and everything is derived anew: bands, events and what followed must be those that the whole shows of these days. Exits with 5 where one is not.',
   ],
   async run(context, given) {
-    const { fields = FIELD_NAMES, ...asked } = given.read(LOOKAHEAD)
+    const { fields = checkable(context), ...asked } = given.read(LOOKAHEAD, context.fields)
     const { local, tickers } = await checked(context, given, 'lookahead')
     const step = (text: () => string): void => context.step(text)
     const found = await checkLookahead(local, { ...asked, tickers, fields }, { step })
@@ -82,7 +87,7 @@ const recursion: Command = {
     'How many bars a history needs before its bands can be trusted: recursive indicators forget their begin slowly. The bars of each ticker are made to begin later, and the bands compared with those of the whole.',
   ],
   async run(context, given) {
-    const { fields = FIELD_NAMES, drop: dropped = DROPPED, timeframe } = given.read(RECURSION)
+    const { fields = checkable(context), drop: dropped = DROPPED, timeframe } = given.read(RECURSION, context.fields)
     const { local, tickers } = await checked(context, given, 'recursion')
     const step = (text: () => string): void => context.step(text)
     await context.show(recursionAnswer(await checkRecursion(local, { tickers, fields, timeframe, dropped }, { step })))

@@ -4,12 +4,13 @@ import type { Importer } from '../../load/import.js'
 import { loadedTickers } from '../../local/status.js'
 import { type Day, formatDay } from '../../model/day.js'
 import { FACT_KINDS } from '../../model/facts.js'
-import { databasePath, forceUnlock, statusOf, verifyBeside } from '../../open.js'
+import { databasePath, forceUnlock, openLists, openListsForReading, statusOf, verifyBeside } from '../../open.js'
 import { DAY, integerOf, oneOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tickerValue } from '../../params/values.js'
 import { describeFacts, describeStatus, describeTickers } from '../../present/data.js'
 import { count } from '../../present/numbers.js'
+import type { Lists } from '../../source.js'
 import { faultOf } from '../../store/sqlite/connection.js'
 import type { Damage } from '../../store/store.js'
 import type { Command } from '../command.js'
@@ -68,7 +69,7 @@ const verify: Command = {
   options: [['--deep', 'derive every event again from the bars, and compare'], ...optionsOf(ACCOUNTS_FILE)],
   examples: ['bands verify', 'bands verify --deep --json'],
   notes: [
-    'Looks at the data, and at the accounts and the ledger of trials where there are such. Exits with 5 when something is not as it was written.',
+    'Looks at the data, and at the accounts, the ledger of trials and the watch lists where there are such. Exits with 5 when something is not as it was written.',
   ],
   async run(context, given) {
     const deep = given.flag('deep')
@@ -97,7 +98,7 @@ const verify: Command = {
   },
 }
 
-const ROWS = { accounts: 'the ledger of credits', trials: 'the ledger of trials' }
+const ROWS = { accounts: 'the ledger of credits', trials: 'the ledger of trials', lists: 'the watch lists' }
 
 interface ToldDamage {
   file: string
@@ -164,7 +165,9 @@ const remove: Command = {
   arguments: [TICKER],
   options: [...optionsOf(REMOVE), WAIT],
   examples: ['bands remove SIM0001', 'bands remove SIM0001 --after 2024-05-31'],
-  notes: ['Its bars, events and facts go, and what was pulled of it; the files they came from are not touched.'],
+  notes: [
+    'Its bars, events and facts go, and what was pulled of it; the files they came from are not touched, nor lists that it is in (bands watch).',
+  ],
   async run(context, given) {
     const ticker = tickerValue('ticker', given.argument(0)!)
     const { after } = given.read(REMOVE)
@@ -200,14 +203,33 @@ const rename: Command = {
   arguments: [TICKER, ['<NAME>', 'the name that it gets; nothing may be loaded under it']],
   options: [WAIT],
   examples: ['bands rename FB META'],
-  notes: ['Its bars, events and facts stay as they are, and tell the files that they came from.'],
+  notes: [
+    'Its bars, events and facts stay as they are, and tell the files that they came from. It keeps its place in lists (bands watch), and what was told of it by bands changes --since last; a condition that names it is left as it is.',
+  ],
   async run(context, given) {
     const ticker = tickerValue('ticker', given.argument(0)!)
     const name = tickerValue('name', given.argument(1)!)
     const importer = await context.importer({ wait: given.flag('wait') })
-    if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
-    await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, { notes: [`${ticker} is ${name} now`] }))
+    // First, so that nothing is renamed where the lists cannot be.
+    const lists = await listsThere(context)
+    try {
+      if (!(await importer.rename(ticker, name))) throw await notLoaded(importer, ticker, 'nothing is')
+      const among = (await lists?.renameTicker(ticker, name)) ?? []
+      const carried =
+        among.length === 0 ? [] : [`in ${among.length === 1 ? 'the list' : 'the lists'} ${among.join(', ')}, too`]
+      const notes = [`${ticker} is ${name} now`, ...carried]
+      await context.show(oneRow({ schema: 'bands.rename/1', ticker, name }, { notes }))
+    } finally {
+      await lists?.close()
+    }
   },
+}
+
+/** The lists of the user; null where none was made: a change of the data makes none. */
+async function listsThere({ choice }: Context): Promise<Lists | null> {
+  const there = await openListsForReading(choice)
+  await there?.close()
+  return there === null ? null : openLists(choice)
 }
 
 async function notLoaded(importer: Importer, ticker: string, what: string): Promise<NotFound> {

@@ -35,7 +35,7 @@ export const command: Command = {
     const events = describeEvents(await bands.newest(query), query, false)
     const { ticker, limit: _limit, ...filter } = query
     const tallied = describeTally(await tally(bands, { ...filter, tickers: [ticker] }))
-    const fields = grantedFields(context.config.tier).map(({ name }) => name)
+    const fields = grantedFields(context.config.tier, context.fields).map(({ name }) => name)
     const states = await now(bands, { tickers: [COMPANY], fields, timeframe: 'daily' })
     const studied = await counted(null, trials =>
       eventStudy(bands, parseStudy(STUDY), { trials, step: text => context.step(text) }),

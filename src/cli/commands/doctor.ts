@@ -1,17 +1,22 @@
+import { existsSync } from 'node:fs'
 import { RateLimited, Unauthorized } from '../../errors.js'
 import { type Check, type Diagnosis, doctor, fail, ok, said, warn } from '../../local/doctor.js'
 import { dayAt } from '../../model/day.js'
-import { databasePath } from '../../open.js'
+import { databasePath, filesOf } from '../../open.js'
 import { addressOf } from '../../remote/address.js'
 import type { Remote } from '../../remote/remote.js'
+import { LISTS } from '../../store/sqlite/lists.js'
+import { verifyLists } from '../../store/sqlite/verify.js'
 import type { Command } from '../command.js'
 import { withOptions } from '../command-line.js'
 import { type Config, configPath, credentialsPath } from '../config.js'
+import { readConfigFile } from '../config-file.js'
 import { creditsLeft } from '../context.js'
 import { printable, type Screen, tableOf } from '../draw/table.js'
 import { wrap } from '../draw/text.js'
 import type { Answer } from '../output.js'
-import { type FoundKey, openChosen, readConfigFile, storedKeys, whereKeyIs } from '../profiles.js'
+import { fieldsIn } from '../own-fields.js'
+import { type FoundKey, openChosen, storedKeys, whereKeyIs } from '../profiles.js'
 import { terminalFacts } from '../world.js'
 
 export const command: Command = {
@@ -20,6 +25,8 @@ export const command: Command = {
     'Where a server is chosen, it is asked whether it knows the key, which costs nothing.',
     'Exits with 5 when a check fails; a warning does not count as one.',
   ],
+  examinesSettings: true,
+  withoutFields: true,
   async run(context) {
     const { config, world } = context
     const { node, modules } = process.versions
@@ -84,7 +91,13 @@ function drawn({ check, outcome, detail, remedy }: CheckRow, { width, paint }: S
 async function checksBeside(config: Config, env: NodeJS.ProcessEnv): Promise<Check[]> {
   // These are about the database here, which is examined as well.
   const { db: _db, tier: _tier, as_of: _asOf, ...from } = config.from
-  return [await settingsCheck(env), await keysCheck(env), ...(await serverChecks({ ...config, from }, env))]
+  return [
+    await settingsCheck(env),
+    await keysCheck(env),
+    await listsCheck(config, env),
+    await fieldsCheck(config, env),
+    ...(await serverChecks({ ...config, from }, env)),
+  ]
 }
 
 async function settingsCheck(env: NodeJS.ProcessEnv): Promise<Check> {
@@ -104,6 +117,27 @@ async function keysCheck(env: NodeJS.ProcessEnv): Promise<Check> {
     return ok('keys', length === 0 ? `none kept in ${path}` : `${length} in ${path}, which only its owner can read`)
   } catch (thrown) {
     return fail('keys', said(thrown), `chmod 600 ${path}, or remove it and log in again`)
+  }
+}
+
+async function fieldsCheck(config: Config, env: NodeJS.ProcessEnv): Promise<Check> {
+  try {
+    const own = (await fieldsIn(config, env)).all.filter(({ hash }) => hash !== undefined)
+    return ok('fields', own.length === 0 ? 'none of your own' : `your own: ${own.map(({ name }) => name).join(', ')}`)
+  } catch (thrown) {
+    return fail('fields', said(thrown), 'mend the file of your own fields; no question is answered until then')
+  }
+}
+
+async function listsCheck({ db }: Config, env: NodeJS.ProcessEnv): Promise<Check> {
+  const path = filesOf({ db, env }).lists
+  try {
+    if (!existsSync(path)) return ok('lists', `none kept in ${path}`)
+    const { damages, rows } = verifyLists(path)
+    const [first] = damages
+    return first === undefined ? ok('lists', `${rows} in ${path}`) : fail('lists', `${path}: ${first.what}`, LISTS.mend)
+  } catch (thrown) {
+    return fail('lists', said(thrown), LISTS.mend)
   }
 }
 

@@ -1,18 +1,23 @@
-import { UPGRADE_URL } from '../../errors.js'
 import type { EventsPage, EventsQuery } from '../../model/event.js'
 import { FILTERS, MAX_LIMIT, OWN_EVENTS } from '../../params/parameters.js'
 import { optionsOf } from '../../params/row.js'
+import { count } from '../../present/numbers.js'
 import type { NewestEvents } from '../../source.js'
 import type { Command } from '../command.js'
+import { eventWords, pasted } from '../command-line.js'
 import type { Context } from '../context.js'
-import { allUnlessLimited, eventsQuery, FIELD, isWithinLimit, TICKER } from '../options.js'
+import type { Given } from '../given.js'
+import { allUnlessLimited, eventsQuery, isWithinLimit, POOLED } from '../options.js'
 import { json } from '../output.js'
+import { askedPlace, POOL_ARGUMENTS } from '../questions.js'
+import { isPooled } from '../tickers.js'
 
 export const command: Command = {
-  arguments: [TICKER, FIELD],
+  arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
     ...optionsOf(OWN_EVENTS, ['limit']),
+    ...POOLED,
     ['--wide', 'words instead of signs'],
     ['--returns', 'add the exact returns'],
     ['--fail-empty', 'exit with 3 when no event matches'],
@@ -21,13 +26,19 @@ export const command: Command = {
     'bands events AAPL rsi_zone --band oversold',
     'bands events AAPL macd_state --timeframe weekly --after 2017-01-01 --limit 20',
     'bands events AAPL rsi_zone --context GSPC:trend_direction=uptrend',
+    "bands events AAPL --when 'rsi_zone = oversold and trend_direction = uptrend'",
     'bands events AAPL rsi_zone --json',
+    'bands events rsi_zone --all --band oversold --limit 20',
   ],
   notes: [
     `CSV and NDJSON have all events unless --limit is given. With --tier, and at a server, --limit is at most ${MAX_LIMIT}.`,
   ],
   async run(context, given) {
-    const query = allUnlessLimited(context, given, await eventsQuery(context, given))
+    const { tickers, ...asked } = await askedPlace(context, given, 'events')
+    const [ticker, second] = tickers
+    // A list of one ticker is a list all the same: a script gets the same document whatever is in it.
+    if (second !== undefined || isPooled(given)) return pool(context, given, { tickers, ...asked })
+    const query = allUnlessLimited(context, given, await eventsQuery(context, given, { ticker: ticker!, ...asked }))
     const returns = given.flag('returns')
     // The specified answer goes out as it is; everything that only people or --returns need is loaded for them.
     const isPlain = context.format === 'json' && !returns
@@ -44,9 +55,38 @@ export const command: Command = {
   },
 }
 
+/** The same of several tickers, in a document of its own. */
+async function pool(
+  context: Context,
+  given: Given,
+  { tickers, ...place }: { tickers: readonly string[]; field?: string },
+): Promise<void> {
+  // Every refusal of a question about one ticker is one of several: its filters, its limit.
+  const { ticker: _ticker, ...asked } = await eventsQuery(context, given, { ticker: tickers[0]!, ...place })
+  const query = { ...allUnlessLimited(context, given, asked), tickers }
+  const [{ poolEvents }, { describePoolEvents }, { described }] = await Promise.all([
+    import('../../tally/pool-events.js'),
+    import('../../present/events.js'),
+    import('../draw/described.js'),
+  ])
+  const source = await context.bands()
+  const found = await poolEvents(source, query, { step: text => context.step(text) })
+  const description = describePoolEvents(found, query, given.flag('returns'))
+  await context.show(described(description, { wide: given.flag('wide') }))
+  const left = found.total_occurrences - found.events.length
+  if (left > 0 && context.format !== 'json') {
+    const most = (await isWithinLimit(context, found.total_occurrences)) ? found.total_occurrences : MAX_LIMIT
+    await context.remark(`${count(left, 'older event')} left out: --limit ${most} shows more, --csv all.`)
+  }
+  if (found.total_occurrences > 0) return
+  const { noticeNoEventOfAny } = await import('../notices.js')
+  await noticeNoEventOfAny(context, source, query, found)
+  if (given.flag('fail-empty')) context.outcome = 3
+}
+
 async function page(context: Context, query: EventsQuery): Promise<number> {
   const found: EventsPage = await (await context.bands()).events(query)
-  await context.out.write(json(found, context.out.terminal))
+  await context.out.write(json(context.withOwnFields(found), context.out.terminal))
   return found.total_occurrences
 }
 
@@ -73,7 +113,8 @@ async function shown(context: Context, query: EventsQuery, { wide, returns, isLi
   if (found.total > found.events.length && context.format !== 'json' && !context.isHinting)
     await context.remark(leftOut(found, older, isLimited))
   // Where a server sells its plans, its own refusals tell.
-  const upgrade = server === null ? `: ${UPGRADE_URL}` : ''
+  const { upgrade_url: url } = context.config
+  const upgrade = server === null && url !== undefined ? `: ${url}` : ''
   await context.hint(...hintsFor(found, query, { wide, upgrade, older }))
   return found.total
 }
@@ -97,16 +138,16 @@ function hintsFor(
   query: EventsQuery,
   { wide, upgrade, older: by }: { wide: boolean; upgrade: string; older: string },
 ): string[] {
-  const { ticker, field, bands, timeframe } = query
+  const { ticker, timeframe } = query
   const isFull = events.some(event => event.aftermath !== null)
   const signs = `--- worst 5% to +++ best 5% of ${ticker}'s own past; .. open, ? too little past`
   const older = total - events.length
-  const words = [ticker, field, ...(bands === undefined ? [] : ['--band', bands.join(',')])]
+  const words = ['tally', ticker, ...eventWords(query)]
   if (timeframe !== 'daily') words.push('--timeframe', timeframe)
   return [
     ...(isFull && !wide ? [signs] : []),
     ...(!isFull && events.length > 0 ? [`Stability, flips and what followed come with the Plus tier${upgrade}`] : []),
     ...(older > 0 ? [`${older} older: ${by}`] : []),
-    ...(isFull ? [`next: bands tally ${words.join(' ')}`] : []),
+    ...(isFull ? [`next: ${pasted(words)}`] : []),
   ]
 }

@@ -1,23 +1,32 @@
-import type { ExplainQuery } from '../../local/explain.js'
-import { dayValue, fieldValue, tickerValue, timeframeValue } from '../../params/values.js'
+import { EXPLAIN } from '../../params/parameters.js'
+import { parseExplain } from '../../params/parse.js'
+import { optionsOf } from '../../params/row.js'
+import { WHEN } from '../../params/when.js'
 import { describeExplanation } from '../../present/explain.js'
 import type { Command } from '../command.js'
 import { described } from '../draw/described.js'
-import { FIELD, TICKER, TIMEFRAME } from '../options.js'
+import type { Given } from '../given.js'
+import { checkOrder, FIELD, place, TICKER, TIMEFRAME } from '../options.js'
 
 export const command: Command = {
   arguments: [TICKER, FIELD, ['[DATE]', 'the bar to explain, YYYY-MM-DD; the newest unless given']],
-  options: [TIMEFRAME],
-  examples: ['bands explain AAPL rsi_zone 2018-02-08', 'bands explain AAPL macd_state --timeframe weekly --json'],
+  options: [TIMEFRAME, ...optionsOf(WHEN)],
+  examples: [
+    'bands explain AAPL rsi_zone 2018-02-08',
+    'bands explain AAPL macd_state --timeframe weekly --json',
+    "bands explain AAPL --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
+  ],
   async run(context, given) {
-    const date = given.argument(2)
-    const query: ExplainQuery = {
-      ticker: tickerValue('ticker', given.argument(0)!),
-      field: fieldValue('field', given.argument(1)!).name,
-      timeframe: timeframeValue('timeframe', given.text('timeframe') ?? 'daily'),
-    }
-    if (date !== undefined) query.date = dayValue('date', date)
+    checkOrder(context, given.argument(0)!, given.argument(1))
+    const query = parseExplain({ ...given.params(Object.keys(EXPLAIN)), ...placeAndDate(given) }, context.fields)
     const { explain } = await import('../../local/explain.js')
     await context.show(described(describeExplanation(await explain(await context.local(), query))))
   },
+}
+
+/** Where a condition stands in place of the field, the date comes next. */
+function placeAndDate(given: Given): { ticker: string; field?: string; date?: string | undefined } {
+  const [ticker, second, third] = [given.argument(0)!, given.argument(1), given.argument(2)]
+  const isDate = given.text('when') !== undefined && third === undefined && /^\d/.test(second ?? '')
+  return isDate ? { ticker, date: second } : { ...place(given, 'explain'), date: third }
 }

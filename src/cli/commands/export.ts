@@ -26,7 +26,8 @@ import { exportFacts, type FactLine } from '../../local/facts.js'
 import type { Column } from '../../model/event.js'
 import { FACT_COLUMNS } from '../../model/facts.js'
 import { TIMEFRAME_NAMES } from '../../model/terms.js'
-import { choice } from '../../params/row.js'
+import { FILTERS } from '../../params/parameters.js'
+import { choice, optionsOf, readParams } from '../../params/row.js'
 import { timeframeValue, wordValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
@@ -44,7 +45,8 @@ import {
   writeRows,
 } from '../formats.js'
 import type { Given } from '../given.js'
-import { namedTickers } from '../questions.js'
+import { POOLED } from '../options.js'
+import { allNamed } from '../tickers.js'
 
 const WHATS = ['events', 'series', 'bars', 'facts'] as const
 
@@ -59,14 +61,22 @@ export const command: Command = {
     ],
   ],
   options: [
-    ['--ticker <TICKERS>', 'only these: A,B, @FILE, or - for standard input; all unless given', 'repeatable'],
+    ['--ticker <TICKERS>', 'the same as --tickers', 'repeatable'],
+    ...POOLED,
     ['--field <FIELDS>', 'only these fields', 'repeatable'],
+    [
+      '--band <BANDS>',
+      'of events those that enter one of them, of series the bars on which a field is in one',
+      'repeatable',
+    ],
+    ...optionsOf(FILTERS, ['before', 'after']),
     choice('--timeframe <NAME>', 'daily or weekly; both unless given', TIMEFRAME_NAMES),
     ['--out <FILE>', 'write to a file; its ending tells the format when --output does not'],
   ],
   examples: [
     'bands export events --ticker AAPL --field rsi_zone',
     'bands export series --ticker AAPL --timeframe daily --csv',
+    'bands export events --all --field rsi_zone --band oversold --csv',
     'bands export bars --output parquet --out bars.parquet',
     'bands export facts --out facts/',
   ],
@@ -93,16 +103,29 @@ async function filterOf(context: Context, given: Given, what: string): Promise<E
     throw new InvalidParameter('bars have no fields and are daily; leave --field and --timeframe out.', {
       param: 'field',
     })
+  const bands = given.list('band')
+  if (what === 'bars' && bands.length > 0)
+    throw new InvalidParameter('bars have no bands; export series has them.', { param: 'band' })
   const timeframes = timeframe === undefined ? [] : [timeframeValue('timeframe', timeframe)]
-  return { tickers: await namedTickers(given.list('ticker'), context.world), fields, timeframes }
+  const bounds = readParams({ before: FILTERS.before, after: FILTERS.after }, given.params(['before', 'after']))
+  return { tickers: await tickersOf(context, given), fields, timeframes, bands, ...bounds }
+}
+
+/** Those that are named, in either way; none stand for all. */
+async function tickersOf(context: Context, given: Given): Promise<string[]> {
+  if (given.flag('all')) return []
+  return allNamed(context, given, given.list('ticker'), async () => [])
 }
 
 /** Of facts each kind has columns of its own, hence a file of its own. The folder is there whole, or not at all. */
 async function exportFolder(context: Context, given: Given, out: string | undefined): Promise<void> {
   if (out === undefined)
     throw new InvalidParameter('facts are several files: name a folder with --out.', { param: 'out' })
-  if (given.list('field').length > 0 || given.text('timeframe') !== undefined)
-    throw new InvalidParameter('facts have no fields; leave --field and --timeframe out.', { param: 'field' })
+  const strange = ['field', 'timeframe', 'band', 'before', 'after'].find(name => given.value(name) !== undefined)
+  if (strange !== undefined)
+    throw new InvalidParameter(`facts are written whole, whatever the field or the day; leave --${strange} out.`, {
+      param: strange,
+    })
   if (context.format !== null && context.format !== 'csv')
     throw new InvalidParameter('facts are written as CSV, which bands import-facts reads.', { param: 'output' })
   const folder = resolve(out)
@@ -110,7 +133,7 @@ async function exportFolder(context: Context, given: Given, out: string | undefi
     throw new InvalidParameter(`${folder} is there and not empty; name another folder.`, { param: 'out', value: out })
   await checkFolder(folder)
   const cache = await context.local()
-  const tickers = await namedTickers(given.list('ticker'), context.world)
+  const tickers = await tickersOf(context, given)
   const partial = `${folder}.${process.pid}.partial`
   const files = new FactFiles(partial, context.config.csv_raw)
   try {
@@ -189,7 +212,7 @@ async function runExport(
   if (what === 'events' && (format === 'json' || format === 'ndjson'))
     await sendBlocks(context, exportEventBlocks(cache, filter, betweenRows(format)), format, out)
   else if (what === 'events') await send(exportEvents(cache, filter), eventColumns(filter))
-  else if (what === 'series') await send(exportSeries(cache, filter), seriesColumns(filter))
+  else if (what === 'series') await send(exportSeries(cache, filter), seriesColumns(filter, context.fields))
   else await send(exportBars(cache, filter), BAR_COLUMNS)
 }
 

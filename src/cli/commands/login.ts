@@ -5,20 +5,10 @@ import { whole } from '../../present/numbers.js'
 import { addressOf } from '../../remote/address.js'
 import type { Command } from '../command.js'
 import { type Config, configPath, HERE } from '../config.js'
+import { type ConfigFile, profileName, readConfigFile, writeProfile } from '../config-file.js'
 import { type Context, Stopped } from '../context.js'
 import { oneRow } from '../output.js'
-import {
-  type ConfigFile,
-  givenKey,
-  keepKey,
-  keyEnd,
-  openServer,
-  profileName,
-  readConfigFile,
-  type StoredKey,
-  storedKeys,
-  writeProfile,
-} from '../profiles.js'
+import { givenKey, keepKey, keyEnd, openServer, type StoredKey, storedKeys } from '../profiles.js'
 import type { World } from '../world.js'
 
 const login: Command = {

@@ -1,6 +1,9 @@
 import { formatDay, parseDay } from '../../model/day.js'
 import type { Timeframe } from '../../model/terms.js'
+import { NOW } from '../../params/parameters.js'
+import { optionsOf } from '../../params/row.js'
 import { fieldValue, timeframeValue } from '../../params/values.js'
+import { count } from '../../present/numbers.js'
 import { describeNow } from '../../present/tally.js'
 import type { Source } from '../../source.js'
 import { type Now, now } from '../../tally/now.js'
@@ -8,32 +11,55 @@ import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
 import { whyNoFactsOfAny } from '../notices.js'
-import { TIMEFRAME } from '../options.js'
-import { everyTicker, namedTickers, thereOf } from '../questions.js'
+import { POOLED, TIMEFRAME } from '../options.js'
+import { allNamed, everyTicker, thereOf, usualTickers } from '../tickers.js'
+
+const { band, since, changed } = NOW
+/** Which of the present bands are told. */
+const FILTER = { band, since, changed }
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers, @FILE, or - for standard input; all that are loaded unless given']],
-  options: [['--field <FIELDS>', 'only these fields; all that have a band unless given', 'repeatable'], TIMEFRAME],
+  options: [
+    ['--field <FIELDS>', 'only these fields; all that have a band unless given', 'repeatable'],
+    TIMEFRAME,
+    ...optionsOf(FILTER),
+    ...POOLED,
+    ['--fail-empty', 'exit with 3 when nothing is in such a band'],
+  ],
   examples: [
     'bands now AAPL',
     'bands now --field rsi_zone --timeframe weekly',
     'bands now AAPL GSPC --as-of 2018-02-08 --csv',
+    'bands now --field rsi_zone --band oversold,deep_oversold',
+    'bands now --changed',
   ],
   async run(context, given) {
-    const fields = given.list('field').map(name => fieldValue('field', name).name)
+    const fields = given.list('field').map(name => fieldValue('field', name, context.fields).name)
     const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
-    const named = given.rest(0).flatMap(word => word.split(','))
+    const filter = given.read(FILTER)
+    const words = given.rest(0)
+    const isNamed = words.length > 0 || given.value('tickers') !== undefined || given.value('watch') !== undefined
+    const every = (): Promise<readonly string[]> => everyTicker(context, 'bands now A B')
+    const usual = isNamed || given.flag('all') ? [] : await usualTickers(context)
+    const named = isNamed ? await allNamed(context, given, words, every) : usual
     const bands = await context.bands()
-    const listed =
-      named.length > 0 ? await namedTickers(named, context.world) : await everyTicker(context, 'bands now A B')
+    const listed = named.length > 0 ? named : await every()
     const chosen = fields.length > 0 ? fields : await allFields(context, bands, listed[0]!, timeframe)
     const tickers = named.length > 0 ? listed : await thereOf(context, listed, { fields: chosen, timeframe })
     const skip = named.length > 0 && fields.length > 0 ? undefined : await bands.lacking?.()
-    const query = { tickers, fields: chosen, timeframe, skip }
+    const query = { tickers, fields: chosen, timeframe, skip, ...filter }
     const found = await now(bands, query, { step: text => context.step(text) })
     // Nobody asked for a line about each field that, say, a fund cannot have.
     await context.show(described(describeNow(found, { unknown: fields.length > 0 })))
-    await tellLacks(context, bands, fields, found)
+    if (found.states.length === 0) {
+      await context.remark(`Nothing: none of ${count(tickers.length, 'ticker')} is in a band as it was asked for.`)
+      if (given.flag('fail-empty')) context.outcome = 3
+      return
+    }
+    // Of a filter's answer what is missing is missing for another reason.
+    if (filter.band === undefined && filter.since === undefined && !filter.changed)
+      await tellLacks(context, bands, fields, found)
     await tellOld(context, bands, found)
   },
 }

@@ -1,5 +1,5 @@
 import { BandsError, didYouMean, InvalidParameter, quoted, suggest } from '../../errors.js'
-import { FIELD_NAMES, fieldNamed } from '../../fields/index.js'
+import { BUILT_IN } from '../../fields/index.js'
 import type { SeriesKey } from '../../model/event.js'
 import { TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
 import { openForPlan } from '../../open.js'
@@ -28,7 +28,7 @@ import { type Table, tableOf } from '../draw/table.js'
 import type { Row } from '../formats.js'
 import type { Given } from '../given.js'
 import type { Answer } from '../output.js'
-import { namedTickers } from '../questions.js'
+import { namedTickers } from '../tickers.js'
 import type { World } from '../world.js'
 
 const PULL = {
@@ -215,11 +215,11 @@ async function seriesOf(
   world: World,
 ): Promise<SeriesKey[]> {
   const words = given.rest(0).flatMap(word => (word.startsWith('@') ? [word] : word.split(',')))
-  const named = words.filter(word => fieldNamed(word) !== undefined)
-  const others = words.filter(word => fieldNamed(word) === undefined && word !== '')
+  const named = words.filter(word => BUILT_IN.named(word) !== undefined)
+  const others = words.filter(word => BUILT_IN.named(word) === undefined && word !== '')
   for (const word of others) checkNoField(word)
   const tickers = await namedTickers(others, world)
-  const fields = all ? FIELD_NAMES : named
+  const fields = all ? BUILT_IN.names : named
   if (tickers.length === 0) throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed: USAGE })
   if (fields.length === 0)
     throw new InvalidParameter('FIELD is missing; --all-fields asks for each.', { param: 'field', allowed: USAGE })
@@ -229,16 +229,16 @@ async function seriesOf(
 
 /** A mistyped field's name would be asked for as a ticker, and paid for. */
 function checkNoField(word: string): void {
-  const suggestions = suggest(word, FIELD_NAMES)
+  const suggestions = suggest(word, BUILT_IN.names)
   if (word.startsWith('@') || word === '-' || (suggestions.length === 0 && !word.includes('_'))) return
   const what = `there is no field ${quoted(word)}.${didYouMean(suggestions)}`
-  throw new InvalidParameter(what, { param: 'field', value: word, allowed: FIELD_NAMES, suggestions })
+  throw new InvalidParameter(what, { param: 'field', value: word, allowed: BUILT_IN.names, suggestions })
 }
 
 /** Only fields that the key may ask for, where the server tells of its tier. */
 function withinTier(series: readonly SeriesKey[], tier: Tier | null): readonly SeriesKey[] {
   if (tier === null) return series
-  const granted = new Set(grantedFields(tier).map(({ name }) => name))
+  const granted = new Set(grantedFields(tier, BUILT_IN).map(({ name }) => name))
   return series.filter(({ field }) => granted.has(field))
 }
 

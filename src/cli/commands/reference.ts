@@ -1,24 +1,70 @@
 import { builtText } from '../../built.js'
-import { InvalidParameter } from '../../errors.js'
-import { FIELDS } from '../../fields/index.js'
-import { wordValue } from '../../params/values.js'
+import { InvalidParameter, quoted } from '../../errors.js'
+import type { FieldSet } from '../../fields/index.js'
+import { timeframeValue, wordValue } from '../../params/values.js'
+import { describeBandCounts } from '../../present/band-counts.js'
 import { column, tableOf } from '../../present/description.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { described } from '../draw/described.js'
+import type { Given } from '../given.js'
+import { POOLED, TIMEFRAME } from '../options.js'
 import { type Answer, json } from '../output.js'
+import { faultOfFields } from '../own-fields.js'
+import { allNamed, everyTicker, isPooled, textOf } from '../tickers.js'
 
 /** What can be asked and what comes back, for people, programs and shells. */
 
 const fields: Command = {
+  arguments: [
+    ['[check]', 'count how often each band of the fields of a file occurred on the loaded tickers', ['check']],
+    ['[FILE]', 'the file of own fields to check', ['FILE']],
+  ],
+  options: [TIMEFRAME, ...POOLED],
   examples: ['bands fields', 'bands fields --json'],
-  async run(context) {
-    await context.show(fieldsAnswer())
+  notes: [
+    'bands fields check FILE reads own fields (docs/own-fields.md), and shows how often each of their bands occurred.',
+  ],
+  withoutFields: true,
+  async run(context, given) {
+    const [word, file] = [given.argument(0), given.argument(1)]
+    if (word === undefined) {
+      await context.show(fieldsAnswer(context.fields))
+      return tellBroken(context)
+    }
+    if (word !== 'check' || file === undefined)
+      throw new InvalidParameter(`${quoted([word, file ?? ''].join(' ').trim())} is not what bands fields takes.`, {
+        param: 'fields',
+        allowed: 'nothing, or check FILE',
+      })
+    await checkFields(context, given, file)
   },
 }
 
-function fieldsAnswer(): Answer {
-  const rows = FIELDS.map(({ name, tier, needs, bands, summary }) => ({ field: name, tier, needs, bands, summary }))
+/** Here, where nothing is asked, the specified fields are told all the same. */
+async function tellBroken(context: Context): Promise<void> {
+  const fault = await faultOfFields(context.config, context.world.env)
+  if (fault !== null) await context.notice(`Fields of your own are left out: ${fault}`)
+}
+
+async function checkFields(context: Context, given: Given, file: string): Promise<void> {
+  const [{ ownFieldSet }, { bandCounts }] = await Promise.all([
+    import('../../params/fields-file.js'),
+    import('../../local/band-counts.js'),
+  ])
+  const set = ownFieldSet(await textOf(file), file)
+  const own = set.all.filter(({ hash }) => hash !== undefined).map(({ name }) => name)
+  if (own.length === 0) return context.notice(`No field: ${file} defines none.`)
+  const all = () => everyTicker(context, 'bands fields check FILE --tickers A,B')
+  const tickers = isPooled(given) ? await allNamed(context, given, [], all) : await all()
+  const timeframe = timeframeValue('timeframe', given.text('timeframe') ?? 'daily')
+  const local = (await context.local()).with(set)
+  const found = await bandCounts(local, { fields: own, tickers, timeframe }, text => context.step(text))
+  await context.show(described(describeBandCounts(found)))
+}
+
+function fieldsAnswer({ all }: FieldSet): Answer {
+  const rows = all.map(({ name, tier, needs, bands, summary }) => ({ field: name, tier, needs, bands, summary }))
   const vocabularies = rows.map(row => ({ ...row, bands: row.bands.join(' ') }))
   const columns = [column('field'), column('tier'), column('needs'), column('bands')]
   const table = tableOf<(typeof vocabularies)[number]>('Fields', columns, vocabularies)
@@ -101,7 +147,7 @@ const completion: Command = {
   arguments: [['<SHELL>', SHELLS.join(', '), SHELLS]],
   examples: ['bands completion bash', 'bands completion zsh', 'bands completion fish | source'],
   notes: [
-    'Prints a script that lets the shell complete commands, options and their values, fields, the bands of the field that was typed, and the tickers that are loaded.',
+    'Prints a script that lets the shell complete commands, options and their values, fields, the bands of the field that was typed, conditions in quotes, and the tickers that are loaded.',
     'For good: source <(bands completion bash) as a line of ~/.bashrc; the same with zsh in ~/.zshrc, below compinit; for fish: bands completion fish > ~/.config/fish/completions/bands.fish.',
   ],
   async run(context, given) {

@@ -1,4 +1,3 @@
-import { UPGRADE_URL } from '../../errors.js'
 import { type Day, formatDay } from '../../model/day.js'
 import type { OversoldPage, OversoldQuery } from '../../model/oversold.js'
 import { MAX_LIMIT, OVERSOLD, OWN_OVERSOLD } from '../../params/parameters.js'
@@ -60,7 +59,7 @@ async function tellOversold(context: Context, scan: Scan): Promise<void> {
   // The page itself says so.
   if (match_count > matches.length && context.format !== 'json')
     await context.notice(await notShown(context, scan.page))
-  await context.hint(...hintsFor(scan))
+  await context.hint(...hintsFor(scan, context.config.upgrade_url))
 }
 
 function dated({ date }: Scan): string | null {
@@ -75,11 +74,12 @@ async function notShown(context: Context, { matches, match_count }: OversoldPage
     : `${more}, and ${MAX_LIMIT} is the most that is shown: narrow it with --sector, --min-market-cap-tier or --min-severity`
 }
 
-function hintsFor({ query, page }: Scan): string[] {
+function hintsFor({ query, page }: Scan, url: string | undefined): string[] {
+  const upgrade = url === undefined ? '' : `: ${url}`
   const [first] = page.matches
   const hints: string[] = []
   if (first !== undefined && first.days_in_oversold === undefined)
-    hints.push(`Days, trend, volume, support and how the sector stands come with the Plus tier: ${UPGRADE_URL}`)
+    hints.push(`Days, trend, volume, support and how the sector stands come with the Plus tier${upgrade}`)
   const timeframe = query.timeframe === 'daily' ? '' : ` --timeframe ${query.timeframe}`
   if (first !== undefined) hints.push(`next: bands tally ${first.ticker} rsi_zone --band ${first.rsi_zone}${timeframe}`)
   return hints

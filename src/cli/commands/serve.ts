@@ -11,10 +11,10 @@ import { isLoopback } from '../../server/requests.js'
 import { type Running, startServer } from '../../server/server.js'
 import { ERROR_SHAPES } from '../../wire/format.js'
 import type { Command } from '../command.js'
+import { KEPT, textOf } from '../config-file.js'
 import type { Context } from '../context.js'
 import { LogFile, LogLines } from '../log-lines.js'
 import { oneRow } from '../output.js'
-import { textOf } from '../profiles.js'
 import { ACCOUNTS_FILE } from './accounts.js'
 
 const SERVER = {
@@ -43,6 +43,7 @@ const SERVER = {
     'trace, debug, info, warn, error or silent; info unless given',
   ),
   log_file: open(FILE, 'where the log goes instead of stderr'),
+  upgrade_url: KEPT.upgrade_url,
   max_connections: optional(
     integerOf(1, 1_000_000),
     LIMITS.connections,
@@ -117,6 +118,7 @@ async function answer(context: Context, { options, tls, log, file }: Serving): P
     const { host, port, errors, metrics, cors } = options
     const running = await startServer(opened.service, {
       ...{ host, port, errors, metrics, cors, tls, version: version() },
+      upgradeUrl: options.upgrade_url ?? config.upgrade_url,
       limits: connectionLimits(options, tls !== undefined),
       log: { level: options.log_level, write: line => log.add(line) },
       now: () => world.now().getTime(),

@@ -1,36 +1,48 @@
 import { SHOWN_BARS, type Timeline, timeline } from '../../local/timeline.js'
+import type { PoolQuery } from '../../model/event.js'
 import { FILTERS } from '../../params/parameters.js'
 import { optionsOf } from '../../params/row.js'
 import { integerValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
+import { whoText } from '../../present/words.js'
 import type { Command } from '../command.js'
-import { drawingWidth, drawTimeline } from '../draw/chart.js'
+import type { Context } from '../context.js'
+import { drawingWidth, drawMultiples, drawTimeline } from '../draw/chart.js'
+import type { Paint } from '../draw/text.js'
 import { noticeNoEvent } from '../notices.js'
-import { FIELD, historyQuery, TICKER } from '../options.js'
+import { historyQuery, POOLED } from '../options.js'
 import type { Answer } from '../output.js'
+import { askedPlace, POOL_ARGUMENTS } from '../questions.js'
+import { isPooled } from '../tickers.js'
 
 export const command: Command = {
-  arguments: [TICKER, FIELD],
+  arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS),
-    ['--height <LINES>', 'lines of the price, 3 to 60; 12 unless given'],
+    ...POOLED,
+    ['--height <LINES>', 'lines of the price, 3 to 60; 12 unless given, of several tickers 4'],
     ['--ascii', 'draw with plain characters'],
   ],
   examples: [
     'bands show AAPL rsi_zone',
     'bands show AAPL trend_direction --after 2015-01-01 --timeframe weekly',
     'bands show AAPL rsi_zone --band oversold --height 20',
+    'bands show rsi_zone --all --after 2018-01-01',
   ],
   notes: [
     'The last 250 bars unless --after is given; CSV and NDJSON have all. A ^ or a number beneath the bands counts events.',
   ],
   async run(context, given) {
-    const height = integerValue('height', given.text('height') ?? '12', 3, 60)
-    const query = historyQuery(given)
+    const { tickers, ...place } = await askedPlace(context, given, 'show')
+    const isPool = tickers.length > 1 || isPooled(given)
+    const height = integerValue('height', given.text('height') ?? (isPool ? '4' : '12'), 3, 60)
+    const style = { height, ascii: given.flag('ascii') }
+    const query = historyQuery(context, given, { ticker: tickers[0]!, ...place })
+    if (isPool) return multiples(context, { ...query, tickers }, style)
     const whole = await timeline(await context.local(), query, Number.POSITIVE_INFINITY)
     const isWhole = context.isRowByRow || query.after !== undefined
     const found = isWhole ? whole : { ...whole, bars: whole.bars.slice(-SHOWN_BARS) }
-    await context.show(timelineAnswer(found, { height, ascii: given.flag('ascii') }))
+    await context.show(timelineAnswer(found, style))
     const left = whole.bars.length - found.bars.length
     if (found.bars.every(bar => bar.band === null)) await noticeNoEvent(context, await context.local(), query)
     else if (left > 0 && !context.out.terminal)
@@ -38,17 +50,57 @@ export const command: Command = {
   },
 }
 
+/** Several tickers beside each other, each on a scale of its own; for machines the rows of all. */
+async function multiples(context: Context, { tickers, ...query }: PoolQuery, style: Style): Promise<void> {
+  const local = await context.local()
+  const most = context.isRowByRow ? Number.POSITIVE_INFINITY : SHOWN_BARS
+  const found: Timeline[] = []
+  for (const ticker of tickers) {
+    found.push(await timeline(local, { ...query, ticker }, most))
+    context.step(() => `show  ${ticker}  ${found.length} of ${tickers.length}`)
+  }
+  const { field, timeframe } = query
+  const rows = found.flatMap(({ ticker, bars }) => bars.map(bar => ({ ticker, field, timeframe, ...bar })))
+  const as_of = found[0]?.as_of ?? null
+  await context.show({
+    document: () => ({ schema: 'bands.pool-show/1', tickers, field, timeframe, as_of, timelines: found }),
+    columns: COLUMNS,
+    rows: () => rows,
+    blocks: ({ width, unicode, paint }) => [
+      {
+        title: [`${whoText(tickers)}  ${field}  ${timeframe}`, ...(as_of === null ? [] : [`as of ${as_of}`])],
+        drawing: drawMultiples(found, {
+          ...{ width: drawingWidth(width), height: style.height, ascii: style.ascii || !unicode },
+          paint: bandPaint(found[0]?.bands ?? [], paint),
+        }),
+      },
+    ],
+  })
+}
+
+const COLUMNS = ['ticker', 'field', 'timeframe', 'date', 'close', 'band', 'event']
+
+interface Style {
+  height: number
+  ascii: boolean
+}
+
+/** Bands below the middle of the vocabulary in one colour, above it in the other; letters tell them apart. */
+function bandPaint(bands: readonly string[], { bad, good }: Paint): (band: number, text: string) => string {
+  const middle = (bands.length - 1) / 2
+  return (band, text) => (band === middle ? text : band < middle ? bad(text) : good(text))
+}
+
 /** The price as a line with its bands beneath; for machines a row a bar. */
-function timelineAnswer(found: Timeline, style: { height: number; ascii: boolean }): Answer {
+function timelineAnswer(found: Timeline, style: Style): Answer {
   const { ticker, field, timeframe, bars } = found
   return {
     document: () => found,
-    columns: ['ticker', 'field', 'timeframe', 'date', 'close', 'band', 'event'],
+    columns: COLUMNS,
     rows: () => bars.map(bar => ({ ticker, field, timeframe, ...bar })),
     blocks: ({ width, unicode, paint }) => {
       const events = bars.filter(bar => bar.event).length
       const range = bars.length === 0 ? 'no bars' : `${bars.length} bars from ${bars[0]!.date} to ${bars.at(-1)!.date}`
-      const middle = (found.bands.length - 1) / 2
       return [
         {
           title: [
@@ -62,8 +114,7 @@ function timelineAnswer(found: Timeline, style: { height: number; ascii: boolean
             width: drawingWidth(width),
             height: style.height,
             ascii: style.ascii || !unicode,
-            // Bands below the middle of the vocabulary in one colour, above it in the other; letters tell them apart.
-            paint: (band, text) => (band === middle ? text : band < middle ? paint.bad(text) : paint.good(text)),
+            paint: bandPaint(found.bands, paint),
           }),
         },
       ]

@@ -4,6 +4,7 @@ import { occurrenceRecords, windowRecords } from '../../present/records.js'
 import { describeStudy } from '../../present/study.js'
 import { eventStudy } from '../../study/event-study.js'
 import type { Command } from '../command.js'
+import { longName } from '../command-line.js'
 import { describedResult } from '../draw/described.js'
 import { noticeEmptyStudy } from '../notices.js'
 import { POOLED } from '../options.js'
@@ -13,9 +14,9 @@ import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../re
 export const command: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
-    ...under('Which events', SIGNAL_OPTIONS),
+    ...under('Which events', [...SIGNAL_OPTIONS, ...optionsOf(STUDY, ['when'])]),
     ...under('Of which tickers, where they do not stand before the field', POOLED),
-    ...optionsOf(STUDY).filter(isNoSignal),
+    ...optionsOf(STUDY).filter(spec => isNoSignal(spec) && longName(spec) !== '--when'),
     ['--wide', 'every statistic there is', 'once', 'What is shown and written'],
     ['--occurrences <FILE>', 'write the events one by one: .csv, .ndjson or .json'],
     ['--report <FILE>', 'write a page that needs nothing else: .html'],
@@ -26,6 +27,7 @@ export const command: Command = {
     'bands study AAPL rsi_zone --context GSPC:trend_direction=downtrend',
     'bands study rsi_zone --all --band oversold --horizon 5,20 --min-events 10',
     'bands study AAPL rsi_zone --band oversold --benchmark GSPC --report aapl.html',
+    "bands study --all --when 'rsi_zone = oversold and GSPC:rsi_zone != oversold'",
   ],
   notes: [
     'P is that of the studentised circular shift: how often the same events, moved through time together, differ as much from any bar, each difference divided by its own error. It allows for overlapping windows, for tickers that move together and for events in volatile times; of events in calm times it is marked. The plain shift is among the tests of --wide.',
@@ -36,7 +38,7 @@ export const command: Command = {
     const files = await filesOf(given, { occurrences: 'table', report: 'page' })
     const market = await studyMarket(context)
     const { tickers, field } = await tickersAndField(context, given, 'study', () => market.withBars())
-    const query = parseStudy({ ...given.params(Object.keys(STUDY)), tickers, field })
+    const query = parseStudy({ ...given.params(Object.keys(STUDY)), tickers, field }, context.fields)
     const found = await withTrials(context, trials =>
       eventStudy(market, query, { trials, step: text => context.step(text) }),
     )

@@ -8,8 +8,9 @@ import { sweep } from '../../sweep/sweep.js'
 import type { Command } from '../command.js'
 import { describedResult } from '../draw/described.js'
 import { POOLED } from '../options.js'
-import { allNamed, isPooled, under } from '../questions.js'
+import { under } from '../questions.js'
 import { filesOf, studyMarket, withTrials, writeReport, writeTable } from '../research.js'
+import { allNamed, isPooled, usualTickers } from '../tickers.js'
 
 export const command: Command = {
   arguments: [['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input); left out with --tickers or --all']],
@@ -33,13 +34,14 @@ export const command: Command = {
   async run(context, given) {
     const files = await filesOf(given, { cells: 'table', report: 'page' })
     const limit = integerValue('limit', given.text('limit') ?? '20', 1, 100_000)
-    if (given.rest(0).length === 0 && !isPooled(given)) {
+    const usual = given.rest(0).length === 0 && !isPooled(given) ? await usualTickers(context) : null
+    if (usual?.length === 0) {
       const allowed = 'bands sweep TICKER..., or bands sweep --tickers A,B, or bands sweep --all'
       throw new InvalidParameter('TICKER is missing.', { param: 'ticker', allowed })
     }
     const market = await studyMarket(context)
-    const tickers = await allNamed(context, given, given.rest(0), () => market.withBars())
-    const query = parseSweep({ ...given.params(Object.keys(SWEEP)), tickers })
+    const tickers = usual ?? (await allNamed(context, given, given.rest(0), () => market.withBars()))
+    const query = parseSweep({ ...given.params(Object.keys(SWEEP)), tickers }, context.fields)
     const found = await withTrials(context, trials =>
       sweep(market, query, { trials, step: text => context.step(text) }),
     )

@@ -4,6 +4,7 @@ import { open, optionsOf } from '../../params/row.js'
 import { describeTally } from '../../present/tally.js'
 import { TALLY_GROUPINGS, type Tally, tally } from '../../tally/tally.js'
 import type { Command } from '../command.js'
+import { eventWords, pasted } from '../command-line.js'
 import { described } from '../draw/described.js'
 import { noticeNoEvent, noticeNoEventOfAny } from '../notices.js'
 import { POOLED } from '../options.js'
@@ -26,6 +27,7 @@ export const command: Command = {
     'bands tally AAPL rsi_zone --band oversold --by stability',
     'bands tally rsi_zone --all --band oversold --by ticker --csv',
     'bands tally AAPL macd_state --context GSPC:trend_direction --by context',
+    "bands tally --all --when 'rsi_zone = oversold and volume_ratio_band = high'",
   ],
   async run(context, given) {
     const query = { ...(await pooledQuery(context, given, 'tally')), ...given.read(GROUPED) }
@@ -40,14 +42,15 @@ export const command: Command = {
 }
 
 /** What the short words of the table mean. */
-function tallyHints({ field, timeframe, tickers, band, groups }: Tally): string[] {
+function tallyHints({ field, timeframe, tickers, band, when, groups }: Tally): string[] {
   const base = groups[0]?.windows[0]?.base
   const usual = base?.kind === 'measured' ? 'after any bar of the same range' : 'by the way the bands are cut'
   const hints = [`GAIN is the share of + ++ +++, with its 95% interval (Wilson); USUAL is the same ${usual}.`]
   const [only, second] = tickers
   if (only !== undefined && second === undefined && band !== null) {
-    const weekly = timeframe === 'weekly' ? ' --timeframe weekly' : ''
-    hints.push(`next: bands tally ${only} ${field} --band ${band}${weekly} --by stability`)
+    const words = eventWords({ field, bands: band.split(','), ...(when === undefined ? {} : { when }) })
+    const weekly = timeframe === 'weekly' ? ['--timeframe', 'weekly'] : []
+    hints.push(`next: ${pasted(['tally', only, ...words, ...weekly, '--by', 'stability'])}`)
   }
   return hints
 }

@@ -1,6 +1,8 @@
 import { InvalidParameter, quoted } from '../../errors.js'
 import { FILTERS } from '../../params/parameters.js'
+import { parseTransitions } from '../../params/parse.js'
 import { optionsOf } from '../../params/row.js'
+import { WHEN } from '../../params/when.js'
 import { describeTransitions } from '../../present/transitions.js'
 import { transitionsOf } from '../../tally/transitions.js'
 import type { Command } from '../command.js'
@@ -14,6 +16,7 @@ export const command: Command = {
   arguments: POOL_ARGUMENTS,
   options: [
     ...optionsOf(FILTERS, ['timeframe', 'before', 'after']),
+    ...optionsOf(WHEN),
     [
       '--context <T:F>',
       'compare by the band that a second ticker was in: GSPC:trend_direction; short for the two below',
@@ -29,7 +32,7 @@ export const command: Command = {
   ],
   async run(context, given) {
     checkContext(given)
-    const query = await pooledQuery(context, given, 'transitions')
+    const query = await pooledQuery(context, given, 'transitions', parseTransitions)
     const found = await transitionsOf(await context.bands(), query, { step: text => context.step(text) })
     await context.show(described(describeTransitions(found)))
     const [only, second] = found.tickers

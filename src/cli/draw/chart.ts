@@ -240,6 +240,55 @@ export function drawTimeline({ bars, bands }: Timeline, options: TimelineOptions
   ]
 }
 
+/** Narrower than this a price is no picture. */
+const NARROWEST = 36
+/** Between two pictures beside each other. */
+const GAP = 3
+
+/**
+ * Several tickers in rows of small pictures, each with its own scale of prices, its name and the band that it is in; what
+ * the letters mean stands once beneath.
+ */
+export function drawMultiples(timelines: readonly Timeline[], options: TimelineOptions): string[] {
+  const across = Math.max(1, Math.min(timelines.length, Math.floor((options.width + GAP) / (NARROWEST + GAP))))
+  const width = Math.floor((options.width + GAP) / across) - GAP
+  const pictures = timelines.map(timeline => picture(timeline, { ...options, width }))
+  const lines: string[] = []
+  for (let at = 0; at < pictures.length; at += across) {
+    const row = pictures.slice(at, at + across)
+    const height = Math.max(...row.map(({ length }) => length))
+    for (let i = 0; i < height; i++)
+      lines.push(
+        row
+          .map(cells => cells[i] ?? ' '.repeat(width))
+          .join(' '.repeat(GAP))
+          .trimEnd(),
+      )
+    lines.push('')
+  }
+  const { bands = [] } = timelines[0] ?? {}
+  const codes = timelines.flatMap(({ bars }) => bars.map(({ band }) => (band === null ? -1 : bands.indexOf(band))))
+  return [...lines, ...bandLegend(codes, bands, options.width, options.paint ?? ((_, text) => text))]
+}
+
+/** One of them: lines as wide as it is, whatever colours they hold. */
+function picture(timeline: Timeline, options: TimelineOptions): string[] {
+  const { paint: _paint, ...unpainted } = options
+  const { ticker, bars } = timeline
+  const title = `${ticker}  ${bars.length === 0 ? 'no bars' : (bars.at(-1)!.band ?? 'no band yet')}`.slice(
+    0,
+    options.width,
+  )
+  // Price, bands, marks and dates; the letters are told once for all.
+  const lines = options.height + 3
+  const plain = drawTimeline(timeline, unpainted).slice(0, lines)
+  const drawn = drawTimeline(timeline, options).slice(0, lines)
+  return [
+    title.padEnd(options.width),
+    ...drawn.map((line, i) => line + ' '.repeat(Math.max(0, options.width - plain[i]!.length))),
+  ]
+}
+
 /** The bars that fall on each column; a column between two bars repeats the bar before it. */
 function columnsOf(bars: number, width: number): number[][] {
   const columns = Array.from({ length: width }, (): number[] => [])

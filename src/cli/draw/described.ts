@@ -9,6 +9,7 @@ import {
   type Heading,
   isNumber,
   type Kind,
+  MOST_WARNINGS,
   type Paragraph,
   type Part,
   type Section,
@@ -43,7 +44,7 @@ interface Style {
   explain?: boolean
 }
 
-type Drawn = Style & Pick<Screen, 'words'>
+type Drawn = Style & Pick<Screen, 'words' | 'unicode'>
 
 /** A result in every form: described for people, as records and as a document for machines. */
 export function described(
@@ -55,7 +56,9 @@ export function described(
     columns,
     rows: () => rows,
     blocks: screen => [
-      ...paragraphs.flatMap(paragraph => paragraphBlocks(paragraph, screen, { ...style, words: screen.words })),
+      ...paragraphs.flatMap(paragraph =>
+        paragraphBlocks(paragraph, screen, { ...style, words: screen.words, unicode: screen.unicode }),
+      ),
       ...warningBlocks(warnings, screen, style),
     ],
   }
@@ -63,15 +66,14 @@ export function described(
 
 /** A study, backtest or sweep: what was asked and assumed, what came of it, what to be wary of. */
 export function describedResult(found: Description, records: Records, style: Style = {}): Answer {
-  const { document, heading, assumed, sections, warnings } = found
-  return described(
-    { document, ...records, paragraphs: [{ heading, parts: [{ notes: assumed }] }, ...sections], warnings },
-    style,
-  )
+  const { document, heading, assumed, sections, answer, warnings } = found
+  const paragraphs = [
+    { heading, parts: [{ notes: assumed }] },
+    ...sections,
+    { heading: [], parts: [{ notes: [answer] }] },
+  ]
+  return described({ document, ...records, paragraphs, warnings }, style)
 }
-
-/** As many warnings are read under a table. */
-const MOST_WARNINGS = 2
 
 /** The gravest on a terminal; all of them where they were asked for, and in a pipe. */
 function warningBlocks(warnings: readonly string[], { width }: Screen, { wide = false }: Style): Block[] {
@@ -123,6 +125,8 @@ function partBlocks(part: Part, screen: Screen, style: Drawn): Block[] {
   if ('notes' in part) return part.notes.length === 0 ? [] : [{ notes: part.notes }]
   if ('list' in part) return part.list.length === 0 ? [] : [{ notes: part.list }]
   if ('table' in part) return part.table.rows.length === 0 ? [] : [{ table: drawn(part.table, style) }]
+  if ('fold' in part)
+    return part.fold.parts.filter(({ on }) => isShown(on, style)).flatMap(part => partBlocks(part, screen, style))
   const drawing = 'chart' in part ? drawnChart(part.chart, screen) : 'trend' in part ? trends(part.trend, screen) : []
   return drawing.length === 0 ? [] : [{ drawing }]
 }
@@ -151,14 +155,19 @@ function columnOf({ title, sign, verbatim, kind, spare, wraps }: Heading, { word
   }
 }
 
-function cellOf({ kind, content, tone, mark = '' }: DescribedCell, style: Drawn, grey = false): Cell {
+function cellOf({ kind, content, tone, mark = '', heat }: DescribedCell, style: Drawn, grey = false): Cell {
   const text =
     (typeof content === 'object' && content !== null
       ? pairText(kind, content, style)
-      : valueText(kind, content, style)) + mark
+      : valueText(kind, content, style)) +
+    mark +
+    (heat === undefined || style.words ? '' : ` ${SHADES[style.unicode ? 'unicode' : 'ascii'][heat]}`)
   if (grey) return { text, tone: 'faint' }
   return tone === undefined ? text : { text, tone }
 }
+
+/** From the lightest to the darkest, so that a map is read without colour. */
+const SHADES = { unicode: ['·', '░', '▒', '▓', '█'], ascii: ['.', ':', '-', '+', '#'] }
 
 function valueText(kind: Kind, value: Value, { words, wide = false }: Drawn): string {
   if (value === null) return UNKNOWN
@@ -220,6 +229,7 @@ const CHART_HEIGHT = 10
 /** The lines of a chart that a terminal has room for; of a histogram its bars. */
 function drawnChart(chart: Chart, screen: Screen): string[] {
   if (chart.bars.length > 0) return drawnBars(chart, screen)
+  if (chart.x.values.length === 0) return [chart.empty]
   const { log } = chart.y
   const lines = chart.lines
     .filter(({ terminal }) => terminal !== undefined)

@@ -13,7 +13,7 @@ export const accumulationState: Field<(typeof bands)[number]> = {
   summary: 'whether volume has gone with the buyers or the sellers, against its own history',
   rule: `slope of the accumulation/distribution line over ${length} bars by their mean volume (at least ${minPositive} volumes positive); its rolling percentile: ${cutsInWords(bands, cuts)}`,
   warmUp: ({ series }) => length - 1 + TIMEFRAMES[series.timeframe].minHistory - 1,
-  classify: panel => rankZones(panel.accumulationRanks, cuts),
+  classify: panel => rankZones(panel.accumulationRanks, cuts, panel.from),
   readings: (panel, t) => [
     reading('volume', panel.series.volume[t]),
     reading('adl_slope', panel.accumulation[t]),

@@ -26,9 +26,9 @@ export const maAlignment: Field<(typeof bands)[number]> = {
 
 const MIXED = bands.indexOf('mixed')
 
-function classify({ series: { close }, smaShort, smaMiddle, smaLong }: Panel): Uint8Array {
+function classify({ series: { close }, from, smaShort, smaMiddle, smaLong }: Panel): Uint8Array {
   const out = new Uint8Array(close.length).fill(UNDEFINED)
-  for (let t = long - 1; t < out.length; t++) {
+  for (let t = Math.max(from, long - 1); t < out.length; t++) {
     const steps =
       compare(close[t]!, smaShort[t]!) + compare(smaShort[t]!, smaMiddle[t]!) + compare(smaMiddle[t]!, smaLong[t]!)
     out[t] = MIXED + (steps === 3 ? 1 : steps === -3 ? -1 : 0)

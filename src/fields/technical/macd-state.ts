@@ -28,12 +28,15 @@ const CONTRACTING_NEGATIVE = bands.indexOf('contracting_negative')
 const CONTRACTING_POSITIVE = bands.indexOf('contracting_positive')
 const EXPANDING_POSITIVE = bands.indexOf('expanding_positive')
 
-function classify({ series: { close }, macd: { macd: line, signal: signalLine } }: Panel): Uint8Array {
+function classify({ series: { close }, from, macd: { macd: line, signal: signalLine } }: Panel): Uint8Array {
   const out = new Uint8Array(line.length).fill(UNDEFINED)
+  const warmUp = slow + signal - 2
+  const sideOn = (t: number): number => compare(line[t]!, signalLine[t]!, close[t]!)
+  // When the lines meet the last side stands: a touch is no crossing.
   let side = 0
-  for (let t = slow + signal - 2; t < out.length; t++) {
-    // When the lines meet the last side stands: a touch is no crossing.
-    side = compare(line[t]!, signalLine[t]!, close[t]!) || side
+  for (let t = Math.min(from, out.length) - 1; side === 0 && t >= warmUp; t--) side = sideOn(t)
+  for (let t = Math.max(from, warmUp); t < out.length; t++) {
+    side = sideOn(t) || side
     if (side === 0) continue
     const grows = compare(Math.abs(line[t]!), Math.abs(line[t - 1]!), close[t]!) > 0
     if (side > 0) out[t] = grows ? EXPANDING_POSITIVE : CONTRACTING_POSITIVE

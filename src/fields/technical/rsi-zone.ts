@@ -20,6 +20,6 @@ export const rsiZone: Field<(typeof bands)[number]> = {
   summary: 'relative strength index, from deeply oversold to deeply overbought',
   rule: `RSI = 100·u/(u+d), u and d Wilder ${length} of the rises and falls between closes, seeded with the mean of the first ${length}; ${cutsInWords(bands, cuts)}`,
   warmUp: () => length,
-  classify: panel => zones(panel.rsi, cuts, 100),
+  classify: panel => zones(panel.rsi, cuts, 100, panel.from),
   readings: (panel, t) => [reading('close', panel.series.close[t]), reading('rsi', panel.rsi[t])],
 }

@@ -27,9 +27,9 @@ export const trendDirection: Field<(typeof bands)[number]> = {
 
 const NEUTRAL = bands.indexOf('neutral')
 
-function classify({ series: { close }, smaShort, smaMiddle, smaLong, slope }: Panel): Uint8Array {
+function classify({ series: { close }, from, smaShort, smaMiddle, smaLong, slope }: Panel): Uint8Array {
   const out = new Uint8Array(close.length).fill(UNDEFINED)
-  for (let t = long - 1; t < out.length; t++) {
+  for (let t = Math.max(from, long - 1); t < out.length; t++) {
     const c = close[t]!
     const above = compare(c, smaShort[t]!) + compare(c, smaMiddle[t]!) + compare(c, smaLong[t]!)
     out[t] = NEUTRAL + trendOf(above, compare(slope[t]!, 0, 1))

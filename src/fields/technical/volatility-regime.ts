@@ -14,7 +14,7 @@ export const volatilityRegime: Field<(typeof bands)[number]> = {
   summary: 'how wide the bars are against their own history',
   rule: `NATR = ATR ${length} (Wilder) / close; its rolling percentile: ${cutsInWords(bands, cuts)}`,
   warmUp: ({ series }) => length + TIMEFRAMES[series.timeframe].minHistory - 1,
-  classify: panel => rankZones(panel.natrRanks, cuts),
+  classify: panel => rankZones(panel.natrRanks, cuts, panel.from),
   readings: (panel, t) => [
     reading('atr', panel.atr[t]),
     reading('natr', panel.natr[t]),

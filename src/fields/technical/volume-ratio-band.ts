@@ -12,6 +12,6 @@ export const volumeRatioBand: Field<(typeof bands)[number]> = {
   summary: "today's volume against the mean of the bars before it",
   rule: `volume / mean volume of the ${length} bars before; undefined when one of them is unknown or fewer than ${minPositive} are positive; ${cutsInWords(bands, cuts)}`,
   warmUp: () => length,
-  classify: panel => zones(panel.volumeRatio, cuts, 1),
+  classify: panel => zones(panel.volumeRatio, cuts, 1, panel.from),
   readings: (panel, t) => [reading('volume', panel.series.volume[t]), reading('volume_ratio', panel.volumeRatio[t])],
 }

@@ -14,6 +14,19 @@ for (const data of document.querySelectorAll<HTMLElement>('[data-chart]')) {
 enliven(JSON.parse(text) as EventStudy | Backtest | Sweep)
 tellWide()
 saving()
+openOnPaper()
+
+/** Paper has no folds; what is long stays in its own. */
+function openOnPaper(): void {
+  let opened: HTMLDetailsElement[] = []
+  addEventListener('beforeprint', () => {
+    opened = [...document.querySelectorAll<HTMLDetailsElement>('details:not(.long, [open])')]
+    for (const fold of opened) fold.open = true
+  })
+  addEventListener('afterprint', () => {
+    for (const fold of opened) fold.open = false
+  })
+}
 
 /** Writes the result into a file of its own. */
 function saving(): void {
@@ -54,6 +67,7 @@ function enliven(result: EventStudy | Backtest | Sweep): void {
   const table = longTable(result)
   const body = box.querySelector('tbody')!
   const form = document.querySelector<HTMLFormElement>('form.filters')
+  const all = Number(box.dataset.rows)
   let order: { column: number; descending: boolean } | null = null
 
   const show = (): void => {
@@ -62,9 +76,10 @@ function enliven(result: EventStudy | Backtest | Sweep): void {
     const shown = rows.slice(0, MOST_ROWS)
     body.innerHTML = tableRows(table, shown).text
     const told = `${shown.length < found.length ? `the first ${count(shown.length)} of ` : ''}${count(found.length)} rows`
+    // A page carries no more of a long list than it has room for.
+    const left = all > table.rows.length ? `, of ${count(all)}: ${table.sorted!.whole} has all` : ''
     const place = form?.querySelector('output') ?? box.querySelector('.cut')
-    if (place)
-      place.textContent = form ? told : `Here are ${told}; all of them are in the JSON at the end of this page.`
+    if (place) place.textContent = form ? told + left : `Here are ${told}${left}.`
   }
 
   const headings = [...box.querySelectorAll<HTMLElement>('thead th')]

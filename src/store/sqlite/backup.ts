@@ -15,13 +15,14 @@ import {
 import { chunksOf, type Member, membersOf, notWhole, writeEnd, writeMember } from '../tar.js'
 import { ACCOUNTS } from './accounts.js'
 import { connect, openForReading, partialName, putInPlace, removeLeftovers, restoreNote, whyNot } from './connection.js'
+import { LISTS } from './lists.js'
 import { type Connection, type DatabaseKind, differenceOf, schemaOf, synced } from './migrations.js'
 import { DATA } from './schema.js'
 import { TRIALS } from './trials.js'
 import { damagesOf } from './verify.js'
 
 /**
- * A backup is one file: a tar archive of the data, the accounts and the ledger of trials, each as it stood at one moment,
+ * A backup is one file: a tar archive of the data, the accounts, the ledger of trials and the lists, each as it stood at one moment,
  * whatever is written meanwhile, and of a list of them with their hashes.
  *  1. begin to read all of them: what is committed from now on is not in it
  *  2. copy each, compare the copy row by row, and look whether it is what was written
@@ -32,9 +33,14 @@ import { damagesOf } from './verify.js'
 
 /** Where a user's databases are, or are to be. */
 export type Files = Readonly<Record<FileKind, string>>
-export type FileKind = 'data' | 'accounts' | 'trials'
+export type FileKind = 'data' | 'accounts' | 'trials' | 'lists'
 
-export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = { data: DATA, accounts: ACCOUNTS, trials: TRIALS }
+export const KINDS: Readonly<Record<FileKind, DatabaseKind>> = {
+  data: DATA,
+  accounts: ACCOUNTS,
+  trials: TRIALS,
+  lists: LISTS,
+}
 
 /** What an archive says of itself. */
 export interface Manifest {
@@ -149,6 +155,7 @@ const NAMES: Readonly<Record<FileKind, string>> = {
   data: 'bands.db',
   accounts: 'bands.accounts.db',
   trials: 'bands.trials.db',
+  lists: 'bands.lists.db',
 }
 
 /** Pages that are copied at once. */

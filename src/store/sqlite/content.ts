@@ -34,11 +34,16 @@ export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>):
  * changes no hash.
  */
 export function contentHash(content: Readonly<Record<string, string | number | Buffer | null>>): string {
-  const told = Object.entries(content).filter(([, value]) => value !== null)
-  const blobs = told.flatMap(([, value]) => (Buffer.isBuffer(value) ? [value] : []))
-  const values = told.map(([name, value]) => [name, Buffer.isBuffer(value) ? value.length : value])
+  const values: [name: string, value: string | number][] = []
   // In few parts: each costs about as much as a kilobyte of it.
-  return digest([JSON.stringify(values), ...blobs])
+  const parts: (string | Buffer)[] = ['']
+  for (const [name, value] of Object.entries(content)) {
+    if (value === null) continue
+    if (Buffer.isBuffer(value)) parts.push(value)
+    values.push([name, Buffer.isBuffer(value) ? value.length : value])
+  }
+  parts[0] = JSON.stringify(values)
+  return digest(parts)
 }
 
 /** Which series of which ticker. */
@@ -58,6 +63,15 @@ export type Part = BarPart | DerivedPart
 export interface ChunkList {
   /** JSON: by part, those of its chunks one after another. */
   chunks: string
+}
+
+/** The hashes of chunks that a row names, by part; none where it is so damaged that it names nothing. */
+export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
+  try {
+    return JSON.parse(chunks)
+  } catch {
+    return {}
+  }
 }
 
 export function chunkHash({ ticker, timeframe }: SeriesName, part: Part, chunk: number, columns: Buffer): string {

@@ -1,14 +1,16 @@
 import { remedy, StorageError } from '../../errors.js'
 import { countUpTo, type Day, parseDay } from '../../model/day.js'
 import { type FactKind, type FactSheets, type Security, securityOf } from '../../model/facts.js'
-import type { Series } from '../../model/series.js'
+import { recordIn, type Series } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
 import { decodeCalendar, decodeOutcomes, decodePrices } from '../codec.js'
 import type { PageStore } from '../pages.js'
 import type {
+  BarBySeries,
   Batch,
   Damage,
   Footprint,
+  PackedTail,
   Recorded,
   RecordedSeries,
   SeriesQuery,
@@ -19,7 +21,7 @@ import type {
   Writer,
 } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
-import { type DerivedPart, marksIn, type SeriesRow, type SheetRow } from './content.js'
+import { type DerivedPart, hashesIn, marksIn, type SeriesRow, type SheetRow } from './content.js'
 import { schemaOf } from './migrations.js'
 import { removePulled, SqlitePages } from './pages.js'
 import { inPlace, WritingPlace } from './place.js'
@@ -30,11 +32,11 @@ import {
   entryRow,
   entryRows,
   type Hashed,
-  hashesIn,
   isSoundEntry,
   SeriesRows,
   SHEETS,
   sheetRows,
+  tailOf,
 } from './read.js'
 import { DATA, entryOf, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
 
@@ -199,7 +201,7 @@ class SqliteStore implements Store {
     const found = this.#series(ticker, query, rows)
     if (found === null) return null
     const { outcomes, fields, ...series } = found
-    return { ...series, outcomes: outcomes!, field: fields.get(field) ?? null }
+    return { ...series, outcomes: outcomes!, field: recordIn(fields, field) }
   }
 
   /** What is needed of some tickers, at one moment. */
@@ -223,9 +225,16 @@ class SqliteStore implements Store {
       entry: entryOf(row),
       calendar: decodeCalendar(timeframe, chunks('calendar')),
       outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
-      fields: of.records(row, series, field => fields.includes(field)),
+      fields: of.fields(row, series, hashes, field => fields.includes(field)),
       unsettled,
     }
+  }
+
+  async tail(ticker: string, since: BarBySeries, from: BarBySeries): Promise<PackedTail | null> {
+    return this.#db.reading(() => {
+      const row = entryRow(this.#db, ticker)
+      return row === undefined ? null : tailOf(this.#db, row, since, from)
+    })
   }
 
   async summaries(): Promise<TickerSummary[]> {

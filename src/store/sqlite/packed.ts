@@ -1,30 +1,41 @@
 import { formatDay } from '../../model/day.js'
 import { marksOf } from '../../model/neighbours.js'
-import type { FieldRecord, Series, SeriesRecord } from '../../model/series.js'
-import { CHUNK, encodeCalendar, encodeEvents, encodeOutcomes, encodePrices, encodeUnadjusted } from '../codec.js'
+import type { FieldRecord, FieldTail, Series, SeriesRecord, SeriesTail } from '../../model/series.js'
+import type { Timeframe } from '../../model/terms.js'
+import {
+  CHUNK,
+  chunkOf,
+  encodeCalendar,
+  encodeEvents,
+  encodeOutcomes,
+  encodePrices,
+  encodeUnadjusted,
+  HASH,
+  keepRanks,
+} from '../codec.js'
 import {
   originsOf,
+  type PackedEnd,
   type PackedPart,
   type PackedRecord,
   type PackedSeries,
+  type PackedTail,
   type TickerEntry,
   type TickerRecord,
 } from '../store.js'
-import { chunkHash, marksText, type Part, type SeriesName, type SeriesRow } from './content.js'
-
-/** The number of the chunk that a bar is in. */
-export function chunkOf(bar = 0): number {
-  return Math.floor(bar / CHUNK)
-}
+import { chunkHash, hashesIn, marksText, type Part, type SeriesName, type SeriesRow } from './content.js'
 
 /** A record as it is written: most of the work of writing, which needs no database. */
-export function pack({ entry, daily, weekly, since }: TickerRecord): PackedRecord {
+export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedRecord {
   const { ticker } = entry
   const chunks: Buffer[] = []
-  const bars = barParts(ticker, daily.series, chunkOf(since?.daily), chunks)
+  const bars = barParts(ticker, daily.series, stored, chunks)
+  const before = (timeframe: Timeframe): Before => {
+    return stored === undefined ? NOTHING : { since: stored.since[timeframe], end: stored[timeframe] }
+  }
   const series = {
-    daily: packedSeries(ticker, daily, chunkOf(since?.daily), chunks, marksBeside(entry, daily.series)),
-    weekly: packedSeries(ticker, weekly, chunkOf(since?.weekly), chunks),
+    daily: packedSeries(ticker, daily, before('daily'), chunks, marksBeside(entry, daily.series)),
+    weekly: packedSeries(ticker, weekly, before('weekly'), chunks),
   }
   const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
   let at = 0
@@ -32,16 +43,28 @@ export function pack({ entry, daily, weekly, since }: TickerRecord): PackedRecor
     bytes.set(chunk, at)
     at += chunk.length
   }
-  return { entry, since, bars, ...series, bytes }
+  return { entry, isTail: stored !== undefined, bars, ...series, bytes }
 }
 
-function barParts(ticker: string, series: Series, first: number, into: Buffer[]): PackedPart[] {
+/** What is stored of a series before a bar; null: nothing. */
+interface Before {
+  since: number
+  end: PackedEnd | null
+}
+
+const NOTHING: Before = { since: 0, end: null }
+
+function barParts(ticker: string, series: Series, stored: PackedTail | undefined, into: Buffer[]): PackedPart[] {
   const name = { ticker, timeframe: 'daily' } as const
-  // All of them: where a series tells them from now on, it does of all bars.
-  const unadjusted = encodeUnadjusted(series)
+  const hashes = hashesIn({ chunks: stored?.hashes ?? '{}' })
+  // Where a series tells what was paid from now on, it does of all bars.
+  const firstOf = (part: Part): number => (hashes[part] === undefined ? 0 : chunkOf(stored!.since.daily))
+  const prices = firstOf('prices')
+  const paid = firstOf('unadjusted')
+  const unadjusted = encodeUnadjusted(series, paid)
   return [
-    packedPart(name, 'prices', first, encodePrices(series, first), into),
-    ...(unadjusted === null ? [] : [packedPart(name, 'unadjusted', 0, unadjusted, into)]),
+    packedPart(name, 'prices', prices, encodePrices(series, prices), into, hashes),
+    ...(unadjusted === null ? [] : [packedPart(name, 'unadjusted', paid, unadjusted, into, hashes)]),
   ]
 }
 
@@ -53,20 +76,27 @@ function marksBeside(entry: TickerEntry, series: Series): string {
 
 function packedSeries(
   ticker: string,
-  { series, outcomes, fields }: SeriesRecord,
-  first: number,
+  { series, outcomes, fields }: SeriesRecord | SeriesTail,
+  { since, end }: Before,
   into: Buffer[],
   marks: string | null = null,
 ): PackedSeries {
   const { timeframe, days, known } = series
   const name = { ticker, timeframe }
+  const first = chunkOf(since)
+  const hashes = hashesIn({ chunks: end?.hashes ?? '{}' })
+  const followed = encodeOutcomes(series, outcomes, timeframe, first)
+  if (end !== null && end.outcomes !== null) keepRanks(followed[0]!, end.outcomes, since % CHUNK, timeframe)
+  const events = encodeEvents(fields, days.length, first)
+  // On most bars no band changes.
+  const same = end !== null && isSame(end.events[first - end.first], events[0]!) ? 1 : 0
   return {
     timeframe,
     summary: { bars: days.length, final: formatDay(known.at(-1)!), ...countsOf(fields, days.length), marks },
     parts: [
-      packedPart(name, 'calendar', first, encodeCalendar(series, timeframe, first), into),
-      packedPart(name, 'outcomes', first, encodeOutcomes(series, outcomes, timeframe, first), into),
-      packedPart(name, 'events', first, encodeEvents(fields, days.length, first), into),
+      packedPart(name, 'calendar', first, encodeCalendar(series, timeframe, first), into, hashes),
+      packedPart(name, 'outcomes', first, followed, into, hashes),
+      packedPart(name, 'events', first + same, events.slice(same), into, hashes),
     ],
   }
 }
@@ -77,9 +107,13 @@ export function packedPart(
   first: number,
   chunks: readonly Buffer[],
   into: Buffer[],
+  stored: Partial<Record<Part, string>> = {},
 ): PackedPart {
   into.push(...chunks)
-  const hashes = chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
+  const before = (stored[part] ?? '').slice(0, first * HASH)
+  if (before.length < first * HASH)
+    throw new RangeError(`${part}: chunks before ${first} are to stay, and are not there`)
+  const hashes = before + chunks.map((columns, i) => chunkHash(name, part, first + i, columns)).join('')
   return { part, first, sizes: chunks.map(({ length }) => length), hashes }
 }
 
@@ -95,15 +129,23 @@ export function unpacking({ bytes }: Pick<PackedRecord, 'bytes'>): (part: Packed
 
 /** How many events there are, and of which fields. */
 export function countsOf(
-  records: ReadonlyMap<string, FieldRecord>,
+  records: ReadonlyMap<string, FieldRecord | FieldTail>,
   bars: number,
 ): Pick<SeriesRow, 'events' | 'eventsOnLast' | 'fields'> {
   const named = [...records].sort(([a], [b]) => (a < b ? -1 : 1))
   const count = (of: (record: FieldRecord) => number): number => named.reduce((sum, [, record]) => sum + of(record), 0)
-  const heads = named.map(([name, { initialBar, initialBand, bars }]) => [name, [initialBar, initialBand, bars.length]])
+  const heads = named.map(([name, record]) => [name, [record.initialBar, record.initialBand, eventsOf(record)]])
   return {
-    events: count(record => record.bars.length),
+    events: count(eventsOf),
     eventsOnLast: count(record => (record.bars.at(-1) === bars - 1 ? 1 : 0)),
     fields: JSON.stringify(Object.fromEntries(heads)),
   }
+}
+
+function eventsOf(record: FieldRecord | FieldTail): number {
+  return record.bars.length + ('earlier' in record ? record.earlier : 0)
+}
+
+function isSame(stored: Uint8Array | undefined, now: Buffer): boolean {
+  return stored !== undefined && now.equals(stored)
 }

@@ -1,8 +1,8 @@
 import type { FactKind } from '../../model/facts.js'
-import type { FieldRecord } from '../../model/series.js'
+import { type FieldColumns, type FieldRecord, recordsIn } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
-import { decodeEvents, type FieldHead, HASH } from '../codec.js'
-import { type Damage, Damaged } from '../store.js'
+import { CHUNK, chunkOf, decodeEvents, decodeHeads, HASH } from '../codec.js'
+import { type BarBySeries, type Damage, Damaged, type PackedEnd, type PackedTail } from '../store.js'
 import type { Session } from './connection.js'
 import {
   type ChunkList,
@@ -11,6 +11,7 @@ import {
   DAMAGE,
   type DerivedPart,
   entryHash,
+  hashesIn,
   missing,
   type Part,
   SERIES_COLUMNS,
@@ -76,15 +77,6 @@ function checkedSeries(db: Session, name: SeriesName, row: Hashed<SeriesRow> | u
   if (row === undefined) throw damaged(db, DAMAGE.noSeries(name))
   if (seriesHash(name, row) !== row.hash) throw damaged(db, DAMAGE.series(name))
   return row
-}
-
-/** The hashes of chunks that a row names, by part; none where it is so damaged that it names nothing. */
-export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
-  try {
-    return JSON.parse(chunks)
-  } catch {
-    return {}
-  }
 }
 
 /** All chunks of one part of a series. @param hashes of each of them, one after another */
@@ -157,29 +149,20 @@ export class SeriesRows {
   }
 
   /** The events of some of the fields. */
-  records({ id, ticker }: Numbered, series: SeriesRow, isWanted: (field: string) => boolean): Map<string, FieldRecord> {
+  fields(
+    { id, ticker }: Numbered,
+    series: SeriesRow,
+    hashes: ReturnType<typeof hashesIn>,
+    isWanted: (field: string) => boolean,
+  ): FieldColumns {
     const name = { ticker, timeframe: this.#timeframe }
-    const chunks = (): Buffer[] => this.chunks({ id, ticker }, 'events', hashesIn(series).events)
-    return recordsIn(this.#db, name, series, chunks, isWanted)
+    const chunks = (): Buffer[] => this.chunks({ id, ticker }, 'events', hashes.events)
+    return fieldsIn(this.#db, name, series, chunks, isWanted)
   }
 }
 
 function placesOf(values: readonly unknown[]): string {
   return values.map(() => '?').join()
-}
-
-/** One of them alone. */
-export function chunkAt(
-  db: Session,
-  { id, ticker }: Numbered,
-  timeframe: Timeframe,
-  { part, chunk }: { part: Part; chunk: number },
-  hashes: ReturnType<typeof hashesIn>,
-): Buffer {
-  const name = { ticker, timeframe }
-  const row = db.get<ChunkRow>(`${CHUNKS} AND chunk = ?`, id, timeframe, part, chunk)
-  if (row === undefined) throw damaged(db, chunkDamage(name, part, false))
-  return checkedChunk(db, name, part, row, { hashes: hashes[part] ?? '', chunk })
 }
 
 interface ChunkRow {
@@ -215,28 +198,46 @@ export function recordsOf(
   isWanted: (field: string) => boolean = () => true,
 ): Map<string, FieldRecord> {
   const chunks = (): Buffer[] => chunksOf(db, { id, ticker }, timeframe, 'events', hashesIn(series).events ?? '')
-  return recordsIn(db, { ticker, timeframe }, series, chunks, isWanted)
+  return recordsIn(fieldsIn(db, { ticker, timeframe }, series, chunks, isWanted))
 }
 
-function recordsIn(
+function fieldsIn(
   db: Session,
   name: SeriesName,
   series: SeriesRow,
   chunks: () => readonly Buffer[],
   isWanted: (field: string) => boolean,
-): Map<string, FieldRecord> {
-  const heads = new Map([...headsIn(series)].filter(([field]) => isWanted(field)))
-  if (heads.size === 0) return new Map()
-  const records = decodeEvents(heads, chunks())
-  if (records === null) throw damaged(db, DAMAGE.events(name))
-  return records
+): FieldColumns {
+  const heads = decodeHeads(series.fields, isWanted)
+  const found = decodeEvents(heads, heads.size === 0 ? [] : chunks())
+  if (found === null) throw damaged(db, DAMAGE.events(name))
+  return found
 }
 
-/** What is said of the fields of a series with data, by name. */
-function headsIn({ fields }: Pick<SeriesRow, 'fields'>): Map<string, FieldHead> {
-  const listed = Object.entries(JSON.parse(fields) as Record<string, [number, number, number]>)
-  return new Map(listed.map(([name, [initialBar, initialBand, events]]) => [name, { initialBar, initialBand, events }]))
+/** What is stored of a ticker before some bars, with its events from others on. */
+export function tailOf(db: Session, ticker: TickerRow, since: BarBySeries, from: BarBySeries): PackedTail {
+  const of = (timeframe: Timeframe): PackedEnd => endOf(db, ticker, timeframe, since[timeframe], from[timeframe])
+  return { since, hashes: ticker.chunks, daily: of('daily'), weekly: of('weekly') }
 }
+
+function endOf(db: Session, { id, ticker }: Numbered, timeframe: Timeframe, since: number, from: number): PackedEnd {
+  const name = { ticker, timeframe }
+  const series = seriesRow(db, { id, ticker }, timeframe)
+  const hashes = hashesIn(series)
+  const [first, own] = [chunkOf(from), chunkOf(since)]
+  const rows = db.all<PartRow>(END, id, timeframe, first)
+  const of = (part: Part, chunk: number): Buffer[] => {
+    const all = rows.filter(row => row.part === part && row.chunk >= chunk)
+    const count = Math.max(0, (hashes[part] ?? '').length / HASH - chunk)
+    if (all.length !== count) throw damaged(db, chunkDamage(name, part, all.length > count))
+    return all.map((row, i) => checkedChunk(db, name, part, row, { hashes: hashes[part]!, chunk: chunk + i }))
+  }
+  const outcomes = since % CHUNK === 0 ? null : of('outcomes', own)[0]!
+  return { fields: series.fields, hashes: series.chunks, first, events: of('events', first), outcomes }
+}
+
+const END = `SELECT part, chunk, columns FROM chunks
+  WHERE ticker_id = ? AND timeframe = ? AND part IN ('events', 'outcomes') AND chunk >= ? ORDER BY part, chunk`
 
 /** The rows of all series of a timeframe, in the order of the tickers. */
 export function allSeries(db: Session, timeframe: Timeframe): SeriesRow[] {

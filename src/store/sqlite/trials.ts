@@ -1,5 +1,5 @@
 import { Busy, remedy } from '../../errors.js'
-import type { Trial, TrialKind, Trials } from '../../source.js'
+import type { ReadTrials, Trial, TrialKind, Trials } from '../../source.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
 
@@ -50,7 +50,7 @@ export function openSqliteTrials(path: string, now: () => number = Date.now, not
 }
 
 /** What a ledger holds; the file is only read. Throws StorageError where there is none, or none that can be read. */
-export function openSqliteTrialsForReading(path: string): Pick<Trials, 'of' | 'close'> {
+export function openSqliteTrialsForReading(path: string): ReadTrials {
   return new SqliteTrials(new Session(path, openForReading(path, TRIALS), TRIALS), Date.now)
 }
 

@@ -10,12 +10,14 @@ import {
   type ChunkList,
   DAMAGE,
   DERIVED_PARTS,
+  hashesIn,
   missing,
   type Part,
   PRESENT,
   type SheetRow,
   unlisted,
 } from './content.js'
+import { LISTS, STRANGE_LISTS } from './lists.js'
 import type { DatabaseKind } from './migrations.js'
 import { hashOf, type PulledRow } from './pages.js'
 import {
@@ -23,7 +25,6 @@ import {
   checkedSheet,
   chunksOf,
   type Hashed,
-  hashesIn,
   type Numbered,
   recordsOf,
   SHEETS,
@@ -119,8 +120,8 @@ function damagesIn(error: unknown): Damage[] {
 
 /** What is wrong with a file of some kind. */
 export function damagesOf(kind: 'data' | Verified['kind'], file: string): Damage[] {
-  if (kind === 'accounts') return verifyAccounts(file).damages
-  if (kind === 'trials') return verifyTrials(file).damages
+  const beside = BESIDE.find(([name]) => name === kind)
+  if (beside !== undefined) return beside[1](file).damages
   const db = new Session(file, openForReading(file, DATA), DATA)
   try {
     // What an older bands made is looked at when it is brought up to date.
@@ -137,9 +138,9 @@ function isCurrent(db: Session, { migrations }: DatabaseKind): boolean {
 
 /** What was looked at of a file beside the data, and what is wrong with it. */
 export interface Verified {
-  kind: 'accounts' | 'trials'
+  kind: 'accounts' | 'trials' | 'lists'
   file: string
-  /** Of what stands nowhere else: the ledger of credits, or the looks at the data. */
+  /** Of what stands nowhere else: the ledger of credits, the looks at the data, or the lists. */
   rows: number
   damages: Damage[]
 }
@@ -202,6 +203,21 @@ export function verifyTrials(file: string): Verified {
 
 const STRANGE_TRIALS = `SELECT id FROM trials
   WHERE hash GLOB '*[^0-9a-f]*' OR kind NOT IN ('cell', 'strategy') OR spec = '' OR p NOT BETWEEN 0 AND 1 OR seen NOT BETWEEN 0 AND 253402300799999`
+
+/** Looks at the lists of a user: that each is one. */
+export function verifyLists(file: string): Verified {
+  return verified('lists', file, LISTS, db => {
+    const { rows } = db.get<{ rows: number }>('SELECT count(*) AS rows FROM lists')!
+    return { rows, whats: db.all<{ what: string }>(STRANGE_LISTS).map(({ what }) => what) }
+  })
+}
+
+/** What lies beside the data, and how each is looked at. */
+export const BESIDE: readonly (readonly [Verified['kind'], (file: string) => Verified])[] = [
+  ['accounts', verifyAccounts],
+  ['trials', verifyTrials],
+  ['lists', verifyLists],
+]
 
 function verified(
   kind: Verified['kind'],

@@ -8,85 +8,47 @@ import {
   securityOf,
 } from '../../model/facts.js'
 import type { Timeframe } from '../../model/terms.js'
-import { CHUNK, encodeEvents, HASH, keepRanks } from '../codec.js'
-import type {
-  Amendment,
-  PackedPart,
-  PackedRecord,
-  PackedSeries,
-  TickerEntry,
-  TickerRecord,
-  TickerSheet,
-} from '../store.js'
+import { encodeEvents } from '../codec.js'
+import type { Amendment, PackedPart, PackedRecord, TickerEntry, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
-import { chunkHash, type EntryRow, entryHash, type Part, type SeriesRow, seriesHash, sheetHash } from './content.js'
-import { chunkOf, countsOf, pack, packedPart, unpacking } from './packed.js'
-import { chunkAt, entryRow, hashesIn, type Numbered, recordsOf, seriesRow } from './read.js'
+import { type EntryRow, entryHash, hashesIn, type Part, type SeriesRow, seriesHash, sheetHash } from './content.js'
+import { countsOf, pack, packedPart, unpacking } from './packed.js'
+import { entryRow, type Numbered, recordsOf, seriesRow } from './read.js'
 
 /**
- * Puts one ticker in place of whatever was there, and of its chunks only those that differ; those that end before `since`
- * are not looked at. To be called inside a transaction.
+ * Puts one ticker in place of whatever was there, and of its chunks only those that differ; or where what is stored of it
+ * stays, only those that come after. To be called inside a transaction.
  */
 export function putRecord(db: Session, record: TickerRecord | PackedRecord): void {
   const whole = 'bytes' in record ? record : pack(record)
-  const { entry, since, bars, daily, weekly } = whole
+  const { entry, isTail, bars, daily, weekly } = whole
   const { ticker } = entry
   const chunksOf = unpacking(whole)
-  const before = since === undefined ? undefined : entryRow(db, ticker)
-  const parts = barTails(bars, chunksOf, chunkOf(since?.daily), before === undefined ? {} : hashesIn(before))
-  const id = putEntry(db, { ...rowOf(entry), chunks: hashesOf(parts) })
-  for (const tail of parts) putTail(db, id, 'daily', tail)
-  if (!parts.some(({ part }) => part === 'unadjusted')) putTail(db, id, 'daily', { ...NO_CHUNKS, part: 'unadjusted' })
-  list(db, ticker, 'bars')
-  putSeries(db, { id, ticker }, daily, chunksOf, since?.daily)
-  putSeries(db, { id, ticker }, weekly, chunksOf, since?.weekly)
+  const id = putEntry(db, { ...rowOf(entry), chunks: hashesOf(bars) })
+  const put = isTail ? putChunks : putPart
+  for (const part of bars) put(db, id, 'daily', part, chunksOf(part))
+  if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) putPart(db, id, 'daily', NO_UNADJUSTED, [])
+  if (!isTail) list(db, ticker, 'bars')
+  for (const { timeframe, summary, parts } of [daily, weekly]) {
+    for (const part of parts) put(db, id, timeframe, part, chunksOf(part))
+    putSeriesRow(db, { id, ticker }, timeframe, { ...summary, chunks: hashesOf(parts) })
+  }
 }
 
-type ChunksOf = ReturnType<typeof unpacking>
+type PartName = Pick<PackedPart, 'part' | 'first'>
 
-/** Chunks of one part from one of them on, and the hashes of all, those before too. */
-interface Tail {
-  part: Part
-  first: number
-  chunks: readonly Buffer[]
-  hashes: string
+const NO_UNADJUSTED: PartName = { part: 'unadjusted', first: 0 }
+
+function hashesOf(parts: readonly PackedPart[], others: Partial<Record<Part, string>> = {}): string {
+  return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
 }
 
-const NO_CHUNKS = { first: 0, chunks: [], hashes: '' }
-
-/** @param stored the hashes of what is kept now, of the parts that are there */
-function tailOf(
-  { part, first, hashes }: Omit<PackedPart, 'sizes'>,
-  chunks: readonly Buffer[],
-  stored: Partial<Record<Part, string>>,
-): Tail {
-  const before = (stored[part] ?? '').slice(0, first * HASH)
-  if (before.length < first * HASH)
-    throw new RangeError(`${part}: chunks before ${first} are to stay, and are not there`)
-  return { part, first, chunks, hashes: before + hashes }
-}
-
-/** Those of unadjusted closes are all given, and are all written where none are there. */
-function barTails(
-  bars: readonly PackedPart[],
-  chunksOf: ChunksOf,
-  since: number,
-  stored: Partial<Record<Part, string>>,
-): Tail[] {
-  return bars.map(given => {
-    const { part, first, hashes } = given
-    const from = stored[part] === undefined ? first : since
-    const kept = { part, first: from, hashes: hashes.slice((from - first) * HASH) }
-    return tailOf(kept, chunksOf(given).slice(from - first), stored)
-  })
-}
-
-function hashesOf(tails: readonly Tail[], others: Partial<Record<Part, string>> = {}): string {
-  return JSON.stringify({ ...others, ...Object.fromEntries(tails.map(({ part, hashes }) => [part, hashes])) })
+function putChunks(db: Session, id: number, timeframe: Timeframe, { part, first }: PartName, chunks: Buffer[]): void {
+  for (let i = 0; i < chunks.length; i++) db.run(PUT_CHUNK, id, timeframe, part, first + i, chunks[i]!)
 }
 
 /** Writes the chunks that are not there as they are to be, and takes out those after them. */
-function putTail(db: Session, id: number, timeframe: Timeframe, { part, first, chunks }: Tail): void {
+function putPart(db: Session, id: number, timeframe: Timeframe, { part, first }: PartName, chunks: Buffer[]): void {
   const there = db.all<{ chunk: number; columns: Buffer }>(TAIL, id, timeframe, part, first)
   const stored = new Map(there.map(({ chunk, columns }) => [chunk, columns]))
   // Their bytes, and not their hashes: what is damaged is mended.
@@ -105,23 +67,6 @@ const PUT_CHUNK = `INSERT INTO chunks (ticker_id, timeframe, part, chunk, column
 /** Says in the list that there is something of a ticker. */
 function list(db: Session, ticker: string, what: string): void {
   db.run('INSERT OR IGNORE INTO listed (ticker, what) VALUES (?, ?)', ticker, what)
-}
-
-function putSeries(db: Session, of: Numbered, series: PackedSeries, chunksOf: ChunksOf, since = 0): void {
-  const { timeframe, summary, parts } = series
-  const before = since === 0 ? {} : hashesIn(seriesRow(db, of, timeframe))
-  const tails = parts.map(part => tailOf(part, chunksOf(part), before))
-  if (since % CHUNK > 0) for (const tail of tails) if (tail.part === 'outcomes') keepStoredRanks(tail)
-  for (const tail of tails) putTail(db, of.id, timeframe, tail)
-  putSeriesRow(db, of, timeframe, { ...summary, chunks: hashesOf(tails) })
-
-  function keepStoredRanks(tail: Tail): void {
-    const { first } = tail
-    const stored = chunkAt(db, of, timeframe, { part: 'outcomes', chunk: first }, before)
-    keepRanks(tail.chunks[0]!, stored, since % CHUNK, timeframe)
-    const hash = chunkHash({ ticker: of.ticker, timeframe }, 'outcomes', first, tail.chunks[0]!)
-    tail.hashes = tail.hashes.slice(0, first * HASH) + hash + tail.hashes.slice((first + 1) * HASH)
-  }
 }
 
 function putSeriesRow(db: Session, { id, ticker }: Numbered, timeframe: Timeframe, row: SeriesRow): void {
@@ -146,10 +91,9 @@ export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendme
   for (const [field, record] of fields) if (record !== null) records.set(field, record)
   const chunks: Buffer[] = []
   const part = packedPart({ ticker, timeframe }, 'events', 0, encodeEvents(records, series.bars), chunks)
-  const tail = tailOf(part, chunks, {})
-  putTail(db, row.id, timeframe, tail)
+  putPart(db, row.id, timeframe, part, chunks)
   const counts = countsOf(records, series.bars)
-  putSeriesRow(db, row, timeframe, { ...series, ...counts, chunks: hashesOf([tail], hashes) })
+  putSeriesRow(db, row, timeframe, { ...series, ...counts, chunks: hashesOf([part], hashes) })
 }
 
 /** Puts one kind of a ticker's facts in place of what they were; without records it goes. */

@@ -1,4 +1,4 @@
-import { fieldNamed } from '../../../src/fields/index.js'
+import { BUILT_IN } from '../../../src/fields/index.js'
 import { type Day, parseDay } from '../../../src/model/day.js'
 import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
 import type { RunOptions, Strategy } from '../../../src/params/strategy.js'
@@ -13,8 +13,9 @@ export interface MadeTicker {
   bars: readonly MadeBar[]
   /** Band by bar, by field; `.` is none. One letter a bar, places in the vocabulary: `a` is its first band. */
   bands: Record<string, string>
-  /** Date of the first bar; one bar a calendar day. */
+  /** Date of the first bar; one bar a calendar day, or every so many. */
   start?: string
+  every?: number
   delisting?: { day: string; price: number }
   barsAYear?: number
   adjustment?: MarketBars['adjustment']
@@ -54,6 +55,7 @@ export const PLAIN: RunOptions = {
   walk_forward: null,
   embargo: null,
   min_trades: 0,
+  monte_carlo: null,
   family: 'run',
 }
 
@@ -78,10 +80,10 @@ const START: Day = parseDay('2020-01-01')!
 
 function barsOf(
   ticker: string,
-  { bars, start, delisting, barsAYear = 365, adjustment = 'adjusted' }: MadeTicker,
+  { bars, start, every = 1, delisting, barsAYear = 365, adjustment = 'adjusted' }: MadeTicker,
 ): MarketBars {
   const first = start === undefined ? START : parseDay(start)!
-  const days = Int32Array.from(bars, (_, t) => first + t)
+  const days = Int32Array.from(bars, (_, t) => first + t * every)
   const column = (place: 0 | 1 | 2 | 3): Float64Array => Float64Array.from(bars, bar => bar[place])
   const [open, high, low, close] = [column(0), column(1), column(2), column(3)]
   const volume = new Float64Array(bars.length).fill(1)
@@ -99,5 +101,5 @@ function barsOf(
 function statesOf(ticker: string, field: string, { bars, bands }: MadeTicker): States {
   const letters = (bands[field] ?? '').padEnd(bars.length, '.')
   const codes = Uint8Array.from(letters, letter => (letter === '.' ? UNDEFINED : letter.charCodeAt(0) - 97))
-  return statesFrom({ ticker, field, timeframe: 'daily', bands: fieldNamed(field)!.bands }, codes)
+  return statesFrom({ ticker, field, timeframe: 'daily', bands: BUILT_IN.named(field)!.bands }, codes)
 }

@@ -57,12 +57,15 @@ export async function run(words: readonly string[], lent: Lent = {}): Promise<Ra
   return { code, ...ran }
 }
 
-/** One command line as a person types it, split at blanks. */
+/** One command line as a person types it. */
 export function typed(line: string, lent: Lent = {}): Promise<Ran> {
-  return run(
-    line.split(' ').filter(word => word !== ''),
-    lent,
-  )
+  return run(wordsOf(line), lent)
+}
+
+/** The words of a line as a shell hands them over: split at blanks, but for those between quotes. */
+export function wordsOf(line: string): string[] {
+  const words = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+|['"]/g) ?? []
+  return words.map(word => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'))
 }
 
 /** That a run ended with a code, and said something on stderr, wherever its lines were broken. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Reading } from '../../../src/fields/field.js'
-import { fieldNamed } from '../../../src/fields/index.js'
+import { BUILT_IN } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
 import type { SectorView } from '../../../src/fields/sector.js'
 import type { Facts } from '../../../src/model/facts.js'
@@ -11,7 +11,7 @@ const BAR = barsOn(['2018-03-02'], 40)
 
 /** What a field tells of the last bar. */
 function told(name: string, known: Facts | null, series: Series = BAR, sector?: SectorView): Reading[] {
-  return fieldNamed(name)!.readings(new Panel(series, known, sector ?? null), series.days.length - 1)
+  return BUILT_IN.named(name)!.readings(new Panel(series, known, sector ?? null), series.days.length - 1)
 }
 
 /** The notes of what is null: why there is no band. */

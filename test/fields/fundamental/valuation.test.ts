@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fieldNamed } from '../../../src/fields/index.js'
+import { BUILT_IN } from '../../../src/fields/index.js'
 import { Panel } from '../../../src/fields/panel.js'
 import type { SectorView } from '../../../src/fields/sector.js'
 import type { Day } from '../../../src/model/day.js'
@@ -163,7 +163,7 @@ describe('pe_vs_sector', () => {
 describe('valuation_zone', () => {
   const readings = (series: Series, known: Facts, sector?: SectorView): Map<string, number | null> => {
     const panel = new Panel(series, known, sector ?? null)
-    const told = fieldNamed('valuation_zone')!.readings(panel, series.days.length - 1)
+    const told = BUILT_IN.named('valuation_zone')!.readings(panel, series.days.length - 1)
     return new Map(told.map(({ name, value }) => [name, value]))
   }
   const flat = held(Array(300).fill(10))

@@ -34,7 +34,12 @@ const AT = '2026-03-24T12:30:00.000Z'
 
 export function filesIn(folder: string): Files {
   const at = (name: string): string => join(folder, name)
-  return { data: at('bands.db'), accounts: at('bands.accounts.db'), trials: at('bands.trials.db') }
+  return {
+    data: at('bands.db'),
+    accounts: at('bands.accounts.db'),
+    trials: at('bands.trials.db'),
+    lists: at('bands.lists.db'),
+  }
 }
 
 /** Two tickers, the first with facts; an account with a charge; a trial. */

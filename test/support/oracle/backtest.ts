@@ -17,9 +17,10 @@ export interface OracleTicker {
   atr: readonly number[]
   /** Bars of the signals, ascending. */
   signals: readonly number[]
-  /** Bars of every event of the entry's field, and of the events that `on` waits for. */
+  /** Bars of every event of the entry's field, and of the events that `on` and `when` wait for. */
   events: readonly number[]
   on: readonly number[]
+  when?: readonly number[]
 }
 
 export interface OracleTrade {
@@ -204,7 +205,8 @@ class Simulation {
   bandExit(p: Position, u: number): string | null {
     if (u <= p.signal) return null
     if (this.strategy.exit.leave && p.of.events.includes(u)) return 'leave'
-    return this.strategy.exit.on !== null && p.of.on.includes(u) ? 'on' : null
+    if (this.strategy.exit.on !== null && p.of.on.includes(u)) return 'on'
+    return p.of.when?.includes(u) ? 'when' : null
   }
 
   stopOf(p: Position, bar: number): { level: number; why: string } | null {

@@ -1,4 +1,11 @@
-import type { Backtest, EquityPoint, EquityStatistics, Trade, TradeStatistics } from '../../../src/backtest/result.js'
+import type {
+  Backtest,
+  EquityPoint,
+  EquityStatistics,
+  Trade,
+  TradeStatistics,
+  Year,
+} from '../../../src/backtest/result.js'
 import type { Strategy } from '../../../src/params/strategy.js'
 import { ANY_EVENT } from '../../../src/params/studies.js'
 import type { PriceChart } from '../../../src/present/chart.js'
@@ -71,6 +78,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
         beta: 0.21,
         correlation: 0.4,
         information_ratio: -0.3,
+        years: yearsOf(dates, held),
         equity: held,
         reasons: {},
       },
@@ -84,6 +92,10 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
     ),
     equity,
     months: monthsOf(equity),
+    years: yearsOf(
+      dates,
+      equity.map(point => point.equity),
+    ),
     drawdowns:
       equity.length <= 60
         ? []
@@ -101,6 +113,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
       deflated_sharpe: closed.length === 0 ? null : 0.83,
       reason: closed.length === 0 ? 'there is no trade' : null,
     },
+    monte_carlo: null,
     validation: null,
     assumptions: ['Filled at the next open, 5 bp a side.', 'Tickers are those in the database.'],
     warnings: closed.length < 20 ? [`${closed.length} trades is few; do not read the second decimal.`] : [],
@@ -159,7 +172,9 @@ function equityOf(charts: readonly PriceChart[], trades: readonly Trade[], dates
     value *= 1 + changes[i]!
     highest = Math.max(highest, value)
     const n = Math.min(10, positions[i]!)
-    return { date, equity: value, gross: n / Math.min(10, charts.length), positions: n, drawdown: value / highest - 1 }
+    const drawdown = value / highest - 1
+    const rolling_sharpe = i < 252 ? null : Math.sin(i / 90)
+    return { date, equity: value, gross: n / Math.min(10, charts.length), positions: n, drawdown, rolling_sharpe }
   })
 }
 
@@ -169,6 +184,16 @@ function monthsOf(equity: readonly EquityPoint[]): Backtest['months'] {
   let before = 1
   return [...last].map(([key, value]) => {
     const told = { year: Number(key.slice(0, 4)), month: Number(key.slice(5)), return: value / before - 1 }
+    before = value
+    return told
+  })
+}
+
+function yearsOf(dates: readonly string[], equity: readonly number[]): Year[] {
+  const last = new Map(dates.map((date, i) => [Number(date.slice(0, 4)), equity[i]!]))
+  let before = 1
+  return [...last].map(([year, value]) => {
+    const told = { year, return: value / before - 1, max_drawdown: -0.08 }
     before = value
     return told
   })
@@ -199,6 +224,8 @@ function equityStatistics(equity: readonly number[]): EquityStatistics {
     kurtosis: value(6.2),
     best_bar: value(0.041),
     worst_bar: value(-0.053),
+    value_at_risk: value(-0.012),
+    conditional_value_at_risk: value(-0.021),
     exposure: value(0.34),
     turnover: value(8.1),
     probabilistic_sharpe: value(0.91),

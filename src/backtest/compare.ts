@@ -1,0 +1,265 @@
+import { dateOf, formatDay } from '../model/day.js'
+import type { CompareQuery } from '../params/compare.js'
+import type { Strategy } from '../params/strategy.js'
+import { type PricedSource, type Trials, vocabulariesOf } from '../source.js'
+import { expandedTail, politisWhite, stationaryIndices } from '../statistics/bootstrap.js'
+import { deviation, mean, quantile } from '../statistics/moments.js'
+import { Random } from '../statistics/random.js'
+import { regression } from '../statistics/robust.js'
+import { freeRate, sharpe } from '../statistics/sharpe.js'
+import { checkFamily } from '../study/trials.js'
+import { sharedPlaces } from './comparison.js'
+import { yearsOf } from './equity.js'
+import { deflated, lookOf } from './looks.js'
+import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
+import type { Comparison, SharpeDifference } from './result.js'
+import {
+  barsAYearOf,
+  type Curve,
+  closedOf,
+  effectiveBarsAYear,
+  equityStatistics,
+  returnsOf,
+  sampleOf,
+  tradeStatistics,
+} from './statistics.js'
+import { fieldsOf, lived, type Member, membersOf, type Taken } from './trade.js'
+import { checkShares } from './validation.js'
+
+interface CompareWays {
+  step?: (text: () => string) => void
+  trials?: Trials | null
+}
+
+/** A strategy that was traded over all its days. */
+interface Traded {
+  name: string
+  strategy: Strategy
+  members: readonly Member[]
+  simulation: Simulation
+  barsAYear: number
+}
+
+/** The same with what of them all strategies have: the places of those bars among its own, its first day and last. */
+interface Rival extends Traded {
+  at: readonly number[]
+  from: number
+  to: number
+}
+
+/**
+ * Strategies side by side over the days that all of them have: the statistics of each, its years, how their returns go
+ * together, and between what the difference of their Sharpe ratios lies. Each is traded over all its own days first, so
+ * that it comes into the common ones as it was. Each is a look, and is noted in the ledger. Throws as backtest() does.
+ */
+export async function compare(
+  source: PricedSource,
+  { names, strategies, resamples, seed, family, min_trades }: CompareQuery,
+  { step, trials = null }: CompareWays = {},
+): Promise<Comparison> {
+  checkFamily(family, trials)
+  const traded: Traded[] = []
+  for (const [i, strategy] of strategies.entries()) {
+    const [members] = await membersOf(source, [strategy], step)
+    checkShares(strategy, members!)
+    const simulation = simulate(members!, strategy, portfolioCalendar(members!))
+    const barsAYear = barsAYearOf(members!, simulation.days)
+    traded.push({ name: names[i]!, strategy, members: members!, simulation, barsAYear })
+  }
+  const rivals = rivalsOf(traded)
+  const [{ simulation: first, at }] = rivals as [Rival]
+  // Weeks have the dates of the first.
+  const days = Int32Array.from(at, i => first.days[i]!)
+  const barsAYear = sharedBarsAYear(rivals, days)
+  const curves = rivals.map(rival => curveOn(barsAYear, rival))
+  const returns = curves.map(returnsOf)
+  step?.(() => 'resamples of the joint days')
+  const told = rivals.map((rival, i) => toldOf(rival, curves[i]!, days))
+  const differences = sharpeDifferences(names, curves, returns, { resamples, seed })
+  const best = bestOf(told.map(({ statistics }) => statistics.sharpe))
+  const order = [...(best === null ? [] : [best]), ...[...rivals.keys()].filter(one => one !== best)]
+  const looks = order.map(one => lookOf(rivals[one]!.strategy, rivals[one]!.simulation))
+  const sample = best === null ? null : sampleOf(told[best]!.statistics.sharpe, returns[best]!, barsAYear)
+  return {
+    schema: 'bands.comparison/1',
+    ...standsOn(strategies),
+    timeframe: strategies[0]!.timeframe,
+    first: dateOf(days[0]),
+    last: dateOf(days.at(-1)),
+    as_of: dateOf(await source.asOfDay()),
+    bars_a_year: barsAYear,
+    seed,
+    strategies: told,
+    dates: Array.from(days, formatDay),
+    correlations: returns.map(one => returns.map(other => (one === other ? 1 : (regression(one, other)?.r ?? null)))),
+    sharpe_differences: differences,
+    best: best === null ? null : names[best]!,
+    trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
+    assumptions: ASSUMED,
+    warnings: [...warningsOf(rivals, told, days, min_trades), ...source.remarks()],
+  }
+}
+
+const ASSUMED = [
+  'days: those that all strategies have, each traded over all its own days before; returns from one common day to the next',
+  'trades: those that begin and end within the common days',
+  'difference of Sharpe ratios: the common days redrawn together in blocks (stationary bootstrap, Politis and Romano 1994), so that what the strategies have in common stays in common; expanded percentiles (Hesterberg 2015)',
+  'survivorship: tickers are those in the store',
+]
+
+/** All tickers, fields and second tickers that the strategies look at, each once. */
+function standsOn(strategies: readonly Strategy[]): Pick<Comparison, 'tickers' | 'fields' | 'contexts'> {
+  const contexts = new Map<string, Comparison['contexts'][number]>()
+  for (const { context } of strategies.map(({ entry }) => entry))
+    if (context !== null)
+      contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
+  return {
+    tickers: [...new Set(strategies.flatMap(({ tickers }) => tickers))].sort(),
+    fields: [...new Set(strategies.flatMap(fieldsOf))].sort(),
+    contexts: [...contexts.keys()].sort().map(name => contexts.get(name)!),
+  }
+}
+
+function rivalsOf(traded: readonly Traded[]): Rival[] {
+  const calendars = traded.map(({ simulation }) => simulation.days)
+  const places = sharedPlaces(calendars, traded[0]!.strategy.timeframe)
+  return traded.map((one, i) => {
+    const at = places[i]!
+    return { ...one, at, from: calendars[i]![at[0] ?? -1] ?? 0, to: calendars[i]![at.at(-1) ?? -1] ?? -1 }
+  })
+}
+
+/** The first of those with the greatest value; null where none has any. */
+export function bestOf(values: readonly (number | null)[]): number | null {
+  return values.reduce<number | null>((best, value, i) => {
+    return value !== null && (best === null || value > values[best]!) ? i : best
+  }, null)
+}
+
+/** Of a strategy all of whose days are common; otherwise the returns that there are over the years that they take. */
+function sharedBarsAYear(rivals: readonly Rival[], days: Int32Array): number {
+  const whole = rivals.find(({ at }) => at.length > 0 && at.at(-1)! - at[0]! + 1 === days.length)
+  return whole?.barsAYear ?? effectiveBarsAYear(days) ?? rivals[0]!.barsAYear
+}
+
+/** What a strategy made of its money on the common days. */
+function curveOn(barsAYear: number, { strategy, simulation, at, from, to }: Rival): Curve {
+  const isWithin = (day: number): boolean => day >= from && day <= to
+  let traded = 0
+  for (const { member, entryBar, entry, shares, left } of simulation.trades) {
+    if (isWithin(member.bars.days[entryBar]!)) traded += shares * entry
+    if (left.why !== 'open' && isWithin(left.day)) traded += shares * left.price
+  }
+  return {
+    equity: Float64Array.from(at, i => simulation.equity[i]!),
+    // What it began with counts as the value of its first day, as in its own returns.
+    start: at[0] === 0 ? strategy.portfolio.capital : (simulation.equity[at[0] ?? 0] ?? strategy.portfolio.capital),
+    barsAYear,
+    riskFree: strategy.risk_free,
+    exposed: at.filter(i => simulation.exposure[i]! > 0).length,
+    traded,
+  }
+}
+
+function toldOf(
+  { name, strategy, simulation, from, to }: Rival,
+  curve: Curve,
+  days: Int32Array,
+): Comparison['strategies'][number] {
+  const isWithin = ({ member, entryBar, left }: Taken): boolean => member.bars.days[entryBar]! >= from && left.day <= to
+  const trades = simulation.trades.filter(isWithin).map(trade => lived(strategy.fill, trade))
+  return {
+    name,
+    strategy,
+    first: dateOf(simulation.days[0]),
+    last: dateOf(simulation.days.at(-1)),
+    statistics: equityStatistics(curve),
+    trade_statistics: tradeStatistics(strategy.costs, closedOf(trades)),
+    years: yearsOf({ days, equity: curve.equity, start: curve.start }),
+    equity: Array.from(curve.equity, value => value / curve.start),
+  }
+}
+
+/** Draws of other purposes have streams of their own. */
+const STREAM = 4
+
+/** Of every two strategies, of the same draws. */
+export function sharpeDifferences(
+  names: readonly string[],
+  curves: readonly Curve[],
+  returns: readonly Float64Array[],
+  { resamples, seed }: Pick<CompareQuery, 'resamples' | 'seed'>,
+): SharpeDifference[] {
+  const own = curves.map(({ equity, barsAYear, riskFree }, i) =>
+    equity.every(value => value > 0) ? sharpe(returns[i]!, barsAYear, riskFree) : null,
+  )
+  const pairs = names.flatMap((_, a) => names.slice(a + 1).map((_, i) => [a, a + 1 + i] as const))
+  const known = own.flatMap((ratio, i) => (ratio === null ? [] : [i]))
+  const n = returns[0]!.length
+  const block = known.reduce((most, i) => Math.max(most, politisWhite(influenceOf(returns[i]!))), 1)
+  const drawn = curves.map(() => new Float64Array(known.length < 2 ? 0 : resamples))
+  const random = Random.stream(new Random(seed).word(), STREAM)
+  const indices = new Int32Array(n)
+  for (let draw = 0; draw < resamples && known.length > 1; draw++) {
+    stationaryIndices(random, n, block, indices)
+    for (const i of known) drawn[i]![draw] = ratioOf(returns[i]!, indices, curves[i]!)
+  }
+  const tail = expandedTail(Math.max(2, n / block))
+  return pairs.map(([a, b]) => {
+    const told = { a: names[a]!, b: names[b]!, draws: resamples, block }
+    const none = (reason: string) => ({ ...told, draws: 0, difference: null, low: null, high: null, reason })
+    const [one, other] = [own[a]!, own[b]!]
+    if (own[a] === null || own[b] === null) return none('one of the two has no Sharpe ratio')
+    const values = drawn[a]!.map((value, draw) => value - drawn[b]![draw]!)
+    const ascending = values.filter(value => !Number.isNaN(value)).sort()
+    if (!(ascending[0]! < ascending.at(-1)!)) return none('the two do not differ')
+    const [low, high] = [quantile(ascending, tail), quantile(ascending, 1 - tail)]
+    return { ...told, difference: one - other, low, high, reason: null }
+  })
+}
+
+/** What each return adds to the estimate of a Sharpe ratio, by which neighbouring days that move together are known. */
+function influenceOf(returns: Float64Array): Float64Array {
+  const [centre, spread] = [mean(returns)!, deviation(returns)!]
+  return returns.map(value => {
+    const z = (value - centre) / spread
+    return z - ((centre / spread) * (z * z - 1)) / 2
+  })
+}
+
+/** A year; NaN of a draw in which nothing varies. */
+function ratioOf(returns: Float64Array, indices: Int32Array, { barsAYear, riskFree }: Curve): number {
+  const n = indices.length
+  let sum = 0
+  for (let i = 0; i < n; i++) sum += returns[indices[i]!]!
+  const centre = sum / n
+  let squares = 0
+  for (let i = 0; i < n; i++) squares += (returns[indices[i]!]! - centre) ** 2
+  const spread = Math.sqrt(squares / (n - 1))
+  if (!(spread > ROUNDING * Math.abs(centre))) return Number.NaN
+  return ((centre - freeRate(barsAYear, riskFree)) / spread) * Math.sqrt(barsAYear)
+}
+
+/** A deviation that is a smaller part of the mean is what rounding leaves of none. */
+const ROUNDING = 1e-12
+
+const FEW_COMMON = ['no day', 'fewer than three days', 'fewer than three days'] as const
+
+function warningsOf(
+  rivals: readonly Rival[],
+  told: readonly Pick<Comparison['strategies'][number], 'name' | 'trade_statistics'>[],
+  days: Int32Array,
+  least: number,
+): string[] {
+  const few = told.filter(({ trade_statistics: { n } }) => n < least).map(({ name }) => name)
+  const cut = rivals.filter(({ simulation }) => days.length < simulation.days.length).map(({ name }) => name)
+  const judged = rivals.filter(({ strategy }) => strategy.benchmark !== null).map(({ name }) => name)
+  const rates = new Set(rivals.map(({ strategy }) => strategy.risk_free))
+  return [
+    ...(days.length < 3 ? [`the strategies have ${FEW_COMMON[days.length]} in common`] : []),
+    ...(few.length > 0 ? [`fewer than ${least} closed trades say little: ${few.join(', ')}`] : []),
+    ...(cut.length > 0 ? [`days that not all of them have are left out of ${cut.join(', ')}`] : []),
+    ...(judged.length > 0 ? [`a benchmark is of one strategy, and is not used here: ${judged.join(', ')}`] : []),
+    ...(rates.size > 1 ? ['the risk-free rates of the strategies differ: each Sharpe ratio is above its own'] : []),
+  ]
+}

@@ -1,0 +1,267 @@
+import { createHash } from 'node:crypto'
+import { counted, whole } from '../errors.js'
+import { countBelow, countUpTo, dateOf } from '../model/day.js'
+import { percent } from '../params/figures.js'
+import { type Axis, combinations, type GridQuery } from '../params/grid.js'
+import type { Strategy } from '../params/strategy.js'
+import { type PricedSource, type Trials, vocabulariesOf } from '../source.js'
+import { mean } from '../statistics/moments.js'
+import { regression } from '../statistics/robust.js'
+import { pbo } from '../statistics/selection.js'
+import { lacksDividends, unionCalendar } from '../study/signals.js'
+import { checkFamily } from '../study/trials.js'
+import { bestOf } from './compare.js'
+import { type CellResult, type GridData, lookedAt, type WholeCell } from './grid-cells.js'
+import { deflated } from './looks.js'
+import { portfolioCalendar } from './portfolio.js'
+import type { Grid, GridCell, Neighbours, Validation } from './result.js'
+import { sampleOf } from './statistics.js'
+import { fieldsOf, membersOf } from './trade.js'
+import { checkShares, foldsOf, namesOf, ofChoices, validate } from './validation.js'
+import { costsInWords, FILLS_IN_WORDS } from './words.js'
+
+interface GridWays {
+  step?: (text: () => string) => void
+  trials?: Trials | null
+}
+
+/** Of the bars, half of which choose in turn: as many as a sweep has. */
+const BLOCKS = 16
+
+/**
+ * Every combination of some values of a strategy: what each came to, and whether the best of them is more than what the
+ * best of so many shows by luck. Each is a look, noted in the ledger. With parts of the data each training part chooses by
+ * the same statistic, and what came of it on the part after it is told. The same question of the same data gives the same
+ * bytes, however many threads share the work. Throws as backtest() does.
+ */
+export async function grid(
+  source: PricedSource,
+  query: GridQuery,
+  { step, trials = null }: GridWays = {},
+): Promise<Grid> {
+  const { axes, statistic, strategies, run } = query
+  checkFamily(run.family, trials)
+  const lists = await membersOf(source, strategies, step)
+  for (const [i, strategy] of strategies.entries()) checkShares(strategy, lists[i]!)
+  const apart = [...new Set(lists)]
+  const data: GridData = {
+    lists: apart,
+    cells: strategies.map((strategy, i) => ({ strategy, list: apart.indexOf(lists[i]!) })),
+    statistic,
+    calendar: portfolioCalendar(apart.flat()),
+  }
+  const ask: Ask = tasks => lookedAt(data, tasks, source.threads, step)
+  const seen = await ask(strategies.map((_, cell) => ({ cell, part: null })))
+  const found = seen.map(({ whole }) => whole!)
+  const cells = cellsOf(axes, seen)
+  const values = cells.map(({ value }) => value)
+  const best = bestOf(values)
+  const validation = await validated(query, lists, data, found, ask)
+  step?.(() => 'probability of overfitting')
+  const columns = alignedReturns(found)
+  const groups = alike(columns)
+  const overfitting = overfittingOf(columns, groups)
+  const first = best ?? 0
+  const order = [first, ...strategies.keys()].filter((cell, i) => i === 0 || cell !== first)
+  const looks = order.map(cell => ({
+    strategy: strategies[cell]!,
+    days: found[cell]!.days,
+    sharpe: found[cell]!.sharpe,
+  }))
+  const own = found[first]!
+  const sample = best === null ? null : sampleOf(own.statistics.sharpe, own.returns, own.barsAYear)
+  const vocabularies = await vocabulariesOf(source)
+  const { tickers, timeframe, seed } = strategies[0]!
+  const days = unionCalendar(found.map(({ days }) => days))
+  return {
+    schema: 'bands.grid/1',
+    axes: axes.map(({ key, values }) => ({ key, values: [...values] })),
+    statistic,
+    tickers: [...tickers],
+    ...lookedOn(strategies),
+    timeframe,
+    first: dateOf(days[0]),
+    last: dateOf(days.at(-1)),
+    as_of: dateOf(await source.asOfDay()),
+    bars_a_year: own.barsAYear,
+    seed,
+    cells,
+    best:
+      best === null ? null : { cell: best, strategy: strategies[best]!, neighbours: neighboursOf(axes, values, best) },
+    smoothness: smoothnessOf(axes, values, groups),
+    trials: await deflated(looks, sample, trials, { family: run.family, vocabularies }),
+    pbo:
+      'reason' in overfitting
+        ? null
+        : { probability: overfitting.probability, splits: overfitting.splits, blocks: BLOCKS },
+    validation,
+    assumptions: assumptionsOf(query),
+    warnings: [
+      ...warningsOf(query, cells, best),
+      ...ofTraining(validation, query),
+      ...ofPrices(apart[0] ?? []),
+      ...source.remarks(),
+    ],
+    reasons: 'reason' in overfitting ? { pbo: overfitting.reason } : {},
+  }
+}
+
+/** Each once, in the order of their names. */
+function lookedOn(strategies: readonly Strategy[]): Pick<Grid, 'fields' | 'contexts'> {
+  const fields = new Set(strategies.flatMap(fieldsOf))
+  const contexts = new Map<string, Grid['contexts'][number]>()
+  for (const { context } of strategies.map(({ entry }) => entry))
+    if (context !== null)
+      contexts.set(`${context.ticker} ${context.field}`, { ticker: context.ticker, field: context.field })
+  return { fields: [...fields].sort(), contexts: [...contexts.keys()].sort().map(name => contexts.get(name)!) }
+}
+
+type Ask = (tasks: Parameters<typeof lookedAt>[1]) => Promise<CellResult[]>
+
+function cellsOf(axes: readonly Axis[], seen: readonly CellResult[]): GridCell[] {
+  return combinations(axes).map((values, i) => {
+    const { value, whole } = seen[i]!
+    const { statistics, trade_statistics } = whole!
+    return { values, value, statistics, trade_statistics }
+  })
+}
+
+/** What the training part of each fold chooses, of the same statistic, and what came of it. */
+async function validated(
+  { axes, strategies, run }: GridQuery,
+  lists: Awaited<ReturnType<typeof membersOf>>,
+  { calendar }: GridData,
+  traded: readonly WholeCell[],
+  ask: Ask,
+): Promise<Validation | null> {
+  const last = traded.reduce((most, { days }) => Math.max(most, days.at(-1) ?? most), -1)
+  const folds = foldsOf(calendar.subarray(0, countUpTo(calendar, last)), run)
+  if (folds === null) return null
+  const trained = await ask(folds.flatMap(({ train }) => strategies.map((_, cell) => ({ cell, part: train }))))
+  const n = strategies.length
+  const chosen = folds.map((_, i) => bestOf(trained.slice(i * n, (i + 1) * n).map(({ value }) => value)))
+  const ready = strategies.map((strategy, i) => ({ strategy, members: lists[i]! }))
+  const found = validate(ready[0]!, ready, { calendar, last }, run, chosen)!
+  // As the values of the grid are written, of which all are told.
+  const names = combinations(axes).map(values =>
+    values.map((value, i) => `${axes[i]!.key.replaceAll('_', ' ')} ${value}`).join(', '),
+  )
+  const told = found.folds.map((fold, i) => ({ ...fold, chosen: names[chosen[Math.floor(i / 2)] ?? -1] ?? null }))
+  return { ...found, candidates: names, folds: told }
+}
+
+/** Returns on the days of all; a cell that has not begun, or is over, has money and no return. */
+function alignedReturns(found: readonly WholeCell[]): Float64Array[] {
+  const days = unionCalendar(found.map(({ days }) => days))
+  return found.map(({ days: own, returns }) => {
+    const column = new Float64Array(Math.max(0, days.length - 1))
+    // Its days are some in a row of those of all.
+    column.set(returns, countBelow(days, own[0] ?? 0))
+    return column
+  })
+}
+
+/** Cells that differ from one by one step along one axis. */
+export function neighboursAt(axes: readonly Pick<Axis, 'values'>[], cell: number): number[] {
+  const found: number[] = []
+  let size = 1
+  for (const { values } of axes.toReversed()) {
+    const place = Math.floor(cell / size) % values.length
+    if (place > 0) found.push(cell - size)
+    if (place + 1 < values.length) found.push(cell + size)
+    size *= values.length
+  }
+  return found.sort((a, b) => a - b)
+}
+
+function neighboursOf(axes: readonly Axis[], values: readonly (number | null)[], cell: number): Neighbours {
+  const known = neighboursAt(axes, cell).flatMap(other => values[other] ?? [])
+  return {
+    n: known.length,
+    mean: mean(known),
+    least: known.length === 0 ? null : Math.min(...known),
+    greatest: known.length === 0 ? null : Math.max(...known),
+  }
+}
+
+/** Of each cell the first that has the same returns: settings that change no trade are one strategy. */
+function alike(columns: readonly Float64Array[]): number[] {
+  const first = new Map<string, number>()
+  return columns.map((column, cell) => {
+    const bytes = new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
+    const hash = createHash('sha256').update(bytes).digest('hex')
+    if (!first.has(hash)) first.set(hash, cell)
+    return first.get(hash)!
+  })
+}
+
+/** Of strategies that differ, each once. */
+function overfittingOf(columns: readonly Float64Array[], groups: readonly number[]): ReturnType<typeof pbo> {
+  const apart = columns.filter((_, cell) => groups[cell] === cell)
+  return apart.length < 2 ? { reason: 'all combinations have the same returns' } : pbo(apart, BLOCKS)
+}
+
+/**
+ * Correlation of the cells with the means of their neighbours: 1 of a smooth hill, about 0 where luck decides. Cells with
+ * the same returns count once, and are no neighbours: they would go with each other whatever luck does.
+ */
+function smoothnessOf(
+  axes: readonly Axis[],
+  values: readonly (number | null)[],
+  groups: readonly number[],
+): number | null {
+  const pairs = values.flatMap((value, cell): [number, number][] => {
+    if (value === null || groups[cell] !== cell) return []
+    const others = new Set(neighboursAt(axes, cell).map(other => groups[other]!))
+    others.delete(cell)
+    const around = mean([...others].flatMap(other => values[other] ?? []))
+    return around === null ? [] : [[value, around]]
+  })
+  const line = regression(
+    Float64Array.from(pairs, ([value]) => value),
+    Float64Array.from(pairs, ([, around]) => around),
+  )
+  return line?.r ?? null
+}
+
+function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
+  const { fill, costs, side, risk_free, seed } = strategies[0]!
+  return [
+    `each combination is a strategy of its own, traded over all its days: ${FILLS_IN_WORDS[fill]}; ${costsInWords(costs, side)}, unless varied; risk-free rate ${percent(risk_free)} a year`,
+    `compared by ${statistic.replaceAll('_', ' ')}; of equal ones the first is the best`,
+    'neighbours: the combinations one step away along one key, in the order in which its values are given; smoothness: the correlation of each combination with the mean of its neighbours, those with the same returns once',
+    `deflated Sharpe ratio: of the best, by the number of strategies of ${run.family === 'ledger' ? 'the ledger' : 'this run'} and the variance of their ratios (Bailey and López de Prado 2014)`,
+    `probability of overfitting: combinatorially symmetric cross-validation of the returns, ${BLOCKS} blocks, by Sharpe ratio, of combinations with the same returns one; how often the best of one half is not above the median of the other (Bailey and others 2017)`,
+    `seed ${seed}`,
+    'survivorship: tickers are those in the store',
+    ...(run.tier === null ? [] : [`data: as the ${run.tier} tier sees them`]),
+  ]
+}
+
+function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): string[] {
+  const idle = cells.filter(({ trade_statistics: { n } }) => n === 0).length
+  const trades = best === null ? 0 : cells[best]!.trade_statistics.n
+  const few = `${counted(trades, 'closed trade')} of the best: fewer than ${run.min_trades} say little`
+  return [
+    ...(best !== null && trades < run.min_trades ? [few] : []),
+    ...(idle > 0 ? [`${whole(idle)} of ${counted(cells.length, 'combination')} have no closed trade`] : []),
+    ...(strategies.some(({ fill }) => fill === 'close') ? ['same close: not tradable on end-of-day data'] : []),
+  ]
+}
+
+/** Of the parts that choose: those with nothing to choose by, and those with few trades. */
+function ofTraining(validation: Validation | null, { statistic, run }: GridQuery): string[] {
+  const parts = validation?.folds.filter(({ role }) => role === 'train') ?? []
+  const blind = parts.filter(({ chosen }) => chosen === null).length
+  const which = parts.length === 1 ? 'the part to choose on' : `${blind} of ${parts.length} parts to choose on`
+  const none = `on ${which} no combination has a ${statistic.replaceAll('_', ' ')}: the first is traded after it, and all tests leave that out`
+  return [
+    ...(blind > 0 ? [none] : []),
+    ...ofChoices(validation, run).flatMap(([, holds, sentence]) => (holds ? [sentence] : [])),
+  ]
+}
+
+function ofPrices(members: Parameters<typeof namesOf>[0]): string[] {
+  const raw = members.filter(({ prices }) => lacksDividends(prices))
+  return raw.length === 0 ? [] : [`prices of ${namesOf(raw)} are not adjusted for dividends`]
+}

@@ -1,0 +1,165 @@
+import { InvalidParameter, NotFound, quoted, remedy, suggest } from '../../errors.js'
+import { openLists, openListsForReading } from '../../open.js'
+import { refuse } from '../../params/values.js'
+import { count } from '../../present/numbers.js'
+import type { Lists, NamedList } from '../../source.js'
+import type { Command } from '../command.js'
+import type { Context } from '../context.js'
+import { tableOf } from '../draw/table.js'
+import { oneRow } from '../output.js'
+import { listNamed, namedTickers } from '../tickers.js'
+
+const NAME = ['<NAME>', 'the list (bands watch list); case does not matter'] as const
+
+const add: Command = {
+  arguments: [
+    ['<NAME>', 'the list, made if there is none: letters, digits, _ and -, at most 40, a letter first'],
+    ['[TICKER...]', 'tickers (A B, A,B, @FILE, or - for standard input)', ['TICKER']],
+  ],
+  options: [['--when <C>', 'in place of tickers: those for which a condition holds, such as "rsi_zone = oversold"']],
+  examples: ['bands watch add tech AAPL', 'bands watch add dips --when "rsi_zone = oversold"'],
+  notes: [
+    'Lists are your own and lie in a file beside the database, in bands backup like it. Every command that takes --tickers takes --watch NAME.',
+  ],
+  async run(context, given) {
+    const name = nameValue(given.argument(0)!)
+    const tickers = await namedTickers(given.rest(1).flatMap(splitAtCommas), context.world)
+    const when = given.text('when')
+    if (when === undefined && tickers.length === 0)
+      throw new InvalidParameter('which tickers is missing, or --when C.', {
+        param: 'tickers',
+        allowed: 'bands watch add NAME TICKER..., or bands watch add NAME --when C',
+      })
+    if (when !== undefined && tickers.length > 0)
+      throw new InvalidParameter('--when tells the tickers of a list; leave out those on the line.', { param: 'when' })
+    const condition = when === undefined ? null : await printed(context, when)
+    const made = await changing(context, async lists => {
+      const there = await lists.named(name)
+      checkKind(there, condition)
+      return condition === null ? lists.add(name, tickers) : lists.addCondition(name, condition)
+    })
+    await showList(context, made)
+    await tellMissing(context, tickers)
+  },
+}
+
+/** A list is of tickers or of one condition. */
+function checkKind(there: NamedList | undefined, condition: string | null): void {
+  if (there === undefined || there.condition === condition) return
+  const [is, wanted] =
+    there.condition === null ? ['of tickers', 'a condition'] : [`of ${quoted(there.condition)}`, 'anything else']
+  throw new InvalidParameter(
+    `the list ${there.name} is ${is}; take it away before it is of ${wanted}.`,
+    { param: 'name', value: there.name },
+    { remedy: remedy('watch remove', [there.name]) },
+  )
+}
+
+/** A condition as it is printed. Throws InvalidParameter with the column. */
+async function printed(context: Context, text: string): Promise<string> {
+  const { parseCondition, printCondition } = await import('../../language/condition.js')
+  return printCondition(parseCondition(text, context.fields))
+}
+
+const list: Command = {
+  examples: ['bands watch list', 'bands watch list --json'],
+  async run(context) {
+    const lists = await allLists(context)
+    await context.show({
+      document: () => ({ schema: 'bands.watch/1', lists }),
+      columns: ['name', 'condition', 'tickers'],
+      rows: () => lists.map(list => ({ ...list })),
+      blocks: () => [
+        {
+          table: tableOf(lists, [
+            ['NAME', row => row.name],
+            ['TICKERS', row => (row.condition === null ? row.tickers.length : null)],
+            [{ title: 'OF', wraps: true }, row => row.condition ?? row.tickers.join(' ')],
+          ]),
+        },
+      ],
+    })
+    if (lists.length === 0) await context.remark('no list yet; bands watch add NAME TICKER makes one.')
+  },
+}
+
+const show: Command = {
+  arguments: [NAME],
+  examples: ['bands watch show tech', 'bands watch show tech --json'],
+  async run(context, given) {
+    const found = listNamed(given.argument(0)!, await allLists(context))
+    await showList(context, found)
+    await tellMissing(context, found.tickers)
+  },
+}
+
+const remove: Command = {
+  arguments: [NAME, ['[TICKER...]', 'tickers to take out of it; the whole list unless given', ['TICKER']]],
+  examples: ['bands watch remove tech AAPL', 'bands watch remove tech'],
+  async run(context, given) {
+    // First, so that no file is made where there is nothing to remove.
+    const { name, tickers: there } = listNamed(given.argument(0)!, await allLists(context))
+    const tickers = await namedTickers(given.rest(1).flatMap(splitAtCommas), context.world)
+    const strange = tickers.find(ticker => !there.includes(ticker))
+    if (strange !== undefined)
+      throw new NotFound(`${strange} is not in the list ${name}.`, suggest(strange, there), {
+        missing: { kind: 'list', name: strange },
+        remedy: remedy('watch show', [name]),
+      })
+    if (tickers.length > 0) return showList(context, await changing(context, lists => lists.take(name, tickers)))
+    await changing(context, lists => lists.remove(name))
+    await context.show(oneRow({ schema: 'bands.watch-removed/1', name }, { notes: [`the list ${name} is removed`] }))
+  },
+}
+
+async function allLists(context: Context): Promise<readonly NamedList[]> {
+  const lists = await openListsForReading(context.choice)
+  try {
+    return (await lists?.all()) ?? []
+  } finally {
+    await lists?.close()
+  }
+}
+
+/** Lends the lists to a change of them. */
+async function changing<T>(context: Context, change: (lists: Lists) => Promise<T>): Promise<T> {
+  const lists = await openLists(context.choice)
+  try {
+    return await change(lists)
+  } finally {
+    await lists.close()
+  }
+}
+
+/** One list; for machines a row a ticker. */
+async function showList(context: Context, { name, condition, tickers }: NamedList): Promise<void> {
+  const of = condition ?? (tickers.length === 0 ? 'no tickers' : tickers.join(' '))
+  const title = [name, condition === null ? count(tickers.length, 'ticker') : 'the tickers for which holds']
+  await context.show({
+    document: () => ({ schema: 'bands.watch-list/1', name, condition, tickers }),
+    columns: ['name', 'condition', 'ticker'],
+    rows: () =>
+      condition === null ? tickers.map(ticker => ({ name, condition, ticker })) : [{ name, condition, ticker: null }],
+    blocks: () => [{ title, notes: [of] }],
+  })
+}
+
+/** They may be loaded later, and a slip of the hand would otherwise be found only then. */
+async function tellMissing(context: Context, tickers: readonly string[]): Promise<void> {
+  if (context.config.quiet || tickers.length === 0) return
+  const loaded = new Set(await (await context.local()).tickers())
+  const missing = tickers.filter(ticker => !loaded.has(ticker))
+  if (missing.length > 0) await context.remark(`not loaded: ${missing.join(', ')} (bands tickers)`)
+}
+
+function splitAtCommas(word: string): string[] {
+  return word.startsWith('@') ? [word] : word.split(',').filter(text => text !== '')
+}
+
+const SHAPE = /^[a-z][\w-]{0,39}$/i
+
+function nameValue(text: string): string {
+  return SHAPE.test(text) ? text : refuse('name', text, 'letters, digits, _ and -, at most 40, a letter first')
+}
+
+export const commands = { 'watch add': add, 'watch list': list, 'watch show': show, 'watch remove': remove }

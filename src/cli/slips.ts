@@ -1,0 +1,146 @@
+import { InvalidParameter, quoted, type Remedy, remedy, sentence, suggest, type Words } from '../errors.js'
+import { BUILT_IN } from '../fields/index.js'
+import { isWhole } from '../language/condition.js'
+import { fieldsMeant, fieldsWithBand } from '../language/vocabulary.js'
+import { parseTicker } from '../model/terms.js'
+import { CATALOGUE, type Entry, TOP_WORDS } from './catalogue.js'
+import { longName } from './command-line.js'
+
+/** What people type for a command: what they mean by it, which no likeness of letters tells. */
+interface Meant {
+  words: readonly string[]
+  /** The command, and words that make a whole line of it where nothing else was typed. */
+  command: string
+  example: readonly string[]
+  /** What it does, as a sentence goes on. */
+  does: string
+  /** What has to follow the words that were typed. */
+  after?: readonly string[]
+}
+
+const FIRST_QUESTION = ['AAPL', 'rsi_zone', '--band', 'oversold']
+
+/** Every slip that leads somewhere; a word that has become a command is heard as one, and its row is of no use. */
+export const MEANT: readonly Meant[] = [
+  meant('list ls symbols stocks', 'tickers', [], 'lists what is loaded'),
+  meant('watchlist watchlists lists favorites favourites', 'watch list', [], 'tells the lists of tickers'),
+  meant('load add upload ingest read open', 'import', ['FILE.csv'], 'loads files of prices'),
+  meant('update refresh sync', 'import', ['FILE.csv'], 'adds new bars to what is loaded'),
+  meant('fetch download', 'pull', ['AAPL', 'rsi_zone'], 'fetches events of a server'),
+  meant('search find query get history signals', 'events', FIRST_QUESTION, 'lists when a field changed its band'),
+  meant('count stats statistics summary', 'tally', FIRST_QUESTION, 'counts what followed'),
+  meant('screener filter', 'screen', ['rsi_zone = oversold'], 'tells which tickers a condition holds of'),
+  meant('current latest today state', 'now', ['AAPL'], 'tells the present band of every field'),
+  meant('chart plot draw graph price prices', 'show', ['AAPL', 'rsi_zone'], 'draws the price and its bands'),
+  meant('why', 'explain', ['AAPL', 'rsi_zone'], 'tells why a field has its band'),
+  meant('test analyse analyze research', 'study', FIRST_QUESTION, 'tests what followed'),
+  meant('trade bt strategy', 'backtest', [...FIRST_QUESTION, '--hold', '20'], 'trades events by rules'),
+  {
+    ...meant('optimize optimise grid', 'backtest', FIRST_QUESTION, 'tries every combination of values with --vary'),
+    after: ['--vary', 'hold=5,10,20'],
+  },
+  {
+    ...meant('report html page', 'study', FIRST_QUESTION, 'writes a page with --report FILE, and so does backtest'),
+    after: ['--report', 'report.html'],
+  },
+  meant('delete rm drop', 'remove', ['AAPL'], 'takes a ticker out'),
+  meant('mv move', 'rename', ['AAPL', 'NEW'], 'gives a ticker another name'),
+  meant('save dump', 'export', ['events'], 'writes events, series or bars out'),
+  meant('server start', 'serve', [], 'answers over HTTP'),
+  meant('settings set configure options', 'config', [], 'tells every setting'),
+  meant('info about', 'status', [], 'tells how fresh and how whole the data is'),
+  meant('indicators bands', 'fields', [], 'tells what can be asked'),
+  meant('version', '--version', [], 'tells which version this is'),
+]
+
+function meant(words: string, command: string, example: readonly string[], does: string): Meant {
+  return { words: words.split(' '), command, example, does }
+}
+
+/**
+ * What a first word that is no command most likely means, as a sentence that leads there; undefined where nobody knows.
+ * @param argv the line as it was typed
+ */
+export function meantByCommand(word: string, argv: readonly string[]): InvalidParameter | undefined {
+  const others = argv.filter((_, i) => i !== argv.indexOf(word))
+  const lead = (what: Words, to: Remedy): InvalidParameter =>
+    new InvalidParameter(
+      sentence`there is no command ${quoted(word)}: ${[what].flat()}.`,
+      { param: 'command', value: word },
+      { remedy: to },
+    )
+  const row = MEANT.find(({ words }) => words.includes(word.toLowerCase()))
+  if (row !== undefined) {
+    const { command, example, does, after = [] } = row
+    const words = others.length === 0 ? example : command === '--version' ? [] : others
+    return lead(
+      sentence`${remedy(command)} ${does}`,
+      remedy(command, words.includes(after[0] ?? '') ? words : [...words, ...after]),
+    )
+  }
+  return meantByName(word, others, lead)
+}
+
+/** A field, a band, a file or a ticker where a command belongs. */
+function meantByName(
+  word: string,
+  others: readonly string[],
+  lead: (what: Words, to: Remedy) => InvalidParameter,
+): InvalidParameter | undefined {
+  const name = word.toLowerCase()
+  const ticker = others.find(other => isTicker(other))
+  const [field] = fieldsMeant(name, BUILT_IN)
+  if (field !== undefined) {
+    const what = field === name ? `${field} is a field` : `${field} is the field`
+    return lead(what, ticker === undefined ? remedy('now', ['--field', field]) : remedy('events', [ticker, field]))
+  }
+  const [having] = fieldsWithBand(name, BUILT_IN)
+  if (having !== undefined) {
+    const events = remedy('events', [ticker ?? 'AAPL', having, '--band', name])
+    const scan = having === 'rsi_zone' && name.endsWith('oversold') && ticker === undefined
+    return lead(`it is a band of ${having}`, scan ? remedy('scan oversold') : events)
+  }
+  if (/\.(csv|txt|json|gz|zip)$/i.test(word))
+    return lead(sentence`${remedy('import')} loads a file`, remedy('import', [word, ...others]))
+  if (/\.ya?ml$/i.test(word))
+    return lead(sentence`${remedy('backtest')} runs a strategy`, remedy('backtest', [word, ...others]))
+  const isCapital = /^[A-Z][A-Z\d.^=-]*$/.test(word) && parseTicker(word) !== null
+  if (!isCapital || suggest(word, TOP_WORDS).length > 0) return undefined
+  const asked = others.flatMap(other => fieldsMeant(other, BUILT_IN).slice(0, 1))
+  return lead(
+    'if it is a ticker, a command comes before it',
+    asked.length === 0 ? remedy('now', [word]) : remedy('events', [word, asked[0]!]),
+  )
+}
+
+/** A word that can be a ticker, and means no field. */
+function isTicker(word: string): boolean {
+  return parseTicker(word) !== null && !word.startsWith('-') && fieldsMeant(word, BUILT_IN).length === 0
+}
+
+/** A word behind which a condition goes on. */
+const OPERATORS = ['=', '==', '!=', 'in', 'not', 'enters', 'leaves']
+
+/** The words of a line with a condition that stands there in several of them as one; null where there is none. */
+export function conditionInOne(argv: readonly string[]): string[] | null {
+  const start = argv.findIndex(
+    (word, i) => !word.startsWith('-') && OPERATORS.includes(argv[i + 1]?.toLowerCase() ?? ''),
+  )
+  if (start < 0) return null
+  for (let end = argv.length; end > start + 1; end--) {
+    const text = argv.slice(start, end).join(' ')
+    if (isWhole(text, BUILT_IN)) return argv.toSpliced(start, end - start, text)
+  }
+  return null
+}
+
+/** Commands that take an option which this one has not, in the order of the help. */
+export async function commandsWith(option: string, besides: Entry | undefined): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of CATALOGUE) {
+    if (entry === besides) continue
+    const { options = [] } = await entry.load()
+    if (options.some(spec => longName(spec) === option)) found.push(entry.name)
+  }
+  return found
+}

@@ -1,0 +1,192 @@
+import { readFile } from 'node:fs/promises'
+import { InvalidParameter, NotFound, remedy, StorageError, sentence, suggest } from '../errors.js'
+import type { Local } from '../local/local.js'
+import type { Timeframe } from '../model/terms.js'
+import { tickerValue } from '../params/values.js'
+import { count } from '../present/numbers.js'
+import type { NamedList } from '../source.js'
+import type { Context } from './context.js'
+import type { Given } from './given.js'
+import type { World } from './world.js'
+
+/** Which tickers a line is about: words, --tickers, @FILE, -, --watch, --all, and config.json where it says none of these. */
+
+/** The tickers of questions that name none, as config.json has them. */
+export function keptTickers({ config }: Context): readonly string[] {
+  return config.kept.values.tickers ?? []
+}
+
+/** The same for a question that names none, saying so: nobody is to wonder which they are. */
+export async function usualTickers(context: Context): Promise<string[]> {
+  const tickers = keptTickers(context)
+  if (tickers.length > 0)
+    await context.remark(`tickers of ${context.config.kept.places.tickers}: ${tickers.join(', ')}`)
+  return [...tickers]
+}
+
+/** Tickers of the line, of --tickers, --watch and --all. Throws NotFound where all are meant and there are none. */
+export async function allNamed(
+  context: Context,
+  given: Given,
+  words: readonly string[],
+  loaded: () => Promise<readonly string[]>,
+  asOf: Local | null = null,
+): Promise<string[]> {
+  const named = words.flatMap(word => (word.startsWith('@') ? [word] : word.split(','))).filter(word => word !== '')
+  const typed = await namedTickers([...named, ...given.list('tickers')], context.world)
+  const tickers = [...new Set([...typed, ...(await watchedTickers(context, given, asOf))])]
+  if (!given.flag('all')) return tickers
+  const all = await loaded()
+  if (all.length === 0) throw noTickerLoaded(context)
+  return [...new Set([...tickers, ...all])]
+}
+
+export function isPooled(given: Given): boolean {
+  return given.value('tickers') !== undefined || given.value('watch') !== undefined || given.flag('all')
+}
+
+/** The tickers of the lists of --watch, in their order. Throws NotFound for a list that is not there. */
+async function watchedTickers(context: Context, given: Given, asOf: Local | null): Promise<string[]> {
+  const names = given.list('watch')
+  if (names.length === 0) return []
+  const { openListsForReading } = await import('../open.js')
+  const lists = await openListsForReading(context.choice)
+  try {
+    const all = (await lists?.all()) ?? []
+    const found = names.map(name => tickersOf(context, listNamed(name, all), asOf))
+    return (await Promise.all(found)).flat()
+  } finally {
+    await lists?.close()
+  }
+}
+
+/** Throws NotFound with the nearest name. */
+export function listNamed(name: string, all: readonly NamedList[]): NamedList {
+  const found = all.find(list => list.name.toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return found
+  const names = all.map(list => list.name)
+  const known = names.length === 0 ? 'none is made yet' : `there are ${names.join(', ')}`
+  throw new NotFound(`there is no list ${JSON.stringify(name)}; ${known}.`, suggest(name, names), {
+    missing: { kind: 'list', name },
+    remedy: remedy('watch add', [name, 'TICKER']),
+  })
+}
+
+/** Of a condition those for which it holds on their last daily bar; none may. */
+async function tickersOf(
+  context: Context,
+  { name, condition, tickers }: NamedList,
+  asOf: Local | null,
+): Promise<readonly string[]> {
+  if (condition === null) {
+    if (tickers.length > 0) return tickers
+    const words = sentence`the list ${name} has no tickers: ${remedy('watch add', [name, 'TICKER'])}.`
+    throw new InvalidParameter(words, { param: 'watch', value: name })
+  }
+  const [local, { screen }] = await Promise.all([asOf ?? context.local(), import('../screen/screen.js')])
+  const all = await local.withBars()
+  if (all.length === 0) throw noTickerLoaded(context)
+  const query = { condition, tickers: all, timeframe: 'daily', since: null, tally: false } as const
+  const { matches, as_of } = await screen(local, query)
+  if (matches.length === 0) await context.remark(`the list ${name}, ${condition}, holds of no ticker on ${as_of}.`)
+  return matches.map(({ ticker }) => ticker)
+}
+
+/**
+ * Tickers of a question about the whole market here, which stands on bars: all that have some unless others are named. A
+ * list of a condition may hold of none. Throws InvalidParameter where a server was chosen.
+ * @param asOf the database as of the day of the question
+ */
+export async function marketTickers(context: Context, given: Given, asOf: Local): Promise<readonly string[]> {
+  const remote = await context.server()
+  if (remote !== null)
+    throw new InvalidParameter(
+      `this stands on bars, and ${remote.url} tells events alone; --remote local asks the database here.`,
+      { param: 'remote' },
+    )
+  const all = (): Promise<readonly string[]> => asOf.withBars()
+  const tickers = isPooled(given) ? await allNamed(context, given, [], all, asOf) : await all()
+  if (tickers.length === 0 && !isPooled(given)) throw noTickerLoaded(context)
+  return tickers
+}
+
+/** All tickers that can be asked for. Throws InvalidParameter for a server, which does not tell, NotFound for none. */
+export async function everyTicker(context: Context, usage: string): Promise<readonly string[]> {
+  const tickers = await (await context.bands()).tickers()
+  if (tickers === null) {
+    const message = `${context.asked?.url ?? 'a server'} does not tell which tickers it has; name them.`
+    throw new InvalidParameter(message, { param: 'ticker', allowed: usage })
+  }
+  if (tickers.length === 0) throw noTickerLoaded(context)
+  return tickers
+}
+
+/** For a question about all tickers of a database that has none. */
+function noTickerLoaded(context: Context): NotFound {
+  return new NotFound(`no ticker is loaded in ${context.opened?.path ?? 'the database'}; bands import FILE loads one.`)
+}
+
+/**
+ * Tickers as typed: symbols, `@FILE`, or `-` for standard input; in those, separated by commas, blanks or lines, and
+ * what follows a `#` is a remark. Throws InvalidParameter, and NotFound for a missing file.
+ */
+export async function namedTickers(words: readonly string[], world: World): Promise<string[]> {
+  const tickers = new Set<string>()
+  for (const word of words) for (const text of await symbols(word, world)) tickers.add(tickerValue('ticker', text))
+  return [...tickers]
+}
+
+async function symbols(word: string, world: World): Promise<string[]> {
+  if (word === '-') return split(await all(world.stdin()))
+  return word.startsWith('@') ? split(await textOf(word.slice(1))) : [word]
+}
+
+function split(text: string): string[] {
+  return text
+    .replace(/^\ufeff/, '')
+    .replace(/#.*/g, '')
+    .split(/[\s,]+/)
+    .filter(symbol => symbol !== '')
+}
+
+async function all(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return text
+}
+
+/** A text file that was named on the command line. Throws NotFound for a missing one, StorageError for an unreadable one. */
+export async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new NotFound(`there is no file ${file}.`, [], { missing: { kind: 'file', name: file } })
+    throw new StorageError(`cannot read ${file}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/**
+ * Of all tickers those of which some of the fields is there, saying which are left out. All of them where none is left:
+ * then the refusal tells what there is.
+ */
+export async function thereOf(
+  context: Context,
+  tickers: readonly string[],
+  { fields, timeframe }: { fields: readonly string[]; timeframe: Timeframe },
+): Promise<readonly string[]> {
+  const lacks = await (await context.bands()).lacking?.()
+  if (lacks === undefined) return tickers
+  const isThere = (ticker: string): boolean => fields.some(field => !lacks({ ticker, timeframe, field }))
+  const there = tickers.filter(isThere)
+  if (there.length === 0 || there.length === tickers.length) return tickers
+  const left = tickers.filter(ticker => !isThere(ticker))
+  const named = left.length > MOST ? count(left.length, 'ticker') : left.join(', ')
+  const what = fields.length === 1 ? `their ${timeframe} ${fields[0]}` : `every ${timeframe} field of theirs`
+  const why = `${what} is not here, or not to its end (bands tickers shows what was pulled)`
+  await context.remark(`left out, because ${why}: ${named}.`)
+  return there
+}
+
+/** As many as a line names. */
+const MOST = 8

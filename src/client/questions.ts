@@ -1,0 +1,135 @@
+import { worded } from '../errors.js'
+import type { AnyField, FieldSet } from '../fields/index.js'
+import { formatDay } from '../model/day.js'
+import type { EventHistory, EventsPage, HistoryQuery, PoolQuery } from '../model/event.js'
+import type { OversoldPage } from '../model/oversold.js'
+import type { Timeframe } from '../model/terms.js'
+import { objectOf } from '../params/arguments.js'
+import {
+  ASKED_EVENTS,
+  type EventsParams,
+  type HistoryParams,
+  NOW,
+  OVERSOLD,
+  type OversoldParams,
+  OWN_EVENTS,
+  OWN_OVERSOLD,
+  type PoolParams,
+  type TransitionsParams,
+} from '../params/parameters.js'
+import { parseEvents, parseHistory, parseOversold, parsePool, parseTransitions } from '../params/parse.js'
+import { type ParamsOf, readParams } from '../params/row.js'
+import { textOf, wordValue } from '../params/values.js'
+import { eventHistory, type FieldInfo, type Source } from '../source.js'
+import { type Now, now } from '../tally/now.js'
+import { TALLY_GROUPINGS, type Tally, type TallyGrouping, tally } from '../tally/tally.js'
+import { type Transitions, transitionsOf } from '../tally/transitions.js'
+
+/** What must be said of an answer and has no place in it: why it is empty, in sentences; usually none. */
+export interface Noted {
+  notes: string[]
+}
+
+/**
+ * The questions that stand on events, as a program asks them of a database or of a server: parameters spelled as in the
+ * specification, answers as the command line prints them with `--json`, and beside them the notes that it has on standard
+ * error. Every question may throw InvalidParameter, TierRestricted or NotFound.
+ */
+export abstract class Questions {
+  readonly #bands: Source
+  protected readonly known: FieldSet
+
+  constructor(bands: Source, known: FieldSet) {
+    this.#bands = bands
+    this.known = known
+  }
+
+  /**
+   * `GET /v1/events`: the newest matching transitions of one field of one ticker, with their aftermath. 10 unless `limit`
+   * says how many; of a database asked as no tier any number, or `all`.
+   */
+  async events(params: EventsParams): Promise<EventsPage & Noted> {
+    const query = parseEvents(params, this.withholds ? ASKED_EVENTS : OWN_EVENTS, this.known)
+    const page = await this.#bands.events(query)
+    return { ...page, notes: page.total_occurrences > 0 ? [] : await this.#whyNone(query) }
+  }
+
+  /** `GET /v1/scan/oversold`: which tickers are oversold; `limit` as above, 20 unless given. */
+  async oversold(params: OversoldParams = {}): Promise<OversoldPage & Noted> {
+    const query = parseOversold(params, this.withholds ? OVERSOLD : OWN_OVERSOLD)
+    const page = await this.#bands.oversold(query)
+    if (page.match_count > 0) return { ...page, notes: [] }
+    const { emptyScanNote } = await import('../present/events.js')
+    const date = query.date === undefined ? null : formatDay(query.date)
+    return { ...page, notes: [this.#bands.server?.note ?? emptyScanNote(query, page, date)] }
+  }
+
+  /** All matching transitions, oldest first; of a database with raw returns and percentiles. */
+  async history(params: HistoryParams): Promise<EventHistory & Noted> {
+    const query = parseHistory(params, this.known)
+    const history = await eventHistory(this.#bands, query)
+    return { ...history, notes: history.events.length > 0 ? [] : await this.#whyNone(query) }
+  }
+
+  /** How often each performance followed, and what a database knows of returns, beside what usually follows; by band unless one is given. */
+  async tally(params: PoolParams & { by?: TallyGrouping }): Promise<Tally & Noted> {
+    const { by, ...others } = objectOf('params', params)
+    const pool = parsePool(others, this.known)
+    const grouped = by === undefined ? pool : { ...pool, by: wordValue('by', textOf('by', by), TALLY_GROUPINGS) }
+    return this.#noted(pool, await tally(this.#bands, grouped))
+  }
+
+  /** Which band follows which, and how long each lasts, in bars; with a context also by the band that it was in. */
+  async transitions(params: TransitionsParams): Promise<Transitions & Noted> {
+    const pool = parseTransitions(params, this.known)
+    return this.#noted(pool, await transitionsOf(this.#bands, pool))
+  }
+
+  /** The present band of fields, since when, and how long such stays last; all fields of the tier unless some are named. */
+  async now(params: ParamsOf<typeof NOW>): Promise<Now> {
+    const { tickers, fields, timeframe, ...filter } = readParams(NOW, params, this.known)
+    const asked = fields ?? (await this.#granted(tickers, timeframe)).map(field => field.name)
+    const skip = fields === undefined ? await this.#bands.lacking?.() : undefined
+    return now(this.#bands, { tickers, fields: asked, timeframe, skip, ...filter })
+  }
+
+  /** The 21 band fields with tier and vocabulary. */
+  fields(): readonly AnyField[] {
+    return this.known.all
+  }
+
+  async close(): Promise<void> {
+    await this.#bands.close()
+  }
+
+  /** Whether limits are those of the specification: at a tier, and at a server. */
+  protected abstract get withholds(): boolean
+
+  async #noted<Found extends Pick<Tally, 'tickers' | 'events' | 'query_range' | 'as_of'> & Partial<Noted>>(
+    { tickers: _tickers, ...query }: PoolQuery,
+    found: Found,
+  ): Promise<Found & Noted> {
+    const [ticker, second] = found.tickers
+    const { notes = [] } = found
+    if (found.events > 0) return { ...found, notes }
+    if (second === undefined)
+      return { ...found, notes: [...notes, ...(await this.#whyNone({ ...query, ticker: ticker! }))] }
+    const { emptyPoolNote } = await import('../present/empty.js')
+    return { ...found, notes: [...notes, emptyPoolNote(query, found)] }
+  }
+
+  async #whyNone(query: HistoryQuery): Promise<string[]> {
+    const why = await this.#bands.whyEmpty(query)
+    if (why === null) return []
+    const { emptyNote } = await import('../present/empty.js')
+    const { reason, advice } = emptyNote(why, query)
+    return [worded(reason), ...(advice === null ? [] : [worded(advice)])]
+  }
+
+  /** The fields of the caller's plan, when tickers are about to be asked. */
+  async #granted([first]: readonly string[], timeframe: Timeframe): Promise<readonly FieldInfo[]> {
+    if (first === undefined) return []
+    const { fields, waiting } = await this.#bands.granted(first, timeframe)
+    return [...fields, ...waiting]
+  }
+}

@@ -1,0 +1,166 @@
+import { ema, slope, sma, wilder } from '../indicators/averages.js'
+import { column, undefinedColumn } from '../indicators/columns.js'
+import { atr, natr, rsi } from '../indicators/oscillators.js'
+import { percentile, rollingRanks } from '../indicators/rank.js'
+import { volumeRatio } from '../indicators/volume.js'
+import { ago, highest, lowest, stochastic } from '../indicators/windows.js'
+import type { Series } from '../model/series.js'
+
+/**
+ * What an expression may call, one row each. Columns in, column out, NaN where undefined; a value of bar t uses bars up
+ * to t. A window is undefined when one of its values is; what goes on from bar to bar passes undefined bars over.
+ */
+export interface Call {
+  /** What it takes first: expressions, by the names that the page gives them. */
+  columns: readonly string[]
+  /** And then: whole numbers. */
+  lengths: readonly string[]
+  /** A last number that may be left out, with what it is then, and the most it may be. */
+  optional?: { name: string; of: (...lengths: number[]) => number; most: (...lengths: number[]) => number }
+  /** How many bars later than its columns it begins. */
+  warmUp: (...lengths: number[]) => number
+  values: (columns: readonly Float64Array[], lengths: readonly number[], series: Series) => Float64Array
+}
+
+type Columnwise = (x: Float64Array, n: number) => Float64Array
+
+/** Of one column and one length. */
+const over = (values: Columnwise, warmUp = (n: number): number => n - 1): Call => ({
+  columns: ['x'],
+  lengths: ['n'],
+  warmUp: n => warmUp(n!),
+  values: ([x], [n]) => values(x!, n!),
+})
+
+/** Of the bars themselves. */
+const ofBars = (values: (series: Series, n: number) => Float64Array): Call => ({
+  columns: [],
+  lengths: ['n'],
+  warmUp: n => n!,
+  values: (_, [n], series) => values(series, n!),
+})
+
+/** Bar by bar. */
+const each = (columns: readonly string[], value: (x: number, y: number) => number): Call => ({
+  columns,
+  lengths: [],
+  warmUp: () => 0,
+  values: ([x, y = x]) => byBar(x!, y!, value),
+})
+
+const CALLS = {
+  sma: over((x, n) => inRuns(x, run => means(run, n))),
+  ema: over((x, n) => ofDefined(x, known => ema(known, n))),
+  wilder: over((x, n) => ofDefined(x, known => wilder(known, n))),
+  rsi: over(
+    (x, n) => (x.includes(Number.NaN) ? rsiWithGaps(x, n) : rsi(x, n)),
+    n => n,
+  ),
+  atr: ofBars(({ high, low, close }, n) => atr(high, low, close, n)),
+  natr: ofBars(({ high, low, close }, n) => natr(atr(high, low, close, n), close)),
+  macd: {
+    columns: ['x'],
+    lengths: ['fast', 'slow'],
+    warmUp: (fast, slow) => Math.max(fast!, slow!) - 1,
+    values: ([x], [fast, slow]) => ofDefined(x!, known => byBar(ema(known, fast!), ema(known, slow!), (a, b) => a - b)),
+  },
+  highest: over((x, n) => inRuns(x, run => highest(run, n))),
+  lowest: over((x, n) => inRuns(x, run => lowest(run, n))),
+  volume_ratio: ofBars(({ volume }, n) => volumeRatio(volume, { length: n, minPositive: Math.ceil(n / 2) })),
+  slope: over(
+    (x, n) => slope(x, n),
+    // One bar has no slope.
+    n => (n === 1 ? Number.POSITIVE_INFINITY : n - 1),
+  ),
+  stochastic: {
+    columns: [],
+    lengths: ['n', 'k'],
+    warmUp: (n, k) => n! + k! - 2,
+    values: (_, [n, k], { high, low, close }) => inRuns(stochastic(high, low, close, n!), run => means(run, k!)),
+  },
+  ago: over(ago, n => n),
+  percentile: {
+    columns: ['x'],
+    lengths: ['n'],
+    optional: { name: 'min', of: n => Math.ceil(n! / 5), most: n => n! },
+    warmUp: (_, min) => min! - 1,
+    values: ([x], [n, min]) => {
+      const { rank, size } = rollingRanks(x!, n!, min!)
+      return Float64Array.from(rank, (of, t) => percentile(of, size[t]!))
+    },
+  },
+  ln: each(['x'], x => Math.log(x)),
+  abs: each(['x'], x => Math.abs(x)),
+  min: each(['x', 'y'], (x, y) => Math.min(x, y)),
+  max: each(['x', 'y'], (x, y) => Math.max(x, y)),
+} satisfies Readonly<Record<string, Call>>
+
+const ROWS: ReadonlyMap<string, Call> = new Map(Object.entries(CALLS))
+
+export const CALL_NAMES: readonly string[] = [...ROWS.keys()]
+
+export function callNamed(name: string): Call | undefined {
+  return ROWS.get(name)
+}
+
+/** `percentile(x, n, min)`, where what may be left out stands in brackets. */
+export function signatureOf(name: string, { columns, lengths, optional }: Call): string {
+  const last = optional === undefined ? '' : `[, ${optional.name}]`
+  return `${name}(${[...columns, ...lengths].join(', ')}${last})`
+}
+
+export function byBar(x: Float64Array, y: Float64Array, value: (x: number, y: number) => number): Float64Array {
+  const values = column(x.length)
+  for (let t = 0; t < values.length; t++) values[t] = value(x[t]!, y[t]!)
+  return values
+}
+
+/** Of each run of defined values on its own: a window that has an undefined value in it is undefined. */
+function inRuns(x: Float64Array, of: (run: Float64Array) => Float64Array): Float64Array {
+  if (!x.includes(Number.NaN)) return of(x)
+  const values = undefinedColumn(x.length)
+  for (let from = 0; from < x.length; ) {
+    let to = from
+    while (to < x.length && !Number.isNaN(x[to]!)) to++
+    if (to > from) values.set(of(x.subarray(from, to)), from)
+    from = to + 1
+  }
+  return values
+}
+
+/** Of the defined values alone, one after the other: undefined where they are, and going on from the last one. */
+function ofDefined(x: Float64Array, of: (known: Float64Array) => Float64Array): Float64Array {
+  if (!x.includes(Number.NaN)) return of(x)
+  const known = of(x.filter(value => !Number.isNaN(value)))
+  const values = undefinedColumn(x.length)
+  for (let t = 0, i = 0; t < x.length; t++) if (!Number.isNaN(x[t]!)) values[t] = known[i++]!
+  return values
+}
+
+/** Simple moving averages; a sum that is too great for a number leaves nothing behind in the windows after it. */
+function means(run: Float64Array, n: number): Float64Array {
+  const values = sma(run, n)
+  for (let t = n - 1; t < run.length; t++) {
+    if (Number.isFinite(values[t]!)) continue
+    let sum = 0
+    for (let i = t - n + 1; i <= t; i++) sum += run[i]!
+    values[t] = sum / n
+  }
+  return values
+}
+
+/** The relative strength index where changes are missing: those that are known are smoothed one after the other. */
+function rsiWithGaps(x: Float64Array, n: number): Float64Array {
+  const changes = byBar(x, ago(x, 1), (now, before) => now - before)
+  return ofDefined(changes, known => {
+    const gains = wilder(
+      known.map(change => Math.max(change, 0)),
+      n,
+    )
+    const losses = wilder(
+      known.map(change => Math.max(-change, 0)),
+      n,
+    )
+    return byBar(gains, losses, (gain, loss) => (gain + loss === 0 ? 50 : (100 * gain) / (gain + loss)))
+  })
+}

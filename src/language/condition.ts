@@ -1,0 +1,365 @@
+import { quoted, whole } from '../errors.js'
+import { parseTicker, TICKER_SHAPE, TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
+import { isLong, LONGEST, type Origin, Reader } from './reader.js'
+import { fieldsMeant, fieldsWithBand, type Vocabulary } from './vocabulary.js'
+
+export type { Vocabulary } from './vocabulary.js'
+
+/**
+ * Conditions: tests of bands, joined by `and`, `or`, `not`. What is parsed here is printed to a text that parses to the
+ * same again; that text is the condition's name.
+ */
+
+/** Whose band a test looks at. */
+export interface Subject {
+  /** null: of the ticker that is asked about. */
+  ticker: string | null
+  field: string
+  /** null: of the timeframe of the question. */
+  timeframe: Timeframe | null
+}
+
+export type Condition = Joined | Negation | StateTest | ChangeTest
+export type Test = StateTest | ChangeTest
+
+export interface Joined {
+  is: 'and' | 'or'
+  /** Two or more, none of them joined by the same word. */
+  parts: readonly Condition[]
+}
+
+export interface Negation {
+  is: 'not'
+  part: Condition
+}
+
+/** `=`, `!=`, `in`, `not in`, on so many bars of the subject in a row. */
+export interface StateTest {
+  is: 'state'
+  subject: Subject
+  negated: boolean
+  /** Each once, in the order of the text. */
+  bands: readonly string[]
+  /** 1 unless given. */
+  bars: number
+}
+
+/** `enters`, `leaves`, on one of the last so many bars of the question. */
+export interface ChangeTest {
+  is: 'change'
+  subject: Subject
+  word: 'enters' | 'leaves'
+  /** null: any band. */
+  entered: readonly string[] | null
+  left: readonly string[] | null
+  /** 1 unless given. */
+  within: number
+}
+
+/** Words that are no names: of fields and bands of one's own. */
+export const KEYWORDS = 'and or not in for bars enters leaves from to within any otherwise true false'.split(' ')
+
+/** Reads a condition; a fault is told with the column at which it stands, what is allowed there, and the nearest word. */
+export function parseCondition(text: string, vocabulary: Vocabulary, origin: Origin = { param: 'when' }): Condition {
+  const reader = conditionReader(text, origin)
+  const condition = new Grammar(reader, vocabulary).whole()
+  if (isLong(printCondition(condition)))
+    reader.refuse(`written out, the text has more than ${whole(LONGEST)} characters`)
+  return condition
+}
+
+/** The words that may stand behind a text that is the beginning of a condition; none where it is not. */
+export function allowedAfter(text: string, vocabulary: Vocabulary): string[] {
+  try {
+    const reader = conditionReader(text, { param: 'when' })
+    return new Grammar(reader, vocabulary).allowedAtEnd()
+  } catch {
+    return []
+  }
+}
+
+/** Whether a text is a condition. */
+export function isWhole(text: string, vocabulary: Vocabulary): boolean {
+  try {
+    parseCondition(text, vocabulary)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function conditionReader(text: string, origin: Origin): Reader {
+  return new Reader(text, origin, { tickers: true })
+}
+
+type NamedField = NonNullable<ReturnType<Vocabulary['named']>>
+
+class Grammar {
+  readonly #reader: Reader
+  readonly #vocabulary: Vocabulary
+  /** The field of the test before, for those who leave it out in the next. */
+  #before: NamedField | null = null
+
+  constructor(reader: Reader, vocabulary: Vocabulary) {
+    this.#reader = reader
+    this.#vocabulary = vocabulary
+  }
+
+  whole(): Condition {
+    const condition = this.#condition()
+    this.#end()
+    return condition
+  }
+
+  /** What stands at the end of the text, whether or not a condition may end there. */
+  allowedAtEnd(): string[] {
+    try {
+      this.whole()
+    } catch (error) {
+      if (this.#reader.word.kind !== 'end') throw error
+    }
+    return this.#reader.allowed
+  }
+
+  #end(): void {
+    const { text } = this.#reader.word
+    this.#reader.end(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
+  }
+
+  #condition(): Condition {
+    return this.#joined('or', () => this.#joined('and', () => this.#negation()))
+  }
+
+  #joined(word: 'and' | 'or', part: () => Condition): Condition {
+    const parts = [part()]
+    while (this.#reader.takes(word)) parts.push(part())
+    return parts.length === 1
+      ? parts[0]!
+      : { is: word, parts: parts.flatMap(one => (one.is === word ? one.parts : [one])) }
+  }
+
+  #negation(): Condition {
+    const { word } = this.#reader
+    if (!this.#reader.takes('not')) return this.#atom()
+    return { is: 'not', part: this.#reader.nested(() => this.#negation(), word) }
+  }
+
+  #atom(): Condition {
+    const { word } = this.#reader
+    if (!this.#reader.takes('(')) return this.#test()
+    const inner = this.#reader.nested(() => this.#condition(), word)
+    this.#reader.needs(')')
+    return inner
+  }
+
+  #test(): Test {
+    const reader = this.#reader
+    const { subject, field } = this.#subject()
+    this.#before = field
+    if (reader.takes('=')) return this.#state(subject, false, [this.#band(field)])
+    if (reader.takes('!=')) return this.#state(subject, true, [this.#band(field)])
+    if (reader.takes('in')) return this.#state(subject, false, this.#list(field))
+    if (reader.takes('not')) {
+      const { text } = reader.word
+      reader.needs('in', field.bands.includes(text) ? { meant: [`!= ${text}`] } : {})
+      return this.#state(subject, true, this.#list(field))
+    }
+    if (reader.takes('enters')) return this.#change(subject, field, 'enters')
+    if (reader.takes('leaves')) return this.#change(subject, field, 'leaves')
+    return this.#failOperator(field)
+  }
+
+  #failOperator(field: NamedField): never {
+    const { word } = this.#reader
+    if (/^[<>]=?$/.test(word.text)) return this.#reader.fail({ hint: NO_NUMBERS, meant: ['='] })
+    if (word.text === 'is' && this.#reader.ahead(1)?.text === 'not') return this.#reader.fail({ meant: ['!='] })
+    if (field.bands.includes(word.text)) return this.#reader.fail({ meant: [`= ${word.text}`] })
+    if (word.kind === 'end')
+      return this.#reader.fail({ hint: 'What has blanks in it has to stand in quotes as a whole.' })
+    return this.#reader.fail()
+  }
+
+  #state(subject: Subject, negated: boolean, bands: readonly string[]): StateTest {
+    return { is: 'state', subject, negated, bands, bars: this.#bars('for') }
+  }
+
+  #change(subject: Subject, field: NamedField, word: 'enters' | 'leaves'): ChangeTest {
+    const own = this.#bands(field)
+    const other = this.#reader.takes(word === 'enters' ? 'from' : 'to') ? this.#bands(field) : null
+    const [entered, left] = word === 'enters' ? [own, other] : [other, own]
+    return { is: 'change', subject, word, entered, left, within: this.#bars('within') }
+  }
+
+  /** `for 5 bars`, `within 5`; 1 without. */
+  #bars(word: 'for' | 'within'): number {
+    if (!this.#reader.takes(word)) return 1
+    const bars = this.#reader.count()
+    this.#reader.takes('bars')
+    return bars
+  }
+
+  #subject(): { subject: Subject; field: NamedField } {
+    const reader = this.#reader
+    const ticker = reader.word.kind === 'ticker' ? this.#ticker() : null
+    const field = this.#field(ticker !== null)
+    return { subject: { ticker, field: field.name, timeframe: this.#timeframe() }, field }
+  }
+
+  #ticker(): string {
+    const reader = this.#reader
+    const ticker = parseTicker(reader.word.text)
+    if (ticker === null) {
+      reader.allows(`a ticker of ${TICKER_SHAPE}`)
+      return reader.fail({ what: `${quoted(reader.word.text)} is no ticker` })
+    }
+    reader.step()
+    return ticker
+  }
+
+  #field(behindTicker: boolean): NamedField {
+    const reader = this.#reader
+    const { kind, text, glued } = reader.word
+    reader.allows('a field', this.#vocabulary.names)
+    if (behindTicker && !glued) return reader.fail({ what: 'no blank may stand behind the colon of a ticker' })
+    const field = kind === 'word' ? this.#vocabulary.named(text) : undefined
+    if (field === undefined) return this.#failField(behindTicker)
+    reader.step()
+    return field
+  }
+
+  #failField(behindTicker: boolean): never {
+    const reader = this.#reader
+    const { kind, text, written } = reader.word
+    if (!behindTicker) reader.allows('TICKER:FIELD')
+    const [next, second] = [reader.ahead(1), reader.ahead(2)]
+    if (next?.text === ':' && !behindTicker) {
+      const what = next.glued ? `${quoted(written)} is no ticker` : 'no blank may stand before the colon of a ticker'
+      return reader.fail({ what, meant: [], hint: `A ticker is ${TICKER_SHAPE}.` })
+    }
+    if (kind !== 'word' || KEYWORDS.includes(text)) return reader.fail()
+    const what = `there is no field ${quoted(written)}`
+    const [owner] = this.#before?.bands.includes(text) ? [this.#before.name] : fieldsWithBand(text, this.#vocabulary)
+    if (owner !== undefined)
+      return reader.fail({ what: `${text} is a band and no field`, meant: [`${owner} = ${text}`] })
+    const isNumeric = /^[<>]/.test(next?.text ?? '') || second?.kind === 'number'
+    const meant = fieldsMeant(text, this.#vocabulary).slice(0, 3)
+    return reader.fail({ what, meant, ...(isNumeric ? { hint: NO_NUMBERS } : {}) })
+  }
+
+  #timeframe(): Timeframe | null {
+    const reader = this.#reader
+    const { glued: last, text: sign } = reader.word
+    if (!last && sign !== '@') return null
+    if (!reader.sees('@')) return null
+    if (!last) return reader.fail({ what: 'no blank may stand before "@"', meant: [] })
+    reader.step()
+    const { kind, text, glued: next } = reader.word
+    reader.allows('a timeframe', TIMEFRAME_NAMES)
+    if (!next && kind !== 'end') return reader.fail({ what: 'no blank may stand behind "@"' })
+    const timeframe = TIMEFRAME_NAMES.find(name => name === text)
+    if (timeframe === undefined) return reader.fail()
+    reader.step()
+    return timeframe
+  }
+
+  #band(field: NamedField): string {
+    const reader = this.#reader
+    const { kind, text, written } = reader.word
+    reader.allows(`a band of ${field.name}`, field.bands)
+    if (kind === 'word' && field.bands.includes(text)) return reader.step().text
+    if (text === '(' && kind === 'sign')
+      return reader.fail({ what: 'one band stands here', hint: 'Of several: in (A, B).' })
+    if (kind === 'number') return reader.fail({ what: `${written} is no band of ${field.name}`, hint: NO_NUMBERS })
+    return reader.fail(kind === 'end' ? {} : { what: `${quoted(written)} is no band of ${field.name}` })
+  }
+
+  /** `(A, B)` */
+  #list(field: NamedField): readonly string[] {
+    const reader = this.#reader
+    const { text } = reader.word
+    reader.needs('(', field.bands.includes(text) ? { meant: [`(${text})`] } : {})
+    const bands = [this.#band(field)]
+    while (reader.takes(',')) bands.push(this.#band(field))
+    reader.needs(')')
+    return [...new Set(bands)]
+  }
+
+  /** `A`, `(A, B)`, or `any`: null */
+  #bands(field: NamedField): readonly string[] | null {
+    const reader = this.#reader
+    if (reader.takes('any')) return null
+    return reader.sees('(') ? this.#list(field) : [this.#band(field)]
+  }
+}
+
+const NO_NUMBERS = 'A test compares a field with its bands, not with numbers.'
+
+/** A condition as a text that parses to the same: lower case, one blank between words, no bracket that can be left out. */
+export function printCondition(condition: Condition): string {
+  switch (condition.is) {
+    case 'or':
+      return condition.parts.map(printCondition).join(' or ')
+    case 'and':
+      return condition.parts
+        .map(part => (part.is === 'or' ? `(${printCondition(part)})` : printCondition(part)))
+        .join(' and ')
+    case 'not':
+      return condition.part.is === 'and' || condition.part.is === 'or'
+        ? `not (${printCondition(condition.part)})`
+        : `not ${printCondition(condition.part)}`
+    default:
+      return printTest(condition)
+  }
+}
+
+function printTest(test: Test): string {
+  const subject = printSubject(test.subject)
+  if (test.is === 'state') {
+    const { negated, bands, bars } = test
+    const how =
+      bands.length === 1 ? `${negated ? '!=' : '='} ${bands[0]}` : `${negated ? 'not in' : 'in'} (${bands.join(', ')})`
+    return `${subject} ${how}${bars === 1 ? '' : ` for ${bars}`}`
+  }
+  const { word, entered, left, within } = test
+  const [own, other, joint] = word === 'enters' ? [entered, left, 'from'] : [left, entered, 'to']
+  const rest = other === null ? '' : ` ${joint} ${printBands(other)}`
+  return `${subject} ${word} ${printBands(own)}${rest}${within === 1 ? '' : ` within ${within}`}`
+}
+
+function printBands(bands: readonly string[] | null): string {
+  if (bands === null) return 'any'
+  return bands.length === 1 ? bands[0]! : `(${bands.join(', ')})`
+}
+
+/** A subject as it stands in a printed condition: `GSPC:rsi_zone@weekly`. */
+export function printSubject({ ticker, field, timeframe }: Subject): string {
+  return `${ticker === null ? '' : `${ticker}:`}${field}${timeframe === null ? '' : `@${timeframe}`}`
+}
+
+/** The tests of a condition in the order of the text. */
+export function testsOf(condition: Condition): Test[] {
+  switch (condition.is) {
+    case 'and':
+    case 'or':
+      return condition.parts.flatMap(testsOf)
+    case 'not':
+      return testsOf(condition.part)
+    default:
+      return [condition]
+  }
+}
+
+/** Whose bands a condition looks at: each subject once, in the order of the text. */
+export function subjectsOf(condition: Condition): Subject[] {
+  const subjects = new Map<string, Subject>()
+  for (const { subject } of testsOf(condition)) {
+    const name = printSubject(subject)
+    if (!subjects.has(name)) subjects.set(name, subject)
+  }
+  return [...subjects.values()]
+}
+
+/** Whether a condition looks at more than the band in force: what events alone do not tell. */
+export function needsBars(condition: Condition): boolean {
+  return testsOf(condition).some(test => test.is === 'change' || test.bars > 1)
+}

@@ -1,0 +1,199 @@
+import { quoted, whole } from '../errors.js'
+import { CALL_NAMES, type Call, callNamed, signatureOf } from './calls.js'
+import { isLong, LONGEST, type Origin, Reader } from './reader.js'
+
+/**
+ * Expressions: arithmetic over prices and indicators of one ticker and timeframe. What is parsed here is printed to a text
+ * that parses to the same again. There is no word in it that looks ahead.
+ */
+export type Expression =
+  | { is: 'number'; value: number }
+  | { is: 'price'; price: Price }
+  | { is: 'call'; name: string; of: readonly Expression[]; lengths: readonly number[] }
+  | { is: 'negative'; of: Expression }
+  | Chain
+
+/** Terms from left to right, so that a long sum is not a deep one. */
+export interface Chain {
+  is: 'sum' | 'product'
+  first: Expression
+  /** One or more. */
+  rest: readonly { sign: '+' | '-' | '*' | '/'; of: Expression }[]
+}
+
+export const PRICES = ['open', 'high', 'low', 'close', 'volume'] as const
+export type Price = (typeof PRICES)[number]
+
+/** Reads an expression; a fault is told with the column at which it stands, what is allowed there, and the nearest word. */
+export function parseExpression(text: string, origin: Origin = { param: 'of' }): Expression {
+  const reader = new Reader(text, origin, { tickers: false })
+  const expression = new Grammar(reader).whole()
+  if (isLong(printExpression(expression)))
+    reader.refuse(`written out, the text has more than ${whole(LONGEST)} characters`)
+  return expression
+}
+
+class Grammar {
+  readonly #reader: Reader
+  /** The call that is being read: how it is written. */
+  #call: string | null = null
+
+  constructor(reader: Reader) {
+    this.#reader = reader
+  }
+
+  whole(): Expression {
+    const expression = this.#sum()
+    const { text } = this.#reader.word
+    this.#reader.end(text === ')' ? { what: 'no "(" is open that ")" could close' } : {})
+    return expression
+  }
+
+  #sum(): Expression {
+    return this.#chain('sum', ['+', '-'], () => this.#chain('product', ['*', '/'], () => this.#factor()))
+  }
+
+  #chain(is: Chain['is'], signs: readonly ('+' | '-' | '*' | '/')[], term: () => Expression): Expression {
+    const first = term()
+    const rest: Chain['rest'][number][] = []
+    for (let sign = this.#sign(signs); sign !== undefined; sign = this.#sign(signs)) rest.push({ sign, of: term() })
+    if (rest.length === 0) return first
+    return first.is === is ? { is, first: first.first, rest: [...first.rest, ...rest] } : { is, first, rest }
+  }
+
+  #sign<Sign extends string>(signs: readonly Sign[]): Sign | undefined {
+    // All of them are looked for, so that a fault names all.
+    const seen = signs.filter(sign => this.#reader.sees(sign))[0]
+    if (seen !== undefined) this.#reader.step()
+    return seen
+  }
+
+  #factor(): Expression {
+    return this.#reader.takes('-') ? { is: 'negative', of: this.#atom() } : this.#atom()
+  }
+
+  #atom(): Expression {
+    const reader = this.#reader
+    const { word } = reader
+    const { kind, text, written } = word
+    reader.allows('a number')
+    reader.allows('a price', PRICES)
+    reader.allows('a call', CALL_NAMES)
+    if (reader.takes('(')) {
+      const outer = this.#call
+      this.#call = null
+      const inner = reader.nested(() => this.#sum(), word)
+      reader.needs(')')
+      this.#call = outer
+      return inner
+    }
+    if (kind === 'number') return this.#number()
+    const price = PRICES.find(name => name === text)
+    const call = kind === 'word' ? callNamed(text) : undefined
+    if (kind === 'word' && price !== undefined) {
+      reader.step()
+      return { is: 'price', price }
+    }
+    if (call === undefined) {
+      return reader.fail(
+        kind === 'word' ? { what: `there is no price and no call ${quoted(written)}`, ...this.#hint() } : this.#hint(),
+      )
+    }
+    reader.step()
+    return reader.nested(() => this.#arguments(text, call), word)
+  }
+
+  #number(): Expression {
+    const value = Number(this.#reader.word.text)
+    if (!Number.isFinite(value))
+      return this.#reader.fail({ what: `${quoted(this.#reader.word.written)} is too great a number` })
+    this.#reader.step()
+    return { is: 'number', value }
+  }
+
+  #arguments(name: string, call: Call): Expression {
+    const reader = this.#reader
+    const outer = this.#call
+    this.#call = signatureOf(name, call)
+    reader.needs('(', this.#hint())
+    const of: Expression[] = []
+    const lengths: number[] = []
+    for (let i = 0; i < call.columns.length + call.lengths.length; i++) {
+      if (i > 0) reader.needs(',', this.#hint())
+      if (i < call.columns.length) of.push(this.#sum())
+      else lengths.push(reader.count({ remarks: this.#hint() }))
+    }
+    if (call.optional !== undefined) {
+      const least = call.optional.of(...lengths)
+      lengths.push(
+        reader.takes(',') ? reader.count({ most: call.optional.most(...lengths), remarks: this.#hint() }) : least,
+      )
+    }
+    reader.needs(')', this.#hint())
+    this.#call = outer
+    return { is: 'call', name, of, lengths }
+  }
+
+  #hint(): { hint?: string } {
+    return this.#call === null ? {} : { hint: `The call is ${this.#call}.` }
+  }
+}
+
+/** An expression as a text that parses to the same: lower case, one blank around signs, no bracket that can be left out. */
+export function printExpression(expression: Expression): string {
+  switch (expression.is) {
+    case 'number':
+      return String(expression.value)
+    case 'price':
+      return expression.price
+    case 'call':
+      return printCall(expression)
+    case 'negative':
+      return `-${inBrackets(expression.of, ['negative', 'sum', 'product'])}`
+    default: {
+      const { is, first, rest } = expression
+      // Behind a sign what is of the same kind stands in brackets: numbers are not added in another order than written.
+      const kinds: readonly Expression['is'][] = is === 'sum' ? ['sum'] : ['sum', 'product']
+      const others = rest.map(({ sign, of }) => ` ${sign} ${inBrackets(of, kinds)}`)
+      return `${inBrackets(first, kinds)}${others.join('')}`
+    }
+  }
+}
+
+function inBrackets(expression: Expression, kinds: readonly Expression['is'][]): string {
+  const text = printExpression(expression)
+  return kinds.includes(expression.is) ? `(${text})` : text
+}
+
+function printCall({ name, of, lengths }: Extract<Expression, { is: 'call' }>): string {
+  const { optional } = callNamed(name)!
+  const own = optional === undefined ? lengths : lengths.slice(0, -1)
+  const last = optional === undefined || optional.of(...own) === lengths.at(-1) ? [] : [lengths.at(-1)!]
+  return `${name}(${[...of.map(printExpression), ...own, ...last].join(', ')})`
+}
+
+/** The parts of an expression, itself first, in the order of the text. */
+export function* partsOf(expression: Expression): Generator<Expression> {
+  yield expression
+  for (const part of directPartsOf(expression)) yield* partsOf(part)
+}
+
+function directPartsOf(expression: Expression): readonly Expression[] {
+  switch (expression.is) {
+    case 'number':
+    case 'price':
+      return []
+    case 'call':
+      return expression.of
+    case 'negative':
+      return [expression.of]
+    default:
+      return [expression.first, ...expression.rest.map(({ of }) => of)]
+  }
+}
+
+/** The first bar, from 0, on which an expression can have a value. */
+export function warmUpOf(expression: Expression): number {
+  const own = expression.is === 'call' ? callNamed(expression.name)!.warmUp(...expression.lengths) : 0
+  return own + Math.max(0, ...directPartsOf(expression).map(warmUpOf))
+}

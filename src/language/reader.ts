@@ -1,0 +1,271 @@
+import {
+  BadData,
+  didYouMean,
+  InvalidParameter,
+  type Place,
+  parameter,
+  quoted,
+  sentence,
+  suggest,
+  whole,
+} from '../errors.js'
+import { type Dialect, hasLines, placeIn, scan, type Word } from './scan.js'
+
+/** Where a text stands, and how its faults are to be told. */
+export interface Origin {
+  /** The parameter that it is the value of. */
+  param: string
+  /** In a file: comments are allowed, and a fault of the text, line and column from 1, is one of the file. */
+  place?: (line: number, column: number) => Place
+}
+
+/** So many characters a text may have, and so deep may it be nested. */
+export const LONGEST = 10_000
+export const DEEPEST = 100
+/** A count of bars. */
+export const MOST_BARS = 2_000
+
+/** Several words that are allowed at one place for one reason, such as all fields. */
+interface Group {
+  /** What they are: `a field`. Without words: something that cannot be listed. */
+  name: string
+  words: readonly string[]
+}
+
+/** What a fault says beside what is allowed. */
+interface Remarks {
+  /** What is wrong; unless given, that the word cannot stand here. */
+  what?: string
+  /** A sentence at the end. */
+  hint?: string
+  /** In place of the nearest of what is allowed. */
+  meant?: readonly string[]
+}
+
+/** The words of a text one by one, and what might have stood at the present one. */
+export class Reader {
+  readonly #text: string
+  readonly #words: readonly Word[]
+  readonly #origin: Origin
+  #next = 0
+  #depth = 0
+  #signs = new Set<string>()
+  #groups: Group[] = []
+
+  constructor(text: string, origin: Origin, dialect: Pick<Dialect, 'tickers'>) {
+    this.#text = text
+    this.#origin = origin
+    if (isLong(text)) this.#refuse(beyond(text), `at most ${whole(LONGEST)} characters are read, and the text has more`)
+    this.#words = scan(text, { ...dialect, comments: origin.place !== undefined })
+  }
+
+  get word(): Word {
+    return this.#words[this.#next]!
+  }
+
+  /** A word after the present one. */
+  ahead(words: number): Word | undefined {
+    return this.#words[this.#next + words]
+  }
+
+  step(): Word {
+    const { word } = this
+    if (word.kind !== 'end') this.#next++
+    this.#signs.clear()
+    this.#groups = []
+    return word
+  }
+
+  /** Whether the present word is this one of the language, which could stand here. */
+  sees(text: string): boolean {
+    this.#signs.add(text)
+    return this.word.text === text && (this.word.kind === 'word' || this.word.kind === 'sign')
+  }
+
+  takes(text: string): boolean {
+    const seen = this.sees(text)
+    if (seen) this.step()
+    return seen
+  }
+
+  needs(text: string, remarks: Remarks = {}): void {
+    if (!this.takes(text)) this.fail(remarks)
+  }
+
+  /** Words that could stand here, too. */
+  allows(name: string, words: readonly string[] = []): void {
+    this.#groups.push({ name, words })
+  }
+
+  end(remarks: Remarks = {}): void {
+    if (this.word.kind !== 'end') this.fail(remarks)
+  }
+
+  /** What is read by `inner` is nested. */
+  nested<Inner>(inner: () => Inner, opening: Word): Inner {
+    if (++this.#depth > DEEPEST) this.#refuse(opening, `it is nested more than ${DEEPEST} deep here`)
+    const read = inner()
+    this.#depth--
+    return read
+  }
+
+  /** A whole number of bars. */
+  count({ most = MOST_BARS, remarks }: { most?: number; remarks?: Remarks } = {}): number {
+    const { kind, text } = this.word
+    this.allows(`a whole number from 1 to ${whole(most)}`)
+    const isCount = kind === 'number' && /^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= most
+    return isCount ? Number(this.step().text) : this.fail(remarks)
+  }
+
+  /** The words that could stand here. */
+  get allowed(): string[] {
+    return [...new Set([...this.#groups.flatMap(({ words }) => words), ...this.#signs])]
+  }
+
+  /** Refuses the present word. */
+  fail({ what, hint, meant }: Remarks = {}): never {
+    const { word, allowed } = this
+    const near = meant ?? nearest(word, allowed)
+    const wrong = word.kind === 'quoted' ? `${quoted(word.text)} stands in quotes` : what
+    const end = hint === undefined ? '' : ` ${hint}`
+    this.#refuse(word, `${wrong ?? cannotStand(word)}; allowed here: ${this.#listed()}`, allowed, near, end)
+  }
+
+  /** Says that the present word, or the one at which something began, cannot be, and why. */
+  #refuse(
+    word: Pick<Word, 'at' | 'written'>,
+    why: string,
+    allowed: readonly string[] = [],
+    near: readonly string[] = [],
+    hint = '',
+  ): never {
+    const { param, place } = this.#origin
+    const { line, column } = placeIn(this.#text, word.at)
+    const words = `${why}.${didYouMean(near)}${hint}`
+    if (place !== undefined) throw new BadData(place(line, column), words)
+    const where = hasLines(this.#text) ? `line ${line}, column ${column}` : `column ${column}`
+    const offence = { param, value: word.written, allowed, suggestions: near, line, column }
+    throw new InvalidParameter(sentence`${parameter(param)}, ${where}: ${words}`, offence)
+  }
+
+  /** Refuses the text as a whole. */
+  refuse(why: string): never {
+    return this.#refuse(this.#words[0]!, why)
+  }
+
+  #listed(): string {
+    const groups = this.#groups.map(({ name, words }) => (words.length === 0 ? name : `${name} (${some(words)})`))
+    const signs = [...this.#signs]
+    return [...groups, ...signs].join(', ') || 'nothing more'
+  }
+}
+
+/** The first character of too many. */
+function beyond(text: string): Pick<Word, 'at' | 'written'> {
+  const most = [...text.slice(0, 2 * LONGEST)].slice(0, LONGEST)
+  return { at: most.join('').length, written: '' }
+}
+
+export const isLong = (text: string): boolean => text.length > LONGEST && [...text].length > LONGEST
+
+function cannotStand({ kind, written }: Word): string {
+  return kind === 'end' ? 'the text ends here' : `${quoted(written)} cannot stand here`
+}
+
+/** The words, or of very many the first. */
+function some(words: readonly string[]): string {
+  return words.length <= 9 ? words.join(', ') : `${words.slice(0, 4).join(', ')} … ${words.length} in all`
+}
+
+/** What people type who have another language in mind. */
+const SLIPS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    '==': ['='],
+    '===': ['='],
+    '~=': ['='],
+    ':': ['='],
+    is: ['='],
+    equals: ['='],
+    eq: ['='],
+    '<>': ['!='],
+    '!==': ['!='],
+    '=!': ['!='],
+    '≠': ['!='],
+    ne: ['!='],
+    '&': ['and'],
+    '&&': ['and'],
+    '+': ['and'],
+    '|': ['or'],
+    '||': ['or'],
+    '!': ['not'],
+    '~': ['not'],
+    '[': ['('],
+    ']': [')'],
+    '{': ['('],
+    '}': [')'],
+    x: ['*'],
+    '×': ['*'],
+    '·': ['*'],
+    '÷': ['/'],
+    '−': ['-'],
+    '–': ['-'],
+    enter: ['enters'],
+    entered: ['enters'],
+    becomes: ['enters'],
+    crosses: ['enters'],
+    leave: ['leaves'],
+    left: ['leaves'],
+    exits: ['leaves'],
+    into: ['to'],
+    since: ['for'],
+    during: ['within', 'for'],
+    last: ['within'],
+    in: ['within', '='],
+    within: ['for'],
+    for: ['within'],
+    d: ['bars'],
+    day: ['bars'],
+    days: ['bars'],
+    w: ['bars'],
+    weeks: ['bars'],
+    o: ['open'],
+    h: ['high'],
+    l: ['low'],
+    c: ['close'],
+    v: ['volume'],
+    price: ['close'],
+    log: ['ln'],
+    mean: ['sma'],
+    avg: ['sma'],
+    average: ['sma'],
+    ma: ['sma'],
+    rma: ['wilder'],
+    hhv: ['highest'],
+    llv: ['lowest'],
+    lag: ['ago'],
+    shift: ['ago'],
+    delay: ['ago'],
+    ref: ['ago'],
+    rank: ['percentile'],
+  }),
+)
+
+/** The nearest of the words that are allowed, best first: a usual slip, what begins or ends like it, or a slip of the finger. */
+function nearest({ kind, text }: Word, allowed: readonly string[]): string[] {
+  if (kind === 'end' || text === '') return []
+  if (kind === 'quoted' && allowed.includes(text)) return [text]
+  const slips = (SLIPS.get(text) ?? []).filter(word => allowed.includes(word))
+  if (slips.length > 0) return slips
+  // Signs have no letters in which they could be mistyped.
+  if (kind === 'sign' || kind === 'number') return []
+  const mistyped = suggest(
+    text,
+    allowed.filter(word => /^[a-z]/.test(word)),
+  )
+  if (mistyped.length > 0) return mistyped
+  const parts = allowed.filter(word => word.startsWith(`${text}_`) || (text.length > 2 && word.startsWith(text)))
+  return (parts.length > 0 ? parts : allowed.filter(word => text.length > 2 && word.split('_').includes(text))).slice(
+    0,
+    3,
+  )
+}

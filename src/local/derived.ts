@@ -1,0 +1,229 @@
+import { barsAt, entries, transitions } from '../engine/record.js'
+import { Busy, type NotFound } from '../errors.js'
+import { type AnyField, isRecorded } from '../fields/index.js'
+import { Panel } from '../fields/panel.js'
+import { codesByRules, isRuled, type RuledField } from '../language/as-field.js'
+import { printSubject, type Subject } from '../language/condition.js'
+import { type Column, truthOf } from '../language/truth.js'
+import {
+  bandsByBar,
+  columnsOf,
+  type FieldRecord,
+  recordIn,
+  recordsIn,
+  type Series,
+  type Transitions,
+  UNDEFINED,
+} from '../model/series.js'
+import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
+import { first } from '../source.js'
+import type { RecordedSeries, SeriesQuery, Store } from '../store/store.js'
+
+/** What knows the fields, and reads. */
+interface Asked {
+  readonly store: Store
+  field(name: string): AnyField
+  /** What is wrong with a ticker that has no bars. */
+  unknown(ticker: string): Promise<NotFound>
+}
+
+/** A query of series in which fields stand that are recorded nowhere: conditions, and a user's own. */
+export interface AskedSeries extends SeriesQuery {
+  /** How many bars earlier conditions look at the tickers that they name; 0 unless given. */
+  lag?: number | undefined
+}
+
+/**
+ * Series with the records of derived fields among the others: made when they are asked for, of the bars, and of the records
+ * of the fields that they name, which are read in the same call. A value knows nothing of later bars, so that what holds of
+ * a stored record as of a day holds of these. Throws NotFound, Busy for a ticker that a condition names.
+ */
+export async function* derivedSeries(cache: Asked, query: AskedSeries): AsyncGenerator<RecordedSeries | null> {
+  const { tickers, timeframe, outcomes, lag = 0 } = query
+  const asked = query.fields.map(name => cache.field(name))
+  const needs = needsOf(cache, asked, timeframe)
+  const named = await readNamed(cache, needs)
+  const own = needs.get(placeOf(null, timeframe))!
+  const beside = needs.get(placeOf(null, otherThan(timeframe)))
+  const series = cache.store.series({ tickers, timeframe, fields: [...own.fields], outcomes })
+  // Both walk through the same tickers in the same order.
+  const others = beside && seriesAt(cache, tickers, otherThan(timeframe), beside)[Symbol.asyncIterator]()
+  try {
+    for await (const found of series) {
+      const otherwise = (await others?.next())?.value ?? null
+      if (found === null) {
+        yield null
+        continue
+      }
+      const daily = own.bars || beside?.bars ? await cache.store.bars(found.entry.ticker) : null
+      const places = new Map(named)
+        .set(placeOf(null, timeframe), { series: found, bars: barsIn(daily, timeframe, found) })
+        .set(placeOf(null, otherThan(timeframe)), {
+          series: otherwise,
+          bars: otherwise && barsIn(daily, otherThan(timeframe), otherwise),
+        })
+      const derivation = new Derivation(cache, places)
+      const records = recordsIn(found.fields)
+      for (const field of asked)
+        if (!isRecorded(field))
+          records.set(field.name, recordOf(derivation.codes(field, null, timeframe, lag), timeframe))
+      yield { ...found, fields: columnsOf(records) }
+    }
+  } finally {
+    await others?.return?.()
+  }
+}
+
+function seriesAt(cache: Asked, tickers: readonly string[], timeframe: Timeframe, { fields }: Need) {
+  return cache.store.series({ tickers, timeframe, fields: [...fields], outcomes: false })
+}
+
+function otherThan(timeframe: Timeframe): Timeframe {
+  return timeframe === 'daily' ? 'weekly' : 'daily'
+}
+
+/** Of one ticker at one timeframe: the recorded fields that are looked at, and whether the bars are. */
+interface Need {
+  ticker: string | null
+  timeframe: Timeframe
+  fields: Set<string>
+  bars: boolean
+}
+
+/** By place, whoever is asked about being the ticker null. */
+type Needs = ReadonlyMap<string, Need>
+
+function placeOf(ticker: string | null, timeframe: Timeframe): string {
+  return `${timeframe} ${ticker ?? ''}`
+}
+
+function needsOf(cache: Asked, asked: readonly AnyField[], timeframe: Timeframe): Needs {
+  const needs = new Map<string, Need>()
+  const seen = new Set<string>()
+  const add = (field: AnyField, ticker: string | null, timeframe: Timeframe): void => {
+    const place = placeOf(ticker, timeframe)
+    const need = needs.get(place) ?? { ticker, timeframe, fields: new Set(), bars: false }
+    needs.set(place, need)
+    if (seen.has(`${place} ${field.name}`)) return
+    seen.add(`${place} ${field.name}`)
+    if (isRecorded(field)) need.fields.add(field.name)
+    else if (!isRuled(field)) need.bars = true
+    else
+      for (const subject of field.subjects)
+        add(cache.field(subject.field), subject.ticker ?? ticker, subject.timeframe ?? timeframe)
+  }
+  for (const field of asked) add(field, null, timeframe)
+  return needs
+}
+
+/** What was read of a place; without a series the ticker has no bars there. */
+interface Place {
+  series: RecordedSeries | null
+  bars: Series | null
+}
+
+/** Those of the tickers that conditions name: the same for all that are asked about. */
+export type NamedPlaces = ReadonlyMap<string, Place>
+
+/** Throws NotFound for one that is not there. */
+async function readNamed(cache: Asked, needs: Needs): Promise<NamedPlaces> {
+  const places = new Map<string, Place>()
+  for (const [place, need] of needs)
+    if (need.ticker !== null) places.set(place, await readPlace(cache, need.ticker, need))
+  return places
+}
+
+async function readPlace(cache: Asked, ticker: string, need: Need): Promise<Place> {
+  const series = await first(seriesAt(cache, [ticker], need.timeframe, need))
+  if (series === null) throw await cache.unknown(ticker)
+  const daily = need.bars ? await cache.store.bars(ticker) : null
+  return { series, bars: barsIn(daily, need.timeframe, series) }
+}
+
+/** All bars of a series that was read. Throws Busy where others have come meanwhile. */
+function barsIn(daily: Series | null, timeframe: Timeframe, { entry, calendar }: RecordedSeries): Series | null {
+  if (daily === null) return null
+  const bars = barsAt(timeframe, daily, entry.assetClass)
+  if (bars.days.length === calendar.days.length) return bars
+  throw new Busy(`${entry.ticker} was imported anew while it was being read; try again`)
+}
+
+/** The places of the tickers that a condition names, for whoever asks for the subjects of many tickers. */
+export function placesNamed(cache: Asked, field: RuledField, timeframe: Timeframe): Promise<NamedPlaces> {
+  return readNamed(cache, needsOf(cache, [field], timeframe))
+}
+
+/**
+ * The columns of a condition's subjects on one ticker, by their printed names.
+ * @param named places of the tickers that it names, where they were read
+ */
+export async function subjectsOn(
+  cache: Asked,
+  field: RuledField,
+  ticker: string,
+  timeframe: Timeframe,
+  named?: NamedPlaces,
+): Promise<ReadonlyMap<string, Column>> {
+  const needs = needsOf(cache, [field], timeframe)
+  const places = new Map(named ?? (await readNamed(cache, needs)))
+  for (const [place, need] of needs) if (need.ticker === null) places.set(place, await readPlace(cache, ticker, need))
+  const derivation = new Derivation(cache, places)
+  const column = ({ ticker, timeframe: own, field }: Subject) => derivation.column(ticker, own ?? timeframe, field)
+  return new Map(field.subjects.map(subject => [printSubject(subject), column(subject)]))
+}
+
+/** Bands by bar of fields that stand on each other, each made once. */
+class Derivation {
+  readonly #cache: Asked
+  readonly #places: NamedPlaces
+  readonly #columns = new Map<string, Column>()
+
+  constructor(cache: Asked, places: NamedPlaces) {
+    this.#cache = cache
+    this.#places = places
+  }
+
+  /** @param ticker null: the one that is asked about */
+  column(ticker: string | null, timeframe: Timeframe, name: string): Column {
+    const key = `${placeOf(ticker, timeframe)} ${name}`
+    const column = this.#columns.get(key) ?? this.#made(ticker, timeframe, this.#cache.field(name))
+    this.#columns.set(key, column)
+    return column
+  }
+
+  #made(ticker: string | null, timeframe: Timeframe, field: AnyField): Column {
+    const { series } = this.#at(ticker, timeframe)
+    const calendar = series?.calendar ?? NO_BARS
+    const { bands } = field
+    if (isRecorded(field)) {
+      // A ticker without data for it has none.
+      const record: Transitions = (series && recordIn(series.fields, field.name)) ?? NO_BAND
+      return { ...calendar, bands, codes: bandsByBar(record, calendar.days.length), transitions: record }
+    }
+    const codes = this.codes(field, ticker, timeframe, 0)
+    return { ...calendar, bands, codes, transitions: transitions(codes) }
+  }
+
+  /** @param lag how many bars earlier a condition looks at the tickers that it names itself */
+  codes(field: AnyField, ticker: string | null, timeframe: Timeframe, lag: number): Uint8Array {
+    const { series, bars } = this.#at(ticker, timeframe)
+    const on = series?.calendar ?? NO_BARS
+    if (!isRuled(field)) return bars === null ? new Uint8Array() : field.classify(new Panel(bars))
+    const columnOf = (subject: Subject): Column =>
+      this.column(subject.ticker ?? ticker, subject.timeframe ?? timeframe, subject.field)
+    return codesByRules(field, on.days.length, condition => truthOf(condition, { on, columnOf, lag }))
+  }
+
+  #at(ticker: string | null, timeframe: Timeframe): Place {
+    return this.#places.get(placeOf(ticker, timeframe)) ?? { series: null, bars: null }
+  }
+}
+
+const NONE = new Int32Array()
+const NO_BARS = { days: NONE, known: NONE }
+const NO_BAND = { initialBar: -1, initialBand: UNDEFINED, bars: NONE, bands: new Uint8Array(), gaps: NONE }
+
+function recordOf(codes: Uint8Array, timeframe: Timeframe): FieldRecord {
+  const changes = transitions(codes)
+  return { ...changes, ...entries(changes, TIMEFRAMES[timeframe].flipsLookback) }
+}

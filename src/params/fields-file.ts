@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto'
+import { BadData, didYouMean, quoted, shown, suggest } from '../errors.js'
+import { type AnyField, BUILT_IN, type FieldSet, fieldSet } from '../fields/index.js'
+import { expressionField } from '../fields/own.js'
+import { type Rule, type RuledField, ruled } from '../language/as-field.js'
+import { KEYWORDS, parseCondition, printCondition, subjectsOf, type Vocabulary } from '../language/condition.js'
+import { parseExpression, printExpression } from '../language/expression.js'
+import { isMapping, type Located, readYaml } from './strategy-file.js'
+
+/** Fields of a user's own, as a file defines them: checked whole, each fault at its place. */
+
+/** A definition as a program gives it. */
+export interface OwnField {
+  field: string
+  /** An expression, with cuts and bands: `rsi(close, 2)`. */
+  of?: string | number
+  /** Ascending, one fewer than the bands. */
+  cuts?: readonly number[]
+  bands?: readonly string[]
+  /** Band → condition, in order; `otherwise` stands last. */
+  when?: Readonly<Record<string, string>>
+}
+
+const KEYS = ['field', 'of', 'cuts', 'bands', 'when'] as const
+const NAME = /^[a-z][a-z0-9_]{0,39}$/
+const MOST_FIELDS = 200
+const OTHERWISE = 'otherwise'
+
+/**
+ * The specified fields, and after them those that a text defines, in its order.
+ * @param file what the text is called in a refusal, which is BadData at file:line:column
+ */
+export function ownFieldSet(text: string, file: string): FieldSet {
+  const found = readYaml(text, file)
+  if (found.value == null) return BUILT_IN
+  return new Reading(found).set()
+}
+
+/** A definition whose shape is right, before its conditions are read. */
+interface Sketch {
+  place: number
+  name: string
+  bands: readonly string[]
+  entry: Readonly<Record<string, unknown>>
+}
+
+class Reading {
+  readonly #found: Located
+  readonly #sketches: readonly Sketch[]
+  /** Those that are made, in the order in which they stand on each other. */
+  readonly #made = new Map<string, AnyField>()
+  readonly #rules = new Map<string, readonly Rule[]>()
+
+  constructor(found: Located) {
+    this.#found = found
+    const { value } = found
+    if (!Array.isArray(value)) throw this.#fault([], 'own fields are a list, each entry beginning with "- field: NAME"')
+    if (value.length > MOST_FIELDS)
+      throw this.#fault([], `there are ${value.length} fields, and at most ${MOST_FIELDS} are read`)
+    const sketches: Sketch[] = []
+    for (const [place, entry] of value.entries()) sketches.push(this.#sketch(place, entry, sketches))
+    this.#sketches = sketches
+  }
+
+  set(): FieldSet {
+    const byName = new Map(this.#sketches.map(sketch => [sketch.name, sketch]))
+    const vocabulary: Vocabulary = {
+      names: [...BUILT_IN.names, ...byName.keys()],
+      named: name => BUILT_IN.named(name) ?? byName.get(name),
+    }
+    for (const sketch of this.#sketches)
+      if ('when' in sketch.entry) this.#rules.set(sketch.name, this.#rulesOf(sketch, vocabulary))
+    for (const sketch of this.#sketches) this.#make(sketch, byName, [])
+    return fieldSet([...BUILT_IN.all, ...this.#sketches.map(({ name }) => this.#made.get(name)!)])
+  }
+
+  #sketch(place: number, entry: unknown, before: readonly Sketch[]): Sketch {
+    if (!isMapping(entry)) throw this.#fault([place], 'an own field is a mapping that begins with field: NAME')
+    const unknown = Object.keys(entry).find(key => !KEYS.some(known => known === key))
+    if (unknown !== undefined) {
+      const meant = didYouMean(suggest(unknown, KEYS))
+      throw this.#fault(
+        [place, unknown],
+        `there is no key ${quoted(unknown)} in an own field.${meant} It may have ${KEYS.join(', ')}`,
+        'key',
+      )
+    }
+    const name = this.#name(place, entry.field, before)
+    if ('of' in entry === 'when' in entry)
+      throw this.#fault(
+        [place, 'field'],
+        `${name} has to have either of (an expression, with cuts and bands) or when (conditions)`,
+      )
+    const beside = ['cuts', 'bands'].find(key => key in entry && 'when' in entry)
+    if (beside !== undefined)
+      throw this.#fault([place, beside], `${name} has when, whose keys are its bands; ${beside} is for of`, 'key')
+    const bands = 'when' in entry ? this.#bandsOf(place, name, entry.when) : this.#bands(place, name, entry.bands)
+    return { place, name, bands, entry }
+  }
+
+  #name(place: number, name: unknown, before: readonly Sketch[]): string {
+    const at = [place, 'field']
+    if (name == null)
+      throw this.#fault(name === undefined ? [place] : at, 'field is missing: each own field needs a name')
+    const text = this.#word(at, 'a name', name)
+    if (BUILT_IN.named(text) !== undefined)
+      throw this.#fault(at, `${text} is a field of bands already; choose another name`)
+    if (before.some(other => other.name === text)) throw this.#fault(at, `${text} is defined twice`)
+    return text
+  }
+
+  /** A name of a field or of a band. */
+  #word(at: readonly (string | number)[], what: string, word: unknown, part: 'key' | 'value' = 'value'): string {
+    if (word === null) throw this.#fault(at, `${what} is missing here; one that is called null stands in quotes`)
+    // YAML reads true and 3 as no text.
+    const text = String(word)
+    if (typeof word === 'object' || !NAME.test(text))
+      throw this.#fault(
+        at,
+        `${shown(word)} is no ${what.replace(/^an? /, '')}: small letters, digits and _, a letter first, at most 40`,
+        part,
+      )
+    if (KEYWORDS.includes(text))
+      throw this.#fault(at, `${quoted(text)} is a word of the language of conditions, and cannot be ${what}`, part)
+    return text
+  }
+
+  #bands(place: number, name: string, bands: unknown): readonly string[] {
+    const at = [place, 'bands']
+    if (!Array.isArray(bands) || bands.length === 0)
+      throw this.#fault(
+        bands === undefined ? [place, 'of'] : at,
+        `${name} needs bands: a list of one more name than there are cuts`,
+      )
+    const names = bands.map((band, i) => this.#word([...at, i], 'a band', band))
+    const twice = names.findIndex((band, i) => names.indexOf(band) < i)
+    if (twice >= 0) throw this.#fault([...at, twice], `the band ${names[twice]} of ${name} stands twice`)
+    return names
+  }
+
+  /** Keys of `when`. */
+  #bandsOf(place: number, name: string, when: unknown): readonly string[] {
+    if (!isMapping(when) || Object.keys(when).length === 0)
+      throw this.#fault([place, 'when'], `when of ${name} is a mapping of bands, each with its condition`)
+    return Object.keys(when).map(band => this.#word([place, 'when', band], 'a band', band, 'key'))
+  }
+
+  #rulesOf({ place, name, entry }: Sketch, vocabulary: Vocabulary): readonly Rule[] {
+    const when = entry.when as Readonly<Record<string, unknown>>
+    const bands = Object.keys(when)
+    return bands.map((band, i) => {
+      const at = [place, 'when', band]
+      const text = when[band]
+      if (typeof text !== 'string')
+        throw this.#fault(at, `the band ${band} of ${name} needs a condition, or ${OTHERWISE}`)
+      if (text.replaceAll(/#.*/g, '').trim().toLowerCase() !== OTHERWISE) {
+        const origin = { param: `${name}.${band}`, place: this.#found.inText(at) }
+        return { band, condition: parseCondition(text, vocabulary, origin) }
+      }
+      if (i < bands.length - 1)
+        throw this.#fault(at, `${OTHERWISE} is whatever no rule before it decided, and stands last`)
+      return { band, condition: null }
+    })
+  }
+
+  #cuts({ place, name, bands, entry }: Sketch): readonly number[] {
+    const at = [place, 'cuts']
+    const { cuts = [] } = entry
+    if (!Array.isArray(cuts)) throw this.#fault(at, `cuts of ${name} are a list of numbers`)
+    for (const [i, cut] of cuts.entries()) {
+      if (typeof cut !== 'number' || !Number.isFinite(cut))
+        throw this.#fault([...at, i], `${quoted(String(cut))} is no number`)
+      if (i > 0 && cut <= cuts[i - 1]) throw this.#fault([...at, i], `cuts ascend, and ${cut} follows ${cuts[i - 1]}`)
+    }
+    if (cuts.length === bands.length - 1) return cuts as number[]
+    const wanted = `${bands.length} bands need ${bands.length - 1} cuts between them`
+    throw this.#fault('cuts' in entry ? at : [place, 'bands'], `${name}: ${wanted}, and there are ${cuts.length}`)
+  }
+
+  /** After the fields that it stands on. @param path how it was come to */
+  #make(sketch: Sketch, byName: ReadonlyMap<string, Sketch>, path: readonly string[]): AnyField {
+    const { name } = sketch
+    const made = this.#made.get(name)
+    if (made !== undefined) return made
+    if (path.includes(name)) {
+      const circle = [...path.slice(path.indexOf(name)), name].join(' → ')
+      throw this.#fault([sketch.place, 'field'], `own fields stand on each other in a circle: ${circle}`)
+    }
+    const rules = this.#rules.get(name)
+    const field = rules === undefined ? this.#expression(sketch) : this.#ruled(sketch, rules, byName, [...path, name])
+    this.#made.set(name, field)
+    return field
+  }
+
+  #expression(sketch: Sketch): AnyField {
+    const { place, name, bands, entry } = sketch
+    const at = [place, 'of']
+    const cuts = this.#cuts(sketch)
+    // A number alone is an expression, too.
+    const text = typeof entry.of === 'number' ? String(entry.of) : entry.of
+    if (typeof text !== 'string') throw this.#fault(at, `of is an expression such as rsi(close, 14)`)
+    const of = parseExpression(text, { param: `${name}.of`, place: this.#found.inText(at) })
+    return expressionField({ name, of, cuts, bands, hash: hashOf({ of: printExpression(of), cuts, bands }) })
+  }
+
+  #ruled(
+    { name, bands }: Sketch,
+    rules: readonly Rule[],
+    byName: ReadonlyMap<string, Sketch>,
+    path: readonly string[],
+  ): RuledField {
+    const under: Record<string, string> = {}
+    for (const { condition } of rules)
+      for (const { field } of condition === null ? [] : subjectsOf(condition)) {
+        const sketch = byName.get(field)
+        if (sketch !== undefined) under[field] = this.#make(sketch, byName, path).hash!
+      }
+    const when = rules.map(({ band, condition }) => [band, condition && printCondition(condition)])
+    const known = { names: [], named: (field: string) => BUILT_IN.named(field) ?? this.#made.get(field) }
+    return {
+      ...{ name, bands, hash: hashOf({ when, under }) },
+      summary: `your own: ${when.map(([band, text]) => `${band} where ${text ?? OTHERWISE}`).join('; ')}`,
+      ...ruled(rules, known),
+    }
+  }
+
+  #fault(path: readonly (string | number)[], what: string, part: 'key' | 'value' = 'value'): BadData {
+    return new BadData(this.#found.placeOf(path, part), what)
+  }
+}
+
+function hashOf(definition: object): string {
+  return createHash('sha256').update(JSON.stringify(definition)).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,233 @@
+import { counted, InvalidParameter, parameter, quoted, type Sentence, sentence, suggest, whole } from '../errors.js'
+import { objectOf } from './arguments.js'
+import { type BacktestWays, parseBacktest } from './backtest.js'
+import { oneOf } from './kinds.js'
+import { given, itemsOf, type JsonSchema, type Kind, maybe, type ParamsOf, type Text } from './row.js'
+import { type BacktestParams, LEAVES, type Leaf, type RunOptions, type Strategy } from './strategy.js'
+import { refuse } from './values.js'
+
+/** What cells can be compared by; of each more is better. */
+export type GridStatistic = (typeof GRID_STATISTICS)[number]
+export const GRID_STATISTICS = [
+  'sharpe',
+  'sortino',
+  'calmar',
+  'cagr',
+  'total_return',
+  'max_drawdown',
+  'mean',
+  'hit_rate',
+  'profit_factor',
+  'sqn',
+] as const
+
+const STATISTIC = oneOf(GRID_STATISTICS, 'NAME')
+
+/** A key of a strategy and its values, as they are written. */
+export interface Axis {
+  key: string
+  values: string[]
+}
+
+/** Text such as `hold=5,10,20`; of a program the values by their keys. */
+type Varied = Readonly<Record<string, Text | readonly Text[]>>
+const VARY: Kind<readonly Axis[], string | readonly string[] | Varied> = {
+  schema: { type: 'string', examples: ['hold=5,10,20'] } satisfies JsonSchema,
+  takes: 'KEY=VALUES',
+  several: 'some',
+  object: true,
+  parse: (_, written) => axesIn(written),
+}
+
+/** What a grid is asked for beside a backtest. */
+export const GRID = {
+  vary: maybe(VARY, 'a key of the strategy and its values, each of which makes cells: hold=5,10,20', {
+    under: 'A grid of strategies',
+  }),
+  statistic: given(STATISTIC, 'sharpe', 'what its cells are compared by, more being better; sharpe unless given'),
+}
+
+/** A grid as people write it: `bands backtest … --vary`, and `grid()` of the library. */
+export type GridParams = Omit<BacktestParams, keyof ParamsOf<typeof GRID>> & {
+  vary: string | readonly string[] | Varied
+  statistic?: GridStatistic
+}
+
+/** Every combination of the values: a strategy each, the last axis changing fastest. */
+export interface GridQuery {
+  axes: readonly Axis[]
+  statistic: GridStatistic
+  strategies: readonly Strategy[]
+  run: RunOptions
+}
+
+/** As many strategies are tried at once. */
+const MOST_CELLS = 1000
+
+/** Throws as parseBacktest does, and InvalidParameter for what cannot be varied and for too many combinations. */
+export function parseGrid(asked: object, ways: BacktestWays): GridQuery {
+  const { vary, statistic, ...params } = objectOf('params', asked)
+  const axes = axesIn(vary)
+  checkCount(axes)
+  const by = STATISTIC.parse('statistic', statistic ?? 'sharpe')
+  checkHold(params)
+  let run: RunOptions | null = null
+  const strategies = combinations(axes).map(values => {
+    const cell = Object.fromEntries(axes.map(({ key }, i) => [key, typedAs(key, values[i]!)]))
+    const parsed = spelled(axes, () => parseBacktest({ ...params, ...cell }, ways))
+    run ??= parsed.run
+    return parsed.strategy
+  })
+  return { ...distinct(axes, strategies), statistic: by, run: run! }
+}
+
+/** Values that are read as the same, such as 2% and 0.02, make cells once: the first of them stands. */
+function distinct(axes: readonly Axis[], strategies: readonly Strategy[]): Pick<GridQuery, 'axes' | 'strategies'> {
+  const cells = combinations(axes)
+  const texts = strategies.map(strategy => JSON.stringify(strategy))
+  const kept = axes.map(({ key, values }, axis) => {
+    const made = new Map<string, string>()
+    for (const value of values) {
+      const all = texts.filter((_, cell) => cells[cell]![axis] === value).join()
+      if (!made.has(all)) made.set(all, value)
+    }
+    return { key, values: [...made.values()] }
+  })
+  checkCount(kept)
+  const isKept = (_: Strategy, cell: number): boolean =>
+    cells[cell]!.every((value, axis) => kept[axis]!.values.includes(value))
+  return { axes: kept, strategies: strategies.filter(isKept) }
+}
+
+/** The values of each axis in every combination, the last axis changing fastest. */
+export function combinations(axes: readonly Pick<Axis, 'values'>[]): string[][] {
+  return axes.reduce<string[][]>((all, { values }) => all.flatMap(one => values.map(value => [...one, value])), [[]])
+}
+
+function checkCount(axes: readonly Axis[]): void {
+  const cells = axes.reduce((product, { values }) => product * values.length, 1)
+  const param = 'vary'
+  const which = axes.map(({ key, values }) => `${key} ${values.length}`).join(', ')
+  if (cells > MOST_CELLS) {
+    const allowed = `at most ${whole(MOST_CELLS)} combinations`
+    const words = sentence`${parameter(param)} makes ${whole(cells)} combinations (${which}), and a grid has ${allowed}: give fewer values.`
+    throw new InvalidParameter(words, { param, value: cells, allowed })
+  }
+  if (cells > 1) return
+  const words = sentence`${parameter(param)} makes ${counted(cells, 'combination')}, and a grid needs several: give a key two values or more, such as ${parameter(param, 'hold=5,10,20')}.`
+  throw new InvalidParameter(words, { param, value: cells, allowed: 'at least two combinations' })
+}
+
+/** Several holds are candidates of one backtest. */
+function checkHold({ hold }: Readonly<Record<string, unknown>>): void {
+  const holds = hold === undefined || hold === null ? [] : itemsOf('hold', hold)
+  if (holds.length < 2) return
+  const value = holds.join(',')
+  throw new InvalidParameter(
+    sentence`${parameter('hold')} ${quoted(value)} names candidates, which a grid has in ${parameter('vary', `hold=${value}`)}.`,
+    { param: 'hold', value },
+  )
+}
+
+/**
+ * Keys that leave every trade as it is, or make cells of other bars or other days, so that there is nothing to compare.
+ * The bands of each field begin on a day of their own.
+ */
+const FIXED = ['name', 'timeframe', 'benchmark', 'rf', 'before', 'after', 'field']
+
+const KEYS: readonly Leaf[] = LEAVES.filter(({ param }) => !FIXED.includes(param))
+
+/** A strategy file has the last part of a place as its key; an option has a name of its own. */
+function keyOf(written: string): string {
+  const name = written.trim().replaceAll('-', '_')
+  const param = 'vary'
+  if (FIXED.includes(name) || LEAVES.some(({ place, param }) => place === name && FIXED.includes(param)))
+    throw new InvalidParameter(
+      sentence`${parameter(param)} ${quoted(name)}: no trade becomes another by it, or it makes cells of other bars or days, which cannot be compared; vary what is traded.`,
+      { param, value: name },
+    )
+  const found =
+    KEYS.find(({ param, node }) => param === name && 'kind' in node) ??
+    KEYS.find(({ place }) => place === name) ??
+    only(KEYS.filter(({ place }) => place.endsWith(`.${name}`)))
+  if (found !== undefined) return found.param
+  const names = [...new Set(KEYS.flatMap(({ param, place }) => [param, place]))]
+  const suggestions = suggest(name, names)
+  const near: Sentence = suggestions.length === 0 ? [] : sentence` Did you mean ${quoted(suggestions[0]!)}?`
+  const allowed = KEYS.map(({ param }) => param)
+  throw new InvalidParameter(
+    sentence`${parameter(param)} ${quoted(name)} is no key of a strategy that can be varied.${near} They are ${allowed.join(', ')}.`,
+    { param, value: name, allowed, suggestions },
+  )
+}
+
+function only<One>(all: readonly One[]): One | undefined {
+  return all.length === 1 ? all[0] : undefined
+}
+
+function axesIn(written: unknown): Axis[] {
+  const pairs = pairsIn(written)
+  const axes: Axis[] = []
+  for (const [name, values] of pairs) {
+    const key = keyOf(name)
+    const param = 'vary'
+    if (axes.some(axis => axis.key === key))
+      throw new InvalidParameter(
+        sentence`${parameter(param)} ${quoted(key)} is given twice; put its values together.`,
+        {
+          param,
+          value: key,
+        },
+      )
+    if (values.length === 0)
+      throw new InvalidParameter(sentence`${parameter(param)} ${quoted(name)} has no values: ${USAGE}.`, {
+        param,
+        value: name,
+        allowed: USAGE,
+      })
+    axes.push({ key, values: [...new Set(values)] })
+  }
+  return axes
+}
+
+const USAGE = 'a key of the strategy and its values, such as hold=5,10,20 or stop=none,2atr'
+
+function pairsIn(written: unknown): [name: string, values: string[]][] {
+  if (typeof written === 'string') return pairsIn([written])
+  if (Array.isArray(written))
+    return written.map(item => {
+      const text = typeof item === 'string' ? item : ''
+      const at = text.indexOf('=')
+      return at < 1 ? refuse('vary', item, USAGE) : [text.slice(0, at), itemsIn(text.slice(at + 1))]
+    })
+  const entries = Object.entries(objectOf('vary', written ?? {}))
+  return entries.map(([name, values]) => [name, [values].flat().map(value => String(value ?? 'none'))])
+}
+
+/** Commas within parentheses part no values. */
+function itemsIn(text: string): string[] {
+  const items = text.split(/,(?![^(]*\))/)
+  return items.map(item => item.trim()).filter(item => item !== '')
+}
+
+/** As an option has it: several of a list are joined by `+`, and a switch is true or false, as in a file. */
+function typedAs(key: string, text: string): unknown {
+  const { node } = KEYS.find(({ param }) => param === key)!
+  if (!('kind' in node)) return text
+  const { kind } = node
+  if (kind.schema.type === 'boolean') {
+    if (kind.typed !== undefined) return text === 'true' ? 'leave' : text === 'false' ? 'none' : text
+    return text === 'true' ? true : text === 'false' ? false : text
+  }
+  return text.replaceAll('+', ',')
+}
+
+/** What is wrong with a value is said of the key that it was given to. */
+function spelled<Done>(axes: readonly Axis[], work: () => Done): Done {
+  try {
+    return work()
+  } catch (refusal) {
+    if (!(refusal instanceof InvalidParameter) || !axes.some(({ key }) => key === refusal.param)) throw refusal
+    throw refusal.renamed(`vary ${refusal.param}`)
+  }
+}

@@ -1,0 +1,258 @@
+import type { Backtest, Trade } from '../backtest/result.js'
+import type { Timeframe } from '../model/terms.js'
+import { holm } from '../statistics/selection.js'
+import { type EventStudy, LEAST_UNITS, type StudyWindow, spreadOf } from '../study/result.js'
+import { NOTHING_FOUND } from '../study/words.js'
+import type { Sweep, SweepCell } from '../sweep/result.js'
+import { cellText } from './long-tables.js'
+import { count, probability, returnRange, returnText, whole } from './numbers.js'
+import { wholeWords } from './performance.js'
+
+/**
+ * What was found, how sure that is, and on how many independent cases: what stands first on a page and last on a
+ * terminal. Where tests disagree it goes by the one that finds nothing. Luck is never ruled out: it is said to do as much
+ * seldom, or not.
+ */
+
+/** What a test says: p as it is, p corrected for all that was looked at, in words, and what else speaks against it. */
+export interface Evidence {
+  p: number
+  corrected: number
+  told: string
+  doubts: readonly string[]
+}
+
+function isBelieved({ corrected, doubts }: Evidence): boolean {
+  return corrected < NOTHING_FOUND && doubts.length === 0
+}
+
+export function surenessText(found: Evidence): string {
+  if (isBelieved(found)) return `luck alone seldom does as much: ${found.told}`
+  const may = found.p < NOTHING_FOUND ? 'could be luck' : 'could well be luck'
+  return `${may}: ${[found.told, ...(found.p < NOTHING_FOUND ? found.doubts : [])].join('; ')}`
+}
+
+/** Of a study: the window in the middle, whatever came of it, unless others stand out from luck and it does not. */
+export function studyAnswer(study: EventStudy): string {
+  if (study.events === 0) return 'No such event, so there is nothing to compare.'
+  const tested = testedWindows(study)
+  const middle = middleOf(tested)
+  if (middle === undefined) return untestedAnswer(study)
+  const believed = tested.filter(isBelieved)
+  const headline = believed.length === 0 || believed.includes(middle) ? middle : middleOf(believed)!
+  const { diff, horizon } = headline.window
+  const first = `${comparedText(diff, horizon, study)}; ${casesText(headline.window, study)}; ${surenessText(headline)}.`
+  const least = tested.reduce((a, b) => (b.p < a.p ? b : a))
+  // A p that finds something by itself is not passed over: what it is worth is said.
+  const others = believed.length > 0 ? believed : least.p < NOTHING_FOUND ? [least] : []
+  const more = others
+    .filter(one => one !== headline)
+    .map(one => ` ${overText(one.window.horizon, study)} ${pointsText(one.window.diff)}; ${surenessText(one)}.`)
+  return [first, ...more].join('')
+}
+
+type TestedWindow = Evidence & { window: StudyWindow & { diff: number } }
+
+function testedWindows(study: EventStudy): TestedWindow[] {
+  const tested = study.windows.flatMap(window => {
+    const p = window.tests[0]?.p ?? null
+    return p === null || window.diff === null ? [] : [{ window: { ...window, diff: window.diff }, p }]
+  })
+  const corrected = holm(tested.map(({ p }) => p))
+  const looks = tested.length
+  return tested.map(({ window, p }, i) => {
+    // What finds nothing as it is needs no correction for that.
+    const beside = looks > 1 && p < NOTHING_FOUND ? `, ${probability(corrected[i])} corrected for ${looks} windows` : ''
+    const told = `p ${probability(p)}${beside}`
+    return { window, p, corrected: corrected[i]!, told, doubts: windowDoubts(window, study) }
+  })
+}
+
+function windowDoubts(window: TestedWindow['window'], study: EventStudy): string[] {
+  const [interval] = window.intervals
+  return [
+    ...intervalDoubts(window.diff, interval?.low ?? null, interval?.high ?? null),
+    ...(spreadOf(window) === 'narrow' ? ['in calm times up to one in seven looks like this'] : []),
+    ...(casesOf(window, study) < LEAST_UNITS ? ['so few cases show little'] : []),
+  ]
+}
+
+function intervalDoubts(diff: number, low: number | null, high: number | null): string[] {
+  if (low === null || high === null) return ['there is no interval beside it']
+  return (diff > 0 ? low > 0 : high < 0) ? [] : [`the 95% interval is ${returnRange({ low, high })}`]
+}
+
+/** Events, and nothing that could be tested. */
+function untestedAnswer(study: EventStudy): string {
+  const { events, windows } = study
+  const ended = windows.filter(({ n }) => n > 0)
+  const window = middleOf(ended)
+  if (window === undefined)
+    return `Nothing can be said yet: of ${count(events, 'event')} no window has ended with a price that is known.`
+  const mean = window.diff === null ? '' : `; on average ${lower(comparedText(window.diff, window.horizon, study))}`
+  return `Too few to tell from luck: ${casesText(window, study)}${mean}.`
+}
+
+/** Windows of one ticker that share no bar; of several tickers dates of any that share no day, because they move together. */
+function casesOf({ n_indep, n_stretches }: StudyWindow, { tickers }: EventStudy): number {
+  return tickers.length > 1 ? n_stretches : n_indep
+}
+
+function casesText(window: StudyWindow, study: EventStudy): string {
+  const cases = casesOf(window, study)
+  return `${independent(cases)}${cases === window.n ? '' : ` among ${count(window.n, 'event')}`}`
+}
+
+function independent(cases: number): string {
+  return `${whole(cases)} independent ${cases === 1 ? 'case' : 'cases'}`
+}
+
+/** `About 3.8 points better over 20 days than after any day` */
+function comparedText(diff: number, horizon: number, { timeframe }: { timeframe: Timeframe }): string {
+  const over = lower(overText(horizon, { timeframe }))
+  const any = `any ${UNITS[timeframe]}`
+  const text = pointsText(diff)
+  return text === NO_DIFFERENCE
+    ? `No different ${over} from what follows ${any}`
+    : `About ${text} ${over} than after ${any}`
+}
+
+const UNITS: Readonly<Record<Timeframe, string>> = { daily: 'day', weekly: 'week' }
+
+function overText(horizon: number, { timeframe }: { timeframe: Timeframe }): string {
+  return `Over ${count(horizon, UNITS[timeframe])}`
+}
+
+/** `3.8 points better`: percentage points, with a second decimal where the first says nothing. */
+function pointsText(difference: number): string {
+  const size = Math.abs(difference * 100)
+  const text = Number(size.toFixed(1)) === 0 ? size.toFixed(2) : size.toFixed(1)
+  if (Number(text) === 0) return NO_DIFFERENCE
+  return `${text.replace(/\B(?=(\d{3})+(?:\.|$))/g, ',')} points ${difference > 0 ? 'better' : 'worse'}`
+}
+
+const NO_DIFFERENCE = 'no different'
+
+function lower(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1)
+}
+
+/** That in the middle, so that nobody has chosen it; undefined of none. */
+function middleOf<One>(all: readonly One[]): One | undefined {
+  return all[Math.floor((all.length - 1) / 2)]
+}
+
+/** Of a backtest: out of the sample first, then against holding as much, by the dates of its entries. */
+export function backtestAnswer(found: Backtest): string {
+  const { equity, signals, trade_statistics: trades, statistics } = found
+  if (equity.length === 0) return 'No bar to trade on, so nothing came of it.'
+  if (signals.total === 0) return 'No signal, so no trade.'
+  const ruin = equity.find(point => point.equity <= 0)
+  if (ruin !== undefined)
+    return `Ruined: on ${ruin.date} the equity was gone, after ${count(trades.n, 'closed trade')}.`
+  if (trades.n === 0)
+    return `No closed trade of ${count(signals.total, 'signal')}, so nothing can be said of the rules.`
+  const tests = found.validation?.test ?? null
+  const outside =
+    tests === null
+      ? ''
+      : `Out of sample ${returnText(tests.statistics.total_return)}, ${count(tests.trade_statistics.n, 'trade')}. ${upper(wholeWords(found) ?? '')}: `
+  const cases = independentTrades(found.trades)
+  const held = found.benchmarks.find(({ name }) => name === 'same exposure') ?? found.benchmarks[0]
+  const compared = heldText(statistics.total_return, held)
+  const n = cases === trades.n ? count(trades.n, 'trade') : `${independent(cases)} among ${count(trades.n, 'trade')}`
+  return `${outside}${returnText(statistics.total_return)}${compared}; ${n}; ${tradesSureness(found, cases, held)}.`
+}
+
+type Held = Backtest['benchmarks'][number] | undefined
+
+function heldText(total: number | null, held: Held): string {
+  const other = held?.statistics.total_return ?? null
+  if (total === null || other === null) return ''
+  const what = held!.name === 'same exposure' ? 'holding at the same exposure' : 'buy and hold'
+  const text = pointsText(total - other)
+  return text === NO_DIFFERENCE ? `, no different from ${what}` : `, ${text} than ${what} (${returnText(other)})`
+}
+
+function tradesSureness(found: Backtest, cases: number, held: Held): string {
+  const { random_entry: random, statistics, trials, validation } = found
+  if (cases < LEAST_UNITS) return 'too few to tell from luck'
+  if (random.p === null)
+    return `not tested against luck${random.reason === null ? '' : `: ${random.reason.replace(/\.$/, '')}`}`
+  const total = statistics.total_return ?? 0
+  const outside = validation?.test?.statistics.total_return ?? null
+  const doubts = [
+    ...(total > 0 ? [] : ['nothing was earned']),
+    ...(total > (held?.statistics.total_return ?? 0) ? [] : ['holding did no worse']),
+    ...(trials.deflated_sharpe === null || 1 - trials.deflated_sharpe < NOTHING_FOUND
+      ? []
+      : [
+          `of ${count(trials.n, 'strategy', 'strategies')} tried the deflated Sharpe ratio is ${probability(trials.deflated_sharpe)}`,
+        ]),
+    ...(outside === null || outside > 0 ? [] : ['out of sample it lost']),
+  ]
+  const told = `p ${probability(random.p)} of random entry`
+  return surenessText({ p: random.p, corrected: random.p, told, doubts })
+}
+
+/** How many closed trades, of any ticker, were on at no time together. */
+function independentTrades(trades: readonly Trade[]): number {
+  const closed = trades.filter(({ exit }) => exit !== 'open')
+  let [n, end] = [0, '']
+  for (const { entry_date, exit_date } of closed.toSorted((a, b) => (a.exit_date < b.exit_date ? -1 : 1))) {
+    if (entry_date < end) continue
+    n++
+    end = exit_date
+  }
+  return n
+}
+
+/** Of a sweep: how many stand out from so many looks, and whether the first of them does. */
+export function sweepAnswer(sweep: Sweep): string {
+  const { tried, found, cells, adjust, validation } = sweep
+  const lead = cells.find(({ q, diff }) => q !== null && diff !== null)
+  if (lead === undefined)
+    return cells.every(({ events }) => events === 0)
+      ? 'No such event, so there is nothing to compare.'
+      : `None of ${count(tried.cells, 'combination')} has enough independent cases to be tested.`
+  const tested = count(tried.tested, 'tested combination')
+  const opening =
+    adjust === 'none'
+      ? `${found === 0 ? 'None' : whole(found)} of ${tested} ${found > 1 ? 'have' : 'has'} a p below .05, where luck alone gives ${(tried.tested * NOTHING_FOUND).toFixed(0)} or so`
+      : found === 0
+        ? `None of ${tested} stands out from luck`
+        : `${whole(found)} of ${tested} ${found === 1 ? 'stands' : 'stand'} out after correction for so many looks`
+  const chosen = validation?.test.diff ?? null
+  const outside =
+    chosen === null
+      ? ''
+      : ` On dates that did not choose them the chosen were ${pointsText(chosen)} than after any ${UNITS[sweep.timeframe]}.`
+  return `${opening}. First is ${cellText(lead)}: ${lower(comparedText(lead.diff!, lead.horizon, sweep))}; ${cellCases(lead, sweep)}; ${surenessText(cellEvidence(lead, sweep))}.${outside}`
+}
+
+function cellCases({ ticker, n, n_indep }: SweepCell, { tickers }: Sweep): string {
+  if (ticker === null && tickers.length > 1) return `${count(n, 'event')} of tickers that move together`
+  return `${independent(n_indep)}${n_indep === n ? '' : ` among ${count(n, 'event')}`}`
+}
+
+/** The best of many is held against what asks about the best of many, too. */
+function cellEvidence({ p, q, diff, low, high }: SweepCell, { adjust, best }: Sweep): Evidence {
+  const contests = [
+    ['SPA', best.spa?.consistent ?? null],
+    ['the reality check', best.reality_check],
+  ] as const
+  const against = contests.flatMap(([name, p]) =>
+    p !== null && p >= NOTHING_FOUND ? [`${name} of the best of all finds nothing (p ${probability(p)})`] : [],
+  )
+  const isBare = adjust === 'none'
+  return {
+    p: p ?? q!,
+    corrected: q!,
+    told: `p ${probability(p)}${isBare ? ', not corrected' : `, q ${probability(q)}`}`,
+    doubts: [...(isBare ? ['so many looks find something'] : []), ...intervalDoubts(diff!, low, high), ...against],
+  }
+}
+
+function upper(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,369 @@
+import type { Grid, GridCell } from '../backtest/result.js'
+import { combinations, type GridStatistic } from '../params/grid.js'
+import { LEAST_UNITS } from '../study/result.js'
+import { NOTHING_FOUND } from '../study/words.js'
+import { surenessText } from './answer.js'
+import {
+  assumedSection,
+  type Cell,
+  type Column,
+  cell,
+  type Description,
+  type Kind,
+  type Part,
+  type Section,
+  type Table,
+  type Tile,
+  tableOf,
+} from './description.js'
+import { EVERY } from './long-tables.js'
+import { count, listed, probability, ratio, returnText, shareText, UNKNOWN, whole, words } from './numbers.js'
+import { outOfSampleSections, validationSections } from './performance.js'
+import type { Records } from './records.js'
+import { originFacts, rangeTexts, readingSection, whoText } from './words.js'
+
+/** What a statistic is. */
+const KINDS: Readonly<Record<GridStatistic, Kind>> = {
+  sharpe: 'ratio',
+  sortino: 'ratio',
+  calmar: 'ratio',
+  cagr: 'return',
+  total_return: 'return',
+  max_drawdown: 'return',
+  mean: 'return',
+  hit_rate: 'share',
+  profit_factor: 'ratio',
+  sqn: 'ratio',
+}
+
+const NAMES: Partial<Record<GridStatistic, string>> = {
+  sharpe: 'Sharpe ratio',
+  sortino: 'Sortino ratio',
+  calmar: 'Calmar ratio',
+  cagr: 'return a year',
+  max_drawdown: 'worst drawdown',
+  mean: 'mean net return a trade',
+  sqn: 'SQN',
+}
+
+const nameOf = (statistic: GridStatistic): string => NAMES[statistic] ?? words(statistic)
+
+/** What each combination came to, and whether the best of them is more than luck. */
+export function describeGrid(found: Grid): Description {
+  const { axes, cells, statistic, best } = found
+  return {
+    document: found,
+    kind: 'Grid of strategies',
+    question: `Which ${listed(
+      axes.map(({ key }) => words(key)),
+      4,
+      'settings',
+    )} had the best ${nameOf(statistic)}, and does the best of ${whole(cells.length)} mean anything?`,
+    answer: answerOf(found),
+    heading: [
+      `${whoText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
+      ...rangeTexts(found),
+    ],
+    assumed: [
+      `Each combination is traded over the same data and compared by its ${nameOf(statistic)}. The tickers are those that were asked for (survivorship).`,
+    ],
+    lead: [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }],
+    warnings: found.warnings,
+    tiles: tilesOf(found),
+    facts: [...axes.map(({ key, values }) => [words(key), values.join(', ')] as const), ...originFacts(found)],
+    sections: [
+      ...(best === null ? [] : outOfSampleSections({ ...found, strategy: best.strategy })),
+      mapSection(found),
+      bestSection(found),
+      ...validationSections(found),
+      cellsSection(found),
+      settingsSection(found),
+      readingSection('grid'),
+    ],
+    long: [{ key: 'cells', keep: 'first', whole: EVERY.cells }],
+  }
+}
+
+function valueText(statistic: GridStatistic, value: number | null): string {
+  if (value === null) return UNKNOWN
+  const kind = KINDS[statistic]
+  return kind === 'return' ? returnText(value) : kind === 'share' ? shareText(value) : ratio(value)
+}
+
+function settingText({ axes }: Grid, { values }: GridCell): string {
+  return values.map((value, i) => `${words(axes[i]!.key)} ${value}`).join(', ')
+}
+
+function answerOf(found: Grid): string {
+  const { best, cells, statistic, trials, pbo, validation } = found
+  if (best === null) return `None of ${count(cells.length, 'combination')} has a ${nameOf(statistic)}.`
+  const top = cells[best.cell]!
+  const head = `Best of ${whole(cells.length)}: ${nameOf(statistic)} ${valueText(statistic, top.value)} with ${settingText(found, top)}`
+  const around =
+    best.neighbours.mean === null ? '' : `, its neighbours ${valueText(statistic, best.neighbours.mean)} on average`
+  if (isOne(cells))
+    return `All ${whole(cells.length)} came to the same: ${nameOf(statistic)} ${valueText(statistic, top.value)}. What is varied changes no trade, so there is no best.`
+  const deflated = trials.deflated_sharpe
+  const sure =
+    deflated === null
+      ? `not held against luck: ${trials.reason ?? 'there is no ratio'}`
+      : surenessText({
+          p: 1 - deflated,
+          corrected: 1 - deflated,
+          told: `deflated Sharpe ratio ${probability(deflated)}`,
+          doubts: doubtsOf(found, top),
+        })
+  const choice =
+    pbo === null
+      ? ''
+      : `. The best of one half of the days was not above the median in the other in ${shareText(pbo.probability)} of splits`
+  const test = validation?.test?.statistics.total_return ?? null
+  const outside = test === null ? '' : ` Chosen on one part and traded on the next it made ${returnText(test)}.`
+  return `${head}${around}; ${sure.replace(/\.$/, '')}${choice}.${outside}`
+}
+
+/** Whether no setting made another of it. */
+function isOne([first, ...others]: readonly GridCell[]): boolean {
+  const text = ({ statistics, trade_statistics }: GridCell): string => JSON.stringify([statistics, trade_statistics])
+  return others.every(other => text(other) === text(first!))
+}
+
+/** What speaks against the best beside its deflated ratio, as of one backtest; and how often such a choice fails. */
+function doubtsOf({ pbo, validation }: Grid, { statistics, trade_statistics: trades }: GridCell): string[] {
+  const outside = validation?.test?.statistics.total_return ?? null
+  return [
+    ...((statistics.total_return ?? 0) > 0 ? [] : ['nothing was earned']),
+    ...(trades.n < LEAST_UNITS ? ['so few trades show little'] : []),
+    // Bailey and others reject what is more often overfitted than tests are wrong.
+    ...(pbo === null || pbo.probability < NOTHING_FOUND
+      ? []
+      : [`the probability of overfitting is ${probability(pbo.probability)}`]),
+    ...(outside === null || outside > 0 ? [] : ['out of sample it lost']),
+  ]
+}
+
+function tilesOf(found: Grid): Tile[] {
+  const { best, cells, statistic, trials, pbo, smoothness } = found
+  const top = best === null ? null : cells[best.cell]!
+  const around = best?.neighbours
+  return [
+    { label: 'Combinations', value: whole(cells.length), note: found.axes.map(({ key }) => words(key)).join(', ') },
+    {
+      label: `Best ${nameOf(statistic)}`,
+      value: valueText(statistic, top?.value ?? null),
+      note: top === null ? 'no combination has one' : settingText(found, top),
+    },
+    {
+      label: 'Its neighbours',
+      value: valueText(statistic, around?.mean ?? null),
+      note: around === undefined ? '' : `mean of ${whole(around.n)}, at least ${valueText(statistic, around.least)}`,
+    },
+    { label: 'Smoothness', value: ratio(smoothness), note: 'correlation with the neighbours: 1 a hill, 0 noise' },
+    {
+      label: 'Deflated Sharpe',
+      value: probability(trials.deflated_sharpe),
+      note: `by ${count(trials.n, 'strategy', 'strategies')}`,
+    },
+    {
+      label: 'Overfitting',
+      value: shareText(pbo?.probability ?? null),
+      note: pbo === null ? (found.reasons.pbo ?? 'no value') : count(pbo.splits, 'split'),
+    },
+  ]
+}
+
+/** Maps of more than two keys that are drawn. */
+const MOST_MAPS = 6
+
+/** A map of the last two keys for each combination of the others; that of the best first. */
+function mapsOf(found: Grid): { named: string; table: Table }[] {
+  const { axes, best, statistic } = found
+  const [down, across] = axes.length === 1 ? [axes[0]!, null] : [axes.at(-2)!, axes.at(-1)!]
+  const size = down.values.length * (across?.values.length ?? 1)
+  const outer = combinations(axes.slice(0, Math.max(0, axes.length - 2)))
+  const ofBest = best === null ? 0 : Math.floor(best.cell / size)
+  const order = [ofBest, ...outer.keys()].filter((map, i) => i === 0 || map !== ofBest)
+  return order.map(map => {
+    const named = outer[map]!.map((value, i) => `${words(axes[i]!.key)} ${value}`).join(', ')
+    const caption = `${nameOf(statistic)}${named === '' ? '' : `, ${named}`}`
+    return { named, table: heatTable(found, { down, across, from: map * size, caption }) }
+  })
+}
+
+function legendOf({ statistic, axes }: Grid): string {
+  return `${nameOf(statistic)} of each combination; darker is better, * is the best${axes.length > 2 ? ' of all' : ''}.`
+}
+
+/** The first map leads a page. */
+function mapSection(found: Grid): Section {
+  const maps = mapsOf(found)
+  const left = maps.length - MOST_MAPS
+  return {
+    id: 'map',
+    title: 'Other maps',
+    untitled: true,
+    ...(maps.length === 1 ? { on: 'terminal' as const } : {}),
+    parts: [
+      ...maps.slice(0, MOST_MAPS).flatMap(({ named, table }, i): Part[] => {
+        const on = i === 0 ? { on: 'terminal' as const } : {}
+        return [...(named === '' ? [] : [{ ...on, notes: [`With ${named}:`] }]), { ...on, table }]
+      }),
+      { on: 'terminal', notes: [legendOf(found)] },
+      ...(left > 0 ? [{ notes: [`${count(left, 'more map')} in --json and --csv.`] }] : []),
+    ],
+  }
+}
+
+interface MapPart {
+  down: Grid['axes'][number]
+  across: Grid['axes'][number] | null
+  from: number
+  caption: string
+}
+
+function heatTable({ cells, best, statistic }: Grid, { down, across, from, caption }: MapPart): Table {
+  const known = cells.flatMap(({ value }) => value ?? [])
+  const [least, greatest] = [Math.min(...known), Math.max(...known)]
+  const columns = across?.values ?? [nameOf(statistic)]
+  const cellAt = (row: number, column: number): Cell => {
+    const at = from + row * columns.length + column
+    const { value } = cells[at]!
+    return {
+      kind: KINDS[statistic],
+      content: value,
+      ...(value === null
+        ? {}
+        : { heat: greatest === least ? 2 : Math.round((4 * (value - least)) / (greatest - least)) }),
+      ...(at === best?.cell ? { mark: '*', tone: 'strong' as const } : {}),
+    }
+  }
+  return {
+    caption,
+    columns: [
+      { title: across === null ? words(down.key) : `${words(down.key)} \\ ${words(across.key)}`, kind: 'text' },
+      ...columns.map((title, i) => ({
+        title,
+        ...(across === null ? {} : { verbatim: true as const }),
+        kind: KINDS[statistic],
+        ...(i === 0 ? {} : { spare: i }),
+      })),
+    ],
+    rows: down.values.map((value, row) => [cell('text', value), ...columns.map((_, column) => cellAt(row, column))]),
+    whole: 'json',
+  }
+}
+
+function bestSection(found: Grid): Section {
+  const { best, cells, statistic, smoothness, trials, pbo, reasons } = found
+  if (best === null)
+    return {
+      id: 'best',
+      title: 'Is the best real?',
+      parts: [{ notes: ['There is no best: no combination has a value.'] }],
+    }
+  const top = cells[best.cell]!
+  const { n, mean, least, greatest } = best.neighbours
+  const value = (of: number | null): string => valueText(statistic, of)
+  const around =
+    n === 0
+      ? 'It has no neighbour with a value.'
+      : `Its ${count(n, 'neighbour')}: ${value(mean)} on average, ${value(least)} to ${value(greatest)}.`
+  const smooth =
+    smoothness === null
+      ? 'Smoothness: too few combinations have a value, or they do not vary.'
+      : `Smoothness: ${ratio(smoothness)}, the correlation of the combinations with the means of their neighbours; 1 is a hill, about 0 what luck makes.`
+  const ever = trials.ledger === null ? '' : `, ${whole(trials.ledger)} in the ledger of trials`
+  const deflated =
+    trials.deflated_sharpe === null
+      ? (trials.reason ?? UNKNOWN)
+      : `${probability(trials.deflated_sharpe)}, the probability that its ratio is above what the best of ${whole(trials.n)} would show by luck`
+  const overfit =
+    pbo === null
+      ? (reasons.pbo ?? UNKNOWN)
+      : `${probability(pbo.probability)}, how often the best of one half of the days is not above the median of the other (${count(pbo.splits, 'split')})`
+  return {
+    id: 'best',
+    title: `Is the best of ${whole(cells.length)} real?`,
+    short: 'Best of many',
+    parts: [
+      {
+        notes: [
+          `Best: ${settingText(found, top)}, ${nameOf(statistic)} ${value(top.value)}, ${count(top.trade_statistics.n, 'trade')}.`,
+          `${around} ${smooth}`,
+          `Tried: ${count(trials.run, 'strategy', 'strategies')} in this run${ever}. Deflated Sharpe ratio: ${deflated}.`,
+          `Probability of overfitting (CSCV): ${overfit}.`,
+        ].map(text => text.replace(/\.\.$/, '.')),
+      },
+    ],
+  }
+}
+
+/** Rows that a terminal shows. */
+const MOST_ROWS = 10
+
+function cellsSection({ axes, cells, statistic }: Grid): Section {
+  const ranked = cells.toSorted((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY))
+  const columns: Column<GridCell>[] = [
+    ...axes.map(
+      ({ key }, i): Column<GridCell> => ({ title: words(key), kind: 'text', of: ({ values }) => values[i]! }),
+    ),
+    { title: 'Trades', kind: 'count', of: own => own.trade_statistics.n },
+    { title: 'Mean', kind: 'return', spare: 3, hint: 'Net return a trade', of: own => own.trade_statistics.mean },
+    { title: 'Hit', kind: 'share', spare: 4, of: own => own.trade_statistics.hit_rate },
+    { title: 'Return', kind: 'return', spare: 2, of: ({ statistics }) => statistics.total_return },
+    { title: 'A year', kind: 'return', spare: 5, of: ({ statistics }) => statistics.cagr },
+    { title: 'Sharpe', kind: 'ratio', of: ({ statistics }) => statistics.sharpe },
+    {
+      title: 'Worst',
+      kind: 'return',
+      spare: 1,
+      hint: 'Worst drawdown',
+      of: ({ statistics }) => statistics.max_drawdown,
+    },
+    ...(['sharpe', 'total_return', 'cagr', 'max_drawdown', 'mean', 'hit_rate'].includes(statistic)
+      ? []
+      : [{ title: nameOf(statistic), kind: KINDS[statistic], of: ({ value }: GridCell) => value }]),
+  ]
+  const left = cells.length - MOST_ROWS
+  return {
+    id: 'cells',
+    title: `By ${nameOf(statistic)}`,
+    short: 'All combinations',
+    parts: [
+      { table: tableOf('What each combination came to', columns, ranked, { limit: MOST_ROWS }) },
+      ...(left > 0
+        ? [{ on: 'terminal' as const, notes: [`${count(left, 'more combination')} in --json and --csv.`] }]
+        : []),
+    ],
+  }
+}
+
+/** A row a combination. */
+export function gridRecords({ axes, cells, statistic }: Grid): Records {
+  const rows = cells.map(({ values, value, statistics, trade_statistics }) => {
+    const { reasons: _, ...equity } = statistics
+    const { reasons: __, ...trades } = trade_statistics
+    return {
+      ...Object.fromEntries(axes.map(({ key }, i) => [key, values[i]!])),
+      statistic,
+      value,
+      ...equity,
+      ...Object.fromEntries(Object.entries(trades).map(([name, of]) => [`trades_${name}`, of])),
+    }
+  })
+  return { columns: Object.keys(rows[0] ?? {}), rows }
+}
+
+function settingsSection({ assumptions, best }: Grid): Section {
+  return assumedSection(assumptions, [
+    ...(best === null
+      ? []
+      : [
+          {
+            on: 'page' as const,
+            notes: ['This is the strategy file of the best combination; kept in a file, it makes it again.'],
+          },
+          { on: 'page' as const, code: JSON.stringify(best.strategy, null, 2) },
+        ]),
+  ])
+}

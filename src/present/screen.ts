@@ -1,0 +1,157 @@
+import { invalid, suggest } from '../errors.js'
+import type { Screen, ScreenMatch } from '../screen/screen.js'
+import { type Column, column, type Described, type Paragraph, tableOf } from './description.js'
+import { signTone } from './events.js'
+import { count, figure } from './numbers.js'
+import { describeTally } from './tally.js'
+
+/** How the matches are shown. */
+export interface ScreenLook {
+  /** Columns in their order; all unless given. */
+  columns?: readonly string[] | undefined
+  /** `bars` or `close:desc`; the newest onset first unless given. */
+  sort?: string | undefined
+  /** Closes up to the last bar of each match, by ticker; drawn beside it on a terminal. */
+  closes?: ReadonlyMap<string, readonly number[]>
+}
+
+/** Which tickers a condition holds of, or became true of; for machines a row a match. */
+export function describeScreen(found: Screen, look: ScreenLook = {}): Described {
+  const columns = columnsOf(found.subjects, found.tally !== undefined)
+  const names = [...columns.keys()]
+  const chosen = (look.columns ?? names).map(name => [name, columnNamed('columns', name, columns)] as const)
+  const matches = look.sort === undefined ? found.matches : sorted(found.matches, look.sort, columns)
+  const { tally } = found
+  const shown = { ...found, matches }
+  return {
+    document: shown,
+    columns: ['condition', 'as_of', ...chosen.map(([name]) => name)],
+    rows: matches.map(match => {
+      const values = chosen.map(([name, { of }]) => [name, of(match)])
+      return { condition: found.condition, as_of: found.as_of, ...Object.fromEntries(values) }
+    }),
+    paragraphs: [
+      {
+        heading: headingOf(found),
+        parts: [
+          {
+            table: tableOf(
+              'Matches',
+              chosen.map(([, told]) => told),
+              matches,
+            ),
+          },
+          ...trendPart(matches, look.closes),
+          { notes: notesOf(found) },
+        ],
+      },
+      ...(tally === undefined ? [] : pooled(tally)),
+    ],
+  }
+}
+
+/** Throws InvalidParameter for a column that there will not be. */
+export function checkLook({ columns = [], sort }: ScreenLook, subjects: readonly string[], isTallied: boolean): void {
+  const known = columnsOf(subjects, isTallied)
+  for (const name of columns) columnNamed('columns', name, known)
+  if (sort !== undefined) sorted([], sort, known)
+}
+
+function headingOf({ condition, within, matches, scanned, as_of }: Screen): string[] {
+  const when = within === null ? '' : `became true in the last ${count(within, 'bar')}: `
+  return [`${when}${condition}`, `${matches.length} of ${count(scanned, 'ticker')}`, `as of ${as_of}`]
+}
+
+function notesOf({ stale, scanned }: Screen): string[] {
+  if (stale === 0) return []
+  return [`${stale} of ${count(scanned, 'ticker')} had no bar in the last seven days, and are left out.`]
+}
+
+/** What followed the onsets of all tickers that were asked about, as a tally shows it. */
+function pooled(tally: NonNullable<Screen['tally']>): Paragraph[] {
+  const title = `what followed its onsets, ${count(tally.tickers.length, 'ticker')} together`
+  return describeTally(tally)
+    .paragraphs.filter(part => 'heading' in part)
+    .map((part, i) => (i === 0 ? { ...part, heading: [title, ...part.heading.slice(1)] } : part))
+}
+
+/** As many matches are drawn. */
+const MOST_DRAWN = 10
+
+function trendPart(matches: readonly ScreenMatch[], closes: ScreenLook['closes']): Paragraph['parts'] {
+  if (closes === undefined || closes.size === 0) return []
+  const trend = matches.slice(0, MOST_DRAWN).map(({ ticker, close }) => {
+    const values = closes.get(ticker) ?? []
+    return { name: ticker, values, text: figure(close) }
+  })
+  return [{ on: 'screen', trend }]
+}
+
+/** By the name that each has in CSV. */
+function columnsOf(subjects: readonly string[], isTallied: boolean): ReadonlyMap<string, Column<ScreenMatch>> {
+  const own: [string, Column<ScreenMatch>][] = [
+    ['ticker', column('ticker')],
+    ['timeframe', { ...column('timeframe'), on: 'pipe' }],
+    ['date', { ...column('date', 'date'), spare: 3 }],
+    ['since', column('since', 'date')],
+    ['bars', column('bars', 'bars')],
+    ...subjects.map((name, i): [string, Column<ScreenMatch>] => [
+      name,
+      { title: name, verbatim: true, kind: 'text', spare: 6 + i, of: ({ bands }) => bands[name] ?? null },
+    ]),
+    ['close', column('close', 'price', { spare: 1 })],
+    ['age_days', { title: 'Age', kind: 'count', spare: 5, of: ({ age_days }) => age_days }],
+  ]
+  return new Map(isTallied ? [...own, ...TALLY_COLUMNS] : own)
+}
+
+/** What followed the ticker's own onsets over the window in the middle. */
+const TALLY_COLUMNS: readonly [string, Column<ScreenMatch>][] = [
+  ['onsets', { title: 'Onsets', kind: 'count', of: ({ tally }) => tally?.events ?? null }],
+  ['window', { title: 'Window', kind: 'window', spare: 4, of: match => middleOf(match)?.window ?? null }],
+  [
+    'gain_share',
+    {
+      title: 'Gain',
+      kind: 'share',
+      of: match => middleOf(match)?.gain.share ?? null,
+      tone: match => {
+        const { gain, base } = middleOf(match) ?? {}
+        return gain?.share == null || base?.gain_share == null ? undefined : signTone(gain.share - base.gain_share)
+      },
+    },
+  ],
+  ['base_gain_share', { title: 'Usual', kind: 'share', of: match => middleOf(match)?.base.gain_share ?? null }],
+  ['mean', { title: 'Mean', kind: 'return', spare: 2, of: match => middleOf(match)?.returns.mean ?? null }],
+]
+
+function middleOf({ tally }: ScreenMatch) {
+  return tally?.windows[Math.floor(tally.windows.length / 2)]
+}
+
+function columnNamed(
+  param: string,
+  name: string,
+  columns: ReadonlyMap<string, Column<ScreenMatch>>,
+): Column<ScreenMatch> {
+  const found = columns.get(name)
+  if (found !== undefined) return found
+  const allowed = [...columns.keys()]
+  throw invalid('not_allowed', { param, value: name, allowed, suggestions: suggest(name, allowed) })
+}
+
+/** Ascending, or descending after `:desc`; what is not known comes last either way. */
+function sorted(
+  matches: readonly ScreenMatch[],
+  sort: string,
+  columns: ReadonlyMap<string, Column<ScreenMatch>>,
+): ScreenMatch[] {
+  const [, name, way] = /^(.*?)(?::(asc|desc))?$/.exec(sort)!
+  const { of } = columnNamed('sort', name!, columns)
+  const sign = way === 'desc' ? -1 : 1
+  return [...matches].sort((a, b) => {
+    const [x, y] = [of(a), of(b)]
+    if (x === null || y === null) return Number(x === null) - Number(y === null)
+    return sign * (Number(x > y) - Number(x < y))
+  })
+}

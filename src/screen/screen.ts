@@ -1,0 +1,175 @@
+import { type ConditionField, isConditionField, isRuled, TRUE } from '../language/as-field.js'
+import { printSubject, type Subject, testsOf } from '../language/condition.js'
+import { type Column, readingsOf } from '../language/truth.js'
+import type { Local } from '../local/local.js'
+import { type Day, formatDay } from '../model/day.js'
+import { dateIn, type Stays } from '../model/stays.js'
+import type { Timeframe } from '../model/terms.js'
+import { type Tally, type TallyGroup, tally } from '../tally/tally.js'
+
+export interface ScreenQuery {
+  /** As it is printed. */
+  condition: string
+  /** Each counts once, whatever the order. */
+  tickers: readonly string[]
+  timeframe: Timeframe
+  /** It became true on one of so many last bars; null: it holds on the last one. */
+  since: number | null
+  /** How many bars earlier tickers that the condition names are looked at. */
+  lag?: number | undefined
+  /** What followed such onsets, too. */
+  tally: boolean
+}
+
+/** The tickers of which a condition holds, or of which it became true lately. */
+export interface Screen {
+  schema: 'bands.screen/1'
+  /** As it is printed. */
+  condition: string
+  /** It became true on one of so many last bars; null: it holds on the last one. */
+  within: number | null
+  as_of: string
+  /** What the condition looks at, as it is printed, in its order: the keys of the bands of a match. */
+  subjects: string[]
+  /** The newest onset first, then by ticker. */
+  matches: ScreenMatch[]
+  /** How many tickers were asked about. */
+  scanned: number
+  /** How many of them had no bar that was final within the last seven days, so that nothing can be said of now. */
+  stale: number
+  /** What followed all onsets of the tickers that were asked about, where that was asked for. */
+  tally?: Tally
+}
+
+export interface ScreenMatch {
+  ticker: string
+  timeframe: Timeframe
+  /** The last bar that is final. */
+  date: string
+  /** The bar from which the truth in force holds, or the newest onset; null where that lies before the range of a tier. */
+  since: string | null
+  /** From that bar to the last, both counted. */
+  bars: number | null
+  /** What `=` sees of each subject of the condition on that bar; null where it has no band. */
+  bands: Record<string, string | null>
+  /** As it is stored. */
+  close: number
+  /** Days from the bar to the day of the answer. */
+  age_days: number
+  /** What followed the onsets of this ticker, where that was asked for. */
+  tally?: Pick<TallyGroup, 'events' | 'windows'>
+}
+
+/** What is said on the way. */
+export interface ScreenWays {
+  step?: (text: () => string) => void
+}
+
+/** Days after which a last bar says nothing of now. */
+const FRESH = 7
+
+/**
+ * Looks at the last bar of each ticker that was final on the day. Throws TierRestricted, NotFound for a ticker that is not
+ * there, InvalidParameter for no ticker.
+ */
+export async function screen(local: Local, query: ScreenQuery, { step }: ScreenWays = {}): Promise<Screen> {
+  const { condition, timeframe, since: within, lag } = query
+  const tickers = [...new Set(query.tickers)].sort()
+  const today = await local.today()
+  const found: Onset[] = []
+  let [scanned, stale] = [0, 0]
+  for await (const stays of local.stays({ tickers, timeframe, fields: [condition], ...(lag && { lag }) })) {
+    step?.(() => `screen  ${stays.ticker}  ${scanned} of ${tickers.length} tickers`)
+    scanned++
+    const isFresh = stays.last !== null && today - stays.last.known <= FRESH
+    if (!isFresh) stale++
+    const onset = !isFresh ? null : within === null ? holding(stays) : lately(stays, within)
+    if (onset !== null) found.push(onset)
+  }
+  const match = await matching(local, query)
+  const matches: ScreenMatch[] = []
+  for (const onset of found) matches.push(await match(onset, today))
+  matches.sort((a, b) => (a.bars ?? Number.POSITIVE_INFINITY) - (b.bars ?? Number.POSITIVE_INFINITY))
+  const about = { condition, within, as_of: formatDay(today), subjects: subjectsNamed(local, condition) }
+  const answer: Screen = { schema: 'bands.screen/1', ...about, matches, scanned, stale }
+  return query.tally ? withTallies(local, query, answer, step) : answer
+}
+
+/** What a condition looks at, as it is printed, each once. */
+export function subjectsNamed(local: Local, condition: string): string[] {
+  return conditionOf(local, condition).subjects.map(printSubject)
+}
+
+function conditionOf(local: Local, condition: string): ConditionField {
+  const field = local.field(condition)
+  if (isRuled(field) && isConditionField(field)) return field
+  throw new RangeError(`${condition} is no condition`)
+}
+
+/** Since when the truth in force holds, or became so. */
+interface Onset {
+  ticker: string
+  since: string | null
+  bars: number | null
+}
+
+/** null where the condition does not hold on the last bar itself. */
+function holding({ ticker, present }: Stays): Onset | null {
+  if (present.onLast?.[0] !== TRUE) return null
+  const since = dateIn(present.since, 0)
+  return { ticker, since, bars: since === null ? null : present.bars[0]! + 1 }
+}
+
+/** The newest bar on which it became true; null where that is none of so many last ones. */
+function lately({ ticker, present, transitions }: Stays, within: number): Onset | null {
+  const { days, entered, lasted } = transitions()
+  // Every other transition enters `true`: the last one, or the one before it, whose stay ended when the present began.
+  const last = entered.length - 1
+  const row = entered[last] === TRUE ? last : last - 1
+  if (row < 0) return null
+  const bars = present.bars[0]! + 1 + (row === last ? 0 : lasted[row]!)
+  return bars > within ? null : { ticker, since: dateIn(days, row), bars }
+}
+
+/** Tells of a match what stands on its bar; the tickers that the condition names are read once. */
+async function matching(local: Local, { condition, timeframe, lag = 0 }: ScreenQuery) {
+  const field = conditionOf(local, condition)
+  const { placesNamed, subjectsOn } = await import('../local/derived.js')
+  const tests = testsOf(field.condition)
+  const elsewhere = await placesNamed(local, field, timeframe)
+  return async ({ ticker, since, bars }: Onset, today: Day): Promise<ScreenMatch> => {
+    const series = await local.series(ticker, timeframe)
+    const columns = await subjectsOn(local, field, ticker, timeframe, elsewhere)
+    const columnOf = (subject: Subject): Column => columns.get(printSubject(subject))!
+    const t = series.days.length - 1
+    const bands: ScreenMatch['bands'] = {}
+    for (const { test, band } of readingsOf(tests, { on: series, columnOf, lag }, t))
+      bands[printSubject(test.subject)] = band
+    const day = series.days[t]!
+    const placed = { ticker, timeframe, date: formatDay(day), since, bars }
+    return { ...placed, bands, close: series.close[t]!, age_days: today - day }
+  }
+}
+
+/** With what followed onsets: those of each match, and those of all tickers together. */
+async function withTallies(
+  local: Local,
+  { condition, tickers, timeframe, lag }: ScreenQuery,
+  found: Screen,
+  step: ScreenWays['step'],
+): Promise<Screen> {
+  const events = { field: condition, bands: ['true'], timeframe, ...(lag && { lag }) }
+  const ways = step === undefined ? {} : { step }
+  const pool = await tally(local, { ...events, tickers }, ways)
+  const matched = found.matches.map(({ ticker }) => ticker)
+  const own = new Map<string | null, TallyGroup>()
+  if (matched.length > 0) {
+    const { groups } = await tally(local, { ...events, tickers: matched, by: 'ticker' }, ways)
+    for (const group of groups) own.set(group.group, group)
+  }
+  const matches = found.matches.map(match => {
+    const { events = 0, windows = [] } = own.get(match.ticker) ?? {}
+    return { ...match, tally: { events, windows } }
+  })
+  return { ...found, matches, tally: pool }
+}

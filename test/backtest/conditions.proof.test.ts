@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest'
+import { backtest } from '../../src/backtest/backtest.js'
+import type { Backtest } from '../../src/backtest/result.js'
+import { Local } from '../../src/local/local.js'
+import { formatDay, parseDay } from '../../src/model/day.js'
+import { head } from '../../src/model/series.js'
+import type { Strategy } from '../../src/params/strategy.js'
+import { strategyOf } from '../../src/params/strategy-file.js'
+import { Random } from '../../src/statistics/random.js'
+import type { Store } from '../../src/store/store.js'
+import { exported, LISTED, onsets, TECHNICAL } from '../support/exported-shelves.js'
+import { draws } from '../support/full.js'
+import { type OracleTicker, oracleBacktest } from '../support/oracle/backtest.js'
+import { type Claim, type Shelves, truth } from '../support/oracle/conditions.js'
+import { randomClaim, TICKERS, written } from '../support/random-conditions.js'
+import { chance, pick } from '../support/random-facts.js'
+import { openedForAll, storeOf } from '../support/store.js'
+import { PLAIN } from './support/made-market.js'
+
+/** Conditions that enter and that leave (questions.md 2), by brute force over exported series and a walk day by day. */
+
+let store: Store
+openedForAll(async folder => {
+  store = await storeOf(LISTED, folder)
+  return store
+})
+
+interface Rules {
+  strategy: Strategy
+  entry: Claim
+  /** null: the condition stands in place of the field. */
+  beside: { field: string; bands: readonly string[] } | null
+  exit: Claim | null
+}
+
+/** Fields that change their bands every few bars, so that most trades see what they wait for. */
+const LIVELY = ['macd_state', 'volume_ratio_band', 'rsi_zone', 'ma_alignment']
+
+/** One test of such a field, of this ticker or another, alone or beside any claim. */
+function livelyClaim(random: Random): Claim {
+  const field = pick(random, LIVELY)
+  const bands = TECHNICAL[field]!
+  const some = bands.filter(() => chance(random, 0.5))
+  const [at, chosen] = [
+    { field, ...(chance(random, 0.3) && { ticker: pick(random, TICKERS) }) },
+    some.length === 0 ? [bands[0]!] : some,
+  ]
+  if (chance(random, 0.5)) return { at, into: chosen, outOf: null }
+  return { at, in: chosen, isNot: chance(random, 0.3) }
+}
+
+function anyClaim(random: Random): Claim {
+  if (chance(random, 0.3)) return randomClaim(random, TECHNICAL, random.below(3))
+  if (chance(random, 0.7)) return livelyClaim(random)
+  const both = [livelyClaim(random), randomClaim(random, TECHNICAL, 1)]
+  return chance(random, 0.5) ? { all: both } : { any: both }
+}
+
+function randomRules(random: Random): Rules {
+  const claim = (): Claim => anyClaim(random)
+  const [entry, exit] = [claim(), chance(random, 0.8) ? claim() : null]
+  const field = pick(random, Object.keys(TECHNICAL))
+  const bands = TECHNICAL[field]!.filter(() => chance(random, 0.7))
+  const beside = chance(random, 0.3) && bands.length > 0 ? { field, bands } : null
+  const strategy = strategyOf({
+    tickers: TICKERS.filter((_, i) => i === 0 || chance(random, 0.6)),
+    timeframe: chance(random, 0.25) ? 'weekly' : 'daily',
+    side: pick(random, ['long', 'short']),
+    entry: { ...beside, when: written(entry, random) },
+    fill: pick(random, ['next-open', 'next-close', 'close']),
+    exit: {
+      ...(exit !== null && { when: written(exit, random) }),
+      hold: exit === null || chance(random, 0.3) ? pick(random, [2, 5, 20]) : null,
+      leave: chance(random, 0.2),
+      stop: chance(random, 0.3) ? 0.04 : null,
+    },
+    overlap: pick(random, ['skip', 'allow', 'extend']),
+  })
+  return { strategy, entry, beside, exit }
+}
+
+describe('a strategy of random conditions', () => {
+  it('has the trades of a walk over the bars on which brute force finds them true', async () => {
+    const local = new Local(store, null, null)
+    const shelves = await exported(local)
+    const seen = { trades: 0, when: 0 }
+    for (let seed = 1; seed <= draws(600); seed++) {
+      const rules = randomRules(new Random(new Random(seed).word()))
+      const what = `seed ${seed}: ${JSON.stringify(rules.strategy)}`
+      const found = await backtest(local, rules.strategy, PLAIN)
+      const { trades, equity } = await walked(local, shelves, rules)
+      expect(inOrder(found.trades.map(told)), what).toEqual(inOrder(trades))
+      expect(found.equity.at(-1)?.date ?? null, what).toBe(equity === undefined ? null : formatDay(equity.day))
+      if (equity !== undefined) expect(found.equity.at(-1)!.equity, what).toBeCloseTo(equity.equity, 9)
+      seen.trades += trades.length
+      seen.when += trades.filter(({ exit }) => exit === 'when').length
+    }
+    expect(seen.trades).toBeGreaterThan(draws(600) * 5)
+    expect(seen.when).toBeGreaterThan(draws(600) / 2)
+  })
+
+  it('does as of a day what it does on data cut at that day', async () => {
+    let trades = 0
+    for (const date of ['2017-12-29', '2018-02-10', '2018-04-02']) {
+      const day = parseDay(date)!
+      const cut = await storeOf(
+        LISTED.map(({ ticker, series }) => {
+          return { ticker, series: head(series, series.days.filter(one => one <= day).length) }
+        }),
+      )
+      const [then, alone] = [new Local(store, null, day), new Local(cut, null, day)]
+      for (let seed = 1; seed <= draws(100); seed++) {
+        const { strategy } = randomRules(new Random(new Random(seed).word()))
+        const found = await backtest(then, strategy, PLAIN)
+        expect(found, `${date}, seed ${seed}: ${JSON.stringify(strategy)}`).toEqual(
+          await backtest(alone, strategy, PLAIN),
+        )
+        trades += found.trades.length
+      }
+    }
+    expect(trades).toBeGreaterThan(draws(100))
+  })
+})
+
+type Told = Pick<Backtest['trades'][number], 'ticker' | 'signal_date' | 'entry_date' | 'exit_date' | 'exit'> & {
+  prices: number[]
+}
+
+function told({
+  ticker,
+  signal_date,
+  entry_date,
+  exit_date,
+  exit,
+  entry_price,
+  exit_price,
+}: Backtest['trades'][number]) {
+  return { ticker, signal_date, entry_date, exit_date, exit, prices: [entry_price, exit_price] }
+}
+
+function inOrder(trades: readonly Told[]): Told[] {
+  const key = ({ ticker, signal_date }: Told): string => `${signal_date} ${ticker}`
+  return trades.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
+}
+
+/** Signals and exits by looking at every bar, trades by walking through the days. */
+async function walked(local: Local, shelves: Shelves, { strategy, entry, beside, exit }: Rules) {
+  const { timeframe } = strategy
+  const tickers: OracleTicker[] = []
+  let start = Number.POSITIVE_INFINITY
+  for (const ticker of strategy.tickers) {
+    const { days, open, high, low, close } = await local.series(ticker, timeframe)
+    const shelf = shelves[ticker]![timeframe]
+    const truths = (claim: Claim) => shelf.dates.map((_, t) => truth(claim, shelves, { ticker, timeframe, lag: 0 }, t))
+    const held = truths(entry)
+    const bands = beside === null ? held : shelf.bands[beside.field]!
+    const events = changes(bands)
+    const isSignal = (t: number): boolean =>
+      beside === null ? held[t] === true : held[t] === true && beside.bands.includes(String(bands[t]))
+    const first = bands.findIndex(band => band !== null)
+    if (first >= 0) start = Math.min(start, days[first]!)
+    tickers.push({
+      ...{ ticker, days: [...days], open: [...open], high: [...high], low: [...low], close: [...close] },
+      atr: shelf.dates.map(() => Number.NaN),
+      signals: events.filter(isSignal),
+      events,
+      on: [],
+      when: exit === null ? [] : onsets(truths(exit)),
+    })
+  }
+  const run = oracleBacktest(tickers, strategy, { start, barsAYear: 252 })
+  const dateOf = (ticker: string, t: number): string => shelves[ticker]![timeframe].dates[t]!
+  const trades = run.trades.map(trade => ({
+    ...{ ticker: trade.ticker, signal_date: dateOf(trade.ticker, trade.signal) },
+    ...{ entry_date: formatDay(trade.entryDay), exit_date: formatDay(trade.exitDay), exit: trade.exit },
+    prices: [trade.entryPrice, trade.exitPrice],
+  }))
+  return { trades, equity: run.equity.at(-1) }
+}
+
+/** Bars on which something known becomes something else that is known. */
+function changes(values: readonly (string | boolean | null)[]): number[] {
+  let before: string | boolean | null = null
+  return values.flatMap((one, t) => {
+    if (one === null) return []
+    const changed = before !== null && one !== before
+    before = one
+    return changed ? [t] : []
+  })
+}

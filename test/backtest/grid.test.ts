@@ -1,0 +1,263 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { backtest } from '../../src/backtest/backtest.js'
+import { grid, neighboursAt } from '../../src/backtest/grid.js'
+import type { Grid } from '../../src/backtest/result.js'
+import { InvalidParameter, worded } from '../../src/errors.js'
+import { combinations, parseGrid } from '../../src/params/grid.js'
+import { describeGrid, gridRecords } from '../../src/present/grid.js'
+import type { PricedSource, Trial, TrialKind, Trials } from '../../src/source.js'
+import { pbo } from '../../src/statistics/selection.js'
+import { noiseMarket } from './support/noise.js'
+
+const ASKED = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: 5, costs_bps: 0 }
+const VARY = ['hold=2,5,9,14', 'stop=none,2%,4%']
+const market = noiseMarket(4, 900)
+
+const run = (more: object = {}, trials: Trials | null = null, source: PricedSource = market): Promise<Grid> =>
+  grid(source, parseGrid({ ...ASKED, vary: VARY, ...more }, { tier: null }), { trials })
+
+const refusal = (vary: unknown, more: object = {}): string => {
+  try {
+    parseGrid({ ...ASKED, ...more, vary }, { tier: null })
+  } catch (error) {
+    if (error instanceof InvalidParameter) return worded(error.words)
+    throw error
+  }
+  throw new Error('it was read')
+}
+
+describe('a grid', () => {
+  it('has every combination, each of them the backtest of its strategy', async () => {
+    const query = parseGrid({ ...ASKED, vary: VARY }, { tier: null })
+    const found = await grid(market, query)
+    expect(found.cells.map(({ values }) => values.join(' '))).toEqual(
+      ['2', '5', '9', '14'].flatMap(hold => ['none', '2%', '4%'].map(stop => `${hold} ${stop}`)),
+    )
+    const columns: Float64Array[] = []
+    for (const [i, strategy] of query.strategies.entries()) {
+      expect(strategy.exit).toMatchObject({ hold: [2, 5, 9, 14][Math.floor(i / 3)], stop: [null, 0.02, 0.04][i % 3] })
+      const { statistics, trade_statistics, equity } = await backtest(market, strategy, { ...query.run, reps: 0 })
+      expect(found.cells[i]).toMatchObject({ statistics, trade_statistics, value: statistics.sharpe })
+      columns.push(
+        Float64Array.from(
+          equity.slice(1),
+          ({ equity: value }, bar) => value / (bar === 0 ? 1 : equity[bar]!.equity) - 1,
+        ),
+      )
+    }
+    // Settings that change no trade are one strategy.
+    const apart = new Map(columns.map(column => [column.join(), column]))
+    const overfitting = pbo([...apart.values()], 16)
+    expect(found.pbo!.probability).toBe('reason' in overfitting ? null : overfitting.probability)
+    const best = Math.max(...found.cells.map(({ value }) => value!))
+    expect(found.cells[found.best!.cell]!.value).toBe(best)
+    expect(found.best!.strategy).toEqual(query.strategies[found.best!.cell])
+  })
+
+  it('deflates the Sharpe ratio of the best by all of its cells, each of which is a trial of the ledger', async () => {
+    const kept = new Map<string, Trial>()
+    const trials: Trials = {
+      note: async (_: TrialKind, all) => {
+        for (const trial of all) kept.set(trial.hash, trial)
+        return { ofKind: kept.size, all: kept.size }
+      },
+      of: async () => [...kept.values()],
+      close: async () => {},
+    }
+    const found = await run({}, trials)
+    expect(kept.size).toBe(12)
+    expect(found.trials).toMatchObject({ run: 12, n: 12, ledger: 12, family: 'run' })
+    const ratios = found.cells.map(({ statistics }) => statistics.sharpe! / Math.sqrt(252))
+    const centre = ratios.reduce((sum, value) => sum + value, 0) / 12
+    const spread = ratios.reduce((sum, value) => sum + (value - centre) ** 2, 0) / 11
+    expect(found.trials.variance).toBeCloseTo(spread, 12)
+    expect(found.trials.deflated_sharpe!).toBeLessThan(found.cells[found.best!.cell]!.statistics.probabilistic_sharpe!)
+    const more = await run({ vary: ['hold=3,4'], family: 'ledger' }, trials)
+    expect(more.trials).toMatchObject({ run: 2, n: 14, ledger: 14, family: 'ledger' })
+  })
+
+  it('compares by the statistic that it is asked for', async () => {
+    const found = await run({ statistic: 'max_drawdown' })
+    expect(found.cells.map(({ value }) => value)).toEqual(found.cells.map(({ statistics }) => statistics.max_drawdown))
+    const trades = await run({ statistic: 'mean' })
+    expect(trades.cells.map(({ value }) => value)).toEqual(trades.cells.map(({ trade_statistics: { mean } }) => mean))
+  })
+
+  it('chooses on the training part by the same statistic, and tells the part after it', async () => {
+    const split = '2021-06-01'
+    const query = parseGrid({ ...ASKED, vary: VARY, split }, { tier: null })
+    const found = await grid(market, query)
+    const alone = await Promise.all(
+      query.strategies.map(strategy => backtest(market, strategy, { ...query.run, reps: 0 })),
+    )
+    const ratios = alone.map(({ validation }) => validation!.folds[0]!.statistics.sharpe!)
+    const chosen = ratios.indexOf(Math.max(...ratios))
+    const [train, test] = found.validation!.folds
+    expect(train!.statistics).toEqual(alone[chosen]!.validation!.folds[0]!.statistics)
+    expect(test!.statistics).toEqual(alone[chosen]!.validation!.folds[1]!.statistics)
+    expect(test!.chosen).toBe(found.validation!.candidates[chosen])
+    expect(found.validation!.candidates.slice(0, 3)).toEqual([
+      'hold 2, stop none',
+      'hold 2, stop 2%',
+      'hold 2, stop 4%',
+    ])
+    expect(found.validation!.test!.statistics.total_return).toBeCloseTo(test!.statistics.total_return!, 12)
+  })
+
+  it('walks forward, choosing anew for each test', async () => {
+    const { validation } = await run({ walk_forward: 'train=300,test=150' })
+    expect(validation!.kind).toBe('walk_forward')
+    expect(validation!.folds.filter(({ role }) => role === 'test')).toHaveLength(4)
+    for (const { role, chosen, statistics } of validation!.folds) {
+      // One part has nothing to choose by: no strategy trades in it.
+      if (chosen !== null) expect(validation!.candidates).toContain(chosen)
+      else if (role === 'train') expect(statistics.sharpe).toBeNull()
+    }
+  })
+
+  it('has neighbours one step along one axis, and is as smooth as they go with them', async () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 }), lengths => {
+        const axes = lengths.map(length => ({ values: Array.from({ length }, (_, i) => String(i)) }))
+        const all = combinations(axes).map(values => values.map(Number))
+        for (const [cell, own] of all.entries()) {
+          const near = all.flatMap((other, i) =>
+            other.reduce((sum, value, axis) => sum + Math.abs(value - own[axis]!), 0) === 1 ? [i] : [],
+          )
+          expect(neighboursAt(axes, cell)).toEqual(near)
+        }
+      }),
+    )
+    const found = await run({ vary: ['hold=2,5,9,14', 'side=long,short'] })
+    const values = found.cells.map(({ value }) => value!)
+    const around = values.map((_, cell) => {
+      const near = neighboursAt(found.axes, cell)
+      return near.reduce((sum, other) => sum + values[other]!, 0) / near.length
+    })
+    const mean = (list: number[]): number => list.reduce((sum, value) => sum + value, 0) / list.length
+    const product = (x: number[], y: number[]): number =>
+      mean(x.map((value, i) => (value - mean(x)) * (y[i]! - mean(y))))
+    const correlation = product(values, around) / Math.sqrt(product(values, values) * product(around, around))
+    expect(found.smoothness).toBeCloseTo(correlation, 12)
+    expect(found.best!.neighbours.mean).toBeCloseTo(around[found.best!.cell]!, 12)
+  })
+
+  it('has values that are read as the same once', () => {
+    const { axes, strategies } = parseGrid({ ...ASKED, vary: ['hold=2,5', 'stop=2%,0.02,none'] }, { tier: null })
+    expect(axes.map(({ values }) => values)).toEqual([
+      ['2', '5'],
+      ['2%', 'none'],
+    ])
+    expect(strategies.map(({ exit }) => [exit.hold, exit.stop])).toEqual([
+      [2, 0.02],
+      [2, null],
+      [5, 0.02],
+      [5, null],
+    ])
+  })
+
+  it('judges by combinations that differ, and says so where none does', async () => {
+    const found = await run({ vary: ['hold=2,5,9,14', 'stop=none,99%'] })
+    const plain = await run({ vary: ['hold=2,5,9,14'] })
+    expect(found.pbo!.probability).toBe(plain.pbo!.probability)
+    const one = await run({ vary: ['stop=none,98%,99%'] })
+    expect([one.pbo, one.smoothness, one.reasons.pbo]).toEqual([null, null, 'all combinations have the same returns'])
+    expect(describeGrid(one).answer).toMatch(/^All 3 came to the same: Sharpe ratio /)
+  })
+
+  it('warns of a part with nothing to choose by, and leaves what follows out of all tests', async () => {
+    const found = await run({ vary: 'hold=2,5,9', statistic: 'mean', split: '2020-01-03' })
+    const { folds, test } = found.validation!
+    expect(folds.map(({ chosen }) => chosen)).toEqual([null, null])
+    expect(test).toBeNull()
+    expect(found.warnings).toContain(
+      'on the part to choose on no combination has a mean: the first is traded after it, and all tests leave that out',
+    )
+    expect(describeGrid(found).sections.map(({ id }) => id)).toContain('validation')
+  })
+
+  it('is no sure thing where another test doubts it', async () => {
+    const found = await run()
+    const best = found.cells[found.best!.cell]!
+    const told = (more: Partial<Grid>): string => {
+      const sure = { ...found, trials: { ...found.trials, deflated_sharpe: 0.99, reason: null } }
+      return describeGrid({ ...sure, pbo: { probability: 0.01, splits: 12, blocks: 16 }, ...more }).answer
+    }
+    const cellsWith = (of: Partial<typeof best>): Grid['cells'] =>
+      found.cells.map(cell => (cell === best ? { ...best, ...of } : cell))
+    const many = { ...best.trade_statistics, n: 80 }
+    const earned = { statistics: { ...best.statistics, total_return: 0.4 }, trade_statistics: many }
+    expect(told({ cells: cellsWith(earned) })).toContain('luck alone seldom does as much: deflated Sharpe ratio .990')
+    const overfitted = { probability: 0.4, splits: 12, blocks: 16 }
+    expect(told({ cells: cellsWith(earned), pbo: overfitted })).toContain(
+      'could be luck: deflated Sharpe ratio .990; the',
+    )
+    const few = { ...earned, trade_statistics: { ...best.trade_statistics, n: 4 } }
+    expect(told({ cells: cellsWith(few) })).toContain('so few trades show little')
+    expect(told({ cells: cellsWith({ statistics: { ...best.statistics, total_return: -0.1 } }) })).toContain(
+      'nothing was earned',
+    )
+  })
+
+  it('is described with a map of every two keys, the best marked', async () => {
+    const found = await run({ vary: { hold: [2, 5], stop: ['none', '2%'], side: ['long', 'short'] } })
+    expect(found.axes.map(({ key }) => key)).toEqual(['hold', 'stop', 'side'])
+    const { sections, answer } = describeGrid(found)
+    const tables = sections.find(({ id }) => id === 'map')!.parts.flatMap(part => ('table' in part ? [part.table] : []))
+    expect(tables).toHaveLength(2)
+    const cells = tables.flatMap(({ rows }) => rows.flatMap(([, ...row]) => row))
+    expect(cells).toHaveLength(8)
+    expect(cells.filter(({ mark }) => mark === '*')).toHaveLength(1)
+    expect(cells.filter(({ heat }) => heat === 4).map(({ content }) => content)).toContain(
+      found.cells[found.best!.cell]!.value,
+    )
+    expect(answer).toMatch(/^Best of 8: Sharpe ratio \S+ with hold \d, stop \S+, side (long|short)/)
+    expect(gridRecords(found).rows).toHaveLength(8)
+    expect(gridRecords(found).columns.slice(0, 5)).toEqual(['hold', 'stop', 'side', 'statistic', 'value'])
+  })
+})
+
+describe('what is varied', () => {
+  it('is named as in a strategy file, or as an option', () => {
+    const key = (vary: string): string => parseGrid({ ...ASKED, vary }, { tier: null }).axes[0]!.key
+    expect(['hold=1,2', 'exit.hold=1,2'].map(key)).toEqual(['hold', 'hold'])
+    expect(['costs-bps=1,2', 'costs.bps=1,2', 'bps=1,2'].map(key)).toEqual(['costs_bps', 'costs_bps', 'costs_bps'])
+    expect(['leave=true,false', 'exit=leave,none'].map(key)).toEqual(['exit', 'exit'])
+    expect(['fill=close,next-open', 'entry=close,next-open'].map(key)).toEqual(['entry', 'entry'])
+  })
+
+  it('may be lists, joined by a plus', () => {
+    const { strategies } = parseGrid({ ...ASKED, vary: 'band=oversold,oversold+deep_oversold' }, { tier: null })
+    expect(strategies.map(({ entry }) => entry.bands)).toEqual([['oversold'], ['deep_oversold', 'oversold']])
+  })
+
+  it.each([
+    ['a key that is none', 'hodl=1,2', 'vary "hodl" is no key of a strategy that can be varied. Did you mean "hold"?'],
+    ['what changes no trade', 'benchmark=A,B', 'vary "benchmark": no trade becomes another by it'],
+    [
+      'other days',
+      'before=2020-05-01,2020-06-01',
+      'vary "before": no trade becomes another by it, or it makes cells of',
+    ],
+    ['days later on', 'after=2020-05-01,2020-06-01', 'vary "after": no trade becomes another by it'],
+    ['another field', 'field=rsi_zone,macd_state', 'vary "field": no trade becomes another by it'],
+    ['the same in other words', 'stop=2%,0.02', 'vary makes 1 combination, and a grid needs several'],
+    ['a value that is none', 'stop=2%,2xatr', 'vary stop "2xatr" is not a fraction of the entry price'],
+    ['one combination', 'hold=5', 'vary makes 1 combination, and a grid needs several'],
+    [
+      'too many',
+      [`hold=${Array.from({ length: 40 }, (_, i) => i + 1)}`, `costs_bps=${Array.from({ length: 30 }, (_, i) => i)}`],
+      'vary makes 1,200 combinations (hold 40, costs_bps 30), and a grid has at most 1,000 combinations',
+    ],
+    ['a key without values', 'hold=', 'vary "hold" has no values'],
+    ['no key', 'hold', 'vary "hold" is not a key of the strategy and its values'],
+    ['a key twice', ['hold=1,2', 'exit.hold=3,4'], 'vary "hold" is given twice'],
+    ['nothing', undefined, 'vary makes 1 combination'],
+    ['a number', 5, 'vary 5 is not an object'],
+  ])('is refused where it is %s', (_, vary, message) => expect(refusal(vary)).toContain(message))
+
+  it('is refused beside several holds', () => {
+    expect(refusal('stop=none,2%', { hold: '5,10' })).toContain('names candidates, which a grid has in vary hold=5,10')
+  })
+})

@@ -1,0 +1,333 @@
+import { writeFileSync } from 'node:fs'
+import { describe, expect, it, test } from 'vitest'
+import { openBands } from '../../src/client.js'
+import { TierRestricted } from '../../src/errors.js'
+import { BUILT_IN } from '../../src/fields/index.js'
+import { conditionField } from '../../src/language/as-field.js'
+import { reaches, TIER_NAMES } from '../../src/model/terms.js'
+import { Random } from '../../src/statistics/random.js'
+import { entitle } from '../../src/tiers.js'
+import { randomClaim, written } from '../support/random-conditions.js'
+import { bundledBars, expectRefusal, type Ran, run, unpainted, wordsOf } from './support/run.js'
+
+const { folder, ask } = bundledBars()
+
+/** Words as they are typed, the condition in quotes. */
+function when(line: string, condition: string, more = ''): Promise<Ran> {
+  const env = { BANDS_DB: folder.file('bands.db') }
+  return run([...wordsOf(line), '--when', condition, ...wordsOf(more)], { env })
+}
+
+async function found<Found>(line: string, condition: string, more = ''): Promise<Found> {
+  const { code, out, err } = await when(line, condition, `${more} --json`)
+  expect(code, err).toBe(0)
+  return JSON.parse(out) as Found
+}
+
+interface Page {
+  field: string
+  when?: string
+  events: { date: string; band: string; prev_band: string }[]
+  total_occurrences: number
+}
+
+describe('a condition in place of a field', () => {
+  it('is the field of the answer, as it is printed, with the events on which it becomes true', async () => {
+    const page = await found<Page>('events AAPL', 'RSI_ZONE=oversold  and (GSPC:trend_direction != downtrend)')
+    expect(page.field).toBe('rsi_zone = oversold and GSPC:trend_direction != downtrend')
+    expect(new Set(page.events.map(({ band, prev_band }) => `${prev_band} ${band}`))).toEqual(new Set(['false true']))
+    const ended = await found<Page>('events AAPL', page.field, '--band false')
+    expect(new Set(ended.events.map(({ band }) => band))).toEqual(new Set(['false']))
+    const both = await found<Page>('events AAPL', page.field, '--band true,false')
+    expect(both.total_occurrences).toBe(page.total_occurrences + ended.total_occurrences)
+  })
+
+  it('is the same wherever the line has a place for a field', async () => {
+    const field = 'rsi_zone = oversold'
+    const named = await ask('events AAPL').then(() =>
+      run(['events', 'AAPL', field, '--band', 'true', '--json'], { env: { BANDS_DB: folder.file('bands.db') } }),
+    )
+    expect(named.out).toBe((await when('events AAPL', field, '--json')).out)
+  })
+
+  it('is tallied, drawn, explained, and its stays are counted', async () => {
+    const condition = 'rsi_zone in (oversold, deep_oversold)'
+    const { total_occurrences: total } = await found<Page>('events AAPL', condition)
+    const tally = await found<{ events: number; band: string; field: string }>('tally AAPL', condition)
+    expect(tally).toMatchObject({ field: condition, band: 'true', events: total })
+    const transitions = await found<{ bands: string[]; matrix: { from: string }[] }>('transitions AAPL', condition)
+    expect(transitions.bands).toEqual(['false', 'true'])
+    const shown = await found<{ bars: { event: boolean }[] }>('show AAPL', condition, '--after 2000-01-01')
+    expect(shown.bars.filter(({ event }) => event)).toHaveLength(total)
+    const pooled = await found<{ tickers: string[] }>('tally', condition, '--all')
+    expect(pooled.tickers).toEqual(['AAPL', 'GSPC'])
+    expect((await found<{ tickers: string[] }>('tally AAPL GSPC', condition)).tickers).toEqual(['AAPL', 'GSPC'])
+  })
+
+  it('is explained test by test, with the band and the truth of each', async () => {
+    const condition = 'rsi_zone = oversold and GSPC:trend_direction@weekly = uptrend or not rsi_zone enters any'
+    const { tests, rule, band } = await found<{ tests: unknown[]; rule: string; band: string }>(
+      'explain AAPL 2018-02-08',
+      condition,
+    )
+    expect([rule, band]).toEqual([condition, 'false'])
+    expect(tests).toEqual([
+      { test: 'rsi_zone = oversold', subject: 'rsi_zone', date: '2018-02-08', band: 'oversold', holds: true },
+      {
+        ...{ test: 'GSPC:trend_direction@weekly = uptrend', subject: 'GSPC:trend_direction@weekly' },
+        ...{ date: '2018-02-02', band: 'strong_uptrend', holds: false },
+      },
+      { test: 'rsi_zone enters any', subject: 'rsi_zone', date: '2018-02-08', band: 'oversold', holds: true },
+    ])
+    const early = unpainted((await when('explain AAPL 2013-05-20', 'rsi_zone = oversold')).out)
+    expect(early).toContain('unknown on this bar: rsi_zone = oversold')
+  })
+})
+
+describe('a condition beside a field', () => {
+  it('keeps the events on whose bar it holds', async () => {
+    const all = await found<Page>(
+      'events AAPL rsi_zone --band oversold --limit all --after 2015-01-01',
+      'rsi_zone = oversold',
+    )
+    expect(all.total_occurrences).toBe(9)
+    const some = await found<Page>(
+      'events AAPL rsi_zone --band oversold --limit all --after 2015-01-01',
+      'volume_ratio_band = normal',
+    )
+    const others = await found<Page>(
+      'events AAPL rsi_zone --band oversold --limit all --after 2015-01-01',
+      'volume_ratio_band != normal',
+    )
+    expect(some.when).toBe('volume_ratio_band = normal')
+    expect([...some.events, ...others.events].map(({ date }) => date).toSorted()).toEqual(
+      all.events.map(({ date }) => date).toSorted(),
+    )
+    const tally = await found<{ events: number; when: string }>(
+      'tally AAPL rsi_zone --band oversold --after 2015-01-01',
+      some.when!,
+    )
+    expect(tally).toMatchObject({ events: some.total_occurrences, when: some.when })
+  })
+})
+
+describe('what cannot be asked', () => {
+  const fine = 'rsi_zone = oversold'
+  test.each([
+    ['events AAPL', 'rsi_zone = oversol', '', 2, '--when, column 12: "oversol" is no band of rsi_zone'],
+    ['tally AAPL', 'rsi_zon = oversold', '', 2, '--when, column 1: there is no field "rsi_zon"'],
+    ['events AAPL', fine, '--band oversold', 2, 'rsi_zone = oversold has no band "oversold"'],
+    ['events AAPL', 'NOPE:rsi_zone = oversold', '', 3, 'no bars for "NOPE"'],
+    ['tally --all', 'NOPE:rsi_zone = oversold', '', 3, 'no bars for "NOPE"'],
+    ['events AAPL', fine, '--context-lag 1', 2, '--context-lag is for a condition that names another ticker'],
+    ['events AAPL rsi_zone', fine, '--context-lag 1', 2, '--context-lag is for a condition that names another ticker'],
+    ['events AAPL', 'GSPC:rsi_zone = oversold', '--context-lag 2001', 2, 'is not an integer from 0 to 2000'],
+    ['transitions AAPL rsi_zone', fine, '', 2, 'transitions count every change of a field: --when stands in place'],
+    ['explain AAPL rsi_zone', fine, '', 2, 'a bar is explained of a field or of a condition: --when stands in place'],
+    ['tally AAPL rsi_zon', fine, '', 2, 'there is no field "rsi_zon"'],
+    ['tally', fine, '', 2, 'TICKER is missing'],
+    ['events AAPL', 'valuation_zone = fair_value', '--tier free', 4, 'valuation_zone'],
+    ['events AAPL rsi_zone', 'valuation_zone = fair_value', '--tier free', 4, 'valuation_zone'],
+    ['events AAPL', `${fine} or GSPC:rsi_zone = oversold`, '--tier free', 4, 'cross-asset correlation'],
+    ['events AAPL', fine, '--remote http://127.0.0.1:9 --allow-plain-http', 2, 'tells events alone'],
+  ])('bands %s --when "%s" %s ends with %i', async (line, condition, more, code, said) => {
+    const env = { BANDS_DB: folder.file('bands.db'), BANDS_API_KEY: 'bands_test_1234567890' }
+    expectRefusal(await run([...wordsOf(line), '--when', condition, ...wordsOf(more)], { env }), code, said)
+  })
+
+  test('without a field and without a condition both ways are shown', async () => {
+    expectRefusal(await ask('events AAPL'), 2, 'bands events TICKER... --when')
+  })
+
+  test.each([
+    ['valuation_zone = fair_value', 'valuation_zone stands on dated facts, and none are loaded for AAPL'],
+    [
+      'valuation_zone = fair_value or rsi_zone != neutral and rsi_zone = neutral',
+      'valuation_zone stands on dated facts',
+    ],
+    ['valuation_zone = fair_value or rsi_zone = neutral or rsi_zone != neutral', 'never became true'],
+  ])(
+    'facts that are not loaded are missed where the condition is unknown without them: %s',
+    async (condition, said) => {
+      const { err } = await when('events AAPL', condition)
+      expect(err.replaceAll('\n', ' ')).toContain(said)
+    },
+  )
+
+  test('an answer without events says how often the condition was looked at', async () => {
+    const { err } = await when('events AAPL rsi_zone --band oversold', 'rsi_zone = neutral')
+    expect(err.replaceAll('\n', ' ')).toContain(
+      "on none of the 10 dates on which AAPL's daily rsi_zone became oversold did it hold that rsi_zone = neutral.",
+    )
+  })
+})
+
+it('a condition counts at a tier when every field that it names, and context where it names a ticker, is open to it', () => {
+  const fields = Object.fromEntries(BUILT_IN.all.map(({ name, bands }) => [name, bands]))
+  const seen = new Set<string>()
+  for (let seed = 1; seed <= 300; seed++) {
+    const random = new Random(new Random(seed).word())
+    const text = written(randomClaim(random, fields, 2), random)
+    const { name, subjects } = conditionField(text, BUILT_IN)
+    for (const tier of TIER_NAMES) {
+      const isOpen = subjects.every(({ ticker, field }) => {
+        return reaches(tier, BUILT_IN.named(field)!.tier) && (ticker === null || tier !== 'free')
+      })
+      for (const asked of [{ field: name }, { field: 'rsi_zone', when: name }]) {
+        if (isOpen) entitle(asked, tier, BUILT_IN)
+        else expect(() => entitle(asked, tier, BUILT_IN)).toThrow(TierRestricted)
+      }
+      seen.add(`${tier} ${isOpen}`)
+    }
+  }
+  expect(seen).toEqual(new Set(['free true', 'free false', 'plus true', 'plus false', 'pro true']))
+})
+
+it('a program asks with `when`, or with the text in place of the field', async () => {
+  const bands = await openBands({ db: folder.file('bands.db') })
+  try {
+    const condition = 'rsi_zone = oversold for 2'
+    const alone = await bands.events({ ticker: 'AAPL', when: condition })
+    expect(alone.field).toBe(condition)
+    expect(alone.events).toEqual((await bands.events({ ticker: 'AAPL', field: condition, band: 'true' })).events)
+    const beside = await bands.history({ ticker: 'AAPL', field: 'macd_state', when: condition })
+    expect(beside.events.length).toBeLessThan(
+      (await bands.history({ ticker: 'AAPL', field: 'macd_state' })).events.length,
+    )
+    expect((await bands.transitions({ tickers: ['AAPL'], when: condition })).bands).toEqual(['false', 'true'])
+    expect((await bands.explain({ ticker: 'AAPL', when: condition })).tests).toHaveLength(1)
+    expect((await bands.tally({ tickers: ['AAPL', 'GSPC'], when: condition })).band).toBe('true')
+    const rules = { tickers: ['AAPL'], hold: 20, exit_when: 'rsi_zone = overbought', reps: 0 }
+    const { strategy, trades } = await bands.backtest({ ...rules, when: condition })
+    expect(strategy).toMatchObject({ entry: { field: condition, bands: ['true'] }, exit: { when: rules.exit_when } })
+    const { hold, exit_when, ...others } = rules
+    const file = { entry: { when: condition }, exit: { hold, when: exit_when } }
+    expect((await bands.backtest({ ...others, strategy: file })).trades).toEqual(trades)
+  } finally {
+    await bands.close()
+  }
+})
+
+interface Studied {
+  field: string
+  bands: string[]
+  when?: string
+  events: number
+  windows: { n: number; mean: number; tests: { p: number | null }[] }[]
+}
+
+describe('a heading', () => {
+  test.each([
+    ['events AAPL', '', 'AAPL  rsi_zone = oversold  daily'],
+    ['events AAPL', '--band false', 'AAPL  rsi_zone = oversold: false  daily'],
+    ['tally AAPL', '', 'AAPL  rsi_zone = oversold  daily'],
+    ['tally AAPL macd_state', '', 'when rsi_zone = oversold'],
+    ['study AAPL', '--reps 99 --resamples 99 --horizon 5', 'AAPL  rsi_zone = oversold  daily'],
+  ])('of bands %s %s calls a condition that holds by its text', async (line, more, heading) => {
+    expect((await when(line, 'rsi_zone = oversold', `${more} --output table`)).out).toContain(heading)
+  })
+})
+
+describe('a study of a condition', () => {
+  it('of entering a band finds what the study of that band finds', async () => {
+    const few = '--reps 99 --resamples 99 --horizon 5,20'
+    const entered = JSON.parse((await ask(`study AAPL GSPC rsi_zone --band oversold ${few} --json`)).out) as Studied
+    const held = await found<Studied>('study AAPL GSPC', 'rsi_zone enters oversold', few)
+    expect(held).toMatchObject({ field: 'rsi_zone enters oversold', bands: ['true'], events: entered.events })
+    const figures = ({ windows }: Studied) => windows.map(({ n, mean }) => [n, mean])
+    expect(figures(held)).toEqual(figures(entered))
+  })
+
+  it('beside a field keeps the events on whose bar it holds, and is noted with its text', async () => {
+    const line = 'study AAPL rsi_zone --band oversold --reps 99 --resamples 99 --horizon 5 --after 2015-01-01'
+    const condition = 'volume_ratio_band = normal'
+    const events = await found<Page>('events AAPL rsi_zone --band oversold --after 2015-01-01 --limit all', condition)
+    const some = await found<Studied>(line, condition)
+    expect([some.events, some.when]).toEqual([events.total_occurrences, condition])
+    expect((await ask('trials --csv')).out).toContain(`when ${condition}`)
+  })
+})
+
+interface Traded {
+  strategy: { entry: { field: string; bands: string[]; when?: string }; exit: { when?: string } }
+  signals: { total: number }
+  trades: { ticker: string; signal_date: string; entry_price: number; exit_date: string; exit: string; net: number }[]
+}
+
+describe('a backtest of a condition', () => {
+  const entered = 'rsi_zone enters oversold'
+  const traded = ({ trades }: Traded) =>
+    trades.map(({ ticker, signal_date, entry_price, exit_date, exit, net }) => {
+      return { ticker, signal_date, entry_price, exit_date, exit, net }
+    })
+
+  it('of entering a band trades as that band of the field does', async () => {
+    const rules = '--hold 20 --stop 2atr --reps 0'
+    const ofBand = JSON.parse((await ask(`backtest AAPL GSPC rsi_zone --band oversold ${rules} --json`)).out) as Traded
+    const held = await found<Traded>('backtest AAPL GSPC', entered, rules)
+    expect(held.strategy.entry).toMatchObject({ field: entered, bands: ['true'] })
+    expect(traded(held)).toEqual(traded(ofBand))
+    expect(held.trades.length).toBeGreaterThan(10)
+  })
+
+  it('beside a field trades its events on whose bar it holds', async () => {
+    const condition = 'volume_ratio_band = normal'
+    const events = await found<Page>('events AAPL rsi_zone --band oversold --limit all', condition)
+    const some = await found<Traded>('backtest AAPL rsi_zone --band oversold --hold 5 --reps 0', condition)
+    expect(some.strategy.entry).toMatchObject({ field: 'rsi_zone', bands: ['oversold'], when: condition })
+    expect(some.signals.total).toBe(events.total_occurrences)
+  })
+
+  it('is told in words, and noted with its text: another condition is another trial', async () => {
+    const out = ['--exit-when', 'rsi_zone enters overbought']
+    const line = ['backtest', 'GSPC', '--when', entered, ...out, '--reps', '0']
+    const env = { BANDS_DB: folder.file('bands.db') }
+    const text = (await run([...line, '--output', 'table'], { env })).out.replace(/\s+/g, ' ')
+    expect(text).toContain(`GSPC long when it becomes true that ${entered} daily`)
+    expect(text).toContain('out when it becomes true that rsi_zone enters overbought')
+    await run(line.with(-4, '').filter(Boolean), { env })
+    await run(line.with(5, 'rsi_zone enters neutral'), { env })
+    const { out: noted } = await ask('trials --csv')
+    expect(noted).toContain(`long ${entered} at next-open; when rsi_zone enters overbought; GSPC`)
+    expect(noted).toContain(`long ${entered} at next-open; when rsi_zone enters neutral; GSPC`)
+  })
+
+  it('is printed as a strategy file that makes the same run', async () => {
+    const rules = ['--exit-when', 'macd_state enters expanding_positive or GSPC:rsi_zone = overbought', '--reps', '0']
+    const env = { BANDS_DB: folder.file('bands.db') }
+    const line = ['backtest', 'AAPL', '--when', entered, ...rules]
+    const printed = (await run([...line, '--print-config'], { env })).out
+    writeFileSync(folder.file('when.yaml'), printed)
+    expect(printed).toContain(`entry:\n  when: ${entered}\n`)
+    const again = await ask(`backtest ${folder.file('when.yaml')} --reps 0 --json`)
+    expect(again.out).toBe((await run([...line, '--json'], { env })).out)
+    expect((await ask(`backtest ${folder.file('when.yaml')} --print-config`)).out).toBe(printed)
+  })
+
+  it('is refused in a file at its place and column, and on the line by its option', async () => {
+    writeFileSync(folder.file('odd.yaml'), 'tickers: AAPL\nentry:\n  when: rsi_zone = oversol\nexit: {hold: 5}\n')
+    const odd = await ask(`backtest ${folder.file('odd.yaml')}`)
+    expect(odd.code).toBe(5)
+    expect(odd.err.replace(/\s+/g, ' ')).toMatch(/odd\.yaml:3:20: entry\.when, column 12: .*oversold/)
+    expectRefusal(await when('backtest AAPL', 'rsi_zone = oversol', '--hold 5'), 2, '--when, column 12')
+  })
+
+  it('is varied as any other rule is', async () => {
+    const env = { BANDS_DB: folder.file('bands.db') }
+    const axis = `when=none,volume_ratio_band = normal,trend_direction in (uptrend, strong_uptrend)`
+    const line = ['backtest', 'AAPL', 'rsi_zone', '--band', 'oversold', '--hold', '20', '--vary', axis]
+    const { code, out, err } = await run([...line, '--json'], { env })
+    expect(code, err).toBe(0)
+    const { cells } = JSON.parse(out) as { cells: { values: string[]; trade_statistics: { n: number } }[] }
+    expect(cells.map(({ values: [value] }) => value)).toEqual([
+      'none',
+      'volume_ratio_band = normal',
+      'trend_direction in (uptrend, strong_uptrend)',
+    ])
+    const { trades } = await found<Traded>(
+      'backtest AAPL rsi_zone --band oversold --hold 20 --reps 0',
+      cells[1]!.values[0]!,
+    )
+    expect(trades.filter(({ exit }) => exit !== 'open')).toHaveLength(cells[1]!.trade_statistics.n)
+  })
+})

@@ -1,0 +1,125 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BARS, expectEnd, expectRefusal, type Lent, type Ran, scratch, typed } from './support/run.js'
+
+const folder = scratch()
+const db = folder.file('bands.db')
+const env = { BANDS_DB: db }
+const ask = (line: string, lent: Lent = {}): Promise<Ran> => typed(line, { ...lent, env: { ...env, ...lent.env } })
+
+beforeAll(async () => {
+  expect((await ask(`import ${BARS}`)).code).toBe(0)
+})
+afterAll(folder.remove)
+
+const json = async (line: string) => JSON.parse((await ask(`${line} --json`)).out)
+
+describe('bands watch', () => {
+  test('makes, shows, changes and removes lists, in a file of their own beside the database', async () => {
+    expectEnd(await ask('watch list'), 0, 'no list yet; bands watch add NAME TICKER makes one.')
+    expect(existsSync(folder.file('bands.lists.db'))).toBe(false)
+    const made = await ask('watch add tech aapl,GSPC XYZ')
+    expect(made).toMatchObject({ code: 0, out: 'tech   3 tickers\nAAPL GSPC XYZ\n' })
+    expect(made.err).toContain('not loaded: XYZ (bands tickers)')
+    expect(existsSync(folder.file('bands.lists.db'))).toBe(true)
+    expect((await json('watch add Tech GSPC')).tickers).toEqual(['AAPL', 'GSPC', 'XYZ'])
+    expect((await json('watch remove tech xyz')).tickers).toEqual(['AAPL', 'GSPC'])
+    writeFileSync(folder.file('more.txt'), '# mine\nMSFT, AMZN\n')
+    await ask(`watch add other @${folder.file('more.txt')}`)
+    await typed('watch add piped -', { env, stdin: 'AAPL GSPC\n' })
+    expect(await json('watch list')).toEqual({
+      schema: 'bands.watch/1',
+      lists: [
+        { name: 'other', condition: null, tickers: ['MSFT', 'AMZN'] },
+        { name: 'piped', condition: null, tickers: ['AAPL', 'GSPC'] },
+        { name: 'tech', condition: null, tickers: ['AAPL', 'GSPC'] },
+      ],
+    })
+    expect((await ask('watch show tech --csv')).out).toBe('name,condition,ticker\ntech,,AAPL\ntech,,GSPC\n')
+    for (const name of ['other', 'piped']) expect((await ask(`watch remove ${name}`)).code).toBe(0)
+    expect((await json('watch list')).lists).toHaveLength(1)
+  })
+
+  test('keeps a condition as it is printed', async () => {
+    const { run } = await import('./support/run.js')
+    const words = ['watch', 'add', 'dips', '--when', '( RSI_ZONE in (Oversold) )', '--json']
+    const made = await run(words, { env })
+    expect(JSON.parse(made.out)).toEqual({
+      ...{ schema: 'bands.watch-list/1', name: 'dips', condition: 'rsi_zone = oversold', tickers: [] },
+    })
+    const wrong = await run(['watch', 'add', 'dips2', '--when', 'rsi_zone = oversld'], { env })
+    expectRefusal(wrong, 2, '--when, column 12: "oversld" is no band of rsi_zone')
+    expectEnd(await ask('changes --watch dips'), 0, 'the list dips, rsi_zone = oversold, holds of no ticker')
+    const none = JSON.parse((await ask('screen rsi_zone!=neutral --watch dips --json')).out)
+    expect(none).toMatchObject({ scanned: 0, matches: [] })
+    const dated = JSON.parse((await ask('screen rsi_zone=oversold --watch dips --date 2018-02-08 --json')).out)
+    expect(dated.matches.length).toBe(dated.scanned)
+    expect(dated.scanned).toBeGreaterThan(1)
+    const then = JSON.parse((await ask('tally rsi_zone --watch dips --as-of 2018-02-08 --json')).out)
+    expect(then.tickers).toEqual(expect.arrayContaining(['AAPL', 'GSPC']))
+  })
+
+  test.each([
+    [
+      'watch add dips AAPL',
+      2,
+      'the list dips is of "rsi_zone = oversold"; take it away before it is of anything else.',
+    ],
+    ['watch add tech --when macd_state', 2, '--when, column'],
+    ['watch add new', 2, 'which tickers is missing, or --when C.'],
+    ['watch add 7 AAPL', 2, 'name "7" is not letters, digits, _ and -, at most 40, a letter first.'],
+    ['watch add new A,B!', 2, 'ticker "B!" is not 1 to 16 characters'],
+    ['watch add new AAPL --when rsi_zone=oversold', 2, '--when tells the tickers of a list'],
+    ['watch show tch', 3, 'there is no list "tch"; there are dips, tech.'],
+    ['watch remove tech AAPM', 3, 'AAPM is not in the list tech.'],
+    ['watch remove nobody', 3, 'there is no list "nobody"'],
+    ['tally rsi_zone --watch tec', 3, 'try: bands tally rsi_zone --watch tech'],
+    ['watch add x AAPL --db /nowhere/x.db', 3, 'there is no database at /nowhere/x.db'],
+  ])('bands %s is refused', async (line, code, said) => {
+    const ran = await ask(line)
+    expect(ran.code).toBe(code)
+    expect(ran.out).toBe('')
+    expect(ran.err.replaceAll(/\s+/g, ' ')).toContain(said)
+    expect((await json('watch list')).lists.map(({ name }: { name: string }) => name)).toEqual(['dips', 'tech'])
+  })
+
+  test.each([
+    'tally rsi_zone --band oversold',
+    'transitions rsi_zone',
+    'study rsi_zone --band oversold',
+    'sweep --fields rsi_zone --horizon 5',
+    'backtest rsi_zone --band oversold --hold 20',
+  ])('bands %s takes --watch where it takes --tickers', async line => {
+    const watched = await ask(`${line} --watch tech --json`)
+    const named = await ask(`${line} --tickers AAPL,GSPC --json`)
+    expect(watched.code, watched.err).toBe(0)
+    expect(JSON.parse(watched.out).tickers).toEqual(JSON.parse(named.out).tickers)
+  })
+
+  test('lists lie beside the sample, too, where that answers', async () => {
+    const own = { XDG_DATA_HOME: folder.file('data'), BANDS_DB: '' }
+    expect((await typed('watch add own AAPL', { env: own })).code).toBe(0)
+    expect(existsSync(folder.file('data/bands/bands.lists.db'))).toBe(true)
+    const found = JSON.parse((await typed('tally rsi_zone --watch own --json', { env: own })).out)
+    expect(found.tickers).toEqual(['AAPL'])
+  })
+
+  test('lists are in a backup, in what doctor and verify look at, and completed', async () => {
+    const file = folder.file('all.tar')
+    expect((await json(`backup ${file}`)).files).toEqual(['data', 'trials', 'lists'])
+    await ask('watch remove tech')
+    expect((await ask(`restore ${file} --replace`)).code).toBe(0)
+    expect((await json('watch show tech')).tickers).toEqual(['AAPL', 'GSPC'])
+    const { checks } = await json('doctor')
+    expect(checks.find(({ name }: { name: string }) => name === 'lists')).toMatchObject({
+      ...{ outcome: 'ok', detail: `2 in ${folder.file('bands.lists.db')}` },
+    })
+    const { beside } = await json('verify')
+    expect(beside).toContainEqual({ kind: 'lists', file: folder.file('bands.lists.db'), rows: 2 })
+    const found = await ask('completion --complete -- tally rsi_zone --watch t')
+    expect(found.out).toContain('tech')
+    writeFileSync(folder.file('bands.lists.db'), 'no database')
+    const broken = (await json('doctor')).checks.find(({ name }: { name: string }) => name === 'lists')
+    expect(broken).toMatchObject({ outcome: 'fail' })
+  })
+})

@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest'
+import { transitions } from '../../src/engine/record.js'
+import { type Condition, parseCondition, type Subject, testsOf } from '../../src/language/condition.js'
+import { type Bars, type Column, type Ground, readingsOf, truthOf } from '../../src/language/truth.js'
+import { formatDay, parseDay, weekFinalOn } from '../../src/model/day.js'
+import { barsCountingOn, UNDEFINED } from '../../src/model/series.js'
+import { Random } from '../../src/statistics/random.js'
+import { draws } from '../support/full.js'
+import {
+  columnOf,
+  MADE,
+  MADE_FIELDS,
+  randomClaim,
+  randomShelves,
+  TICKERS,
+  TIMEFRAMES,
+  written,
+} from '../support/random-conditions.js'
+import { pick } from '../support/random-facts.js'
+
+/** `h m c`: hot, mild, cold; `.`: undefined. */
+const BANDS: Readonly<Record<string, string>> = { h: 'hot', m: 'mild', c: 'cold' }
+const SHOWN = new Map([
+  [0, 'F'],
+  [1, 'T'],
+  [UNDEFINED, '?'],
+])
+
+/** Bars of the dates, each with a band of `heat`. */
+function heat(dates: readonly string[], letters: string, known: (day: number) => number = day => day): Column {
+  const bands = MADE_FIELDS.heat!
+  const codes = Uint8Array.from(letters, letter => (letter === '.' ? UNDEFINED : bands.indexOf(BANDS[letter]!)))
+  const days = Int32Array.from(dates, date => parseDay(date)!)
+  return { days, known: days.map(known), bands, codes, transitions: transitions(codes) }
+}
+
+/** Days from Monday, 5 March 2018 on. */
+const march = (...dates: number[]): string[] => dates.map(date => `2018-03-${String(date).padStart(2, '0')}`)
+
+function shown(text: string, columns: Readonly<Record<string, Column>>, own = columns.own!, lag = 0): string {
+  const columnOf = ({ ticker, timeframe }: Subject): Column => columns[ticker ?? timeframe ?? 'own']!
+  const truth = truthOf(parseCondition(text, MADE), { on: own, columnOf, lag })
+  return Array.from(truth, code => SHOWN.get(code)).join('')
+}
+
+describe('a test of the own field', () => {
+  const own = heat(march(5, 6, 7, 8, 9, 12, 13), '.ch.hhm')
+
+  it.each([
+    ['heat = hot', '?FT?TTF'],
+    ['heat != hot', '?TF?FFT'],
+    ['heat in (hot, cold)', '?TT?TTF'],
+    ['heat not in (hot, cold)', '?FF?FFT'],
+    ['not heat = hot', '?TF?FFT'],
+    // The bar before the first is unknown, as the undefined ones are; one false bar is enough.
+    ['heat = hot for 2', '?FF??TF'],
+    ['heat = hot for 3', '?FFF??F'],
+    ['heat = hot for 2000', '?FFFFFF'],
+    ['heat != hot for 2', '??FFFFF'],
+    ['heat enters hot', '?FTFFFF'],
+    ['heat enters any', '?FTFFFT'],
+    ['heat enters hot from cold', '?FTFFFF'],
+    ['heat enters hot from mild', '?FFFFFF'],
+    ['heat leaves hot', '?FFFFFT'],
+    ['heat leaves hot to mild', '?FFFFFT'],
+    ['heat leaves any to hot', '?FTFFFF'],
+    ['heat enters any within 2', '??TTFFT'],
+    ['heat enters cold within 3', '???FFFF'],
+    ['heat = hot or heat enters hot', '?FT?TTF'],
+    ['heat = hot and heat enters hot', '?FTFFFF'],
+  ])('%s: %s', (text, expected) => expect(shown(text, { own })).toBe(expected))
+})
+
+describe('a test of another market', () => {
+  const own = heat(march(8, 9, 12, 13), 'mmmm')
+
+  it("sees on Monday what changed on Saturday and Sunday, and that it isn't new on Tuesday", () => {
+    const AAA = heat(march(8, 9, 10, 11, 12, 13), 'cchccc')
+    expect(shown('AAA:heat enters hot', { own, AAA })).toBe('FFTF')
+    expect(shown('AAA:heat enters cold', { own, AAA })).toBe('FFTF')
+    expect(shown('AAA:heat = hot', { own, AAA })).toBe('FFFF')
+  })
+
+  it('has on the first own bar only its last counting bar as a new one', () => {
+    expect(shown('AAA:heat enters any', { own, AAA: heat(march(6, 7, 8, 9), 'chcc') })).toBe('TFFF')
+    expect(shown('AAA:heat enters hot', { own, AAA: heat(march(6, 7, 8, 9), 'chcc') })).toBe('FFFF')
+    expect(shown('AAA:heat enters any', { own, AAA: heat(march(5, 6, 7), 'chh') })).toBe('FFFF')
+  })
+
+  it('keeps the last band however old, and knows nothing before the first', () => {
+    const AAA = heat(march(9), 'h')
+    expect(shown('AAA:heat = hot', { own, AAA })).toBe('?TTT')
+    expect(shown('AAA:heat = hot for 2', { own, AAA })).toBe('????')
+    expect(shown('AAA:heat = cold for 2', { own, AAA })).toBe('?FFF')
+    expect(shown('AAA:heat enters any', { own, AAA })).toBe('?FFF')
+    expect(shown('AAA:heat enters any', { own, AAA: heat([], '') })).toBe('????')
+  })
+
+  it('is looked at so many of its bars earlier, if it has a ticker', () => {
+    const AAA = heat(march(7, 8, 9, 10, 12), 'chchm')
+    expect(shown('AAA:heat = cold', { own, AAA }, own, 1)).toBe('TFFF')
+    expect(shown('AAA:heat = hot', { own, AAA }, own, 1)).toBe('FTTT')
+    expect(shown('AAA:heat enters hot', { own, AAA }, own, 1)).toBe('FTTF')
+    expect(shown('heat = mild', { own }, own, 3)).toBe('TTTT')
+    expect(shown('AAA:heat = cold', { own, AAA }, own, 5)).toBe('????')
+  })
+})
+
+describe('a test of another timeframe', () => {
+  const friday = (day: number): number => weekFinalOn(day, false)
+  const days = heat(march(5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 19), 'mmhmmmmmhmm')
+  const weeks = heat(march(9, 15), 'ch', friday)
+
+  it('sees a week from the day on which it is final', () => {
+    // The second week ends on a Thursday: it is final on Saturday and counts on Monday.
+    expect(shown('heat@weekly = cold', { own: days, weekly: weeks })).toBe('????TTTTTTF')
+    expect(shown('heat@weekly enters hot', { own: days, weekly: weeks })).toBe('????FFFFFFT')
+  })
+
+  it("sees a day's change in its week", () => {
+    expect(shown('heat@daily enters hot', { daily: days }, heat(march(9, 16), 'mm', friday))).toBe('FT')
+    expect(shown('heat@daily leaves hot', { daily: days }, heat(march(2, 9, 16), 'mmm', friday))).toBe('?TT')
+  })
+})
+
+describe('the bars that count', () => {
+  it('are those that barsCountingOn counts', () => {
+    for (let seed = 1; seed <= draws(200); seed++) {
+      const random = new Random(new Random(seed).word())
+      const shelves = randomShelves(random, 60)
+      const column = (ticker: string, timeframe: 'daily' | 'weekly'): Column =>
+        columnOf(shelves[ticker]![timeframe], 'mood', MADE_FIELDS.mood!)
+      const own = column('AAA', pick(random, TIMEFRAMES))
+      const other = column('CL=F', pick(random, TIMEFRAMES))
+      const tests = testsOf(parseCondition('CL=F:mood = glad', MADE))
+      for (let t = 0; t < own.days.length; t++) {
+        const [reading] = readingsOf(tests, { on: own, columnOf: () => other }, t)
+        expect(reading!.bar).toBe(barsCountingOn(other, own, t) - 1)
+      }
+    }
+  })
+})
+
+/** A random question, and a ground to ask it on. */
+function drawn(seed: number): { ground: Ground; random: Random; claim: () => string } {
+  const random = new Random(new Random(seed).word())
+  const shelves = randomShelves(random, pick(random, [20, 80]))
+  const [ticker, timeframe] = [pick(random, TICKERS), pick(random, TIMEFRAMES)]
+  const of = (subject: Subject): Column =>
+    columnOf(
+      shelves[subject.ticker ?? ticker]![subject.timeframe ?? timeframe],
+      subject.field,
+      MADE_FIELDS[subject.field]!,
+    )
+  const on = of({ ticker: null, field: 'heat', timeframe: null })
+  const lag = pick(random, [0, 0, 2])
+  return {
+    ground: { on, columnOf: of, lag },
+    random,
+    claim: () => written(randomClaim(random, MADE_FIELDS, 2), random),
+  }
+}
+
+describe('Q3: laws of truth', () => {
+  const LAWS: readonly (readonly [string, (a: string, b: string) => readonly [string, string]])[] = [
+    ['not not C = C', a => [`not not (${a})`, a]],
+    ['De Morgan, and', (a, b) => [`not ((${a}) and (${b}))`, `not (${a}) or not (${b})`]],
+    ['De Morgan, or', (a, b) => [`not ((${a}) or (${b}))`, `not (${a}) and not (${b})`]],
+    ['C and C = C', a => [`(${a}) and (${a})`, a]],
+    ['C or C = C', a => [`(${a}) or (${a})`, a]],
+    ['in (A, B) = A or B', () => ['CL=F:heat in (hot, cold)', 'CL=F:heat = hot or CL=F:heat = cold']],
+    ['not in = not (in)', () => ['heat@weekly not in (hot, cold)', 'not (heat@weekly in (hot, cold))']],
+    ['!= = not =', () => ['AAA:heat != hot', 'not AAA:heat = hot']],
+    [
+      'enters is leaves any to',
+      () => ['AAA:heat enters (hot, mild) from cold within 3', 'AAA:heat leaves cold to (mild, hot) within 3'],
+    ],
+    [
+      'within N = or of its parts',
+      () => ['heat enters any within 4', 'heat enters hot within 4 or heat enters (mild, cold) within 4'],
+    ],
+  ]
+
+  it.each(LAWS)('%s', (_, law) => {
+    for (let seed = 1; seed <= draws(200); seed++) {
+      const { ground, claim } = drawn(seed)
+      const [one, other] = law(claim(), claim()).map(text => truthOf(parseCondition(text, MADE), ground))
+      expect(one, `seed ${seed}`).toEqual(other)
+    }
+  })
+})
+
+describe('a truth', () => {
+  it('stays what it was when bars are appended', () => {
+    for (let seed = 1; seed <= draws(400); seed++) {
+      const { ground, random, claim } = drawn(seed)
+      const condition = parseCondition(claim(), MADE)
+      const whole = truthOf(condition, ground)
+      const bars = 1 + random.below(whole.length)
+      const on: Bars = { days: ground.on.days.slice(0, bars), known: ground.on.known.slice(0, bars) }
+      const last = on.known.at(-1)!
+      const columnOf = (subject: Subject): Column => {
+        const { codes, days, known, bands } = ground.columnOf(subject)
+        const count =
+          subject.ticker === null && subject.timeframe === null ? bars : known.filter(day => day <= last).length
+        const cut = codes.slice(0, count)
+        return {
+          days: days.slice(0, count),
+          known: known.slice(0, count),
+          bands,
+          codes: cut,
+          transitions: transitions(cut),
+        }
+      }
+      expect(truthOf(condition, { ...ground, on, columnOf }), `seed ${seed}, ${bars} bars`).toEqual(
+        whole.slice(0, bars),
+      )
+    }
+  })
+
+  it('is told test by test on a bar, with the bar and the band that were looked at', () => {
+    const own = heat(march(8, 9, 12), 'mmh')
+    const AAA = heat(march(9, 10), 'ch')
+    const condition: Condition = parseCondition('not heat = hot or AAA:heat enters hot and AAA:mood = glad', MADE)
+    const mood: Column = { ...AAA, bands: MADE_FIELDS.mood!, codes: Uint8Array.of(0, UNDEFINED) }
+    const columnOf = ({ ticker, field }: Subject): Column => (field === 'mood' ? mood : ticker === null ? own : AAA)
+    const told = (t: number): unknown[] =>
+      readingsOf(testsOf(condition), { on: own, columnOf }, t).map(({ day, band, holds }) => [
+        day === null ? null : formatDay(day),
+        band,
+        holds,
+      ])
+    expect(told(0)).toEqual([
+      ['2018-03-08', 'mild', false],
+      [null, null, null],
+      [null, null, null],
+    ])
+    expect(told(2)).toEqual([
+      ['2018-03-12', 'hot', true],
+      ['2018-03-10', 'hot', true],
+      ['2018-03-10', null, null],
+    ])
+  })
+})

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { Local } from '../../src/local/local.js'
+import { parseDay } from '../../src/model/day.js'
+import type { EventHistory } from '../../src/model/event.js'
+import { head, UNDEFINED } from '../../src/model/series.js'
+import { TIMEFRAMES as SPANS, TIMEFRAME_NAMES } from '../../src/model/terms.js'
+import { parseHistory } from '../../src/params/parse.js'
+import { eventHistory, first } from '../../src/source.js'
+import { Random } from '../../src/statistics/random.js'
+import type { Store } from '../../src/store/store.js'
+import { run } from '../cli/support/run.js'
+import { exported, LISTED, namesTicker, onsets, TECHNICAL } from '../support/exported-shelves.js'
+import { draws } from '../support/full.js'
+import { type Asked, truth } from '../support/oracle/conditions.js'
+import { randomClaim, TICKERS, TIMEFRAMES, written } from '../support/random-conditions.js'
+import { pick } from '../support/random-facts.js'
+import { openedForAll, storeOf } from '../support/store.js'
+
+let store: Store
+openedForAll(async folder => {
+  store = await storeOf(LISTED, folder)
+  return store
+})
+
+it('entering a band is an event of the condition when it is one of the field, followed by the same; it lasts one bar', async () => {
+  const local = new Local(store, null, null)
+  let events = 0
+  for (const ticker of TICKERS) {
+    for (const timeframe of TIMEFRAME_NAMES) {
+      const { days } = await local.series(ticker, timeframe)
+      const { duration } = SPANS[timeframe]
+      for (const [field, bands] of Object.entries(TECHNICAL)) {
+        for (const band of bands) {
+          const entered = await eventHistory(local, parseHistory({ ticker, timeframe, field, band }))
+          const held = await eventHistory(local, parseHistory({ ticker, timeframe, when: `${field} enters ${band}` }))
+          expect(datesOf(held)).toEqual(datesOf(entered))
+          expect(held.events.map(followed)).toEqual(entered.events.map(followed))
+          for (const { date, band: now, prev_band: before, [duration]: lasted } of held.events)
+            expect([now, before, lasted]).toEqual(['true', 'false', parseDay(date) === days.at(-1) ? null : 1])
+          events += held.events.length
+        }
+      }
+    }
+  }
+  expect(events).toBeGreaterThan(500)
+})
+
+function datesOf({ events }: Pick<EventHistory, 'events'>): string[] {
+  return events.map(({ date }) => date)
+}
+
+function followed({ aftermath, returns, percentiles, missing }: EventHistory['events'][number]) {
+  return { aftermath, returns, percentiles, missing }
+}
+
+describe('Q1: a random condition', () => {
+  it('has on every bar the truth that brute force finds in the exported series, and events where that changes', async () => {
+    const local = new Local(store, null, null)
+    const shelves = await exported(local)
+    const seen = { true: 0, false: 0, null: 0, events: 0 }
+    for (let seed = 1; seed <= draws(400); seed++) {
+      const random = new Random(new Random(seed).word())
+      const claim = randomClaim(random, TECHNICAL, seed % 3)
+      const text = written(claim, random)
+      const names = namesTicker(claim)
+      const asked: Asked = {
+        ticker: pick(random, TICKERS),
+        timeframe: pick(random, TIMEFRAMES),
+        lag: names ? pick(random, [0, 1, 2, 7, 60]) : 0,
+      }
+      const { ticker, timeframe, lag } = asked
+      const truths = shelves[ticker]![timeframe].dates.map((_, t) => truth(claim, shelves, asked, t))
+      const what = `seed ${seed}: ${text} of ${JSON.stringify(asked)}`
+      const { field } = parseHistory({ ticker, when: text })
+      const { states } = await first(local.states({ tickers: [ticker], timeframe, fields: [field], lag }))
+      const ours = Array.from(states[0]!.codes, code => (code === UNDEFINED ? null : code === 1))
+      expect(ours, what).toEqual(truths)
+      const words = ['events', ticker, '--when', text, '--timeframe', timeframe, '--limit', 'all', '--json']
+      if (names) words.push('--context-lag', String(lag))
+      const { code, out, err } = await run(words, { env: { BANDS_DB: store.location } })
+      expect(code, `${what}\n${err}`).toBe(0)
+      const expected = onsets(truths).map(t => shelves[ticker]![timeframe].dates[t]!)
+      expect(datesOf(JSON.parse(out)).toReversed(), what).toEqual(expected)
+      for (const one of truths) seen[`${one}`]++
+      seen.events += expected.length
+    }
+    expect(Math.min(seen.true, seen.false, seen.null)).toBeGreaterThan(50)
+    expect(seen.events).toBeGreaterThan(5)
+  })
+})
+
+describe('Q2: as of a day', () => {
+  it('a condition has the events that it has on data cut at that day, and every later day shows the same of them', async () => {
+    const local = new Local(store, null, null)
+    for (const date of ['2017-12-29', '2018-01-04', '2018-02-10', '2018-04-02']) {
+      const day = parseDay(date)!
+      const cut = await storeOf(
+        LISTED.map(({ ticker, series }) => ({
+          ticker,
+          series: head(series, series.days.filter(one => one <= day).length),
+        })),
+      )
+      const [then, alone] = [new Local(store, null, day), new Local(cut, null, day)]
+      for (let seed = 1; seed <= draws(200); seed++) {
+        const random = new Random(new Random(seed).word())
+        const text = written(randomClaim(random, TECHNICAL, 2), random)
+        const query = parseHistory({ ticker: pick(random, TICKERS), timeframe: pick(random, TIMEFRAMES), when: text })
+        const found = await eventHistory(then, query)
+        expect(found, `${date}, seed ${seed}: ${text}`).toEqual(await eventHistory(alone, query))
+        const later = await eventHistory(local, query)
+        expect(datesOf(found)).toEqual(datesOf(later).filter(one => datesOf(found).includes(one)))
+      }
+    }
+  })
+})

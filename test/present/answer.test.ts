@@ -1,0 +1,238 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Backtest } from '../../src/backtest/result.js'
+import { backtestAnswer, studyAnswer, sweepAnswer } from '../../src/present/answer.js'
+import type { EventStudy, StudyWindow } from '../../src/study/result.js'
+import type { Sweep, SweepCell } from '../../src/sweep/result.js'
+import { madeBacktest } from '../support/results/backtest.js'
+import { madePrices } from '../support/results/prices.js'
+import { madeStudy } from '../support/results/study.js'
+import { madeSweep } from '../support/results/sweep.js'
+
+const CHARTS = [madePrices({ bars: 900 })]
+
+interface Seen {
+  diff: number | null
+  p: number | null
+  low: number | null
+  high: number | null
+  cases: number
+  n?: number
+}
+
+/** A study of whose windows just this is seen. */
+function studied(seen: readonly Seen[], more: Partial<EventStudy> = {}): EventStudy {
+  const made = madeStudy(CHARTS, { events: 23, ...more })
+  const windows = seen.map(({ diff, p, low, high, cases, n = 23 }, i): StudyWindow => {
+    const window = made.windows[i]!
+    return {
+      ...window,
+      ...{ n, diff, n_indep: cases, n_stretches: cases, deviation: 0.05 },
+      base: { ...window.base, deviation: 0.05 },
+      intervals: [{ ...window.intervals[0]!, low, high }],
+      tests: [{ ...window.tests[0]!, p }],
+    }
+  })
+  return { ...made, windows }
+}
+
+const CLEAR: Seen = { diff: 0.0377, p: 0.003, low: 0.01, high: 0.06, cases: 13 }
+const LUCK: Seen = { diff: 0.0377, p: 0.078, low: 0.001, high: 0.08, cases: 13 }
+
+describe('the answer of a study', () => {
+  it('says what was found, on how many independent cases, and how sure that is', () => {
+    expect(studyAnswer(studied([LUCK]))).toBe(
+      'About 3.8 points better over 5 days than after any day; 13 independent cases among 23 events; could well be luck: p .078.',
+    )
+    expect(studyAnswer(studied([{ ...CLEAR, diff: -0.02, low: -0.03, high: -0.01, n: 13 }]))).toBe(
+      'About 2.0 points worse over 5 days than after any day; 13 independent cases; luck alone seldom does as much: p .003.',
+    )
+  })
+
+  it('counts weeks as weeks, and one case as one', () => {
+    const weekly = madeStudy([madePrices({ weekly: true, bars: 520 })], { timeframe: 'weekly' })
+    expect(studyAnswer(weekly)).toMatch(/over \d+ weeks than after any week/)
+    expect(studyAnswer(studied([{ ...LUCK, p: null, cases: 1, n: 1 }]))).toContain('1 independent case;')
+  })
+
+  it('takes a second decimal where the first says nothing, and calls no difference none', () => {
+    expect(studyAnswer(studied([{ ...LUCK, diff: 0.0004 }]))).toContain('About 0.04 points better')
+    expect(studyAnswer(studied([{ ...LUCK, diff: -0.00001 }]))).toMatch(/^No different over 5 days from what follows/)
+  })
+
+  it('of many tickers counts stretches of dates, whose tickers move together', () => {
+    const pool = studied([{ ...LUCK, n: 6422 }], { tickers: ['A', 'B'] })
+    pool.windows[0]!.n_indep = 3768
+    expect(studyAnswer(pool)).toContain('13 independent cases among 6,422 events')
+  })
+
+  it('without an event, an ended window or enough of them says that, and no p', () => {
+    expect(studyAnswer(studied([LUCK], { events: 0 }))).toBe('No such event, so there is nothing to compare.')
+    expect(studyAnswer(studied([{ ...LUCK, n: 0, diff: null, p: null }]))).toMatch(/^Nothing can be said yet: of 23/)
+    expect(studyAnswer(studied([{ ...LUCK, p: null, cases: 7 }]))).toBe(
+      'Too few to tell from luck: 7 independent cases among 23 events; on average about 3.8 points better over 5 days than after any day.',
+    )
+  })
+
+  it('of several windows tells the one in the middle, whichever looks best', () => {
+    const answer = studyAnswer(studied([{ ...LUCK, p: 0.06 }, { ...LUCK, diff: -0.01, p: 0.9 }, LUCK]))
+    expect(answer).toMatch(/^About 1\.0 points worse over 10 days/)
+    expect(answer).toMatch(/could well be luck: p \.900\.$/)
+  })
+
+  it('corrects a p for the windows, and tells another that finds something by itself', () => {
+    const answer = studyAnswer(studied([{ ...CLEAR, p: 0.03 }, LUCK, LUCK]))
+    expect(answer).toMatch(/^About 3\.8 points better over 10 days.*could well be luck: p \.078\. Over 5 days 3\.8/)
+    expect(answer).toMatch(/could be luck: p \.030, \.090 corrected for 3 windows\.$/)
+    expect(studyAnswer(studied([CLEAR, LUCK, LUCK]))).toMatch(
+      /^About 3\.8 points better over 5 days.*seldom.*\.009 cor/,
+    )
+  })
+
+  it('doubts a p that the interval, calm times or few dates speak against', () => {
+    const doubted = (more: Partial<Seen>) => studyAnswer(studied([{ ...CLEAR, ...more }]))
+    expect(doubted({ low: -0.002 })).toMatch(/could be luck: p \.003; the 95% interval is -0\.2 to \+6\.0%\.$/)
+    expect(doubted({ cases: 9 })).toMatch(/could be luck: p \.003; so few cases show little\.$/)
+    const calm = studied([CLEAR])
+    calm.windows[0]!.deviation = 0.02
+    expect(studyAnswer(calm)).toMatch(/could be luck: p \.003; in calm times/)
+  })
+
+  it('never finds what any of the tests does not', async () => {
+    const p = fc.double({ min: 0, max: 1, noNaN: true }).map(p => p ** 3)
+    const change = fc.double({ min: -0.1, max: 0.1, noNaN: true })
+    const seen = fc.record({ diff: change, p, low: change, high: change, cases: fc.integer({ min: 5, max: 40 }) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(seen, { minLength: 1, maxLength: 5 }), async windows => {
+        const answer = studyAnswer(studied(windows))
+        const isFound = windows.some(
+          // Bonferroni is never kinder than Holm to the least of them, so what it lets pass must be found.
+          ({ diff, p, low, high, cases }) =>
+            p * windows.length < 0.05 && cases >= 10 && (diff > 0 ? low > 0 : high < 0),
+        )
+        const isPossible = windows.some(({ p, cases }) => p < 0.05 && cases >= 10)
+        if (isFound) expect(answer).toContain('seldom')
+        if (!isPossible) expect(answer).not.toContain('seldom')
+      }),
+    )
+  })
+})
+
+/** A backtest of so much, against so much by holding as much. */
+function traded(total: number, held: number, p: number | null, more: Partial<Backtest> = {}): Backtest {
+  const made = madeBacktest([madePrices({ bars: 2520 })])
+  const [hold] = made.benchmarks
+  return {
+    ...made,
+    statistics: { ...made.statistics, total_return: total },
+    benchmarks: [hold!, { ...hold!, name: 'same exposure', statistics: { ...hold!.statistics, total_return: held } }],
+    random_entry: { draws: 999, mean: 0.006, p, reason: p === null ? 'nothing could be drawn.' : null },
+    trials: { run: 1, ledger: null, family: 'run', n: 1, variance: null, deflated_sharpe: null, reason: 'one alone.' },
+    ...more,
+  }
+}
+
+describe('the answer of a backtest', () => {
+  it('holds it against holding at the same exposure, and against other dates', () => {
+    expect(backtestAnswer(traded(0.42, 0.095, 0.074))).toMatch(
+      /^\+42\.0%, 32\.5 points better than holding at the same exposure \(\+9\.5%\); \d+ trades; could well be luck: p \.074 of random entry\.$/,
+    )
+    expect(backtestAnswer(traded(0.42, 0.095, 0.004))).toMatch(/luck alone seldom does as much: p \.004/)
+    expect(backtestAnswer(traded(-0.1, 0.095, 0.9))).toMatch(/^-10\.0%, 19\.5 points worse.*could well be luck/)
+    expect(backtestAnswer(traded(0.1, 0.1, 0.9))).toContain('no different from holding at the same exposure;')
+  })
+
+  it('does not take good dates for a gain, nor the best of many strategies for a good one', () => {
+    expect(backtestAnswer(traded(-0.1, -0.2, 0.01))).toMatch(
+      /could be luck: p \.010 of random entry; nothing was earned/,
+    )
+    expect(backtestAnswer(traded(0.1, 0.2, 0.01))).toMatch(/could be luck.*; holding did no worse\.$/)
+    const trials = { ...traded(0.42, 0, 0.01).trials, run: 12, n: 12, deflated_sharpe: 0.4, reason: null }
+    expect(backtestAnswer(traded(0.42, 0.1, 0.01, { trials }))).toContain(
+      '12 strategies tried the deflated Sharpe ratio is .400',
+    )
+  })
+
+  it('begins with what came of it out of the sample, and does not believe what lost there', () => {
+    const { statistics, trade_statistics } = traded(0, 0, 0.1)
+    const test = { statistics: { ...statistics, total_return: -0.079 }, trade_statistics }
+    const validation = { kind: 'split', purged: 0, candidates: ['hold 5', 'hold 10'], folds: [], test } as const
+    const answer = backtestAnswer(
+      traded(0.42, 0.1, 0.001, { validation: { ...validation, folds: [], candidates: [...validation.candidates] } }),
+    )
+    expect(answer).toMatch(/^Out of sample -7\.9%, \d+ trades\. First of 2 candidates \(hold 5\), all data: \+42\.0%/)
+    expect(answer).toContain('could be luck: p .001 of random entry; out of sample it lost.')
+  })
+
+  it('counts trades that were on together as one case, and tells of few that they are few', () => {
+    const many = traded(0.42, 0.1, 0.001)
+    const trades = Array.from({ length: 30 }, (_, i) => ({ ...many.trades[0]!, ticker: `T${i}`, exit: 'hold' }))
+    const answer = backtestAnswer({ ...many, trades, trade_statistics: { ...many.trade_statistics, n: 30 } })
+    expect(answer).toContain('1 independent case among 30 trades; too few to tell from luck.')
+  })
+
+  it('says so where there was no bar, no signal, no closed trade, no test or nothing left', () => {
+    const made = traded(0.42, 0.1, 0.001)
+    const none = { ...made.trade_statistics, n: 0 }
+    expect(backtestAnswer({ ...made, equity: [] })).toMatch(/^No bar/)
+    expect(backtestAnswer({ ...made, signals: { ...made.signals, total: 0 } })).toBe('No signal, so no trade.')
+    expect(backtestAnswer({ ...made, trades: [], trade_statistics: none })).toMatch(/^No closed trade of \d+ signals/)
+    expect(backtestAnswer(traded(0.42, 0.1, null))).toContain('not tested against luck: nothing could be drawn.')
+    const [first, ...rest] = made.equity
+    expect(backtestAnswer({ ...made, equity: [first!, { ...rest[0]!, equity: -0.1 }] })).toMatch(/^Ruined: on \d{4}-/)
+  })
+})
+
+function swept(lead: Partial<SweepCell>, more: Partial<Sweep> = {}): Sweep {
+  const made = madeSweep()
+  const [first, ...rest] = made.cells
+  const seen = { diff: 0.02, low: 0.01, high: 0.03, p: 0.0002, q: 0.01, n: 40, n_indep: 30, grey: false }
+  return { ...made, found: 1, cells: [{ ...first!, ...seen, ...lead }, ...rest], ...more }
+}
+
+describe('the answer of a sweep', () => {
+  it('says how many stand out after correction, and whether the first of them does', () => {
+    expect(sweepAnswer(swept({}))).toMatch(
+      /^1 of \d+ tested combinations stands out after correction for so many looks\. First is .*: about 2\.0 points better over \d+ days than after any day; 30 independent cases among 40 events; luck alone seldom does as much: p <\.001, q \.010\.$/,
+    )
+    expect(sweepAnswer(swept({ p: 0.02, q: 0.4 }, { found: 0 }))).toMatch(
+      /^None of \d+ tested combinations stands out from luck\. .*; could be luck: p \.020, q \.400\.$/,
+    )
+  })
+
+  it('does not believe the best of many that the tests of the best do not find', () => {
+    const { best } = madeSweep()
+    const spa = { lower: 0.3, consistent: 0.31, upper: 0.4 }
+    expect(sweepAnswer(swept({}, { best: { ...best, spa } }))).toContain(
+      'SPA of the best of all finds nothing (p .310)',
+    )
+    expect(sweepAnswer(swept({}, { best: { ...best, reality_check: 0.2 } }))).toContain('could be luck')
+    expect(sweepAnswer(swept({ low: -0.01 }))).toContain('the 95% interval is -1.0 to +3.0%')
+  })
+
+  it('corrects nothing where that was asked, and then believes nothing', () => {
+    const answer = sweepAnswer(swept({ q: 0.0002 }, { adjust: 'none', found: 7 }))
+    expect(answer).toMatch(/^7 of \d+ tested combinations have a p below \.05, where luck alone gives \d+ or so\./)
+    expect(answer).toContain('could be luck: p <.001, not corrected; so many looks find something')
+  })
+
+  it('tells what the chosen cells did on dates that did not choose them', () => {
+    const test = { n: 40, mean: 0.01, base: 0.02, diff: -0.01, hit: 0.5 }
+    const validation = { kind: 'split' as const, folds: [], test, paths: null }
+    expect(sweepAnswer(swept({}, { validation }))).toMatch(
+      /On dates that did not choose them .* 1\.0 points worse than after any day\.$/,
+    )
+  })
+
+  it('calls windows of tickers that move together no independent cases', () => {
+    expect(sweepAnswer(swept({ ticker: null }, { tickers: ['A', 'B'] }))).toContain(
+      '40 events of tickers that move together',
+    )
+  })
+
+  it('says so where nothing was tested, or nothing happened', () => {
+    const cells = madeSweep().cells.map(cell => ({ ...cell, p: null, q: null }))
+    expect(sweepAnswer(madeSweep({ cells }))).toMatch(/^None of \d+ combinations has enough independent cases/)
+    expect(sweepAnswer(madeSweep({}, []))).toBe('No such event, so there is nothing to compare.')
+  })
+})

@@ -1,0 +1,130 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FULL, provenInFull } from '../support/full.js'
+import { ABOUT } from '../support/results/about.js'
+import { madePrices } from '../support/results/prices.js'
+import { madeStudy } from '../support/results/study.js'
+import { CHROMIUM, LACKING, Pages, REQUIRED } from './support/browser.js'
+import { EXTREMES, REPORTS, studyReport, universeReport } from './support/reports.js'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const SCREENS = [
+  ['phone', 'light'],
+  ['phone', 'dark'],
+  ['desktop', 'light'],
+  ['desktop', 'dark'],
+] as const
+const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
+
+/** Of A4 in points: the lower margin, and beneath the top of a heading room for it and for two lines. */
+const FOOT = 37
+const WITH_HEADING = 45
+
+const PAGES: Readonly<Record<string, () => string>> = { ...REPORTS, 'study of 505 tickers': universeReport }
+
+describe.skipIf(CHROMIUM === null && !REQUIRED)(`what a report shows first${LACKING}`, () => {
+  let pages: Pages
+
+  beforeAll(async () => {
+    pages = await Pages.begin()
+  })
+
+  afterAll(() => pages?.end())
+
+  describe.each(Object.entries(PAGES))('of a %s', (kind, made) => {
+    it.each(FULL ? SCREENS : SCREENS.slice(0, 1))(
+      'is the question, the answer and a whole chart, on a %s in %s',
+      async (size, colorScheme) => {
+        const { page, said, asked, close } = await pages.open(made(), { viewport: SIZES[size], colorScheme })
+        const [question, answer, chart] = await Promise.all(
+          ['h1', '.answer', 'main figure'].map(what => box(page, what)),
+        )
+        expect(question!.y).toBeGreaterThan(0)
+        expect(answer!.y).toBeGreaterThanOrEqual(question!.y + question!.height)
+        expect(chart!.y).toBeGreaterThan(answer!.y + answer!.height)
+        expect(chart!.y + chart!.height).toBeLessThanOrEqual(SIZES[size].height)
+        expect(chart!.height).toBeGreaterThan(150)
+        expect([said, asked]).toEqual([[], []])
+        await close()
+      },
+    )
+
+    it.each(FULL && kind in REPORTS ? SCREENS : SCREENS.slice(3).filter(() => kind === 'backtest'))(
+      'breaks no rule of accessibility that can be checked, folds open, on a %s in %s',
+      async (size, colorScheme) => {
+        const { page, close } = await pages.open(made(), { viewport: SIZES[size], colorScheme })
+        await page.evaluate('for (const fold of document.querySelectorAll("details")) fold.open = true')
+        expect(await violations(page)).toEqual([])
+        await close()
+      },
+    )
+
+    provenInFull(
+      'is printed without a heading alone at the foot of a page, and with every short word explained',
+      async () => {
+        const { page, close } = await pages.open(made())
+        expect(await page.locator('section.paper').isVisible()).toBe(false)
+        const pdf = (await page.pdf({ preferCSSPageSize: true, outline: true, tagged: true })).toString('latin1')
+        const heads = [...pdf.matchAll(/\/Title \(.*\)\n\/Dest \[\d+ 0 R \/XYZ [\d.]+ ([\d.]+) 0\]/g)]
+        expect(heads.length).toBeGreaterThan((await page.locator('main h2').count()) - 1)
+        for (const [head, y] of heads) expect(Number(y), head).toBeGreaterThan(FOOT + WITH_HEADING)
+        await page.emulateMedia({ media: 'print' })
+        expect(await page.locator('section.paper dt').count()).toBeGreaterThan(5)
+        expect(await page.locator('.terms:visible').count()).toBe(0)
+        await close()
+      },
+    )
+  })
+
+  it('finds what breaks a rule', async () => {
+    const { page, close } = await pages.open('<!doctype html><title>a</title><main><img src="data:,"></main>')
+    expect(await violations(page)).toEqual(expect.arrayContaining([expect.stringContaining('image-alt')]))
+    await close()
+  })
+
+  provenInFull.each(Object.entries(EXTREMES))('breaks no rule where there is little to tell: %s', async (_, made) => {
+    const { page, close } = await pages.open(made(), { viewport: SIZES.phone })
+    expect(await page.locator('.answer').textContent()).toMatch(/^[A-Z0-9+-].*\.$/)
+    expect(await violations(page)).toEqual([])
+    await close()
+  })
+
+  provenInFull('has the two gravest warnings, and the others where a key opens the fold', async () => {
+    const charts = [madePrices({ bars: 900 })]
+    const warnings = ['The first.', 'The second.', 'The third.', 'The fourth.']
+    const { page, close } = await pages.open(studyReport(madeStudy(charts, { warnings }), charts, ABOUT))
+    const read = page.locator('.warnings li:visible')
+    expect(await read.allTextContents()).toEqual(warnings.slice(0, 2))
+    await page.locator('.warnings summary').focus()
+    await page.keyboard.press('Enter')
+    expect(await read.allTextContents()).toEqual(warnings)
+    await close()
+  })
+
+  provenInFull('opens its folds on paper, but for what is too long for it, and closes them again', async () => {
+    const { page, close } = await pages.open(REPORTS.backtest!())
+    const folds = page.locator('details:not(.long)')
+    const open = page.locator('details[open]')
+    expect(await open.count()).toBe(0)
+    await page.evaluate('dispatchEvent(new Event("beforeprint"))')
+    expect(await open.count()).toBe(await folds.count())
+    await page.evaluate('dispatchEvent(new Event("afterprint"))')
+    expect(await open.count()).toBe(0)
+    await close()
+  })
+})
+
+async function box(page: Page, what: string): Promise<{ y: number; height: number } | null> {
+  return page.locator(what).first().boundingBox()
+}
+
+/** Each rule that the page breaks, as axe names it, with the first element that does. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate<string[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`,
+  )
+}

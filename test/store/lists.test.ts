@@ -1,0 +1,145 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Lists, Mark } from '../../src/source.js'
+import { openForWriting, Session } from '../../src/store/sqlite/connection.js'
+import { LISTS, openSqliteLists, openSqliteListsForReading } from '../../src/store/sqlite/lists.js'
+import { verifyLists } from '../../src/store/sqlite/verify.js'
+import { temporaryFolder } from '../support/store.js'
+
+function listsIn(folder: string): Lists {
+  const lists = openSqliteLists(join(folder, 'bands.lists.db'), () => 0)
+  onTestFinished(() => lists.close())
+  return lists
+}
+
+const mark = (ticker: string, timeframe: Mark['timeframe'], day: number): Mark => ({ ticker, timeframe, day })
+
+describe('the lists of a user', () => {
+  it('have each ticker once, in the order in which they were named, after reopening too', async () => {
+    const folder = temporaryFolder()
+    const lists = listsIn(folder)
+    expect(await lists.add('tech', ['MSFT', 'AAPL'])).toEqual({
+      ...{ name: 'tech', condition: null, tickers: ['MSFT', 'AAPL'] },
+    })
+    await lists.add('TECH', ['AAPL', 'A'])
+    await lists.take('Tech', ['MSFT', 'XYZ'])
+    await lists.add('tech', ['MSFT'])
+    const expected = { name: 'tech', condition: null, tickers: ['AAPL', 'A', 'MSFT'] }
+    expect(await listsIn(folder).all()).toEqual([expected])
+    expect(await lists.named('TeCh')).toEqual(expected)
+    expect(await lists.named('other')).toBeUndefined()
+  })
+
+  it('are of a condition or of tickers, and what is there first stays', async () => {
+    const lists = listsIn(temporaryFolder())
+    await lists.addCondition('dips', 'rsi_zone = oversold')
+    expect(await lists.addCondition('dips', 'rsi_zone = overbought')).toEqual({
+      ...{ name: 'dips', condition: 'rsi_zone = oversold', tickers: [] },
+    })
+  })
+
+  it('remember how far each was told, move that on and never back, and forget it with the list', async () => {
+    const lists = listsIn(temporaryFolder())
+    await lists.add('tech', ['A'])
+    await lists.see('tech', [mark('A', 'daily', 10), mark('A', 'weekly', 8)])
+    await lists.see('tech', [mark('A', 'daily', 9), mark('A', 'weekly', 15), mark('B', 'daily', 1)])
+    await lists.see('', [mark('A', 'daily', 3)])
+    expect(await lists.seen('TECH')).toEqual([mark('A', 'daily', 10), mark('A', 'weekly', 15), mark('B', 'daily', 1)])
+    expect(await lists.seen('')).toEqual([mark('A', 'daily', 3)])
+    await lists.remove('tech')
+    await lists.add('tech', ['A'])
+    expect(await lists.seen('tech')).toEqual([])
+    expect(await lists.seen('')).toEqual([mark('A', 'daily', 3)])
+  })
+
+  it('forget with a list what was told of it under any narrowing and beside others, and nothing else', async () => {
+    const path = join(temporaryFolder(), 'bands.lists.db')
+    const lists = openSqliteLists(path)
+    onTestFinished(() => lists.close())
+    for (const name of ['tech', 'tech2', 'a_b', 'axb']) await lists.add(name, ['A'])
+    const questions = ['', '#1', 'tech', 'tech#1', 'a_b,Tech', 'tech,tech2#1', 'tech2', 'a_b', 'axb']
+    for (const question of questions) await lists.see(question, [mark('A', 'daily', 1)])
+    expect(verifyLists(path)).toMatchObject({ damages: [] })
+    await lists.remove('TECH')
+    const left: string[] = []
+    for (const question of questions) if ((await lists.seen(question)).length > 0) left.push(question)
+    expect(left).toEqual(['', '#1', 'tech2', 'a_b', 'axb'])
+    await lists.see('axb,gone#1', [mark('A', 'daily', 1)])
+    expect(verifyLists(path).damages.map(({ what }) => what)).toEqual(['what was told of axb,gone is of no list'])
+  })
+
+  it('give a ticker another name in its place and in what was told of it, whatever stood there of that name', async () => {
+    const lists = listsIn(temporaryFolder())
+    await lists.add('tech', ['FB', 'A'])
+    await lists.add('both', ['META', 'FB', 'B'])
+    await lists.add('none', ['A'])
+    await lists.see('tech#1', [mark('FB', 'daily', 5), mark('FB', 'weekly', 4), mark('A', 'daily', 5)])
+    await lists.see('', [mark('META', 'daily', 9), mark('FB', 'daily', 3)])
+    expect(await lists.renameTicker('FB', 'META')).toEqual(['both', 'tech'])
+    expect((await lists.all()).map(({ tickers }) => tickers)).toEqual([['META', 'B'], ['A'], ['META', 'A']])
+    expect(await lists.seen('')).toEqual([mark('META', 'daily', 3)])
+    expect(await lists.seen('tech#1')).toEqual([
+      mark('A', 'daily', 5),
+      mark('META', 'daily', 5),
+      mark('META', 'weekly', 4),
+    ])
+    expect(await lists.renameTicker('FB', 'META')).toEqual([])
+  })
+
+  it('are what a map in memory is after any changes', async () => {
+    const name = fc.constantFrom('a', 'A', 'b', 'c')
+    const tickers = fc.array(fc.constantFrom('X', 'Y', 'Z', 'W'), { maxLength: 4 })
+    const change = fc.tuple(fc.constantFrom('add', 'take', 'remove'), name, tickers)
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { maxLength: 25 }), async changes => {
+        const lists = openSqliteLists(join(temporaryFolder(), 'bands.lists.db'))
+        const model = new Map<string, { name: string; tickers: string[] }>()
+        for (const [what, name, tickers] of changes) {
+          const there = model.get(name.toLowerCase())
+          if (what === 'add') {
+            await lists.add(name, tickers)
+            const all = [...new Set([...(there?.tickers ?? []), ...tickers])]
+            model.set(name.toLowerCase(), { name: there?.name ?? name, tickers: all })
+          } else if (what === 'take' && there !== undefined) {
+            await lists.take(name, tickers)
+            there.tickers = there.tickers.filter(ticker => !new Set<string>(tickers).has(ticker))
+          } else if (what === 'remove') {
+            await lists.remove(name)
+            model.delete(name.toLowerCase())
+          }
+        }
+        const expected = [...model]
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([, list]) => ({ condition: null, ...list }))
+        expect(await lists.all()).toEqual(expected)
+        await lists.close()
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('are none before the first is made, and reading makes no file', () => {
+    const path = join(temporaryFolder(), 'bands.lists.db')
+    expect(openSqliteListsForReading(path)).toBeNull()
+    expect(existsSync(path)).toBe(false)
+  })
+
+  it('are looked at by verify: what is of no list, and what is of two kinds', async () => {
+    const path = join(temporaryFolder(), 'bands.lists.db')
+    const lists = openSqliteLists(path)
+    await lists.add('tech', ['A'])
+    await lists.see('tech', [mark('A', 'daily', 1)])
+    expect(verifyLists(path)).toMatchObject({ kind: 'lists', rows: 1, damages: [] })
+    await lists.close()
+    const db = new Session(path, openForWriting(path, LISTS), LISTS)
+    db.run("UPDATE lists SET condition = 'rsi_zone = oversold'")
+    db.run("INSERT INTO seen VALUES ('gone', 'A', 'daily', 1)")
+    db.close()
+    expect(verifyLists(path).damages.map(({ what }) => what)).toEqual([
+      'the list tech has a condition and tickers',
+      'what was told of gone is of no list',
+    ])
+  })
+})
