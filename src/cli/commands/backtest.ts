@@ -56,7 +56,7 @@ export const command: Command = {
     'bands backtest AAPL rsi_zone --band oversold --exit leave --stop 5% --explain',
     'bands backtest AAPL rsi_zone --band oversold --hold 5,20 --split 2017-01-01',
     'bands backtest AAPL rsi_zone --vary hold=5,10,20 --vary stop=none,2atr',
-    "bands backtest AAPL --when 'rsi_zone enters oversold' --exit-when 'rsi_zone enters overbought'",
+    "bands backtest AAPL rsi_zone --band oversold --exit-when 'rsi_zone = neutral'",
     'bands backtest AAPL rsi_zone --band oversold --print-config > dip.yaml',
     'bands backtest strategy.yaml --tickers AAPL,GSPC --report strategy.html',
   ],
