@@ -40,6 +40,7 @@ const PACKAGES: Record<string, string | readonly string[]> = {
   '@stdlib': 'statistics',
   'fast-xml-parser': 'feeds',
   'hyparquet-writer': 'cli',
+  pg: 'store',
   'prom-client': 'server',
   undici: 'remote',
 }

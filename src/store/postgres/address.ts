@@ -1,0 +1,246 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { homedir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import type { ClientConfig } from 'pg'
+import { ConfigError, didYouMean, InvalidParameter, quoted, suggest } from '../../errors.js'
+
+/** Where a database of PostgreSQL is, who asks it and how, as the driver takes it. */
+export interface Address {
+  /** For messages: `postgres://host:port/database`, without a user, a password or what else was given. */
+  location: string
+  config: ClientConfig
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Whether a text is meant as the URL of such a database; a slip in it is told by addressOf. */
+export function isPostgresUrl(text: string): boolean {
+  return /^\s*postgres(ql)?:\/?\/?/i.test(text)
+}
+
+/**
+ * Reads a URL, and for what it leaves open a service file and the variables that PostgreSQL's own programs know, in that
+ * order. A password comes from these two or from .pgpass. Nothing of a URL is repeated in a refusal: whatever stands in a
+ * wrong place of it may be a password.
+ *
+ * @param param what the URL was given as
+ * Throws InvalidParameter, ConfigError for a service or a certificate that cannot be used.
+ */
+export function addressOf(param: string, text: string, env: Env = process.env): Address {
+  const given = settingsIn(param, text.trim())
+  const named = given.service ?? env.PGSERVICE
+  const settings: Settings = { ...ofEnvironment(env), ...(named && ofService(named, env)), ...given }
+  const host = settings.host ?? 'localhost'
+  const user = settings.user ?? env.USER ?? userInfo().username
+  const [port, seconds] = [number(settings, 'port', 5432, 65_535), number(settings, 'connect_timeout', 5, 3_600)]
+  const database = settings.dbname ?? user
+  const config = {
+    host,
+    port,
+    user,
+    database,
+    // Read when it is asked for: one that was changed counts from the next connection on.
+    password: () => settings.password ?? passwordIn(passwordFile(env), [host, String(port), database, user]),
+    ssl: tlsOf(settings, host),
+    application_name: settings.application_name ?? 'bands',
+    connectionTimeoutMillis: seconds * 1000,
+  }
+  return { config, location: locationOf(host, port, database) }
+}
+
+/** What can be set, by the names that PostgreSQL's own programs have for it, with their variables. */
+const SETTINGS = {
+  host: 'PGHOST',
+  port: 'PGPORT',
+  user: 'PGUSER',
+  dbname: 'PGDATABASE',
+  password: 'PGPASSWORD',
+  application_name: 'PGAPPNAME',
+  connect_timeout: 'PGCONNECT_TIMEOUT',
+  sslmode: 'PGSSLMODE',
+  sslrootcert: 'PGSSLROOTCERT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  service: 'PGSERVICE',
+} as const
+
+type Setting = keyof typeof SETTINGS
+type Settings = Partial<Record<Setting, string>>
+
+const isSetting = (name: string): name is Setting => Object.hasOwn(SETTINGS, name)
+/** Those that a URL may have behind its question mark. */
+const IN_URL = Object.keys(SETTINGS).filter(name => name !== 'password')
+
+const FORM = 'a URL such as postgres://user@host:5432/database'
+
+function settingsIn(param: string, text: string): Settings {
+  // Looked for first, and in the text: a password with a sign that should be escaped makes a URL that cannot be read.
+  if (/^[^/?]*\/\/[^/?@]*(:|%3a)[^@]*@/i.test(text) || /[?&](ssl)?password=/i.test(text)) throw withPassword(param)
+  if (!/^postgres(ql)?:\/\//i.test(text)) throw notOneOf(param)
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    throw notOneOf(param)
+  }
+  const found: Settings = {}
+  const put = (name: Setting, value: string): void => {
+    if (value !== '') found[name] = value
+  }
+  try {
+    // Brackets belong to the URL and not to an IPv6 address.
+    put('host', decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1'))
+    put('port', url.port)
+    put('user', decodeURIComponent(url.username))
+    put('dbname', decodeURIComponent(url.pathname.slice(1)))
+  } catch {
+    throw notOneOf(param)
+  }
+  for (const [name, value] of url.searchParams) {
+    if (!isSetting(name)) throw refused(param, `sets something that is not known; it may set ${IN_URL.join(', ')}`)
+    put(name, value)
+  }
+  if (found.host?.includes(','))
+    throw refused(param, 'names several hosts; give the one address behind which the primary is found, such as a proxy')
+  return found
+}
+
+function withPassword(param: string): InvalidParameter {
+  const why = 'holds a password, which every list of processes would show'
+  return refused(param, `${why}; give it as PGPASSWORD, in a service file (PGSERVICE) or in .pgpass`)
+}
+
+function notOneOf(param: string): InvalidParameter {
+  return refused(param, `cannot be read as ${FORM}`)
+}
+
+/** Without the value. */
+function refused(param: string, what: string): InvalidParameter {
+  return new InvalidParameter(`${param} ${what}.`, { param, allowed: FORM })
+}
+
+function ofEnvironment(env: Env): Settings {
+  const set = Object.entries(SETTINGS).map(([name, variable]) => [name, env[variable]] as const)
+  return Object.fromEntries(set.filter(([name, value]) => name !== 'service' && value)) as Settings
+}
+
+/** The settings of a service, from the user's file or the machine's. */
+function ofService(service: string, env: Env): Settings {
+  const own = env.PGSERVICEFILE || join(env.HOME || homedir(), '.pg_service.conf')
+  const files = [own, join(env.PGSYSCONFDIR || '/etc/postgresql-common', 'pg_service.conf')].filter(existsSync)
+  const known = files.map(file => [file, servicesIn(file)] as const)
+  for (const [file, services] of known) {
+    const lines = services.get(service)
+    if (lines !== undefined) return settingsOf(lines, file)
+  }
+  const where = files.length === 0 ? `there is no ${own}` : `it is not in ${files.join(' or ')}`
+  const names = known.flatMap(([, services]) => [...services.keys()])
+  const meant = didYouMean(suggest(service, names))
+  throw new ConfigError(`the service ${quoted(service)} of PostgreSQL is not known: ${where}.${meant}`)
+}
+
+interface Line {
+  number: number
+  text: string
+}
+
+function servicesIn(file: string): Map<string, Line[]> {
+  const services = new Map<string, Line[]>()
+  let lines: Line[] = []
+  for (const [i, raw] of textOf(file).split('\n').entries()) {
+    const text = raw.trim()
+    const [, service] = /^\[(.+)\]$/.exec(text) ?? []
+    if (service !== undefined) {
+      lines = []
+      // The first of a name counts.
+      if (!services.has(service)) services.set(service, lines)
+    } else if (text !== '' && !text.startsWith('#')) lines.push({ number: i + 1, text })
+  }
+  return services
+}
+
+function settingsOf(lines: readonly Line[], file: string): Settings {
+  const settings: Settings = {}
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^(\w+)=(.*)$/.exec(line.text) ?? []
+    // The line is not repeated: it may hold a password.
+    if (!isSetting(name) || name === 'service')
+      throw new ConfigError(`${file}:${line.number}: may set ${[...IN_URL, 'password'].join(', ')}, and nothing else`)
+    settings[name] = value
+  }
+  return settings
+}
+
+function passwordFile(env: Env): string {
+  if (env.PGPASSFILE) return env.PGPASSFILE
+  if (process.platform === 'win32') return join(env.APPDATA || homedir(), 'postgresql', 'pgpass.conf')
+  return join(env.HOME || homedir(), '.pgpass')
+}
+
+/** Of the first line whose host, port, database and user are these or *; empty where there is none. */
+function passwordIn(file: string, asked: readonly string[]): string {
+  if (!existsSync(file)) return ''
+  if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
+    throw new ConfigError(`${file} holds passwords and can be read or changed by others; chmod 600 ${file}`)
+  for (const line of textOf(file).split(/\r?\n/)) {
+    const parts = line.startsWith('#')
+      ? []
+      : (line.match(/(?:\\.|[^:\\])+/g) ?? []).map(part => part.replace(/\\(.)/g, '$1'))
+    const password = parts[asked.length]
+    if (password !== undefined && asked.every((value, i) => isMeant(parts[i]!, value))) return password
+  }
+  return ''
+}
+
+/** A socket stands there as localhost. */
+function isMeant(part: string, value: string): boolean {
+  return part === '*' || part === (value.startsWith('/') ? 'localhost' : value)
+}
+
+/** A number that was set, from 1 to a greatest. */
+function number(settings: Settings, name: Setting, otherwise: number, most: number): number {
+  const text = settings[name]
+  if (text === undefined) return otherwise
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (value >= 1 && value <= most) return value
+  throw new ConfigError(`${name} of the connection to PostgreSQL must be an integer from 1 to ${most}`)
+}
+
+const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
+
+/**
+ * Plain on this machine, encrypted to any other unless it is said. PostgreSQL's own `prefer` is not offered: whoever
+ * stands between would only have to say that there is no encryption.
+ */
+function tlsOf(settings: Settings, host: string): ClientConfig['ssl'] {
+  const isLocal = /^(\/|localhost$|127\.|::1$)/.test(host)
+  const { sslmode = isLocal ? 'disable' : 'require', sslrootcert, sslcert, sslkey } = settings
+  if (!MODES.includes(sslmode))
+    throw new ConfigError(
+      `sslmode ${quoted(sslmode)} is not one of ${MODES.join(', ')}.${didYouMean(suggest(sslmode, MODES))}`,
+    )
+  if (sslmode === 'disable' || host.startsWith('/')) return false
+  const certificates = {
+    ...(sslrootcert !== undefined && sslrootcert !== 'system' && { ca: textOf(sslrootcert) }),
+    ...(sslcert !== undefined && { cert: textOf(sslcert) }),
+    ...(sslkey !== undefined && { key: textOf(sslkey) }),
+  }
+  if (sslmode === 'verify-full') return certificates
+  // As in PostgreSQL's own programs, who names a root wants it to be looked at.
+  const rejectUnauthorized = sslmode === 'verify-ca' || sslrootcert !== undefined
+  return { ...certificates, rejectUnauthorized, checkServerIdentity: () => undefined }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new ConfigError(`${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, { cause })
+  }
+}
+
+function locationOf(host: string, port: number, database: string): string {
+  const name = encodeURIComponent(database)
+  if (host.startsWith('/')) return `postgres:///${name}?host=${host}`
+  return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${name}`
+}

@@ -1,0 +1,249 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool, PoolClient, QueryConfig } from 'pg'
+import { BandsError, Busy, ConfigError, StorageError } from '../../errors.js'
+import type { Address } from './address.js'
+
+/** The oldest version that has all that is used here. */
+const OLDEST = 14
+
+/** How long a statement may take, how long one waits for a row, and how long a transaction may lie idle, in milliseconds. */
+const STATEMENT_MS = 60_000
+const LOCK_MS = 5_000
+const IDLE_MS = 60_000
+
+/** How often a transaction is tried that others get in the way of. */
+const TRIES = 8
+
+export interface DatabaseOptions {
+  /** Connections at most. */
+  most?: number
+  /** How long a statement may take, in milliseconds. */
+  statement?: number
+}
+
+/** Who can be asked: the database, or one transaction or session of it. */
+export interface Queries {
+  /** One statement with its values as $1, $2, …; bigint comes back as number, bytea as Buffer. */
+  query<T = unknown>(text: string, values?: readonly unknown[]): Promise<T[]>
+}
+
+export interface TransactionOptions {
+  /** One state of everything, whatever others commit meanwhile; nothing is written. */
+  snapshot?: boolean
+  /** How long one waits for a row or an advisory lock, in milliseconds. */
+  lock?: number
+  /** How long a statement may take, in milliseconds. */
+  statement?: number
+}
+
+/** How many connections there are, how many of them have nothing to do, and how many questions wait for one. */
+export interface PoolState {
+  total: number
+  idle: number
+  waiting: number
+}
+
+/**
+ * A database of PostgreSQL behind a pool of connections, made as they are needed and made anew once they are lost. No
+ * statement has a name, so that a pooler which lends a connection for one transaction may stand between (T13); for the
+ * same reason nothing is set for longer than that, but in a session().
+ */
+export class Database implements Queries {
+  readonly location: string
+  readonly #pool: Pool
+  readonly #statement: number
+
+  private constructor(pool: Pool, location: string, statement: number) {
+    this.#pool = pool
+    this.location = location
+    this.#statement = statement
+  }
+
+  /** Throws Busy where it cannot be reached, ConfigError where one is not let in, StorageError for one that is too old. */
+  static async open(
+    { config, location }: Address,
+    { most = 4, statement = STATEMENT_MS }: DatabaseOptions = {},
+  ): Promise<Database> {
+    // Loaded here: who has a file does not wait for it.
+    const { default: pg } = await import('pg')
+    const types = {
+      getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+        oid === INT8 && format !== 'binary' ? integer : pg.types.getTypeParser(oid, format),
+    } as typeof pg.types
+    const pool = new pg.Pool({
+      ...config,
+      types,
+      max: most,
+      keepAlive: true,
+      // A last resort where nothing comes back at all; the transaction's own limit is told by the database.
+      query_timeout: statement + 5_000,
+      allowExitOnIdle: true,
+    })
+    // Of a connection that nobody is using: the next question makes another.
+    pool.on('error', () => {})
+    const database = new Database(pool, location, statement)
+    try {
+      const [found] = await database.query<{ version: string }>(`SELECT current_setting('server_version') AS version`)
+      if (Number.parseInt(found!.version, 10) >= OLDEST) return database
+      throw new StorageError(`${location} is PostgreSQL ${found!.version}; bands needs ${OLDEST} or newer`)
+    } catch (error) {
+      await pool.end()
+      throw error
+    }
+  }
+
+  get pool(): PoolState {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { total: totalCount, idle: idleCount, waiting: waitingCount }
+  }
+
+  query<T = unknown>(text: string, values: readonly unknown[] = []): Promise<T[]> {
+    return this.#lent(client => rowsOf<T>(client, { text, values: [...values] }))
+  }
+
+  /**
+   * All or nothing; done again from its start where others got in the way, so that it must do nothing else. Throws Busy
+   * where they go on doing so.
+   */
+  async transaction<T>(work: (session: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#lent(client => this.#once(client, work, options))
+      } catch (error) {
+        if (attempt === TRIES || !isConflict(error)) throw error
+      }
+      // By chance, so that two that met do not meet again.
+      await sleep(Math.random() * 2 ** attempt * 5)
+    }
+  }
+
+  /**
+   * One connection for as long as the work takes, for what belongs to a session: an advisory lock, LISTEN. Not through a
+   * pooler that lends connections for one transaction. It is closed afterwards, and with it goes what was set or held.
+   * @param lost is called when it breaks off before
+   */
+  async session<T>(work: (client: PoolClient) => Promise<T>, lost: (error: Error) => void = () => {}): Promise<T> {
+    return this.#lent(async client => {
+      client.on('error', lost)
+      try {
+        return await work(client)
+      } finally {
+        client.off('error', lost)
+      }
+    }, true)
+  }
+
+  async close(): Promise<void> {
+    if (!this.#pool.ending) await this.#pool.end()
+  }
+
+  async #once<T>(client: PoolClient, work: (session: Queries) => Promise<T>, options: TransactionOptions): Promise<T> {
+    const { snapshot = false, lock = LOCK_MS, statement = this.#statement } = options
+    // In one message: a transaction that sets its limits costs no more than one that does not.
+    await client.query(
+      `BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''};
+       SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
+       SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
+    )
+    try {
+      const result = await work({ query: (text, values = []) => rowsOf(client, { text, values: [...values] }) })
+      await client.query('COMMIT')
+      return result
+    } catch (error) {
+      // Where the connection is gone, so is the transaction.
+      await client.query('ROLLBACK').catch(() => {})
+      throw error
+    }
+  }
+
+  async #lent<T>(work: (client: PoolClient) => Promise<T>, closed = false): Promise<T> {
+    let client: PoolClient
+    try {
+      client = await this.#pool.connect()
+    } catch (error) {
+      throw translated(this.location, error)
+    }
+    // A connection that breaks off between two statements says so here, and the next statement fails.
+    const ignored = (): void => {}
+    client.on('error', ignored)
+    let broken = closed
+    try {
+      return await work(client)
+    } catch (error) {
+      // What the database itself has answered leaves the connection as it was, and so does what bands refuses.
+      broken ||= !(error instanceof BandsError || isAnswer(codeOf(error)))
+      throw translated(this.location, error)
+    } finally {
+      client.off('error', ignored)
+      client.release(broken)
+    }
+  }
+}
+
+async function rowsOf<T>(client: PoolClient, config: QueryConfig): Promise<T[]> {
+  return (await client.query(config)).rows as T[]
+}
+
+const INT8 = 20
+
+function integer(text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value)) return value
+  throw new StorageError(`${text} in a database of PostgreSQL is no number that can be counted with`)
+}
+
+/** SQLSTATE of an answer of the database, or the code of a failure of the network. */
+function codeOf(error: unknown): string {
+  const { code, cause } = error as { code?: unknown; cause?: unknown }
+  if (typeof code === 'string' && !(error instanceof BandsError)) return code
+  return cause instanceof Error ? codeOf(cause) : ''
+}
+
+/** Whether another transaction got in the way, so that the same one may succeed now. */
+function isConflict(error: unknown): boolean {
+  return ['40001', '40P01'].includes(codeOf(error))
+}
+
+/** Whether the database said so, and goes on listening on this connection as the one that can write. */
+function isAnswer(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006|25P03)/.test(code) && !code.startsWith('E')
+}
+
+/** What the driver or the database threw, in words of bands, and without anything that was given as a secret. */
+export function translated(location: string, error: unknown): BandsError {
+  if (error instanceof BandsError) return error
+  const code = codeOf(error)
+  // To several addresses of one name nothing is said but the code.
+  const message = (error instanceof Error ? error.message : String(error)) || code
+  const options = { cause: error }
+  const [, sentence, Kind] = KINDS.find(([form]) => form.test(code || message)) ?? [null, message, StorageError]
+  return new Kind(`${location} ${typeof sentence === 'function' ? sentence(message) : sentence}`.trim(), options)
+}
+
+type Kind = typeof Busy | typeof ConfigError | typeof StorageError
+
+/** What a code, or a message where there is none, stands for. What passes is Busy: try later. */
+const KINDS: readonly [form: RegExp, sentence: string | ((message: string) => string), kind: Kind][] = [
+  [/^(28000|28P01)$/, message => `does not let one in: ${message}`, ConfigError],
+  [
+    /password must be a (non-empty )?string/,
+    'asks for a password: PGPASSWORD, a service file or .pgpass has none',
+    ConfigError,
+  ],
+  [/does not support SSL/, 'has no encryption; what else would do is sslmode=disable', ConfigError],
+  [
+    /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|ERR_OSSL)/,
+    message => `has a certificate that is not trusted: ${message}; sslrootcert names the root to be trusted`,
+    ConfigError,
+  ],
+  [/^3D000$/, message => `is not there: ${message}; createdb makes a database`, StorageError],
+  [/^42501$/, message => `does not let this user do that: ${message}`, StorageError],
+  [/^53100$/, 'has no room left on its disk', StorageError],
+  [/^53300$/, 'has no connection left for one more', Busy],
+  [/^25006$/, 'cannot be written just now: it is a standby, or set to read only', Busy],
+  [/^(55P03|57014|40001|40P01)$/, 'is held up by others who write to it', Busy],
+  [/^57P/, 'is being started or stopped', Busy],
+  [/^(XX|58)/, message => `is damaged or cannot be read: ${message}`, StorageError],
+  [/^(08|25P03|E[A-Z_]+$)/, message => `cannot be reached: ${message}`, Busy],
+  [/terminated|timeout|not queryable|SSL connection/i, 'does not answer, or has broken off', Busy],
+]
