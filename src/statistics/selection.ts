@@ -255,31 +255,37 @@ function* halves(blocks: number): Generator<number> {
 /** Sharpe ratio a bar of each column over the blocks, their moments put together (Chan, Golub & LeVeque 1979). */
 function sharpes(blocks: readonly Sums[]): Float64Array {
   const bars = blocks.reduce((sum, { n }) => sum + n, 0)
-  return Float64Array.from(blocks[0]!.means, (_, column) => {
+  const ratios = new Float64Array(blocks[0]!.means.length)
+  // Tens of thousands of splits come by here: loops by number, because iterators take three times as long.
+  for (let column = 0; column < ratios.length; column++) {
     let mean = 0
-    for (const { n, means } of blocks) mean += (n / bars) * means[column]!
+    for (let i = 0; i < blocks.length; i++) mean += (blocks[i]!.n / bars) * blocks[i]!.means[column]!
     let square = 0
-    for (const { n, means, squares } of blocks) square += squares[column]! + n * (means[column]! - mean) ** 2
+    for (let i = 0; i < blocks.length; i++) {
+      const { n, means, squares } = blocks[i]!
+      square += squares[column]! + n * (means[column]! - mean) ** 2
+    }
     const deviation = Math.sqrt(square / (bars - 1))
-    if (deviation > 1e-12 * Math.abs(mean)) return mean / deviation
-    return mean === 0 ? 0 : Math.sign(mean) * Number.POSITIVE_INFINITY
-  })
+    if (deviation > 1e-12 * Math.abs(mean)) ratios[column] = mean / deviation
+    else ratios[column] = mean === 0 ? 0 : Math.sign(mean) * Number.POSITIVE_INFINITY
+  }
+  return ratios
 }
 
 /** Mean rank out of sample, 1 the worst, of those that are best in sample. */
 function rankOfBest(inSample: Float64Array, outOfSample: Float64Array): number {
   let best = Number.NEGATIVE_INFINITY
-  for (const value of inSample) best = Math.max(best, value)
+  for (let column = 0; column < inSample.length; column++) best = Math.max(best, inSample[column]!)
   let ranks = 0
   let chosen = 0
-  for (const [column, value] of inSample.entries()) {
-    if (value !== best) continue
+  for (let column = 0; column < inSample.length; column++) {
+    if (inSample[column] !== best) continue
     chosen++
     let below = 0
     let equal = 0
-    for (const other of outOfSample) {
-      if (other < outOfSample[column]!) below++
-      else if (other === outOfSample[column]!) equal++
+    for (let other = 0; other < outOfSample.length; other++) {
+      if (outOfSample[other]! < outOfSample[column]!) below++
+      else if (outOfSample[other] === outOfSample[column]) equal++
     }
     ranks += below + (equal + 1) / 2
   }
