@@ -44,12 +44,12 @@ export function truth(claim: Claim, shelves: Shelves, asked: Asked, t: number): 
   const subject = shelfOf(claim.at, shelves, asked)
   const bands = subject.bands[claim.at.field]!
   if ('in' in claim) {
-    const bar = counting(claim.at, shelves, asked, t).at(-1)
-    const wanted = claim.for ?? 1
+    const bar = counting(claim.at, shelves, asked)[t]!.bars.at(-1)
     const tests: Truth[] = []
-    for (let back = 0; back < wanted; back += 1) {
+    for (let back = 0; back < (claim.for ?? 1); back += 1) {
       const band = bar === undefined || bar - back < 0 ? null : bands[bar - back]!
       tests.push(band === null ? null : claim.in.includes(band) !== claim.isNot)
+      if (bar === undefined || bar - back < 0) break // All before it are unknown, too.
     }
     return both(tests)
   }
@@ -58,28 +58,51 @@ export function truth(claim: Claim, shelves: Shelves, asked: Asked, t: number): 
     const own = t - back
     if (own < 0) {
       tests.push(null)
-      continue
+      break // All before it are unknown, too.
     }
-    const counted = counting(claim.at, shelves, asked, own)
-    const before = own === 0 ? counted.slice(0, -1) : counting(claim.at, shelves, asked, own - 1)
-    const fresh = counted.filter(bar => !before.includes(bar))
-    if (!counted.some(bar => bands[bar] !== null)) tests.push(null)
+    const { bars, fresh } = counting(claim.at, shelves, asked)[own]!
+    if (!bars.some(bar => bands[bar] !== null)) tests.push(null)
     else tests.push(fresh.some(bar => isTransition(bands, bar, claim.outOf, claim.into)))
   }
   return either(tests)
 }
 
-/** The bars of the subject that count on own bar t, looking `lag` of them earlier where the subject has a ticker. */
-function counting(at: Looked, shelves: Shelves, asked: Asked, t: number): number[] {
+/** On one own bar: the bars of the subject that count, and those of them that did not yet on the own bar before. */
+interface Counting {
+  bars: number[]
+  fresh: number[]
+}
+
+/** By the dates of own bars and of the subject's: what counts depends on no band, and every claim asks for it again. */
+const COUNTED = new WeakMap<string[], WeakMap<string[], Map<string, Counting[]>>>()
+
+function counting(at: Looked, shelves: Shelves, asked: Asked): Counting[] {
   const own = shelves[asked.ticker]![asked.timeframe]
   const subject = shelfOf(at, shelves, asked)
+  const lag = at.ticker === undefined ? 0 : asked.lag
+  const isOwnField = at.ticker === undefined && at.timeframe === undefined
+  const ofOwn = COUNTED.get(own.dates) ?? new WeakMap<string[], Map<string, Counting[]>>()
+  const ofBoth = ofOwn.get(subject.dates) ?? new Map<string, Counting[]>()
+  const key = `${isOwnField} ${lag}`
+  const found = ofBoth.get(key) ?? own.dates.map((_, t) => countingOn(own, subject, t, isOwnField, lag))
+  COUNTED.set(own.dates, ofOwn.set(subject.dates, ofBoth.set(key, found)))
+  return found
+}
+
+function countingOn(own: Shelf, subject: Shelf, t: number, isOwnField: boolean, lag: number): Counting {
+  const bars = countingBars(own, subject, t, isOwnField, lag)
+  const before = t === 0 ? bars.slice(0, -1) : countingBars(own, subject, t - 1, isOwnField, lag)
+  return { bars, fresh: bars.filter(bar => !before.includes(bar)) }
+}
+
+/** The bars of the subject that count on own bar t, looking `lag` of them earlier. */
+function countingBars(own: Shelf, subject: Shelf, t: number, isOwnField: boolean, lag: number): number[] {
   const bars: number[] = []
   subject.dates.forEach((date, bar) => {
-    const isOwnField = at.ticker === undefined && at.timeframe === undefined
     const counts = isOwnField ? bar <= t : date <= own.dates[t]! && subject.finals[bar]! <= own.finals[t]!
     if (counts) bars.push(bar)
   })
-  return at.ticker === undefined || asked.lag === 0 ? bars : bars.slice(0, -asked.lag)
+  return lag === 0 ? bars : bars.slice(0, -lag)
 }
 
 function shelfOf(at: Looked, shelves: Shelves, asked: Asked): Shelf {
