@@ -12,7 +12,7 @@ import { asked } from './support/market.js'
 
 /*
  * On prices that nothing foretells: what a backtest is judged by, and what judges the best of many. Sharpe ratios are held
- * against 0, so that these walks have no drift; those of volatility with falls stand in test/levels.proof.test.ts. The seed is the day on which this was written.
+ * against 0, so that these walks have no drift; those of volatility with falls stand in test/levels. The seed is the day on which this was written.
  */
 const SEED = 20261121
 const WALKS: readonly Walk[] = ['iid', 'garch', 'student']

@@ -1,0 +1,3 @@
+import { provesLevelsOf } from './levels.js'
+
+provesLevelsOf('iid')
