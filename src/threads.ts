@@ -177,6 +177,8 @@ export interface Work<Task, Result> {
   ms: number
   /** Tasks that each thread has before it, or has done for who comes to them later; 2 unless given. */
   ahead?: number
+  /** Whether to make the tasks and to take what they give keeps this thread busy, too: then it counts as one of them. */
+  isBusyHere?: boolean
   /** A task as a thread gets it, and what of it goes there; as it is unless given. */
   sent?(task: Task): Moved<Task>
   /** The same task in this thread. */
@@ -194,11 +196,15 @@ const WORTH = 50
  * @param threads how many may work; 1: none beside this one, which does them where there is little to do, too
  */
 export async function* inOrder<Task, Result>(
-  { job, data, tasks, ms, ahead = 2, sent = task => ({ task }), here, program = programOfJobs() }: Work<Task, Result>,
+  work: Work<Task, Result>,
   threads = availableParallelism(),
 ): AsyncGenerator<Result> {
-  const size = 'length' in tasks ? Math.min(threads, tasks.length) : threads
-  if (size < 2 || ms < WORTH || program === undefined) {
+  const { job, data, tasks, ms, ahead = 2, isBusyHere = false, here } = work
+  const sent = (task: Task): Moved<Task> => work.sent?.(task) ?? { task }
+  const { program = programOfJobs() } = work
+  const busyHere = isBusyHere ? 1 : 0
+  const size = Math.min(threads - busyHere, 'length' in tasks ? tasks.length : threads)
+  if (size + busyHere < 2 || ms < WORTH || program === undefined) {
     for await (const task of tasks) yield await here(task)
     return
   }

@@ -4,7 +4,7 @@ import type { WarningKind } from '../feeds/feed.js'
 import { Behind } from '../local/cache.js'
 import { countedFacts, sectorKey } from '../local/view.js'
 import { countBelow, countUpTo, type Day, formatDay, mondayOf } from '../model/day.js'
-import { FACT_KINDS, securityOf } from '../model/facts.js'
+import { FACT_KINDS, type FactSheets, securityOf } from '../model/facts.js'
 import { emptySeries, head, type Series } from '../model/series.js'
 import {
   type AcceptedJump,
@@ -16,7 +16,7 @@ import {
   type TickerEntry,
   type TickerSheet,
 } from '../store/store.js'
-import type { Kept } from './derive.js'
+import type { Kept, ToDerive } from './derive.js'
 import { merge, originsAfter, type Stretch } from './merge.js'
 import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
 import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
@@ -42,10 +42,8 @@ interface SourcedOddity {
 }
 
 /** A ticker that bars change. Memory holds only some of them: what is to be kept of it may have to be made again. */
-export interface Change {
+export interface Change extends ToDerive {
   ticker: string
-  /** How many bars it has then. */
-  bars: number
   kept(): Promise<Kept>
 }
 
@@ -94,7 +92,7 @@ export async function takeBars(
     if (kept.compared) behind.sectors.add(kept.sector!)
     held += report.bars
     const source = held <= MOST_HELD ? atHand(store, kept, since) : madeAgain(store, take)
-    taken.changes.push({ ticker, bars: report.bars, kept: source })
+    taken.changes.push({ ticker, bars: report.bars, since, kept: source })
   }
   return taken
 }
@@ -133,7 +131,8 @@ async function takeTicker(
   const { present, entry } = await storedOf(store, given, choices.replace)
   const refused = refusedAtSight(given, { present, entry, pulled }, choices)
   if (refused !== null) return { refused }
-  const result = present === null ? AS_IT_IS : await fitted(store, present, given, choices)
+  const sheets = await store.sheets(ticker)
+  const result = present === null ? AS_IT_IS : fitted(present, given, sheets, choices)
   if ('refused' in result) return result
   const oddities: SourcedOddity[] = result.oddities.map(oddity => ({ ticker, ...oddity }))
   if (present === null && !choices.replace) oddities.push(...(await namesakes(store, given)))
@@ -144,7 +143,7 @@ async function takeTicker(
   if (report.added + report.replaced === 0 && result.rescaling === null)
     return { report, oddities, kept: null, since: 0 }
   const now = entryFor(given, series, entry?.assetClass ?? null, origins)
-  const kept = await keptOf(store, now, series)
+  const kept = keptOf(now, series, sheets)
   const isWhole = isBehind || result.rescaling !== null
   const since = isWhole ? 0 : sinceOf({ entry, present: result.present }, kept, stretches)
   return { report, oddities, kept, since }
@@ -262,13 +261,13 @@ interface Fitted {
 const AS_IT_IS: Fitted = { present: null, rescaling: null, jumps: [], oddities: [] }
 
 /** Brings what is stored and a file's bars of a ticker together, as far as may be. */
-async function fitted(
-  store: Store,
+function fitted(
   { series, jumps }: Stored,
   { ticker, prices, bars }: SourcedBars,
+  sheets: FactSheets,
   { scale }: Choices,
-): Promise<Fitted | { refused: RefusedTicker }> {
-  const splits = ((await store.sheets(ticker)).splits?.rows ?? []).map(row => row.record)
+): Fitted | { refused: RefusedTicker } {
+  const splits = (sheets.splits?.rows ?? []).map(row => row.record)
   const known = { prices, splits, jumps }
   const { misfit, oddities } = judge(series, bars, known)
   if (misfit === null) return { present: series, rescaling: null, jumps, oddities }
@@ -311,7 +310,7 @@ export async function cutBars(
   const behind = await Behind.in(store)
   const cut = { ...entry, bars, last: whole.days[bars - 1]! }
   behind.written(null)
-  const changed = await keptOf(store, cut, head(whole, bars))
+  const changed = keptOf(cut, head(whole, bars), await store.sheets(entry.ticker))
   if (changed.compared) behind.sectors.add(changed.sector!)
   return { changed, removed: whole.days.length - bars, behind }
 }
@@ -334,7 +333,7 @@ export async function renamed(
   })
   const entry = await store.ticker(ticker)
   if (entry === null) return { records: [], sheets, behind }
-  const kept = await keptOf(store, entry, (await store.bars(ticker))!)
+  const kept = keptOf(entry, (await store.bars(ticker))!, facts)
   return { records: [{ ...kept, entry: { ...kept.entry, ticker: name } }], sheets, behind }
 }
 
@@ -345,8 +344,7 @@ function noneLeft({ ticker, first }: TickerEntry, after: Day): InvalidParameter 
 }
 
 /** A ticker with its changed bars, the facts that count, and the class and sector that they tell. */
-async function keptOf(store: Store, entry: TickerEntry, bars: Series): Promise<Kept & { sector: string | null }> {
-  const sheets = await store.sheets(entry.ticker)
+function keptOf(entry: TickerEntry, bars: Series, sheets: FactSheets): Kept & { sector: string | null } {
   const security = securityOf(sheets)
   const now = security === null ? entry : { ...entry, assetClass: security.asset_class }
   const [facts, sector] = [countedFacts(sheets), sectorKey(security)]

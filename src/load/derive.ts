@@ -55,6 +55,21 @@ const AHEAD = 6
 /** So many bars are derived in about a millisecond. */
 const BARS_A_MS = 600
 
+/** Where only the last bars are new, what comes before them costs as much as so many. */
+const BARS_BEFORE = 360
+
+/** A ticker of so many bars. */
+export interface ToDerive {
+  bars: number
+  /** The first of them that is new or has changed; 0 unless given. */
+  since?: number
+}
+
+/** How many bars cost as much to derive. */
+function costOf({ bars, since = 0 }: ToDerive): number {
+  return Math.min(bars, bars - since + BARS_BEFORE)
+}
+
 /** Tickers in their order, as many at a time as are written as one. */
 export function together<T>(tickers: readonly T[], barsOf: (ticker: T) => number, most = BARS): T[][] {
   const groups: T[][] = []
@@ -84,12 +99,16 @@ export interface Derived<Ticker> {
  * is written. Groups are taken from the list, so that what is written is let go.
  * @param keptOf reads what is kept of tickers
  */
-export async function* deriveGroups<Ticker extends { bars: number }>(
+export async function* deriveGroups<Ticker extends ToDerive>(
   groups: Ticker[][],
   keptOf: (tickers: readonly Ticker[]) => Promise<Kept[]>,
   { threads, onTicker }: { threads: number | undefined; onTicker: (ticker: Kept) => void },
 ): AsyncGenerator<Derived<Ticker>> {
-  const bars = groups.flat().reduce((sum, ticker) => sum + ticker.bars, 0)
+  let [bars, cost] = [0, 0]
+  for (const ticker of groups.flat()) {
+    bars += ticker.bars
+    cost += costOf(ticker)
+  }
   /** What was given, and the group that is whole with it. */
   const given: { kept: Kept[]; whole: Pick<Derived<Ticker>, 'group' | 'isLast'> | null }[] = []
   async function* pieces(): AsyncGenerator<Kept[]> {
@@ -104,7 +123,9 @@ export async function* deriveGroups<Ticker extends { bars: number }>(
   }
   let records: (TickerRecord | PackedRecord)[] = []
   const work: Work<Kept[], (TickerRecord | PackedRecord)[]> = {
-    ...{ job: 'derive', data: () => null, tasks: pieces(), ms: bars / BARS_A_MS, ahead: AHEAD },
+    ...{ job: 'derive', data: () => null, tasks: pieces(), ms: cost / BARS_A_MS, ahead: AHEAD },
+    // To read what is stored, and to write, takes as long as to derive the last bars.
+    isBusyHere: 2 * cost < bars,
     // Columns may be parts of larger ones, all of which would be sent.
     sent: moved,
     here: piece => piece.map(derived),

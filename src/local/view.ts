@@ -5,7 +5,15 @@ import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
 import type { EventHistory, HistoricEvent, HistoryQuery } from '../model/event.js'
 import { type FactSheets, type Facts, factsOf, type Security, securityOf } from '../model/facts.js'
 import { eventsOf, type WindowOutcomes } from '../model/history.js'
-import { bandsByBar, barsCountingOn, barsKnownBy, type FieldRecord, PERFORMANCES, UNDEFINED } from '../model/series.js'
+import {
+  bandsByBar,
+  barsCountingOn,
+  barsKnownBy,
+  type FieldRecord,
+  numbersBetween,
+  PERFORMANCES,
+  UNDEFINED,
+} from '../model/series.js'
 import { TIMEFRAMES, type Timeframe, windowNames } from '../model/terms.js'
 import type { Recorded, RecordedSeries } from '../store/store.js'
 
@@ -101,15 +109,6 @@ export function historicEvents(view: View, found: Int32Array = eventNumbers(view
 /** The events of the view, from one of them on, by number. */
 export function eventNumbers({ events }: View, from = 0): Int32Array {
   return numbersBetween(from, events)
-}
-
-/** 0, 1, 2, … as far as they were asked for. Nobody changes them. */
-let numbers = new Int32Array()
-
-/** As a view on what all share: of a whole market there are ten thousands of such lists. */
-function numbersBetween(from: number, to: number): Int32Array {
-  if (to > numbers.length) numbers = Int32Array.from({ length: 2 * to }, (_, i) => i)
-  return numbers.subarray(from, Math.max(from, to))
 }
 
 /** @param shows whether the tier shows how settled the band left was */

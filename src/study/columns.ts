@@ -1,3 +1,4 @@
+import { numbersBetween } from '../model/series.js'
 import { ColumnRoom } from '../threads.js'
 
 /**
@@ -48,16 +49,4 @@ function areEqual(a: Int32Array, b: Int32Array): boolean {
 export function isRun(ascending: Int32Array): boolean {
   const { length } = ascending
   return length === 0 || ascending[length - 1]! - ascending[0]! === length - 1
-}
-
-/** 0, 1, 2, … as far as they were asked for. Nobody changes them. */
-let numbers = new Int32Array(new SharedArrayBuffer(0))
-
-/** As a view on what all share. */
-function numbersBetween(from: number, to: number): Int32Array {
-  if (to > numbers.length) {
-    numbers = new Int32Array(new SharedArrayBuffer(2 * to * numbers.BYTES_PER_ELEMENT))
-    for (let i = 0; i < numbers.length; i++) numbers[i] = i
-  }
-  return numbers.subarray(from, to)
 }

@@ -9,6 +9,7 @@ import { Importer } from '../../src/load/import.js'
 import { type ExportFilter, exportEventBlocks } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
+import { head } from '../../src/model/series.js'
 import { parseGrid } from '../../src/params/grid.js'
 import { parseStudy, parseSweep } from '../../src/params/studies.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
@@ -128,6 +129,26 @@ describe('any number of threads', () => {
       for (const { started } of [put, rebuilt]) expect(started).toBe(threads === 1 ? 0 : Math.min(threads, 2))
     }
     expectAlike(loaded)
+  })
+
+  it('adds a bar to many tickers to the same rows, with this thread as one of them', async () => {
+    // As many as make it worth a thread to derive their last bars.
+    const whole = Array.from({ length: 96 }, (_, i) => fixture(i + 1, 760))
+    const upTo = (bars: number) =>
+      whole.map(({ ticker, series }) => {
+        return { ticker, bars: head(series, bars), prices: 'raw' as const, source: 'simulate', format: 'simulated' }
+      })
+    const updated: string[] = []
+    for (const threads of THREADS.slice(0, 3)) {
+      const path = join(temporaryFolder(), 'bands.db')
+      const importer = await Importer.begin(openSqlite(path, { readonly: false }), readFile, WHO, { threads })
+      await importer.put(upTo(759))
+      const { started } = await watched(() => importer.put(upTo(760)))
+      await importer.close()
+      updated.push(rowsIn(path))
+      expect(started).toBe(threads - 1)
+    }
+    expectAlike(updated)
   })
 
   it('answer the same of a build that has no program of threads', () => {
