@@ -1,4 +1,4 @@
-import { Busy, type Remedy, StorageError } from '../errors.js'
+import { Busy, parameter, type Remedy, StorageError, sentence } from '../errors.js'
 import type { Day } from '../model/day.js'
 import type { FactKind, FactSheet, FactSheets, Security } from '../model/facts.js'
 import type { BarMarks } from '../model/neighbours.js'
@@ -320,6 +320,16 @@ const AGAIN = 200
 /** Takes a store's one writing place. Throws Busy naming the holder, or with `wait` stays until it is free. */
 export function takePlace(store: Store, writer: Writer, { wait = false } = {}): Promise<void> {
   return whenFree(() => store.lock(writer), wait)
+}
+
+/** What is said to the second who wants to write. @param holder undefined: it has not said who it is */
+export function placeTaken(location: string, holder: Writer | undefined): Busy {
+  const by = holder === undefined ? 'another process' : writerWords(holder)
+  return new Busy(sentence`${location} is being written by ${by}; try again later, or wait (${parameter('wait')})`)
+}
+
+export function writerWords({ pid, host, started }: Writer): string {
+  return `process ${pid} on ${host} since ${started}`
 }
 
 /** Does what the writing place is needed for. Throws Busy naming the holder, or where that is waited for tries until it is free. */

@@ -1,5 +1,5 @@
 import { derived, type Kept } from '../load/derive.js'
-import { pack } from '../store/sqlite/packed.js'
+import { pack } from '../store/packed.js'
 import type { Handler } from '../threads.js'
 
 /** Derives tickers, and makes of them what is written. */

@@ -1,5 +1,5 @@
 import { digest } from '../../src/store/codec.js'
-import { contentHash, ENTRY_COLUMNS, type EntryRow, entryHash } from '../../src/store/sqlite/content.js'
+import { contentHash, ENTRY_COLUMNS, type EntryRow, entryHash } from '../../src/store/content.js'
 import { MIGRATIONS } from '../../src/store/sqlite/schema.js'
 import type { Database } from './database.js'
 

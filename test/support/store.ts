@@ -64,7 +64,12 @@ export function recordOf({ series, ...given }: TickerFixture): TickerRecord {
 
 /** A real store with these tickers, their bars and their facts, loaded as the command line loads them. */
 export async function loadedStore(tickers: readonly SimulatedTicker[], folder = temporaryFolder()): Promise<Store> {
-  const importer = await emptyImporter(folder)
+  return loadedInto(openSqlite(join(folder, 'bands.db'), { readonly: false }), tickers)
+}
+
+/** The same into an empty store. */
+export async function loadedInto(store: Store, tickers: readonly SimulatedTicker[]): Promise<Store> {
+  const importer = await importerOf(store)
   await importer.put(tickers.map(sourced))
   await importer.putFacts(
     tickers.flatMap(({ facts }) => facts),
@@ -77,7 +82,10 @@ const SOURCE = { file: 'simulate', format: 'simulated' }
 
 /** An importer into an empty store. */
 export async function emptyImporter(folder = temporaryFolder()): Promise<Importer> {
-  const store = openSqlite(join(folder, 'bands.db'), { readonly: false })
+  return importerOf(openSqlite(join(folder, 'bands.db'), { readonly: false }))
+}
+
+function importerOf(store: Store): Promise<Importer> {
   return Importer.begin(store, readFile, { pid: process.pid, host: 'here', started: new Date().toISOString() })
 }
 

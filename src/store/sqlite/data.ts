@@ -1,9 +1,11 @@
 import { remedy, StorageError } from '../../errors.js'
-import { countUpTo, type Day, parseDay } from '../../model/day.js'
-import { type FactKind, type FactSheets, type Security, securityOf } from '../../model/facts.js'
-import { recordIn, type Series } from '../../model/series.js'
+import { type Day, parseDay } from '../../model/day.js'
+import type { FactKind, FactSheets, Security } from '../../model/facts.js'
+import type { Series } from '../../model/series.js'
 import type { Timeframe } from '../../model/terms.js'
-import { decodeCalendar, decodeOutcomes, decodePrices } from '../codec.js'
+import { fewAtFirst, isSoundEntry, newestUpTo, oneField, partsFor, recordedIn } from '../checked.js'
+import { decodePrices } from '../codec.js'
+import { entryOf, marksIn, summaryOf } from '../content.js'
 import type { PageStore } from '../pages.js'
 import type {
   BarBySeries,
@@ -14,31 +16,17 @@ import type {
   Recorded,
   RecordedSeries,
   SeriesQuery,
-  SeriesSummary,
   Store,
   TickerEntry,
   TickerSummary,
   Writer,
 } from '../store.js'
 import { type Notice, openForReading, openForWriting, Session } from './connection.js'
-import { type DerivedPart, hashesIn, marksIn, type SeriesRow, type SheetRow } from './content.js'
 import { schemaOf } from './migrations.js'
 import { removePulled, SqlitePages } from './pages.js'
 import { inPlace, WritingPlace } from './place.js'
-import {
-  allSeries,
-  barChunks,
-  checkedSheet,
-  entryRow,
-  entryRows,
-  type Hashed,
-  isSoundEntry,
-  SeriesRows,
-  SHEETS,
-  sheetRows,
-  tailOf,
-} from './read.js'
-import { DATA, entryOf, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
+import { allSeries, barChunks, entryRow, entryRows, findSeries, securityRows, sheetRows, tailOf } from './read.js'
+import { DATA, MIGRATIONS, TICKERS, type TickerRow } from './schema.js'
 
 // A question loads neither what writes nor what verifies.
 
@@ -85,9 +73,6 @@ export function freePlace(path: string): Writer | null {
   }
 }
 
-/** Tickers whose series are read at one moment; decoded one by one. */
-const TOGETHER = 32
-
 const STAMP = `SELECT series.hash FROM tickers
   JOIN series ON series.ticker_id = tickers.id AND series.timeframe = ? WHERE ticker = ?`
 
@@ -123,7 +108,7 @@ class SqliteStore implements Store {
 
   async newestDay(upTo = Number.POSITIVE_INFINITY): Promise<Day | null> {
     const day = this.#newestDay()
-    return day === null || day <= upTo ? day : this.#newestUpTo(upTo)
+    return day === null || day <= upTo ? day : newestUpTo(this, upTo)
   }
 
   /** What is said of one ticker may be damaged, which is no matter to all others: then its bars tell its last day. */
@@ -139,19 +124,6 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Only bars tell it of a ticker whose last is beyond the day. */
-  async #newestUpTo(day: Day): Promise<Day | null> {
-    let found = Number.NEGATIVE_INFINITY
-    for (const { ticker, last } of await this.tickers()) {
-      if (last <= day) found = Math.max(found, last)
-      else {
-        const { days } = (await this.bars(ticker))!
-        found = Math.max(found, days[countUpTo(days, day) - 1] ?? found)
-      }
-    }
-    return Number.isFinite(found) ? found : null
-  }
-
   async bars(ticker: string): Promise<Series | null> {
     return this.#db.reading(() => {
       const row = entryRow(this.#db, ticker)
@@ -163,7 +135,7 @@ class SqliteStore implements Store {
 
   async sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets> {
     const rows = sheetRows(this.#db, ticker, but)
-    return rows.length === 0 ? {} : (await sheetDecoder())(rows)
+    return rows.length === 0 ? {} : (await import('../sheets.js')).sheetsOf(rows)
   }
 
   async names(what?: 'bars'): Promise<string[]> {
@@ -177,9 +149,9 @@ class SqliteStore implements Store {
   }
 
   async securities(): Promise<Map<string, Security>> {
-    const rows = this.#db.all<Hashed<SheetRow>>(`${SHEETS} WHERE kind = 'securities'`)
-    const sheetsOf = await sheetDecoder()
-    return new Map(rows.map(row => [row.ticker, securityOf(sheetsOf([checkedSheet(this.#db, row)]))!]))
+    const rows = securityRows(this.#db)
+    const { securityIn } = await import('../sheets.js')
+    return new Map(rows.map(row => [row.ticker, securityIn(row)]))
   }
 
   async unsettled(): Promise<readonly string[]> {
@@ -187,47 +159,21 @@ class SqliteStore implements Store {
   }
 
   async *series({ tickers, ...query }: SeriesQuery): AsyncGenerator<RecordedSeries | null> {
-    // A few at first: who asks for many may be told all from these.
-    for (let from = 0, some = 1; from < tickers.length; from += some, some = Math.min(2 * some, TOGETHER)) {
-      const names = tickers.slice(from, from + some)
-      const rows = this.#db.reading(() => this.#rows(names, query))
-      for (const ticker of names) yield this.#series(ticker, query, rows)
+    for (const names of fewAtFirst(tickers)) {
+      const { of, unsettled } = this.#db.reading(() => this.#found(names, query))
+      for (const ticker of names) yield recordedIn(this, of(ticker), query, unsettled)
     }
   }
 
   async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
     const query = { timeframe, fields: [field], outcomes: true }
-    const rows = this.#db.reading(() => this.#rows([ticker], query))
-    const found = this.#series(ticker, query, rows)
-    if (found === null) return null
-    const { outcomes, fields, ...series } = found
-    return { ...series, outcomes: outcomes!, field: recordIn(fields, field) }
+    const { of, unsettled } = this.#db.reading(() => this.#found([ticker], query))
+    return oneField(recordedIn(this, of(ticker), query, unsettled), field)
   }
 
   /** What is needed of some tickers, at one moment. */
-  #rows(tickers: readonly string[], { timeframe, fields, outcomes }: Omit<SeriesQuery, 'tickers'>) {
-    const parts: DerivedPart[] = ['calendar', ...(outcomes ? ['outcomes' as const] : [])]
-    if (fields.length > 0) parts.push('events')
-    return { of: new SeriesRows(this.#db, tickers, timeframe, parts), unsettled: this.#unsettled() }
-  }
-
-  #series(
-    ticker: string,
-    { timeframe, fields, outcomes }: Omit<SeriesQuery, 'tickers'>,
-    { of, unsettled }: { of: SeriesRows; unsettled: readonly string[] },
-  ): RecordedSeries | null {
-    const row = of.entry(ticker)
-    if (row === undefined) return null
-    const series = of.series(row)
-    const hashes = hashesIn(series)
-    const chunks = (part: DerivedPart): Buffer[] => of.chunks(row, part, hashes[part])
-    return {
-      entry: entryOf(row),
-      calendar: decodeCalendar(timeframe, chunks('calendar')),
-      outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
-      fields: of.fields(row, series, hashes, field => fields.includes(field)),
-      unsettled,
-    }
+  #found(tickers: readonly string[], query: Omit<SeriesQuery, 'tickers'>) {
+    return { of: findSeries(this.#db, tickers, query.timeframe, partsFor(query)), unsettled: this.#unsettled() }
   }
 
   async tail(ticker: string, since: BarBySeries, from: BarBySeries): Promise<PackedTail | null> {
@@ -322,13 +268,4 @@ class SqliteStore implements Store {
   #setMeta(key: string, value: string): void {
     this.#db.run('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)', key, value)
   }
-}
-
-function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): SeriesSummary {
-  return { bars, final: parseDay(final)!, events, eventsOnLast }
-}
-
-async function sheetDecoder(): Promise<(rows: readonly SheetRow[]) => FactSheets> {
-  const { decodeSheet } = await import('./write.js')
-  return rows => Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
 }

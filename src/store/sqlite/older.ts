@@ -1,7 +1,6 @@
 import { parseDay } from '../../model/day.js'
 import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { chunkCount, decodePrices, digest, encodePrices, encodeUnadjusted, HASH } from '../codec.js'
-import { UNDERIVED } from '../store.js'
 import {
   type BarPart,
   chunkHash,
@@ -13,7 +12,8 @@ import {
   type SeriesName,
   type SheetRow,
   sheetHash,
-} from './content.js'
+} from '../content.js'
+import { UNDERIVED } from '../store.js'
 import type { Connection } from './migrations.js'
 
 /**

@@ -1,44 +1,11 @@
 import { type Day, parseDay } from '../../model/day.js'
 import type { BandEvent, PulledSource, SeriesKey } from '../../model/event.js'
-import { digest } from '../codec.js'
-import {
-  isMixed,
-  type KeptEntry,
-  type KeptPage,
-  type KeptSeries,
-  knownDate,
-  type PageStore,
-  type PullRun,
-} from '../pages.js'
-import { type Damage, Damaged } from '../store.js'
+import type { KeptEntry, KeptPage, KeptSeries, PageStore, PullRun } from '../pages.js'
+import { listName, PULLED_COLUMNS, type PulledRow, pulledIn, pulledRowOf, SAID } from '../pulled.js'
 import type { Session } from './connection.js'
-import { DAMAGE, missing } from './content.js'
 import type { Connection } from './migrations.js'
 
-/** A row of `pulled` as it lies in the database: what is said of a series, and its pages. */
-export interface PulledRow extends KeptEntry {
-  /** as_of, or the day of the pull. */
-  known: string
-  hash: string
-  /** JSON of `kept` and `coming`, compressed. */
-  pages: Buffer
-}
-
-const SAID = [
-  'ticker',
-  'timeframe',
-  'field',
-  'url',
-  'pulled_at',
-  'as_of',
-  'state',
-  'query_range',
-  'total_occurrences',
-  'events',
-] as const
-const COLUMNS = [...SAID, 'known', 'hash', 'pages'] as const
-
-const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`
+const INTO_PULLED = `INSERT OR REPLACE INTO pulled (${PULLED_COLUMNS.join(', ')}) VALUES (${PULLED_COLUMNS.map(() => '?').join(', ')})`
 const ENTRIES = `SELECT ${SAID.join(', ')} FROM pulled`
 const OF_SERIES = 'WHERE ticker = ? AND timeframe = ? AND field = ?'
 const NEWEST = 'SELECT max(known) AS newest FROM pulled'
@@ -67,14 +34,9 @@ export class SqlitePages implements PageStore {
   async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
     const row = this.#db.get<PulledRow>(`SELECT * FROM pulled ${OF_SERIES}`, ticker, timeframe, field)
     const what = listName({ timeframe, field })
-    if (row !== undefined && hashOf(row) !== row.hash) throw this.#damaged(DAMAGE.pulled(row, field))
-    if (row !== undefined) return { ticker, timeframe, field, url: row.url, ...unpacked(row.pages) }
-    if (this.#db.get('SELECT 1 FROM listed WHERE ticker = ? AND what = ?', ticker, what) === undefined) return null
-    throw this.#damaged(missing(ticker, what))
-  }
-
-  #damaged(damage: Damage): Damaged {
-    return new Damaged(this.#db.location, damage)
+    const isListed = (): boolean =>
+      this.#db.get('SELECT 1 FROM listed WHERE ticker = ? AND what = ?', ticker, what) !== undefined
+    return pulledIn(this.#db, { ticker, timeframe, field }, row, isListed)
   }
 
   async newestDay(url?: string): Promise<Day | null> {
@@ -104,50 +66,16 @@ export class SqlitePages implements PageStore {
   }
 }
 
-/** How the list of what was written names it. */
-function listName({ timeframe, field }: Pick<SeriesKey, 'timeframe' | 'field'>): string {
-  return `pulled ${timeframe} ${field}`
-}
-
 /** Takes out all that was pulled of a ticker. To be called inside a transaction. */
 export function removePulled(db: Session, ticker: string): void {
   db.run('DELETE FROM pulled WHERE ticker = ?', ticker)
   db.run("DELETE FROM listed WHERE ticker = ? AND what LIKE 'pulled %'", ticker)
 }
 
-/** In the order of COLUMNS. */
-function valuesOf({ kept, coming, ...series }: KeptSeries): (string | number | Buffer | null)[] {
-  const { pulled_at, as_of, body } = (kept[0] ?? coming[0])!
-  const row: PulledRow = {
-    ...series,
-    pulled_at,
-    as_of,
-    state: kept.length === 0 ? 'partial' : isMixed(kept) ? 'mixed' : 'complete',
-    query_range: body.query_range,
-    total_occurrences: body.total_occurrences,
-    events: kept.reduce((sum, page) => sum + page.body.events.length, 0),
-    known: knownDate({ as_of, pulled_at }),
-    hash: '',
-    pages: packed({ kept, coming }),
-  }
-  row.hash = hashOf(row)
-  return COLUMNS.map(column => row[column])
-}
-
-/** What its row says that it must be. */
-export function hashOf(row: PulledRow): string {
-  const values = COLUMNS.filter(column => column !== 'hash').map(column => row[column])
-  return digest(values.map(value => (Buffer.isBuffer(value) ? value : JSON.stringify(value))))
-}
-
-type Pages = Pick<KeptSeries, 'kept' | 'coming'>
-
-function packed(pages: Pages): Buffer {
-  return process.getBuiltinModule('node:zlib').deflateRawSync(JSON.stringify(pages))
-}
-
-function unpacked(blob: Buffer): Pages {
-  return JSON.parse(process.getBuiltinModule('node:zlib').inflateRawSync(blob).toString()) as Pages
+/** In the order of PULLED_COLUMNS. */
+function valuesOf(series: KeptSeries): (string | number | Buffer | null)[] {
+  const row = pulledRowOf(series)
+  return PULLED_COLUMNS.map(column => row[column])
 }
 
 /** A row of `pulled` as schema 3 had it: all events of a series together. */
@@ -171,7 +99,9 @@ interface UnderWay extends Pick<OldRow, 'pulled_at' | 'as_of' | 'query_range' | 
 export function takeOverPulled(db: Connection): void {
   const keys = db.prepare('SELECT ticker, timeframe, field FROM pulled').all() as SeriesKey[]
   const whole = db.prepare(`SELECT * FROM pulled ${OF_SERIES}`)
-  const update = db.prepare(`UPDATE pulled SET ${COLUMNS.map(column => `${column} = ?`).join(', ')} ${OF_SERIES}`)
+  const update = db.prepare(
+    `UPDATE pulled SET ${PULLED_COLUMNS.map(column => `${column} = ?`).join(', ')} ${OF_SERIES}`,
+  )
   // One by one: those of a market do not fit into the memory together.
   for (const { ticker, timeframe, field } of keys) {
     const series = seriesOf(whole.get(ticker, timeframe, field) as OldRow)

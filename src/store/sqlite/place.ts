@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { Busy, parameter, remedy, sentence } from '../../errors.js'
-import type { Writer } from '../store.js'
+import { placeTaken, type Writer, writerWords } from '../store.js'
 import { A_MOMENT, connect, type Session, translated } from './connection.js'
 import { type Connection, schemaOf } from './migrations.js'
 import { isAlive, thisBoot } from './processes.js'
@@ -65,7 +65,7 @@ export class WritingPlace {
   #locked<T>(work: () => T): T {
     const held = this.#lock !== null
     this.#lock ??= lockOf(this.#db.location)
-    if (this.#lock === null) throw busy(this.#db.location, this.#holder())
+    if (this.#lock === null) throw placeTaken(this.#db.location, this.#holder())
     try {
       return this.#db.transaction(work)
     } catch (error) {
@@ -89,7 +89,7 @@ export function inPlace<T>(path: string, db: Connection, steps: () => T): T {
   try {
     const row = schemaOf(db) === 0 ? undefined : db.prepare<[], HolderRow>(HOLDER).get()
     const holder = row === undefined ? undefined : holderOf(row)
-    if (lock === null) throw busy(path, holder)
+    if (lock === null) throw placeTaken(path, holder)
     checkFree(path, holder)
     return steps()
   } finally {
@@ -101,18 +101,13 @@ export function inPlace<T>(path: string, db: Connection, steps: () => T): T {
 function checkFree(path: string, holder: Holder | undefined, isFreed = false): void {
   if (holder === undefined || isGone(holder)) return
   if (!isFreed) throw unreachable(path, holder)
-  if (holder.host === hostname()) throw busy(path, holder)
-}
-
-function busy(path: string, holder: Writer | undefined): Busy {
-  const by = holder === undefined ? 'another process' : inWords(holder)
-  return new Busy(sentence`${path} is being written by ${by}; try again later, or wait (${parameter('wait')})`)
+  if (holder.host === hostname()) throw placeTaken(path, holder)
 }
 
 /** Of another machine, or of a bands that took no lock. */
 function unreachable(path: string, holder: Writer): Busy {
   return new Busy(
-    sentence`${path} is being written by ${inWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
+    sentence`${path} is being written by ${writerWords(holder)}; try again later, wait (${parameter('wait')}), or free it if that process is gone for good`,
     { remedy: remedy('unlock', [], { db: path }) },
   )
 }
@@ -142,10 +137,6 @@ function isGone({ pid, host, boot }: Holder): boolean {
   if (boot !== null) return host === hostname() || (boot !== '' && boot === thisBoot())
   // It took no lock.
   return host === hostname() && (pid === process.pid || !isAlive(pid))
-}
-
-function inWords({ pid, host, started }: Writer): string {
-  return `process ${pid} on ${host} since ${started}`
 }
 
 /** null: another has it. */

@@ -1,7 +1,5 @@
 import { remedy } from '../../errors.js'
-import { parseDay } from '../../model/day.js'
-import type { TickerEntry } from '../store.js'
-import { ENTRY_COLUMNS, type EntryRow } from './content.js'
+import { ENTRY_COLUMNS, type EntryRow } from '../content.js'
 import type { DatabaseKind, Step } from './migrations.js'
 import { chunkBars, hashContent } from './older.js'
 import { takeOverPulled } from './pages.js'
@@ -201,10 +199,4 @@ export const TICKERS = `SELECT id, hash, chunks, ${ENTRY_COLUMNS} FROM tickers`
 export interface TickerRow extends EntryRow {
   id: number
   hash: string
-}
-
-export function entryOf({ id: _own, hash: _ofAll, chunks: _ofBars, origins: text, ...row }: TickerRow): TickerEntry {
-  const entry: TickerEntry = { ...row, first: parseDay(row.first)!, last: parseDay(row.last)! }
-  if (text !== null) entry.origins = JSON.parse(text)
-  return entry
 }

@@ -1,35 +1,25 @@
 import type { Discrepancy } from '../../accounts/accounts.js'
 import { parseIdentity } from '../../accounts/key.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
-import { type Damage, Damaged, UNDERIVED } from '../store.js'
+import { type ChunkRow, checkedSheet, damagesIn, tickerDamages } from '../checked.js'
+import {
+  type Hashed,
+  type Listed,
+  LOST_ROWS,
+  missing,
+  type Part,
+  type SheetRow,
+  STRANGE_ROWS,
+  unlisted,
+} from '../content.js'
+import { type PulledRow, pulledDamages } from '../pulled.js'
+import { type Damage, UNDERIVED } from '../store.js'
 import { ACCOUNTS, folded } from './accounts.js'
 import { reconciled } from './charging.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
-import {
-  BAR_PARTS,
-  type ChunkList,
-  DAMAGE,
-  DERIVED_PARTS,
-  hashesIn,
-  missing,
-  type Part,
-  PRESENT,
-  type SheetRow,
-  unlisted,
-} from './content.js'
 import { LISTS, STRANGE_LISTS } from './lists.js'
 import type { DatabaseKind } from './migrations.js'
-import { hashOf, type PulledRow } from './pages.js'
-import {
-  checkedEntry,
-  checkedSheet,
-  chunksOf,
-  type Hashed,
-  type Numbered,
-  recordsOf,
-  SHEETS,
-  seriesRow,
-} from './read.js'
+import { chunkRows, foundSeries, SHEETS } from './read.js'
 import { DATA, TICKERS, type TickerRow } from './schema.js'
 import { TRIALS } from './trials.js'
 
@@ -37,18 +27,17 @@ import { TRIALS } from './trials.js'
 export function verifySession(db: Session): Damage[] {
   const damages = structureOf(db)
   damages.push(...listDamages(db))
-  const isDerived = db.get<{ value: string }>(DEFINITIONS)?.value !== UNDERIVED
-  for (const row of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`)) {
-    damages.push(...found(() => checkedEntry(db, row)), ...chunkDamages(db, row, 'daily', BAR_PARTS, () => row))
-    for (const timeframe of isDerived ? TIMEFRAME_NAMES : []) damages.push(...seriesDamages(db, row, timeframe))
+  const derived = db.get<{ value: string }>(DEFINITIONS)?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
+  for (const entry of db.all<TickerRow>(`${TICKERS} ORDER BY ticker`)) {
+    const series = (timeframe: Timeframe): ReturnType<typeof foundSeries> => foundSeries(db, entry, timeframe)
+    const chunks = (timeframe: Timeframe, part: Part): ChunkRow[] => chunkRows(db, entry, timeframe, part)
+    damages.push(...tickerDamages(db, { entry, series, chunks }, derived))
   }
   for (const row of db.all<Hashed<SheetRow>>(`${SHEETS} ORDER BY ticker, kind`))
-    damages.push(...found(() => checkedSheet(db, row)))
+    damages.push(...damagesIn(() => checkedSheet(db, row)))
   // One by one: those of a market do not fit into the memory together.
-  for (const { rowid } of db.all<{ rowid: number }>('SELECT rowid FROM pulled ORDER BY ticker, timeframe, field')) {
-    const row = db.get<PulledRow>('SELECT * FROM pulled WHERE rowid = ?', rowid)!
-    if (hashOf(row) !== row.hash) damages.push(DAMAGE.pulled(row, row.field))
-  }
+  for (const { rowid } of db.all<{ rowid: number }>('SELECT rowid FROM pulled ORDER BY ticker, timeframe, field'))
+    damages.push(...pulledDamages(db.get<PulledRow>('SELECT * FROM pulled WHERE rowid = ?', rowid)!))
   return damages
 }
 
@@ -64,58 +53,12 @@ export function structureOf(db: Session): Damage[] {
   return [...faults, ...kinds].map(fileDamage)
 }
 
-interface Listed {
-  ticker: string
-  what: string
-}
-
 /** Where the list and the tables say different things. */
 function listDamages(db: Session): Damage[] {
-  const listed = 'SELECT ticker, what FROM listed'
-  const lost = db.all<Listed>(`${listed} EXCEPT SELECT * FROM (${PRESENT}) ORDER BY ticker, what`)
-  const strange = db.all<Listed>(`SELECT * FROM (${PRESENT}) EXCEPT ${listed} ORDER BY ticker, what`)
   return [
-    ...lost.map(({ ticker, what }) => missing(ticker, what)),
-    ...strange.map(({ ticker, what }) => unlisted(ticker, what)),
+    ...db.all<Listed>(LOST_ROWS).map(({ ticker, what }) => missing(ticker, what)),
+    ...db.all<Listed>(STRANGE_ROWS).map(({ ticker, what }) => unlisted(ticker, what)),
   ]
-}
-
-function seriesDamages(db: Session, row: Numbered, timeframe: Timeframe): Damage[] {
-  const damages = chunkDamages(db, row, timeframe, DERIVED_PARTS, () => seriesRow(db, row, timeframe))
-  if (damages.length > 0) return damages
-  return found(() => recordsOf(db, row, timeframe, seriesRow(db, row, timeframe)))
-}
-
-/** @param list gives the row that names their hashes, or throws Damaged */
-function chunkDamages(
-  db: Session,
-  row: Numbered,
-  timeframe: Timeframe,
-  parts: readonly Part[],
-  list: () => ChunkList,
-): Damage[] {
-  let hashes: ReturnType<typeof hashesIn>
-  try {
-    hashes = hashesIn(list())
-  } catch (error) {
-    return damagesIn(error)
-  }
-  // A part that the row does not name has no chunks.
-  return parts.flatMap(part => found(() => chunksOf(db, row, timeframe, part, hashes[part] ?? '')))
-}
-
-function found(read: () => unknown): Damage[] {
-  try {
-    read()
-    return []
-  } catch (error) {
-    return damagesIn(error)
-  }
-}
-
-function damagesIn(error: unknown): Damage[] {
-  if (error instanceof Damaged) return [error.damage]
-  throw error
 }
 
 /** What is wrong with a file of some kind. */

@@ -1,19 +1,10 @@
-import { formatDay, parseDay } from '../../model/day.js'
-import {
-  FACT_COLUMNS,
-  type FactColumn,
-  type FactKind,
-  type FactSheet,
-  type FactSource,
-  securityOf,
-} from '../../model/facts.js'
 import type { Timeframe } from '../../model/terms.js'
-import { encodeEvents } from '../codec.js'
-import type { Amendment, PackedPart, PackedRecord, TickerEntry, TickerRecord, TickerSheet } from '../store.js'
+import { type EntryRow, entryHash, entryRowOf, hashesOf, type SeriesRow, seriesHash } from '../content.js'
+import { amended, pack, unpacking } from '../packed.js'
+import { entryBeside, sheetRowOf } from '../sheets.js'
+import type { Amendment, PackedPart, PackedRecord, TickerRecord, TickerSheet } from '../store.js'
 import type { Session } from './connection.js'
-import { type EntryRow, entryHash, hashesIn, type Part, type SeriesRow, seriesHash, sheetHash } from './content.js'
-import { countsOf, pack, packedPart, unpacking } from './packed.js'
-import { entryRow, type Numbered, recordsOf, seriesRow } from './read.js'
+import { chunkRows, entryRow, type Numbered, seriesRow } from './read.js'
 
 /**
  * Puts one ticker in place of whatever was there, and of its chunks only those that differ; or where what is stored of it
@@ -24,7 +15,7 @@ export function putRecord(db: Session, record: TickerRecord | PackedRecord): voi
   const { entry, isTail, bars, daily, weekly } = whole
   const { ticker } = entry
   const chunksOf = unpacking(whole)
-  const id = putEntry(db, { ...rowOf(entry), chunks: hashesOf(bars) })
+  const id = putEntry(db, entryRowOf(entry, bars))
   const put = isTail ? putChunks : putPart
   for (const part of bars) put(db, id, 'daily', part, chunksOf(part))
   if (!isTail && !bars.some(({ part }) => part === 'unadjusted')) putPart(db, id, 'daily', NO_UNADJUSTED, [])
@@ -38,10 +29,6 @@ export function putRecord(db: Session, record: TickerRecord | PackedRecord): voi
 type PartName = Pick<PackedPart, 'part' | 'first'>
 
 const NO_UNADJUSTED: PartName = { part: 'unadjusted', first: 0 }
-
-function hashesOf(parts: readonly PackedPart[], others: Partial<Record<Part, string>> = {}): string {
-  return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
-}
 
 function putChunks(db: Session, id: number, timeframe: Timeframe, { part, first }: PartName, chunks: Buffer[]): void {
   for (let i = 0; i < chunks.length; i++) db.run(PUT_CHUNK, id, timeframe, part, first + i, chunks[i]!)
@@ -83,17 +70,13 @@ const PUT_SERIES = `INSERT INTO series (ticker_id, timeframe, bars, final_date, 
 
 /** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
 export function putAmendment(db: Session, { ticker, timeframe, fields }: Amendment): void {
-  const row = entryRow(db, ticker)
-  if (row === undefined) return
-  const series = seriesRow(db, row, timeframe)
-  const hashes = hashesIn(series)
-  const records = recordsOf(db, row, timeframe, series, field => !fields.has(field))
-  for (const [field, record] of fields) if (record !== null) records.set(field, record)
-  const chunks: Buffer[] = []
-  const part = packedPart({ ticker, timeframe }, 'events', 0, encodeEvents(records, series.bars), chunks)
-  putPart(db, row.id, timeframe, part, chunks)
-  const counts = countsOf(records, series.bars)
-  putSeriesRow(db, row, timeframe, { ...series, ...counts, chunks: hashesOf([part], hashes) })
+  const entry = entryRow(db, ticker)
+  if (entry === undefined) return
+  const series = seriesRow(db, entry, timeframe)
+  const stored = (): ReturnType<typeof chunkRows> => chunkRows(db, entry, timeframe, 'events')
+  const { row, part, chunks } = amended(db, { ticker, timeframe, fields }, series, stored)
+  putPart(db, entry.id, timeframe, part, chunks)
+  putSeriesRow(db, entry, timeframe, row)
 }
 
 /** Puts one kind of a ticker's facts in place of what they were; without records it goes. */
@@ -103,25 +86,15 @@ export function putSheet(db: Session, { ticker, kind, sheet }: TickerSheet): voi
     db.run('DELETE FROM listed WHERE ticker = ? AND what = ?', ticker, kind)
     return
   }
-  const row = { ticker, kind, records: sheet.rows.length, sheet: encodeSheet(kind, sheet) }
-  const values = [ticker, kind, row.records, sheetHash(row), row.sheet]
+  const row = sheetRowOf({ ticker, kind, sheet })
+  const values = [ticker, kind, row.records, row.hash, row.sheet]
   db.run('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES (?, ?, ?, ?, ?)', ...values)
   list(db, ticker, kind)
   if (kind !== 'securities') return
   const entry = entryRow(db, ticker)
   if (entry === undefined) return
-  const { asset_class } = securityOf({ securities: sheet as FactSheet<'securities'> })!
-  const hash = entryHash({ ...entry, assetClass: asset_class })
-  db.run('UPDATE tickers SET asset_class = ?, hash = ? WHERE id = ?', asset_class, hash, entry.id)
-}
-
-function rowOf({ first, last, origins, ...entry }: TickerEntry): Omit<EntryRow, 'chunks'> {
-  return {
-    ...entry,
-    first: formatDay(first),
-    last: formatDay(last),
-    origins: origins === undefined ? null : JSON.stringify(origins),
-  }
+  const { assetClass, hash } = entryBeside(entry, { ticker, kind, sheet })
+  db.run('UPDATE tickers SET asset_class = ?, hash = ? WHERE id = ?', assetClass, hash, entry.id)
 }
 
 /** Its number, which stays what it is. */
@@ -137,45 +110,3 @@ const PUT_ENTRY = `INSERT INTO tickers (ticker, asset_class, prices, bars, first
     first_date = excluded.first_date, last_date = excluded.last_date, source = excluded.source, format = excluded.format,
     imported_at = excluded.imported_at, origins = excluded.origins, chunks = excluded.chunks, hash = excluded.hash
   RETURNING id`
-
-/** Records as text that a SQL tool can read: columns by name, dates as `YYYY-MM-DD`. */
-interface SheetText {
-  sources: readonly FactSource[]
-  columns: readonly string[]
-  /** The number of the source, then a value for each column. */
-  rows: readonly (readonly (string | number | null)[])[]
-}
-
-function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
-  const records = rows.map(({ record }) => record as unknown as Readonly<Record<string, string | number | null>>)
-  const columns = FACT_COLUMNS[kind]
-    .filter(({ name, rare }) => rare !== true || records.some(record => record[name] !== undefined))
-    .map(({ name, holds }) => ({ name, isDate: holds === 'date' }))
-  const encoded = (value: string | number | null | undefined, isDate: boolean): string | number | null =>
-    isDate && value != null ? formatDay(value as number) : (value ?? null)
-  const text: SheetText = {
-    sources,
-    columns: columns.map(({ name }) => name),
-    rows: records.map((record, i) => [
-      rows[i]!.source,
-      ...columns.map(({ name, isDate }) => encoded(record[name], isDate)),
-    ]),
-  }
-  return JSON.stringify(text)
-}
-
-export function decodeSheet(kind: FactKind, json: string): FactSheet {
-  const { sources, columns, rows } = JSON.parse(json) as SheetText
-  const named = (test: (column: FactColumn) => boolean): ReadonlySet<string> =>
-    new Set(FACT_COLUMNS[kind].filter(test).map(({ name }) => name))
-  const dates = named(({ holds }) => holds === 'date')
-  const rare = named(column => column.rare === true)
-  return {
-    sources,
-    rows: rows.map(([source, ...values]) => {
-      const told = columns.flatMap((name, i) => (values[i] === null && rare.has(name) ? [] : [[name, values[i]!]]))
-      const pairs = told.map(([name, value]) => [name, dates.has(name as string) ? parseDay(value as string) : value])
-      return { source: source as number, record: Object.fromEntries(pairs) }
-    }),
-  }
-}

@@ -1,7 +1,8 @@
-import { formatDay } from '../../model/day.js'
-import { marksOf } from '../../model/neighbours.js'
-import type { FieldRecord, FieldTail, Series, SeriesRecord, SeriesTail } from '../../model/series.js'
-import type { Timeframe } from '../../model/terms.js'
+import { formatDay } from '../model/day.js'
+import { marksOf } from '../model/neighbours.js'
+import type { FieldRecord, FieldTail, Series, SeriesRecord, SeriesTail } from '../model/series.js'
+import type { Timeframe } from '../model/terms.js'
+import { type ChunkRow, type Place, recordsOf } from './checked.js'
 import {
   CHUNK,
   chunkOf,
@@ -12,8 +13,10 @@ import {
   encodeUnadjusted,
   HASH,
   keepRanks,
-} from '../codec.js'
+} from './codec.js'
+import { chunkHash, hashesIn, hashesOf, marksText, type Part, type SeriesName, type SeriesRow } from './content.js'
 import {
+  type Amendment,
   originsOf,
   type PackedEnd,
   type PackedPart,
@@ -22,8 +25,7 @@ import {
   type PackedTail,
   type TickerEntry,
   type TickerRecord,
-} from '../store.js'
-import { chunkHash, hashesIn, marksText, type Part, type SeriesName, type SeriesRow } from './content.js'
+} from './store.js'
 
 /** A record as it is written: most of the work of writing, which needs no database. */
 export function pack({ entry, daily, weekly, stored }: TickerRecord): PackedRecord {
@@ -101,7 +103,7 @@ function packedSeries(
   }
 }
 
-export function packedPart(
+function packedPart(
   name: SeriesName,
   part: Part,
   first: number,
@@ -127,8 +129,24 @@ export function unpacking({ bytes }: Pick<PackedRecord, 'bytes'>): (part: Packed
     })
 }
 
+/** A series with some of its fields in place of what they were: its row, and the chunks of its events. */
+export function amended(
+  at: Place,
+  { ticker, timeframe, fields }: Amendment,
+  series: SeriesRow,
+  rows: () => readonly ChunkRow[],
+): { row: SeriesRow; part: PackedPart; chunks: Buffer[] } {
+  const name = { ticker, timeframe }
+  const records = recordsOf(at, name, series, rows, field => !fields.has(field))
+  for (const [field, record] of fields) if (record !== null) records.set(field, record)
+  const chunks: Buffer[] = []
+  const part = packedPart(name, 'events', 0, encodeEvents(records, series.bars), chunks)
+  const row = { ...series, ...countsOf(records, series.bars), chunks: hashesOf([part], hashesIn(series)) }
+  return { row, part, chunks }
+}
+
 /** How many events there are, and of which fields. */
-export function countsOf(
+function countsOf(
   records: ReadonlyMap<string, FieldRecord | FieldTail>,
   bars: number,
 ): Pick<SeriesRow, 'events' | 'eventsOnLast' | 'fields'> {

@@ -1,13 +1,13 @@
-import { remedy } from '../../errors.js'
-import { type Day, formatDay, parseDay } from '../../model/day.js'
-import type { FactKind } from '../../model/facts.js'
-import type { Timeframe } from '../../model/terms.js'
-import { digest } from '../codec.js'
-import type { Damage, TickerEntry, TickerSummary } from '../store.js'
+import { remedy } from '../errors.js'
+import { type Day, formatDay, parseDay } from '../model/day.js'
+import type { FactKind } from '../model/facts.js'
+import type { Timeframe } from '../model/terms.js'
+import { digest } from './codec.js'
+import type { Damage, PackedPart, SeriesSummary, TickerEntry, TickerSummary } from './store.js'
 
 /**
- * How a database tells that it holds what was written, which SQLite does not: about one flipped bit in ten changes data
- * without any error, and anyone may edit a row.
+ * How a store tells that it holds what was written, which a database does not: in SQLite about one flipped bit in ten
+ * changes data without any error, PostgreSQL has checksums only where they were asked for, and anyone may edit a row.
  *  1. Each row but chunks has a hash of what it holds and of what it is about: a question checks those that it reads.
  *  2. A ticker names the hashes of the chunks of its bars, and a series those of what is derived from them.
  *  3. A list names every ticker and what there is of it, so that what is missing is not taken for what never was.
@@ -20,8 +20,31 @@ export interface EntryRow extends Omit<TickerEntry, 'first' | 'last' | 'origins'
   origins: string | null
 }
 
-export const ENTRY_COLUMNS = `ticker, asset_class AS assetClass, prices, bars, first_date AS first, last_date AS last,
-  source, format, imported_at AS importedAt, origins`
+/** In SQL, of any database, to be read as rows of this kind; so are the others below. */
+export const ENTRY_COLUMNS = `ticker, asset_class AS "assetClass", prices, bars, first_date AS first, last_date AS last,
+  source, format, imported_at AS "importedAt", origins`
+
+/** A row with the hash of what it must hold. */
+export type Hashed<Row> = Row & { hash: string }
+
+/** A ticker as it is kept. @param bars the parts of its bars */
+export function entryRowOf({ first, last, origins, ...entry }: TickerEntry, bars: readonly PackedPart[]): EntryRow {
+  return {
+    ...entry,
+    first: formatDay(first),
+    last: formatDay(last),
+    origins: origins === undefined ? null : JSON.stringify(origins),
+    chunks: hashesOf(bars),
+  }
+}
+
+export function entryOf(row: EntryRow): TickerEntry {
+  const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins } = row
+  const days = { first: parseDay(first)!, last: parseDay(last)! }
+  const entry: TickerEntry = { ticker, assetClass, prices, bars, ...days, source, format, importedAt }
+  if (origins !== null) entry.origins = JSON.parse(origins)
+  return entry
+}
 
 /** @param entry without its chunks as it was up to schema 6 */
 export function entryHash(entry: Omit<EntryRow, 'chunks'> & Partial<ChunkList>): string {
@@ -74,6 +97,11 @@ export function hashesIn({ chunks }: ChunkList): Partial<Record<Part, string>> {
   }
 }
 
+/** What a row names of its chunks. @param others parts that stay as they were */
+export function hashesOf(parts: readonly PackedPart[], others: Partial<Record<Part, string>> = {}): string {
+  return JSON.stringify({ ...others, ...Object.fromEntries(parts.map(({ part, hashes }) => [part, hashes])) })
+}
+
 export function chunkHash({ ticker, timeframe }: SeriesName, part: Part, chunk: number, columns: Buffer): string {
   return digest([`${timeframe} ${part} ${chunk} ${ticker}`, columns])
 }
@@ -92,8 +120,12 @@ export interface SeriesRow extends ChunkList {
   marks: string | null
 }
 
-export const SERIES_COLUMNS = `series.bars, final_date AS final, events, events_on_last AS eventsOnLast, fields, marks,
+export const SERIES_COLUMNS = `series.bars, final_date AS final, events, events_on_last AS "eventsOnLast", fields, marks,
   series.chunks`
+
+export function summaryOf({ bars, final, events, eventsOnLast }: SeriesRow): SeriesSummary {
+  return { bars, final: parseDay(final)!, events, eventsOnLast }
+}
 
 export function seriesHash({ ticker, timeframe }: SeriesName, row: SeriesRow): string {
   const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
@@ -137,6 +169,16 @@ export function sheetHash({ ticker, kind, records, sheet }: SheetRow): string {
 /** What there is of tickers, as the list names it. */
 export const PRESENT = `SELECT ticker, 'bars' AS what FROM tickers UNION ALL SELECT ticker, kind FROM facts
   UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field FROM pulled`
+
+/** A ticker, and what there is of it. */
+export interface Listed {
+  ticker: string
+  what: string
+}
+
+/** What the list has and the tables have not, and the other way round. */
+export const LOST_ROWS = `SELECT ticker, what FROM listed EXCEPT SELECT * FROM (${PRESENT}) present ORDER BY ticker, what`
+export const STRANGE_ROWS = `SELECT * FROM (${PRESENT}) present EXCEPT SELECT ticker, what FROM listed ORDER BY ticker, what`
 
 /** What is wrong with a ticker in words that follow it, and what mends it. */
 export const DAMAGE = {

@@ -1,0 +1,294 @@
+import { countUpTo, type Day } from '../model/day.js'
+import { type FieldColumns, type FieldRecord, recordIn, recordsIn } from '../model/series.js'
+import type { Timeframe } from '../model/terms.js'
+import { CHUNK, chunkOf, decodeCalendar, decodeEvents, decodeHeads, decodeOutcomes, HASH } from './codec.js'
+import {
+  BAR_PARTS,
+  type ChunkList,
+  chunkDamage,
+  chunkHash,
+  DAMAGE,
+  DERIVED_PARTS,
+  type DerivedPart,
+  type EntryRow,
+  entryHash,
+  entryOf,
+  type Hashed,
+  hashesIn,
+  missing,
+  type Part,
+  type SeriesName,
+  type SeriesRow,
+  type SheetRow,
+  seriesHash,
+  sheetHash,
+} from './content.js'
+import {
+  type BarBySeries,
+  type Damage,
+  Damaged,
+  type PackedEnd,
+  type Recorded,
+  type RecordedSeries,
+  type SeriesQuery,
+  type Store,
+} from './store.js'
+
+/**
+ * Rows as they were written, for whoever asks, changes or verifies them, whatever database they were read from. Each
+ * throws Damaged for one that is not what was written, and for one that is missing.
+ */
+
+/** Where rows were read, for messages. */
+export interface Place {
+  readonly location: string
+}
+
+export function damaged({ location }: Place, damage: Damage): Damaged {
+  return new Damaged(location, damage)
+}
+
+export function checkedEntry<Row extends Hashed<EntryRow>>(at: Place, row: Row): Row {
+  if (!isSoundEntry(row)) throw damaged(at, DAMAGE.entry(row.ticker))
+  return row
+}
+
+export function isSoundEntry(row: Hashed<EntryRow>): boolean {
+  return entryHash(row) === row.hash
+}
+
+export function checkedSeries(at: Place, name: SeriesName, row: Hashed<SeriesRow> | undefined): SeriesRow {
+  if (row === undefined) throw damaged(at, DAMAGE.noSeries(name))
+  if (seriesHash(name, row) !== row.hash) throw damaged(at, DAMAGE.series(name))
+  return row
+}
+
+export function checkedSheet(at: Place, row: Hashed<SheetRow>): SheetRow {
+  if (sheetHash(row) !== row.hash) throw damaged(at, DAMAGE.sheet(row.ticker, row.kind))
+  return row
+}
+
+/** The kinds of a ticker's facts, but for some. @param listed what the list names of the ticker */
+export function checkedSheets(
+  at: Place,
+  ticker: string,
+  rows: readonly Hashed<SheetRow>[],
+  listed: readonly string[],
+  but: readonly string[],
+): SheetRow[] {
+  const found = new Set<string>(rows.map(({ kind }) => kind))
+  for (const what of listed) if (!found.has(what) && !but.includes(what)) throw damaged(at, missing(ticker, what))
+  return rows.filter(({ kind }) => !but.includes(kind)).map(row => checkedSheet(at, row))
+}
+
+export interface ChunkRow {
+  chunk: number
+  columns: Buffer
+}
+
+export interface PartRow extends ChunkRow {
+  part: Part
+}
+
+/** All chunks of one part of a series, in their order. @param hashes of each of them, one after another */
+export function checkedChunks(
+  at: Place,
+  name: SeriesName,
+  part: Part,
+  rows: readonly ChunkRow[],
+  hashes: string,
+): Buffer[] {
+  const count = hashes.length / HASH
+  if (rows.length !== count) throw damaged(at, chunkDamage(name, part, rows.length > count))
+  return rows.map((row, i) => checkedChunk(at, name, part, row, { hashes, chunk: i }))
+}
+
+function checkedChunk(
+  at: Place,
+  name: SeriesName,
+  part: Part,
+  { chunk, columns }: ChunkRow,
+  due: { hashes: string; chunk: number },
+): Buffer {
+  const hash = due.hashes.slice(chunk * HASH, (chunk + 1) * HASH)
+  if (chunk === due.chunk && chunkHash(name, part, chunk, columns) === hash) return columns
+  throw damaged(at, chunkDamage(name, part, true))
+}
+
+/** Tickers whose series are read at one moment; decoded one by one. */
+const TOGETHER = 32
+
+/** A few at first: who asks for many may be told all from these. */
+export function* fewAtFirst(tickers: readonly string[]): Generator<readonly string[]> {
+  for (let from = 0, some = 1; from < tickers.length; from += some, some = Math.min(2 * some, TOGETHER))
+    yield tickers.slice(from, from + some)
+}
+
+/** The newest bar's date of those up to a day. Only bars tell it of a ticker whose last is beyond the day. */
+export async function newestUpTo(store: Pick<Store, 'tickers' | 'bars'>, day: Day): Promise<Day | null> {
+  let found = Number.NEGATIVE_INFINITY
+  for (const { ticker, last } of await store.tickers()) {
+    if (last <= day) found = Math.max(found, last)
+    else {
+      const { days } = (await store.bars(ticker))!
+      found = Math.max(found, days[countUpTo(days, day) - 1] ?? found)
+    }
+  }
+  return Number.isFinite(found) ? found : null
+}
+
+/** What was read of one series, at one moment. Nothing is checked before it is asked for, so that what is damaged is told in its turn. */
+export interface FoundSeries extends SeriesName {
+  entry: Hashed<EntryRow> | undefined
+  /** Whether the list has bars of the ticker. */
+  isListed: boolean
+  series: Hashed<SeriesRow> | undefined
+  /** Of the parts that are needed, each in its order. */
+  chunks: readonly PartRow[]
+}
+
+/** Which parts of series are to be read. */
+export function partsFor({ fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>): DerivedPart[] {
+  return DERIVED_PARTS.filter(part => part === 'calendar' || (part === 'outcomes' ? outcomes : fields.length > 0))
+}
+
+/** What was asked for of a series; null: unknown ticker. */
+export function recordedIn(
+  at: Place,
+  found: FoundSeries,
+  { fields, outcomes }: Pick<SeriesQuery, 'fields' | 'outcomes'>,
+  unsettled: readonly string[],
+): RecordedSeries | null {
+  const { ticker, timeframe } = found
+  if (found.entry === undefined && found.isListed) throw damaged(at, missing(ticker, 'bars'))
+  if (found.entry === undefined) return null
+  const entry = entryOf(checkedEntry(at, found.entry))
+  const series = checkedSeries(at, found, found.series)
+  const hashes = hashesIn(series)
+  const chunks = (part: DerivedPart): Buffer[] => {
+    const rows = found.chunks.filter(row => row.part === part)
+    return checkedChunks(at, found, part, rows, hashes[part] ?? '')
+  }
+  return {
+    entry,
+    calendar: decodeCalendar(timeframe, chunks('calendar')),
+    outcomes: outcomes ? decodeOutcomes(timeframe, chunks('outcomes')) : null,
+    fields: fieldsIn(
+      at,
+      found,
+      series,
+      () => chunks('events'),
+      field => fields.includes(field),
+    ),
+    unsettled,
+  }
+}
+
+/** A series of which one field was asked for, and what followed. */
+export function oneField(found: RecordedSeries | null, field: string): Recorded | null {
+  if (found === null) return null
+  const { outcomes, fields, ...series } = found
+  return { ...series, outcomes: outcomes!, field: recordIn(fields, field) }
+}
+
+/** The events of some of the fields of a series. */
+function fieldsIn(
+  at: Place,
+  name: SeriesName,
+  series: SeriesRow,
+  chunks: () => readonly Buffer[],
+  isWanted: (field: string) => boolean,
+): FieldColumns {
+  const heads = decodeHeads(series.fields, isWanted)
+  const found = decodeEvents(heads, heads.size === 0 ? [] : chunks())
+  if (found === null) throw damaged(at, DAMAGE.events(name))
+  return found
+}
+
+/** The events of the fields of a series with data, or of some of them. @param rows of the chunks of events */
+export function recordsOf(
+  at: Place,
+  name: SeriesName,
+  series: SeriesRow,
+  rows: () => readonly ChunkRow[],
+  isWanted: (field: string) => boolean = () => true,
+): Map<string, FieldRecord> {
+  const chunks = (): Buffer[] => checkedChunks(at, name, 'events', rows(), hashesIn(series).events ?? '')
+  return recordsIn(fieldsIn(at, name, series, chunks, isWanted))
+}
+
+/** What is stored of a series before a bar. @param rows of its last chunks: of events, and of what followed */
+export function endOf(
+  at: Place,
+  name: SeriesName,
+  found: Hashed<SeriesRow> | undefined,
+  rows: readonly PartRow[],
+  { since, from }: { since: BarBySeries; from: BarBySeries },
+): PackedEnd {
+  const series = checkedSeries(at, name, found)
+  const hashes = hashesIn(series)
+  const [first, own] = [chunkOf(from[name.timeframe]), chunkOf(since[name.timeframe])]
+  const of = (part: Part, chunk: number): Buffer[] => {
+    const all = rows.filter(row => row.part === part && row.chunk >= chunk)
+    const count = Math.max(0, (hashes[part] ?? '').length / HASH - chunk)
+    if (all.length !== count) throw damaged(at, chunkDamage(name, part, all.length > count))
+    return all.map((row, i) => checkedChunk(at, name, part, row, { hashes: hashes[part]!, chunk: chunk + i }))
+  }
+  const outcomes = since[name.timeframe] % CHUNK === 0 ? null : of('outcomes', own)[0]!
+  return { fields: series.fields, hashes: series.chunks, first, events: of('events', first), outcomes }
+}
+
+/** What is kept of a ticker with bars, read when it is looked at. */
+export interface KeptTicker {
+  entry: Hashed<EntryRow>
+  series(timeframe: Timeframe): Hashed<SeriesRow> | undefined
+  chunks(timeframe: Timeframe, part: Part): readonly ChunkRow[]
+}
+
+/** All that is not as it was written. @param derived the series that must be there */
+export function tickerDamages(at: Place, kept: KeptTicker, derived: readonly Timeframe[]): Damage[] {
+  const { entry } = kept
+  const { ticker } = entry
+  return [
+    ...damagesIn(() => checkedEntry(at, entry)),
+    ...partDamages(at, { ticker, timeframe: 'daily' }, BAR_PARTS, kept, () => entry),
+    ...derived.flatMap(timeframe => seriesDamages(at, { ticker, timeframe }, kept)),
+  ]
+}
+
+function seriesDamages(at: Place, name: SeriesName, kept: KeptTicker): Damage[] {
+  const row = (): SeriesRow => checkedSeries(at, name, kept.series(name.timeframe))
+  const damages = partDamages(at, name, DERIVED_PARTS, kept, row)
+  if (damages.length > 0) return damages
+  return damagesIn(() => recordsOf(at, name, row(), () => kept.chunks(name.timeframe, 'events')))
+}
+
+/** @param list gives the row that names their hashes, or throws Damaged */
+function partDamages(
+  at: Place,
+  name: SeriesName,
+  parts: readonly Part[],
+  kept: KeptTicker,
+  list: () => ChunkList,
+): Damage[] {
+  let hashes: ReturnType<typeof hashesIn> = {}
+  const damages = damagesIn(() => {
+    hashes = hashesIn(list())
+  })
+  if (damages.length > 0) return damages
+  // A part that the row does not name has no chunks.
+  return parts.flatMap(part =>
+    damagesIn(() => checkedChunks(at, name, part, kept.chunks(name.timeframe, part), hashes[part] ?? '')),
+  )
+}
+
+/** What somebody who reads comes upon. */
+export function damagesIn(read: () => unknown): Damage[] {
+  try {
+    read()
+    return []
+  } catch (error) {
+    if (error instanceof Damaged) return [error.damage]
+    throw error
+  }
+}

@@ -1,0 +1,79 @@
+import { formatDay, parseDay } from '../model/day.js'
+import {
+  FACT_COLUMNS,
+  type FactColumn,
+  type FactKind,
+  type FactSheet,
+  type FactSheets,
+  type FactSource,
+  type Security,
+  securityOf,
+} from '../model/facts.js'
+import { type EntryRow, entryHash, type Hashed, type SheetRow, sheetHash } from './content.js'
+import type { TickerSheet } from './store.js'
+
+/** Facts of a ticker as they are kept: one text a kind. */
+
+export function sheetRowOf({ ticker, kind, sheet }: TickerSheet): Hashed<SheetRow> {
+  const row = { ticker, kind, records: sheet.rows.length, sheet: encodeSheet(kind, sheet) }
+  return { ...row, hash: sheetHash(row) }
+}
+
+export function sheetsOf(rows: readonly SheetRow[]): FactSheets {
+  return Object.fromEntries(rows.map(({ kind, sheet }) => [kind, decodeSheet(kind, sheet)]))
+}
+
+export function securityIn(row: SheetRow): Security {
+  return securityOf(sheetsOf([row]))!
+}
+
+/** What of a ticker's own row changes with its facts: a security's asset class is told with both. */
+export function entryBeside(
+  entry: EntryRow,
+  { sheet }: TickerSheet,
+): Pick<Hashed<EntryRow>, 'ticker' | 'assetClass' | 'hash'> {
+  const { asset_class: assetClass } = securityOf({ securities: sheet as FactSheet<'securities'> })!
+  return { ticker: entry.ticker, assetClass, hash: entryHash({ ...entry, assetClass }) }
+}
+
+/** Records as text that a SQL tool can read: columns by name, dates as `YYYY-MM-DD`. */
+interface SheetText {
+  sources: readonly FactSource[]
+  columns: readonly string[]
+  /** The number of the source, then a value for each column. */
+  rows: readonly (readonly (string | number | null)[])[]
+}
+
+function encodeSheet(kind: FactKind, { sources, rows }: FactSheet): string {
+  const records = rows.map(({ record }) => record as unknown as Readonly<Record<string, string | number | null>>)
+  const columns = FACT_COLUMNS[kind]
+    .filter(({ name, rare }) => rare !== true || records.some(record => record[name] !== undefined))
+    .map(({ name, holds }) => ({ name, isDate: holds === 'date' }))
+  const encoded = (value: string | number | null | undefined, isDate: boolean): string | number | null =>
+    isDate && value != null ? formatDay(value as number) : (value ?? null)
+  const text: SheetText = {
+    sources,
+    columns: columns.map(({ name }) => name),
+    rows: records.map((record, i) => [
+      rows[i]!.source,
+      ...columns.map(({ name, isDate }) => encoded(record[name], isDate)),
+    ]),
+  }
+  return JSON.stringify(text)
+}
+
+function decodeSheet(kind: FactKind, json: string): FactSheet {
+  const { sources, columns, rows } = JSON.parse(json) as SheetText
+  const named = (test: (column: FactColumn) => boolean): ReadonlySet<string> =>
+    new Set(FACT_COLUMNS[kind].filter(test).map(({ name }) => name))
+  const dates = named(({ holds }) => holds === 'date')
+  const rare = named(column => column.rare === true)
+  return {
+    sources,
+    rows: rows.map(([source, ...values]) => {
+      const told = columns.flatMap((name, i) => (values[i] === null && rare.has(name) ? [] : [[name, values[i]!]]))
+      const pairs = told.map(([name, value]) => [name, dates.has(name as string) ? parseDay(value as string) : value])
+      return { source: source as number, record: Object.fromEntries(pairs) }
+    }),
+  }
+}
