@@ -85,10 +85,10 @@ export class Cluster {
     return `postgres://bands@127.0.0.1:${this.port}/${database}`
   }
 
-  /** A new and empty database. @returns its address */
-  async createDatabase(): Promise<string> {
+  /** A new database: empty, or a copy of another. @returns its address */
+  async createDatabase(template = 'template1'): Promise<string> {
     const name = `test_${++this.#made}`
-    await this.sql(`CREATE DATABASE ${name}`)
+    await this.sql(`CREATE DATABASE ${name} TEMPLATE ${template}`)
     return this.url(name)
   }
 

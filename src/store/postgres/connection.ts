@@ -108,7 +108,7 @@ export class Database implements Queries {
   async transaction<T>(work: (session: Queries) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#lent(client => this.#once(client, work, options))
+        return await this.#lent(client => inTransaction(client, work, { statement: this.#statement, ...options }))
       } catch (error) {
         if (attempt === TRIES || !isConflict(error)) throw error
       }
@@ -137,25 +137,6 @@ export class Database implements Queries {
     if (!this.#pool.ending) await this.#pool.end()
   }
 
-  async #once<T>(client: PoolClient, work: (session: Queries) => Promise<T>, options: TransactionOptions): Promise<T> {
-    const { snapshot = false, lock = LOCK_MS, statement = this.#statement } = options
-    // In one message: a transaction that sets its limits costs no more than one that does not.
-    await client.query(
-      `BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''};
-       SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
-       SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
-    )
-    try {
-      const result = await work({ query: (text, values = []) => rowsOf(client, { text, values: [...values] }) })
-      await client.query('COMMIT')
-      return result
-    } catch (error) {
-      // Where the connection is gone, so is the transaction.
-      await client.query('ROLLBACK').catch(() => {})
-      throw error
-    }
-  }
-
   async #lent<T>(work: (client: PoolClient) => Promise<T>, closed = false): Promise<T> {
     let client: PoolClient
     try {
@@ -177,6 +158,29 @@ export class Database implements Queries {
       client.off('error', ignored)
       client.release(broken)
     }
+  }
+}
+
+/** All or nothing, once, on a connection that is one's own. Throws what the driver throws. */
+export async function inTransaction<T>(
+  client: PoolClient,
+  work: (session: Queries) => Promise<T>,
+  { snapshot = false, lock = LOCK_MS, statement = STATEMENT_MS }: TransactionOptions = {},
+): Promise<T> {
+  // In one message: a transaction that sets its limits costs no more than one that does not.
+  await client.query(
+    `BEGIN${snapshot ? ' ISOLATION LEVEL REPEATABLE READ READ ONLY' : ''};
+     SET LOCAL statement_timeout = ${statement}; SET LOCAL lock_timeout = ${lock};
+     SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
+  )
+  try {
+    const result = await work({ query: (text, values = []) => rowsOf(client, { text, values: [...values] }) })
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    // Where the connection is gone, so is the transaction.
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
   }
 }
 

@@ -1,0 +1,317 @@
+import { StorageError } from '../../errors.js'
+import { type Day, parseDay } from '../../model/day.js'
+import type { FactKind, FactSheets, Security } from '../../model/facts.js'
+import type { Series } from '../../model/series.js'
+import type { Timeframe } from '../../model/terms.js'
+import { fewAtFirst, isSoundEntry, newestUpTo, oneField, partsFor, recordedIn } from '../checked.js'
+import { decodePrices } from '../codec.js'
+import { type EntryRow, entryOf, type Hashed, marksIn, summaryOf } from '../content.js'
+import type { PageStore } from '../pages.js'
+import type {
+  BarBySeries,
+  Batch,
+  Damage,
+  Footprint,
+  PackedTail,
+  Recorded,
+  RecordedSeries,
+  SeriesQuery,
+  Store,
+  TickerEntry,
+  TickerSummary,
+  Writer,
+} from '../store.js'
+import { addressOf } from './address.js'
+import { Database, type Queries } from './connection.js'
+import { PostgresPages } from './pages.js'
+import { WritingPlace } from './place.js'
+import {
+  allSeries,
+  barChunks,
+  ENTRIES,
+  entryRow,
+  entryRows,
+  findSeries,
+  type Reading,
+  securityRows,
+  sheetRows,
+  tailOf,
+  unsettledIn,
+} from './read.js'
+import { checkCurrent, makeCurrent, OF_TICKERS, STEPS, sizeOf } from './schema.js'
+
+// A question loads neither what writes nor what verifies.
+
+interface PostgresOptions {
+  /** Questions only: the tables must be there, and nothing is written. */
+  readonly: boolean
+  /** What the URL was given as. */
+  param?: string
+  env?: Readonly<Record<string, string | undefined>>
+}
+
+/** How long a statement that reads may take, in milliseconds: a verification reads all there is of a ticker, a list all tickers. */
+const STATEMENT_MS = 300_000
+
+/**
+ * The store in a database of PostgreSQL. Throws InvalidParameter and ConfigError for a URL that cannot be used, Busy and
+ * StorageError where the database cannot be, or holds nothing that could be asked.
+ */
+export async function openPostgres(
+  url: string,
+  { readonly, param = 'db', env = process.env }: PostgresOptions,
+): Promise<Store> {
+  const database = await Database.open(addressOf(param, url, env), { statement: STATEMENT_MS })
+  try {
+    await (readonly ? checkCurrent(database) : makeCurrent(database))
+    return new PostgresStore(database, readonly ? null : new WritingPlace(database))
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+class PostgresStore implements Store {
+  readonly location: string
+  readonly pages: PageStore
+  readonly #database: Database
+  readonly #place: WritingPlace | null
+  /** The transaction that all is read in, while there is one. */
+  #moment: Queries | null = null
+
+  constructor(database: Database, place: WritingPlace | null) {
+    this.location = database.location
+    this.#database = database
+    this.#place = place
+    this.pages = new PostgresPages({ reading: () => this.#reading(), writing: work => this.#writing(work) })
+  }
+
+  async version(): Promise<string> {
+    return (await this.#meta('version'))!
+  }
+
+  async definitions(): Promise<string> {
+    return (await this.#meta('definitions')) ?? ''
+  }
+
+  async tickers(): Promise<TickerEntry[]> {
+    return (await entryRows(this.#reading())).map(entryOf)
+  }
+
+  async ticker(ticker: string): Promise<TickerEntry | null> {
+    const row = await entryRow(this.#reading(), ticker)
+    return row === undefined ? null : entryOf(row)
+  }
+
+  async newestDay(upTo = Number.POSITIVE_INFINITY): Promise<Day | null> {
+    const day = await this.#newestDay()
+    return day === null || day <= upTo ? day : newestUpTo(this, upTo)
+  }
+
+  /** What is said of one ticker may be damaged, which is no matter to all others: then its bars tell its last day. */
+  async #newestDay(): Promise<Day | null> {
+    const db = this.#reading()
+    let newest: Day | null = null
+    for (let skipped = 0; ; skipped++) {
+      const [row] = await db.query<Hashed<EntryRow>>(NEWEST, [skipped])
+      if (row === undefined) return newest
+      const isSound = isSoundEntry(row)
+      const last = isSound ? parseDay(row.last)! : await this.#lastBar(row.ticker)
+      newest = Math.max(newest ?? last, last)
+      if (isSound) return newest
+    }
+  }
+
+  async #lastBar(ticker: string): Promise<Day> {
+    const { prices } = (await barChunks(this.#reading(), ticker, true))!
+    return decodePrices(prices, null).days.at(-1)!
+  }
+
+  async bars(ticker: string): Promise<Series | null> {
+    const chunks = await barChunks(this.#reading(), ticker)
+    return chunks === undefined ? null : decodePrices(chunks.prices, chunks.unadjusted)
+  }
+
+  async sheets(ticker: string, but?: readonly FactKind[]): Promise<FactSheets> {
+    const rows = await sheetRows(this.#reading(), ticker, but)
+    return rows.length === 0 ? {} : (await import('../sheets.js')).sheetsOf(rows)
+  }
+
+  names(what?: 'bars'): Promise<string[]> {
+    const of = what === undefined ? '' : "WHERE what = 'bars'"
+    return this.#tickersIn(`SELECT DISTINCT ticker FROM listed ${of} ORDER BY ticker`)
+  }
+
+  factTickers(): Promise<string[]> {
+    return this.#tickersIn('SELECT DISTINCT ticker FROM facts ORDER BY ticker')
+  }
+
+  async securities(): Promise<Map<string, Security>> {
+    const rows = await securityRows(this.#reading())
+    const { securityIn } = await import('../sheets.js')
+    return new Map(rows.map(row => [row.ticker, securityIn(row)]))
+  }
+
+  async unsettled(): Promise<readonly string[]> {
+    return unsettledIn(await this.#meta('unsettled'))
+  }
+
+  async *series({ tickers, ...query }: SeriesQuery): AsyncGenerator<RecordedSeries | null> {
+    for (const names of fewAtFirst(tickers))
+      for (const found of await findSeries(this.#reading(), names, query.timeframe, partsFor(query)))
+        yield recordedIn(this, found, query, found.unsettled)
+  }
+
+  async recorded(ticker: string, timeframe: Timeframe, field: string): Promise<Recorded | null> {
+    const query = { fields: [field], outcomes: true }
+    const [found] = await findSeries(this.#reading(), [ticker], timeframe, partsFor(query))
+    return oneField(recordedIn(this, found!, query, found!.unsettled), field)
+  }
+
+  tail(ticker: string, since: BarBySeries, from: BarBySeries): Promise<PackedTail | null> {
+    return tailOf(this.#reading(), ticker, since, from)
+  }
+
+  async summaries(): Promise<TickerSummary[]> {
+    return this.#atOnce(async db => {
+      const [daily, weekly] = [await allSeries(db, 'daily'), await allSeries(db, 'weekly')]
+      return (await entryRows(db)).map((row, i) => ({
+        entry: entryOf(row),
+        ...marksIn(daily[i]!),
+        ...{ daily: summaryOf(daily[i]!), weekly: summaryOf(weekly[i]!) },
+      }))
+    })
+  }
+
+  async stamp(ticker: string, timeframe: Timeframe): Promise<string | null> {
+    const [row] = await this.#reading().query<{ hash: string }>(STAMP, [ticker, timeframe])
+    return row?.hash ?? null
+  }
+
+  async atOneMoment<T>(work: () => Promise<T>): Promise<T> {
+    return this.#atOnce(async (_db, session) => {
+      // Who works on what was read may take its time before it reads on.
+      await session.query('SET LOCAL idle_in_transaction_session_timeout = 0')
+      this.#moment = session
+      try {
+        return await work()
+      } finally {
+        this.#moment = null
+      }
+    })
+  }
+
+  async write(batch: Batch, definitions: string): Promise<void> {
+    const { removed = [], amendments = [], sheets = [], unpulled = [], unsettled } = batch
+    const { packedOf, putAmendment, putRecords, putSheet } = await import('./write.js')
+    const { checkNotPulled, removePulled } = await import('./pages.js')
+    // All that is to be thought of is thought of before others have to wait.
+    const records = Array.from(batch.records ?? [], packedOf)
+    const [amended, replaced] = [[...amendments], [...sheets]]
+    await this.#writing(async session => {
+      const db = this.#reading(session)
+      await setMeta(session, 'definitions', definitions)
+      if (unsettled !== undefined) await setMeta(session, 'unsettled', JSON.stringify(unsettled))
+      for (const ticker of removed) await remove(session, ticker)
+      for (const ticker of unpulled) await removePulled(session, ticker)
+      const names = records.map(({ entry }) => entry.ticker)
+      if (names.length > 0) await checkNotPulled(this.location, session, names)
+      await putRecords(session, records)
+      for (const amendment of amended) await putAmendment(db, amendment)
+      // Last, because a security's asset class is told with its ticker too.
+      for (const sheet of replaced) await putSheet(db, sheet)
+    })
+  }
+
+  remove(ticker: string, unsettled?: readonly string[]): Promise<boolean> {
+    return this.#writing(async session => {
+      if (unsettled !== undefined) await setMeta(session, 'unsettled', JSON.stringify(unsettled))
+      return remove(session, ticker)
+    })
+  }
+
+  async footprint(): Promise<Footprint> {
+    return { schema: STEPS.length, newestSchema: STEPS.length, bytes: await sizeOf(this.#reading()) }
+  }
+
+  async verify(): Promise<Damage[]> {
+    const { verifyContent } = await import('./verify.js')
+    return this.#atOnce(verifyContent)
+  }
+
+  async lock(writer: Writer): Promise<void> {
+    await this.#writable().take(writer)
+  }
+
+  async unlock(writer: Writer): Promise<void> {
+    await this.#writable().leave(writer)
+  }
+
+  async close(): Promise<void> {
+    await this.#place?.close()
+    await this.#database.close()
+  }
+
+  #reading(session: Queries = this.#moment ?? this.#database): Reading {
+    return { location: this.location, query: (text, values) => session.query(text, values) }
+  }
+
+  /** Several reads of one state, whatever is written meanwhile. */
+  async #atOnce<T>(work: (db: Reading, session: Queries) => Promise<T>): Promise<T> {
+    if (this.#moment !== null) return work(this.#reading(), this.#moment)
+    // What goes wrong in the work is none of the database's, and is thrown as it is.
+    const done = await this.#database.transaction(
+      async session => {
+        try {
+          return { result: await work(this.#reading(session), session) }
+        } catch (error) {
+          return { error }
+        }
+      },
+      { snapshot: true },
+    )
+    if ('error' in done) throw done.error
+    return done.result
+  }
+
+  /** All or nothing; one after the other, since each begins with the same row, as others are to see that something was written. */
+  #writing<T>(work: (session: Queries) => Promise<T>): Promise<T> {
+    return this.#writable().transaction(async session => {
+      await session.query("UPDATE meta SET value = gen_random_uuid() WHERE key = 'version'")
+      return work(session)
+    })
+  }
+
+  #writable(): WritingPlace {
+    if (this.#place === null) throw new StorageError(`${this.location} was opened for questions alone`)
+    return this.#place
+  }
+
+  async #meta(key: string): Promise<string | undefined> {
+    const [row] = await this.#reading().query<{ value: string }>('SELECT value FROM meta WHERE key = $1', [key])
+    return row?.value
+  }
+
+  async #tickersIn(sql: string): Promise<string[]> {
+    return (await this.#reading().query<{ ticker: string }>(sql)).map(({ ticker }) => ticker)
+  }
+}
+
+const NEWEST = `${ENTRIES} ORDER BY last_date DESC, ticker DESC LIMIT 1 OFFSET $1`
+const STAMP = `SELECT series.hash FROM tickers
+  JOIN series ON series.ticker = tickers.ticker AND timeframe = $2 WHERE tickers.ticker = $1`
+
+async function setMeta(session: Queries, key: string, value: string): Promise<void> {
+  await session.query(
+    'INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+    [key, value],
+  )
+}
+
+/** All there is of a ticker; false when there was nothing. */
+async function remove(session: Queries, ticker: string): Promise<boolean> {
+  let removed = 0
+  for (const table of OF_TICKERS)
+    removed += (await session.query(`DELETE FROM ${table} WHERE ticker = $1 RETURNING 1`, [ticker])).length
+  return removed > 0
+}

@@ -1,0 +1,120 @@
+import { StorageError } from '../../errors.js'
+import { type Day, parseDay } from '../../model/day.js'
+import type { SeriesKey } from '../../model/event.js'
+import type { KeptEntry, KeptSeries, PageStore, PullRun } from '../pages.js'
+import { listName, PULLED_COLUMNS, type PulledRow, pulledIn, pulledRowOf, SAID } from '../pulled.js'
+import type { Queries } from './connection.js'
+import type { Reading } from './read.js'
+
+const ENTRIES = `SELECT ${SAID.join(', ')} FROM pulled`
+const OF_SERIES = 'ticker = $1 AND timeframe = $2 AND field = $3'
+const INTO_PULLED = `INSERT INTO pulled (${PULLED_COLUMNS.join(', ')})
+  VALUES (${PULLED_COLUMNS.map((_column, i) => `$${i + 1}`).join(', ')})`
+
+/** What pages need of their store. */
+interface Beneath {
+  reading(): Reading
+  writing<T>(work: (session: Queries) => Promise<T>): Promise<T>
+}
+
+export class PostgresPages implements PageStore {
+  readonly #store: Beneath
+
+  constructor(store: Beneath) {
+    this.#store = store
+  }
+
+  async has(ticker: string): Promise<boolean> {
+    const [found] = await this.#all<{ has: boolean }>(
+      'SELECT EXISTS (SELECT FROM pulled WHERE ticker = $1) AS has',
+      ticker,
+    )
+    return found!.has
+  }
+
+  async tickers(): Promise<string[]> {
+    const rows = await this.#all<{ ticker: string }>('SELECT DISTINCT ticker FROM pulled ORDER BY ticker')
+    return rows.map(({ ticker }) => ticker)
+  }
+
+  entries(ticker?: string): Promise<KeptEntry[]> {
+    const order = 'ORDER BY ticker, timeframe, field'
+    if (ticker === undefined) return this.#all<KeptEntry>(`${ENTRIES} ${order}`)
+    return this.#all<KeptEntry>(`${ENTRIES} WHERE ticker = $1 ${order}`, ticker)
+  }
+
+  async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
+    const key = { ticker, timeframe, field }
+    const [found] = await this.#all<{ isListed: boolean } & (PulledRow | { ticker: null })>(
+      `SELECT EXISTS (SELECT FROM listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
+        FROM (SELECT) one LEFT JOIN pulled ON ${OF_SERIES}`,
+      ...[ticker, timeframe, field, listName(key)],
+    )
+    const row = found!.ticker === null ? undefined : found!
+    return pulledIn(this.#store.reading(), key, row, () => found!.isListed)
+  }
+
+  async newestDay(url?: string): Promise<Day | null> {
+    const where = url === undefined ? '' : 'WHERE url = $1'
+    const values = url === undefined ? [] : [url]
+    const [found] = await this.#all<{ newest: string | null }>(
+      `SELECT max(known) AS newest FROM pulled ${where}`,
+      ...values,
+    )
+    return found!.newest === null ? null : parseDay(found!.newest)
+  }
+
+  put(series: KeptSeries): Promise<void> {
+    return this.#store.writing(async session => {
+      const { ticker, timeframe, field, url } = series
+      await checkHasNoBars(this.#store.reading().location, session, ticker)
+      const other = await session.query('SELECT 1 FROM pulled WHERE ticker = $1 AND url <> $2', [ticker, url])
+      if (other.length > 0) await removePulled(session, ticker)
+      await session.query(`DELETE FROM pulled WHERE ${OF_SERIES}`, [ticker, timeframe, field])
+      const row = pulledRowOf(series)
+      await session.query(
+        INTO_PULLED,
+        PULLED_COLUMNS.map(column => row[column]),
+      )
+      await session.query('INSERT INTO listed VALUES ($1, $2) ON CONFLICT DO NOTHING', [ticker, listName(series)])
+    })
+  }
+
+  async run(): Promise<PullRun | null> {
+    const [row] = await this.#all<{ value: string }>("SELECT value FROM meta WHERE key = 'pull'")
+    return row === undefined ? null : (JSON.parse(row.value) as PullRun)
+  }
+
+  setRun(run: PullRun | null): Promise<void> {
+    return this.#store.writing(async session => {
+      await session.query("DELETE FROM meta WHERE key = 'pull'")
+      if (run !== null) await session.query("INSERT INTO meta VALUES ('pull', $1)", [JSON.stringify(run)])
+    })
+  }
+
+  #all<Row>(sql: string, ...values: string[]): Promise<Row[]> {
+    return this.#store.reading().query<Row>(sql, values)
+  }
+}
+
+/** Takes out all that was pulled of a ticker. */
+export async function removePulled(session: Queries, ticker: string): Promise<void> {
+  await session.query('DELETE FROM pulled WHERE ticker = $1', [ticker])
+  await session.query("DELETE FROM listed WHERE ticker = $1 AND what LIKE 'pulled %'", [ticker])
+}
+
+/** A ticker has bars or pulled events, never both: an answer would not tell which it stands on. */
+async function checkHasNoBars(location: string, session: Queries, ticker: string): Promise<void> {
+  const bars = await session.query('SELECT 1 FROM tickers WHERE ticker = $1', [ticker])
+  if (bars.length > 0) throw new StorageError(`${location}: ${ticker}: a ticker with bars takes no pulled events`)
+}
+
+/** The same, the other way round. */
+export async function checkNotPulled(location: string, session: Queries, tickers: readonly string[]): Promise<void> {
+  const [found] = await session.query<{ ticker: string }>(
+    'SELECT ticker FROM pulled WHERE ticker = ANY ($1) ORDER BY ticker LIMIT 1',
+    [tickers],
+  )
+  if (found !== undefined)
+    throw new StorageError(`${location}: ${found.ticker}: a ticker with pulled events takes no bars`)
+}

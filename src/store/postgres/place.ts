@@ -1,0 +1,138 @@
+import type { PoolClient } from 'pg'
+import { StorageError } from '../../errors.js'
+import { placeTaken, type Writer } from '../store.js'
+import { type Database, inTransaction, type Queries, translated } from './connection.js'
+import { LOCKS } from './schema.js'
+
+/** How long a statement of a writer may take, in milliseconds: a batch of an import is large, and so is what it replaces. */
+const STATEMENT_MS = 600_000
+
+/** Beside the number of bands' locks, that of the table: each schema of a database has a place of its own. */
+const LOCK = `${LOCKS}, 'writer'::regclass::oid::int`
+
+/** Ends the session of a machine that has fallen silent within two minutes; otherwise it would have the place for hours. */
+const KEEPALIVES = 'SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 15; SET tcp_keepalives_count = 4'
+
+/**
+ * Who may write: one at a time.
+ *  1. An advisory lock of a session. It goes with the session, and that with its process, however that ends.
+ *  2. A row that says who it is, for people.
+ * Whoever has the place writes in the session that holds it: with the lock goes the transaction, and nothing is written
+ * after another has begun.
+ */
+export class WritingPlace {
+  readonly #database: Database
+  #held: Session | null = null
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Throws Busy naming the holder. */
+  async take({ pid, host, started }: Writer): Promise<void> {
+    this.#held ??= await this.#locked()
+    await this.#held.run(client =>
+      client.query(
+        `INSERT INTO writer VALUES (1, pg_backend_pid(), $1, $2, $3) ON CONFLICT (place)
+          DO UPDATE SET session = excluded.session, pid = excluded.pid, host = excluded.host, started = excluded.started`,
+        [pid, host, started],
+      ),
+    )
+  }
+
+  async leave({ pid, host, started }: Writer): Promise<void> {
+    const own = 'DELETE FROM writer WHERE pid = $1 AND host = $2 AND started = $3'
+    try {
+      await this.#held?.run(client => client.query(own, [pid, host, started]))
+    } finally {
+      await this.close()
+    }
+  }
+
+  /** Gives the lock back, as the end of the process does. */
+  async close(): Promise<void> {
+    const held = this.#held
+    this.#held = null
+    await held?.close()
+  }
+
+  /** All or nothing; in the session that has the place, where it was taken. */
+  async transaction<T>(work: (session: Queries) => Promise<T>): Promise<T> {
+    const options = { statement: STATEMENT_MS }
+    const held = this.#held
+    if (held === null) return this.#database.transaction(work, options)
+    return held.run(client => inTransaction(client, work, options))
+  }
+
+  async #locked(): Promise<Session> {
+    const session = await Session.begin(this.#database)
+    try {
+      const locked = await session.run(async client => {
+        await client.query(KEEPALIVES)
+        return client.query<{ got: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS got`)
+      })
+      if (locked.rows[0]!.got) return session
+      throw placeTaken(this.#database.location, (await holderIn(this.#database)) ?? undefined)
+    } catch (error) {
+      await session.close()
+      throw error
+    }
+  }
+}
+
+/** Who has the place; null: nobody, or one that has not said yet who it is. */
+export async function holderIn(db: Queries): Promise<Writer | null> {
+  const [holder] = await db.query<Writer>(HOLDER)
+  return holder ?? null
+}
+
+/** The row of one that is gone stays, and counts for nothing. */
+const HOLDER = `SELECT writer.pid, host, started FROM writer JOIN pg_locks ON pg_locks.pid = session
+  WHERE locktype = 'advisory' AND granted AND classid = ${LOCKS} AND objid = 'writer'::regclass::oid
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
+/** A connection that is kept. One that has broken off is not made anew: what it held is gone. */
+class Session {
+  readonly #location: string
+  readonly #client: PoolClient
+  readonly #end: () => Promise<void>
+
+  private constructor(location: string, client: PoolClient, end: () => Promise<void>) {
+    this.#location = location
+    this.#client = client
+    this.#end = end
+  }
+
+  static begin(database: Database): Promise<Session> {
+    return new Promise((resolve, reject) => {
+      const ended: Promise<void> = database.session(
+        client =>
+          new Promise<void>(end => {
+            const close = (): Promise<void> => {
+              end()
+              return ended
+            }
+            resolve(new Session(database.location, client, close))
+          }),
+      )
+      ended.catch(reject)
+    })
+  }
+
+  async run<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.#client)
+    } catch (error) {
+      throw translated(this.#location, error)
+    }
+  }
+
+  /** The lock is given back before: who asks next must not find it taken by a connection that is being closed. */
+  async close(): Promise<void> {
+    await this.#client.query('SELECT pg_advisory_unlock_all()').catch(() => {})
+    await this.#end().catch((error: unknown) => {
+      // It has broken off by itself.
+      if (!(error instanceof StorageError)) throw error
+    })
+  }
+}

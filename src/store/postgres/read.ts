@@ -1,0 +1,265 @@
+import type { FactKind } from '../../model/facts.js'
+import { TIMEFRAME_NAMES, type Timeframe } from '../../model/terms.js'
+import {
+  type ChunkRow,
+  checkedChunks,
+  checkedEntry,
+  checkedSeries,
+  checkedSheet,
+  checkedSheets,
+  damaged,
+  endOf,
+  type FoundSeries,
+  type PartRow,
+} from '../checked.js'
+import { chunkOf } from '../codec.js'
+import {
+  DAMAGE,
+  type DerivedPart,
+  ENTRY_COLUMNS,
+  type EntryRow,
+  type Hashed,
+  hashesIn,
+  missing,
+  type Part,
+  SERIES_COLUMNS,
+  type SeriesRow,
+  type SheetRow,
+} from '../content.js'
+import type { BarBySeries, PackedTail } from '../store.js'
+import type { Queries } from './connection.js'
+
+/**
+ * Rows for whoever asks, changes or verifies them, of one moment each: what belongs together comes in one statement.
+ * Chunks come one after another in one value, with their names beside it. Each throws Damaged for a row that is not what
+ * was written, and for one that is missing, unless it says otherwise.
+ */
+
+/** Who is asked, and where that is, for messages. */
+export interface Reading extends Queries {
+  readonly location: string
+}
+
+type Entry = Hashed<EntryRow>
+type Series = Hashed<SeriesRow>
+
+export const ENTRIES = `SELECT hash, chunks, ${ENTRY_COLUMNS} FROM tickers`
+const SERIES = `SELECT ${SERIES_COLUMNS}, hash FROM series`
+const IS_LISTED = "EXISTS (SELECT FROM listed WHERE listed.ticker = asked.ticker AND what = 'bars')"
+const UNSETTLED = "(SELECT value FROM meta WHERE key = 'unsettled')"
+
+const entryOfAsked = `(SELECT row_to_json(found) FROM (${ENTRIES} WHERE tickers.ticker = asked.ticker) found)`
+
+function seriesOfAsked(timeframe: string): string {
+  return `(SELECT row_to_json(found) FROM (${SERIES} WHERE series.ticker = asked.ticker AND timeframe = ${timeframe}) found)`
+}
+
+/** Joined to a ticker that is asked for: some of its chunks. */
+function chunksOfAsked(as: string, which: string): string {
+  return `LEFT JOIN LATERAL (
+    SELECT string_agg(part || ' ' || chunk || ' ' || octet_length(columns), ',' ORDER BY part, chunk) AS names,
+      string_agg(columns, ''::bytea ORDER BY part, chunk) AS columns
+    FROM chunks WHERE chunks.ticker = asked.ticker AND ${which}) ${as} ON true`
+}
+
+/** Takes the chunks apart. */
+function partRows(names: string | null, columns: Buffer | null): PartRow[] {
+  if (names === null || columns === null) return []
+  let at = 0
+  return names.split(',').map(name => {
+    const [part, chunk, bytes] = name.split(' ') as [Part, string, string]
+    at += Number(bytes)
+    return { part, chunk: Number(chunk), columns: columns.subarray(at - Number(bytes), at) }
+  })
+}
+
+function ofPart(rows: readonly PartRow[], part: Part): ChunkRow[] {
+  return rows.filter(row => row.part === part)
+}
+
+const FOUND = `SELECT asked.ticker, ${entryOfAsked} AS entry, ${seriesOfAsked('$2')} AS series,
+    ${IS_LISTED} AS "isListed", kept.names, kept.columns, ${UNSETTLED} AS unsettled
+  FROM unnest($1::text[]) WITH ORDINALITY AS asked (ticker, place)
+  ${chunksOfAsked('kept', 'timeframe = $2 AND part = ANY ($3)')} ORDER BY place`
+
+interface FoundRow {
+  ticker: string
+  entry: Entry | null
+  series: Series | null
+  isListed: boolean
+  names: string | null
+  columns: Buffer | null
+  unsettled: string | null
+}
+
+/** What there is of the series of some tickers, in their order. Nothing is checked. */
+export async function findSeries(
+  db: Queries,
+  tickers: readonly string[],
+  timeframe: Timeframe,
+  parts: readonly DerivedPart[],
+): Promise<(FoundSeries & { unsettled: readonly string[] })[]> {
+  const rows = await db.query<FoundRow>(FOUND, [tickers, timeframe, parts])
+  return rows.map(({ ticker, entry, series, isListed, names, columns, unsettled }) => ({
+    ...{ ticker, timeframe, isListed },
+    ...{ entry: entry ?? undefined, series: series ?? undefined },
+    chunks: partRows(names, columns),
+    unsettled: unsettledIn(unsettled),
+  }))
+}
+
+export function unsettledIn(kept: string | null | undefined): readonly string[] {
+  return kept == null ? [] : (JSON.parse(kept) as string[])
+}
+
+const ENTRY = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed" FROM (SELECT $1::text AS ticker) asked`
+
+/** undefined: unknown ticker */
+export async function entryRow(db: Reading, ticker: string): Promise<Entry | undefined> {
+  const [row] = await db.query<Pick<FoundRow, 'entry' | 'isListed'>>(ENTRY, [ticker])
+  return entryIn(db, ticker, row!)
+}
+
+function entryIn(db: Reading, ticker: string, found: Pick<FoundRow, 'entry' | 'isListed'>): Entry | undefined {
+  if (found.entry !== null) return checkedEntry(db, found.entry)
+  if (found.isListed) throw damaged(db, missing(ticker, 'bars'))
+  return undefined
+}
+
+const ALL_ENTRIES = `SELECT listed.ticker AS listed, entries.*
+  FROM (${ENTRIES}) entries FULL JOIN (SELECT ticker FROM listed WHERE what = 'bars') listed ON listed.ticker = entries.ticker
+  ORDER BY coalesce(entries.ticker, listed.ticker)`
+
+/** By ticker. */
+export async function entryRows(db: Reading): Promise<Entry[]> {
+  const rows = await db.query<Entry & { listed: string | null }>(ALL_ENTRIES)
+  const lost = rows.find(({ ticker }) => ticker === null)
+  if (lost !== undefined) throw damaged(db, missing(lost.listed!, 'bars'))
+  return rows.map(({ listed: _listed, ...row }) => checkedEntry(db, row))
+}
+
+const BARS = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed", kept.names, kept.columns
+  FROM (SELECT $1::text AS ticker) asked
+  ${chunksOfAsked('kept', "timeframe = 'daily' AND part IN ('prices', 'unadjusted')")}`
+
+/** The chunks of a ticker's bars; undefined: unknown ticker. @param isTrusted looks away from what is said of the ticker */
+export async function barChunks(
+  db: Reading,
+  ticker: string,
+  isTrusted = false,
+): Promise<{ prices: Buffer[]; unadjusted: Buffer[] | null } | undefined> {
+  const [row] = await db.query<Omit<FoundRow, 'series'>>(BARS, [ticker])
+  const entry = isTrusted ? row!.entry : entryIn(db, ticker, row!)
+  if (entry == null) return undefined
+  const { prices = '', unadjusted } = hashesIn(entry)
+  const rows = partRows(row!.names, row!.columns)
+  const chunks = (part: Part, hashes: string): Buffer[] =>
+    checkedChunks(db, { ticker, timeframe: 'daily' }, part, ofPart(rows, part), hashes)
+  return {
+    prices: chunks('prices', prices),
+    unadjusted: unadjusted === undefined ? null : chunks('unadjusted', unadjusted),
+  }
+}
+
+const ofEnd = (timeframe: Timeframe, first: string): string =>
+  `timeframe = '${timeframe}' AND part IN ('events', 'outcomes') AND chunk >= ${first}`
+
+const TAIL = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed",
+    ${seriesOfAsked("'daily'")} AS daily, ${seriesOfAsked("'weekly'")} AS weekly,
+    days.names AS daily_names, days.columns AS daily_columns, weeks.names AS weekly_names, weeks.columns AS weekly_columns
+  FROM (SELECT $1::text AS ticker) asked
+  ${chunksOfAsked('days', ofEnd('daily', '$2'))} ${chunksOfAsked('weeks', ofEnd('weekly', '$3'))}`
+
+interface TailRow extends Pick<FoundRow, 'entry' | 'isListed'> {
+  daily: Series | null
+  weekly: Series | null
+  daily_names: string | null
+  daily_columns: Buffer | null
+  weekly_names: string | null
+  weekly_columns: Buffer | null
+}
+
+/** What is stored of a ticker before some bars, with its events from others on; null: unknown ticker */
+export async function tailOf(
+  db: Reading,
+  ticker: string,
+  since: BarBySeries,
+  from: BarBySeries,
+): Promise<PackedTail | null> {
+  const [row] = await db.query<TailRow>(TAIL, [ticker, chunkOf(from.daily), chunkOf(from.weekly)])
+  const entry = entryIn(db, ticker, row!)
+  if (entry === undefined) return null
+  const end = (timeframe: Timeframe): PackedTail['daily'] => {
+    const rows = partRows(row![`${timeframe}_names`], row![`${timeframe}_columns`])
+    return endOf(db, { ticker, timeframe }, row![timeframe] ?? undefined, rows, { since, from })
+  }
+  return { since, hashes: entry.chunks, daily: end('daily'), weekly: end('weekly') }
+}
+
+const EVENTS = `SELECT ${entryOfAsked} AS entry, ${IS_LISTED} AS "isListed", ${seriesOfAsked('$2')} AS series,
+    kept.names, kept.columns
+  FROM (SELECT $1::text AS ticker) asked ${chunksOfAsked('kept', "timeframe = $2 AND part = 'events'")}`
+
+/** A series and its events, to be changed; undefined: unknown ticker */
+export async function eventRows(
+  db: Reading,
+  ticker: string,
+  timeframe: Timeframe,
+): Promise<{ series: SeriesRow; chunks: ChunkRow[] } | undefined> {
+  const [row] = await db.query<FoundRow>(EVENTS, [ticker, timeframe])
+  if (entryIn(db, ticker, row!) === undefined) return undefined
+  const series = checkedSeries(db, { ticker, timeframe }, row!.series ?? undefined)
+  return { series, chunks: partRows(row!.names, row!.columns) }
+}
+
+const ALL_SERIES = `SELECT tickers.ticker, ${SERIES_COLUMNS}, series.hash
+  FROM tickers LEFT JOIN series ON series.ticker = tickers.ticker AND timeframe = $1 ORDER BY tickers.ticker`
+
+/** The rows of all series of a timeframe, in the order of the tickers. */
+export async function allSeries(db: Reading, timeframe: Timeframe): Promise<SeriesRow[]> {
+  const rows = await db.query<{ ticker: string } & (Series | { hash: null })>(ALL_SERIES, [timeframe])
+  return rows.map(({ ticker, ...row }) => {
+    const name = { ticker, timeframe }
+    if (row.hash === null) throw damaged(db, DAMAGE.noSeries(name))
+    return checkedSeries(db, name, row)
+  })
+}
+
+const SHEETS = `SELECT listed.what, facts.hash, facts.ticker, facts.kind, facts.records, facts.sheet
+  FROM (SELECT * FROM facts WHERE ticker = $1) facts
+  FULL JOIN (SELECT what FROM listed WHERE ticker = $1 AND what <> 'bars' AND what NOT LIKE 'pulled %') listed
+    ON listed.what = facts.kind
+  ORDER BY coalesce(facts.kind, listed.what)`
+
+/** All kinds of a ticker's facts, but for those that are not to be read. */
+export async function sheetRows(db: Reading, ticker: string, but: readonly FactKind[] = []): Promise<SheetRow[]> {
+  const rows = await db.query<Hashed<SheetRow> & { what: string | null }>(SHEETS, [ticker])
+  const listed = rows.flatMap(({ what }) => what ?? [])
+  const found = rows.filter(({ kind }) => kind !== null)
+  return checkedSheets(db, ticker, found, listed, but)
+}
+
+const SECURITIES = "SELECT hash, ticker, kind, records, sheet FROM facts WHERE kind = 'securities' ORDER BY ticker"
+
+/** What is known of every ticker. */
+export async function securityRows(db: Reading): Promise<SheetRow[]> {
+  return (await db.query<Hashed<SheetRow>>(SECURITIES)).map(row => checkedSheet(db, row))
+}
+
+const WHOLE = `SELECT ${entryOfAsked} AS entry, ${seriesOfAsked("'daily'")} AS daily, ${seriesOfAsked("'weekly'")} AS weekly,
+    days.names AS daily_names, days.columns AS daily_columns, weeks.names AS weekly_names, weeks.columns AS weekly_columns
+  FROM (SELECT $1::text AS ticker) asked
+  ${chunksOfAsked('days', "timeframe = 'daily'")} ${chunksOfAsked('weeks', "timeframe = 'weekly'")}`
+
+/** All that is kept of a ticker with bars. Nothing is checked. */
+export async function wholeTicker(db: Queries, ticker: string) {
+  const [row] = await db.query<TailRow>(WHOLE, [ticker])
+  const rows = Object.fromEntries(
+    TIMEFRAME_NAMES.map(name => [name, partRows(row![`${name}_names`], row![`${name}_columns`])]),
+  )
+  return {
+    entry: row!.entry!,
+    series: (timeframe: Timeframe) => row![timeframe] ?? undefined,
+    chunks: (timeframe: Timeframe, part: Part) => ofPart(rows[timeframe]!, part),
+  }
+}

@@ -1,0 +1,50 @@
+import { TIMEFRAME_NAMES } from '../../model/terms.js'
+import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
+import { type Hashed, type Listed, LOST_ROWS, missing, type SheetRow, STRANGE_ROWS, unlisted } from '../content.js'
+import { type PulledRow, pulledDamages } from '../pulled.js'
+import { type Damage, UNDERIVED } from '../store.js'
+import { type Reading, wholeTicker } from './read.js'
+
+/**
+ * Reads all that there is as questions do, and looks whether it is all that was written; in one transaction, a ticker at a
+ * time. Whether pages of the database's own files are as they were written, its checksums tell while it reads them.
+ */
+export async function verifyContent(db: Reading): Promise<Damage[]> {
+  const damages = [...(await strays(db)), ...(await listDamages(db))]
+  const [made] = await db.query<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")
+  const derived = made?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
+  for (const { ticker } of await db.query<Named>('SELECT ticker FROM tickers ORDER BY ticker'))
+    damages.push(...tickerDamages(db, await wholeTicker(db, ticker), derived))
+  for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM facts ORDER BY ticker')) {
+    const rows = await db.query<Hashed<SheetRow>>('SELECT * FROM facts WHERE ticker = $1 ORDER BY kind', [ticker])
+    for (const row of rows) damages.push(...damagesIn(() => checkedSheet(db, row)))
+  }
+  for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM pulled ORDER BY ticker')) {
+    const rows = await db.query<PulledRow>('SELECT * FROM pulled WHERE ticker = $1 ORDER BY timeframe, field', [ticker])
+    for (const row of rows) damages.push(...pulledDamages(row))
+  }
+  return damages
+}
+
+interface Named {
+  ticker: string
+}
+
+/** Rows of what is not there. */
+async function strays(db: Reading): Promise<Damage[]> {
+  const damages: Damage[] = []
+  for (const table of ['chunks', 'series']) {
+    const found = await db.query(`SELECT FROM ${table} WHERE ticker NOT IN (SELECT ticker FROM tickers) LIMIT 1`)
+    if (found.length > 0) damages.push({ ticker: '', what: `rows of ${table} belong to none of tickers`, mend: null })
+  }
+  return damages
+}
+
+/** Where the list and the tables say different things. */
+async function listDamages(db: Reading): Promise<Damage[]> {
+  const [lost, strange] = [await db.query<Listed>(LOST_ROWS), await db.query<Listed>(STRANGE_ROWS)]
+  return [
+    ...lost.map(({ ticker, what }) => missing(ticker, what)),
+    ...strange.map(({ ticker, what }) => unlisted(ticker, what)),
+  ]
+}

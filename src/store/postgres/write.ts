@@ -1,0 +1,210 @@
+import type { Timeframe } from '../../model/terms.js'
+import { type EntryRow, entryHash, entryRowOf, type Hashed, hashesOf, type SeriesRow, seriesHash } from '../content.js'
+import { amended, pack, unpacking } from '../packed.js'
+import { entryBeside, sheetRowOf } from '../sheets.js'
+import type { Amendment, PackedPart, PackedRecord, TickerRecord, TickerSheet } from '../store.js'
+import type { Queries } from './connection.js'
+import { entryRow, eventRows, type Reading } from './read.js'
+
+/**
+ * What is written in a transaction. Rows go and come again instead of being changed in place: one statement for all of a
+ * kind, whether they were there or not, which partitions on other servers take as well.
+ */
+
+/** As it is written, whoever packed it. */
+export function packedOf(record: TickerRecord | PackedRecord): PackedRecord {
+  return 'bytes' in record ? record : pack(record)
+}
+
+/** Chunks of one part of a series, which come in the place of all from the first of them on. */
+interface Part {
+  ticker: string
+  timeframe: Timeframe
+  part: PackedPart['part']
+  first: number
+  chunks: readonly Buffer[]
+}
+
+/** Bytes of chunks that go in one statement, about. */
+const MOST_BYTES = 8 * 2 ** 20
+
+/** Puts tickers in place of whatever was there; or where what is stored of one stays, only the chunks that come after. */
+export async function putRecords(db: Queries, records: readonly PackedRecord[]): Promise<void> {
+  if (records.length === 0) return
+  const names = records.map(({ entry }) => entry.ticker)
+  await db.query('DELETE FROM tickers WHERE ticker = ANY ($1)', [names])
+  await insert(
+    db,
+    'tickers',
+    ENTRY_NAMES,
+    records.map(({ entry, bars }) => entryValues(entryRowOf(entry, bars))),
+  )
+  await db.query("INSERT INTO listed SELECT unnest($1::text[]), 'bars' ON CONFLICT DO NOTHING", [names])
+  const series = records.flatMap(({ entry: { ticker }, daily, weekly }) =>
+    [daily, weekly].map(({ timeframe, summary, parts }) => {
+      return { ticker, timeframe, row: { ...summary, chunks: hashesOf(parts) } }
+    }),
+  )
+  await putSeries(db, series)
+  await putParts(db, records.flatMap(partsOf))
+}
+
+function partsOf(record: PackedRecord): Part[] {
+  const { entry, isTail, bars, daily, weekly } = record
+  const { ticker } = entry
+  const chunksOf = unpacking(record)
+  const own = (timeframe: Timeframe, parts: readonly PackedPart[]): Part[] =>
+    parts.map(part => ({ ticker, timeframe, part: part.part, first: part.first, chunks: chunksOf(part) }))
+  const all = [...own('daily', bars), ...own('daily', daily.parts), ...own('weekly', weekly.parts)]
+  if (!isTail && !bars.some(({ part }) => part === 'unadjusted'))
+    all.push({ ticker, timeframe: 'daily', part: 'unadjusted', first: 0, chunks: [] })
+  return all
+}
+
+const CUT = `DELETE FROM chunks USING unnest($1::text[], $2::text[], $3::text[], $4::int[])
+    AS gone (ticker, timeframe, part, first)
+  WHERE chunks.ticker = gone.ticker AND chunks.timeframe = gone.timeframe AND chunks.part = gone.part
+    AND chunks.chunk >= gone.first`
+
+/** Cut out of one value: an array of as many would be sent as text, twice as long. */
+const PUT_CHUNKS = `INSERT INTO chunks (ticker, timeframe, part, chunk, columns)
+  SELECT ticker, timeframe, part, chunk, substr($1::bytea, first + 1, bytes)
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::int[], $6::int[], $7::int[])
+    AS cut (ticker, timeframe, part, chunk, first, bytes)`
+
+async function putParts(db: Queries, parts: readonly Part[]): Promise<void> {
+  const column = <K extends 'ticker' | 'timeframe' | 'part' | 'first'>(name: K): Part[K][] =>
+    parts.map(part => part[name])
+  await db.query(CUT, [column('ticker'), column('timeframe'), column('part'), column('first')])
+  let chunks: Chunk[] = []
+  let bytes = 0
+  for (const { ticker, timeframe, part, first, chunks: own } of parts) {
+    chunks.push(...own.map((columns, i) => ({ ticker, timeframe, part, chunk: first + i, at: 0, columns })))
+    bytes += own.reduce((sum, { length }) => sum + length, 0)
+    if (bytes < MOST_BYTES) continue
+    await putChunks(db, chunks)
+    chunks = []
+    bytes = 0
+  }
+  await putChunks(db, chunks)
+}
+
+interface Chunk extends Pick<Part, 'ticker' | 'timeframe' | 'part'> {
+  chunk: number
+  at: number
+  columns: Buffer
+}
+
+async function putChunks(db: Queries, chunks: readonly Chunk[]): Promise<void> {
+  if (chunks.length === 0) return
+  let at = 0
+  for (const chunk of chunks) {
+    chunk.at = at
+    at += chunk.columns.length
+  }
+  const column = <K extends keyof Chunk>(name: K): Chunk[K][] => chunks.map(chunk => chunk[name])
+  const sizes = chunks.map(({ columns }) => columns.length)
+  const names = [column('ticker'), column('timeframe'), column('part'), column('chunk')]
+  await db.query(PUT_CHUNKS, [Buffer.concat(column('columns')), ...names, column('at'), sizes])
+}
+
+const ENTRY_NAMES = {
+  ticker: 'text',
+  asset_class: 'text',
+  prices: 'text',
+  bars: 'int',
+  first_date: 'text',
+  last_date: 'text',
+  source: 'text',
+  format: 'text',
+  imported_at: 'text',
+  origins: 'text',
+  chunks: 'text',
+  hash: 'text',
+} as const
+
+function entryValues(row: EntryRow): Value[] {
+  const { ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks } = row
+  return [ticker, assetClass, prices, bars, first, last, source, format, importedAt, origins, chunks, entryHash(row)]
+}
+
+const SERIES_NAMES = {
+  ticker: 'text',
+  timeframe: 'text',
+  bars: 'int',
+  final_date: 'text',
+  events: 'int',
+  events_on_last: 'int',
+  fields: 'text',
+  marks: 'text',
+  chunks: 'text',
+  hash: 'text',
+} as const
+
+interface NamedSeries {
+  ticker: string
+  timeframe: Timeframe
+  row: SeriesRow
+}
+
+async function putSeries(db: Queries, series: readonly NamedSeries[]): Promise<void> {
+  await db.query(
+    'DELETE FROM series USING unnest($1::text[], $2::text[]) AS gone (ticker, timeframe) WHERE series.ticker = gone.ticker AND series.timeframe = gone.timeframe',
+    [series.map(({ ticker }) => ticker), series.map(({ timeframe }) => timeframe)],
+  )
+  const values = series.map(({ ticker, timeframe, row }) => {
+    const { bars, final, events, eventsOnLast, fields, marks, chunks } = row
+    const hash = seriesHash({ ticker, timeframe }, row)
+    return [ticker, timeframe, bars, final, events, eventsOnLast, fields, marks, chunks, hash]
+  })
+  await insert(db, 'series', SERIES_NAMES, values)
+}
+
+type Value = string | number | null
+
+/** Rows in one statement, a list a column. */
+async function insert(
+  db: Queries,
+  table: string,
+  columns: Readonly<Record<string, 'text' | 'int'>>,
+  rows: readonly (readonly Value[])[],
+): Promise<void> {
+  const names = Object.keys(columns)
+  const lists = Object.values(columns).map((type, i) => `$${i + 1}::${type}[]`)
+  const values = names.map((_name, i) => rows.map(row => row[i]))
+  await db.query(`INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${lists.join(', ')})`, values)
+}
+
+/** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
+export async function putAmendment(db: Reading, amendment: Amendment): Promise<void> {
+  const { ticker, timeframe } = amendment
+  const stored = await eventRows(db, ticker, timeframe)
+  if (stored === undefined) return
+  const { row, part, chunks } = amended(db, amendment, stored.series, () => stored.chunks)
+  await putSeries(db, [{ ticker, timeframe, row }])
+  await putParts(db, [{ ticker, timeframe, part: part.part, first: part.first, chunks }])
+}
+
+/** Puts one kind of a ticker's facts in place of what they were; without records it goes. */
+export async function putSheet(db: Reading, given: TickerSheet): Promise<void> {
+  const { ticker, kind, sheet } = given
+  await db.query('DELETE FROM facts WHERE ticker = $1 AND kind = $2', [ticker, kind])
+  if (sheet.rows.length === 0) {
+    await db.query('DELETE FROM listed WHERE ticker = $1 AND what = $2', [ticker, kind])
+    return
+  }
+  const row = sheetRowOf(given)
+  const values = [ticker, kind, row.records, row.hash, row.sheet]
+  await db.query('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES ($1, $2, $3, $4, $5)', values)
+  await list(db, ticker, kind)
+  if (kind !== 'securities') return
+  const entry: Hashed<EntryRow> | undefined = await entryRow(db, ticker)
+  if (entry === undefined) return
+  const { assetClass, hash } = entryBeside(entry, given)
+  await db.query('UPDATE tickers SET asset_class = $2, hash = $3 WHERE ticker = $1', [ticker, assetClass, hash])
+}
+
+/** Says in the list that there is something of a ticker. */
+export async function list(db: Queries, ticker: string, what: string): Promise<void> {
+  await db.query('INSERT INTO listed (ticker, what) VALUES ($1, $2) ON CONFLICT DO NOTHING', [ticker, what])
+}
