@@ -1,3 +1,4 @@
+import { rankedBy, readRank } from '../language/rank.js'
 import { type Day, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
@@ -16,7 +17,7 @@ import type { Backtest, Benchmark, Trade } from './result.js'
 import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
 import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'
 import { checkShares, type Ready, validate, warningsOf } from './validation.js'
-import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords } from './words.js'
+import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
 
 /** Beside the question: how progress is told, and the ledger that counts what was looked at. */
 interface BacktestWays {
@@ -51,6 +52,7 @@ export async function backtest(
   const curve = curveOf(simulation, strategy, barsAYear)
   const statistics = equityStatistics(curve)
   const signals = countsOf(simulation, strategy.timeframe)
+  const ranking = rankingOf(strategy, own.members, simulation)
   const part = averageExposure(simulation, strategy.side)
   const benchmarks = benchmarksOf(own, benchmark, part, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
@@ -68,7 +70,7 @@ export async function backtest(
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(strategy, simulation), ...rivalLooks]
   const interest = { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital }
-  const found = { signals, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
+  const found = { signals, ranking, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
@@ -170,12 +172,34 @@ function toldTrades(strategy: Strategy, trades: readonly Lived[]): Trade[] {
 
 function toldSkipped({ skipped }: Simulation): Backtest['skipped'] {
   return skipped
-    .map(({ member, signal, reason }) => ({
+    .map(({ member, index, reason }) => ({
       ticker: member.ticker,
-      date: formatDay(member.bars.days[signal]!),
+      date: formatDay(member.bars.days[member.signals.bars[index]!]!),
       reason,
+      rank: rankOf(member, index),
     }))
     .sort((a, b) => (a.date !== b.date ? (a.date < b.date ? -1 : 1) : a.ticker < b.ticker ? -1 : 1))
+}
+
+/** What a signal was ranked by: a number, or the band; null where it had none. */
+function rankOf({ ranks, rankBands }: Member, index: number): number | string | null {
+  const value = ranks?.[index] ?? Number.NaN
+  return Number.isNaN(value) ? null : (rankBands?.[value] ?? value)
+}
+
+/** Who came first where there were more signals than places; null without a rank. */
+function rankingOf({ rank }: Strategy, members: readonly Member[], simulation: Simulation): Backtest['ranking'] {
+  if (rank === undefined) return null
+  const all = members.map(({ ranks }) => ranks?.reduce((n, value) => n + Number(Number.isNaN(value)), 0) ?? 0)
+  const { contested, tied } = simulation
+  const read = readRank(rank)
+  return {
+    by: rankedBy(read),
+    first: read.isLowestFirst ? 'lowest' : 'highest',
+    contested_days: contested,
+    tied_days: tied,
+    without_rank: all.reduce((sum, n) => sum + n, 0),
+  }
 }
 
 /** What became of each signal; all of them together are the total. */
@@ -216,6 +240,7 @@ function toldTrade(strategy: Strategy, { taken, bars: held, mfe, mae }: Lived): 
     band: states.bands[signals.entered[index]!]!,
     prev_band: states.bands[signals.left[index]!]!,
     context_band: signals.contextBands?.[index] ?? null,
+    rank: rankOf(member, index),
     entry_date: formatDay(bars.days[taken.entryBar]!),
     entry_price: taken.entry,
     exit_date: formatDay(left.day),
@@ -241,13 +266,14 @@ function assumptionsOf(
   { draws }: Backtest['random_entry'],
   part: number,
 ): string[] {
-  const { costs, portfolio, overlap, risk_free, seed } = strategy
+  const { costs, portfolio, rank, overlap, risk_free, seed } = strategy
   return [
     `fills: ${FILLS_IN_WORDS[strategy.fill]}; exits: ${exitsInWords(strategy)}`,
     'within a bar: a gap fills at the open, the stop comes before the target, and both before the close',
     `costs: ${costsInWords(costs, strategy.side)}; gross is before them, net after`,
     `positions: at most ${placesInWords(portfolio)} at the close before, never more than ` +
       `the cash, which earns ${percent(portfolio.cash_rate)} a year`,
+    ...(rank === undefined ? [] : [`places: ${rankInWords(strategy)}`]),
     OVERLAPS[overlap],
     `prices: ${pricesOf(members)}`,
     `statistics: ${yearInWords(members, barsAYear)}, standard deviations with n - 1, risk-free rate ${percent(risk_free)} a year`,

@@ -1,3 +1,4 @@
+import { byRank, readRank } from '../language/rank.js'
 import { countBelow, parseDay } from '../model/day.js'
 import type { Strategy } from '../params/strategy.js'
 import { Random } from '../statistics/random.js'
@@ -25,7 +26,10 @@ export interface Simulation {
   interest: number
   /** In the order of their entries. */
   trades: Taken[]
-  skipped: { member: Member; signal: number; reason: SkipReason }[]
+  skipped: { member: Member; index: number; reason: SkipReason }[]
+  /** Days on which a rank decided which of several signals found a place, and those on which equal ranks left that open. */
+  contested: number
+  tied: number
   /** Signals that put off an exit, that have no bar after them yet, and whose trade would reach out of the part. */
   extended: number
   pending: number
@@ -64,6 +68,8 @@ class Run {
   /** Of each member: index of the first signal that does not fall into a trade. */
   readonly #free: Int32Array
   readonly #random: Random
+  /** How the signals of a day are ordered; null: as they come. */
+  readonly #byRank: ((a: Candidate, b: Candidate) => number) | null
   readonly #result: Simulation
   readonly #positions: Positions
   #cash: number
@@ -81,6 +87,7 @@ class Run {
     this.#free = new Int32Array(members.length)
     this.#positions = new Positions(strategy)
     this.#random = Random.stream(new Random(strategy.seed).word(), 1)
+    this.#byRank = strategy.rank === undefined ? null : candidatesByRank(members, strategy.rank)
     this.#cash = strategy.portfolio.capital
     this.#equity = this.#cash
     const count = part.to - part.from
@@ -95,6 +102,8 @@ class Run {
       interest: 0,
       trades: [],
       skipped: [],
+      contested: 0,
+      tied: 0,
       extended: 0,
       pending: 0,
       purged: 0,
@@ -155,10 +164,24 @@ class Run {
     const due = this.#candidates.due.get(place) ?? []
     const found = due.filter(([member, signal]) => signal >= this.#free[member]!)
     if (this.#strategy.portfolio.shuffle) shuffle(found, this.#random)
-    for (const [member, signal] of found) this.#consider(member, signal)
+    // Equal ones stay in the order of their tickers, or in the one that was drawn.
+    if (this.#byRank !== null) found.sort(this.#byRank)
+    const fates = found.map(([member, signal]) => this.#consider(member, signal))
+    if (this.#byRank !== null) this.#count(found, fates, this.#byRank)
   }
 
-  #consider(which: number, index: number): void {
+  /** Whether there were more signals than places or money for them, and whether their ranks told which came first. */
+  #count(found: readonly Candidate[], fates: readonly Fate[], order: (a: Candidate, b: Candidate) => number): void {
+    const [last, first] = [
+      fates.lastIndexOf('taken'),
+      fates.findIndex(fate => fate === 'no_place' || fate === 'no_cash'),
+    ]
+    if (last < 0 || first < 0) return
+    this.#result.contested++
+    if (order(found[last]!, found[first]!) === 0) this.#result.tied++
+  }
+
+  #consider(which: number, index: number): Fate {
     const member = this.#members[which]!
     const strategy = this.#strategy
     const signal = member.signals.bars[index]!
@@ -168,7 +191,7 @@ class Run {
       this.#result.purged++
       // What it would have kept out must not come in because it is known to end late.
       this.#occupy(which, index, ahead.next)
-      return
+      return 'purged'
     }
     const size = sizeOf(strategy, member, signal, {
       open: this.#positions.count,
@@ -176,8 +199,8 @@ class Run {
       cash: this.#cash,
     })
     if (typeof size === 'string') {
-      this.#result.skipped.push({ member, signal, reason: size })
-      return
+      this.#result.skipped.push({ member, index, reason: size })
+      return size
     }
     const course = ahead ?? follow()
     const taken = takenFrom(member, strategy, index, course.left, size)
@@ -186,6 +209,7 @@ class Run {
     this.#result.trades.push(taken)
     this.#positions.add(taken, this.#candidates.places[which]!, this.#exitPlace(which, course.left))
     this.#occupy(which, index, course.next)
+    return 'taken'
   }
 
   /** The signals that fall into a trade are not entries any more. */
@@ -194,9 +218,7 @@ class Run {
     const member = this.#members[which]!
     this.#free[which] = next
     if (this.#strategy.overlap === 'extend') this.#result.extended += next - index - 1
-    else
-      for (let i = index + 1; i < next; i++)
-        this.#result.skipped.push({ member, signal: member.signals.bars[i]!, reason: 'in_trade' })
+    else for (let i = index + 1; i < next; i++) this.#result.skipped.push({ member, index: i, reason: 'in_trade' })
   }
 
   #exitPlace(which: number, { why, bar, day }: Taken['left']): number {
@@ -219,6 +241,16 @@ class Run {
     this.#result.value[at] = gross
     this.#result.positions[at] = this.#positions.count
   }
+}
+
+/** What becomes of a signal when it is due. */
+type Fate = SkipReason | 'taken' | 'purged'
+
+/** The one that comes first before. */
+function candidatesByRank(members: readonly Member[], rank: string): (a: Candidate, b: Candidate) => number {
+  const order = byRank(readRank(rank))
+  const rankOf = ([member, signal]: Candidate): number => members[member]!.ranks![signal]!
+  return (a, b) => order(rankOf(a), rankOf(b))
 }
 
 /** Fisher & Yates, from the last place down. */

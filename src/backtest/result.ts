@@ -30,6 +30,18 @@ export interface Backtest {
     /** Of the trades, those whose fill came more than 5 days after the next bar was due. */
     late: number
   }
+  /**
+   * Which of a day's signals came first: by what on their own bars, which of it first, on how many days there were more
+   * than places or money for them, on how many of those equal ranks left open which, and how many signals had no rank.
+   * null without a rank.
+   */
+  ranking: {
+    by: string
+    first: 'highest' | 'lowest'
+    contested_days: number
+    tied_days: number
+    without_rank: number
+  } | null
   statistics: EquityStatistics
   /** Money that cash earned, and what it is of the capital. */
   interest: { money: number; of_capital: number }
@@ -37,7 +49,7 @@ export interface Backtest {
   benchmarks: Benchmark[]
   trade_statistics: TradeStatistics
   trades: Trade[]
-  skipped: { ticker: string; date: string; reason: string }[]
+  skipped: { ticker: string; date: string; reason: string; rank: number | string | null }[]
   equity: EquityPoint[]
   /** Year, month (1..12; of weekly bars by the last date), return of the equity in it; null from ruin on. */
   months: { year: number; month: number; return: number | null }[]
@@ -189,6 +201,8 @@ export interface Trade {
   band: string
   prev_band: string
   context_band: string | null
+  /** What the signal was ranked by on its bar: a number, or the band of a field; null without. */
+  rank: number | string | null
   entry_date: string
   entry_price: number
   /** Of an open trade: the last bar, and its close. */

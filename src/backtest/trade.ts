@@ -1,5 +1,6 @@
 import { atr } from '../indicators/oscillators.js'
 import { TRUE, TRUTHS } from '../language/as-field.js'
+import { rankValues, readRank } from '../language/rank.js'
 import { countUpTo } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import type { Distance } from '../params/figures.js'
@@ -308,6 +309,10 @@ export interface Member {
   eligible: Int32Array
   /** Of each rule that is used and ends a trade by an event the bars of these, ascending; where they are the same the first counts. */
   ends: readonly { why: ExitEvent['why']; bars: Int32Array }[]
+  /** Of each signal what it is ranked by, NaN where that has no value; null without a rank. */
+  ranks: Float64Array | null
+  /** The bands that a rank is a place of; null where it is a number. */
+  rankBands: readonly string[] | null
 }
 
 /**
@@ -342,9 +347,9 @@ export async function membersOf(
 
 /** What of a ticker a strategy needs, by which its list is known: not how long and between what prices it holds. */
 function needsOf(strategy: Strategy): string {
-  const { entry, exit } = strategy
+  const { entry, exit, rank } = strategy
   const rules = { ...exit, hold: null, stop: null, target: null, trailing: null }
-  return JSON.stringify([entry, rules, needsAtr(strategy)])
+  return JSON.stringify([entry, rules, rank, needsAtr(strategy)])
 }
 
 /** From one market's close on a Thursday over a weekend and holidays to another's: later is not the same end. */
@@ -359,9 +364,15 @@ function withEnds(members: readonly Member[]): Member[] {
 }
 
 /** The fields of the tickers themselves that a strategy stands on, each once: conditions among them, by their texts. */
-export function fieldsOf({ entry, exit }: Pick<Strategy, 'entry' | 'exit'>): string[] {
-  const all = [entry.field, entry.when, exit.on?.field, exit.when]
+export function fieldsOf({ entry, exit, rank }: Pick<Strategy, 'entry' | 'exit' | 'rank'>): string[] {
+  const all = [entry.field, entry.when, exit.on?.field, exit.when, rankFieldOf(rank)]
   return [...new Set(all.filter(name => name !== undefined))]
+}
+
+/** undefined: there is no rank, or it is no field. */
+function rankFieldOf(rank: Strategy['rank']): string | undefined {
+  const of = rank === undefined ? null : readRank(rank).of
+  return of?.is === 'field' ? of.field : undefined
 }
 
 /** The first event after a bar that ends a trade; of those of one bar leave before on, and on before when. */
@@ -385,18 +396,15 @@ function memberOf({ prices, states: read }: BarStates, strategy: Strategy, conte
   const states = of(entry.field)
   const { high, low, close } = prices.series
   const range = needsAtr(strategy) ? atr(high, low, close, ATR_LENGTH) : null
+  const truths = entry.when === undefined ? null : of(entry.when).codes
+  const signals = signalsIn(prices, states, eventsFilter(strategy), context, truths)
   return {
     ticker: prices.ticker,
     prices,
     bars: { ...prices.series, atr: range, delisting: prices.delisting, hasEnded: false },
     states,
-    signals: signalsIn(
-      prices,
-      states,
-      eventsFilter(strategy),
-      context,
-      entry.when === undefined ? null : of(entry.when).codes,
-    ),
+    signals,
+    ...ranksOf(strategy, prices, of, signals),
     eligible: eligibleBars(prices, states, entry),
     ends: [
       ...(exit.leave ? [{ why: 'leave' as const, bars: states.bars }] : []),
@@ -404,6 +412,20 @@ function memberOf({ prices, states: read }: BarStates, strategy: Strategy, conte
       ...(exit.when === undefined ? [] : [{ why: 'when' as const, bars: entriesInto(of(exit.when), [TRUTHS[TRUE]!]) }]),
     ],
   }
+}
+
+/** What each signal is ranked by, as its own bar has it. */
+function ranksOf(
+  { rank }: Strategy,
+  { series }: MarketBars,
+  of: (field: string) => States,
+  { bars }: Signals,
+): Pick<Member, 'ranks' | 'rankBands'> {
+  if (rank === undefined) return { ranks: null, rankBands: null }
+  const field = rankFieldOf(rank)
+  const states = field === undefined ? null : of(field)
+  const values = rankValues(readRank(rank), series, states?.codes ?? null)
+  return { ranks: Float64Array.from(bars, bar => values[bar]!), rankBands: states?.bands ?? null }
 }
 
 /** Bars on which a field of the ticker enters one of some bands. */

@@ -174,7 +174,10 @@ function together(tests: readonly Tested[], { strategy, members }: Ready): Valid
   }
 }
 
-type Found = Pick<Backtest, 'signals' | 'statistics' | 'benchmarks' | 'random_entry' | 'interest' | 'validation'>
+type Found = Pick<
+  Backtest,
+  'signals' | 'ranking' | 'statistics' | 'benchmarks' | 'random_entry' | 'interest' | 'validation'
+>
 
 /** What kind of warning a sentence is, whether it holds, and the sentence. */
 type Condition = readonly [Gravity, boolean, string]
@@ -256,7 +259,7 @@ function ofPlaces(
   strategy: Strategy,
   members: readonly Member[],
   { trades }: Simulation,
-  { signals }: Found,
+  { signals, ranking }: Found,
 ): Condition[] {
   const { shuffle, whole_shares } = strategy.portfolio
   const idle = idlePlaces(strategy, members.length)
@@ -264,6 +267,7 @@ function ofPlaces(
   const lots = shuffle
     ? `drawn by seed ${strategy.seed}: another seed takes others, see how far results differ`
     : `taken in order of ticker: ${firstOf(trades, members)}; shuffle draws them by seed: see how far results differ`
+  const which = ranking === null ? lots : `taken by rank: the ${ranking.first} ${ranking.by} first`
   return [
     [
       'partial',
@@ -274,9 +278,30 @@ function ofPlaces(
     [
       'partial',
       without >= signals.total * MANY && without > 0,
-      `${whole(without)} of ${counted(signals.total, 'signal')} found no place, ${lots}`,
+      `${whole(without)} of ${counted(signals.total, 'signal')} found no place, ${which}`,
     ],
+    ...ofRanks(strategy, ranking),
     ['partial', 'no_size' in signals.skipped, `some signals bought nothing: ${whole_shares ? NO_SHARE : NO_SIZE}`],
+  ]
+}
+
+/** Where a rank decided nothing, or less than it seems to. */
+function ofRanks({ portfolio, seed }: Strategy, ranking: Found['ranking']): Condition[] {
+  if (ranking === null) return []
+  const { by, contested_days: contested, tied_days: tied, without_rank: without } = ranking
+  const ties = portfolio.shuffle ? `seed ${seed}` : 'the order of tickers'
+  return [
+    ['settings', contested === 0, 'the rank decided nothing: on no day were there more signals than places'],
+    [
+      'partial',
+      tied > 0,
+      `on ${whole(tied)} of ${counted(contested, 'day')} with more signals than places equal ranks left it to ${ties} which were traded`,
+    ],
+    [
+      'partial',
+      without > 0,
+      `${counted(without, 'signal')} had no ${by} on ${without === 1 ? 'its' : 'their'} bar yet, and came last`,
+    ],
   ]
 }
 

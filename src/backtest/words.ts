@@ -1,4 +1,5 @@
 import { counted } from '../errors.js'
+import { rankedBy, readRank } from '../language/rank.js'
 import { type Distance, percent, plain } from '../params/figures.js'
 import {
   type Costs,
@@ -40,7 +41,7 @@ function givenCosts({ costs, side }: Strategy): string[] {
 }
 
 function givenPortfolio(strategy: Strategy): string[] {
-  const { costs, portfolio, seed } = strategy
+  const { costs, portfolio, rank, seed } = strategy
   const { capital, max_positions, sizing, whole_shares, cash_rate, shuffle } = portfolio
   return [
     max_positions === placesUnlessGiven(strategy)
@@ -52,8 +53,18 @@ function givenPortfolio(strategy: Strategy): string[] {
       ? `capital ${plain(capital)}`
       : '',
     cash_rate === 0 ? '' : `cash at ${percent(cash_rate)} a year`,
+    rank === undefined ? '' : `rank ${rank}`,
     shuffle ? `drawn by seed ${seed}` : '',
   ]
+}
+
+/** Which of a day's signals find a place: `the highest rsi_zone first …`. */
+export function rankInWords({ rank, portfolio, seed }: Pick<Strategy, 'rank' | 'portfolio' | 'seed'>): string {
+  const ties = portfolio.shuffle ? `drawn by seed ${seed}` : 'in order of ticker'
+  if (rank === undefined) return ties
+  const read = readRank(rank)
+  const which = read.isLowestFirst ? 'lowest' : 'highest'
+  return `of a day's signals those with the ${which} ${rankedBy(read)} on their own bar come first, those without one last, equal ones ${ties}`
 }
 
 /** Whether returns depend on how much money there is. */

@@ -206,7 +206,13 @@ function pairsIn(written: unknown): [name: string, values: string[]][] {
 
 /** Commas within parentheses part no values. */
 function itemsIn(text: string): string[] {
-  const items = text.split(/,(?![^(]*\))/)
+  let depth = 0
+  const items = ['']
+  for (const letter of text) {
+    depth += Number(letter === '(') - Number(letter === ')')
+    if (letter === ',' && depth <= 0) items.push('')
+    else items[items.length - 1] += letter
+  }
   return items.map(item => item.trim()).filter(item => item !== '')
 }
 
@@ -219,7 +225,8 @@ function typedAs(key: string, text: string): unknown {
     if (kind.typed !== undefined) return text === 'true' ? 'leave' : text === 'false' ? 'none' : text
     return text === 'true' ? true : text === 'false' ? false : text
   }
-  return text.replaceAll('+', ',')
+  // Of what is no list a plus is its own.
+  return kind.several === undefined && kind.typed === undefined ? text : text.replaceAll('+', ',')
 }
 
 /** What is wrong with a value is said of the key that it was given to. */

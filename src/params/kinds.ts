@@ -1,5 +1,6 @@
 import { type AnyField, BUILT_IN } from '../fields/index.js'
 import { TRUTHS } from '../language/as-field.js'
+import { parseRank, printRank } from '../language/rank.js'
 import { type Day, formatDay } from '../model/day.js'
 import { type BandName, type FieldName, TIMEFRAME_NAMES, type Timeframe, type TimeframeName } from '../model/terms.js'
 import { ALONE, type JsonSchema, type Kind, type Scope, type Text } from './row.js'
@@ -58,6 +59,13 @@ export const CONDITION: Kind<string, string> = {
     return conditionValue(param, text, fields).name
   }),
 }
+
+/** What ranks signals, as it is printed; a price, an indicator or a field alone is one, too. */
+export const RANK: Kind<string, string> = inText(
+  { examples: ['rsi(close, 14)', '-rsi_zone'] },
+  'RANK',
+  (param, text, { fields }) => printRank(parseRank(param, text, fields)),
+)
 
 const BAND_NAMES = [...new Set(BUILT_IN.all.flatMap(field => field.bands))]
 

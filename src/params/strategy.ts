@@ -1,7 +1,7 @@
 import { InvalidParameter, parameter, quoted, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
 import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
-import { ASKED_BANDS, ASKED_FIELD, CONDITION, integerOf, oneOf, TEXT, TICKER } from './kinds.js'
+import { ASKED_BANDS, ASKED_FIELD, CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './parameters.js'
 import {
   as,
@@ -179,7 +179,14 @@ const PORTFOLIO = {
   sizing: SIZING,
   whole_shares: as('whole_shares', given(FLAG, false, 'no fractions of shares')),
   cash_rate: as('cash_rate', given(RATE, 0, 'a year, on what is not invested')),
-  shuffle: as('shuffle', given(FLAG, false, 'draw by the seed, not by name, which signals of a day find a place')),
+  shuffle: as(
+    'shuffle',
+    given(
+      FLAG,
+      false,
+      'draw by the seed, not by name, which signals of a day find a place; with a rank among equal ones',
+    ),
+  ),
 }
 
 /** A strategy as a file has it: its keys in their order, and the parameter that gives each value. */
@@ -212,6 +219,14 @@ export const STRATEGY = {
   ),
   costs: section(COSTS),
   portfolio: section(PORTFOLIO),
+  rank: as(
+    'rank',
+    open(
+      RANK,
+      "of a day's signals those first whose bar is highest in a field's bands or an expression: rsi(close, 14); -rsi(close, 14): lowest first",
+      { none: true },
+    ),
+  ),
   benchmark: as(
     'benchmark',
     maybe(TICKER, 'to compare with, beside buy and hold of the same tickers', {

@@ -66,24 +66,25 @@ export function occurrencesTable({ windows, context, occurrences }: EventStudy):
 }
 
 /** Each trade of a backtest. */
-export function tradesTable({ trades }: Backtest): Table {
+export function tradesTable({ trades, ranking }: Backtest): Table {
   // Newest entry first; of one date by ticker.
   const rows = [...trades].sort((a, b) =>
     a.entry_date === b.entry_date ? (a.ticker < b.ticker ? -1 : 1) : a.entry_date < b.entry_date ? 1 : -1,
   )
-  return tableOf('Trades, newest first', tradeColumns(trades), rows, {
+  return tableOf('Trades, newest first', tradeColumns(trades, ranking), rows, {
     sorted: { cut: 'the newest', whole: EVERY.trades },
     empty: 'There was no trade.',
   })
 }
 
-function tradeColumns(trades: readonly Trade[]): Column<Trade>[] {
+function tradeColumns(trades: readonly Trade[], ranking: Backtest['ranking']): Column<Trade>[] {
   const context = trades.some(({ context_band }) => context_band !== null)
   return [
     { title: 'Signal', kind: 'date', of: ({ signal_date }) => signal_date },
     { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
     { title: 'Band', kind: 'text', of: ({ prev_band, band }) => `${prev_band} → ${band}` },
     ...(context ? [{ title: 'Context', kind: 'text' as const, of: ({ context_band }: Trade) => context_band }] : []),
+    ...rankColumn<Trade>(ranking),
     { title: 'In', kind: 'date', of: ({ entry_date }) => entry_date },
     { title: 'at', kind: 'price', of: ({ entry_price }) => entry_price },
     { title: 'Out', kind: 'date', of: ({ exit_date }) => exit_date },
@@ -96,6 +97,13 @@ function tradeColumns(trades: readonly Trade[]): Column<Trade>[] {
     { title: 'MFE', kind: 'return', of: ({ mfe }) => mfe, tone: plain },
     { title: 'MAE', kind: 'return', of: ({ mae }) => mae, tone: plain },
   ]
+}
+
+/** What signals were ranked by: a band, or a number. */
+export function rankColumn<Row extends Pick<Trade, 'rank'>>(ranking: Backtest['ranking']): Column<Row>[] {
+  if (ranking === null) return []
+  const of = ({ rank }: Row): number | string | null => (typeof rank === 'number' ? Number(rank.toPrecision(6)) : rank)
+  return [{ title: 'Rank', kind: 'text', hint: `${ranking.by}, the ${ranking.first} first`, of }]
 }
 
 /** Every cell of a sweep, those too small for a test included: they were looked at, too. */

@@ -68,7 +68,7 @@ export function tradeRecords({ trades }: Backtest): Records {
 }
 
 const TRADE = [
-  ...['ticker', 'side', 'signal_date', 'band', 'prev_band', 'context_band'],
+  ...['ticker', 'side', 'signal_date', 'band', 'prev_band', 'context_band', 'rank'],
   ...['entry_date', 'entry_price', 'exit_date', 'exit_price', 'exit', 'bars'],
   ...['shares', 'invested', 'gross', 'net', 'pnl', 'mfe', 'mae'],
 ]

@@ -1,5 +1,5 @@
 import type { Backtest } from '../backtest/result.js'
-import { costsInWords, positionsInWords } from '../backtest/words.js'
+import { costsInWords, positionsInWords, rankInWords } from '../backtest/words.js'
 import { isCondition } from '../language/as-field.js'
 import type { Distance } from '../params/figures.js'
 import type { Strategy } from '../params/strategy.js'
@@ -41,18 +41,25 @@ function becomesText(
 
 /** The long form stands in the document, in the report, and at the end with all details. */
 export function assumedText(found: Backtest): string {
-  const { side, fill, exit, costs, portfolio, overlap } = found.strategy
+  const { side, fill, exit, costs, portfolio, rank, overlap } = found.strategy
   // What the tests below chose may be another one.
   const of = (found.validation?.candidates.length ?? 0) > 0 ? ' (the first candidate)' : ''
   const cash = portfolio.cash_rate === 0 ? '' : ` Cash earns ${percentage(portfolio.cash_rate)} a year.`
   const text = [
     `${FILLS[fill] ?? fill}, ${costsInWords(costs, side)}; out ${exitTexts(exit).join(', or ')}${of}.`,
     `At most ${positionsInWords(portfolio)}${portfolio.whole_shares ? ', whole shares' : ''}; ${OVERLAPS[overlap] ?? overlap}.${cash}`,
+    ...(rank === undefined ? [] : [`${rankText(found.strategy)}.`]),
     `${Number(found.bars_a_year.toFixed(1))} bars a year, seed ${found.seed}. Buy and hold: the same tickers, without costs. Same exposure: throughout as much of it as the strategy held on average.`,
     'The tickers are those that were asked for (survivorship).',
   ].join(' ')
   // As everywhere beside it.
   return text.replaceAll(' %', '%')
+}
+
+/** `Of a day's signals those with the highest rsi_zone on their own bar come first, …` */
+function rankText(strategy: Strategy): string {
+  const words = rankInWords(strategy)
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 }
 
 const FILLS: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import type { Backtest, Trade } from '../backtest/result.js'
 import { tradeHistogram } from './charts.js'
 import { type Column, reasonsPart, type Section, tableOf } from './description.js'
-import { tradesTable } from './long-tables.js'
+import { rankColumn, tradesTable } from './long-tables.js'
 import { count, ratio, returnText, UNKNOWN, whole, words } from './numbers.js'
 
 /** What each trade brought. */
@@ -38,13 +38,15 @@ export function tradesSection(found: Backtest): Section {
 interface Outcome {
   date: string
   ticker: string
+  rank: number | string | null
   trade: Trade | null
   why: string
 }
 
-const SIGNALS: readonly Column<Outcome>[] = [
+const signalColumns = (ranking: Backtest['ranking']): Column<Outcome>[] => [
   { title: 'Signal', kind: 'date', of: ({ date }) => date },
   { title: 'Ticker', kind: 'text', of: ({ ticker }) => ticker },
+  ...rankColumn<Outcome>(ranking),
   { title: 'Entry', kind: 'date', spare: 2, of: ({ trade }) => trade?.entry_date ?? '' },
   { title: 'At', kind: 'price', spare: 1, of: ({ trade }) => trade?.entry_price ?? '' },
   { title: 'Exit', kind: 'date', spare: 3, of: ({ trade }) => trade?.exit_date ?? '' },
@@ -56,17 +58,19 @@ const SIGNALS: readonly Column<Outcome>[] = [
 
 /** What became of the signals: how many of each, and behind a fold each of them, in the order of their days. */
 export function signalsSection(found: Backtest): Section {
-  const { trades, skipped } = found
+  const { trades, skipped, ranking } = found
   const rows = [
-    ...trades.map((trade): Outcome => ({ date: trade.signal_date, ticker: trade.ticker, trade, why: trade.exit })),
-    ...skipped.map(({ date, ticker, reason }): Outcome => {
-      return { date, ticker, trade: null, why: `skipped: ${words(reason)}` }
+    ...trades.map((trade): Outcome => {
+      return { date: trade.signal_date, ticker: trade.ticker, rank: trade.rank, trade, why: trade.exit }
+    }),
+    ...skipped.map(({ date, ticker, reason, rank }): Outcome => {
+      return { date, ticker, rank, trade: null, why: `skipped: ${words(reason)}` }
     }),
   ]
   rows.sort((a, b) => (a.date === b.date ? (a.ticker < b.ticker ? -1 : 1) : a.date < b.date ? -1 : 1))
   const title = 'What became of each signal'
   const empty = 'There was no signal.'
-  const table = tableOf(title, SIGNALS, rows, { whole: 'json', empty })
+  const table = tableOf(title, signalColumns(ranking), rows, { whole: 'json', empty })
   const all = { title: `Each of ${count(rows.length, 'signal')}`, parts: [{ table }], long: true as const }
   return {
     id: 'signals',

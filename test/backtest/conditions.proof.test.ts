@@ -1,21 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { backtest } from '../../src/backtest/backtest.js'
-import type { Backtest } from '../../src/backtest/result.js'
 import { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import { head } from '../../src/model/series.js'
-import type { Strategy } from '../../src/params/strategy.js'
 import { strategyOf } from '../../src/params/strategy-file.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
-import { exported, LISTED, onsets, TECHNICAL } from '../support/exported-shelves.js'
+import { exported, LISTED, TECHNICAL } from '../support/exported-shelves.js'
 import { draws } from '../support/full.js'
-import { type OracleTicker, oracleBacktest } from '../support/oracle/backtest.js'
-import { type Claim, type Shelves, truth } from '../support/oracle/conditions.js'
+import type { Claim } from '../support/oracle/conditions.js'
 import { randomClaim, TICKERS, written } from '../support/random-conditions.js'
 import { chance, pick } from '../support/random-facts.js'
 import { openedForAll, storeOf } from '../support/store.js'
 import { PLAIN } from './support/made-market.js'
+import { inOrder, type Rules, told, walked } from './support/walked.js'
 
 /** Conditions that enter and that leave (questions.md 2), by brute force over exported series and a walk day by day. */
 
@@ -24,14 +22,6 @@ openedForAll(async folder => {
   store = await storeOf(LISTED, folder)
   return store
 })
-
-interface Rules {
-  strategy: Strategy
-  entry: Claim
-  /** null: the condition stands in place of the field. */
-  beside: { field: string; bands: readonly string[] } | null
-  exit: Claim | null
-}
 
 /** Fields that change their bands every few bars, so that most trades see what they wait for. */
 const LIVELY = ['macd_state', 'volume_ratio_band', 'rsi_zone', 'ma_alignment']
@@ -76,7 +66,7 @@ function randomRules(random: Random): Rules {
     },
     overlap: pick(random, ['skip', 'allow', 'extend']),
   })
-  return { strategy, entry, beside, exit }
+  return { strategy, entry, beside, exit, rank: null }
 }
 
 describe('a strategy of random conditions', () => {
@@ -121,70 +111,3 @@ describe('a strategy of random conditions', () => {
     expect(trades).toBeGreaterThan(draws(100))
   })
 })
-
-type Told = Pick<Backtest['trades'][number], 'ticker' | 'signal_date' | 'entry_date' | 'exit_date' | 'exit'> & {
-  prices: number[]
-}
-
-function told({
-  ticker,
-  signal_date,
-  entry_date,
-  exit_date,
-  exit,
-  entry_price,
-  exit_price,
-}: Backtest['trades'][number]) {
-  return { ticker, signal_date, entry_date, exit_date, exit, prices: [entry_price, exit_price] }
-}
-
-function inOrder(trades: readonly Told[]): Told[] {
-  const key = ({ ticker, signal_date }: Told): string => `${signal_date} ${ticker}`
-  return trades.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
-}
-
-/** Signals and exits by looking at every bar, trades by walking through the days. */
-async function walked(local: Local, shelves: Shelves, { strategy, entry, beside, exit }: Rules) {
-  const { timeframe } = strategy
-  const tickers: OracleTicker[] = []
-  let start = Number.POSITIVE_INFINITY
-  for (const ticker of strategy.tickers) {
-    const { days, open, high, low, close } = await local.series(ticker, timeframe)
-    const shelf = shelves[ticker]![timeframe]
-    const truths = (claim: Claim) => shelf.dates.map((_, t) => truth(claim, shelves, { ticker, timeframe, lag: 0 }, t))
-    const held = truths(entry)
-    const bands = beside === null ? held : shelf.bands[beside.field]!
-    const events = changes(bands)
-    const isSignal = (t: number): boolean =>
-      beside === null ? held[t] === true : held[t] === true && beside.bands.includes(String(bands[t]))
-    const first = bands.findIndex(band => band !== null)
-    if (first >= 0) start = Math.min(start, days[first]!)
-    tickers.push({
-      ...{ ticker, days: [...days], open: [...open], high: [...high], low: [...low], close: [...close] },
-      atr: shelf.dates.map(() => Number.NaN),
-      signals: events.filter(isSignal),
-      events,
-      on: [],
-      when: exit === null ? [] : onsets(truths(exit)),
-    })
-  }
-  const run = oracleBacktest(tickers, strategy, { start, barsAYear: 252 })
-  const dateOf = (ticker: string, t: number): string => shelves[ticker]![timeframe].dates[t]!
-  const trades = run.trades.map(trade => ({
-    ...{ ticker: trade.ticker, signal_date: dateOf(trade.ticker, trade.signal) },
-    ...{ entry_date: formatDay(trade.entryDay), exit_date: formatDay(trade.exitDay), exit: trade.exit },
-    prices: [trade.entryPrice, trade.exitPrice],
-  }))
-  return { trades, equity: run.equity.at(-1) }
-}
-
-/** Bars on which something known becomes something else that is known. */
-function changes(values: readonly (string | boolean | null)[]): number[] {
-  let before: string | boolean | null = null
-  return values.flatMap((one, t) => {
-    if (one === null) return []
-    const changed = before !== null && one !== before
-    before = one
-    return changed ? [t] : []
-  })
-}

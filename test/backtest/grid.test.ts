@@ -77,6 +77,14 @@ describe('a grid', () => {
     expect(more.trials).toMatchObject({ run: 2, n: 14, ledger: 14, family: 'ledger' })
   })
 
+  it('tries ranks, whose brackets, commas and signs are their own', () => {
+    const vary = ['rank=none,-rsi(close,2),min(rsi(close, 2), ln(close + 1)),high+low']
+    const { strategies } = parseGrid({ ...ASKED, vary }, { tier: null })
+    expect(strategies.map(({ rank }) => rank)).toEqual([
+      ...[undefined, '-rsi(close, 2)', 'min(rsi(close, 2), ln(close + 1))', 'high + low'],
+    ])
+  })
+
   it('compares by the statistic that it is asked for', async () => {
     const found = await run({ statistic: 'max_drawdown' })
     expect(found.cells.map(({ value }) => value)).toEqual(found.cells.map(({ statistics }) => statistics.max_drawdown))

@@ -73,6 +73,7 @@ describe('the trial ledger', () => {
     ['borrow on a short', { side: 'short', costs: { bps: 0, borrow: 0.1 } }],
     ['whole shares of some capital', { portfolio: { max_positions: 1, capital: 5000, whole_shares: true } }],
     ['the seed of lots', { seed: 2, portfolio: { max_positions: 1, shuffle: true } }],
+    ['the rank of its signals', { rank: '-rsi(close, 2)' }],
     ['the rate of cash', { portfolio: { max_positions: 1, cash_rate: 0.01 } }],
   ])('tells strategies apart by %s', async (_, document) => {
     const trials = ledger()
@@ -110,6 +111,7 @@ describe('the trial ledger', () => {
         },
       },
     ],
+    ['long macd_state = any at next-open; hold 10; rank -rsi(close, 2); T1, T2', { rank: ' - RSI(close,2)' }],
     [
       'long weekly macd_state = any at next-open; after 2015-01-01; before 2016-01-01; leave; T1, T2',
       {

@@ -190,6 +190,7 @@ function strategies(): fc.Arbitrary<Record<string, unknown>> {
       ),
       cash_rate: fc.constantFrom(0, 0.03),
     }),
+    rank: fc.constantFrom(undefined, 'rsi_zone', '-volatility_regime', 'rsi(close, 5)', '-slope(ln(close), 10)'),
     seed: fc.nat(99),
   })
 }

@@ -4,7 +4,7 @@ import type { Backtest } from '../../src/backtest/result.js'
 import { FIELDS } from '../../src/fields/index.js'
 import { atr } from '../../src/indicators/oscillators.js'
 import { formatDay } from '../../src/model/day.js'
-import { head } from '../../src/model/series.js'
+import { head, type Series, UNDEFINED } from '../../src/model/series.js'
 import type { Distance } from '../../src/params/figures.js'
 import { eventsFilter, type Strategy } from '../../src/params/strategy.js'
 import { strategyOf } from '../../src/params/strategy-file.js'
@@ -12,8 +12,10 @@ import { simulatedTickers } from '../../src/simulate/simulate.js'
 import type { PricedSource } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import { eligibleBars } from '../../src/study/signals.js'
+import { barsOf } from '../support/convert.js'
 import { draws } from '../support/full.js'
 import { type OracleRun, type OracleTicker, oracleBacktest } from '../support/oracle/backtest.js'
+import { column, type Formula } from '../support/oracle/expressions.js'
 import { signalsFor, statesIn } from '../support/source.js'
 import { cacheOf } from '../support/store.js'
 import { PLAIN } from './support/made-market.js'
@@ -110,6 +112,7 @@ async function simulated(market: PricedSource, strategy: Strategy): Promise<Orac
       atr: [...atr(series.high, series.low, series.close, 14)],
       signals: [...signals.bars],
       events: [...states.bars],
+      ...(strategy.rank !== undefined && { rank: await rankBy(market, strategy, ticker, series) }),
       on: other === null ? [] : [...other.bars].filter((_, i) => on!.bands.includes(other.bands[other.entered[i]!]!)),
     })
     const [first] = eligibleBars(prices, states, strategy.entry)
@@ -117,6 +120,19 @@ async function simulated(market: PricedSource, strategy: Strategy): Promise<Orac
     barsAYear = prices.barsAYear
   }
   return oracleBacktest(tickers, strategy, { start, barsAYear })
+}
+
+const RSI = /^(-?)rsi\(close, (\d+)\)$/
+
+/** By bar what a signal is ranked by, the greatest first. */
+async function rankBy(market: PricedSource, strategy: Strategy, ticker: string, bars: Series) {
+  const [, minus, n] = RSI.exec(strategy.rank!) ?? []
+  if (n !== undefined) {
+    const rsi: Formula = { call: 'rsi', of: ['close'], n: [Number(n)] }
+    return column(minus === '-' ? { minus: rsi } : rsi, barsOf(bars))
+  }
+  const { codes } = await statesIn(market, ticker, strategy.rank!.replace('-', ''), strategy.timeframe)
+  return Array.from(codes, code => (code === UNDEFINED ? null : strategy.rank!.startsWith('-') ? -code : code))
 }
 
 /** Now and then not all dates; the bars are from the end of 2013 on. */
@@ -172,5 +188,6 @@ function randomStrategy(random: Random): Strategy {
       whole_shares: random.uniform() < 0.3,
       cash_rate: pick(0, 0.03),
     },
+    rank: maybe(0.5, () => pick('', '-') + pick(bandField().field, `rsi(close, ${pick(2, 14)})`)),
   })
 }

@@ -28,7 +28,7 @@ describe('places', () => {
       ['A', 0.5],
       ['B', 0.5],
     ])
-    expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_place' }])
+    expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_place', rank: null }])
     expect(equity.map(({ positions }) => positions)).toEqual([0, 0, 0, 2, 0, 0, 0, 0])
   })
 
@@ -40,6 +40,70 @@ describe('places', () => {
     }
     // Three standard deviations of 300 draws at 1/3.
     for (const count of Object.values(counts)) expect(Math.abs(count - 100)).toBeLessThan(25)
+  })
+
+  describe('with a rank', () => {
+    /** The band of each before and on the bar of its signal; `.` is none. */
+    const ranked = (bands: Record<'A' | 'B' | 'C', string>): Record<string, MadeTicker> =>
+      Object.fromEntries(
+        Object.entries(three()).map(([name, of]) => {
+          return [name, { ...of, bands: { ...of.bands, trend_direction: bands[name as 'A'] } }]
+        }),
+      )
+    const taken = async (tickers: Record<string, MadeTicker>, document: Record<string, unknown>): Promise<string> => {
+      const { trades } = await run(tickers, { portfolio: { max_positions: 2 }, ...document })
+      return trades.map(({ ticker }) => ticker).join('')
+    }
+
+    it('go to the last of its bands, with a minus to the first, whatever the bars before and after say', async () => {
+      const tickers = ranked({ A: 'ccacccc', B: 'aabaaaa', C: 'aacaaaa' })
+      expect(await taken(tickers, { rank: 'trend_direction' })).toBe('BC')
+      expect(await taken(tickers, { rank: '-trend_direction' })).toBe('AB')
+      const found = await run(tickers, { rank: '-trend_direction', portfolio: { max_positions: 1 } })
+      const [strong, plain, none] = ['strong_downtrend', 'downtrend', 'neutral']
+      expect(found.trades.map(({ ticker, rank }) => [ticker, rank])).toEqual([['A', strong]])
+      expect(found.skipped.map(({ ticker, rank }) => [ticker, rank])).toEqual([
+        ['B', plain],
+        ['C', none],
+      ])
+      expect(found.ranking).toEqual({
+        ...{ by: 'trend_direction', first: 'lowest', contested_days: 1, tied_days: 0, without_rank: 0 },
+      })
+      expect(found.warnings).toContain('2 of 3 signals found no place, taken by rank: the lowest trend_direction first')
+    })
+
+    it('go to the highest value of an expression on the bar of the signal', async () => {
+      expect(await taken(three(), { rank: 'close' })).toBe('BC')
+      expect(await taken(three(), { rank: '-close' })).toBe('AB')
+      expect(await taken(three(), { rank: 'ago(close, 1) / (close - 20.5)' })).toBe('AC')
+    })
+
+    it('go last to a signal without a value, and among equal ones by ticker, which is told', async () => {
+      expect(await taken(ranked({ A: '...aaaa', B: 'aaaaaaa', C: 'aaaaaaa' }), { rank: 'trend_direction' })).toBe('BC')
+      expect(await taken(ranked({ A: '...aaaa', B: 'aaaaaaa', C: 'aaaaaaa' }), { rank: '-trend_direction' })).toBe('BC')
+      const found = await run(ranked({ A: '.......', B: 'bbbbbbb', C: 'bbbbbbb' }), { rank: 'trend_direction' })
+      expect(found.trades.map(({ ticker }) => ticker)).toEqual(['B'])
+      expect(found.ranking).toMatchObject({ contested_days: 1, tied_days: 1, without_rank: 1 })
+      expect(found.warnings).toContain(
+        'on 1 of 1 day with more signals than places equal ranks left it to the order of tickers which were traded',
+      )
+      expect(found.warnings).toContain('1 signal had no trend_direction on its bar yet, and came last')
+    })
+
+    it('go among equal ones by the seed with shuffle, and never to a worse one', async () => {
+      const seen = new Set<string>()
+      for (let seed = 1; seed <= 40; seed++) {
+        const document = { seed, rank: 'trend_direction', portfolio: { max_positions: 1, shuffle: true } }
+        seen.add(await taken(ranked({ A: 'aaaaaaa', B: 'bbbbbbb', C: 'bbbbbbb' }), document))
+      }
+      expect([...seen].sort()).toEqual(['B', 'C'])
+    })
+
+    it('change nothing where there are enough, which is told', async () => {
+      const found = await run(three(), { rank: 'close', portfolio: { max_positions: 3 } })
+      expect(found.trades.length).toBe(3)
+      expect(found.warnings).toContain('the rank decided nothing: on no day were there more signals than places')
+    })
   })
 
   it('that are left at an open are free for entries at the same open', async () => {
@@ -125,7 +189,7 @@ describe('the size of a position', () => {
     const portfolio = { max_positions: 3, sizing: { method: 'fixed-fraction', fraction: 0.6 } }
     const { trades, skipped } = await run(three(), { portfolio })
     expect(trades.map(({ invested }) => invested)).toEqual([0.6, 0.4])
-    expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_cash' }])
+    expect(skipped).toEqual([{ ticker: 'C', date: '2020-01-03', reason: 'no_cash', rank: null }])
   })
 })
 

@@ -145,6 +145,11 @@ const REFUSED: [what: string, text: string, message: string | RegExp][] = [
   ['a share for equal', 'portfolio: {sizing: {method: equal, fraction: 0.1}}', 'fraction is not for equal'],
   ['a word that is not there', 'fill: open', /fill "open" is not one of next-open, next-close, close/],
   ['a list for a section', 'portfolio: [1]', 'a.yaml:4:12: portfolio [1] is not a mapping of capital, max_positions'],
+  ['a rank that is no field', 'rank: rsi_zon', 'a.yaml:4:7: rank "rsi_zon" is not a field, a price, or an expression'],
+  ['a rank by a condition', 'rank: rsi_zone = oversold', 'rank "rsi_zone = oversold": the field rsi_zone ranks alone'],
+  ['a rank with a slip', 'rank: rsi(close)', 'a.yaml:4:16: rank, column 10: ")" cannot stand here'],
+  ['a rank of nothing', 'rank: "5 * 3"', 'a.yaml:4:7: rank "5 * 3" is the same of every signal'],
+  ['a rank that is a number', 'rank: 5', 'a.yaml:4:7: rank 5 is not text'],
   ['a flag in words', 'portfolio: {shuffle: "yes"}', 'portfolio.shuffle "yes" is not true or false'],
 ]
 
@@ -336,6 +341,7 @@ function strategies(): fc.Arbitrary<Strategy> {
           cash_rate: rate,
           shuffle: fc.boolean(),
         }),
+        ...(isWhen && { rank: fc.constantFrom('rsi_zone', '-macd_state', 'close', '-rsi(close, 2)', 'high / low') }),
         benchmark: fc.option(name),
         risk_free: rate,
         seed: fc.integer({ min: 0, max: 4_294_967_295 }),

@@ -21,6 +21,8 @@ export interface OracleTicker {
   events: readonly number[]
   on: readonly number[]
   when?: readonly number[]
+  /** By bar: what a signal on it is ranked by, the greatest first; null where that is not known. */
+  rank?: readonly (number | null)[]
 }
 
 export interface OracleTrade {
@@ -115,13 +117,13 @@ class Simulation {
     const barOf = new Map(here.map(({ of, bar }) => [of, bar]))
     const held = (): Position[] => this.taken.filter(p => p.open && barOf.has(p.of))
     for (const p of held()) this.atOpen(p, barOf.get(p.of)!)
-    if (this.isOpenFill()) for (const { of, bar } of here) this.enter(of, bar, day)
+    if (this.isOpenFill()) for (const { of, bar } of this.bestFirst(here)) this.enter(of, bar, day)
     for (const p of held()) this.within(p, barOf.get(p.of)!)
     for (const p of held()) this.atClose(p, barOf.get(p.of)!)
     const signals = here.filter(({ of, bar }) => of.signals.includes(bar))
     // A signal is known at its close, when what is bought at the next close is bought; one that buys now comes after.
     if (this.strategy.fill === 'close') for (const { of, bar } of signals) this.extend(of, bar)
-    if (!this.isOpenFill()) for (const { of, bar } of here) this.enter(of, bar, day)
+    if (!this.isOpenFill()) for (const { of, bar } of this.bestFirst(here)) this.enter(of, bar, day)
     // Bought at the last close of a ticker whose bars end: left at that price.
     for (const p of held())
       if (this.hasEnded(p.of, barOf.get(p.of)!)) this.leave(p, p.entryBar, p.entryPrice, 'data_end', 'open')
@@ -243,6 +245,28 @@ class Simulation {
 
   favourable(price: number, level: number): boolean {
     return this.strategy.side === 'long' ? price >= level : price <= level
+  }
+
+  /**
+   * Of what a day may buy the best by its rank on the bar of its signal, again and again; where nothing is greater than
+   * another, and where nothing is known, the first by name.
+   */
+  bestFirst(here: readonly { of: OracleTicker; bar: number }[]): { of: OracleTicker; bar: number }[] {
+    const left = [...here]
+    const ordered: { of: OracleTicker; bar: number }[] = []
+    while (left.length > 0) {
+      let best = 0
+      for (let i = 1; i < left.length; i++) {
+        const [mine, yours] = [this.rankAt(left[i]!), this.rankAt(left[best]!)]
+        if (mine !== null && (yours === null || mine > yours)) best = i
+      }
+      ordered.push(...left.splice(best, 1))
+    }
+    return ordered
+  }
+
+  rankAt({ of, bar }: { of: OracleTicker; bar: number }): number | null {
+    return of.rank?.[this.strategy.fill === 'close' ? bar : bar - 1] ?? null
   }
 
   enter(of: OracleTicker, bar: number, day: number): void {

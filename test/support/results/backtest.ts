@@ -65,6 +65,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
       extended: 0,
       late: 0,
     },
+    ranking: null,
     statistics: equityStatistics(equity.map(point => point.equity)),
     interest: { money: 0, of_capital: 0 },
     benchmarks: [
@@ -88,7 +89,7 @@ export function madeBacktest(charts: readonly PriceChart[], more: Partial<Backte
     skipped: charts.flatMap(({ ticker, events, dates }) =>
       events
         .filter(({ at }) => !trades.some(trade => trade.ticker === ticker && trade.signal_date === dates[at]))
-        .map(({ at }) => ({ ticker, date: dates[at]!, reason: 'in_trade' })),
+        .map(({ at }) => ({ ticker, date: dates[at]!, reason: 'in_trade', rank: null })),
     ),
     equity,
     months: monthsOf(equity),
@@ -138,6 +139,7 @@ function tradesOf({ ticker, events, close, dates, codes, bands }: PriceChart): T
       band,
       prev_band: bands[codes[at - 1]!] ?? 'neutral',
       context_band: null,
+      rank: null,
       entry_date: dates[at + 1]!,
       entry_price: close[at + 1]!,
       exit_date: dates[out]!,

@@ -1,0 +1,83 @@
+import { InvalidParameter, invalid, parameter, sentence, shown, suggest } from '../errors.js'
+import { type Series, UNDEFINED } from '../model/series.js'
+import { valuesOf } from './arithmetic.js'
+import { type Expression, PRICES, parseExpression, partsOf, printExpression } from './expression.js'
+import { fieldsMeant, type Vocabulary } from './vocabulary.js'
+
+/**
+ * What signals are ranked by on their own bars: a band field, whose bands rank in the order of its vocabulary, or an
+ * expression. The highest comes first; a minus before it turns that round. As an expression it has no word that looks ahead.
+ */
+export interface Rank {
+  isLowestFirst: boolean
+  of: { is: 'field'; field: string } | { is: 'expression'; expression: Expression }
+}
+
+const ALLOWED = 'a field, a price, or an expression such as rsi(close, 14)'
+
+/** Throws InvalidParameter for what is neither, with the column at which it is no expression. */
+export function parseRank(param: string, text: string, fields: Vocabulary): Rank {
+  const word = wordIn(text)
+  if (word !== null) {
+    if (fields.named(word.name) !== undefined || isPrice(word.name)) return readRank(text)
+    const near = [...fieldsMeant(word.name, fields), ...suggest(word.name, PRICES)].slice(0, 3)
+    const suggestions = near.map(name => `${word.minus}${name}`)
+    throw invalid('not_allowed', { param, value: text, allowed: ALLOWED, suggestions })
+  }
+  const field = text.match(/[a-z]\w*/gi)?.find(name => fields.named(name) !== undefined)
+  if (field !== undefined) {
+    const words = sentence`${parameter(param)} ${shown(text)}: the field ${field} ranks alone, and not within an expression or a condition.`
+    throw new InvalidParameter(words, { param, value: text, allowed: ALLOWED, suggestions: [field] })
+  }
+  const rank = readRank(text, param)
+  const parts = rank.of.is === 'field' ? [] : [...partsOf(rank.of.expression)]
+  if (parts.some(({ is }) => is === 'price' || is === 'call')) return rank
+  const words = sentence`${parameter(param)} ${shown(text)} is the same of every signal: it names no price and no indicator.`
+  throw new InvalidParameter(words, { param, value: text, allowed: ALLOWED })
+}
+
+/** The one word of a rank that has no other, and the minus before it. */
+function wordIn(text: string): { minus: '' | '-'; name: string } | null {
+  const [, minus, name] = /^\s*(-?)\s*([a-z]\w*)\s*$/i.exec(text) ?? []
+  return name === undefined ? null : { minus: minus === '-' ? '-' : '', name }
+}
+
+function isPrice(word: string): boolean {
+  return PRICES.some(price => price === word.toLowerCase())
+}
+
+/** The same of a text that was read before. A price is a price, whatever fields there are. */
+export function readRank(text: string, param = 'rank'): Rank {
+  const word = wordIn(text)
+  if (word !== null && !isPrice(word.name))
+    return { isLowestFirst: word.minus === '-', of: { is: 'field', field: word.name } }
+  const expression = parseExpression(text, { param })
+  const isNegative = expression.is === 'negative'
+  return { isLowestFirst: isNegative, of: { is: 'expression', expression: isNegative ? expression.of : expression } }
+}
+
+/** As a text that reads as the same. */
+export function printRank({ isLowestFirst, of }: Rank): string {
+  if (of.is === 'field') return `${isLowestFirst ? '-' : ''}${of.field}`
+  const { expression } = of
+  return printExpression(isLowestFirst ? { is: 'negative', of: expression } : expression)
+}
+
+/** Without its minus, which `isLowestFirst` tells. */
+export function rankedBy({ of }: Rank): string {
+  return of.is === 'field' ? of.field : printExpression(of.expression)
+}
+
+/** By bar, NaN where it has none: of a field the place of its band. @param codes of that field; of an expression none */
+export function rankValues({ of }: Rank, series: Series, codes: Uint8Array | null): Float64Array {
+  if (of.is === 'expression') return valuesOf(of.expression, series)
+  return Float64Array.from(codes!, code => (code === UNDEFINED ? Number.NaN : code))
+}
+
+/** How two values compare, the one that comes first before: a missing one last, equal ones alike. */
+export function byRank({ isLowestFirst }: Rank): (a: number, b: number) => number {
+  return (a, b) => {
+    if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b))
+    return isLowestFirst ? a - b : b - a
+  }
+}

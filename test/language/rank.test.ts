@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidParameter } from '../../src/errors.js'
+import { BUILT_IN } from '../../src/fields/index.js'
+import { byRank, parseRank, printRank, rankedBy, rankValues, readRank } from '../../src/language/rank.js'
+import { Random } from '../../src/statistics/random.js'
+import { randomBars, SHAPES } from '../support/bars.js'
+import { seriesOf } from '../support/convert.js'
+import { randomFormula, spelledOut } from '../support/random-formulas.js'
+
+const read = (text: string): [by: string, first: 'lowest' | 'highest'] => {
+  const rank = parseRank('rank', text, BUILT_IN)
+  return [rankedBy(rank), rank.isLowestFirst ? 'lowest' : 'highest']
+}
+
+const refused = (text: string): InvalidParameter => {
+  try {
+    parseRank('rank', text, BUILT_IN)
+  } catch (error) {
+    if (error instanceof InvalidParameter) return error
+    throw error
+  }
+  throw new Error(`${text} was read`)
+}
+
+describe('a rank', () => {
+  it.each([
+    ['rsi_zone', 'rsi_zone', 'highest'],
+    ['-rsi_zone', 'rsi_zone', 'lowest'],
+    [' - rsi_zone ', 'rsi_zone', 'lowest'],
+    ['CLOSE', 'close', 'highest'],
+    ['-close', 'close', 'lowest'],
+    ['rsi(close,2)', 'rsi(close, 2)', 'highest'],
+    ['-(close - open)', 'close - open', 'lowest'],
+    ['-close + open', '-close + open', 'highest'],
+    ['-(-close)', '-close', 'lowest'],
+  ])('%s is by %s, the %s first', (text, by, first) => {
+    expect(read(text)).toEqual([by, first])
+  })
+
+  it('prints to a text that reads as the same', () => {
+    const random = new Random(5)
+    for (let i = 0; i < 300; i++) {
+      const rank = readRank(spelledOut(randomFormula(random, 3, 40), random))
+      expect(readRank(printRank(rank))).toEqual(rank)
+    }
+    for (const field of BUILT_IN.names)
+      for (const text of [field, `-${field}`]) expect(printRank(parseRank('rank', text, BUILT_IN))).toBe(text)
+  })
+
+  it('with a minus turns the order round and leaves missing values last', () => {
+    const series = seriesOf(randomBars(3, { ...SHAPES.plain!, length: 60 }))
+    const order = (text: string): number[] => {
+      const rank = readRank(text)
+      const values = [...rankValues(rank, series, null)]
+      return values.map((_, t) => t).sort((a, b) => byRank(rank)(values[a]!, values[b]!))
+    }
+    const [up, down] = [order('slope(close, 20)'), order('-slope(close, 20)')]
+    expect(down.slice(0, 41)).toEqual(up.slice(0, 41).reverse())
+    expect([up.slice(41), down.slice(41)]).toEqual([
+      Array.from({ length: 19 }, (_, t) => t),
+      Array.from({ length: 19 }, (_, t) => t),
+    ])
+  })
+
+  it.each([
+    ['rsi', ['rsi_zone']],
+    ['-rsi', ['-rsi_zone']],
+    ['clos', ['close']],
+    ['-rsi_zon', ['-rsi_zone']],
+  ])('%s is refused with the nearest word', (text, near) => {
+    expect(refused(text).offence).toMatchObject({ value: text, suggestions: near })
+  })
+
+  it.each([
+    ['rsi_zone = oversold', 'the field rsi_zone ranks alone, and not within an expression or a condition'],
+    ['rsi_zone + close', 'the field rsi_zone ranks alone'],
+    ['3 * 4', 'is the same of every signal'],
+    ['rsi(close)', 'column 10'],
+    ['close close', 'column 7'],
+  ])('%s is refused, and why', (text, why) => {
+    expect(refused(text).message).toContain(why)
+  })
+})
