@@ -1,14 +1,15 @@
 import { type AnyField, type FieldSet, isRecorded } from '../fields/index.js'
 import type { Panel } from '../fields/panel.js'
 import { percentile, type Ranks } from '../indicators/rank.js'
-import { isRuled } from '../language/as-field.js'
+import { isRuled, TRUE, TRUTHS } from '../language/as-field.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Column, ExportedBar, ExportedEvent, ExportedSeriesBar } from '../model/event.js'
 import { bandsByBar, barOf, UNDEFINED } from '../model/series.js'
 import { TIMEFRAME_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '../model/terms.js'
-import { checkDay, listOf } from '../params/arguments.js'
-import { checkedNames } from '../params/row.js'
-import { bandValue, fieldValue, textOf, tickerValue, timeframeValue, wordValue } from '../params/values.js'
+import { checkDay, listOf, withoutNulls } from '../params/arguments.js'
+import { checkedNames, readParams } from '../params/row.js'
+import { bandsValue, conditionValue, fieldValue, textOf, tickerValue, timeframeValue } from '../params/values.js'
+import { lagged, WHEN } from '../params/when.js'
 import { first } from '../source.js'
 import { inOrder } from '../threads.js'
 import { entitleExport } from '../tiers.js'
@@ -24,6 +25,10 @@ export interface ExportFilter {
   timeframes?: readonly Timeframe[]
   /** Of events those that enter one of them, of series the bars on which a field is in one. */
   bands?: readonly string[]
+  /** The events of a condition; beside fields, and of series, only what is on bars on which it holds. */
+  when?: string
+  /** How many bars earlier it looks at the tickers that it names. */
+  context_lag?: number
   /** Both exclusive. */
   after?: Day
   before?: Day
@@ -37,9 +42,8 @@ export interface ExportFilter {
  * an import of facts is not finished; all before the first row.
  */
 export async function* exportEvents(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedEvent> {
-  for await (const { field, view } of exportedViews(cache, filter)) {
+  for await (const { field, view, found } of exportedEvents(cache, filter)) {
     const { ticker, timeframe } = view
-    const found = chosenEvents(field, view, filter)
     for (const { returns, percentiles, missing: _missing, ...event } of historicEvents(view, found))
       yield { ticker, field, timeframe, ...event, returns: returns!, percentiles: percentiles! }
   }
@@ -69,7 +73,7 @@ export async function* exportEventBlocks(
   filter: ExportFilter,
   between: string,
 ): AsyncGenerator<TextBlock> {
-  const fields = await checkExport(cache, filter)
+  const { fields, when } = await checkEvents(cache, filter)
   const [today, tickers] = [await cache.today(), await chosenTickers(cache, filter)]
   const blocks = inOrder(
     {
@@ -77,7 +81,7 @@ export async function* exportEventBlocks(
       data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, between }),
       tasks: tickers,
       // A thread knows the specified fields alone.
-      ms: fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,
+      ms: when === null && fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,
       here: ticker => eventBlock(cache, { ...filter, tickers: [ticker] }, between),
     },
     cache.threads,
@@ -93,29 +97,73 @@ export async function eventBlock(cache: Cache, filter: ExportFilter, between: st
   const bytes = new TextBytes()
   const texts = new EventTexts(between)
   let rows = 0
-  for await (const { field, view } of exportedViews(cache, filter))
-    rows += texts.add(bytes, field, view, chosenEvents(field, view, filter))
+  for await (const { field, view, found } of exportedEvents(cache, filter)) rows += texts.add(bytes, field, view, found)
   return { text: bytes.taken(), rows }
 }
 
+/** The events of a field that a filter lets through, by number. */
+interface FieldEvents {
+  field: string
+  view: View
+  found: Int32Array
+}
+
 /** In the order of an export, each series read once. */
-async function* exportedViews(cache: Cache, filter: ExportFilter): AsyncGenerator<{ field: string; view: View }> {
-  const fields = await checkExport(cache, filter)
+async function* exportedEvents(cache: Cache, filter: ExportFilter): AsyncGenerator<FieldEvents> {
+  const { fields, bands, when, lag } = await checkEvents(cache, filter)
+  const { after, before } = filter
   const names = fields.map(({ name }) => name)
+  const bounds = { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }
+  const asked = { ...(bands.length > 0 && { bands }), ...bounds }
   for (const ticker of await chosenTickers(cache, filter)) {
     for (const timeframe of chosenTimeframes(filter)) {
-      const viewOn = await first(cache.views({ tickers: [ticker], timeframe, fields: names, outcomes: true }))
-      for (const field of names) yield { field, view: await viewOn(field) }
+      const read = {
+        tickers: [ticker],
+        timeframe,
+        fields: when === null ? names : [...names, when],
+        outcomes: true,
+        lag,
+      }
+      const viewOn = await first(cache.views(read))
+      const asides = when === null ? NO_ASIDES : { ...NO_ASIDES, when: await viewOn(when) }
+      for (const field of names) {
+        const view = await viewOn(field)
+        const query = { ticker, field, timeframe, ...asked }
+        yield { field, view, found: search(view, query, Number.NEGATIVE_INFINITY, asides) }
+      }
     }
   }
 }
 
-/** The events of a field that a filter lets through, by number. */
-function chosenEvents(field: string, view: View, { bands = [], after, before }: ExportFilter): Int32Array {
-  const { ticker, timeframe } = view
-  const bounds = { ...(after !== undefined && { after }), ...(before !== undefined && { before }) }
-  const query = { ticker, field, timeframe, ...(bands.length > 0 && { bands }), ...bounds }
-  return search(view, query, Number.NEGATIVE_INFINITY, NO_ASIDES)
+/** A condition among what is exported, by its name; null without one. */
+interface AskedCondition {
+  when: string | null
+  lag: number
+}
+
+/** The condition of a filter. Throws InvalidParameter. */
+function conditionOf({ when, context_lag }: ExportFilter, known: FieldSet): AskedCondition {
+  const read = readParams(WHEN, withoutNulls({ when, context_lag }), known)
+  lagged({ field: '', ...read }, known)
+  return { when: read.when ?? null, lag: read.context_lag ?? 0 }
+}
+
+/** The fields whose events are exported, and which of these; a condition that stands alone is the field. */
+async function checkEvents(cache: Cache, filter: ExportFilter) {
+  const { when, lag } = conditionOf(filter, cache.fieldSet)
+  if (when === null || chosen(filter, 'fields').length > 0) {
+    return { ...(await checkExport(cache, filter, when)), when, lag }
+  }
+  entitleExport(cache.tier)
+  const field = conditionValue('when', when, cache.fieldSet)
+  const bands = chosen(filter, 'bands')
+  await cache.checkFinished([field])
+  return {
+    fields: [field],
+    bands: bandsValue('band', bands.length > 0 ? bands : [TRUTHS[TRUE]!], [field]),
+    when: null,
+    lag,
+  }
 }
 
 /** Whether a day lies between the bounds. */
@@ -123,23 +171,13 @@ function daysOf({ after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INF
   return (day: Day): boolean => after < day && day < before
 }
 
-/** Throws what refuses an export before its first row; the fields of it. */
-async function checkExport(cache: Cache, filter: ExportFilter): Promise<readonly AnyField[]> {
+/** Throws what refuses an export before its first row; its fields and bands. */
+async function checkExport(cache: Cache, filter: ExportFilter, when: string | null) {
   entitleExport(cache.tier)
   const fields = chosenFields(filter, cache.fieldSet)
-  checkBands(chosen(filter, 'bands'), fields)
-  await cache.checkFinished(fields)
-  return fields
-}
-
-/** Throws InvalidParameter for a band that none of the fields has. */
-function checkBands(bands: readonly string[], fields: readonly AnyField[]): void {
-  const [only, second] = fields
-  for (const band of bands) {
-    if (second === undefined && only !== undefined) bandValue('band', band, only)
-    else if (!fields.some(field => field.bands.some(name => name === band)))
-      wordValue('band', band, [...new Set(fields.flatMap(field => field.bands))])
-  }
+  const bands = bandsValue('band', chosen(filter, 'bands'), fields)
+  await cache.checkFinished(when === null ? fields : [...fields, cache.field(when)])
+  return { fields, bands }
 }
 
 /** The daily bars as they are kept, by ticker and date. Throws as `exportEvents` does. */
@@ -156,9 +194,11 @@ export async function* exportBars(
   }
 }
 
+const LISTS = ['tickers', 'fields', 'timeframes', 'bands'] as const
+
 /** Texts of one of the lists; none stand for all. Throws InvalidParameter for what is no list, and for one of another name. */
-function chosen(filter: ExportFilter, name: 'tickers' | 'fields' | 'timeframes' | 'bands'): string[] {
-  const names: (keyof ExportFilter)[] = ['tickers', 'fields', 'timeframes', 'bands', 'after', 'before']
+function chosen(filter: ExportFilter, name: (typeof LISTS)[number]): string[] {
+  const names: (keyof ExportFilter)[] = [...LISTS, 'when', 'context_lag', 'after', 'before']
   const lists = checkedNames(filter, names)
   for (const bound of ['after', 'before'] as const) if (bound in lists) checkDay(bound, lists[bound])
   return listOf(name, lists[name] ?? []).map(value => textOf(name, value))
@@ -194,7 +234,8 @@ function chosenTimeframes(filter: ExportFilter): readonly Timeframe[] {
  * band in force), by ticker, timeframe and date. `fields` chooses among the bands. Throws as `exportEvents` does.
  */
 export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): AsyncGenerator<ExportedSeriesBar> {
-  const fields = await checkExport(cache, filter)
+  const { when, lag } = conditionOf(filter, cache.fieldSet)
+  const { fields, bands: wanted } = await checkExport(cache, filter, when)
   const sectors = new Sectors(cache.store)
   const made = fields.flatMap(field => (isRuled(field) ? [] : [field]))
   for (const ticker of await chosenTickers(cache, filter)) {
@@ -202,9 +243,20 @@ export async function* exportSeries(cache: Cache, filter: ExportFilter = {}): As
       const { days } = await cache.series(ticker, timeframe)
       const panel = await cache.panel(ticker, timeframe, made, sectors)
       const bands = await bandsOf(cache, { ticker, fields, panel })
-      yield* rowsOf(ticker, panel, days.length, { bands, filter })
+      const truths = when === null ? null : await truthsOn(cache, ticker, { when, timeframe, lag })
+      yield* rowsOf(ticker, panel, days.length, { bands, wanted, truths, isDay: daysOf(filter) })
     }
   }
+}
+
+/** What a condition is on each bar. */
+async function truthsOn(
+  cache: Cache,
+  ticker: string,
+  { when, timeframe, lag }: { when: string; timeframe: Timeframe; lag: number },
+): Promise<Uint8Array> {
+  const { record, bars } = await cache.view(ticker, timeframe, when, lag)
+  return bandsByBar(record!, bars)
 }
 
 interface BandsByBar {
@@ -250,15 +302,22 @@ const INDICATORS: readonly (readonly [name: string, column: (panel: Panel) => Fl
 
 const PRICES = ['open', 'high', 'low', 'close', 'volume'] as const
 
+interface WantedRows {
+  bands: readonly BandsByBar[]
+  /** Bands of which a row has one; any where there are none. */
+  wanted: readonly string[]
+  /** Of a condition on each bar; null without one. */
+  truths: Uint8Array | null
+  isDay: (day: Day) => boolean
+}
+
 function* rowsOf(
   ticker: string,
   panel: Panel,
   bars: number,
-  { bands, filter }: { bands: readonly BandsByBar[]; filter: ExportFilter },
+  { bands, wanted, truths, isDay }: WantedRows,
 ): Generator<ExportedSeriesBar> {
   const { series } = panel
-  const isDay = daysOf(filter)
-  const { bands: wanted = [] } = filter
   const numbers = [
     ...PRICES.map(name => [name, series[name]] as const),
     ...INDICATORS.map(([name, column]) => [name, column(panel)] as const),
@@ -266,7 +325,7 @@ function* rowsOf(
   const isIn = (t: number): boolean =>
     wanted.length === 0 || bands.some(({ field, codes }) => wanted.includes(field.bands[codes[t]!] ?? ''))
   for (let t = 0; t < bars; t++) {
-    if (!isDay(series.days[t]!) || !isIn(t)) continue
+    if (!isDay(series.days[t]!) || !isIn(t) || (truths !== null && truths[t] !== TRUE)) continue
     const row: Record<string, string | number | null> = {
       ticker,
       timeframe: series.timeframe,

@@ -43,3 +43,7 @@ export function checkOptions(param: string, value: unknown, checks: Checks): voi
     if (one !== undefined) checks[name]!(name, one)
   }
 }
+
+export function withoutNulls(params: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined))
+}

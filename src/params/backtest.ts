@@ -1,12 +1,11 @@
 import { InvalidParameter, listed, parameter, sentence } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
-import { listOf, objectOf } from './arguments.js'
+import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { checkContext } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
 import { isMapping, type Places, readYaml, strategyOf } from './strategy-file.js'
-import { withoutNulls } from './studies.js'
 import { refuse, textOf, tickerValue } from './values.js'
 
 /** How a backtest is read. */

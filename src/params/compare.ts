@@ -1,10 +1,10 @@
 import { InvalidParameter, parameter, sentence } from '../errors.js'
-import { listOf, objectOf } from './arguments.js'
+import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { type BacktestWays, parseBacktest } from './backtest.js'
 import { integerOf } from './kinds.js'
 import { given, type ParamsOf, type Read, readParams, type Table } from './row.js'
 import { RUN, STRATEGY, type Strategy } from './strategy.js'
-import { SEED, SIGNALS, withoutNulls } from './studies.js'
+import { SEED, SIGNALS } from './studies.js'
 import { textOf } from './values.js'
 
 /** What a comparison is asked for beside its strategies. */

@@ -1,8 +1,9 @@
 import { InvalidParameter, invalid, listed, sentence } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
+import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
-import { listOf, objectOf } from './arguments.js'
+import { listOf, objectOf, withoutNulls } from './arguments.js'
 import { CONTEXT_PART, laggedContext, laggedContexts, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
@@ -14,6 +15,7 @@ import {
   type Kind,
   maybe,
   needed,
+  open,
   type ParamsOf,
   type Read,
   readParams,
@@ -22,7 +24,7 @@ import {
   type Values,
   type Written,
 } from './row.js'
-import { integerValue, refuse, textOf, tickerValue } from './values.js'
+import { bandsValue, conditionValue, integerValue, refuse, textOf, tickerValue } from './values.js'
 import { WHEN, withField } from './when.js'
 
 export type Abnormal = 'none' | 'mean' | 'market'
@@ -187,10 +189,6 @@ function partOf(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
 }
 
-export function withoutNulls(params: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined))
-}
-
 function filterOf(read: Read<typeof SIGNALS>): EventFilter {
   const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, after, before } = read
   return { field, timeframe, bands, prev_bands, stability, max_flips, context: laggedContext(read), after, before }
@@ -262,6 +260,8 @@ const BLOCKS: Kind<number, Text> = {
 export const SWEEP = {
   timeframe: { ...TIMEFRAME_ROW, under: 'What makes a cell' },
   fields: maybe(SOME_FIELDS, 'only these fields, or all; those that stand on bars unless given'),
+  band: open(ASKED_BANDS, 'only these bands entered; of a condition true unless given'),
+  when: open(CONDITION, 'the events of a condition; beside --fields only those on whose bar it holds'),
   horizon: HORIZON,
   ...SWEEP_CONTEXT,
   by: given(
@@ -296,10 +296,13 @@ export type SweepParams = ParamsOf<typeof SWEEP> & { tickers: readonly string[] 
 
 /** What a sweep is asked, parsed and complete. */
 export interface SweepQuery
-  extends Omit<Read<typeof SWEEP>, 'fields' | 'horizon' | 'context' | 'context_lag' | 'reps'> {
+  extends Omit<Read<typeof SWEEP>, 'fields' | 'band' | 'horizon' | 'context' | 'context_lag' | 'reps'> {
   /** At least one. */
   tickers: readonly string[]
+  /** Those of the catalogue, or a condition. */
   fields: readonly string[]
+  /** Those whose entering makes a cell; any unless given. */
+  bands?: readonly string[]
   /** Windows in bars, ascending. */
   horizons: readonly number[]
   contexts: readonly SweepContext[]
@@ -318,15 +321,34 @@ export function parseSweep(given: object, known: FieldSet = BUILT_IN): SweepQuer
   const { tickers, ...params } = objectOf('params', given)
   const written = withoutNulls(params)
   onlyOne(written, ['split', 'walk_forward', 'cv', 'cpcv'])
-  const { fields, horizon, context, context_lag, ...read } = readParams(SWEEP, written, known)
-  const every = 'fields' in written ? known.all : known.all.filter(field => field.needs === 'bars')
+  const { horizon, context, context_lag, ...read } = readParams(SWEEP, written, known)
   return {
-    ...read,
+    ...cellsAsked(read, 'fields' in written, known),
     tickers: tickersValue(tickers),
-    fields: fields ?? every.map(field => field.name),
     horizons: horizon ?? [...TIMEFRAMES[read.timeframe].windows],
     contexts: laggedContexts({ context, context_lag }),
   }
+}
+
+/**
+ * Which fields and bands make cells; a condition that stands alone is the field.
+ * @param named whether fields are: `all` is a name, too
+ */
+function cellsAsked<Others>(
+  { fields, band, when, ...read }: Others & Pick<Read<typeof SWEEP>, 'fields' | 'band' | 'when'>,
+  named: boolean,
+  known: FieldSet,
+) {
+  if (when !== undefined && !named) {
+    const field = conditionValue('when', when, known)
+    return { ...read, fields: [field.name], bands: bandsValue('band', band ?? [TRUTHS[TRUE]!], [field]) }
+  }
+  const all = known.all.filter(field =>
+    fields === null ? named || field.needs === 'bars' : fields.includes(field.name),
+  )
+  const bands = band === undefined ? {} : { bands: bandsValue('band', band, all) }
+  const some = all.filter(field => band === undefined || field.bands.some(name => band.includes(name)))
+  return { ...read, ...(when === undefined ? {} : { when }), ...bands, fields: some.map(field => field.name) }
 }
 
 /** Ways of validation do not go together: each would give a different answer to the same question. */

@@ -34,6 +34,18 @@ export function bandValue(param: string, text: string, field: Pick<AnyField, 'na
   return field.bands.includes(text) ? text : refuseWord(param, text, field.bands, { kind: 'band', field: field.name })
 }
 
+/** Bands of some fields. Throws InvalidParameter for one that none of them has. */
+export function bandsValue(
+  param: string,
+  bands: readonly string[],
+  fields: readonly Pick<AnyField, 'name' | 'bands'>[],
+): string[] {
+  const [only, second] = fields
+  if (only !== undefined && second === undefined) return bands.map(band => bandValue(param, band, only))
+  const words = [...new Set(fields.flatMap(field => field.bands))]
+  return bands.map(band => wordValue(param, band, words))
+}
+
 export function timeframeValue(param: string, text: string): Timeframe {
   return wordValue(param, text, TIMEFRAME_NAMES)
 }

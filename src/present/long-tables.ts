@@ -3,6 +3,7 @@ import type { EventStudy, Occurrence } from '../study/result.js'
 import type { Sweep, SweepCell } from '../sweep/result.js'
 import { type Column, plain, type Table, tableOf } from './description.js'
 import { words } from './numbers.js'
+import { stateText } from './words.js'
 
 /** The one table of each result that may be long, and that people sort: its page's script makes it again. */
 export function longTable(result: EventStudy | Backtest | Sweep): Table {
@@ -174,5 +175,5 @@ export function cellText(cell: SweepCell): string {
   const who = ticker === null ? '' : `${ticker} `
   const left = prev_band === null ? '' : ` from ${prev_band}`
   const context = contextText(cell)
-  return `${who}${field} = ${band}${left}, ${window}${context === null ? '' : `, ${context}`}`
+  return `${who}${stateText(field, [band])}${left}, ${window}${context === null ? '' : `, ${context}`}`
 }

@@ -53,15 +53,16 @@ export function describeSweep(sweep: Sweep, { limit = 20 }: { limit?: number } =
   }
 }
 
-function questionOf({ tickers, fields, tried }: Sweep): string {
+function questionOf({ tickers, fields, when, tried }: Sweep): string {
   const combinations = count(tried.cells, 'combination')
-  return `Which of ${combinations} of ${listed(fields, 2, 'fields')} was followed by unusual returns of ${listed(tickers, 3)}?`
+  return `Which of ${combinations} of ${listed(fields, 2, 'fields')}${when === undefined ? '' : `, when ${when},`} was followed by unusual returns of ${listed(tickers, 3)}?`
 }
 
 function headingOf(sweep: Sweep): string[] {
-  const { tickers, timeframe, fields } = sweep
+  const { tickers, timeframe, fields, when } = sweep
   const what = fields.length <= 2 ? fields.join(', ') : count(fields.length, 'field')
-  return [`${whoText(tickers)}  ${what}  ${timeframe}`, ...rangeTexts(sweep)]
+  const held = when === undefined ? [] : [`when ${when}`]
+  return [`${whoText(tickers)}  ${what}  ${timeframe}`, ...held, ...rangeTexts(sweep)]
 }
 
 function nothingText({ tickers, tried: { cells } }: Sweep): string {

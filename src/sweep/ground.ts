@@ -248,11 +248,15 @@ interface BookField {
 /** Ascending by ticker, each once, so that the order in which they were named cannot matter. */
 export async function booksOf(source: PricedSource, query: SweepQuery, pace: Pace): Promise<Book[]> {
   const tickers = [...new Set(query.tickers)].sort()
-  const { fields, timeframe } = query
+  const { fields, timeframe, when } = query
   const contexts = await contextsOf(source, query)
   const columns = new MarketColumns()
   const books: Book[] = []
-  for await (const found of source.states({ tickers, fields, timeframe })) {
+  for await (const found of source.states({
+    tickers,
+    fields: when === undefined ? fields : [...fields, when],
+    timeframe,
+  })) {
     books.push(bookOf(found, query, contexts, columns))
     await pace.turn(() => `reading ${found.prices.ticker}, ${books.length} of ${tickers.length}`)
   }
@@ -283,15 +287,16 @@ function bookOf(
   contexts: readonly ContextCodes[],
   columns: MarketColumns,
 ): Book {
-  const { timeframe, after, before } = query
+  const { timeframe, after, before, when } = query
   const { ticker, series, delisting } = prices
+  const truths = when === undefined ? null : read.at(-1)!.codes
   return {
     ticker,
     days: columns.ascending(series.days),
     prices: { series: { close: columns.floats(series.close) }, delisting },
-    fields: read.map(states => {
+    fields: read.slice(0, query.fields.length).map(states => {
       const any = { ...ANY_EVENT, field: states.field, timeframe, after, before }
-      const { bars, entered, left } = signalsIn(prices, states, any)
+      const { bars, entered, left } = signalsIn(prices, states, any, null, truths)
       const eligible = columns.ascending(eligibleBars(prices, states, query))
       return { eligible, bars, entered, left, contexts: contexts.map(codes => codes(prices.series, bars)) }
     }),
@@ -314,15 +319,20 @@ export interface Key {
   ticker: string | null
 }
 
-type Asked = Pick<KnownSweep, 'fields' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'>
+type Asked = Pick<
+  KnownSweep,
+  'fields' | 'bands' | 'when' | 'contexts' | 'prev_band' | 'timeframe' | 'after' | 'before' | 'vocabularies'
+>
 
 /** Every combination of one field's bands, with those left and those of a context where they are told apart. */
 export function conditionsOf(query: Asked, field: number): Condition[] {
-  const bands = vocabulary(query, query.fields[field]!).map((_, band) => band)
+  const words = vocabulary(query, query.fields[field]!)
+  const bands = [...words.keys()]
   const contexts: Condition['context'][] = query.contexts.flatMap((context, which) =>
     vocabulary(query, context.field).map((_, band) => ({ which, band })),
   )
-  return bands.flatMap(band =>
+  const entered = bands.filter(band => query.bands?.includes(words[band]!) ?? true)
+  return entered.flatMap(band =>
     (query.prev_band ? bands.filter(left => left !== band) : [null]).flatMap(prev_band =>
       (contexts.length > 0 ? contexts : [null]).map(context => ({ field, band, prev_band, context })),
     ),
@@ -340,12 +350,12 @@ export function windowName(horizon: number, { timeframe }: Pick<SweepQuery, 'tim
 
 /** A condition as an event study asks for it. */
 export function filterOf({ field, band, prev_band, context }: Condition, query: Asked): EventFilter {
-  const { timeframe, after, before } = query
+  const { timeframe, after, before, when } = query
   const name = query.fields[field]!
   const bands = vocabulary(query, name)
   const where = context === null ? null : query.contexts[context.which]!
   return {
-    ...{ ...ANY_EVENT, field: name, timeframe, after, before },
+    ...{ ...ANY_EVENT, field: name, timeframe, after, before, ...(when === undefined ? {} : { when }) },
     bands: [bands[band]!],
     prev_bands: prev_band === null ? null : [bands[prev_band]!],
     context: where && { ...where, bands: [vocabulary(query, where.field)[context!.band]!] },

@@ -9,6 +9,10 @@ export interface Sweep extends Sampling {
   tickers: string[]
   timeframe: Timeframe
   fields: string[]
+  /** The bands that were asked for; any without it. */
+  bands?: string[]
+  /** The condition that held on the bars of the events. */
+  when?: string
   horizons: number[]
   contexts: { ticker: string; field: string; lag: 0 | 1 }[]
   by: 'pool' | 'ticker'

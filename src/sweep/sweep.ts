@@ -43,7 +43,7 @@ interface SweepWays {
  * many, or for parts that the days do not have.
  */
 export async function sweep(source: PricedSource, asked: SweepQuery, ways: SweepWays = {}): Promise<Sweep> {
-  const query: KnownSweep = { ...asked, vocabularies: await vocabulariesOf(source) }
+  const query: KnownSweep = { ...asked, vocabularies: await vocabulariesOf(source, asked.fields) }
   const trials = ways.trials ?? null
   const { threads } = source
   checkCells(cellCount(query))
@@ -102,13 +102,15 @@ function familyOf(found: readonly Found[], ledger: Ledger | null, { family }: Sw
 }
 
 function headOf({ books, timeline, query }: Scene, asOf: number | null) {
-  const { timeframe, fields, horizons, contexts, by, prev_band, adjust, family } = query
+  const { timeframe, fields, bands, when, horizons, contexts, by, prev_band, adjust, family } = query
   const { days, end } = timeline
   return {
     schema: 'bands.sweep/1' as const,
     tickers: books.map(({ ticker }) => ticker),
     timeframe,
     fields: [...fields],
+    ...(bands === undefined ? {} : { bands: [...bands] }),
+    ...(when === undefined ? {} : { when }),
     horizons: [...horizons],
     contexts: contexts.map(context => ({ ...context })),
     by,

@@ -121,6 +121,11 @@ describe('bands export with filters', () => {
   })
 
   test.each([
+    ['export bars --when rsi_zone=oversold', 'export series keeps those on which a condition holds.'],
+    ['export series --when rsi_zone=oversld', 'Did you mean "oversold"'],
+    ['export events --when rsi_zone=oversold --band oversold', 'rsi_zone = oversold has no band "oversold".'],
+    ['export events --when rsi_zone=oversold --context-lag 1', 'is for a condition that names another ticker'],
+    ['export facts --out x --context-lag 1', 'leave --context-lag out.'],
     ['export bars --band oversold', 'bars have no bands; export series has them.'],
     ['export events --field rsi_zone --band uptrend', 'rsi_zone has no band "uptrend". It is one of trend_direction.'],
     ['export events --band oversld', 'Did you mean "oversold"'],

@@ -202,6 +202,48 @@ describe('bands sweep', () => {
   )
 })
 
+describe('bands sweep --when', () => {
+  const WHEN = '--when GSPC:trend_direction!=downtrend'
+  const CONDITION = 'GSPC:trend_direction != downtrend'
+
+  test('asks a condition that stands alone as one field: the bars on which it becomes true, unless a band says otherwise', async () => {
+    const found = await json<Sweep>(`sweep AAPL --horizon 5,20 ${FAST} ${WHEN}`)
+    expect(found).toMatchObject({ fields: [CONDITION], bands: ['true'], tried: { cells: 2 } })
+    expect(found).not.toHaveProperty('when')
+    const both = await json<Sweep>(`sweep AAPL --horizon 5,20 ${FAST} ${WHEN} --band false,true`)
+    expect(both.cells.map(({ band }) => band).sort()).toEqual(['false', 'false', 'true', 'true'])
+  })
+
+  test.each([
+    ['study AAPL', ''],
+    ['study AAPL rsi_zone --band neutral_high', '--fields rsi_zone'],
+  ])('has the cells of %s, and is the same look to the ledger', async (study, fields) => {
+    const more = `--horizon 5,20 --min-events 5 --resamples 99 ${WHEN}`
+    const looks = async (): Promise<number> => (await json<{ cells: number }>('trials')).cells
+    const { cells } = await json<Sweep>(`sweep AAPL ${fields} ${more}`)
+    const noted = await looks()
+    const { windows, events, bands } = await json<EventStudy>(`${study} ${more}`)
+    expect(await looks()).toBe(noted)
+    expect(events).toBeGreaterThan(5)
+    for (const window of windows) {
+      const cell = cells.find(({ band, horizon }) => band === bands![0] && horizon === window.horizon)!
+      expect(cell).toMatchObject({ n: window.n, n_indep: window.n_indep, events: window.events })
+      expect(cell.diff).toBeCloseTo(window.diff!, 12)
+    }
+  })
+
+  test('counts every cell that it looks at, and corrects for them', async () => {
+    const narrowed = `--fields rsi_zone,macd_state,support_status --band overbought,expanding_positive --horizon 5 ${FAST}`
+    const line = `sweep AAPL ${narrowed} ${WHEN} --adjust holm --min-events 5`
+    const { cells, tried, when, fields } = await json<Sweep>(line)
+    expect([when, fields]).toEqual([CONDITION, ['rsi_zone', 'macd_state']])
+    expect(cells.map(({ band }) => band).sort()).toEqual(['expanding_positive', 'overbought'])
+    expect(tried.cells).toBe(2)
+    expect(cells[0]!.q).toBeCloseTo(Math.min(1, 2 * cells[0]!.p!), 12)
+    expect(await table(line)).toContain(`when ${CONDITION}`)
+  })
+})
+
 test('the title says everything that events were narrowed to', async () => {
   const filter = '--prev-band neutral_low --stability fresh --max-flips 3'
   const beside = '--context GSPC:trend_direction=uptrend,strong_uptrend --context-lag 1'

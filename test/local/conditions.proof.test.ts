@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { exportEvents, exportSeries } from '../../src/local/export.js'
 import { Local } from '../../src/local/local.js'
 import { parseDay } from '../../src/model/day.js'
 import type { EventHistory } from '../../src/model/event.js'
@@ -9,6 +10,7 @@ import { eventHistory, first } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
 import { run } from '../cli/support/run.js'
+import { drained } from '../support/drain.js'
 import { exported, LISTED, namesTicker, onsets, TECHNICAL } from '../support/exported-shelves.js'
 import { draws } from '../support/full.js'
 import { type Asked, truth } from '../support/oracle/conditions.js'
@@ -81,6 +83,23 @@ describe('Q1: a random condition', () => {
       expect(code, `${what}\n${err}`).toBe(0)
       const expected = onsets(truths).map(t => shelves[ticker]![timeframe].dates[t]!)
       expect(datesOf(JSON.parse(out)).toReversed(), what).toEqual(expected)
+      const dates = shelves[ticker]![timeframe].dates
+      const holds = (date: string): boolean => truths[dates.indexOf(date)] === true
+      const all = { tickers: [ticker], timeframes: [timeframe] }
+      const kept = { ...all, when: text, ...(names ? { context_lag: lag } : {}) }
+      const own = await drained(exportEvents(local, kept))
+      expect(
+        own.map(({ date }) => date),
+        what,
+      ).toEqual(expected)
+      const fields = Object.keys(TECHNICAL)
+      const beside = await drained(exportEvents(local, { ...kept, fields }))
+      expect(beside, what).toEqual((await drained(exportEvents(local, { ...all, fields }))).filter(e => holds(e.date)))
+      const series = await drained(exportSeries(local, { ...kept, fields: ['rsi_zone'] }))
+      expect(
+        series.map(({ date }) => date),
+        what,
+      ).toEqual(dates.filter(holds))
       for (const one of truths) seen[`${one}`]++
       seen.events += expected.length
     }

@@ -85,7 +85,25 @@ describe('any number of threads', () => {
     expectAlike(await answers(local => exported(local, { fields: ['rsi_zone'], timeframes: ['daily'] }), asOf))
   })
 
-  it.each([{ by: 'ticker' }, { by: 'pool', cv: { k: 3 } }])('sweeps to the same bytes: %o', async asked => {
+  it('exports the same bytes of a condition, which no thread makes', async () => {
+    const when = 'rsi_zone = oversold and SIM0002:trend_direction != downtrend'
+    for (const filter of [{ when }, { when, fields: ['macd_state'] }]) {
+      const texts: string[] = []
+      for (const threads of THREADS) {
+        const local = new Local(store, 'pro', null, { threads })
+        const { answer, started } = await watched(() => drained(exportEventBlocks(local, filter, '\n')))
+        expect(started).toBe(0)
+        texts.push(answer.map(({ text }) => new TextDecoder().decode(text)).join('\n'))
+      }
+      expectAlike(texts)
+    }
+  })
+
+  it.each([
+    { by: 'ticker' },
+    { by: 'pool', cv: { k: 3 } },
+    { by: 'ticker', when: 'SIM0002:trend_direction != downtrend', fields: 'all' },
+  ])('sweeps to the same bytes: %o', async asked => {
     const query = parseSweep({ tickers: await store.names(), resamples: 99, reps: 99, pbo_blocks: 4, ...asked })
     expectAlike(await answers(async local => JSON.stringify(await sweep(local, query))))
   })

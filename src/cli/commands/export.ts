@@ -29,6 +29,7 @@ import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { FILTERS } from '../../params/parameters.js'
 import { choice, optionsOf, readParams } from '../../params/row.js'
 import { timeframeValue, wordValue } from '../../params/values.js'
+import { WHEN } from '../../params/when.js'
 import { count } from '../../present/numbers.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
@@ -50,6 +51,17 @@ import { allNamed } from '../tickers.js'
 
 const WHATS = ['events', 'series', 'bars', 'facts'] as const
 
+const BOUNDS = { before: FILTERS.before, after: FILTERS.after }
+
+const NARROWED = {
+  ...WHEN,
+  when: {
+    ...WHEN.when,
+    help: 'the events of a condition; beside --field, and of series, only what is on bars on which it holds',
+  },
+  ...BOUNDS,
+}
+
 const ENDINGS = [...EXPORT_OUTPUTS.map(format => `.${format}`), '.jsonl']
 
 export const command: Command = {
@@ -69,7 +81,7 @@ export const command: Command = {
       'of events those that enter one of them, of series the bars on which a field is in one',
       'repeatable',
     ],
-    ...optionsOf(FILTERS, ['before', 'after']),
+    ...optionsOf(NARROWED),
     choice('--timeframe <NAME>', 'daily or weekly; both unless given', TIMEFRAME_NAMES),
     ['--out <FILE>', 'write to a file; its ending tells the format when --output does not'],
   ],
@@ -77,6 +89,7 @@ export const command: Command = {
     'bands export events --ticker AAPL --field rsi_zone',
     'bands export series --ticker AAPL --timeframe daily --csv',
     'bands export events --all --field rsi_zone --band oversold --csv',
+    "bands export events --all --when 'rsi_zone enters oversold'",
     'bands export bars --output parquet --out bars.parquet',
     'bands export facts --out facts/',
   ],
@@ -106,9 +119,14 @@ async function filterOf(context: Context, given: Given, what: string): Promise<E
   const bands = given.list('band')
   if (what === 'bars' && bands.length > 0)
     throw new InvalidParameter('bars have no bands; export series has them.', { param: 'band' })
+  const when = given.params(Object.keys(WHEN))
+  if (what === 'bars' && Object.keys(when).length > 0)
+    throw new InvalidParameter('bars are exported as they are; export series keeps those on which a condition holds.', {
+      param: 'when',
+    })
   const timeframes = timeframe === undefined ? [] : [timeframeValue('timeframe', timeframe)]
-  const bounds = readParams({ before: FILTERS.before, after: FILTERS.after }, given.params(['before', 'after']))
-  return { tickers: await tickersOf(context, given), fields, timeframes, bands, ...bounds }
+  const bounds = readParams(BOUNDS, given.params(Object.keys(BOUNDS)))
+  return { tickers: await tickersOf(context, given), fields, timeframes, bands, ...bounds, ...when }
 }
 
 /** Those that are named, in either way; none stand for all. */
@@ -121,11 +139,14 @@ async function tickersOf(context: Context, given: Given): Promise<string[]> {
 async function exportFolder(context: Context, given: Given, out: string | undefined): Promise<void> {
   if (out === undefined)
     throw new InvalidParameter('facts are several files: name a folder with --out.', { param: 'out' })
-  const strange = ['field', 'timeframe', 'band', 'before', 'after'].find(name => given.value(name) !== undefined)
+  const [strange] = Object.keys(given.params(['field', 'timeframe', 'band', ...Object.keys(NARROWED)]))
   if (strange !== undefined)
-    throw new InvalidParameter(`facts are written whole, whatever the field or the day; leave --${strange} out.`, {
-      param: strange,
-    })
+    throw new InvalidParameter(
+      `facts are written whole, whatever the field or the day; leave --${strange.replaceAll('_', '-')} out.`,
+      {
+        param: strange,
+      },
+    )
   if (context.format !== null && context.format !== 'csv')
     throw new InvalidParameter('facts are written as CSV, which bands import-facts reads.', { param: 'output' })
   const folder = resolve(out)
