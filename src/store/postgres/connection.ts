@@ -97,9 +97,9 @@ export class Database implements Queries {
     return { total: totalCount, idle: idleCount, waiting: waitingCount }
   }
 
-  query<T = unknown>(text: string, values: readonly unknown[] = []): Promise<T[]> {
-    return this.#lent(client => rowsOf<T>(client, { text, values: [...values] }))
-  }
+  /** A function by itself: whoever needs no more of this takes that. */
+  readonly query = <T = unknown>(text: string, values: readonly unknown[] = []): Promise<T[]> =>
+    this.#lent(client => rowsOf<T>(client, { text, values: [...values] }))
 
   /**
    * All or nothing; done again from its start where others got in the way, so that it must do nothing else. Throws Busy
@@ -196,8 +196,8 @@ function integer(text: string): number {
   throw new StorageError(`${text} in a database of PostgreSQL is no number that can be counted with`)
 }
 
-/** SQLSTATE of an answer of the database, or the code of a failure of the network. */
-function codeOf(error: unknown): string {
+/** SQLSTATE of an answer of the database, or the code of a failure of the network; empty for what is neither. */
+export function codeOf(error: unknown): string {
   const { code, cause } = error as { code?: unknown; cause?: unknown }
   if (typeof code === 'string' && !(error instanceof BandsError)) return code
   return cause instanceof Error ? codeOf(cause) : ''

@@ -9,11 +9,22 @@ import {
   type KeyEntry,
   type NewKey,
   type Reconciliation,
-  stateOf,
   type Used,
 } from '../../accounts/accounts.js'
-import { Busy, didYouMean, InvalidParameter, NotFound, quoted, remedy, StorageError, suggest } from '../../errors.js'
+import { Busy, remedy, StorageError } from '../../errors.js'
 import type { Tier } from '../../model/terms.js'
+import {
+  type AccountRow,
+  accountOf,
+  accountTaken,
+  checkKeyName,
+  endOf,
+  folded,
+  type KeyRow,
+  keyOf,
+  keyWithHash,
+  missing,
+} from '../account-rows.js'
 import { chargeAll, reconciled, usedIn } from './charging.js'
 import { hasLittleRoom, inItsPlace, type Notice, openForWriting, Session } from './connection.js'
 import type { DatabaseKind } from './migrations.js'
@@ -62,10 +73,7 @@ class SqliteAccounts implements Accounts {
   create(name: string, tier: Tier, at: string): Promise<Account> {
     return this.#writing(() => {
       const taken = this.#row(name)
-      if (taken !== undefined) {
-        const message = `there is an account ${quoted(taken.name)} already; choose another name (case does not count).`
-        throw new InvalidParameter(message, { param: 'name', value: name })
-      }
+      if (taken !== undefined) throw accountTaken(taken.name, name)
       this.#db.run(INTO_ACCOUNTS, name, folded(name), tier, Date.parse(at))
       return accountOf(this.#row(name)!)
     })
@@ -100,7 +108,7 @@ class SqliteAccounts implements Accounts {
   key(identity: string): Promise<(KeyEntry & { hash: Buffer }) | null> {
     return this.#patiently(() => {
       const row = this.#keyRow(identity)
-      return row === undefined ? null : { ...keyOf(row), hash: Buffer.from(row.hash, 'hex') }
+      return row === undefined ? null : keyWithHash(row)
     })
   }
 
@@ -114,12 +122,7 @@ class SqliteAccounts implements Accounts {
   roll(identity: string, key: NewKey, until: string): Promise<void> {
     return this.#writing(() => {
       const old = this.#existingKey(identity)
-      if (stateOf(keyOf(old), Date.parse(key.created)) !== 'active') {
-        const message = `the key ${quoted(identity)} counts no more, so none can take its place; make a new one.`
-        throw new InvalidParameter(message, { param: 'identity', value: identity })
-      }
-      const end = Math.min(Date.parse(until), old.expires ?? Number.POSITIVE_INFINITY)
-      this.#db.run('UPDATE keys SET expires = ? WHERE identity = ?', end, identity)
+      this.#db.run('UPDATE keys SET expires = ? WHERE identity = ?', endOf(old, key, until), identity)
       this.#insertKey(old.account, key, identity)
     })
   }
@@ -211,7 +214,7 @@ class SqliteAccounts implements Accounts {
   #existing(name: string): AccountRow {
     const row = this.#row(name)
     if (row !== undefined) return row
-    throw this.#missing('account', name, 'SELECT name FROM accounts')
+    throw missing('account', name, this.#names('SELECT name FROM accounts'))
   }
 
   #keyRow(identity: string): KeyRow | undefined {
@@ -221,26 +224,17 @@ class SqliteAccounts implements Accounts {
   #existingKey(identity: string): KeyRow {
     const row = this.#keyRow(identity)
     if (row !== undefined) return row
-    throw this.#missing('key', identity, 'SELECT identity AS name FROM keys')
+    throw missing('key', identity, this.#names('SELECT identity AS name FROM keys'))
   }
 
-  /** @param known selects the names that there are */
-  #missing(kind: 'account' | 'key', name: string, known: string): NotFound {
-    const names = this.#db.all<{ name: string }>(known).map(row => row.name)
-    const suggestions = suggest(name, names)
-    const message = `there is no ${kind} ${quoted(name)}.${didYouMean(suggestions)}`
-    return new NotFound(message, suggestions, { missing: { kind, name } })
+  #names(sql: string): string[] {
+    return this.#db.all<{ name: string }>(sql).map(row => row.name)
   }
 
   /** @param besides the key whose place it takes, which may count for a while yet */
   #insertKey(account: number, key: NewKey, besides = ''): void {
     const made = Date.parse(key.created)
-    const named = this.#db.all<KeyRow>(KEYS_NAMED, account, key.name)
-    const rival = named.find(row => row.identity !== besides && stateOf(keyOf(row), made) === 'active')
-    if (rival !== undefined) {
-      const message = `${quoted(rival.account_name)} has a key ${quoted(key.name)} already, ${rival.identity}; choose another name.`
-      throw new InvalidParameter(message, { param: 'name', value: key.name })
-    }
+    checkKeyName(this.#db.all<KeyRow>(KEYS_NAMED, account, key.name), key, besides)
     const expires = key.expires === null ? null : Date.parse(key.expires)
     this.#db.run(INTO_KEYS, key.identity, key.hash.toString('hex'), account, key.name, made, expires)
   }
@@ -325,28 +319,6 @@ export const ACCOUNTS: DatabaseKind = {
   ],
 }
 
-/** Rows of accounts and keys as they lie in the database, and what they are outside. */
-interface AccountRow {
-  id: number
-  name: string
-  tier: Tier
-  created: number
-}
-
-interface KeyRow {
-  identity: string
-  hash: string
-  name: string
-  created: number
-  expires: number | null
-  last_used: number | null
-  revoked: number | null
-  account: number
-  account_name: string
-  tier: Tier
-  account_created: number
-}
-
 const KEYS = `SELECT k.identity, k.hash, k.name, k.created, k.expires, k.last_used, k.revoked,
   k.account, a.name AS account_name, a.tier, a.created AS account_created
   FROM keys k JOIN accounts a ON a.id = k.account`
@@ -359,25 +331,3 @@ const KEYS_OF = `${KEYS} WHERE ? IS NULL OR k.account = ? ORDER BY k.id`
 const INTO_ACCOUNTS = 'INSERT INTO accounts (name, folded, tier, created) VALUES (?, ?, ?, ?)'
 const INTO_KEYS = 'INSERT INTO keys (identity, hash, account, name, created, expires) VALUES (?, ?, ?, ?, ?, ?)'
 const KEYS_NAMED = `${KEYS} WHERE k.account = ? AND k.name = ?`
-
-function accountOf({ id, name, tier, created }: AccountRow): Account {
-  return { id, name, tier, created: time(created) }
-}
-
-function keyOf(row: KeyRow): KeyEntry {
-  return {
-    identity: row.identity,
-    account: { id: row.account, name: row.account_name, tier: row.tier, created: time(row.account_created) },
-    name: row.name,
-    created: time(row.created),
-    expires: timeOrNull(row.expires),
-    lastUsed: timeOrNull(row.last_used),
-    revoked: timeOrNull(row.revoked),
-  }
-}
-
-/** Names are compared as people read them: case aside, and however a letter with an accent was typed. */
-export const folded = (name: string): string => name.normalize('NFC').toLowerCase()
-
-const time = (at: number): string => new Date(at).toISOString()
-const timeOrNull = (at: number | null): string | null => (at === null ? null : time(at))

@@ -2,7 +2,6 @@ import {
   type Charge,
   type Charged,
   DAY_MS,
-  type Discrepancy,
   dayStart,
   HOUR_MS,
   hourStart,
@@ -10,6 +9,7 @@ import {
   type Reconciliation,
   type Used,
 } from '../../accounts/accounts.js'
+import { type ComparedRow, discrepanciesIn } from '../account-rows.js'
 import type { Session } from './connection.js'
 
 /** Credits of the day and the hour of a moment, in one statement: it runs at every request. */
@@ -137,7 +137,7 @@ export function reconciled(db: Session, account: number | null): Reconciliation 
   // One state, whatever is charged meanwhile.
   return db.reading(() => {
     const total = db.get<Omit<Reconciliation, 'discrepancies'>>(TOTAL, account, account)!
-    const found = db.all<Found>(DISCREPANCIES, account, account, account, account, account, account)
+    const found = db.all<ComparedRow>(DISCREPANCIES, account, account, account, account, account, account)
     return { ...total, discrepancies: found.flatMap(discrepanciesIn) }
   })
 }
@@ -145,17 +145,6 @@ export function reconciled(db: Session, account: number | null): Reconciliation 
 const TOTAL = `SELECT count(*) AS rows, count(DISTINCT request) AS requests, coalesce(sum(credits), 0) AS credits
   FROM ledger WHERE ? IS NULL OR account = ?`
 
-interface Found {
-  name: string
-  period: 'day' | 'hour'
-  start: number
-  counter_credits: number
-  ledger_credits: number
-  counter_requests: number
-  ledger_requests: number
-}
-
-/** A side that is missing counts as 0. */
 const DISCREPANCIES = `WITH sums AS (
     ${sumsBy('day', DAY_MS)} UNION ALL ${sumsBy('hour', HOUR_MS)}
   ), kept AS (
@@ -174,14 +163,4 @@ function sumsBy(period: string, length: number): string {
   return `SELECT account, '${period}' AS period, at - at % ${length} AS start,
     sum(credits) AS credits, count(*) AS requests
     FROM ledger WHERE ? IS NULL OR account = ? GROUP BY account, at - at % ${length}`
-}
-
-function discrepanciesIn(found: Found): Discrepancy[] {
-  const { name: account, period, start } = found
-  const at = { account, period, start: new Date(start).toISOString() }
-  const both: Discrepancy[] = [
-    { ...at, of: 'credits', counter: found.counter_credits, ledger: found.ledger_credits },
-    { ...at, of: 'requests', counter: found.counter_requests, ledger: found.ledger_requests },
-  ]
-  return both.filter(({ counter, ledger }) => counter !== ledger)
 }

@@ -1,6 +1,7 @@
 import type { Discrepancy } from '../../accounts/accounts.js'
 import { parseIdentity } from '../../accounts/key.js'
 import { TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../../model/terms.js'
+import { folded } from '../account-rows.js'
 import { type ChunkRow, checkedSheet, damagesIn, tickerDamages } from '../checked.js'
 import {
   type Hashed,
@@ -14,7 +15,7 @@ import {
 } from '../content.js'
 import { type PulledRow, pulledDamages } from '../pulled.js'
 import { type Damage, UNDERIVED } from '../store.js'
-import { ACCOUNTS, folded } from './accounts.js'
+import { ACCOUNTS } from './accounts.js'
 import { reconciled } from './charging.js'
 import { checkWasRead, faultOf, openForReading, Session } from './connection.js'
 import { LISTS, STRANGE_LISTS } from './lists.js'

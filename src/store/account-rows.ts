@@ -1,0 +1,107 @@
+import { type Account, type Discrepancy, type KeyEntry, type NewKey, stateOf } from '../accounts/accounts.js'
+import { didYouMean, InvalidParameter, NotFound, quoted, suggest } from '../errors.js'
+import type { Tier } from '../model/terms.js'
+
+/** Rows of accounts and keys as they lie in every database, and what they are outside. Times: milliseconds since 1970. */
+export interface AccountRow {
+  id: number
+  name: string
+  tier: Tier
+  created: number
+}
+
+export interface KeyRow {
+  identity: string
+  /** SHA-256 in hexadecimal digits. */
+  hash: string
+  name: string
+  created: number
+  expires: number | null
+  last_used: number | null
+  revoked: number | null
+  account: number
+  account_name: string
+  tier: Tier
+  account_created: number
+}
+
+export function accountOf({ id, name, tier, created }: AccountRow): Account {
+  return { id, name, tier, created: time(created) }
+}
+
+export function keyOf(row: KeyRow): KeyEntry {
+  return {
+    identity: row.identity,
+    account: { id: row.account, name: row.account_name, tier: row.tier, created: time(row.account_created) },
+    name: row.name,
+    created: time(row.created),
+    expires: timeOrNull(row.expires),
+    lastUsed: timeOrNull(row.last_used),
+    revoked: timeOrNull(row.revoked),
+  }
+}
+
+export function keyWithHash(row: KeyRow): KeyEntry & { hash: Buffer } {
+  return { ...keyOf(row), hash: Buffer.from(row.hash, 'hex') }
+}
+
+/** Names are compared as people read them: case aside, and however a letter with an accent was typed. */
+export const folded = (name: string): string => name.normalize('NFC').toLowerCase()
+
+const time = (at: number): string => new Date(at).toISOString()
+const timeOrNull = (at: number | null): string | null => (at === null ? null : time(at))
+
+/** @param taken the name of the account that there is */
+export function accountTaken(taken: string, name: string): InvalidParameter {
+  const message = `there is an account ${quoted(taken)} already; choose another name (case does not count).`
+  return new InvalidParameter(message, { param: 'name', value: name })
+}
+
+/** @param known the names that there are */
+export function missing(kind: 'account' | 'key', name: string, known: readonly string[]): NotFound {
+  const suggestions = suggest(name, known)
+  const message = `there is no ${kind} ${quoted(name)}.${didYouMean(suggestions)}`
+  return new NotFound(message, suggestions, { missing: { kind, name } })
+}
+
+/**
+ * Throws InvalidParameter where a key of this name still counts.
+ * @param named the keys of the account that are called so @param besides the key whose place it takes
+ */
+export function checkKeyName(named: readonly KeyRow[], key: NewKey, besides = ''): void {
+  const made = Date.parse(key.created)
+  const rival = named.find(row => row.identity !== besides && stateOf(keyOf(row), made) === 'active')
+  if (rival === undefined) return
+  const message = `${quoted(rival.account_name)} has a key ${quoted(key.name)} already, ${rival.identity}; choose another name.`
+  throw new InvalidParameter(message, { param: 'name', value: key.name })
+}
+
+/** When a key ends that another one takes the place of. Throws InvalidParameter where it counts no more already. */
+export function endOf(old: KeyRow, key: NewKey, until: string): number {
+  if (stateOf(keyOf(old), Date.parse(key.created)) !== 'active') {
+    const message = `the key ${quoted(old.identity)} counts no more, so none can take its place; make a new one.`
+    throw new InvalidParameter(message, { param: 'identity', value: old.identity })
+  }
+  return Math.min(Date.parse(until), old.expires ?? Number.POSITIVE_INFINITY)
+}
+
+/** A counter and the ledger rows of its time; a side that is missing counts as 0. */
+export interface ComparedRow {
+  name: string
+  period: 'day' | 'hour'
+  start: number
+  counter_credits: number
+  ledger_credits: number
+  counter_requests: number
+  ledger_requests: number
+}
+
+export function discrepanciesIn(found: ComparedRow): Discrepancy[] {
+  const { name: account, period, start } = found
+  const at = { account, period, start: new Date(start).toISOString() }
+  const both: Discrepancy[] = [
+    { ...at, of: 'credits', counter: found.counter_credits, ledger: found.ledger_credits },
+    { ...at, of: 'requests', counter: found.counter_requests, ledger: found.ledger_requests },
+  ]
+  return both.filter(({ counter, ledger }) => counter !== ledger)
+}

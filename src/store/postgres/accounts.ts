@@ -1,0 +1,349 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Account,
+  type Accounts,
+  type Charge,
+  type Charged,
+  DAY_MS,
+  type DayUsage,
+  dayStart,
+  HOUR_MS,
+  hourStart,
+  type KeyEntry,
+  type NewKey,
+  type Reconciliation,
+  type Used,
+} from '../../accounts/accounts.js'
+import { Busy, StorageError } from '../../errors.js'
+import type { Tier } from '../../model/terms.js'
+import {
+  type AccountRow,
+  accountOf,
+  accountTaken,
+  type ComparedRow,
+  checkKeyName,
+  discrepanciesIn,
+  endOf,
+  folded,
+  type KeyRow,
+  keyOf,
+  keyWithHash,
+  missing,
+} from '../account-rows.js'
+import type { Address } from './address.js'
+import { booksIn } from './books.js'
+import { Database, type PoolState, type Queries } from './connection.js'
+import { prepareSchema } from './steps.js'
+
+/** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
+const PATIENCE = 5_000
+const LONGEST_SLEEP = 200
+const MOST_NAMES = 100_000
+
+export interface OpenPostgresAccounts {
+  /** Make the tables where there are none. */
+  make?: boolean
+  /** Connections at most: a server asks with few, as one batch of charges is written at a time. */
+  most?: number
+  /** Of the tables that grow, by account, when they are made. */
+  partitions?: number
+}
+
+/** Accounts in a database of PostgreSQL. Throws NotFound where there are none and none are to be made, and as Database.open. */
+export async function openPostgresAccounts(
+  address: Address,
+  { make = false, most = 4, partitions = 0 }: OpenPostgresAccounts = {},
+): Promise<PostgresAccounts> {
+  const database = await Database.open(address, { most })
+  try {
+    await prepareSchema(database, booksIn(partitions), { make })
+    return new PostgresAccounts(database)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+export class PostgresAccounts implements Accounts {
+  readonly location: string
+  readonly #db: Database
+  /** Under which an account is kept, by its number: neither ever changes. */
+  readonly #names = new Map<number, string>()
+  /** The last batch of charges could not be written. */
+  #failed = false
+
+  constructor(database: Database) {
+    this.location = database.location
+    this.#db = database
+  }
+
+  get pool(): PoolState {
+    return this.#db.pool
+  }
+
+  async version(): Promise<string> {
+    const [row] = await this.#db.query<{ count: number }>('SELECT count FROM bands_accounts.changes')
+    return String(row!.count)
+  }
+
+  async secret(): Promise<Buffer> {
+    const [row] = await this.#db.query<{ secret: Buffer }>(SECRET)
+    return row!.secret
+  }
+
+  create(name: string, tier: Tier, at: string): Promise<Account> {
+    return this.#changing(async ({ query }) => {
+      const account = folded(name)
+      const made = await query<AccountRow>(INTO_ACCOUNTS, [account, name, tier, Date.parse(at)])
+      if (made[0] === undefined) throw accountTaken((await existing({ query }, name)).name, name)
+      await query('INSERT INTO bands_accounts.books (account) VALUES ($1)', [account])
+      return accountOf(made[0])
+    })
+  }
+
+  async accounts(): Promise<Account[]> {
+    const rows = await this.#db.query<AccountRow>(`${ACCOUNTS} ORDER BY account`)
+    return rows.map(accountOf)
+  }
+
+  async account(name: string): Promise<Account> {
+    return accountOf(await existing(this.#db, name))
+  }
+
+  setTier(name: string, tier: Tier): Promise<Account> {
+    return this.#changing(async ({ query }) => {
+      const { id } = await existing({ query }, name)
+      await query('UPDATE bands_accounts.accounts SET tier = $1 WHERE id = $2', [tier, id])
+      return accountOf(await existing({ query }, name))
+    })
+  }
+
+  addKey(account: number, key: NewKey): Promise<void> {
+    return this.#changing(session => insertKey(session, account, key))
+  }
+
+  async keys(account?: number): Promise<KeyEntry[]> {
+    const rows = await this.#db.query<KeyRow>(`${KEYS} WHERE $1::bigint IS NULL OR a.id = $1 ORDER BY k.made`, [
+      account ?? null,
+    ])
+    return rows.map(keyOf)
+  }
+
+  async key(identity: string): Promise<(KeyEntry & { hash: Buffer }) | null> {
+    const [row] = await this.#db.query<KeyRow>(KEY_BY_IDENTITY, [identity])
+    return row === undefined ? null : keyWithHash(row)
+  }
+
+  revoke(identity: string, at: string): Promise<void> {
+    return this.#changing(async session => {
+      await existingKey(session, identity)
+      const sql = 'UPDATE bands_accounts.keys SET revoked = $1 WHERE identity = $2 AND revoked IS NULL'
+      await session.query(sql, [Date.parse(at), identity])
+    })
+  }
+
+  roll(identity: string, key: NewKey, until: string): Promise<void> {
+    return this.#changing(async session => {
+      const old = await existingKey(session, identity)
+      const end = endOf(old, key, until)
+      await session.query('UPDATE bands_accounts.keys SET expires = $1 WHERE identity = $2', [end, identity])
+      await insertKey(session, old.account, key, identity)
+    })
+  }
+
+  async used(account: number, at: number): Promise<Used> {
+    const [row] = await this.#db.query<Used>(USED, [account, dayStart(at), hourStart(at)])
+    return row!
+  }
+
+  /**
+   * One call. Where it is not known how that ended, since the connection was lost, the batch is sent again: what was
+   * written then is charged once, and known by the numbers of the requests. Throws Busy, after which what was written can
+   * only be told by the names that callers gave to their requests.
+   */
+  async charge(charges: readonly Charge[]): Promise<Charged[]> {
+    if (charges.length === 0) return []
+    // Where the database is known to be away, nobody waits for it.
+    const deadline = performance.now() + (this.#failed ? 0 : PATIENCE)
+    for (let again = false, longest = 10; ; again = true, longest = Math.min(2 * longest, LONGEST_SLEEP)) {
+      try {
+        const names = await this.#namesOf(charges)
+        const charged = await this.#db.query<ChargedRow>(CHARGE, valuesOf(charges, names, again))
+        this.#failed = false
+        return charged.map(({ outcome, day, hour }) => ({ outcome, used: { day, hour } }))
+      } catch (error) {
+        const isOver = !(error instanceof Busy) || performance.now() >= deadline
+        if (isOver) this.#failed ||= error instanceof Busy || error instanceof StorageError
+        if (isOver) throw error
+      }
+      await sleep(Math.random() * longest)
+    }
+  }
+
+  usage(account: number, from: number): Promise<DayUsage[]> {
+    return this.#db.query<DayUsage>(USAGE, [account, dayStart(from)])
+  }
+
+  /** Of one state, whatever is charged meanwhile. */
+  reconcile(account?: number): Promise<Reconciliation> {
+    const only = [account ?? null]
+    const work = async ({ query }: Queries): Promise<Reconciliation> => {
+      const [total] = await query<Omit<Reconciliation, 'discrepancies'>>(TOTAL, only)
+      const found = await query<ComparedRow>(DISCREPANCIES, only)
+      return { ...total!, discrepancies: found.flatMap(discrepanciesIn) }
+    }
+    return this.#db.transaction(work, { snapshot: true, statement: LEDGER_MS })
+  }
+
+  async check(): Promise<void> {
+    const [state] = await this.#db.query<{ standby: boolean; fsync: string }>(STATE)
+    if (state!.standby) throw new Busy(`${this.location} cannot be written just now: it is a standby`)
+    if (state!.fsync !== 'on') throw new StorageError(`${this.location} does not sync its commits (fsync is off)`)
+    // Where nobody is sent to a server that is not ready, only a write of its own can tell that writing works again.
+    if (this.#failed) {
+      await this.#db.query('SELECT bands_accounts.try_writing()')
+      this.#failed = false
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#db.close()
+  }
+
+  /** Changes accounts or keys, and tells all servers that they were changed: last, as all who change something meet there. */
+  #changing<T>(work: (session: Queries) => Promise<T>): Promise<T> {
+    return this.#db.transaction(async session => {
+      const result = await work(session)
+      await session.query('UPDATE bands_accounts.changes SET count = count + 1')
+      return result
+    })
+  }
+
+  /** The names under which the accounts of some charges are kept. */
+  async #namesOf(charges: readonly Charge[]): Promise<string[]> {
+    const unknown = [...new Set(charges.map(({ account }) => account).filter(id => !this.#names.has(id)))]
+    if (unknown.length > 0) {
+      if (this.#names.size > MOST_NAMES) this.#names.clear()
+      const sql = 'SELECT id, account FROM bands_accounts.accounts WHERE id = ANY ($1)'
+      const wanted = [...new Set([...unknown, ...charges.map(({ account }) => account)])]
+      const found = await this.#db.query<{ id: number; account: string }>(sql, [wanted])
+      for (const { id, account } of found) this.#names.set(id, account)
+    }
+    return charges.map(({ account }) => {
+      const name = this.#names.get(account)
+      if (name === undefined) throw new StorageError(`${this.location} has no account of the number ${account}`)
+      return name
+    })
+  }
+}
+
+interface ChargedRow extends Used {
+  outcome: Charged['outcome']
+}
+
+async function existing({ query }: Queries, name: string): Promise<AccountRow> {
+  const [row] = await query<AccountRow>(`${ACCOUNTS} WHERE account = $1`, [folded(name)])
+  if (row !== undefined) return row
+  const known = await query<{ name: string }>('SELECT name FROM bands_accounts.accounts')
+  throw missing(
+    'account',
+    name,
+    known.map(other => other.name),
+  )
+}
+
+async function existingKey({ query }: Queries, identity: string): Promise<KeyRow> {
+  const [row] = await query<KeyRow>(`${KEY_BY_IDENTITY} FOR UPDATE OF k`, [identity])
+  if (row !== undefined) return row
+  const known = await query<{ identity: string }>('SELECT identity FROM bands_accounts.keys')
+  throw missing(
+    'key',
+    identity,
+    known.map(other => other.identity),
+  )
+}
+
+/** @param besides the key whose place it takes, which may count for a while yet */
+async function insertKey({ query }: Queries, account: number, key: NewKey, besides = ''): Promise<void> {
+  // One at a time an account, so that of two of one name the second finds the first.
+  await query('SELECT FROM bands_accounts.accounts WHERE id = $1 FOR UPDATE', [account])
+  checkKeyName(await query<KeyRow>(`${KEYS} WHERE a.id = $1 AND k.name = $2`, [account, key.name]), key, besides)
+  const [made, expires] = [Date.parse(key.created), key.expires === null ? null : Date.parse(key.expires)]
+  await query(INTO_KEYS, [account, key.identity, key.hash.toString('hex'), key.name, made, expires])
+}
+
+/** One list a column. */
+function valuesOf(charges: readonly Charge[], names: readonly string[], again: boolean): unknown[] {
+  return [
+    names,
+    charges.map(({ key }) => key),
+    charges.map(({ requestId }) => requestId),
+    charges.map(({ idempotency }) => idempotency),
+    charges.map(({ question }) => question),
+    charges.map(({ answer }) => answer),
+    charges.map(({ endpoint }) => endpoint),
+    charges.map(({ credits }) => credits),
+    charges.map(({ limits }) => limits.day),
+    charges.map(({ limits }) => limits.hour),
+    charges.map(({ at }) => at),
+    again,
+  ]
+}
+
+const CHARGE = `SELECT outcome, day, hour
+  FROM bands_accounts.charge($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ORDER BY place`
+
+const ACCOUNTS = 'SELECT id, name, tier, created FROM bands_accounts.accounts'
+
+const INTO_ACCOUNTS = `INSERT INTO bands_accounts.accounts (account, name, tier, created) VALUES ($1, $2, $3, $4)
+  ON CONFLICT DO NOTHING RETURNING id, name, tier, created`
+
+const KEYS = `SELECT k.identity, k.hash, k.name, k.created, k.expires, k.last_used, k.revoked,
+  a.id AS account, a.name AS account_name, a.tier, a.created AS account_created
+  FROM bands_accounts.keys k JOIN bands_accounts.accounts a USING (account)`
+
+const KEY_BY_IDENTITY = `${KEYS} WHERE k.identity = $1`
+
+const INTO_KEYS = `INSERT INTO bands_accounts.keys (account, identity, hash, name, created, expires)
+  SELECT account, $2, $3, $4, $5, $6 FROM bands_accounts.accounts WHERE id = $1`
+
+const SECRET = "SELECT secret FROM bands_accounts.secrets WHERE use = 'tags'"
+
+const STATE = `SELECT pg_is_in_recovery() AS standby, current_setting('fsync') AS fsync, (${SECRET}) IS NOT NULL AS whole`
+
+/** By the name, which is what the counters are found by. */
+const OF_ACCOUNT = 'account = (SELECT account FROM bands_accounts.accounts WHERE id = $1)'
+
+const USED = `SELECT
+  coalesce(sum(credits) FILTER (WHERE period = 'day'), 0)::bigint AS day,
+  coalesce(sum(credits) FILTER (WHERE period = 'hour'), 0)::bigint AS hour
+  FROM bands_accounts.counters
+  WHERE ${OF_ACCOUNT} AND (period, start) IN (('day', $2::bigint), ('hour', $3::bigint))`
+
+const USAGE = `SELECT to_char(to_timestamp(start / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS date, credits, requests
+  FROM bands_accounts.counters WHERE ${OF_ACCOUNT} AND period = 'day' AND start >= $2 ORDER BY start DESC`
+
+/** To add up a ledger of many millions of rows, in milliseconds. */
+const LEDGER_MS = 3_600_000
+
+const CHOSEN = `($1::bigint IS NULL OR ${OF_ACCOUNT})`
+
+const TOTAL = `SELECT count(*) AS rows, count(DISTINCT (account, request)) AS requests,
+  coalesce(sum(credits), 0)::bigint AS credits FROM bands_accounts.ledger WHERE ${CHOSEN}`
+
+const DISCREPANCIES = `WITH sums AS (
+    SELECT account, period, at - at % length AS start, sum(credits)::bigint AS credits, count(*) AS requests
+    FROM bands_accounts.ledger, (VALUES ('day', ${DAY_MS}), ('hour', ${HOUR_MS})) AS p(period, length)
+    WHERE ${CHOSEN} GROUP BY 1, 2, 3
+  ), kept AS (
+    SELECT * FROM bands_accounts.counters WHERE ${CHOSEN}
+  ), compared AS (
+    SELECT account, period, start,
+      coalesce(kept.credits, 0) AS counter_credits, coalesce(sums.credits, 0) AS ledger_credits,
+      coalesce(kept.requests, 0) AS counter_requests, coalesce(sums.requests, 0) AS ledger_requests
+    FROM kept FULL JOIN sums USING (account, period, start)
+  )
+  SELECT name, period, start, counter_credits, ledger_credits, counter_requests, ledger_requests
+  FROM compared JOIN bands_accounts.accounts USING (account)
+  WHERE counter_credits <> ledger_credits OR counter_requests <> ledger_requests
+  ORDER BY account, start, period`

@@ -1,0 +1,74 @@
+import { NotFound, type Remedy, StorageError, type Words } from '../../errors.js'
+import { codeOf, type Database, type Queries } from './connection.js'
+
+/** Tables of bands for one purpose, in a schema of their own: a database may hold other things beside them. */
+export interface SchemaKind {
+  schema: string
+  /** What to say where there is none: a sentence, and what makes one. */
+  none: (location: string) => Words
+  made: Remedy
+  /** Steps are never edited once released. Each may be many statements; all that are lacking are taken in one transaction. */
+  steps: readonly string[]
+}
+
+/**
+ * Sees to it that the tables are those that this bands knows: made if they are to be, brought up to date where they are of
+ * an earlier one. However many begin with a database at once, each step is taken once. Throws NotFound, StorageError for
+ * tables of a newer bands, and for older ones that this user may not change.
+ */
+export async function prepareSchema(database: Database, kind: SchemaKind, { make }: { make: boolean }): Promise<void> {
+  const { location } = database
+  const found = await stepsTaken(database, kind)
+  if (found === null && !make) throw new NotFound(kind.none(location), [], { remedy: kind.made })
+  if (found === kind.steps.length) return
+  refuseNewer(location, kind, found)
+  try {
+    await database.transaction(({ query }) => takeSteps({ query }, location, kind), {
+      lock: PATIENCE,
+      statement: PATIENCE,
+    })
+  } catch (error) {
+    if (codeOf(error) !== FORBIDDEN || found === null) throw error
+    const state = `${location} has the tables of an earlier bands (schema ${found}, this one needs ${kind.steps.length})`
+    throw new StorageError(`${state}, and this user may not change them; open it once as their owner`, { cause: error })
+  }
+}
+
+/** Another may be rewriting a large table. */
+const PATIENCE = 600_000
+
+/** SQLSTATE of what a user has no right to. */
+const FORBIDDEN = '42501'
+
+async function takeSteps({ query }: Queries, location: string, kind: SchemaKind): Promise<void> {
+  await query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`bands ${kind.schema}`])
+  // By now another may have taken them.
+  const found = await stepsTaken({ query }, kind)
+  refuseNewer(location, kind, found)
+  if (found === null)
+    await query(`CREATE SCHEMA IF NOT EXISTS ${kind.schema};
+      CREATE TABLE ${kind.schema}.steps (step int PRIMARY KEY, taken timestamptz NOT NULL DEFAULT now())`)
+  for (const [i, step] of kind.steps.entries()) {
+    if (i < (found ?? 0)) continue
+    await query(step)
+    await query(`INSERT INTO ${kind.schema}.steps (step) VALUES ($1)`, [i + 1])
+  }
+}
+
+/** null: there are no such tables */
+async function stepsTaken({ query }: Queries, { schema }: SchemaKind): Promise<number | null> {
+  const [there] = await query<{ found: boolean }>(
+    'SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = $2) AS found',
+    [schema, 'steps'],
+  )
+  if (!there!.found) return null
+  const [taken] = await query<{ step: number | null }>(`SELECT max(step) AS step FROM ${schema}.steps`)
+  return taken!.step
+}
+
+function refuseNewer(location: string, { steps }: SchemaKind, found: number | null): void {
+  if (found === null || found <= steps.length) return
+  throw new StorageError(
+    `${location} was made by a newer bands (schema ${found}, this one knows ${steps.length}); update bands`,
+  )
+}

@@ -1,0 +1,217 @@
+import { connect, createServer, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { DAY_MS } from '../../../src/accounts/accounts.js'
+import { Busy, NotFound, StorageError } from '../../../src/errors.js'
+import {
+  type OpenPostgresAccounts,
+  openPostgresAccounts,
+  type PostgresAccounts,
+} from '../../../src/store/postgres/accounts.js'
+import { addressOf } from '../../../src/store/postgres/address.js'
+import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../../contracts/accounts.js'
+import { clusterForAll, describePostgres } from '../../support/postgres.js'
+
+const opened = (url: string, options: OpenPostgresAccounts = {}): Promise<PostgresAccounts> =>
+  openPostgresAccounts(addressOf('accounts', url, {}), options)
+
+const kept = async (opening: Promise<PostgresAccounts>): Promise<PostgresAccounts> => {
+  const accounts = await opening
+  onTestFinished(() => accounts.close())
+  return accounts
+}
+
+describePostgres('accounts in PostgreSQL', () => {
+  const cluster = clusterForAll()
+
+  for (const partitions of [0, 4])
+    accountsContract(partitions === 0 ? 'postgres' : `postgres in ${partitions} partitions`, async () => {
+      const url = await cluster.current.createDatabase()
+      return { accounts: await opened(url, { make: true, partitions }), again: () => opened(url) }
+    })
+
+  const withAlice = async () => {
+    const url = await cluster.current.createDatabase()
+    const accounts = await kept(opened(url, { make: true }))
+    const alice = await accounts.create('alice', 'free', iso(NOON))
+    const database = new URL(url).pathname.slice(1)
+    return { url, accounts, alice, sql: (statement: string) => cluster.current.sql(statement, database) }
+  }
+
+  describe('the tables', () => {
+    it('are made only when they are to be, and once, however many begin at the same time', async () => {
+      const url = await cluster.current.createDatabase()
+      await expect(opened(url)).rejects.toThrow(NotFound)
+      await expect(opened(url)).rejects.toThrow(`there are no accounts in ${url.replace('bands@', '')}.`)
+      const all = await Promise.all([1, 2, 3, 4].map(() => kept(opened(url, { make: true }))))
+      const secrets = await Promise.all(all.map(accounts => accounts.secret()))
+      for (const secret of secrets) expect(secret).toEqual(secrets[0])
+    })
+
+    it('of a newer bands are refused', async () => {
+      const { url, sql } = await withAlice()
+      await sql('INSERT INTO bands_accounts.steps (step) VALUES (99)')
+      await expect(opened(url)).rejects.toThrow(StorageError)
+      await expect(opened(url)).rejects.toThrow('was made by a newer bands (schema 99, this one knows 1); update bands')
+    })
+
+    it('give a server the rights to charge, and to nothing that would make up a charge or a key', async () => {
+      const { url, accounts, alice, sql } = await withAlice()
+      await accounts.addKey(alice.id, keyOf('Identity'))
+      await sql(`CREATE ROLE server LOGIN;
+        GRANT USAGE ON SCHEMA bands_accounts TO server;
+        GRANT SELECT ON ALL TABLES IN SCHEMA bands_accounts TO server;
+        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA bands_accounts TO server`)
+      const server = await kept(opened(url.replace('bands@', 'server@'), { make: true }))
+      expect(await server.charge([chargeOf(alice)])).toEqual([{ outcome: 'charged', used: { day: 1, hour: 1 } }])
+      expect((await server.key('Identity'))?.lastUsed).toBe(iso(NOON))
+      await server.check()
+      for (const work of [
+        () => server.create('bob', 'pro', iso(NOON)),
+        () => server.setTier('alice', 'pro'),
+        () => server.addKey(alice.id, keyOf('AAAAAAAA')),
+        () => server.revoke('Identity', iso(NOON)),
+      ])
+        await expect(work()).rejects.toThrow('does not let this user do that: permission denied for table')
+      expect(await server.reconcile()).toMatchObject({ rows: 1, discrepancies: [] })
+    })
+  })
+
+  describe('the ledger', () => {
+    it.each([
+      ["UPDATE counters SET credits = credits + 5 WHERE period = 'day'", [['day', 'credits', 8, 3]]],
+      ["UPDATE counters SET requests = 1 WHERE period = 'hour'", [['hour', 'requests', 1, 2]]],
+      [
+        "DELETE FROM counters WHERE period = 'hour'",
+        [
+          ['hour', 'credits', 0, 3],
+          ['hour', 'requests', 0, 2],
+        ],
+      ],
+      [
+        'DELETE FROM ledger WHERE credits = 2',
+        [
+          ['day', 'credits', 3, 1],
+          ['day', 'requests', 2, 1],
+          ['hour', 'credits', 3, 1],
+          ['hour', 'requests', 2, 1],
+        ],
+      ],
+    ])('shows what was done by %s', async (statement, found) => {
+      const { accounts, alice, sql } = await withAlice()
+      const bob = await accounts.create('bob', 'free', iso(NOON))
+      await accounts.charge([chargeOf(alice), chargeOf(alice, { credits: 2 })])
+      await sql(`SET search_path = bands_accounts; ${statement}`)
+      const start = { day: '2026-03-24T00:00:00.000Z', hour: '2026-03-24T12:00:00.000Z' }
+      const named = found.map(([period, of, counter, ledger]) => ({
+        ...{ account: 'alice', period, of, counter, ledger },
+        start: start[period as 'day' | 'hour'],
+      }))
+      expect((await accounts.reconcile()).discrepancies).toEqual(named)
+      expect((await accounts.reconcile(alice.id)).discrepancies).toEqual(named)
+      expect((await accounts.reconcile(bob.id)).discrepancies).toEqual([])
+    })
+
+    it('forgets the names of requests after 48 hours, more of them than come in', async () => {
+      const { accounts, alice, sql } = await withAlice()
+      const limits = { day: 10_000, hour: 10_000 }
+      const batch = (at: number) =>
+        Array.from({ length: 100 }, (_, i) => chargeOf(alice, { idempotency: sha256(`${at} ${i}`), limits, at }))
+      await accounts.charge(batch(NOON))
+      await accounts.charge(batch(NOON + DAY_MS))
+      expect(await sql('SELECT count(*) FROM bands_accounts.named')).toEqual(['200'])
+      await accounts.charge(batch(NOON + 3 * DAY_MS))
+      expect(await sql('SELECT count(*) FROM bands_accounts.named')).toEqual(['100'])
+    })
+
+    it('counts hours of one batch apart, in whatever order they come', async () => {
+      const { accounts, alice } = await withAlice()
+      const limits = { day: 4, hour: 2 }
+      const hours = [0, 1, 0, 0, 1, 1, 0]
+      const charged = await accounts.charge(hours.map(hour => chargeOf(alice, { at: NOON + hour * 3_600_000, limits })))
+      expect(charged.map(({ outcome }) => outcome === 'charged')).toEqual([true, true, true, false, true, false, false])
+      expect(charged.map(({ used }) => used.hour)).toEqual([1, 1, 2, 2, 2, 2, 2])
+      expect(await accounts.reconcile()).toMatchObject({ rows: 4, discrepancies: [] })
+    })
+
+    it('charges batches of many accounts that cross each other, each account in its turn', async () => {
+      const { url, accounts } = await withAlice()
+      const owners = await Promise.all(
+        Array.from({ length: 12 }, (_, i) => accounts.create(`owner ${i}`, 'free', iso(NOON))),
+      )
+      const servers = await Promise.all([1, 2, 3].map(() => kept(opened(url))))
+      const limits = { day: 25, hour: 25 }
+      const rounds = servers.flatMap((server, k) =>
+        Array.from({ length: 10 }, (_, i) => {
+          const order = (i + k) % 2 === 0 ? owners : owners.toReversed()
+          return server.charge(order.map(owner => chargeOf(owner, { limits })))
+        }),
+      )
+      const outcomes = (await Promise.all(rounds)).flat().map(({ outcome }) => outcome)
+      expect(outcomes.filter(outcome => outcome === 'charged')).toHaveLength(12 * 25)
+      for (const { id } of owners) expect(await accounts.used(id, NOON)).toEqual({ day: 25, hour: 25 })
+      expect(await accounts.reconcile()).toMatchObject({ rows: 300, credits: 300, discrepancies: [] })
+    })
+  })
+
+  it('charges once what was written when the connection broke off before that was heard', async () => {
+    const { url, alice, accounts } = await withAlice()
+    const line = await lineTo(cluster.current.port)
+    const server = await kept(opened(url.replace(/:\d+/, `:${line.port}`)))
+    const limits = { day: 5, hour: 5 }
+    await server.charge([chargeOf(alice, { limits })])
+    for (let round = 0; round < 3; round++) {
+      line.swallowNext()
+      const named = chargeOf(alice, { limits, idempotency: sha256(`round ${round}`) })
+      const charged = await server.charge([named, chargeOf(alice, { limits: { day: 1, hour: 1 } })])
+      expect(charged.map(({ outcome }) => outcome)).toEqual(['charged', 'limited'])
+      expect(charged[0]!.used).toEqual({ day: 2 + round, hour: 2 + round })
+    }
+    expect(line.swallowed()).toBe(3)
+    expect(await accounts.reconcile()).toEqual({ rows: 4, requests: 4, credits: 4, discrepancies: [] })
+  })
+
+  it('says "try later" while the database is away, and charges again once it is back', async () => {
+    const { accounts, alice } = await withAlice()
+    await accounts.charge([chargeOf(alice)])
+    await cluster.current.stop()
+    await expect(accounts.check()).rejects.toThrow(Busy)
+    await expect(accounts.charge([chargeOf(alice)])).rejects.toThrow(Busy)
+    await cluster.current.start()
+    await accounts.check()
+    expect(await accounts.charge([chargeOf(alice)])).toMatchObject([{ outcome: 'charged', used: { day: 2 } }])
+    expect(await accounts.reconcile()).toMatchObject({ rows: 2, discrepancies: [] })
+  })
+})
+
+/** A line to a port on which the next answer can be swallowed: it breaks off when that comes, as a network does. */
+async function lineTo(port: number): Promise<{ port: number; swallowNext(): void; swallowed(): number }> {
+  let isArmed = false
+  let count = 0
+  const server = createServer((caller: Socket) => {
+    const database = connect(port, '127.0.0.1')
+    caller.pipe(database)
+    database.on('data', bytes => {
+      if (!isArmed) return void caller.write(bytes)
+      isArmed = false
+      count += 1
+      caller.destroy()
+    })
+    for (const [one, other] of [
+      [caller, database],
+      [database, caller],
+    ] as const) {
+      one.on('error', () => {})
+      one.on('close', () => other.destroy())
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  onTestFinished(() => void server.close())
+  return {
+    port: (server.address() as { port: number }).port,
+    swallowNext: () => {
+      isArmed = true
+    },
+    swallowed: () => count,
+  }
+}
