@@ -8,6 +8,7 @@ import { FACT_KINDS, type FactSheets, securityOf } from '../model/facts.js'
 import { emptySeries, head, type Series } from '../model/series.js'
 import {
   type AcceptedJump,
+  type Bringer,
   Damaged,
   jumpsOf,
   type Origin,
@@ -17,7 +18,7 @@ import {
   type TickerSheet,
 } from '../store/store.js'
 import type { Kept, ToDerive } from './derive.js'
-import { merge, originsAfter, type Stretch } from './merge.js'
+import { fewer, merge, originsAfter, type Stretch } from './merge.js'
 import { type RefusedTicker, refusalOf, type SourcedBars, type TickerReport } from './report.js'
 import { judge, jumpsAfter, type Rescaling, rescaled, rescaledCount, type SeamOddity } from './seam.js'
 
@@ -385,10 +386,10 @@ function mergeOne(
   if (unknown > 0) addNote(report, unpaidNote(ticker, unknown))
   const jumpsNow = new Map(jumpsAfter(jumps, series, bars).map(({ day, factor }) => [series.days.indexOf(day), factor]))
   const origins = originsAfter(entry === null ? [] : originsOf(entry), stretches, jumpsNow, ownOf(incoming))
-  return { report, series, origins, stretches }
+  return { report, series, origins: fewer(origins), stretches }
 }
 
-function ownOf({ source, format, importedAt }: Given): Pick<Origin, 'source' | 'format' | 'importedAt'> {
+function ownOf({ source, format, importedAt }: Given): Bringer {
   return { source, format, importedAt }
 }
 

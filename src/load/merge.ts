@@ -1,6 +1,6 @@
 import { countBelow } from '../model/day.js'
 import { emptySeries, type Series } from '../model/series.js'
-import type { Origin, PlacedOrigin } from '../store/store.js'
+import type { Bringer, Origin, PlacedOrigin } from '../store/store.js'
 
 const COLUMNS = ['open', 'high', 'low', 'close', 'volume'] as const
 
@@ -122,11 +122,11 @@ export function originsAfter(
   earlier: readonly PlacedOrigin[],
   stretches: readonly Stretch[],
   jumps: ReadonlyMap<number, number>,
-  own: Omit<Origin, 'bars' | 'jump'>,
+  own: Bringer,
 ): Origin[] {
   const origins: Origin[] = []
   const borders = [...jumps.keys()].sort((a, b) => a - b)
-  let last: object | null = null
+  let last: Pick<Origin, 'begun'> | null = null
   let t = 0
   for (const { place, bars } of stretches) {
     for (let done = 0; done < bars; ) {
@@ -135,10 +135,10 @@ export function originsAfter(
       const border = borders.find(border => border > t) ?? Number.POSITIVE_INFINITY
       const count = Math.min(bars, most, done + border - t) - done
       const jump = jumps.get(t)
-      const of = before ?? own
+      const of: Bringer & Pick<Origin, 'begun'> = before ?? own
       if (of !== last || jump !== undefined) {
-        const { source, format, importedAt } = of
-        origins.push({ source, format, importedAt, bars: 0, ...(jump === undefined ? {} : { jump }) })
+        const begun = of.begun && { begun: of.begun }
+        origins.push({ ...bringerOf(of), bars: 0, ...begun, ...(jump === undefined ? {} : { jump }) })
       }
       origins.at(-1)!.bars += count
       last = of
@@ -147,4 +147,43 @@ export function originsAfter(
     }
   }
   return origins
+}
+
+/** So many ranges of a ticker are told apart: every question reads the list, to which each day may add one. */
+const MOST_RANGES = 16
+
+/** So many of the last are as their files brought them. */
+const NEWEST = 4
+
+/** Which file brought which bars, as far as it is kept: of too many ranges, neighbours become one, the shortest first. */
+export function fewer(origins: readonly Origin[]): Origin[] {
+  const kept = [...origins]
+  while (kept.length > MOST_RANGES) {
+    const at = shortestPair(kept)
+    if (at === null) break
+    kept.splice(at, 2, joined(kept[at]!, kept[at + 1]!))
+  }
+  return kept
+}
+
+/** The place of the first of two neighbours, the oldest of those alike; null where a jump lies between all of them. */
+function shortestPair(origins: readonly Origin[]): number | null {
+  let found: number | null = null
+  let least = Number.POSITIVE_INFINITY
+  for (let i = 0; i + 1 < origins.length - NEWEST; i++) {
+    const bars = origins[i]!.bars + origins[i + 1]!.bars
+    if (origins[i + 1]!.jump !== undefined || bars >= least) continue
+    found = i
+    least = bars
+  }
+  return found
+}
+
+function joined(one: Origin, next: Origin): Origin {
+  const jump = one.jump === undefined ? {} : { jump: one.jump }
+  return { ...bringerOf(next), bars: one.bars + next.bars, begun: one.begun ?? bringerOf(one), ...jump }
+}
+
+function bringerOf({ source, format, importedAt }: Bringer): Bringer {
+  return { source, format, importedAt }
 }

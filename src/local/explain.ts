@@ -21,7 +21,7 @@ import { TIER_NAMES, TIMEFRAMES, type Tier, type Timeframe, windowNames } from '
 import type { TickerEntry } from '../store/store.js'
 import { entitle, PLANS, planOf } from '../tiers.js'
 import type { Cache } from './cache.js'
-import { originsIn } from './known.js'
+import { begunBy, originsIn, type SourceFile } from './known.js'
 import { eventsUpTo, historicEvents, lackOf, stayBefore, stayOn, type View } from './view.js'
 
 export interface ExplainQuery {
@@ -48,6 +48,8 @@ export interface Explanation {
   /** The file that brought this bar, when, and which of the ticker's daily bars it brought with it. */
   source: string
   imported_at: string
+  /** Of bars that several imports brought, one after the other, the first of them; absent where it was one. */
+  begun?: SourceFile
   source_bars: { first: string; last: string; bars: number; of: number }
   open: number
   high: number
@@ -126,9 +128,12 @@ export async function explain(cache: Cache, query: ExplainQuery): Promise<Explan
 }
 
 function sourceOn(day: Day, entry: TickerEntry, days: Int32Array) {
-  const { source, importedAt, first, last, bars } = originsIn(entry, days).findLast(origin => origin.first <= day)!
+  const { source, importedAt, begun, first, last, bars } = originsIn(entry, days).findLast(
+    origin => origin.first <= day,
+  )!
   const range = { first: formatDay(first), last: formatDay(last) }
-  return { source, imported_at: importedAt, source_bars: { ...range, bars, of: days.length } }
+  const told = { source, imported_at: importedAt, ...begunBy(begun) }
+  return { ...told, source_bars: { ...range, bars, of: days.length } }
 }
 
 function paidNote({ series: { unadjustedClose } }: Panel, t: number): string | null {

@@ -4,6 +4,7 @@ import { type BarMarks, marksOf } from '../model/neighbours.js'
 import { barsKnownBy, head, recordsIn } from '../model/series.js'
 import { TIMEFRAME_NAMES, type Timeframe } from '../model/terms.js'
 import {
+  type Bringer,
   originsOf,
   type PlacedOrigin,
   type SeriesSummary,
@@ -80,6 +81,22 @@ export function originsIn(entry: TickerEntry, days: Int32Array): KnownOrigin[] {
   return originsOf(entry, days.length).map(origin => {
     return { ...origin, first: days[origin.from]!, last: days[origin.from + origin.bars - 1]! }
   })
+}
+
+/** An import as it is told. */
+export interface SourceFile {
+  source: string
+  format: string
+  imported_at: string
+}
+
+export function sourceFile({ source, format, importedAt }: Bringer): SourceFile {
+  return { source, format, imported_at: importedAt }
+}
+
+/** The first of several imports, as it is told beside the last. */
+export function begunBy(begun: Bringer | undefined): { begun?: SourceFile } {
+  return begun === undefined ? {} : { begun: sourceFile(begun) }
 }
 
 /** Bars that were final, and events on them. */

@@ -3,7 +3,7 @@ import { DEFINITIONS_VERSION } from '../model/definitions.js'
 import type { Adjustment, AssetClass } from '../model/series.js'
 import type { TickerEntry } from '../store/store.js'
 import { Behind, type Cache } from './cache.js'
-import { type KnownBars, type KnownOrigin, knownTickers } from './known.js'
+import { begunBy, type KnownBars, type KnownOrigin, knownTickers, type SourceFile, sourceFile } from './known.js'
 import { odditiesOf, type StoredOddity } from './oddities.js'
 
 /** What is loaded, and how fresh it is. */
@@ -54,10 +54,9 @@ export interface TickerStatus {
 }
 
 /** Bars in a row that one file brought. */
-export interface SourceRange {
-  source: string
-  format: string
-  imported_at: string
+export interface SourceRange extends SourceFile {
+  /** Of bars that several imports brought, one after the other, the first of them; absent where it was one. */
+  begun?: SourceFile
   bars: number
   first: string
   last: string
@@ -150,6 +149,6 @@ function tickerStatus(entry: TickerEntry, { bars, weeks, events, marks, origins 
   }
 }
 
-function sourceRange({ source, format, importedAt, bars, first, last }: KnownOrigin): SourceRange {
-  return { source, format, imported_at: importedAt, bars, first: formatDay(first), last: formatDay(last) }
+function sourceRange({ bars, first, last, begun, ...origin }: KnownOrigin): SourceRange {
+  return { ...sourceFile(origin), ...begunBy(begun), bars, first: formatDay(first), last: formatDay(last) }
 }

@@ -7,6 +7,7 @@ import type { Trial, TrialKind } from '../source.js'
 import { UNDERIVED } from '../store/store.js'
 import { type Column, column, type Described, type Paragraph, type Part, type Table, tableOf } from './description.js'
 import { count, ratio, whole, words } from './numbers.js'
+import { fileText } from './words.js'
 
 /** The tickers that are loaded, and apart from them those that were pulled from servers. */
 export function describeTickers(tickers: readonly LoadedTicker[], pulled: readonly PulledTicker[]): Described {
@@ -117,7 +118,7 @@ function sourcesText({ bars, sources }: TickerStatus): string {
   let from = 0
   const texts = sources.map(range => {
     from += range.bars
-    return sourceText(range.source, from - range.bars, range.bars, bars)
+    return sourceText(fileText(range), from - range.bars, range.bars, bars)
   })
   return texts.join('; ')
 }

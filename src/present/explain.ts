@@ -2,6 +2,7 @@ import type { ExplainedEvent, ExplainedTest, Explanation } from '../local/explai
 import { type Column, column, type Described, type Paragraph, plain, tableOf } from './description.js'
 import { performanceTone } from './events.js'
 import { figure, whole } from './numbers.js'
+import { fileText } from './words.js'
 
 /**
  * Inputs, rule, figures, band; of an event also flips, stability and what followed with its sample. For machines a row a
@@ -51,18 +52,21 @@ function bandSeen({ band, date }: Pick<ExplainedTest, 'band' | 'date'>): string 
 }
 
 function barLines(found: Explanation): string[] {
-  const { open, high, low, close, volume, prices, imported_at } = found
+  const { open, high, low, close, volume, prices, imported_at, begun } = found
+  const day = imported_at.slice(0, 10)
+  const imported = begun === undefined ? day : `${begun.imported_at.slice(0, 10)} to ${day}`
   const traded = volume === null ? 'unknown' : whole(volume)
   return [
     ...(found.date_note === null ? [] : [`note: ${found.date_note}`]),
     bandLine(found),
     `open ${figure(open)}  high ${figure(high)}  low ${figure(low)}  close ${figure(close)}  volume ${traded}`,
-    `${prices} prices from ${sourceOf(found)}, imported ${imported_at.slice(0, 10)}`,
+    `${prices} prices from ${sourceOf(found)}, imported ${imported}`,
     ...(found.price_note === null ? [] : [`note: ${found.price_note}`]),
   ]
 }
 
-function sourceOf({ source, source_bars: { first, last, bars, of } }: Explanation): string {
+function sourceOf({ source_bars: { first, last, bars, of }, ...found }: Explanation): string {
+  const source = fileText(found)
   return bars === of ? source : `${source} (${whole(bars)} of ${whole(of)} daily bars, ${first} to ${last})`
 }
 

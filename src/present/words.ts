@@ -1,4 +1,5 @@
 import { isCondition, TRUE, TRUTHS } from '../language/as-field.js'
+import type { SourceRange } from '../local/status.js'
 import type { EventStudy, Sampling } from '../study/result.js'
 import type { Fact, Section } from './description.js'
 import { whole } from './numbers.js'
@@ -8,6 +9,11 @@ import { whole } from './numbers.js'
 /** `3 tickers`, or their names where they are few. */
 export function whoText(tickers: readonly string[]): string {
   return tickers.length <= 3 ? tickers.join(', ') : `${whole(tickers.length)} tickers`
+}
+
+/** Which file bars are from; of those that several imports brought `2018-02-08.csv to 2018-03-22.csv`. */
+export function fileText({ source, begun }: Pick<SourceRange, 'source' | 'begun'>): string {
+  return begun === undefined || begun.source === source ? source : `${begun.source} to ${source}`
 }
 
 /** `rsi_zone = oversold or deep_oversold`; a condition that holds is called by its text. */

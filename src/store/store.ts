@@ -33,9 +33,14 @@ export interface TickerEntry {
   origins?: readonly Origin[]
 }
 
+/** An import that brought bars. */
+export type Bringer = Pick<TickerEntry, 'source' | 'format' | 'importedAt'>
+
 /** Bars in a row that one file brought. */
-export interface Origin extends Pick<TickerEntry, 'source' | 'format' | 'importedAt'> {
+export interface Origin extends Bringer {
   bars: number
+  /** Where several imports brought them, one after the other, which are no longer told apart: the first. */
+  begun?: Bringer
   /** They are this many times the bars before them, which no trading explains and the user has accepted. */
   jump?: number
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { merge, originsAfter } from '../../src/load/merge.js'
+import { fewer, merge, originsAfter } from '../../src/load/merge.js'
 import type { Series } from '../../src/model/series.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Origin, PlacedOrigin } from '../../src/store/store.js'
@@ -72,5 +72,38 @@ it('merging is what it is day by day: the bar that comes in wins, what was paid 
       expected.at(-1)!.bars++
     }
     expect(originsAfter(earlier, merged.stretches, jumps, own)).toEqual(expected)
+  }
+})
+
+it('of many ranges neighbours become one, which tells its first and last import; a history, jumps and the newest stay', () => {
+  const random = new Random(11)
+  for (let draw = 0; draw < 100; draw++) {
+    const jumps = draw % 3
+    // As a year of updates makes them, each after those that are kept of the ones before.
+    let kept: Origin[] = [{ source: '0', format: 'csv', importedAt: 'day 0', bars: 1000 }]
+    const brought = [1000]
+    const jumped = new Set<number>()
+    for (let day = 1; day <= 250; day++) {
+      const jump = random.below(60) < jumps ? { jump: 2 } : {}
+      if ('jump' in jump) jumped.add(day)
+      brought.push(1 + random.below(2))
+      kept = fewer([
+        ...kept,
+        { source: `${day}`, format: 'csv', importedAt: `day ${day}`, bars: brought[day]!, ...jump },
+      ])
+    }
+    let day = 0
+    for (const [i, { source, importedAt, bars, begun, jump }] of kept.entries()) {
+      const last = Number(source)
+      expect(begun).toEqual(last === day ? undefined : { source: `${day}`, format: 'csv', importedAt: `day ${day}` })
+      expect(importedAt).toBe(`day ${last}`)
+      expect(bars).toBe(brought.slice(day, last + 1).reduce((sum, own) => sum + own, 0))
+      expect(jump !== undefined).toBe(jumped.has(day))
+      if ((i === 0 && jumped.size === 0) || i >= kept.length - 4) expect(last).toBe(day)
+      day = last + 1
+    }
+    expect(day).toBe(251)
+    // Between jumps there is nothing to join.
+    expect(kept.length).toBeLessThanOrEqual(Math.max(16, jumped.size + 5))
   }
 })
