@@ -18,6 +18,7 @@ import { type HistoriesQuery, noneTold, type Source, type StaysQuery, type WhyEm
 import { isMixed, type KeptSeries, knownDate, type PageStore, sourceWords } from '../store/pages.js'
 import { afterOf, entitle, entitleAftermath, eventsPage, PLANS, planOf, present, tierOfRange } from '../tiers.js'
 import { type Chain, chainOf, keyOf, listed, named, refuseCondition } from './pages.js'
+import { conditionTold, eventsUnder, isUnderCondition, type UnderCondition } from './under-condition.js'
 
 /** One series as far as its pages have come. */
 interface View extends Chain, SeriesKey {
@@ -69,6 +70,10 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
+    if (isUnderCondition(query)) {
+      const { events, query_range } = await this.#history(query, false)
+      return eventsPage(query, events.slice(-query.limit).reverse(), events.length, query_range)
+    }
     const { found, tier, range } = await this.#find(query)
     const newest = found.slice(-query.limit).reverse()
     return eventsPage(
@@ -92,6 +97,11 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
   }
 
   async whyEmpty({ bands: _bands, context: _context, ...query }: HistoryQuery): Promise<WhyEmpty> {
+    if (isUnderCondition(query)) {
+      const { when: _when, ...plain } = query
+      const { length } = (await this.#history(plain, false)).events
+      return length === 0 ? this.whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
+    }
     const { events, ...range } = await this.#history(query, false)
     return noneTold(range, [...new Set(events.map(event => event.band))])
   }
@@ -101,6 +111,7 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
       entitle(query, this.#ways.tier, BUILT_IN)
       entitleAftermath(this.#ways.tier)
     }
+    if (isUnderCondition(query)) return this.#underCondition(query, needsOutcomes)
     const { view, context, found, tier, range, today, rangeStart } = await this.#find(query)
     if (needsOutcomes) checkAftermath(view, tier)
     const { url, pulled_at, as_of } = view
@@ -121,8 +132,21 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
     }
   }
 
+  async #underCondition(query: UnderCondition, needsOutcomes: boolean): Promise<EventHistory> {
+    const { when, lag: _lag, ...plain } = query
+    const who = tellerOf(query)
+    const condition = conditionTold(query, who)
+    const history = await this.#history(plain, needsOutcomes)
+    const tell = async (key: SeriesKey): Promise<EventHistory> => {
+      if ((await this.#pages.entries(key.ticker)).length > 0) return this.#history(key, false)
+      const message = `${key.ticker} was not pulled, and ${query.ticker} was: a ticker and those that a condition names are looked at in one place.`
+      throw new NotFound(message, [], { remedy: pullOf(key) })
+    }
+    return { ...history, events: await eventsUnder(history, { when, condition, who }, tell) }
+  }
+
   async #find(query: HistoryQuery) {
-    refuseCondition(query, `the server that ${query.ticker} was pulled from`)
+    refuseCondition(query, tellerOf(query))
     entitle(query, this.#ways.tier, BUILT_IN)
     const view = await this.#view(query)
     const { context: other, ...plain } = query
@@ -210,6 +234,10 @@ export class KeptPages implements Pick<Source, 'events' | 'histories' | 'stays' 
     const later = count(day => day > upTo)
     if (later > 0) doubt(`was pulled as of ${formatDay(upTo)}: its band on ${times(later)} after that is not known.`)
   }
+}
+
+function tellerOf({ ticker }: HistoryQuery): string {
+  return `the server that ${ticker} was pulled from`
 }
 
 /** The kept pages; while a first pull is not through, those that have come. */

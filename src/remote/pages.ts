@@ -23,10 +23,12 @@ export interface Chain extends Pick<KeptSeries, 'timeframe'>, Pick<PulledSource,
   events: readonly BandEvent[]
 }
 
-/** Throws InvalidParameter: a condition is judged bar by bar, and pages tell of events. @param who told them */
-export function refuseCondition({ ticker, field, when }: Pick<HistoryQuery, 'ticker' | 'field' | 'when'>, who: string) {
-  const condition = when ?? (isCondition(field) ? field : undefined)
-  if (condition === undefined) return
+/**
+ * Throws InvalidParameter for a condition in place of a field: on which bars it changes, events do not tell.
+ * @param who told them
+ */
+export function refuseCondition({ ticker, field: condition }: Pick<HistoryQuery, 'ticker' | 'field'>, who: string) {
+  if (!isCondition(condition)) return
   const why = `needs the bars of ${ticker}, and ${who} tells events alone`
   throw new InvalidParameter(sentence`${parameter('when')} ${quoted(condition)} ${why}.`, {
     param: 'when',

@@ -28,12 +28,13 @@ import {
   type StaysQuery,
   type WhyEmpty,
 } from '../source.js'
-import { entitle, entitleAftermath, grantedFields, PLANS, tierOfRange } from '../tiers.js'
+import { entitle, entitleAftermath, eventsPage, grantedFields, PLANS, tierOfRange } from '../tiers.js'
 import { AS_OF, EVENTS_PATH, NOTE, OVERSOLD_PATH } from '../wire/format.js'
 import { type Answer, type Credits, creditsOf, headerText, tierOfCredits } from './answer.js'
 import { checkedEvents, checkedOversold, type Told } from './check.js'
 import { PAGE, refuseCondition } from './pages.js'
 import { type Named, Transport, type TransportOptions } from './transport.js'
+import { conditionTold, eventsUnder, isUnderCondition, type UnderCondition } from './under-condition.js'
 
 /** A page with what came beside it. */
 interface RemotePage {
@@ -117,7 +118,9 @@ export class Remote implements Source {
   }
 
   async events(query: EventsQuery): Promise<EventsPage> {
-    return (await this.#ofBands(query)).page
+    if (!isUnderCondition(query)) return (await this.#ofBands(query)).page
+    const { events, query_range } = await this.#history(query)
+    return eventsPage(query, events.slice(-query.limit).reverse(), events.length, query_range)
   }
 
   /** The newest events of all bands that are asked for: the specification knows one, so that each is a page of its own. */
@@ -168,7 +171,7 @@ export class Remote implements Source {
 
   /** All that is told of them stands in one page, unless more are asked for; a history might take many. */
   async newest(query: EventsQuery): Promise<NewestEvents> {
-    if (query.limit > PAGE) return newestOf(this, query)
+    if (query.limit > PAGE || isUnderCondition(query)) return newestOf(this, query)
     const { page, asOf } = await this.#ofBands(query)
     return { ...page, total: page.total_occurrences, as_of: asOf }
   }
@@ -183,6 +186,11 @@ export class Remote implements Source {
   /** As the server says, or by what it told of its range; it is not asked, and paid, for an explanation. */
   async whyEmpty(query: HistoryQuery): Promise<WhyEmpty | null> {
     const { bands: _bands, ...whole } = query
+    if (isUnderCondition(query)) {
+      const { when: _when, ...plain } = query
+      const { length } = (await this.#whole(plain)).events
+      return length === 0 ? this.whyEmpty(plain) : { code: 'when_never', events: length, unknown: 0 }
+    }
     // A tally asks for all bands, and counts those that it wants.
     for (const asked of [oneBandEach(query), [whole]]) {
       const notes = new Set(asked.flatMap(one => this.#notes.get(nameOf(one)) ?? []))
@@ -226,6 +234,18 @@ export class Remote implements Source {
   }
 
   async #history(query: HistoryQuery): Promise<EventHistory> {
+    return isUnderCondition(query) ? this.#underCondition(query) : this.#whole(query)
+  }
+
+  async #underCondition(query: UnderCondition): Promise<EventHistory> {
+    const { when, lag: _lag, ...plain } = query
+    const condition = conditionTold(query, this.url)
+    const history = await this.#whole(plain)
+    const events = await eventsUnder(history, { when, condition, who: this.url }, key => this.#whole(key))
+    return { ...history, events }
+  }
+
+  async #whole(query: HistoryQuery): Promise<EventHistory> {
     const { context, ...plain } = query
     const { ticker, field, timeframe } = query
     const band = context?.band
@@ -288,7 +308,7 @@ export class Remote implements Source {
 
   /** Throws TierRestricted where the plan of the key shows nothing of what followed. */
   async #checkAftermath(query: HistoryQuery): Promise<void> {
-    const { bands: _any, context: _none, ...whole } = query
+    const { bands: _any, context: _none, when: _when, ...whole } = query
     try {
       // The first page of the whole history, which whoever counts what followed asks for anyway.
       const { page } = await this.page({ ...whole, limit: PAGE })

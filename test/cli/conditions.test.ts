@@ -130,6 +130,13 @@ describe('what cannot be asked', () => {
     ['events AAPL rsi_zone', 'valuation_zone = fair_value', '--tier free', 4, 'valuation_zone'],
     ['events AAPL', `${fine} or GSPC:rsi_zone = oversold`, '--tier free', 4, 'cross-asset correlation'],
     ['events AAPL', fine, '--remote http://127.0.0.1:9 --allow-plain-http', 2, 'tells events alone'],
+    [
+      'events AAPL macd_state',
+      `${fine} for 2`,
+      '--remote http://127.0.0.1:9 --allow-plain-http',
+      2,
+      'cannot be told from events, which is all that http://127.0.0.1:9 tells: "rsi_zone = oversold for 2" counts bars.',
+    ],
   ])('bands %s --when "%s" %s ends with %i', async (line, condition, more, code, said) => {
     const env = { BANDS_DB: folder.file('bands.db'), BANDS_API_KEY: 'bands_test_1234567890' }
     expectRefusal(await run([...wordsOf(line), '--when', condition, ...wordsOf(more)], { env }), code, said)

@@ -11,6 +11,7 @@ import { ERROR_SHAPES } from '../../src/wire/format.js'
 import { draws, FULL } from '../support/full.js'
 import { randomEventsQuery, randomOversoldQuery } from '../support/random-queries.js'
 import { type Ground, serve, simulatedGround } from '../support/serve.js'
+import { compareConditions } from '../support/told-conditions.js'
 
 const PLENTY = { day: 1_000_000, hour: 1_000_000 }
 const CREDITS = { free: PLENTY, plus: PLENTY, pro: PLENTY }
@@ -82,6 +83,17 @@ describe.each(CASES)('a remote with a %s key, before a server with %s errors', (
       const { limit: _limit, ...query } = randomEventsQuery(random, ASKED)
       await same(async source => specified(await eventHistory(source, query)), query)
     }
+  })
+
+  it('keeps the same events under a condition as who has the bars, or refuses what events cannot tell', async () => {
+    const random = new Random(new Random(SEED + 3).word())
+    const first = parseDay(tier === 'free' ? '2024-05-15' : '2023-06-01')!
+    const asked = { random, draws: draws(400), first }
+    const { answered, events, refused } = await compareConditions({ far, near }, TICKERS, asked)
+    if (!FULL) return
+    expect(answered).toBeGreaterThan(asked.draws / 10)
+    expect(events).toBeGreaterThan(answered)
+    expect(refused.size).toBeGreaterThan(5)
   })
 
   it('cuts a page at its limit and counts all the same', async () => {

@@ -4,23 +4,29 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { BandsClient } from '../../src/client.js'
 import { BUILT_IN } from '../../src/fields/index.js'
+import { Panel } from '../../src/fields/panel.js'
 import { Local } from '../../src/local/local.js'
 import { formatDay, parseDay } from '../../src/model/day.js'
 import type { BandEvent, EventsQuery, SeriesKey } from '../../src/model/event.js'
+import { UNDEFINED } from '../../src/model/series.js'
 import type { Tier } from '../../src/model/terms.js'
 import { composed } from '../../src/open.js'
+import { UNBROKEN } from '../../src/remote/under-condition.js'
 import { type SimulatedTicker, simulatedTickers } from '../../src/simulate/simulate.js'
 import { eventHistory } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
 import { now } from '../../src/tally/now.js'
 import { PLANS } from '../../src/tiers.js'
+import { randomBars, SHAPES } from '../support/bars.js'
+import { seriesOf } from '../support/convert.js'
 import { draws, FULL } from '../support/full.js'
 import { begun, copied, copyAll, isSectorField, pulledIn, URL } from '../support/pulled.js'
 import { pick } from '../support/random-facts.js'
 import { type Ground, randomEventsQuery } from '../support/random-queries.js'
 import { baseIn } from '../support/source.js'
 import { loadedStore } from '../support/store.js'
+import { compareConditions } from '../support/told-conditions.js'
 import { callerOf, emptyStore, RSI } from './pull-source.js'
 
 /** Eight years of bars, longer than any tier's range: no ticker begins within it. */
@@ -106,6 +112,18 @@ async function compare({ store, key, tier, searches, suits = () => true }: Compa
   return seen
 }
 
+it('fields whose band is taken to last between two events have one on every bar from their first one on', () => {
+  for (const shape of Object.values(SHAPES))
+    for (let seed = 1; seed <= draws(200); seed++) {
+      const panel = new Panel(seriesOf(randomBars(seed, { ...shape, length: 400, start: '2015-01-01' })))
+      for (const name of UNBROKEN) {
+        const codes = BUILT_IN.named(name)!.classify(panel)
+        const first = codes.findIndex(code => code !== UNDEFINED)
+        expect(codes.subarray(Math.max(0, first)).includes(UNDEFINED), name).toBe(first < 0)
+      }
+    }
+})
+
 describe('pulled events', () => {
   it.each([
     ['pro', 'pro', draws(2_000)],
@@ -120,6 +138,27 @@ describe('pulled events', () => {
     const { equal, found } = await compare({ store, key, tier, searches })
     expect(equal).toBeGreaterThan(searches * 0.7)
     expect(found).toBeGreaterThan(searches * 0.05)
+  })
+
+  it('keep the events under a condition that the server keeps, or refuse what events cannot tell', async () => {
+    const store = emptyStore()
+    await copyAll(serverOf(), TICKERS, store)
+    const asked = { random: new Random(29), draws: draws(1_000), first: parseDay('2020-06-01')! }
+    const seen = await compareConditions({ far: callerOf(store, 'pro'), near: serverOf() }, TICKERS, asked)
+    expect(seen.answered).toBeGreaterThan(asked.draws / 5)
+    expect(seen.events).toBeGreaterThan(seen.answered)
+  })
+
+  it('are not asked under a condition that names a ticker with bars, nor under one that counts bars', async () => {
+    const store = await storeWith(SIMULATED.slice(0, 1))
+    await copyAll(serverOf(), TICKERS.slice(1), store)
+    const [own, pulled] = TICKERS
+    const asked = (ticker: string, when: string) =>
+      told(() => openedOf(store).bands.events({ ...WHOLE, ticker, when, field: 'rsi_zone', timeframe: 'daily' }))
+    expect(await asked(pulled!, `${own}:rsi_zone = neutral`)).toBe('not_found')
+    expect(await asked(own!, `${pulled}:rsi_zone = neutral`)).toBe('not_found')
+    expect(await asked(pulled!, 'rsi_zone = neutral for 2')).toBe('invalid_parameter')
+    expect(await asked(own!, 'trend_direction != neutral for 2')).toContain('"date"')
   })
 
   it('answer beside bars of another ticker as one server with bars of both, a context from the same of the two', async () => {

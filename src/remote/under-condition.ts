@@ -1,0 +1,158 @@
+import { InvalidParameter, parameter, quoted, sentence, type Words } from '../errors.js'
+import { BUILT_IN } from '../fields/index.js'
+import { conditionField } from '../language/as-field.js'
+import {
+  type Condition,
+  printCondition,
+  printSubject,
+  type Subject,
+  subjectsOf,
+  type Test,
+  testsOf,
+} from '../language/condition.js'
+import { formatDay, parseDay } from '../model/day.js'
+import type { EventHistory, HistoricEvent, HistoryQuery, SeriesKey } from '../model/event.js'
+import { entitle, tierOfRange } from '../tiers.js'
+
+/**
+ * Events on whose bars a condition holds, where events are all that is told: as far as these are certain of it. What would
+ * have to be guessed is refused, saying what is missing.
+ */
+
+/** A question whose condition stands beside its field. */
+export type UnderCondition = HistoryQuery & { when: string }
+
+export function isUnderCondition<Query extends HistoryQuery>(query: Query): query is Query & { when: string } {
+  return query.when !== undefined
+}
+
+/**
+ * Fields that have a band on every bar from the first one on, because they need prices alone and no level: between two
+ * events the band is the one that was entered.
+ */
+export const UNBROKEN: readonly string[] = [
+  'rsi_zone',
+  'trend_direction',
+  'ma_alignment',
+  'macd_state',
+  'volatility_regime',
+]
+
+/** The condition of a question. Throws InvalidParameter where events cannot tell of it, before anything is asked. */
+export function conditionTold(query: UnderCondition, who: string): Condition {
+  const { condition } = conditionField(query.when, BUILT_IN)
+  for (const test of testsOf(condition)) {
+    const why = untold(test, query)
+    if (why !== null) throw refusal(query.when, who, why)
+  }
+  return condition
+}
+
+/** What is missing to tell of a test on the bars of events; null: nothing. */
+function untold(test: Test, { ticker, field, timeframe, lag = 0 }: HistoryQuery): string | null {
+  const { subject } = test
+  const [text, other] = [quoted(printCondition(test)), otherThan(ticker, subject)]
+  if ((test.is === 'state' ? test.bars : test.within) > 1) return `${text} counts bars`
+  if (lag > 0 && subject.ticker !== null) return `a lag counts bars of ${subject.ticker}`
+  if (subject.timeframe !== null && subject.timeframe !== timeframe)
+    return `${text} asks which ${subject.timeframe} bars were final by then`
+  if (other !== null && timeframe === 'weekly') return `${text} asks which weeks of ${other} were final by then`
+  if (other !== null && test.is === 'change')
+    return `${text} asks whether ${ticker} had a bar since ${other} changed its band`
+  if (test.is === 'change' || UNBROKEN.includes(subject.field) || isOwn(subject, { ticker, field })) return null
+  return `a bar can be without a band of ${subject.field}`
+}
+
+function otherThan(ticker: string, subject: Subject): string | null {
+  return subject.ticker === ticker ? null : subject.ticker
+}
+
+/** Whether a subject is the field whose events are asked for: each tells its own band. */
+function isOwn(subject: Subject, { ticker, field }: Pick<SeriesKey, 'ticker' | 'field'>): boolean {
+  return subject.field === field && otherThan(ticker, subject) === null
+}
+
+/**
+ * Those of some events on whose bar a condition holds. Throws TierRestricted for a condition above the tier, InvalidParameter where one lies beyond what is told of a
+ * field that the condition names, and what `tell` throws.
+ * @param tell the whole history of a field
+ */
+export async function eventsUnder(
+  history: EventHistory,
+  { when, condition, who }: { when: string; condition: Condition; who: string },
+  tell: (key: SeriesKey) => Promise<EventHistory>,
+): Promise<HistoricEvent[]> {
+  const { ticker, field, timeframe, events, query_range } = history
+  entitle({ field, when }, tierOfRange(query_range), BUILT_IN)
+  const told = new Map<string, EventHistory>()
+  for (const subject of subjectsOf(condition)) {
+    if (isOwn(subject, history)) continue
+    const other = await tell({ ticker: subject.ticker ?? ticker, field: subject.field, timeframe })
+    checkReach(events, other, why => refusal(when, who, why))
+    told.set(printSubject(subject), other)
+  }
+  const changesOf = ({ subject }: Test, event: HistoricEvent): Changes => {
+    const other = told.get(printSubject(subject))
+    return other === undefined ? { last: event, here: event } : changesUpTo(other.events, event.date)
+  }
+  return events.filter(event => holds(condition, test => changesOf(test, event)))
+}
+
+/** Throws where an event lies before the first of another field, or after all that is told of it. */
+function checkReach(
+  events: readonly HistoricEvent[],
+  { ticker, field, events: told, as_of, source }: EventHistory,
+  refused: (why: Words) => InvalidParameter,
+): void {
+  const [first, upTo] = [told[0]?.date, source?.as_of ?? as_of]
+  const [from, to] = [events[0]?.date, events.at(-1)?.date]
+  if (from === undefined || to === undefined) return
+  const what = `${ticker} ${field}`
+  if (first === undefined) throw refused(`no event of ${what} is told, so its band is not known`)
+  if (from < first) {
+    const day = formatDay(parseDay(first)! - 1)
+    throw refused(
+      sentence`the first event of ${what} is of ${first}, and its band before is not known; ask with ${parameter('after', day)}`,
+    )
+  }
+  if (upTo !== null && to > upTo) throw refused(`${what} is told up to ${upTo}, and an event is of ${to}`)
+}
+
+/** The last change of a field by a date, and the one on it. */
+interface Changes {
+  last: HistoricEvent
+  here: HistoricEvent | null
+}
+
+/** @param told oldest first, and one of them not after the date */
+function changesUpTo(told: readonly HistoricEvent[], date: string): Changes {
+  const last = told.findLast(event => event.date <= date)!
+  return { last, here: last.date === date ? last : null }
+}
+
+/** All that is asked is known by now, so that a condition is true or false. */
+function holds(condition: Condition, changesOf: (test: Test) => Changes): boolean {
+  switch (condition.is) {
+    case 'and':
+      return condition.parts.every(part => holds(part, changesOf))
+    case 'or':
+      return condition.parts.some(part => holds(part, changesOf))
+    case 'not':
+      return !holds(condition.part, changesOf)
+    case 'state':
+      return condition.bands.includes(changesOf(condition).last.band) !== condition.negated
+    case 'change': {
+      const { here } = changesOf(condition)
+      return here !== null && isAmong(condition.entered, here.band) && isAmong(condition.left, here.prev_band)
+    }
+  }
+}
+
+function isAmong(bands: readonly string[] | null, band: string): boolean {
+  return bands === null || bands.includes(band)
+}
+
+function refusal(when: string, who: string, why: Words): InvalidParameter {
+  const what = sentence`${parameter('when')} ${quoted(when)} cannot be told from events, which is all that ${who} tells`
+  return new InvalidParameter(sentence`${what}: ${why}.`, { param: 'when', value: when })
+}
