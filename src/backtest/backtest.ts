@@ -134,9 +134,10 @@ function headOf(strategy: Strategy, days: Int32Array, asOf: number | null) {
 /** What must be said of a context ticker that has ended, or begins later than the signals. */
 async function contextWarnings(
   source: PricedSource,
-  { entry, timeframe }: Pick<Strategy, 'entry' | 'timeframe'>,
+  strategy: Strategy,
   members: readonly Member[],
 ): Promise<string[]> {
+  const { entry, timeframe } = strategy
   const { context } = entry
   if (context === null) return []
   const { days } = (await tickerBars(source, context.ticker, timeframe)).series
@@ -148,7 +149,7 @@ async function contextWarnings(
     context.ticker,
     days,
     events,
-    isLate ? await unfiltered(source, eventsFilter({ entry, timeframe }), members) : events,
+    isLate ? await unfiltered(source, eventsFilter(strategy), members) : events,
   )
 }
 

@@ -4,7 +4,15 @@ import { rankValues, readRank } from '../language/rank.js'
 import { countUpTo } from '../model/day.js'
 import type { Series } from '../model/series.js'
 import type { Distance } from '../params/figures.js'
-import { type Costs, type Exit, eventsFilter, type Fill, type Side, type Strategy } from '../params/strategy.js'
+import {
+  type Costs,
+  conditionsOf,
+  type Exit,
+  eventsFilter,
+  type Fill,
+  type Side,
+  type Strategy,
+} from '../params/strategy.js'
 import type { BarStates, MarketBars, PricedSource, States } from '../source.js'
 import { type ContextBands, contextBandsOf, eligibleBars, rangeOf, type Signals, signalsIn } from '../study/signals.js'
 
@@ -325,19 +333,18 @@ export async function membersOf(
   step: (text: () => string) => void = () => {},
 ): Promise<Member[][]> {
   const { tickers, timeframe } = strategies[0]!
-  const fields = [...new Set(strategies.flatMap(fieldsOf))]
   const needs = strategies.map(needsOf)
   const apart = [...new Map(needs.map((need, i) => [need, strategies[i]!]))].map(([need, strategy]) => {
     return { need, strategy, members: [] as Member[], context: null as ContextBands | null }
   })
   let n = 0
-  for await (const found of source.states({ tickers, fields, timeframe })) {
-    step(() => `${found.prices.ticker}  ${n + 1}/${tickers.length}`)
+  for await (const found of statesByLag(source, strategies)) {
+    step(() => `${tickers[n]}  ${n + 1}/${tickers.length}`)
     for (const one of apart) {
       const { context } = one.strategy.entry
       // Only now: what is wrong with the ticker itself is told first.
       one.context ??= context && (await contextBandsOf(source, context, timeframe))
-      one.members.push(memberOf(found, one.strategy, one.context))
+      one.members.push(memberOf(found.get(one.strategy.lag)!, one.strategy, one.context))
     }
     n++
   }
@@ -345,11 +352,33 @@ export async function membersOf(
   return needs.map(need => ended.get(need)!)
 }
 
+/** Of each ticker in turn what strategies stand on, by how many bars earlier their conditions look at other tickers. */
+async function* statesByLag(
+  source: PricedSource,
+  strategies: readonly Strategy[],
+): AsyncGenerator<Map<number | undefined, BarStates>> {
+  const { tickers, timeframe } = strategies[0]!
+  const lags = [...new Set(strategies.map(strategy => strategy.lag))]
+  const reads = lags.map(lag => {
+    const fields = [...new Set(strategies.filter(strategy => strategy.lag === lag).flatMap(fieldsOf))]
+    return source.states({ tickers, fields, timeframe, lag })[Symbol.asyncIterator]()
+  })
+  try {
+    for (const _ of tickers) {
+      const found = new Map<number | undefined, BarStates>()
+      for (const [i, lag] of lags.entries()) found.set(lag, (await reads[i]!.next()).value)
+      yield found
+    }
+  } finally {
+    for (const read of reads) await read.return?.()
+  }
+}
+
 /** What of a ticker a strategy needs, by which its list is known: not how long and between what prices it holds. */
 function needsOf(strategy: Strategy): string {
-  const { entry, exit, rank } = strategy
+  const { entry, exit, rank, lag } = strategy
   const rules = { ...exit, hold: null, stop: null, target: null, trailing: null }
-  return JSON.stringify([entry, rules, rank, needsAtr(strategy)])
+  return JSON.stringify([entry, rules, rank, lag, needsAtr(strategy)])
 }
 
 /** From one market's close on a Thursday over a weekend and holidays to another's: later is not the same end. */
@@ -365,7 +394,7 @@ function withEnds(members: readonly Member[]): Member[] {
 
 /** The fields of the tickers themselves that a strategy stands on, each once: conditions among them, by their texts. */
 export function fieldsOf({ entry, exit, rank }: Pick<Strategy, 'entry' | 'exit' | 'rank'>): string[] {
-  const all = [entry.field, entry.when, exit.on?.field, exit.when, rankFieldOf(rank)]
+  const all = [...conditionsOf({ entry, exit }), rankFieldOf(rank)]
   return [...new Set(all.filter(name => name !== undefined))]
 }
 

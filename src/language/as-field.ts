@@ -83,6 +83,11 @@ export function isCondition(name: string): boolean {
   return /[\s=()]/.test(name)
 }
 
+/** How much earlier conditions look at the tickers that they name: `other tickers 2 bars before`; nothing where they do not. */
+export function lagInWords(lag: number | undefined): string[] {
+  return lag === undefined ? [] : [`other tickers ${lag === 1 ? 'a bar' : `${lag} bars`} before`]
+}
+
 /** A condition that was parsed is asked for again and again, of every ticker. */
 const parsed = new WeakMap<KnownFields, Map<string, ConditionField>>()
 const MOST_PARSED = 100

@@ -2,7 +2,7 @@ import { barsAt, entries, transitions } from '../engine/record.js'
 import { Busy, type NotFound } from '../errors.js'
 import { type AnyField, isRecorded } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
-import { codesByRules, isRuled, type RuledField } from '../language/as-field.js'
+import { codesByRules, isConditionField, isRuled, type RuledField } from '../language/as-field.js'
 import { printSubject, type Subject } from '../language/condition.js'
 import { type Column, truthOf } from '../language/truth.js'
 import {
@@ -66,7 +66,10 @@ export async function* derivedSeries(cache: Asked, query: AskedSeries): AsyncGen
       const records = recordsIn(found.fields)
       for (const field of asked)
         if (!isRecorded(field))
-          records.set(field.name, recordOf(derivation.codes(field, null, timeframe, lag), timeframe))
+          records.set(
+            field.name,
+            recordOf(derivation.codes(field, null, timeframe, isConditionField(field) ? lag : 0), timeframe),
+          )
       yield { ...found, fields: columnsOf(records) }
     }
   } finally {

@@ -2,11 +2,12 @@ import { InvalidParameter, listed, parameter, sentence } from '../errors.js'
 import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Tier } from '../model/terms.js'
 import { listOf, objectOf, withoutNulls } from './arguments.js'
-import { checkContext } from './context.js'
+import { CONDITIONS_LAG, checkContext, LAGGED_THINGS } from './context.js'
 import { checkedNames, itemsOf, type Parameter, typedValue, type Written } from './row.js'
 import { BACKTEST, candidatesOf, LEAVES, type Leaf, type RunOptions, runOf, type Strategy } from './strategy.js'
 import { isMapping, type Places, readYaml, strategyOf } from './strategy-file.js'
 import { refuse, textOf, tickerValue } from './values.js'
+import { namesTicker, noneLagged } from './when.js'
 
 /** How a backtest is read. */
 export interface BacktestWays {
@@ -65,8 +66,29 @@ function overlaid(document: Document, params: Written, fields: FieldSet): Docume
   whole.exit ??= {}
   checkSizing(whole, params)
   for (const { param, place, node } of LEAVES)
-    if (param in params && 'kind' in node) put(whole, place, placedValue(param, node, params[param], fields))
+    if (param in params && 'kind' in node && (param !== LAG || isLagged(whole, place, fields)))
+      put(whole, place, placedValue(param, node, params[param], fields))
   return whole
+}
+
+const LAG = CONDITIONS_LAG.param
+/** Where that of the conditions stands. */
+const OWN_LAG = 'lag'
+
+/** One parameter is for the context and for conditions that name tickers: whichever are there; where neither is, it is refused. */
+function isLagged(whole: Document, place: string, fields: FieldSet): boolean {
+  const [entry, exit] = [partOf(whole, 'entry'), partOf(whole, 'exit')]
+  const hasContext = (entry.context ?? null) !== null
+  if (place !== OWN_LAG) return hasContext
+  const texts = [entry.field, entry.when, exit.when, partOf(exit, 'on').field].filter(text => typeof text === 'string')
+  try {
+    if (namesTicker(texts, fields)) return true
+  } catch {
+    // What is wrong with a condition is told in its place.
+    return false
+  }
+  if (hasContext) return false
+  throw noneLagged(LAGGED_THINGS)
 }
 
 /** Programs hand over anything, such as functions, which no file could hold. */

@@ -18,6 +18,7 @@ import {
   whole,
 } from './row.js'
 import { bandValue, fieldValue, textOf, tickerValue } from './values.js'
+import { LAGGED_SIGNALS, namesTicker, noneLagged } from './when.js'
 
 /** A second ticker, looked at on the dates of events: its parameters, the word that stands for them, and how they are read. */
 
@@ -97,7 +98,7 @@ export const SIGNALS_CONTEXT = {
   context_ticker: maybe(TICKER, 'the second ticker'),
   context_field: maybe(FIELD, EVENTS_CONTEXT.context_field.help),
   context_band: maybe(BANDS, 'the bands it was in on the date of the event'),
-  context_lag: maybe(LAG, '1: as of its bar before that date, for a market that closes later; 0 unless given'),
+  ...LAGGED_SIGNALS,
 } as const satisfies Table
 
 const { context_ticker, context_field, context_band, context_lag } = SIGNALS_CONTEXT
@@ -113,6 +114,9 @@ export const CONTEXT_PART = whole(
     lag: as('context_lag', given(LAG, 0, context_lag.help)),
   }),
 )
+
+/** The same of the conditions of a strategy. */
+export const CONDITIONS_LAG = as('context_lag', LAGGED_SIGNALS.context_lag)
 
 /** A second ticker of a sweep, every band of which makes cells of its own. */
 const WHOLE_CONTEXT: Kind<{ ticker: string; field: string }> = {
@@ -222,21 +226,30 @@ export function apart({ ticker, field, band }: Partial<Context> = {}): Written {
   return { context_ticker: ticker, context_field: field, context_band: band }
 }
 
-/** The context of signals, at its bar on the date of the event or before it. */
-export function laggedContext<Bands>(read: ReadParts<Bands> & { context_lag: 0 | 1 | null }) {
-  const context = contextOf(read, ['context_ticker', 'context_field'])
-  const lag = lagOf(read, context === null)
-  return context && { ...context, lag }
+/** What of signals looks at other tickers, and how many of their bars earlier. */
+interface ReadLagged<Bands> extends ReadParts<Bands> {
+  field: string
+  when?: string | null
+  context_lag?: number
 }
+
+/**
+ * The context of signals, at its bar on the date of the event or before it, and how many bars earlier conditions look.
+ * Throws InvalidParameter for a lag of which nothing is.
+ */
+export function laggedSignals<Bands>(read: ReadLagged<Bands>, fields: FieldSet) {
+  const context = contextOf(read, ['context_ticker', 'context_field'])
+  const { context_lag: asked = 0, field, when } = read
+  const isNamed = namesTicker([field, when], fields)
+  if (read.context_lag !== undefined && context === null && !isNamed) throw noneLagged(LAGGED_THINGS)
+  const lag = context === null ? 0 : LAG.parse('context_lag', asked)
+  return { context: context && { ...context, lag }, ...(isNamed && asked > 0 && { lag: asked }) }
+}
+
+export const LAGGED_THINGS = 'a context, or a condition that names another ticker'
 
 /** Those of a sweep. */
-export function laggedContexts(read: Read<typeof SWEEP_CONTEXT>) {
-  const lag = lagOf(read, read.context.length === 0)
-  return read.context.map(context => ({ ...context, lag }))
-}
-
-function lagOf({ context_lag: lag }: { context_lag: 0 | 1 | null }, isAlone: boolean): 0 | 1 {
-  if (lag === null || !isAlone) return lag ?? 0
-  const param = 'context_lag'
-  throw new InvalidParameter(sentence`${parameter(param)} is for a context, and none is given.`, { param })
+export function laggedContexts({ context, context_lag: lag }: Read<typeof SWEEP_CONTEXT>) {
+  if (lag !== null && context.length === 0) throw noneLagged('a context')
+  return context.map(one => ({ ...one, lag: lag ?? 0 }))
 }

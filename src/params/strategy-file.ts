@@ -4,8 +4,8 @@ import { BUILT_IN, type FieldSet } from '../fields/index.js'
 import { parseDay } from '../model/day.js'
 import { percent } from './figures.js'
 import type { Nodes, Parameter, Scope, Section } from './row.js'
-import { completed, type Fill, STRATEGY, type Strategy } from './strategy.js'
-import { entryAsWritten } from './when.js'
+import { completed, conditionsOf, type Fill, STRATEGY, type Strategy } from './strategy.js'
+import { entryAsWritten, namesTicker } from './when.js'
 
 /**
  * A strategy as a file or options spell it → one that can be run. Throws InvalidParameter for the first thing wrong, named
@@ -36,6 +36,7 @@ export function strategyOf(
       readPart({ rows: STRATEGY }, document, { at: '', field: '', fields }) as Parameters<typeof completed>[0],
     )
     checkRules(strategy)
+    checkLag(strategy, fields)
     return strategy
   })
 }
@@ -147,6 +148,11 @@ function checkRules({ exit, fill, side, entry, costs }: Strategy): void {
   const [after, before] = [parseDay(entry.after ?? ''), parseDay(entry.before ?? '')]
   if (after !== null && before !== null && after >= before - 1)
     fault('entry.after', 'leaves no day before entry.before; both are exclusive')
+}
+
+function checkLag(strategy: Strategy, fields: FieldSet): void {
+  if (strategy.lag === undefined || namesTicker(conditionsOf(strategy), fields)) return
+  fault('lag', 'no condition names another ticker, of which a bar so much earlier could be looked at')
 }
 
 function fault(param: string, what: string): never {

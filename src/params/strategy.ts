@@ -1,5 +1,6 @@
 import { InvalidParameter, parameter, quoted, sentence } from '../errors.js'
 import type { Tier } from '../model/terms.js'
+import { CONDITIONS_LAG } from './context.js'
 import { DATE, DISTANCE, FLAG, numberOf, RATE, several, shareOf } from './figures.js'
 import { ASKED_BANDS, ASKED_FIELD, CONDITION, integerOf, oneOf, RANK, TEXT, TICKER } from './kinds.js'
 import { TIMEFRAME_ROW } from './parameters.js'
@@ -209,6 +210,7 @@ export const STRATEGY = {
     ),
   ),
   exit: section(EXIT),
+  lag: CONDITIONS_LAG,
   overlap: as(
     'overlap',
     given(
@@ -257,12 +259,18 @@ export function placesUnlessGiven({ tickers, overlap }: Pick<Strategy, 'tickers'
 
 export function completed(draft: Draft): Strategy {
   const max_positions = draft.portfolio.max_positions ?? placesUnlessGiven(draft)
-  return { ...draft, portfolio: { ...draft.portfolio, max_positions } }
+  const { lag, ...unlagged } = draft
+  return { ...(lag === 0 ? unlagged : draft), portfolio: { ...draft.portfolio, max_positions } }
+}
+
+/** The conditions among what a strategy stands on, and its fields: all that could look at another ticker by itself. */
+export function conditionsOf({ entry, exit }: Pick<Strategy, 'entry' | 'exit'>): (string | undefined)[] {
+  return [entry.field, entry.when, exit.on?.field, exit.when]
 }
 
 /** What is a signal of a strategy. */
-export function eventsFilter({ entry, timeframe }: Pick<Strategy, 'entry' | 'timeframe'>): EventFilter {
-  return { ...entry, timeframe }
+export function eventsFilter({ entry, timeframe, lag }: Pick<Strategy, 'entry' | 'timeframe' | 'lag'>): EventFilter {
+  return { ...entry, timeframe, ...(lag !== undefined && { lag }) }
 }
 
 type NamedIn<N> =

@@ -4,7 +4,7 @@ import { TRUE, TRUTHS } from '../language/as-field.js'
 import { STABILITIES } from '../model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../model/terms.js'
 import { listOf, objectOf, withoutNulls } from './arguments.js'
-import { CONTEXT_PART, laggedContext, laggedContexts, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
+import { CONTEXT_PART, laggedContexts, laggedSignals, SIGNALS_CONTEXT, SWEEP_CONTEXT, withContext } from './context.js'
 import { DATE, FLAG, integersOf, LARGEST_SEED, pairsOf, SOME_FIELDS, several } from './figures.js'
 import { ASKED_BANDS, ASKED_FIELD, BANDS, CONDITION, FIELD, integerOf, oneOf, TICKER } from './kinds.js'
 import { type FieldOrCondition, TIMEFRAME_ROW } from './parameters.js'
@@ -82,6 +82,8 @@ export const ENTRY = {
  */
 export interface EventFilter extends Values<typeof ENTRY> {
   readonly timeframe: Timeframe
+  /** How many bars earlier its conditions look at the tickers that they name; 0 unless there. */
+  readonly lag?: number
 }
 
 /** The bands that a second ticker was in on the date of the event (lag 0), or at its bar before that date (lag 1). */
@@ -172,8 +174,7 @@ export function parseStudy(given: object, fields: FieldSet = BUILT_IN): StudyQue
   const { tickers, ...params } = objectOf('params', given)
   const named = withField(withoutNulls(params), fields)
   const written = checkedNames(withContext({ ...named }, fields), Object.keys(STUDY))
-  const { when, ...signals } = readParams(STUDIED, partOf(STUDIED, written), fields)
-  const filter = { ...filterOf(signals), ...(when === null ? {} : { when }) }
+  const filter = filterOf(readParams(STUDIED, partOf(STUDIED, written), fields), fields)
   const { horizon, abnormal, ...asked } = readParams(MEASURES, partOf(MEASURES, written))
   return {
     ...asked,
@@ -189,9 +190,12 @@ function partOf(table: Table, written: Written): Written {
   return Object.fromEntries(Object.entries(written).filter(([name]) => name in table))
 }
 
-function filterOf(read: Read<typeof SIGNALS>): EventFilter {
-  const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, after, before } = read
-  return { field, timeframe, bands, prev_bands, stability, max_flips, context: laggedContext(read), after, before }
+function filterOf(read: Read<typeof STUDIED>, fields: FieldSet): EventFilter {
+  const { field, timeframe, band: bands, prev_band: prev_bands, stability, max_flips, when, after, before } = read
+  return {
+    ...{ field, timeframe, bands, prev_bands, stability, max_flips, ...laggedSignals(read, fields), after, before },
+    ...(when === null ? {} : { when }),
+  }
 }
 
 /** Ascending, each once: the order in which they are named changes nothing. Throws InvalidParameter for none. */

@@ -8,10 +8,20 @@ import { conditionValue, textOf } from './values.js'
 /** A condition among the parameters: in place of a field, whose events are then those of the condition, or beside one. */
 
 /** How far back a condition looks at the tickers that it names. */
+const LAG = integerOf(0, 2000, 'BARS')
+
 export const LAGGED = {
   context_lag: open(
-    integerOf(0, 2000, 'BARS'),
+    LAG,
     'look at tickers that a condition names so many of their bars earlier, 0 to 2,000, such as 1 for a market that closes later; 0 unless given',
+  ),
+} as const satisfies Table
+
+/** The same of studies and backtests, where it is that of a context, too. */
+export const LAGGED_SIGNALS = {
+  context_lag: open(
+    LAG,
+    'look at the context, or at tickers that a condition names, so many of their bars earlier, such as 1 for a market that closes later; 0 unless given, of a context 0 or 1',
   ),
 } as const satisfies Table
 
@@ -75,12 +85,14 @@ export interface ReadWhen {
 /** With the lag as a query has it. Throws InvalidParameter for one without a condition that names a ticker. */
 export function lagged<Query extends ReadWhen>({ context_lag: lag, ...query }: Query, fields: FieldSet) {
   if (lag === undefined) return query
-  if (!namesTicker([query.field, query.when], fields)) {
-    const param = 'context_lag'
-    const message = sentence`${parameter(param)} is for a condition that names another ticker, and none is given.`
-    throw new InvalidParameter(message, { param })
-  }
+  if (!namesTicker([query.field, query.when], fields)) throw noneLagged('a condition that names another ticker')
   return { ...query, lag }
+}
+
+/** @param what could have been looked at earlier */
+export function noneLagged(what: string): InvalidParameter {
+  const param = 'context_lag'
+  return new InvalidParameter(sentence`${parameter(param)} is for ${what}, and none is given.`, { param })
 }
 
 /** Whether one of some names is that of a condition that names a ticker. */

@@ -26,8 +26,8 @@ export async function describeWithPrices(market: PricedSource, found: Reported):
   if (found.schema === 'bands.study/1')
     return describeStudy(found, await priceCharts(market, { ...found, marked: found.occurrences }))
   const marked = found.trades.map(({ ticker, signal_date: date, band }) => ({ ticker, date, band }))
-  const { field } = found.strategy.entry
-  return describeBacktest(found, await priceCharts(market, { ...found, field, marked }))
+  const { entry, lag } = found.strategy
+  return describeBacktest(found, await priceCharts(market, { ...found, field: entry.field, lag, marked }))
 }
 
 /**
@@ -66,6 +66,7 @@ const ADJUSTMENTS: Readonly<Record<Adjustment, string>> = {
 interface ChartQuestion {
   field: string
   timeframe: Timeframe
+  lag?: number | undefined
   /** Dates of the first and the last bar drawn; null: all that there is. */
   first: string | null
   last: string | null
@@ -81,9 +82,9 @@ export const CHARTED_TICKERS = 6
 /** The prices to draw: of the tickers with most marks (by name where as many), in the order of their names. */
 export async function priceCharts(source: PricedSource, question: ChartQuestion): Promise<PriceChart[]> {
   const charts: PriceChart[] = []
-  const { field, timeframe } = question
+  const { field, timeframe, lag } = question
   const tickers = chartedTickers(question)
-  for await (const { prices, states } of source.states({ tickers, fields: [field], timeframe }))
+  for await (const { prices, states } of source.states({ tickers, fields: [field], timeframe, lag }))
     charts.push(priceChart(prices, states[0]!, question))
   return charts
 }

@@ -2,7 +2,7 @@ import type { Backtest } from '../backtest/result.js'
 import { costsInWords, positionsInWords, rankInWords } from '../backtest/words.js'
 import { isCondition } from '../language/as-field.js'
 import type { Distance } from '../params/figures.js'
-import type { Strategy } from '../params/strategy.js'
+import { eventsFilter, type Strategy } from '../params/strategy.js'
 import { count, either, listed, percentage } from './numbers.js'
 import { conditionTexts, fromText, narrowed, rangeTexts, whoText } from './words.js'
 
@@ -14,7 +14,7 @@ export function questionOf(found: Backtest): string {
   const entered = becomesText(entry, 'changes band', either)
   const ends = exitTexts(exit)
   const left = ends.length === 0 ? 'at the last bar' : either(ends)
-  return `${verb} ${listed(found.tickers)} when ${entered}${narrowed(entry)}; out ${left}${weekly}`
+  return `${verb} ${listed(found.tickers)} when ${entered}${narrowed(eventsFilter(found.strategy))}; out ${left}${weekly}`
 }
 
 /** The same in phrases. */
@@ -24,7 +24,7 @@ export function headingOf(found: Backtest): string[] {
   return [
     ...(typeof name === 'string' ? [name] : []),
     `${whoText(found.tickers)}  ${side} when ${event}${fromText(entry)}  ${found.timeframe}`,
-    ...conditionTexts(entry),
+    ...conditionTexts(eventsFilter(found.strategy)),
     ...rangeTexts(found),
   ]
 }

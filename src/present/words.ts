@@ -1,4 +1,4 @@
-import { isCondition, TRUE, TRUTHS } from '../language/as-field.js'
+import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import type { SourceRange } from '../local/status.js'
 import type { EventStudy, Sampling } from '../study/result.js'
 import type { Fact, Section } from './description.js'
@@ -25,13 +25,14 @@ export function stateText(field: string, bands: readonly string[] | null): strin
 }
 
 /** What an answer was narrowed to beside the bands entered, as documents spell it. */
-type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context' | 'when'>
+type Conditions = Pick<EventStudy, 'prev_bands' | 'stability' | 'max_flips' | 'context' | 'when' | 'lag'>
 
 /** The same in words, one each; the bands left are a part of what the event is called. */
-export function conditionTexts({ stability, max_flips, context, when }: Omit<Conditions, 'prev_bands'>): string[] {
+export function conditionTexts({ stability, max_flips, context, when, lag }: Omit<Conditions, 'prev_bands'>): string[] {
   return [
     ...(context === null ? [] : [contextText(context)]),
     ...(when === undefined ? [] : [`when ${when}`]),
+    ...lagInWords(lag),
     ...(stability === null ? [] : [`stability ${stability.join(' or ')}`]),
     ...(max_flips === null ? [] : [`at most ${max_flips} ${max_flips === 1 ? 'flip' : 'flips'}`]),
   ]

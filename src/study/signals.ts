@@ -36,10 +36,10 @@ export async function* signalsOf(
   tickers: readonly string[],
   filter: EventFilter,
 ): AsyncGenerator<TickerSignals> {
-  const { field, timeframe, when } = filter
+  const { field, timeframe, when, lag } = filter
   const fields = when === undefined ? [field] : [field, when]
   let context: ContextBands | null = null
-  for await (const { prices, states } of source.states({ tickers, fields, timeframe })) {
+  for await (const { prices, states } of source.states({ tickers, fields, timeframe, lag })) {
     // Only now: what is wrong with the ticker itself is told first.
     context ??= filter.context && (await contextBandsOf(source, filter.context, timeframe))
     yield {

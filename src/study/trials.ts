@@ -36,7 +36,7 @@ export function canonical(value: unknown): string {
 
 /** By the keys that the ledger has had from its first day on, so that a cell noted then is the same cell now. */
 function documentOf({ tickers, filter, horizon, first, last }: CellSpec): unknown {
-  const { field, timeframe, bands, prev_bands, stability, max_flips, context, when, after, before } = filter
+  const { field, timeframe, bands, prev_bands, stability, max_flips, context, when, lag, after, before } = filter
   return {
     kind: 'cell',
     tickers: tickers.toSorted(),
@@ -48,6 +48,7 @@ function documentOf({ tickers, filter, horizon, first, last }: CellSpec): unknow
     maxFlips: max_flips,
     context: context === null ? null : { ...context, bands: sorted(context.bands) },
     ...(when === undefined ? {} : { when }),
+    ...(lag === undefined ? {} : { lag }),
     after: parseDay(after ?? ''),
     before: parseDay(before ?? ''),
     horizon,

@@ -1,5 +1,5 @@
 import { whole } from '../errors.js'
-import { isCondition, TRUE, TRUTHS } from '../language/as-field.js'
+import { isCondition, lagInWords, TRUE, TRUTHS } from '../language/as-field.js'
 import { countBelow, countUpTo, type Day, formatDay } from '../model/day.js'
 import type { EventFilter } from '../params/studies.js'
 import { ESTIMATION } from './abnormal.js'
@@ -375,7 +375,16 @@ function modelLines(abnormal: Material['query']['abnormal'], benchmark: string |
 }
 
 /** What a filter asks of an event, part by part: `rsi_zone = oversold`, `while GSPC trend_direction = downtrend`. */
-export function filterWords({ field, bands, prev_bands, stability, max_flips, context, when }: EventFilter): string[] {
+export function filterWords({
+  field,
+  bands,
+  prev_bands,
+  stability,
+  max_flips,
+  context,
+  when,
+  lag,
+}: EventFilter): string[] {
   return [
     isCondition(field) && bands?.join() === TRUTHS[TRUE] ? field : `${field} = ${anyOf(bands)}`,
     ...(prev_bands === null ? [] : [`from ${anyOf(prev_bands)}`]),
@@ -385,6 +394,7 @@ export function filterWords({ field, bands, prev_bands, stability, max_flips, co
       ? []
       : [`while ${context.ticker} ${context.field} = ${anyOf(context.bands)}${lagWords(context)}`]),
     ...(when === undefined ? [] : [`when ${when}`]),
+    ...lagInWords(lag),
   ]
 }
 

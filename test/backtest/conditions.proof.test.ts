@@ -6,7 +6,7 @@ import { head } from '../../src/model/series.js'
 import { strategyOf } from '../../src/params/strategy-file.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
-import { exported, LISTED, TECHNICAL } from '../support/exported-shelves.js'
+import { exported, LISTED, namesTicker, TECHNICAL } from '../support/exported-shelves.js'
 import { draws } from '../support/full.js'
 import type { Claim } from '../support/oracle/conditions.js'
 import { randomClaim, TICKERS, written } from '../support/random-conditions.js'
@@ -52,6 +52,7 @@ function randomRules(random: Random): Rules {
   const field = pick(random, Object.keys(TECHNICAL))
   const bands = TECHNICAL[field]!.filter(() => chance(random, 0.7))
   const beside = chance(random, 0.3) && bands.length > 0 ? { field, bands } : null
+  const lag = [entry, exit].some(claim => claim !== null && namesTicker(claim)) ? pick(random, [0, 0, 1, 2, 7]) : 0
   const strategy = strategyOf({
     tickers: TICKERS.filter((_, i) => i === 0 || chance(random, 0.6)),
     timeframe: chance(random, 0.25) ? 'weekly' : 'daily',
@@ -64,6 +65,7 @@ function randomRules(random: Random): Rules {
       leave: chance(random, 0.2),
       stop: chance(random, 0.3) ? 0.04 : null,
     },
+    lag,
     overlap: pick(random, ['skip', 'allow', 'extend']),
   })
   return { strategy, entry, beside, exit, rank: null }

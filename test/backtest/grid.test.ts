@@ -85,6 +85,12 @@ describe('a grid', () => {
     ])
   })
 
+  it('tries lags of a condition', () => {
+    const asked = { tickers: ['A', 'B'], when: 'A:rsi_zone enters neutral', hold: 3 }
+    const query = parseGrid({ ...asked, vary: ['context_lag=0,1,2'] }, { tier: null })
+    expect(query.strategies.map(({ lag }) => lag)).toEqual([undefined, 1, 2])
+  })
+
   it('compares by the statistic that it is asked for', async () => {
     const found = await run({ statistic: 'max_drawdown' })
     expect(found.cells.map(({ value }) => value)).toEqual(found.cells.map(({ statistics }) => statistics.max_drawdown))

@@ -113,6 +113,10 @@ describe('the trial ledger', () => {
     ],
     ['long macd_state = any at next-open; hold 10; rank -rsi(close, 2); T1, T2', { rank: ' - RSI(close,2)' }],
     [
+      'long T1:rsi_zone = neutral other tickers 2 bars before at next-open; hold 10; T1, T2',
+      { entry: { when: 'T1:rsi_zone = neutral' }, lag: 2 },
+    ],
+    [
       'long weekly macd_state = any at next-open; after 2015-01-01; before 2016-01-01; leave; T1, T2',
       {
         timeframe: 'weekly',

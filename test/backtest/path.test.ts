@@ -174,7 +174,7 @@ describe('distances by ATR', () => {
     const { trades, skipped } = await backtest(market, strategyWith({ exit: { hold: 8, stop: '2atr' } }), PLAIN)
     // The true range is 2 on every bar, and so is its average from bar 14 on.
     expect(trades.map(left)).toEqual([['stop', 25, 96]])
-    expect(skipped).toEqual([{ ticker: 'A', date: '2020-01-06', reason: 'no_size' }])
+    expect(skipped).toEqual([{ ticker: 'A', date: '2020-01-06', reason: 'no_size', rank: null }])
   })
 })
 

@@ -91,6 +91,7 @@ function randomRules(random: Random, shelves: Shelves): Rules & { rank: Ranking[
       hold: chance(random, 0.5) ? pick(random, [2, 3, 5]) : null,
       stop: chance(random, 0.3) ? 0.04 : null,
     },
+    lag: pick(random, [0, 0, 1, 3]),
     overlap: pick(random, ['skip', 'allow', 'extend']),
     portfolio: {
       max_positions: pick(random, [1, 1, 1, 2]),

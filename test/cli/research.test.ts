@@ -380,10 +380,17 @@ test.each([
   ['study AAPL rsi_zone --stability frsh', 'Did you mean "fresh"?'],
   ['study AAPL rsi_zone --context GSPC', '--context "GSPC" is not TICKER:FIELD'],
   ['study AAPL rsi_zone --context GSPC:trend_direction=downtren', 'Did you mean "downtrend"?'],
-  ['study AAPL rsi_zone --context-lag 1', '--context-lag is for a context, and none is given.'],
+  [
+    'backtest AAPL rsi_zone --hold 5 --context-lag 1',
+    '--context-lag is for a context, or a condition that names another ticker, and none is given.',
+  ],
+  [
+    'study AAPL rsi_zone --context-lag 1',
+    '--context-lag is for a context, or a condition that names another ticker, and none is given.',
+  ],
   [
     'study AAPL rsi_zone --context GSPC:rsi_zone --context-lag 2',
-    '"2" is not an integer from 0 to 1: a context is as of',
+    '--context-lag 2 is not an integer from 0 to 1: a context is as of',
   ],
   ['study AAPL rsi_zone --duration 5', 'study would look ahead'],
   ['study AAPL rsi_zone --path 5', '--path "5" is not bars from'],

@@ -6,9 +6,11 @@ import type { EventHistory } from '../../src/model/event.js'
 import { head, UNDEFINED } from '../../src/model/series.js'
 import { TIMEFRAMES as SPANS, TIMEFRAME_NAMES } from '../../src/model/terms.js'
 import { parseHistory } from '../../src/params/parse.js'
+import { parseStudy } from '../../src/params/studies.js'
 import { eventHistory, first } from '../../src/source.js'
 import { Random } from '../../src/statistics/random.js'
 import type { Store } from '../../src/store/store.js'
+import { eventStudy } from '../../src/study/event-study.js'
 import { run } from '../cli/support/run.js'
 import { drained } from '../support/drain.js'
 import { exported, LISTED, namesTicker, onsets, TECHNICAL } from '../support/exported-shelves.js'
@@ -100,6 +102,7 @@ describe('Q1: a random condition', () => {
         series.map(({ date }) => date),
         what,
       ).toEqual(dates.filter(holds))
+      if (seed % 4 === 0) expect(await studied(local, text, asked, names), what).toEqual(expected)
       for (const one of truths) seen[`${one}`]++
       seen.events += expected.length
     }
@@ -107,6 +110,13 @@ describe('Q1: a random condition', () => {
     expect(seen.events).toBeGreaterThan(5)
   })
 })
+
+/** The dates of the events that a study of a condition has. */
+async function studied(local: Local, when: string, { ticker, timeframe, lag }: Asked, names: boolean) {
+  const told = { timeframe, horizon: [1], reps: 99, resamples: 99, ...(names && { context_lag: lag }) }
+  const { occurrences } = await eventStudy(local, parseStudy({ tickers: [ticker], when, ...told }))
+  return occurrences.map(({ date }) => date)
+}
 
 describe('Q2: as of a day', () => {
   it('a condition has the events that it has on data cut at that day, and every later day shows the same of them', async () => {

@@ -255,6 +255,20 @@ describe('random own fields', () => {
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(1_000)
   })
 
+  it('look at other tickers as they are defined, however much earlier a condition beside them looks', async () => {
+    const [own, other] = [TICKERS[0]!, TICKERS[1]!]
+    const text = `- field: beside\n  when:\n    calm: ${other}:rsi_zone = neutral\n    other: otherwise\n`
+    const local = new Local(store, null, null).with(ownFieldSet(text, 'fields.yaml'))
+    const when = `${other}:rsi_zone = neutral`
+    const of = async (lag: number) => {
+      const asked = { tickers: [own], timeframe: 'daily' as const, fields: ['beside', when], lag }
+      return (await first(local.states(asked))).states.map(({ codes }) => [...codes])
+    }
+    const [now, earlier] = [await of(0), await of(5)]
+    expect(earlier[0]).toEqual(now[0])
+    expect(earlier[1]).not.toEqual(now[1])
+  })
+
   it('Q2, Q6: have as of a day the bands that they have on data cut at that day, and later bars change none of them', async () => {
     const whole = new Local(store, null, null)
     for (const date of ['2017-12-29', '2018-01-04', '2018-02-10']) {

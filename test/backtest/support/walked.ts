@@ -40,13 +40,13 @@ export function inOrder(trades: readonly Told[]): Told[] {
 
 /** Signals and exits by looking at every bar, trades by walking through the days. */
 export async function walked(local: Local, shelves: Shelves, { strategy, entry, beside, exit, rank }: Rules) {
-  const { timeframe } = strategy
+  const { timeframe, lag = 0 } = strategy
   const tickers: OracleTicker[] = []
   let start = Number.POSITIVE_INFINITY
   for (const ticker of strategy.tickers) {
     const { days, open, high, low, close } = await local.series(ticker, timeframe)
     const shelf = shelves[ticker]![timeframe]
-    const truths = (claim: Claim) => shelf.dates.map((_, t) => truth(claim, shelves, { ticker, timeframe, lag: 0 }, t))
+    const truths = (claim: Claim) => shelf.dates.map((_, t) => truth(claim, shelves, { ticker, timeframe, lag }, t))
     const held = truths(entry)
     const bands = beside === null ? held : shelf.bands[beside.field]!
     const events = changes(bands)
