@@ -11,6 +11,7 @@ import { Local } from './local/local.js'
 import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
 import type { Tier } from './model/terms.js'
+import { accountsUrl, charging, openAccountsAt } from './open/accounts.js'
 import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
 import { THREADS } from './params/kinds.js'
 import { fileValue, flagValue } from './params/values.js'
@@ -209,7 +210,7 @@ export async function openRemote(options: RemoteOptions): Promise<Remote> {
 
 /** Which accounts are meant. */
 export interface AccountsChoice extends DatabaseChoice {
-  /** Their file; otherwise BANDS_ACCOUNTS, otherwise the one beside the database. */
+  /** Their file, or the URL of a database of PostgreSQL; otherwise BANDS_ACCOUNTS, otherwise the file beside the database. */
   accounts?: string | undefined
 }
 
@@ -221,6 +222,8 @@ export async function openAccounts({
   make = false,
   ...choice
 }: AccountsChoice & { make?: boolean } = {}): Promise<Accounts> {
+  const url = accountsUrl(choice)
+  if (url !== null) return openAccountsAt(url, { make, env: choice.env })
   const path = await settled(accountsPath(choice))
   // Who may write it makes keys of any tier.
   if (existsSync(path)) await checkPrivate(path)
@@ -431,10 +434,12 @@ export async function openService({
 }: AccountsChoice & { asOf?: Day | null; clock?: (() => Day) | null; now?: Clock } = {}): Promise<OpenedService> {
   const { local, path, sample } = await openLocal({ ...choice, asOf, now })
   const { store } = local
-  const accounts = await openLedger(choice).catch(async error => {
-    await store.close()
-    throw error
-  })
+  const accounts = await openAccounts({ ...choice, make: true })
+    .then(charging)
+    .catch(async error => {
+      await store.close()
+      throw error
+    })
   const [{ remembering }, { Threads }] = await Promise.all([import('./store/remembered.js'), import('./threads.js')])
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
@@ -468,18 +473,6 @@ export async function openService({
     },
   }
   return { service, path, sample }
-}
-
-/** The accounts of a server, made if there are none, whose charges are written beside whatever is answered. */
-async function openLedger(choice: AccountsChoice): Promise<Accounts> {
-  const [accounts, { chargedInThread }] = [
-    await openAccounts({ ...choice, make: true }),
-    await import('./server/ledger.js'),
-  ]
-  return chargedInThread(accounts).catch(async error => {
-    await accounts.close()
-    throw error
-  })
 }
 
 /** One core is left to those who ask for little; more than a few threads would only take memory. */

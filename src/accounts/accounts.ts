@@ -99,6 +99,13 @@ export interface Reconciliation {
   discrepancies: Discrepancy[]
 }
 
+/** How many connections there are, how many of them have nothing to do, and how many questions wait for one. */
+export interface PoolState {
+  total: number
+  idle: number
+  waiting: number
+}
+
 /**
  * Accounts, keys and the ledger. Coarse, so that a database over a network can answer as well as a file; decides nothing
  * but what must be decided in one transaction: that a limit is not passed, and that nothing is charged twice.
@@ -106,6 +113,8 @@ export interface Reconciliation {
 export interface Accounts {
   /** Where they are kept, for messages. */
   readonly location: string
+  /** Of a database that is asked over a network: its connections. A file has none. */
+  readonly pool?: PoolState
   /** Stays the same as long as no account and no key is changed, by whomever; it may change without that as well. */
   version(): Promise<string>
   /** What tags of answers are keyed with: the same for every server on these accounts, and told to nobody. */

@@ -9,6 +9,7 @@ import {
   bandValue,
   conditionValue,
   countValue,
+  databaseValue,
   dayValue,
   fieldRead,
   fieldValue,
@@ -125,6 +126,9 @@ export const TEXT = inText({ minLength: 1, maxLength: LONGEST_TEXT, pattern: TEX
 
 /** A path on this machine; a URL is none. */
 export const FILE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: fileValue }
+
+/** Such a path, or the URL of a database of PostgreSQL. */
+export const DATABASE: Kind<string, string> = { schema: { type: 'string' }, takes: 'FILE', parse: databaseValue }
 
 /** Text that whoever takes it looks at. */
 export const WORDS: Kind<string, string> = { schema: { type: 'string' }, takes: 'TEXT', parse: textOf }

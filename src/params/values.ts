@@ -4,6 +4,7 @@ import { type ConditionField, conditionField, isCondition } from '../language/as
 import { fieldsMeant, fieldsWithBand } from '../language/vocabulary.js'
 import { type Day, parseDay } from '../model/day.js'
 import { parseTicker, TICKER_SHAPE, TIER_NAMES, TIMEFRAME_NAMES, type Tier, type Timeframe } from '../model/terms.js'
+import { checkPostgresUrl, isPostgresUrl } from '../store/postgres/address.js'
 
 /** A value as written → one that can be trusted; every refusal names the parameter, the value, what is allowed, the nearest. */
 
@@ -120,6 +121,14 @@ export function fileValue(param: string, value: unknown): string {
   if (!URL_SHAPE.test(text)) return text
   const lack = 'is a URL, and a database of bands is a file on this machine: give the path of one.'
   throw new InvalidParameter(sentence`${parameter(param)} ${lack}`, { param, allowed: 'the path of a file' })
+}
+
+/** A database: a file of this machine, or the URL of one of PostgreSQL. */
+export function databaseValue(param: string, value: unknown): string {
+  const text = textOf(param, value)
+  if (!isPostgresUrl(text)) return fileValue(param, text)
+  checkPostgresUrl(param, text)
+  return text.trim()
 }
 
 export function flagValue(param: string, value: unknown): boolean {

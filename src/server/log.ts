@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Server } from 'node:net'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Accounts } from '../accounts/accounts.js'
 import { redacted } from '../accounts/key.js'
 import { TIER_NAMES } from '../model/terms.js'
 import { LOG_LEVELS, type LogLevel, type ServerOptions } from './options.js'
@@ -120,7 +121,7 @@ export class Metrics {
     buckets: DURATIONS,
     registers: this.#registers,
   })
-  #scans = (): void => {}
+  #looks: (() => void)[] = []
   readonly #connections = this.#gauge('bands_connections_open', 'Connections that are open.')
 
   constructor({ version, routes }: MetricsOptions) {
@@ -144,7 +145,18 @@ export class Metrics {
   /** Tells from now on how many scans wait for their turn. */
   watchScans(waiting: () => number): void {
     const gauge = this.#gauge('bands_scans_waiting', 'Scans that wait for their turn.')
-    this.#scans = () => gauge.set(waiting())
+    this.#looks.push(() => gauge.set(waiting()))
+  }
+
+  /** Tells of the connections to a database that accounts lie in; of a file there are none. */
+  watchPool(accounts: Pick<Accounts, 'pool'>): void {
+    if (accounts.pool === undefined) return
+    const help = 'Connections to the database of the accounts: in use, idle; questions that wait for one.'
+    const gauge = this.#gauge('bands_accounts_connections', help, ['state'])
+    this.#looks.push(() => {
+      const { total, idle, waiting } = accounts.pool!
+      for (const [state, count] of Object.entries({ used: total - idle, idle, waiting })) gauge.set({ state }, count)
+    })
   }
 
   /** @param path of the route, without its query */
@@ -161,7 +173,7 @@ export class Metrics {
 
   /** All of it, and what the process tells of itself, in the exposition format of Prometheus. */
   async text(): Promise<string> {
-    this.#scans()
+    for (const look of this.#looks) look()
     return Registry.merge([...this.#registers, processMetrics()]).metrics()
   }
 

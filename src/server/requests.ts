@@ -358,7 +358,8 @@ export function tooLarge({ headBytes }: Limits): Malformed {
 
 /** null: nothing that a caller could make something of */
 function reported(thrown: unknown): BandsError | null {
-  if (thrown instanceof Busy) return new Unavailable('The data is being changed; try again in a moment.')
+  if (thrown instanceof Busy)
+    return new Unavailable('The data is being changed, or cannot be reached just now; try again in a moment.')
   if (thrown instanceof StorageError)
     return new Unavailable('The data cannot be read or written at the moment; try again later.')
   return thrown instanceof BandsError ? thrown : null

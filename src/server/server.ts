@@ -79,6 +79,7 @@ export async function startServer(service: Service, options: ServerOptions): Pro
     requests.take(exchange, answer, { always })
   })
   metrics.watch(server)
+  metrics.watchPool(service.accounts)
   connections.watch(server)
   const port = await listen(server, settings)
   const url = urlOf(settings, port)

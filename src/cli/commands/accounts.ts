@@ -1,7 +1,7 @@
 import { type Account, type Accounts, DAY_MS, type DayUsage, nameValue, stateOf } from '../../accounts/accounts.js'
 import { InvalidParameter } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
-import { FILE, integerOf } from '../../params/kinds.js'
+import { DATABASE, FILE, integerOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
 import { count, whole } from '../../present/numbers.js'
@@ -15,6 +15,14 @@ import { oneRow } from '../output.js'
 /** An account as an argument, of the commands about accounts and keys. */
 const ACCOUNT = ['<NAME>', 'the account (bands accounts list); case does not matter'] as const
 
+export const ACCOUNTS = {
+  accounts: open(
+    DATABASE,
+    'the accounts of the server: a file, beside the database unless given, or the URL of a database of PostgreSQL (BANDS_ACCOUNTS)',
+  ),
+}
+
+/** The same for what only a file can have done to it. */
 export const ACCOUNTS_FILE = {
   accounts: open(FILE, 'the accounts of the server; beside the database unless given (BANDS_ACCOUNTS)'),
 }
@@ -24,7 +32,7 @@ type Commands = Readonly<Record<string, Command>>
 /** Commands about accounts, each with the option that names their file. */
 export function aboutAccounts(commands: Commands): Commands {
   const named = ([name, command]: [string, Command]) =>
-    [name, { ...command, options: [...(command.options ?? []), ...optionsOf(ACCOUNTS_FILE)] }] as const
+    [name, { ...command, options: [...(command.options ?? []), ...optionsOf(ACCOUNTS)] }] as const
   return Object.fromEntries(Object.entries(commands).map(named))
 }
 
@@ -47,7 +55,7 @@ export async function withAccounts<T>(
     throw new InvalidParameter(message, { param: 'tier' })
   }
   const { openAccounts } = await import('../../open.js')
-  const accounts = await openAccounts({ ...context.choice, ...given.read(ACCOUNTS_FILE), make })
+  const accounts = await openAccounts({ ...context.choice, ...given.read(ACCOUNTS), make })
   try {
     return await work(accounts)
   } finally {
@@ -60,7 +68,7 @@ const create: Command = {
   options: [['--tier <TIER>', `what it may ask and how often: ${TIER_NAMES.join(', ')}`]],
   examples: ['bands accounts create alice --tier plus', 'bands accounts create bob --tier free --json'],
   notes: [
-    'Accounts lie in a file that only its owner can read: bands.accounts.db beside bands.db, unless --accounts names another. Credits belong to the account, whatever the number of its keys.',
+    'Accounts lie in a file that only its owner can read: bands.accounts.db beside bands.db, unless --accounts names another, or in a database of PostgreSQL (postgres://user@host/database). Credits belong to the account, whatever the number of its keys.',
   ],
   async run(context, given) {
     const name = nameValue('name', given.argument(0)!)

@@ -15,10 +15,10 @@ import { KEPT, textOf } from '../config-file.js'
 import type { Context } from '../context.js'
 import { LogFile, LogLines } from '../log-lines.js'
 import { oneRow } from '../output.js'
-import { ACCOUNTS_FILE } from './accounts.js'
+import { ACCOUNTS } from './accounts.js'
 
 const SERVER = {
-  ...ACCOUNTS_FILE,
+  ...ACCOUNTS,
   host: optional(WORDS, '127.0.0.1', 'where to listen; 127.0.0.1 unless given, which only this machine reaches', {
     takes: 'ADDRESS',
   }),

@@ -11,10 +11,11 @@ import {
   hourStart,
   type KeyEntry,
   type NewKey,
+  type PoolState,
   type Reconciliation,
   type Used,
 } from '../../accounts/accounts.js'
-import { Busy, StorageError } from '../../errors.js'
+import { Busy, type Remedy, StorageError } from '../../errors.js'
 import type { Tier } from '../../model/terms.js'
 import {
   type AccountRow,
@@ -32,7 +33,7 @@ import {
 } from '../account-rows.js'
 import type { Address } from './address.js'
 import { booksIn } from './books.js'
-import { Database, type PoolState, type Queries } from './connection.js'
+import { Database, type Queries } from './connection.js'
 import { prepareSchema } from './steps.js'
 
 /** How long a batch of charges is sent again whose fate is not known, and the longest sleep between, in milliseconds. */
@@ -43,6 +44,8 @@ const MOST_NAMES = 100_000
 export interface OpenPostgresAccounts {
   /** Make the tables where there are none. */
   make?: boolean
+  /** What else makes them. */
+  made?: Remedy
   /** Connections at most: a server asks with few, as one batch of charges is written at a time. */
   most?: number
   /** Of the tables that grow, by account, when they are made. */
@@ -52,11 +55,11 @@ export interface OpenPostgresAccounts {
 /** Accounts in a database of PostgreSQL. Throws NotFound where there are none and none are to be made, and as Database.open. */
 export async function openPostgresAccounts(
   address: Address,
-  { make = false, most = 4, partitions = 0 }: OpenPostgresAccounts = {},
+  { make = false, made, most = 4, partitions = 0 }: OpenPostgresAccounts = {},
 ): Promise<PostgresAccounts> {
   const database = await Database.open(address, { most })
   try {
-    await prepareSchema(database, booksIn(partitions), { make })
+    await prepareSchema(database, { ...booksIn(partitions), ...(made && { made }) }, { make })
     return new PostgresAccounts(database)
   } catch (error) {
     await database.close()

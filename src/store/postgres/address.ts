@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { ClientConfig } from 'pg'
-import { ConfigError, didYouMean, InvalidParameter, quoted, suggest } from '../../errors.js'
+import { ConfigError, didYouMean, InvalidParameter, parameter, quoted, sentence, suggest } from '../../errors.js'
 
 /** Where a database of PostgreSQL is, who asks it and how, as the driver takes it. */
 export interface Address {
@@ -105,6 +105,11 @@ function settingsIn(param: string, text: string): Settings {
   return found
 }
 
+/** Throws InvalidParameter for a URL that cannot be used, or not without showing a password. */
+export function checkPostgresUrl(param: string, text: string): void {
+  settingsIn(param, text.trim())
+}
+
 function withPassword(param: string): InvalidParameter {
   const why = 'holds a password, which every list of processes would show'
   return refused(param, `${why}; give it as PGPASSWORD, in a service file (PGSERVICE) or in .pgpass`)
@@ -116,7 +121,7 @@ function notOneOf(param: string): InvalidParameter {
 
 /** Without the value. */
 function refused(param: string, what: string): InvalidParameter {
-  return new InvalidParameter(`${param} ${what}.`, { param, allowed: FORM })
+  return new InvalidParameter(sentence`${parameter(param)} ${what}.`, { param, allowed: FORM })
 }
 
 function ofEnvironment(env: Env): Settings {

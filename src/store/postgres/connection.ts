@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
+import type { PoolState } from '../../accounts/accounts.js'
 import { BandsError, Busy, ConfigError, StorageError } from '../../errors.js'
 import type { Address } from './address.js'
 
@@ -34,13 +35,6 @@ export interface TransactionOptions {
   lock?: number
   /** How long a statement may take, in milliseconds. */
   statement?: number
-}
-
-/** How many connections there are, how many of them have nothing to do, and how many questions wait for one. */
-export interface PoolState {
-  total: number
-  idle: number
-  waiting: number
 }
 
 /**
@@ -79,7 +73,9 @@ export class Database implements Queries {
       query_timeout: statement + 5_000,
       allowExitOnIdle: true,
     })
-    // Of a connection that nobody is using: the next question makes another.
+    // A connection that breaks off says so to whoever asks by it next, and where nobody is using it, another is made. The
+    // pool listens only while it lies idle: between two owners its end would end the whole process.
+    pool.on('connect', client => client.on('error', () => {}))
     pool.on('error', () => {})
     const database = new Database(pool, location, statement)
     try {
@@ -144,9 +140,6 @@ export class Database implements Queries {
     } catch (error) {
       throw translated(this.location, error)
     }
-    // A connection that breaks off between two statements says so here, and the next statement fails.
-    const ignored = (): void => {}
-    client.on('error', ignored)
     let broken = closed
     try {
       return await work(client)
@@ -155,7 +148,6 @@ export class Database implements Queries {
       broken ||= !(error instanceof BandsError || isAnswer(codeOf(error)))
       throw translated(this.location, error)
     } finally {
-      client.off('error', ignored)
       client.release(broken)
     }
   }

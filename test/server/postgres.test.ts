@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { typed } from '../cli/support/run.js'
+import { clusterForAll, describePostgres } from '../support/postgres.js'
+import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+
+const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
+
+describePostgres('accounts in PostgreSQL', () => {
+  const cluster = clusterForAll()
+  let ground: Ground
+  beforeAll(async () => {
+    ground = await simulatedGround()
+  })
+  afterAll(() => ground.remove())
+
+  const server = async (accounts: string): Promise<Served> => {
+    const served = await serve(ground, { accounts })
+    onTestFinished(() => served.stop())
+    return served
+  }
+
+  it('let a key ask any of several servers, which charge one account', async () => {
+    const url = await cluster.current.createDatabase()
+    const [one, other] = [await server(url), await server(url)]
+    const { id, key, identity } = await one.account('team', 'free')
+    const used = async (served: Served) => (await served.get(QUESTION, key)).headers['x-requests-used']
+    expect([await used(one), await used(other), await used(one)]).toEqual(['1', '2', '3'])
+    expect(await one.accounts.reconcile()).toMatchObject({ rows: 3, requests: 3, credits: 3, discrepancies: [] })
+    await other.accounts.revoke(identity, new Date().toISOString())
+    expect((await one.get(QUESTION, key)).status).toBe(401)
+    expect(await one.accounts.used(id, Date.now())).toMatchObject({ day: 3 })
+  })
+
+  it('are told by /metrics as connections, and a file has none', async () => {
+    const own = await server(await cluster.current.createDatabase())
+    expect((await own.get('/metrics')).text).toMatch(/^bands_accounts_connections\{state="idle"\} [1-9]/m)
+    expect((await (await serve(ground)).get('/metrics')).text).not.toContain('bands_accounts_connections')
+  })
+
+  it('that are away make answers wait, with when to ask again, and are charged once they are back', async () => {
+    const own = await server(await cluster.current.createDatabase())
+    const key = await own.key('pro')
+    expect((await own.get(QUESTION, key)).status).toBe(200)
+    await cluster.current.stop()
+    for (const path of [QUESTION, '/readyz']) {
+      const answer = await own.get(path, key)
+      expect(answer.status, path).toBe(503)
+      expect(answer.headers['retry-after'], path).toBe('5')
+      expect(answer.text).not.toContain('127.0.0.1')
+    }
+    expect((await own.get('/healthz')).status).toBe(200)
+    await cluster.current.start()
+    expect((await own.get(QUESTION, key)).status).toBe(200)
+    expect((await own.get('/readyz')).status).toBe(200)
+    expect(await own.accounts.reconcile()).toMatchObject({ rows: 2, discrepancies: [] })
+  })
+
+  it('are kept by the same commands as those in a file', async () => {
+    const url = await cluster.current.createDatabase()
+    const env = { BANDS_DB: ground.db, BANDS_ACCOUNTS: url }
+    const none = await typed(`accounts list --accounts ${url}`, { env: { BANDS_DB: ground.db } })
+    expect(none.code).toBe(3)
+    expect(none.err).toContain(`there are no accounts in ${url.replace('bands@', '')}.`)
+    expect(none.err.replace(/\s+/g, ' ')).toContain(`bands accounts create NAME --tier free --accounts ${url}`)
+    expect((await typed('accounts create alice --tier plus', { env })).code).toBe(0)
+    const made = await typed('keys create --account ALICE --json', { env })
+    const { key } = JSON.parse(made.out) as { key: string }
+    const own = await server(url)
+    expect((await own.get(QUESTION, key)).status).toBe(200)
+    expect(JSON.parse((await typed('accounts list --json', { env })).out)).toMatchObject({
+      accounts: [{ name: 'alice', tier: 'plus', keys: 1 }],
+    })
+    expect(JSON.parse((await typed('accounts usage --reconcile --json', { env })).out)).toMatchObject({ rows: 1 })
+    expect((await typed('accounts set-tier alice pro', { env })).code).toBe(0)
+    expect((await typed('keys list --account alice', { env })).out).toContain('alice')
+  })
+
+  it('are refused with a password in their URL, which is nowhere repeated', async () => {
+    const url = 'postgres://ann:hunter2@db.example/bands'
+    for (const line of ['accounts list', 'keys list', 'serve --port 0', 'accounts create a --tier free'])
+      for (const form of ['', ' --json --debug']) {
+        const byOption = await typed(`${line} --accounts ${url}${form}`, { env: { BANDS_DB: ground.db } })
+        const byVariable = await typed(`${line}${form}`, { env: { BANDS_DB: ground.db, BANDS_ACCOUNTS: url } })
+        for (const { code, out, err } of [byOption, byVariable]) {
+          expect({ code, out }).toEqual({ code: 2, out: '' })
+          expect(err).toMatch(/(accounts|BANDS_ACCOUNTS) holds a password/)
+          expect(err).not.toMatch(/hunter2|ann/)
+        }
+      }
+  })
+
+  it('that cannot be reached are told as such', async () => {
+    const env = { BANDS_DB: ground.db, BANDS_ACCOUNTS: 'postgres://127.0.0.1:1/bands' }
+    for (const line of ['accounts create a --tier free', 'serve --port 0']) {
+      const { code, err } = await typed(line, { env })
+      expect(code, line).toBe(8)
+      expect(err).toContain('postgres://127.0.0.1:1/bands cannot be reached: connect ECONNREFUSED')
+    }
+  })
+})

@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, copyFileSync, existsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { BIN, type scratch, shell } from '../../cli/support/run.js'
+
+type Env = Readonly<Record<string, string>>
+
+/** Real servers on one set of accounts, and clients that ask them again under the same name until they are answered. */
+export class Fleet {
+  readonly ports: readonly number[]
+  readonly answered = new Set<string>()
+  readonly #env: Env
+  readonly #key: string
+  readonly #up: ChildProcess[] = []
+  readonly #clients: Promise<void>[] = []
+  #asking = true
+
+  private constructor(ports: readonly number[], env: Env, key: string) {
+    this.ports = ports
+    this.#env = env
+    this.#key = key
+  }
+
+  /** Data, an account and a key are made, and so many servers started. */
+  static async begin(folder: ReturnType<typeof scratch>, servers: number, given: Env): Promise<Fleet> {
+    const env = { PATH: process.env.PATH ?? '', HOME: folder.path, BANDS_DB: folder.file('bands.db'), ...given }
+    const made = await shell('bands simulate 2 --bars 600 --load && bands accounts create team --tier pro', env)
+    expect(made.code, made.err).toBe(0)
+    const { out } = await shell('bands keys create --account team --json', env)
+    const { key } = JSON.parse(out) as { key: string }
+    const fleet = new Fleet(await Promise.all(Array.from({ length: servers }, freePort)), env, key)
+    await Promise.all(fleet.ports.map((_, at) => fleet.start(at)))
+    return fleet
+  }
+
+  async start(at: number): Promise<void> {
+    const words = ['serve', '--port', String(this.ports[at]), '--json', '--log-level', 'silent']
+    const env = { ...this.#env, BANDS_DB: this.#data(at) }
+    const child = spawn(process.execPath, [BIN, ...words], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    this.#up[at] = child
+    await Promise.race([once(child.stdout!, 'data'), once(child, 'exit')])
+  }
+
+  /** Where accounts are elsewhere, each server has a copy of the data that it only reads. */
+  #data(at: number): string {
+    const { BANDS_DB: own = '', BANDS_ACCOUNTS } = this.#env
+    if (BANDS_ACCOUNTS === undefined) return own
+    const copy = own.replace('.db', `.${at}.db`)
+    if (!existsSync(copy)) copyFileSync(own, copy)
+    chmodSync(copy, 0o444)
+    return copy
+  }
+
+  async kill(at: number): Promise<void> {
+    const child = this.#up[at]!
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  }
+
+  ask(clients: number): void {
+    for (let number = 0; number < clients; number++) this.#clients.push(this.#client(number))
+  }
+
+  /** Settles once every request that was begun is answered. */
+  async quiet(): Promise<void> {
+    this.#asking = false
+    await Promise.all(this.#clients)
+  }
+
+  /** Each request that was answered is charged, and nothing else. */
+  async expectExact(): Promise<void> {
+    const { out, err, code } = await shell('bands accounts usage --reconcile --json', this.#env)
+    expect(code, err).toBe(0)
+    const { size } = this.answered
+    expect(JSON.parse(out)).toMatchObject({ rows: size, requests: size, credits: size, discrepancies: [] })
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#up) {
+      child.kill('SIGTERM')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      expect(child.exitCode).toBe(0)
+    }
+  }
+
+  /** Whatever has become of the test. */
+  end(): void {
+    this.#asking = false
+    for (const child of this.#up) child.kill('SIGKILL')
+  }
+
+  async #client(number: number): Promise<void> {
+    while (this.#asking) {
+      const id = randomUUID()
+      while (!(await this.#isAnswered(id, number))) await sleep(5 + Math.random() * 20)
+      this.answered.add(id)
+      await sleep(Math.random() * 40)
+    }
+  }
+
+  /** One attempt at any server; true when it was answered. Anything but an answer or a broken connection fails. */
+  async #isAnswered(id: string, number: number): Promise<boolean> {
+    const port = this.ports[Math.floor(Math.random() * this.ports.length)]!
+    const field = ['rsi_zone', 'macd_state'][number % 2]
+    try {
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/events?ticker=SIM0001&field=${field}`, {
+        headers: { Authorization: `Bearer ${this.#key}`, 'Idempotency-Key': id },
+      })
+      const body = await answer.text()
+      if (answer.status === 503) {
+        expect(answer.headers.get('retry-after')).not.toBeNull()
+        return false
+      }
+      expect(answer.status, body).toBe(200)
+      return true
+    } catch (cause) {
+      if (cause instanceof TypeError) return false
+      throw cause
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
