@@ -36,17 +36,20 @@ export function record(
   daily: Series,
   assetClass?: AssetClass,
   facts: Facts | null = null,
+  fields: readonly Field[] = FIELDS,
 ): { daily: SeriesRecord; weekly: SeriesRecord } {
-  return { daily: recordSeries(daily, facts), weekly: recordSeries(weekly(daily, assetClass), facts) }
+  const of = (series: Series): SeriesRecord => recordSeries(series, facts, null, fields)
+  return { daily: of(daily), weekly: of(weekly(daily, assetClass)) }
 }
 
 export function recordSeries(
   series: Series,
   facts: Facts | null = null,
   sector: SectorView | null = null,
+  fields: readonly Field[] = FIELDS,
 ): SeriesRecord {
-  const fields = transient(() => recordFields(new Panel(series, facts, sector), FIELDS))
-  return { series, outcomes: outcomes(series), fields }
+  const found = transient(() => recordFields(new Panel(series, facts, sector), fields))
+  return { series, outcomes: outcomes(series), fields: found }
 }
 
 /** The record of each field that has a band on some bar; of the others there is none. */

@@ -1,3 +1,4 @@
+import type { Field } from '../fields/field.js'
 import { FIELDS } from '../fields/index.js'
 import { Panel } from '../fields/panel.js'
 import { transient } from '../indicators/columns.js'
@@ -44,32 +45,40 @@ export function recordTail(
   daily: Series,
   assetClass: AssetClass | undefined,
   facts: Facts | null,
-  { since, recorded }: { since: Since; recorded: Record<Timeframe, RecordedEnd> },
+  {
+    since,
+    recorded,
+    fields = FIELDS,
+  }: { since: Since; recorded: Record<Timeframe, RecordedEnd>; fields?: readonly Field[] },
 ): { daily: SeriesTail; weekly: SeriesTail } | null {
-  const days = tailOf(daily, facts, since.daily, recorded.daily)
-  const weeks = days && tailOf(weekly(daily, assetClass), facts, since.weekly, recorded.weekly)
+  const of = (timeframe: Timeframe, series: Series): SeriesTail | null =>
+    tailOf(series, facts, { since: since[timeframe], recorded: recorded[timeframe], fields })
+  const days = of('daily', daily)
+  const weeks = days && of('weekly', weekly(daily, assetClass))
   return weeks && { daily: days!, weekly: weeks }
 }
 
-const BY_BARS = FIELDS.filter(({ needs }) => needs === 'bars')
-const BY_FACTS = FIELDS.filter(({ needs }) => needs !== 'bars')
-
-function tailOf(series: Series, facts: Facts | null, since: number, recorded: RecordedEnd): SeriesTail | null {
-  const fields = transient(() => {
+function tailOf(
+  series: Series,
+  facts: Facts | null,
+  { since, recorded, fields }: { since: number; recorded: RecordedEnd; fields: readonly Field[] },
+): SeriesTail | null {
+  const tails = transient(() => {
     const found = new Map<string, FieldRecord | FieldTail>()
     // The bar before tells the band in force.
     const panel = new Panel(series, null, null, Math.max(0, since - 1))
-    for (const field of BY_BARS) {
+    for (const field of fields.filter(({ needs }) => needs === 'bars')) {
       const before = recorded.get(field.name)
       const tail = prolonged(before, field.classify(panel), { since, timeframe: series.timeframe })
       if (tail === null) return null
       if (tail.initialBar >= 0) found.set(field.name, tail)
     }
     if (facts === null) return found
-    for (const [name, record] of recordFields(new Panel(series, facts), BY_FACTS)) found.set(name, record)
+    const byFacts = fields.filter(({ needs }) => needs !== 'bars')
+    for (const [name, record] of recordFields(new Panel(series, facts), byFacts)) found.set(name, record)
     return found
   })
-  return fields && { series, outcomes: { ranks: ranksSince(series, since) }, fields }
+  return tails && { series, outcomes: { ranks: ranksSince(series, since) }, fields: tails }
 }
 
 /** What is recorded up to a bar, and what the codes from there on make of it; null where its band in force is unknown. */

@@ -1,5 +1,6 @@
 import { negated } from '../indicators/columns.js'
 import { type Ranks, rollingRanks, TOLERANCE } from '../indicators/rank.js'
+import { countBelow, countUpTo } from '../model/day.js'
 import { DEFINITIONS } from '../model/definitions.js'
 import type { EarningsResult, Facts } from '../model/facts.js'
 import type { Series } from '../model/series.js'
@@ -158,12 +159,12 @@ function middle(ascending: Float64Array): number {
   return ascending.length % 2 === 1 ? ascending[half]! : (ascending[half - 1]! + ascending[half]!) / 2
 }
 
-/** 2 · less + equal of -own among itself and the others negated: a negated value is below where its own is above. */
+/**
+ * 2 · less + equal of -own among itself and the others negated: a negated value is below where its own is above.
+ * @param others ascending
+ */
 function rankOfNegated(own: number, others: Float64Array): number {
-  let rank = 1
-  for (const other of others) {
-    if (other > own + TOLERANCE) rank += 2
-    else if (other >= own - TOLERANCE) rank++
-  }
-  return rank
+  const above = others.length - countUpTo(others, own + TOLERANCE)
+  const notBelow = others.length - countBelow(others, own - TOLERANCE)
+  return 1 + above + notBelow
 }

@@ -57,6 +57,9 @@ export const FIELDS: readonly Field[] = [...TECHNICAL_FIELDS, ...FUNDAMENTAL_FIE
 /** Those that compare a ticker with its sector. */
 export const BY_SECTOR: readonly Field[] = FIELDS.filter(field => field.needs === 'sector')
 
+/** Those for which no other ticker is looked at. */
+export const ALONE: readonly Field[] = FIELDS.filter(field => field.needs !== 'sector')
+
 /** What can be asked for: who answers has one, and whoever reads a question is lent it. */
 export interface FieldSet<Known extends AnyField = AnyField> {
   /** In the order of the specification, a user's own after them. */

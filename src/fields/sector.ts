@@ -16,7 +16,8 @@ export interface SectorMember {
 export interface SectorView {
   /**
    * Earnings yields of the sector's other tickers at bar t of the own series, ascending: each that has one at its last
-   * bar on or before the own bar's date, at most seven days old and final by the day on which the own bar is final.
+   * bar on or before the own bar's date, at most seven days old and final by the day on which the own bar is final. The
+   * next call may use their memory again.
    */
   yieldsOfOthers(t: number): Float64Array
 }
@@ -71,12 +72,17 @@ function standing({ series, yields }: Peer, date: Day, known: Day): number {
   return t >= 0 && date - series.days[t]! <= DEFINITIONS.peers.maxAge ? yields[t]! : Number.NaN
 }
 
-/** A copy of ascending values without one of them; the whole when the value is NaN. */
+/** Room for the others' yields: every bar of every ticker of a sector asks for them. */
+let rest = new Float64Array()
+
+/** Ascending values without one of them; the whole when the value is NaN. */
 function without(values: Float64Array, value: number): Float64Array {
   const at = countBelow(values, value)
   if (values[at] !== value) return values
-  const rest = new Float64Array(values.length - 1)
-  rest.set(values.subarray(0, at))
-  rest.set(values.subarray(at + 1), at)
-  return rest
+  const others = values.length - 1
+  if (rest.length < others) rest = new Float64Array(2 * others)
+  // Loops: they are few, and a call to copy them costs more.
+  for (let i = 0; i < at; i++) rest[i] = values[i]!
+  for (let i = at; i < others; i++) rest[i] = values[i + 1]!
+  return rest.subarray(0, others)
 }

@@ -1,8 +1,9 @@
 import { record } from '../engine/record.js'
 import { recordTail } from '../engine/tail.js'
-import { BY_SECTOR } from '../fields/index.js'
+import type { Field } from '../fields/field.js'
+import { ALONE, FIELDS } from '../fields/index.js'
 import type { Facts } from '../model/facts.js'
-import type { Series, SeriesRecord, SeriesTail } from '../model/series.js'
+import type { Series } from '../model/series.js'
 import { decodeTail } from '../store/codec.js'
 import type { PackedRecord, PackedTail, TickerEntry, TickerRecord } from '../store/store.js'
 import { inOrder, moved, type Work } from '../threads.js'
@@ -21,25 +22,19 @@ export interface Kept {
 /** All that is recorded of a ticker. */
 export function derived(kept: Kept): TickerRecord {
   const { entry, bars, facts, stored, compared = false } = kept
-  const tail = tailOf(kept)
-  const found: TickerRecord =
-    tail === null ? { entry, ...record(bars, entry.assetClass ?? undefined, facts) } : { entry, ...tail, stored }
-  return compared ? { ...found, daily: alone(found.daily), weekly: alone(found.weekly) } : found
-}
-
-/** A series without the fields that compare it with others. */
-function alone({ fields, ...series }: SeriesRecord | SeriesTail): SeriesRecord | SeriesTail {
-  const left = new Map(fields)
-  for (const { name } of BY_SECTOR) left.delete(name)
-  return { ...series, fields: left }
+  const fields = compared ? ALONE : FIELDS
+  const tail = tailOf(kept, fields)
+  if (tail !== null) return { entry, ...tail, stored }
+  return { entry, ...record(bars, entry.assetClass ?? undefined, facts, fields) }
 }
 
 /** null where not only the last bars are new, and where what is stored does not tell what they need. */
-function tailOf({ entry, bars, facts, stored }: Kept): ReturnType<typeof recordTail> {
+function tailOf({ entry, bars, facts, stored }: Kept, fields: readonly Field[]): ReturnType<typeof recordTail> {
   if (stored === undefined) return null
   const [daily, weekly] = [decodeTail(stored.daily), decodeTail(stored.weekly)]
   if (daily === null || weekly === null) return null
-  return recordTail(bars, entry.assetClass ?? undefined, facts, { since: stored.since, recorded: { daily, weekly } })
+  const recorded = { daily, weekly }
+  return recordTail(bars, entry.assetClass ?? undefined, facts, { since: stored.since, recorded, fields })
 }
 
 /** So many tickers are derived together and written as one, or so many bars: some 64 MB of what is recorded. */
