@@ -10,10 +10,9 @@ import { facts, type KnownFacts } from './local/facts.js'
 import type { ExportedBar, ExportedEvent, ExportedSeriesBar } from './model/event.js'
 import type { FactKind } from './model/facts.js'
 import type { Tier } from './model/terms.js'
+import { type DatabaseChoice, databasePath } from './open/where.js'
 import {
   CACHE_BYTES,
-  type DatabaseChoice,
-  databasePath,
   type Opened,
   openRemote as open,
   openLocal,
@@ -32,7 +31,7 @@ import { readParams } from './params/row.js'
 import { parseScreen, type ScreenParams } from './params/screen.js'
 import type { BacktestParams } from './params/strategy.js'
 import type { StudyParams, SweepParams } from './params/studies.js'
-import { dayValue, fileValue, flagValue, integerValue, textOf, tickerValue, tierValue } from './params/values.js'
+import { databaseValue, dayValue, flagValue, integerValue, textOf, tickerValue, tierValue } from './params/values.js'
 import type { Reported } from './present/prices.js'
 import type { Credits, Remote, TransportOptions } from './remote/remote.js'
 import { type Screen, screen } from './screen/screen.js'
@@ -225,7 +224,7 @@ export class RemoteClient extends Studies {
 }
 
 export interface BandsOptions extends PricesChoice {
-  /** The database file; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
+  /** The database, a file or the URL of one of PostgreSQL; otherwise BANDS_DB, otherwise the user's own, otherwise the bundled sample. */
   db?: string
   /** Answer as to a subscriber of this tier: its range, its fields and its limit, of studies too; all that is loaded unless given. */
   tier?: Tier
@@ -245,7 +244,7 @@ export interface BandsOptions extends PricesChoice {
  */
 export async function openBands(options: BandsOptions = {}): Promise<BandsClient> {
   checkOptions('options', options, {
-    db: fileValue,
+    db: databaseValue,
     tier: textOf,
     asOf: textOf,
     ledger: flagValue,
@@ -297,7 +296,7 @@ export async function openRemote(options: RemoteClientOptions): Promise<RemoteCl
 const REMOTE_CHECKS: Checks<keyof RemoteClientOptions | 'lent'> = {
   url: (param, value) => value instanceof URL || textOf(param, value),
   key: textOf,
-  bars: (param, value) => checkOptions(param, value, { db: fileValue, ledger: flagValue, threads: THREADS.parse }),
+  bars: (param, value) => checkOptions(param, value, { db: databaseValue, ledger: flagValue, threads: THREADS.parse }),
   timeoutMs: () => {},
   retries: () => {},
   allowPlainHttp: flagValue,

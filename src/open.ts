@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { availableParallelism, hostname, userInfo } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { availableParallelism, hostname } from 'node:os'
 import type { Accounts } from './accounts/accounts.js'
 import { builtPath } from './built.js'
 import { ConfigError, NotFound, remedy } from './errors.js'
@@ -12,31 +11,35 @@ import type { Status } from './local/status.js'
 import { type Day, dayAt } from './model/day.js'
 import type { Tier } from './model/terms.js'
 import { accountsUrl, charging, openAccountsAt } from './open/accounts.js'
+import {
+  type AccountsChoice,
+  accountsPath,
+  addressed,
+  type DatabaseChoice,
+  databasePath,
+  filesOf,
+  isDatabaseThere,
+  namedDatabase,
+  openForReading,
+  postgresUrl,
+} from './open/where.js'
 import { checkFunction, checkOptions, objectOf } from './params/arguments.js'
 import { THREADS } from './params/kinds.js'
-import { fileValue, flagValue } from './params/values.js'
+import { databaseValue, flagValue } from './params/values.js'
 import { Beside, type PulledTicker } from './remote/beside.js'
 import type { PageSource, PullOptions } from './remote/pull.js'
 import type { PullReport, PullRequest } from './remote/pull-plan.js'
 import type { Remote, RemoteOptions } from './remote/remote.js'
 import type { Service } from './server/answers.js'
 import type { Lists, ReadLists, ReadTrials, Trials } from './source.js'
+import { freePlaceOf, openStore } from './store/opening.js'
 import { sourceWords } from './store/pages.js'
 import type { Files } from './store/sqlite/backup.js'
 import { inItsPlace, restoreNote } from './store/sqlite/connection.js'
-import { freePlace, openSqlite } from './store/sqlite/data.js'
+import { openSqlite } from './store/sqlite/data.js'
 import type { Verified } from './store/sqlite/verify.js'
 import { Damaged, type Store, takePlace, UNDERIVED, type Writer, whenFree } from './store/store.js'
 import type { ScanData, ScanTask } from './workers/scan.js'
-
-/** Which database is meant. */
-export interface DatabaseChoice {
-  /** The database file; otherwise BANDS_DB, otherwise `bands/bands.db` in the user's XDG data folder. */
-  db?: string | undefined
-  env?: Readonly<Record<string, string | undefined>>
-  /** Told, in a sentence, where a file was copied to before its schema changed. */
-  notice?: ((sentence: string) => void) | undefined
-}
 
 interface OpenOptions extends DatabaseChoice {
   /** Answer as this tier: its range, its fields and its limit, of studies too; nothing is withheld unless one is given. */
@@ -79,14 +82,14 @@ export async function openLocal({
 }: OpenOptions = {}): Promise<Opened> {
   const path = await settled(databasePath(choice))
   const view = { tier, asOf, now, fields, threads, remembered: await rememberedUpTo(cacheBytes) }
-  if (isNamed(choice)) {
-    if (existsSync(path)) return opened(path, false, view)
+  if (namedDatabase(choice) !== null) {
+    if (postgresUrl(choice) !== null || existsSync(path)) return opened(await openForReading(choice), path, view)
     throw new NotFound(`there is no database at ${path}; an import makes one.`, [], {
       remedy: remedy('import', ['FILE'], { db: path }),
     })
   }
   if (!existsSync(path)) return openSample(view)
-  const own = opened(path, false, view)
+  const own = opened(await openForReading(choice), path, view)
   // A database with nothing in it, such as one whose last ticker was removed, is none of the user's.
   if ((await own.local.store.names()).length > 0) return own
   await own.local.close()
@@ -105,7 +108,7 @@ async function rememberedUpTo(bytes: number): Promise<Seen['remembered']> {
 
 /** The bundled sample, whatever the user has. */
 export function openSample(view: Seen = {}): Opened {
-  return opened(samplePath(), true, view)
+  return opened(openSqlite(samplePath(), { readonly: true }), samplePath(), view, true)
 }
 
 /**
@@ -114,7 +117,7 @@ export function openSample(view: Seen = {}): Opened {
  */
 export async function openImporter(options: WriteChoice = {}): Promise<Importer> {
   checkOptions('options', options, {
-    db: fileValue,
+    db: databaseValue,
     env: objectOf,
     notice: checkFunction,
     wait: flagValue,
@@ -122,7 +125,7 @@ export async function openImporter(options: WriteChoice = {}): Promise<Importer>
   })
   const { wait = false, threads } = options
   const [{ readFile }, { Importer }] = await Promise.all([import('./feeds/read.js'), import('./load/import.js')])
-  if (existsSync(databasePath(options)))
+  if (await isDatabaseThere(options))
     return writing(options, (store, writer) => Importer.begin(store, readFile, writer, { wait, threads }))
   const writer = thisProcess()
   const open = () => writing(options, store => takePlace(store, writer, { wait }).then(() => store))
@@ -169,8 +172,8 @@ async function writing<T>(
   { wait = false, ...choice }: WriteChoice,
   begin: (store: Store, writer: Writer) => Promise<T>,
 ): Promise<T> {
-  const path = await settled(databasePath(choice))
-  const store = await whenFree(() => openSqlite(path, { readonly: false, notice: choice.notice }), wait)
+  await settled(databasePath(choice))
+  const store = await whenFree(() => openStore(...addressed(choice, false)), wait)
   try {
     return await begin(store, thisProcess())
   } catch (error) {
@@ -189,14 +192,15 @@ function thisProcess(): Writer {
  */
 export async function forceUnlock(choice: DatabaseChoice = {}): Promise<{ path: string; freed: Writer | null }> {
   const path = await settled(databasePath(choice))
-  if (!existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
-  return { path, freed: freePlace(path) }
+  const url = postgresUrl(choice)
+  if (url === null && !existsSync(path)) throw new NotFound(`there is no database at ${path}.`)
+  return { path, freed: freePlaceOf(url ?? path) }
 }
 
 /** What a pull would find, for a look only; null where there is no database yet. */
 export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | null> {
-  const path = await settled(databasePath(choice))
-  return existsSync(path) ? openSqlite(path, { readonly: true }) : null
+  await settled(databasePath(choice))
+  return (await isDatabaseThere(choice)) ? openForReading(choice) : null
 }
 
 /**
@@ -206,12 +210,6 @@ export async function openForPlan(choice: DatabaseChoice = {}): Promise<Store | 
 export async function openRemote(options: RemoteOptions): Promise<Remote> {
   const { Remote } = await import('./remote/remote.js')
   return new Remote(options)
-}
-
-/** Which accounts are meant. */
-export interface AccountsChoice extends DatabaseChoice {
-  /** Their file, or the URL of a database of PostgreSQL; otherwise BANDS_ACCOUNTS, otherwise the file beside the database. */
-  accounts?: string | undefined
 }
 
 /**
@@ -233,17 +231,6 @@ export async function openAccounts({
     })
   const { openSqliteAccounts } = await import('./store/sqlite/accounts.js')
   return openSqliteAccounts(path, choice.notice)
-}
-
-/**
- * `bands.db` → `bands.accounts.db`, unless another file was named: where the user's own database is or would be, also
- * while the sample answers. Throws InvalidParameter for a URL.
- */
-export function accountsPath(choice: AccountsChoice = {}): string {
-  const { accounts, env = process.env } = choice
-  if (accounts !== undefined) return resolve(fileValue('accounts', accounts))
-  if (env.BANDS_ACCOUNTS) return resolve(fileValue('BANDS_ACCOUNTS', env.BANDS_ACCOUNTS))
-  return `${databasePath(choice).replace(/\.db$/, '')}.accounts.db`
 }
 
 /** What is worth a key is its owner's alone. Throws ConfigError. */
@@ -313,13 +300,6 @@ async function settled(path: string): Promise<string> {
   return path
 }
 
-/** The files of a user, there or not. */
-export function filesOf(choice: AccountsChoice = {}): Files {
-  const data = databasePath(choice)
-  const stem = data.replace(/\.db$/, '')
-  return { data, accounts: accountsPath(choice), trials: `${stem}.trials.db`, lists: `${stem}.lists.db` }
-}
-
 /** The same, once a restore that was stopped there is finished. Throws Busy, StorageError where it cannot be. */
 export async function settledFilesOf(choice: AccountsChoice = {}): Promise<Files> {
   const files = filesOf(choice)
@@ -341,11 +321,11 @@ interface Seen extends Pick<OpenOptions, 'tier' | 'asOf' | 'now' | 'fields' | 't
 }
 
 function opened(
+  store: Store,
   path: string,
-  sample: boolean,
   { tier = null, asOf = null, now, fields, threads, remembered }: Seen,
+  sample = false,
 ): Opened {
-  const store = openSqlite(path, { readonly: true })
   return { ...composed(remembered?.(store) ?? store, tier, asOf, { now, fields, threads }), path, sample }
 }
 
@@ -389,23 +369,6 @@ export async function statusOf({ local, bands }: Pick<Opened, 'local' | 'bands'>
   return { ...(await status(local)), pulled: await bands.pulled() }
 }
 
-/** Throws InvalidParameter for a URL. */
-export function databasePath(choice: DatabaseChoice = {}): string {
-  objectOf('choice', choice)
-  const { db, env = process.env } = choice
-  objectOf('env', env)
-  if (db !== undefined) return resolve(fileValue('db', db))
-  if (env.BANDS_DB) return resolve(fileValue('BANDS_DB', env.BANDS_DB))
-  const data = env.XDG_DATA_HOME
-  // The XDG base directory specification has relative paths ignored.
-  const folder = data !== undefined && isAbsolute(data) ? data : join(env.HOME || userInfo().homedir, '.local', 'share')
-  return join(folder, 'bands', 'bands.db')
-}
-
-function isNamed({ db, env = process.env }: DatabaseChoice): boolean {
-  return db !== undefined || Boolean(env.BANDS_DB)
-}
-
 function samplePath(): string {
   const found = builtPath('sample.db')
   if (found === undefined)
@@ -443,9 +406,9 @@ export async function openService({
   const [{ remembering }, { Threads }] = await Promise.all([import('./store/remembered.js'), import('./threads.js')])
   // From bars alone: what another server told of its own is that one's to tell, and to charge for.
   const derived = remembering(store)
-  const checkPlace = inItsPlace(store.location)
+  const checkPlace = postgresUrl(choice) === null ? inItsPlace(store.location) : () => {}
   const bands = (tier: Tier): Local => new Local(derived, tier, asOf, { clock, now: dayBy(now) })
-  const data: ScanData = { path: store.location }
+  const data: ScanData = { address: store.address }
   const threads = new Threads<ScanTask, string>('scan', data, MOST_THREADS)
   const today = (): Promise<Day> => bands('pro').today()
   const service: Service = {

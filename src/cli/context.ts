@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs'
 import { InvalidParameter, NotFound } from '../errors.js'
 import { type AnyField, BUILT_IN, type FieldSet } from '../fields/index.js'
 import type { Importer } from '../load/import.js'
 import type { Local } from '../local/local.js'
 import { type Day, formatDay } from '../model/day.js'
 import type { Tier } from '../model/terms.js'
-import type { DatabaseChoice, Opened, Puller } from '../open.js'
+import type { DatabaseChoice } from '../open/where.js'
+import type { Opened, Puller } from '../open.js'
 import { count, whole } from '../present/numbers.js'
 import type { Allowance, Credits, Remote } from '../remote/remote.js'
 import type { Source } from '../source.js'
@@ -137,9 +137,12 @@ abstract class Sources {
   /** The database to write to. Without `make` it must be there already. Throws Busy when another process writes to it. */
   async importer({ wait = false, make = false } = {}): Promise<Importer> {
     this.refuseRemote()
-    const { databasePath, openImporter } = await import('../open.js')
-    const path = databasePath(this.choice)
-    if (!make && !existsSync(path)) throw new NotFound(`there is no database at ${path}; bands import FILE makes one.`)
+    const [{ databasePath, isDatabaseThere }, { openImporter }] = await Promise.all([
+      import('../open/where.js'),
+      import('../open.js'),
+    ])
+    if (!make && !(await isDatabaseThere(this.choice)))
+      throw new NotFound(`there is no database at ${databasePath(this.choice)}; bands import FILE makes one.`)
     const importer = await openImporter({ ...this.choice, wait, threads: this.config.threads })
     this.#open.push(importer)
     return importer

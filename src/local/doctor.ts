@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { parameter, remedy, sentence, type Words } from '../errors.js'
 import { type Day, utcToday } from '../model/day.js'
 import { DEFINITIONS_VERSION } from '../model/definitions.js'
+import { openStore } from '../store/opening.js'
 import { isOnReadOnlySystem } from '../store/sqlite/connection.js'
-import { openSqlite } from '../store/sqlite/data.js'
 import { DRIVER_MAJOR, driverRemedy, installedDriver } from '../store/sqlite/driver.js'
 import { type Inspection, inspect, sqliteVersion } from '../store/sqlite/inspect.js'
 import { UNDERIVED } from '../store/store.js'
@@ -46,8 +46,11 @@ export interface Diagnosis {
 
 /** What is examined; nothing else is looked up, so that it answers where nothing else does. */
 export interface DoctorFacts {
-  /** The database file, whether or not it is there. */
+  /** The database file, whether or not it is there; or where the database of PostgreSQL is. */
   database: string
+  /** The URL of such a one. */
+  url?: string | null
+  env?: Readonly<Record<string, string | undefined>>
   /** `process.versions.node` and `process.versions.modules` */
   node: string
   abi: string
@@ -62,6 +65,8 @@ export interface DoctorFacts {
 /** Examines this machine and the database from the ground up. Never throws for what it finds. */
 export async function doctor({
   database,
+  url = null,
+  env = process.env,
   node,
   abi,
   today = utcToday(),
@@ -70,13 +75,14 @@ export async function doctor({
 }: DoctorFacts): Promise<Diagnosis> {
   const driver = driverCheck(node)
   // With the wrong driver, opening a database may end the process: then nothing of it can be looked at.
-  const stored = driver.outcome === 'fail' ? [] : databaseChecks(database)
+  const stored =
+    url !== null ? await postgresChecks(url, env) : driver.outcome === 'fail' ? [] : databaseChecks(database)
   const checks = [
     nodeCheck(node, abi),
     driver,
     ...(driver.outcome === 'fail'
       ? []
-      : [sqliteCheck(), ...stored, ...(await barsChecks(database, today + 1, stored))]),
+      : [sqliteCheck(), ...stored, ...(await barsChecks(url ?? database, env, today + 1, stored))]),
     ...beside,
     ...terminal.map(({ name, detail }) => ok(name, detail)),
   ]
@@ -150,10 +156,30 @@ export function databaseChecks(path: string): Check[] {
   }
 }
 
+/** The same of a database of PostgreSQL, whose disk is not this machine's. */
+async function postgresChecks(url: string, env: NonNullable<DoctorFacts['env']>): Promise<Check[]> {
+  try {
+    const { inspectPostgres } = await import('../store/postgres/inspect.js')
+    const found = await inspectPostgres(url, env)
+    const { location, version, bytes, tickers } = found
+    if (found.schema === 0)
+      return [warn('database', `${location} (PostgreSQL ${version}) holds no data yet`, [remedy('import', ['FILE'])])]
+    const about = `${location}, PostgreSQL ${version}, ${inUnits(bytes)}, tickers: ${tickers}`
+    return [ok('database', about), ...keptChecks(found, 'wait for it; it is gone once its connection is')]
+  } catch (thrown) {
+    return [fail('database', said(thrown), 'mend the connection, or ask whoever looks after that database')]
+  }
+}
+
 /** What is odd about stored bars; where the database cannot be looked into, other checks say why. */
-async function barsChecks(path: string, lastDay: Day, found: readonly Check[]): Promise<Check[]> {
+async function barsChecks(
+  address: string,
+  env: DoctorFacts['env'],
+  lastDay: Day,
+  found: readonly Check[],
+): Promise<Check[]> {
   if (!found.some(({ name, outcome }) => name === 'schema' && outcome === 'ok')) return []
-  const store = openSqlite(path, { readonly: true })
+  const store = await openStore(address, { readonly: true, env })
   try {
     const today = (await store.newestDay(lastDay)) ?? lastDay
     const lines = oddityLines(odditiesOf(await knownTickers(store, today), await store.securities(), lastDay))
@@ -173,20 +199,34 @@ function isDamage(thrown: unknown): boolean {
 }
 
 function contentChecks(found: Inspection, path: string): Check[] {
-  const { faults, schema, newestSchema, definitions, journal } = found
+  const { faults, journal } = found
+  const [schema, definitions, ...others] = keptChecks(
+    found,
+    sentence`wait for it; if it is gone for good: ${remedy('unlock')}`,
+  )
   return [
     faults.length === 0
       ? ok('structure', sentence`quick_check finds nothing; ${remedy('verify')} looks at the content`)
       : fail('structure', faults.join('; '), 'import the files again into a new database'),
+    schema!,
+    definitions!,
+    journalCheck(journal, path),
+    ...others,
+  ]
+}
+
+/** Of any database. @param patience what to do while another writes to it */
+function keptChecks(found: Omit<Inspection, 'journal' | 'faults'>, patience: Words): Check[] {
+  const { schema, newestSchema, definitions } = found
+  return [
     schema === newestSchema
       ? ok('schema', `${schema}, the newest`)
       : warn('schema', `${schema}, the newest is ${newestSchema}`, 'the next import brings it up to date'),
     definitions === DEFINITIONS_VERSION || definitions === ''
       ? ok('definitions', definitions || 'nothing derived yet')
       : fail('definitions', notOurs(definitions), [remedy('rebuild')]),
-    journalCheck(journal, path),
     importsCheck(new Behind(found.unsettled)),
-    writerCheck(found),
+    writerCheck(found, patience),
   ]
 }
 
@@ -215,12 +255,11 @@ function journalCheck(journal: string, path: string): Check {
   return warn('journal', detail, `sqlite3 ${path} "PRAGMA journal_mode = WAL"`)
 }
 
-function writerCheck({ writer }: Inspection): Check {
+function writerCheck({ writer }: Pick<Inspection, 'writer'>, patience: Words): Check {
   if (writer === null) return ok('writer', 'none')
   const who = `process ${writer.pid} on ${writer.host} since ${writer.started}`
   if (!writer.alive) return warn('writer', `${who} has died at work`, 'nothing: the next import takes its place')
-  const mend = sentence`wait for it; if it is gone for good: ${remedy('unlock')}`
-  return warn('writer', `${who} is importing`, mend)
+  return warn('writer', `${who} is importing`, patience)
 }
 
 function permissionsCheck(path: string, folder: string): Check {

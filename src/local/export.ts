@@ -57,7 +57,7 @@ export interface TextBlock {
 
 /** Where a thread finds what is exported, and how its rows are told apart. */
 export interface ExportData {
-  path: string
+  address: string
   tier: Tier | null
   today: Day
   filter: ExportFilter
@@ -78,7 +78,7 @@ export async function* exportEventBlocks(
   const blocks = inOrder(
     {
       job: 'export',
-      data: (): ExportData => ({ path: cache.store.location, tier: cache.tier, today, filter, between }),
+      data: (): ExportData => ({ address: cache.store.address, tier: cache.tier, today, filter, between }),
       tasks: tickers,
       // A thread knows the specified fields alone.
       ms: when === null && fields.every(isRecorded) ? tickers.length * MS_A_TICKER : 0,

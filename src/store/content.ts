@@ -166,9 +166,11 @@ export function sheetHash({ ticker, kind, records, sheet }: SheetRow): string {
   return contentHash({ ticker, kind, records, sheet })
 }
 
-/** What there is of tickers, as the list names it. */
-export const PRESENT = `SELECT ticker, 'bars' AS what FROM tickers UNION ALL SELECT ticker, kind FROM facts
-  UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field FROM pulled`
+/** What there is of tickers, as the list names it. @param schema of the tables, with a dot; none unless given */
+export function presentRows(schema = ''): string {
+  return `SELECT ticker, 'bars' AS what FROM ${schema}tickers UNION ALL SELECT ticker, kind FROM ${schema}facts
+    UNION ALL SELECT ticker, 'pulled ' || timeframe || ' ' || field FROM ${schema}pulled`
+}
 
 /** A ticker, and what there is of it. */
 export interface Listed {
@@ -177,8 +179,13 @@ export interface Listed {
 }
 
 /** What the list has and the tables have not, and the other way round. */
-export const LOST_ROWS = `SELECT ticker, what FROM listed EXCEPT SELECT * FROM (${PRESENT}) present ORDER BY ticker, what`
-export const STRANGE_ROWS = `SELECT * FROM (${PRESENT}) present EXCEPT SELECT ticker, what FROM listed ORDER BY ticker, what`
+export function lostRows(schema = ''): string {
+  return `SELECT ticker, what FROM ${schema}listed EXCEPT SELECT * FROM (${presentRows(schema)}) present ORDER BY ticker, what`
+}
+
+export function strangeRows(schema = ''): string {
+  return `SELECT * FROM (${presentRows(schema)}) present EXCEPT SELECT ticker, what FROM ${schema}listed ORDER BY ticker, what`
+}
 
 /** What is wrong with a ticker in words that follow it, and what mends it. */
 export const DAMAGE = {

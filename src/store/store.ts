@@ -272,6 +272,8 @@ export interface Footprint {
 export interface Store {
   /** Where it lives, for messages. */
   readonly location: string
+  /** By which it is opened once more, in a thread; without a password. */
+  readonly address: string
   /** Stays the same as long as nobody else writes; of what is written through this very store it need not tell. */
   version(): Promise<string>
   /** Pages of other tickers' events, as servers told them. */

@@ -1,14 +1,17 @@
 import { Cache } from '../local/cache.js'
 import { type ExportData, eventBlock } from '../local/export.js'
-import { openSqlite } from '../store/sqlite/data.js'
+import { openStore } from '../store/opening.js'
 import type { Handler } from '../threads.js'
 
 /** Exports the events of a ticker as text. */
-export function begin({ path, tier, today, filter, between }: ExportData): Handler {
-  const cache = new Cache(openSqlite(path, { readonly: true }), tier, null, { clock: () => today })
+export function begin({ address, tier, today, filter, between }: ExportData): Handler {
+  const opening = async (): Promise<Cache> =>
+    new Cache(await openStore(address, { readonly: true }), tier, null, { clock: () => today })
+  let cache: Promise<Cache> | undefined
   return {
     async answer(ticker: string) {
-      const block = await eventBlock(cache, { ...filter, tickers: [ticker] }, between)
+      cache ??= opening()
+      const block = await eventBlock(await cache, { ...filter, tickers: [ticker] }, between)
       return { result: block, transfer: [block.text.buffer] }
     },
   }

@@ -83,30 +83,34 @@ export function rememberedContract(name: string, make: () => Promise<(readonly: 
       await remembered.close()
     })
 
-    it('reads once for all who ask at the same time, and again after a read that failed or was overtaken by a write', async () => {
-      const { writer, reader, again } = await opened()
-      let reads = 0
-      let before = async () => {}
-      const securities: Store['securities'] = async () => {
-        reads++
-        await before()
-        return reader.securities()
-      }
-      const remembered = remembering(Object.assign(await again(), { securities }))
-      onTestFinished(() => remembered.close())
-      const atOnce = () => Promise.all(Array.from({ length: 5 }, () => remembered.securities()))
-      before = () => Promise.reject(new Error('no'))
-      await expect(atOnce()).rejects.toThrow('no')
-      expect(reads).toBe(1)
-      before = async () => void (await writer.remove('SIM0001'))
-      await atOnce()
-      expect(reads).toBe(2)
-      before = async () => {}
-      const [first, ...others] = await atOnce()
-      for (const found of others) expect(found).toBe(first)
-      expect(await remembered.securities()).toBe(first)
-      expect(reads).toBe(3)
-    })
+    // Of a server, whoever asks at the same time does not hear of its version at the same time.
+    it.runIf(name === 'sqlite')(
+      'reads once for all who ask at the same time, and again after a read that failed or was overtaken by a write',
+      async () => {
+        const { writer, reader, again } = await opened()
+        let reads = 0
+        let before = async () => {}
+        const securities: Store['securities'] = async () => {
+          reads++
+          await before()
+          return reader.securities()
+        }
+        const remembered = remembering(Object.assign(await again(), { securities }))
+        onTestFinished(() => remembered.close())
+        const atOnce = () => Promise.all(Array.from({ length: 5 }, () => remembered.securities()))
+        before = () => Promise.reject(new Error('no'))
+        await expect(atOnce()).rejects.toThrow('no')
+        expect(reads).toBe(1)
+        before = async () => void (await writer.remove('SIM0001'))
+        await atOnce()
+        expect(reads).toBe(2)
+        before = async () => {}
+        const [first, ...others] = await atOnce()
+        for (const found of others) expect(found).toBe(first)
+        expect(await remembered.securities()).toBe(first)
+        expect(reads).toBe(3)
+      },
+    )
 
     it('tells what is new as soon as another connection has written', async () => {
       const { writer, reader } = await opened()

@@ -18,16 +18,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { BadData, Busy, InvalidParameter, NotFound } from '../../src/errors.js'
 import { Local } from '../../src/local/local.js'
-import {
-  type DatabaseChoice,
-  filesOf,
-  forceUnlock,
-  openAccounts,
-  openForPlan,
-  openLocal,
-  settledFilesOf,
-  verifyBeside,
-} from '../../src/open.js'
+import { type DatabaseChoice, filesOf } from '../../src/open/where.js'
+import { forceUnlock, openAccounts, openForPlan, openLocal, settledFilesOf, verifyBeside } from '../../src/open.js'
 import { simulatedTickers } from '../../src/simulate/simulate.js'
 import { openSqliteAccounts } from '../../src/store/sqlite/accounts.js'
 import { backUp, backUpInto, type Files } from '../../src/store/sqlite/backup.js'

@@ -1,19 +1,27 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InvalidParameter, parameter, sentence } from '../../errors.js'
-import { filesOf, settledFilesOf } from '../../open.js'
+import { filesOf, postgresUrl } from '../../open/where.js'
+import { settledFilesOf } from '../../open.js'
 import { integerOf } from '../../params/kinds.js'
 import { open, optionsOf } from '../../params/row.js'
 import { fileValue } from '../../params/values.js'
 import { count } from '../../present/numbers.js'
+import { notAFile } from '../../store/opening.js'
 import { megabytes } from '../../store/sqlite/migrations.js'
 import type { Command } from '../command.js'
+import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
 import { ACCOUNTS_FILE } from './accounts.js'
 
 const REPLACE = ['--replace', 'put it in the place of what there is'] as const
 
 const KEEP = { keep: open(integerOf(1, 10_000), 'in a folder: how many backups of this database stay; the oldest go') }
+
+/** What looks after a database that is no file does it better. */
+function refusePostgres({ choice }: Context, what: string): void {
+  if (postgresUrl(choice) !== null) throw notAFile(what, 'pg_dump, pg_basebackup and pgBackRest are made for that')
+}
 
 const backup: Command = {
   arguments: [['<FILE>', 'the backup to make; or a folder, in which it is named by database and time']],
@@ -25,6 +33,7 @@ const backup: Command = {
   ],
   async run(context, given) {
     context.refuseRemote()
+    refusePostgres(context, 'a backup')
     const target = fileValue('file', given.argument(0)!)
     const { keep } = given.read(KEEP)
     const files = await settledFilesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
@@ -64,6 +73,7 @@ const restore: Command = {
   ],
   async run(context, given) {
     context.refuseRemote()
+    refusePostgres(context, 'a restore')
     const from = resolve(fileValue('file', given.argument(0)!))
     const files = filesOf({ ...context.choice, ...given.read(ACCOUNTS_FILE) })
     const { restore } = await import('../../store/sqlite/restore.js')

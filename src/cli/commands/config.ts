@@ -2,10 +2,11 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { BandsError, InvalidParameter, invalid, parameter, quoted, remedy, sentence, suggest } from '../../errors.js'
 import { formatDay } from '../../model/day.js'
-import { databasePath } from '../../open.js'
+import { databasePath } from '../../open/where.js'
 import { optionsOf } from '../../params/row.js'
-import { fileValue, wordValue } from '../../params/values.js'
+import { databaseValue, wordValue } from '../../params/values.js'
 import { addressOf } from '../../remote/address.js'
+import { isPostgresUrl } from '../../store/postgres/address.js'
 import type { Command } from '../command.js'
 import { type Config, configFolder, configPath, credentialsPath, SETTINGS, type Setting } from '../config.js'
 import { KEPT, type KeptSetting, readConfigFile, writeKept } from '../config-file.js'
@@ -86,7 +87,9 @@ async function set(context: Context, key: KeptSetting, words: readonly string[])
 
 /** Throws InvalidParameter for what no database can be in. */
 async function databaseFile(text: string): Promise<string> {
-  const [path, param, allowed] = [resolve(fileValue('db', text)), 'db', 'the path of a file']
+  const named = databaseValue('db', text)
+  if (isPostgresUrl(named)) return named
+  const [path, param, allowed] = [resolve(named), 'db', 'the path of a file']
   if (text.trim() === '') throw invalid('not_allowed', { param, value: text, allowed })
   const found = await stat(path).catch(() => null)
   if (found?.isDirectory() !== true) return path

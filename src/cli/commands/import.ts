@@ -122,8 +122,10 @@ async function runImport(
   if (given.rest(0).length === 0)
     throw new InvalidParameter('FILE is missing.', { param: 'file', allowed: `bands ${name} FILE...` })
   const inputs = await expandInputs(given.rest(0))
-  const { databasePath } = await import('../../open.js')
-  const keepRejects = rejectsKept(given.text('rejects'), dirname(databasePath(context.choice)), inputs)
+  const { databasePath, postgresUrl } = await import('../../open/where.js')
+  // Beside the database, or where one is.
+  const folder = postgresUrl(context.choice) === null ? dirname(databasePath(context.choice)) : '.'
+  const keepRejects = rejectsKept(given.text('rejects'), folder, inputs)
   const importer = await context.importer({ wait: given.flag('wait'), make: true })
   // A document, or rows below one header, are written when they are whole.
   const atOnce = context.isForPeople || context.format === 'ndjson'

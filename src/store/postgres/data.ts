@@ -38,7 +38,7 @@ import {
   tailOf,
   unsettledIn,
 } from './read.js'
-import { checkCurrent, makeCurrent, OF_TICKERS, STEPS, sizeOf } from './schema.js'
+import { dataSchema, OF_TICKERS, prepareData, STEPS, sizeOf } from './schema.js'
 
 // A question loads neither what writes nor what verifies.
 
@@ -46,8 +46,8 @@ interface PostgresOptions {
   /** Questions only: the tables must be there, and nothing is written. */
   readonly: boolean
   /** What the URL was given as. */
-  param?: string
-  env?: Readonly<Record<string, string | undefined>>
+  param?: string | undefined
+  env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
 /** How long a statement that reads may take, in milliseconds: a verification reads all there is of a ticker, a list all tickers. */
@@ -63,24 +63,39 @@ export async function openPostgres(
 ): Promise<Store> {
   const database = await Database.open(addressOf(param, url, env), { statement: STATEMENT_MS })
   try {
-    await (readonly ? checkCurrent(database) : makeCurrent(database))
-    return new PostgresStore(database, readonly ? null : new WritingPlace(database))
+    await prepareData(database, { make: !readonly })
+    return new PostgresStore(database, url, readonly ? null : new WritingPlace(database))
   } catch (error) {
     await database.close()
     throw error
   }
 }
 
+/** Whether a database has the tables. Throws as the opening does. */
+export async function hasTables(
+  url: string,
+  { param = 'db', env = process.env }: Omit<PostgresOptions, 'readonly'>,
+): Promise<boolean> {
+  const database = await Database.open(addressOf(param, url, env))
+  try {
+    return (await dataSchema(database)) !== null
+  } finally {
+    await database.close()
+  }
+}
+
 class PostgresStore implements Store {
   readonly location: string
+  readonly address: string
   readonly pages: PageStore
   readonly #database: Database
   readonly #place: WritingPlace | null
   /** The transaction that all is read in, while there is one. */
   #moment: Queries | null = null
 
-  constructor(database: Database, place: WritingPlace | null) {
+  constructor(database: Database, address: string, place: WritingPlace | null) {
     this.location = database.location
+    this.address = address
     this.#database = database
     this.#place = place
     this.pages = new PostgresPages({ reading: () => this.#reading(), writing: work => this.#writing(work) })
@@ -139,11 +154,11 @@ class PostgresStore implements Store {
 
   names(what?: 'bars'): Promise<string[]> {
     const of = what === undefined ? '' : "WHERE what = 'bars'"
-    return this.#tickersIn(`SELECT DISTINCT ticker FROM listed ${of} ORDER BY ticker`)
+    return this.#tickersIn(`SELECT DISTINCT ticker FROM bands_data.listed ${of} ORDER BY ticker`)
   }
 
   factTickers(): Promise<string[]> {
-    return this.#tickersIn('SELECT DISTINCT ticker FROM facts ORDER BY ticker')
+    return this.#tickersIn('SELECT DISTINCT ticker FROM bands_data.facts ORDER BY ticker')
   }
 
   async securities(): Promise<Map<string, Security>> {
@@ -277,7 +292,7 @@ class PostgresStore implements Store {
   /** All or nothing; one after the other, since each begins with the same row, as others are to see that something was written. */
   #writing<T>(work: (session: Queries) => Promise<T>): Promise<T> {
     return this.#writable().transaction(async session => {
-      await session.query("UPDATE meta SET value = gen_random_uuid() WHERE key = 'version'")
+      await session.query("UPDATE bands_data.meta SET value = gen_random_uuid() WHERE key = 'version'")
       return work(session)
     })
   }
@@ -288,7 +303,9 @@ class PostgresStore implements Store {
   }
 
   async #meta(key: string): Promise<string | undefined> {
-    const [row] = await this.#reading().query<{ value: string }>('SELECT value FROM meta WHERE key = $1', [key])
+    const [row] = await this.#reading().query<{ value: string }>('SELECT value FROM bands_data.meta WHERE key = $1', [
+      key,
+    ])
     return row?.value
   }
 
@@ -298,12 +315,12 @@ class PostgresStore implements Store {
 }
 
 const NEWEST = `${ENTRIES} ORDER BY last_date DESC, ticker DESC LIMIT 1 OFFSET $1`
-const STAMP = `SELECT series.hash FROM tickers
-  JOIN series ON series.ticker = tickers.ticker AND timeframe = $2 WHERE tickers.ticker = $1`
+const STAMP = `SELECT series.hash FROM bands_data.tickers
+  JOIN bands_data.series ON series.ticker = tickers.ticker AND timeframe = $2 WHERE tickers.ticker = $1`
 
 async function setMeta(session: Queries, key: string, value: string): Promise<void> {
   await session.query(
-    'INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+    'INSERT INTO bands_data.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
     [key, value],
   )
 }
@@ -312,6 +329,6 @@ async function setMeta(session: Queries, key: string, value: string): Promise<vo
 async function remove(session: Queries, ticker: string): Promise<boolean> {
   let removed = 0
   for (const table of OF_TICKERS)
-    removed += (await session.query(`DELETE FROM ${table} WHERE ticker = $1 RETURNING 1`, [ticker])).length
+    removed += (await session.query(`DELETE FROM bands_data.${table} WHERE ticker = $1 RETURNING 1`, [ticker])).length
   return removed > 0
 }

@@ -6,9 +6,9 @@ import { listName, PULLED_COLUMNS, type PulledRow, pulledIn, pulledRowOf, SAID }
 import type { Queries } from './connection.js'
 import type { Reading } from './read.js'
 
-const ENTRIES = `SELECT ${SAID.join(', ')} FROM pulled`
+const ENTRIES = `SELECT ${SAID.join(', ')} FROM bands_data.pulled`
 const OF_SERIES = 'ticker = $1 AND timeframe = $2 AND field = $3'
-const INTO_PULLED = `INSERT INTO pulled (${PULLED_COLUMNS.join(', ')})
+const INTO_PULLED = `INSERT INTO bands_data.pulled (${PULLED_COLUMNS.join(', ')})
   VALUES (${PULLED_COLUMNS.map((_column, i) => `$${i + 1}`).join(', ')})`
 
 /** What pages need of their store. */
@@ -26,14 +26,14 @@ export class PostgresPages implements PageStore {
 
   async has(ticker: string): Promise<boolean> {
     const [found] = await this.#all<{ has: boolean }>(
-      'SELECT EXISTS (SELECT FROM pulled WHERE ticker = $1) AS has',
+      'SELECT EXISTS (SELECT FROM bands_data.pulled WHERE ticker = $1) AS has',
       ticker,
     )
     return found!.has
   }
 
   async tickers(): Promise<string[]> {
-    const rows = await this.#all<{ ticker: string }>('SELECT DISTINCT ticker FROM pulled ORDER BY ticker')
+    const rows = await this.#all<{ ticker: string }>('SELECT DISTINCT ticker FROM bands_data.pulled ORDER BY ticker')
     return rows.map(({ ticker }) => ticker)
   }
 
@@ -46,8 +46,8 @@ export class PostgresPages implements PageStore {
   async series({ ticker, timeframe, field }: SeriesKey): Promise<KeptSeries | null> {
     const key = { ticker, timeframe, field }
     const [found] = await this.#all<{ isListed: boolean } & (PulledRow | { ticker: null })>(
-      `SELECT EXISTS (SELECT FROM listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
-        FROM (SELECT) one LEFT JOIN pulled ON ${OF_SERIES}`,
+      `SELECT EXISTS (SELECT FROM bands_data.listed WHERE ticker = $1 AND what = $4) AS "isListed", pulled.*
+        FROM (SELECT) one LEFT JOIN bands_data.pulled ON ${OF_SERIES}`,
       ...[ticker, timeframe, field, listName(key)],
     )
     const row = found!.ticker === null ? undefined : found!
@@ -58,7 +58,7 @@ export class PostgresPages implements PageStore {
     const where = url === undefined ? '' : 'WHERE url = $1'
     const values = url === undefined ? [] : [url]
     const [found] = await this.#all<{ newest: string | null }>(
-      `SELECT max(known) AS newest FROM pulled ${where}`,
+      `SELECT max(known) AS newest FROM bands_data.pulled ${where}`,
       ...values,
     )
     return found!.newest === null ? null : parseDay(found!.newest)
@@ -68,27 +68,33 @@ export class PostgresPages implements PageStore {
     return this.#store.writing(async session => {
       const { ticker, timeframe, field, url } = series
       await checkHasNoBars(this.#store.reading().location, session, ticker)
-      const other = await session.query('SELECT 1 FROM pulled WHERE ticker = $1 AND url <> $2', [ticker, url])
+      const other = await session.query('SELECT 1 FROM bands_data.pulled WHERE ticker = $1 AND url <> $2', [
+        ticker,
+        url,
+      ])
       if (other.length > 0) await removePulled(session, ticker)
-      await session.query(`DELETE FROM pulled WHERE ${OF_SERIES}`, [ticker, timeframe, field])
+      await session.query(`DELETE FROM bands_data.pulled WHERE ${OF_SERIES}`, [ticker, timeframe, field])
       const row = pulledRowOf(series)
       await session.query(
         INTO_PULLED,
         PULLED_COLUMNS.map(column => row[column]),
       )
-      await session.query('INSERT INTO listed VALUES ($1, $2) ON CONFLICT DO NOTHING', [ticker, listName(series)])
+      await session.query('INSERT INTO bands_data.listed VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+        ticker,
+        listName(series),
+      ])
     })
   }
 
   async run(): Promise<PullRun | null> {
-    const [row] = await this.#all<{ value: string }>("SELECT value FROM meta WHERE key = 'pull'")
+    const [row] = await this.#all<{ value: string }>("SELECT value FROM bands_data.meta WHERE key = 'pull'")
     return row === undefined ? null : (JSON.parse(row.value) as PullRun)
   }
 
   setRun(run: PullRun | null): Promise<void> {
     return this.#store.writing(async session => {
-      await session.query("DELETE FROM meta WHERE key = 'pull'")
-      if (run !== null) await session.query("INSERT INTO meta VALUES ('pull', $1)", [JSON.stringify(run)])
+      await session.query("DELETE FROM bands_data.meta WHERE key = 'pull'")
+      if (run !== null) await session.query("INSERT INTO bands_data.meta VALUES ('pull', $1)", [JSON.stringify(run)])
     })
   }
 
@@ -99,20 +105,20 @@ export class PostgresPages implements PageStore {
 
 /** Takes out all that was pulled of a ticker. */
 export async function removePulled(session: Queries, ticker: string): Promise<void> {
-  await session.query('DELETE FROM pulled WHERE ticker = $1', [ticker])
-  await session.query("DELETE FROM listed WHERE ticker = $1 AND what LIKE 'pulled %'", [ticker])
+  await session.query('DELETE FROM bands_data.pulled WHERE ticker = $1', [ticker])
+  await session.query("DELETE FROM bands_data.listed WHERE ticker = $1 AND what LIKE 'pulled %'", [ticker])
 }
 
 /** A ticker has bars or pulled events, never both: an answer would not tell which it stands on. */
 async function checkHasNoBars(location: string, session: Queries, ticker: string): Promise<void> {
-  const bars = await session.query('SELECT 1 FROM tickers WHERE ticker = $1', [ticker])
+  const bars = await session.query('SELECT 1 FROM bands_data.tickers WHERE ticker = $1', [ticker])
   if (bars.length > 0) throw new StorageError(`${location}: ${ticker}: a ticker with bars takes no pulled events`)
 }
 
 /** The same, the other way round. */
 export async function checkNotPulled(location: string, session: Queries, tickers: readonly string[]): Promise<void> {
   const [found] = await session.query<{ ticker: string }>(
-    'SELECT ticker FROM pulled WHERE ticker = ANY ($1) ORDER BY ticker LIMIT 1',
+    'SELECT ticker FROM bands_data.pulled WHERE ticker = ANY ($1) ORDER BY ticker LIMIT 1',
     [tickers],
   )
   if (found !== undefined)

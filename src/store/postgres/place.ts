@@ -2,13 +2,14 @@ import type { PoolClient } from 'pg'
 import { StorageError } from '../../errors.js'
 import { placeTaken, type Writer } from '../store.js'
 import { type Database, inTransaction, type Queries, translated } from './connection.js'
-import { LOCKS } from './schema.js'
 
 /** How long a statement of a writer may take, in milliseconds: a batch of an import is large, and so is what it replaces. */
 const STATEMENT_MS = 600_000
 
-/** Beside the number of bands' locks, that of the table: each schema of a database has a place of its own. */
-const LOCK = `${LOCKS}, 'writer'::regclass::oid::int`
+/** Writing places have this number among the locks of a database; beside it stands that of the table. */
+const PLACES = 0x62616e64
+
+const LOCK = `${PLACES}, 'bands_data.writer'::regclass::oid::int`
 
 /** Ends the session of a machine that has fallen silent within two minutes; otherwise it would have the place for hours. */
 const KEEPALIVES = 'SET tcp_keepalives_idle = 60; SET tcp_keepalives_interval = 15; SET tcp_keepalives_count = 4'
@@ -33,7 +34,7 @@ export class WritingPlace {
     this.#held ??= await this.#locked()
     await this.#held.run(client =>
       client.query(
-        `INSERT INTO writer VALUES (1, pg_backend_pid(), $1, $2, $3) ON CONFLICT (place)
+        `INSERT INTO bands_data.writer VALUES (1, pg_backend_pid(), $1, $2, $3) ON CONFLICT (place)
           DO UPDATE SET session = excluded.session, pid = excluded.pid, host = excluded.host, started = excluded.started`,
         [pid, host, started],
       ),
@@ -41,7 +42,7 @@ export class WritingPlace {
   }
 
   async leave({ pid, host, started }: Writer): Promise<void> {
-    const own = 'DELETE FROM writer WHERE pid = $1 AND host = $2 AND started = $3'
+    const own = 'DELETE FROM bands_data.writer WHERE pid = $1 AND host = $2 AND started = $3'
     try {
       await this.#held?.run(client => client.query(own, [pid, host, started]))
     } finally {
@@ -87,8 +88,8 @@ export async function holderIn(db: Queries): Promise<Writer | null> {
 }
 
 /** The row of one that is gone stays, and counts for nothing. */
-const HOLDER = `SELECT writer.pid, host, started FROM writer JOIN pg_locks ON pg_locks.pid = session
-  WHERE locktype = 'advisory' AND granted AND classid = ${LOCKS} AND objid = 'writer'::regclass::oid
+const HOLDER = `SELECT writer.pid, host, started FROM bands_data.writer JOIN pg_locks ON pg_locks.pid = session
+  WHERE locktype = 'advisory' AND granted AND classid = ${PLACES} AND objid = 'bands_data.writer'::regclass::oid
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 /** A connection that is kept. One that has broken off is not made anew: what it held is gone. */

@@ -43,10 +43,10 @@ export interface Reading extends Queries {
 type Entry = Hashed<EntryRow>
 type Series = Hashed<SeriesRow>
 
-export const ENTRIES = `SELECT hash, chunks, ${ENTRY_COLUMNS} FROM tickers`
-const SERIES = `SELECT ${SERIES_COLUMNS}, hash FROM series`
-const IS_LISTED = "EXISTS (SELECT FROM listed WHERE listed.ticker = asked.ticker AND what = 'bars')"
-const UNSETTLED = "(SELECT value FROM meta WHERE key = 'unsettled')"
+export const ENTRIES = `SELECT hash, chunks, ${ENTRY_COLUMNS} FROM bands_data.tickers`
+const SERIES = `SELECT ${SERIES_COLUMNS}, hash FROM bands_data.series`
+const IS_LISTED = "EXISTS (SELECT FROM bands_data.listed WHERE listed.ticker = asked.ticker AND what = 'bars')"
+const UNSETTLED = "(SELECT value FROM bands_data.meta WHERE key = 'unsettled')"
 
 const entryOfAsked = `(SELECT row_to_json(found) FROM (${ENTRIES} WHERE tickers.ticker = asked.ticker) found)`
 
@@ -59,7 +59,7 @@ function chunksOfAsked(as: string, which: string): string {
   return `LEFT JOIN LATERAL (
     SELECT string_agg(part || ' ' || chunk || ' ' || octet_length(columns), ',' ORDER BY part, chunk) AS names,
       string_agg(columns, ''::bytea ORDER BY part, chunk) AS columns
-    FROM chunks WHERE chunks.ticker = asked.ticker AND ${which}) ${as} ON true`
+    FROM bands_data.chunks WHERE chunks.ticker = asked.ticker AND ${which}) ${as} ON true`
 }
 
 /** Takes the chunks apart. */
@@ -127,7 +127,7 @@ function entryIn(db: Reading, ticker: string, found: Pick<FoundRow, 'entry' | 'i
 }
 
 const ALL_ENTRIES = `SELECT listed.ticker AS listed, entries.*
-  FROM (${ENTRIES}) entries FULL JOIN (SELECT ticker FROM listed WHERE what = 'bars') listed ON listed.ticker = entries.ticker
+  FROM (${ENTRIES}) entries FULL JOIN (SELECT ticker FROM bands_data.listed WHERE what = 'bars') listed ON listed.ticker = entries.ticker
   ORDER BY coalesce(entries.ticker, listed.ticker)`
 
 /** By ticker. */
@@ -213,7 +213,7 @@ export async function eventRows(
 }
 
 const ALL_SERIES = `SELECT tickers.ticker, ${SERIES_COLUMNS}, series.hash
-  FROM tickers LEFT JOIN series ON series.ticker = tickers.ticker AND timeframe = $1 ORDER BY tickers.ticker`
+  FROM bands_data.tickers LEFT JOIN bands_data.series ON series.ticker = tickers.ticker AND timeframe = $1 ORDER BY tickers.ticker`
 
 /** The rows of all series of a timeframe, in the order of the tickers. */
 export async function allSeries(db: Reading, timeframe: Timeframe): Promise<SeriesRow[]> {
@@ -226,8 +226,8 @@ export async function allSeries(db: Reading, timeframe: Timeframe): Promise<Seri
 }
 
 const SHEETS = `SELECT listed.what, facts.hash, facts.ticker, facts.kind, facts.records, facts.sheet
-  FROM (SELECT * FROM facts WHERE ticker = $1) facts
-  FULL JOIN (SELECT what FROM listed WHERE ticker = $1 AND what <> 'bars' AND what NOT LIKE 'pulled %') listed
+  FROM (SELECT * FROM bands_data.facts WHERE ticker = $1) facts
+  FULL JOIN (SELECT what FROM bands_data.listed WHERE ticker = $1 AND what <> 'bars' AND what NOT LIKE 'pulled %') listed
     ON listed.what = facts.kind
   ORDER BY coalesce(facts.kind, listed.what)`
 
@@ -239,7 +239,8 @@ export async function sheetRows(db: Reading, ticker: string, but: readonly FactK
   return checkedSheets(db, ticker, found, listed, but)
 }
 
-const SECURITIES = "SELECT hash, ticker, kind, records, sheet FROM facts WHERE kind = 'securities' ORDER BY ticker"
+const SECURITIES =
+  "SELECT hash, ticker, kind, records, sheet FROM bands_data.facts WHERE kind = 'securities' ORDER BY ticker"
 
 /** What is known of every ticker. */
 export async function securityRows(db: Reading): Promise<SheetRow[]> {

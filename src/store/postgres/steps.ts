@@ -56,7 +56,7 @@ async function takeSteps({ query }: Queries, location: string, kind: SchemaKind)
 }
 
 /** null: there are no such tables */
-async function stepsTaken({ query }: Queries, { schema }: SchemaKind): Promise<number | null> {
+export async function stepsTaken({ query }: Queries, { schema }: SchemaKind): Promise<number | null> {
   const [there] = await query<{ found: boolean }>(
     'SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = $2) AS found',
     [schema, 'steps'],

@@ -1,6 +1,6 @@
 import { TIMEFRAME_NAMES } from '../../model/terms.js'
 import { checkedSheet, damagesIn, tickerDamages } from '../checked.js'
-import { type Hashed, type Listed, LOST_ROWS, missing, type SheetRow, STRANGE_ROWS, unlisted } from '../content.js'
+import { type Hashed, type Listed, lostRows, missing, type SheetRow, strangeRows, unlisted } from '../content.js'
 import { type PulledRow, pulledDamages } from '../pulled.js'
 import { type Damage, UNDERIVED } from '../store.js'
 import { type Reading, wholeTicker } from './read.js'
@@ -11,16 +11,21 @@ import { type Reading, wholeTicker } from './read.js'
  */
 export async function verifyContent(db: Reading): Promise<Damage[]> {
   const damages = [...(await strays(db)), ...(await listDamages(db))]
-  const [made] = await db.query<{ value: string }>("SELECT value FROM meta WHERE key = 'definitions'")
+  const [made] = await db.query<{ value: string }>("SELECT value FROM bands_data.meta WHERE key = 'definitions'")
   const derived = made?.value === UNDERIVED ? [] : TIMEFRAME_NAMES
-  for (const { ticker } of await db.query<Named>('SELECT ticker FROM tickers ORDER BY ticker'))
+  for (const { ticker } of await db.query<Named>('SELECT ticker FROM bands_data.tickers ORDER BY ticker'))
     damages.push(...tickerDamages(db, await wholeTicker(db, ticker), derived))
-  for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM facts ORDER BY ticker')) {
-    const rows = await db.query<Hashed<SheetRow>>('SELECT * FROM facts WHERE ticker = $1 ORDER BY kind', [ticker])
+  for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM bands_data.facts ORDER BY ticker')) {
+    const rows = await db.query<Hashed<SheetRow>>('SELECT * FROM bands_data.facts WHERE ticker = $1 ORDER BY kind', [
+      ticker,
+    ])
     for (const row of rows) damages.push(...damagesIn(() => checkedSheet(db, row)))
   }
-  for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM pulled ORDER BY ticker')) {
-    const rows = await db.query<PulledRow>('SELECT * FROM pulled WHERE ticker = $1 ORDER BY timeframe, field', [ticker])
+  for (const { ticker } of await db.query<Named>('SELECT DISTINCT ticker FROM bands_data.pulled ORDER BY ticker')) {
+    const rows = await db.query<PulledRow>(
+      'SELECT * FROM bands_data.pulled WHERE ticker = $1 ORDER BY timeframe, field',
+      [ticker],
+    )
     for (const row of rows) damages.push(...pulledDamages(row))
   }
   return damages
@@ -34,7 +39,9 @@ interface Named {
 async function strays(db: Reading): Promise<Damage[]> {
   const damages: Damage[] = []
   for (const table of ['chunks', 'series']) {
-    const found = await db.query(`SELECT FROM ${table} WHERE ticker NOT IN (SELECT ticker FROM tickers) LIMIT 1`)
+    const found = await db.query(
+      `SELECT FROM bands_data.${table} WHERE ticker NOT IN (SELECT ticker FROM bands_data.tickers) LIMIT 1`,
+    )
     if (found.length > 0) damages.push({ ticker: '', what: `rows of ${table} belong to none of tickers`, mend: null })
   }
   return damages
@@ -42,7 +49,10 @@ async function strays(db: Reading): Promise<Damage[]> {
 
 /** Where the list and the tables say different things. */
 async function listDamages(db: Reading): Promise<Damage[]> {
-  const [lost, strange] = [await db.query<Listed>(LOST_ROWS), await db.query<Listed>(STRANGE_ROWS)]
+  const [lost, strange] = [
+    await db.query<Listed>(lostRows('bands_data.')),
+    await db.query<Listed>(strangeRows('bands_data.')),
+  ]
   return [
     ...lost.map(({ ticker, what }) => missing(ticker, what)),
     ...strange.map(({ ticker, what }) => unlisted(ticker, what)),

@@ -32,14 +32,14 @@ const MOST_BYTES = 8 * 2 ** 20
 export async function putRecords(db: Queries, records: readonly PackedRecord[]): Promise<void> {
   if (records.length === 0) return
   const names = records.map(({ entry }) => entry.ticker)
-  await db.query('DELETE FROM tickers WHERE ticker = ANY ($1)', [names])
+  await db.query('DELETE FROM bands_data.tickers WHERE ticker = ANY ($1)', [names])
   await insert(
     db,
     'tickers',
     ENTRY_NAMES,
     records.map(({ entry, bars }) => entryValues(entryRowOf(entry, bars))),
   )
-  await db.query("INSERT INTO listed SELECT unnest($1::text[]), 'bars' ON CONFLICT DO NOTHING", [names])
+  await db.query("INSERT INTO bands_data.listed SELECT unnest($1::text[]), 'bars' ON CONFLICT DO NOTHING", [names])
   const series = records.flatMap(({ entry: { ticker }, daily, weekly }) =>
     [daily, weekly].map(({ timeframe, summary, parts }) => {
       return { ticker, timeframe, row: { ...summary, chunks: hashesOf(parts) } }
@@ -61,13 +61,13 @@ function partsOf(record: PackedRecord): Part[] {
   return all
 }
 
-const CUT = `DELETE FROM chunks USING unnest($1::text[], $2::text[], $3::text[], $4::int[])
+const CUT = `DELETE FROM bands_data.chunks USING unnest($1::text[], $2::text[], $3::text[], $4::int[])
     AS gone (ticker, timeframe, part, first)
   WHERE chunks.ticker = gone.ticker AND chunks.timeframe = gone.timeframe AND chunks.part = gone.part
     AND chunks.chunk >= gone.first`
 
 /** Cut out of one value: an array of as many would be sent as text, twice as long. */
-const PUT_CHUNKS = `INSERT INTO chunks (ticker, timeframe, part, chunk, columns)
+const PUT_CHUNKS = `INSERT INTO bands_data.chunks (ticker, timeframe, part, chunk, columns)
   SELECT ticker, timeframe, part, chunk, substr($1::bytea, first + 1, bytes)
   FROM unnest($2::text[], $3::text[], $4::text[], $5::int[], $6::int[], $7::int[])
     AS cut (ticker, timeframe, part, chunk, first, bytes)`
@@ -149,7 +149,7 @@ interface NamedSeries {
 
 async function putSeries(db: Queries, series: readonly NamedSeries[]): Promise<void> {
   await db.query(
-    'DELETE FROM series USING unnest($1::text[], $2::text[]) AS gone (ticker, timeframe) WHERE series.ticker = gone.ticker AND series.timeframe = gone.timeframe',
+    'DELETE FROM bands_data.series USING unnest($1::text[], $2::text[]) AS gone (ticker, timeframe) WHERE series.ticker = gone.ticker AND series.timeframe = gone.timeframe',
     [series.map(({ ticker }) => ticker), series.map(({ timeframe }) => timeframe)],
   )
   const values = series.map(({ ticker, timeframe, row }) => {
@@ -172,7 +172,10 @@ async function insert(
   const names = Object.keys(columns)
   const lists = Object.values(columns).map((type, i) => `$${i + 1}::${type}[]`)
   const values = names.map((_name, i) => rows.map(row => row[i]))
-  await db.query(`INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${lists.join(', ')})`, values)
+  await db.query(
+    `INSERT INTO bands_data.${table} (${names.join(', ')}) SELECT * FROM unnest(${lists.join(', ')})`,
+    values,
+  )
 }
 
 /** Puts some fields of one series in place of what they were. A ticker that is not there stays away. */
@@ -188,23 +191,30 @@ export async function putAmendment(db: Reading, amendment: Amendment): Promise<v
 /** Puts one kind of a ticker's facts in place of what they were; without records it goes. */
 export async function putSheet(db: Reading, given: TickerSheet): Promise<void> {
   const { ticker, kind, sheet } = given
-  await db.query('DELETE FROM facts WHERE ticker = $1 AND kind = $2', [ticker, kind])
+  await db.query('DELETE FROM bands_data.facts WHERE ticker = $1 AND kind = $2', [ticker, kind])
   if (sheet.rows.length === 0) {
-    await db.query('DELETE FROM listed WHERE ticker = $1 AND what = $2', [ticker, kind])
+    await db.query('DELETE FROM bands_data.listed WHERE ticker = $1 AND what = $2', [ticker, kind])
     return
   }
   const row = sheetRowOf(given)
   const values = [ticker, kind, row.records, row.hash, row.sheet]
-  await db.query('INSERT INTO facts (ticker, kind, records, hash, sheet) VALUES ($1, $2, $3, $4, $5)', values)
+  await db.query(
+    'INSERT INTO bands_data.facts (ticker, kind, records, hash, sheet) VALUES ($1, $2, $3, $4, $5)',
+    values,
+  )
   await list(db, ticker, kind)
   if (kind !== 'securities') return
   const entry: Hashed<EntryRow> | undefined = await entryRow(db, ticker)
   if (entry === undefined) return
   const { assetClass, hash } = entryBeside(entry, given)
-  await db.query('UPDATE tickers SET asset_class = $2, hash = $3 WHERE ticker = $1', [ticker, assetClass, hash])
+  await db.query('UPDATE bands_data.tickers SET asset_class = $2, hash = $3 WHERE ticker = $1', [
+    ticker,
+    assetClass,
+    hash,
+  ])
 }
 
 /** Says in the list that there is something of a ticker. */
 export async function list(db: Queries, ticker: string, what: string): Promise<void> {
-  await db.query('INSERT INTO listed (ticker, what) VALUES ($1, $2) ON CONFLICT DO NOTHING', [ticker, what])
+  await db.query('INSERT INTO bands_data.listed (ticker, what) VALUES ($1, $2) ON CONFLICT DO NOTHING', [ticker, what])
 }

@@ -78,12 +78,14 @@ const STAMP = `SELECT series.hash FROM tickers
 
 class SqliteStore implements Store {
   readonly location: string
+  readonly address: string
   readonly pages: PageStore
   readonly #db: Session
   readonly #place: WritingPlace
 
   constructor(db: Session) {
     this.location = db.location
+    this.address = db.location
     this.pages = new SqlitePages(db)
     this.#db = db
     this.#place = new WritingPlace(db)

@@ -8,7 +8,7 @@ import {
   ENTRY_COLUMNS,
   type EntryRow,
   entryHash,
-  PRESENT,
+  presentRows,
   type SeriesName,
   type SheetRow,
   sheetHash,
@@ -23,7 +23,7 @@ import type { Connection } from './migrations.js'
 
 /** Gives a database the hashes that it lacks. */
 export function hashContent(db: Connection): void {
-  db.exec(`INSERT INTO listed (ticker, what) ${PRESENT}`)
+  db.exec(`INSERT INTO listed (ticker, what) ${presentRows()}`)
   // One by one: those of a market do not fit into the memory together.
   for (const id of db.prepare('SELECT id FROM tickers').pluck().all() as number[]) hashTicker(db, id)
   const sheet = db.prepare('SELECT ticker, kind, records, sheet, hash FROM facts WHERE rowid = ?')

@@ -6,11 +6,11 @@ import { type ChunkRow, checkedSheet, damagesIn, tickerDamages } from '../checke
 import {
   type Hashed,
   type Listed,
-  LOST_ROWS,
+  lostRows,
   missing,
   type Part,
   type SheetRow,
-  STRANGE_ROWS,
+  strangeRows,
   unlisted,
 } from '../content.js'
 import { type PulledRow, pulledDamages } from '../pulled.js'
@@ -57,8 +57,8 @@ export function structureOf(db: Session): Damage[] {
 /** Where the list and the tables say different things. */
 function listDamages(db: Session): Damage[] {
   return [
-    ...db.all<Listed>(LOST_ROWS).map(({ ticker, what }) => missing(ticker, what)),
-    ...db.all<Listed>(STRANGE_ROWS).map(({ ticker, what }) => unlisted(ticker, what)),
+    ...db.all<Listed>(lostRows()).map(({ ticker, what }) => missing(ticker, what)),
+    ...db.all<Listed>(strangeRows()).map(({ ticker, what }) => unlisted(ticker, what)),
   ]
 }
 

@@ -32,7 +32,8 @@ describePostgres('the data store on PostgreSQL', () => {
     async edit(sql) {
       whole ??= made()
       const url = await cluster.current.createDatabase(await whole)
-      if (sql !== '') await cluster.current.sql(sql, new URL(url).pathname.slice(1))
+      if (sql !== '')
+        await cluster.current.sql(`SET search_path = bands_data, public; ${sql}`, new URL(url).pathname.slice(1))
       return url
     },
     open: (url, readonly) => openPostgres(url, { readonly }),
