@@ -85,7 +85,7 @@ export async function emptyImporter(folder = temporaryFolder()): Promise<Importe
   return importerOf(openSqlite(join(folder, 'bands.db'), { readonly: false }))
 }
 
-function importerOf(store: Store): Promise<Importer> {
+export function importerOf(store: Store): Promise<Importer> {
   return Importer.begin(store, readFile, { pid: process.pid, host: 'here', started: new Date().toISOString() })
 }
 
