@@ -14,7 +14,7 @@ const PROGRAMS: string | null = found()
 const REQUIRED = process.env.BANDS_POSTGRES === 'required'
 
 /** Whom a database runs as where this is root, which PostgreSQL refuses. */
-const OWNER = process.getuid?.() === 0 ? (userOf('postgres') ?? userOf('nobody')) : null
+export const OWNER = process.getuid?.() === 0 ? (userOf('postgres') ?? userOf('nobody')) : null
 
 const LACKING =
   PROGRAMS === null ? ' (here is no PostgreSQL; its programs are looked for in PATH and /usr/lib/postgresql)' : ''
@@ -232,17 +232,17 @@ async function run(file: string, words: readonly string[]): Promise<void> {
 }
 
 /** A new folder of whoever runs the database. */
-function ownFolder(prefix: string): string {
+export function ownFolder(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix))
   own(folder)
   return folder
 }
 
-function own(folder: string): void {
+export function own(folder: string): void {
   if (OWNER !== null) chownSync(folder, OWNER.uid, OWNER.gid)
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

@@ -14,25 +14,24 @@ export class Fleet {
   readonly ports: readonly number[]
   readonly answered = new Set<string>()
   readonly #env: Env
-  readonly #key: string
+  readonly #keys: readonly string[]
   readonly #up: ChildProcess[] = []
   readonly #clients: Promise<void>[] = []
   #asking = true
 
-  private constructor(ports: readonly number[], env: Env, key: string) {
+  private constructor(ports: readonly number[], env: Env, keys: readonly string[]) {
     this.ports = ports
     this.#env = env
-    this.#key = key
+    this.#keys = keys
   }
 
-  /** Data, an account and a key are made, and so many servers started. */
-  static async begin(folder: ReturnType<typeof scratch>, servers: number, given: Env): Promise<Fleet> {
+  /** Data and so many accounts with a key are made, and so many servers started. */
+  static async begin(folder: ReturnType<typeof scratch>, servers: number, given: Env, accounts = 1): Promise<Fleet> {
     const env = { PATH: process.env.PATH ?? '', HOME: folder.path, BANDS_DB: folder.file('bands.db'), ...given }
-    const made = await shell('bands simulate 2 --bars 600 --load && bands accounts create team --tier pro', env)
+    const made = await shell('bands simulate 2 --bars 600 --load', env)
     expect(made.code, made.err).toBe(0)
-    const { out } = await shell('bands keys create --account team --json', env)
-    const { key } = JSON.parse(out) as { key: string }
-    const fleet = new Fleet(await Promise.all(Array.from({ length: servers }, freePort)), env, key)
+    const keys = await Promise.all(Array.from({ length: accounts }, (_, number) => keyOf(`team${number}`, env)))
+    const fleet = new Fleet(await Promise.all(Array.from({ length: servers }, freePort)), env, keys)
     await Promise.all(fleet.ports.map((_, at) => fleet.start(at)))
     return fleet
   }
@@ -108,7 +107,7 @@ export class Fleet {
     const field = ['rsi_zone', 'macd_state'][number % 2]
     try {
       const answer = await fetch(`http://127.0.0.1:${port}/v1/events?ticker=SIM0001&field=${field}`, {
-        headers: { Authorization: `Bearer ${this.#key}`, 'Idempotency-Key': id },
+        headers: { Authorization: `Bearer ${this.#keys[number % this.#keys.length]}`, 'Idempotency-Key': id },
       })
       const body = await answer.text()
       if (answer.status === 503) {
@@ -122,6 +121,14 @@ export class Fleet {
       throw cause
     }
   }
+}
+
+/** The key of a new account. */
+async function keyOf(account: string, env: Record<string, string>): Promise<string> {
+  const line = `bands accounts create ${account} --tier pro >&2 && bands keys create --account ${account} --json`
+  const { out, code, err } = await shell(line, env)
+  expect(code, err).toBe(0)
+  return (JSON.parse(out) as { key: string }).key
 }
 
 async function freePort(): Promise<number> {
