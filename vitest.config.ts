@@ -7,11 +7,14 @@ const TIMES = Number(process.env.BANDS_FULL ?? 0)
 /** Far away: a test that hangs is found, and one on a loaded machine is not taken for one. */
 const PATIENCE = 600_000 * Math.max(1, TIMES)
 
-/** Proofs take longest, so that they begin first: no core is left alone with one at the end. */
+/** Proofs take longest, the longest of them in these rooms, so that they begin first: no core is left alone with one at the end. */
+const LONGEST = ['/test/levels/', '/test/store/']
+
 class ProofsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const proves = (file: TestSpecification): number => Number(file.moduleId.includes('.proof.'))
-    return (await super.sort(files)).sort((a, b) => proves(b) - proves(a))
+    const length = ({ moduleId }: TestSpecification): number =>
+      moduleId.includes('.proof.') ? 1 + Number(LONGEST.some(room => moduleId.includes(room))) : 0
+    return (await super.sort(files)).sort((a, b) => length(b) - length(a))
   }
 }
 

@@ -28,7 +28,7 @@ afterAll(() => ground.remove())
 const CASES = ERROR_SHAPES.flatMap(errors => TIER_NAMES.map(tier => [tier, errors] as const))
 
 describe.each(CASES)('a remote with a %s key, before a server with %s errors', (tier, errors) => {
-  const searches = draws(errors === 'flat' ? 1_000 : 200)
+  const searches = draws(errors === 'flat' ? 500 : 200)
   /** Who asks the server, and the engine that answers there. */
   let far: Source
   let near: Source

@@ -11,6 +11,7 @@ import { openForWriting } from '../../src/store/sqlite/connection.js'
 import { openSqlite } from '../../src/store/sqlite/data.js'
 import { accountsContract, chargeOf, iso, keyOf, NOON, sha256 } from '../contracts/accounts.js'
 import { Database } from '../support/database.js'
+import { provenInFull } from '../support/full.js'
 import { temporaryFolder } from '../support/store.js'
 
 accountsContract('sqlite', async () => {
@@ -218,7 +219,8 @@ describe('beside another process that writes', () => {
     expect(await charging).toEqual([{ outcome: 'charged', used: { day: 1, hour: 1 } }])
   })
 
-  it('gives up after a while, with nothing written', async () => {
+  // A while is five seconds.
+  provenInFull('gives up after a while, with nothing written', async () => {
     const { path, accounts } = await withAlice()
     const alice = await accounts.account('alice')
     const other = new Database(path)

@@ -27,8 +27,18 @@ export interface Work {
   run(folder: string): Promise<void>
 }
 
-const WORLD = [...simulatedTickers({ count: 3, bars: 150, seed: 5, end: 17_000 })]
-const MANY = [...simulatedTickers({ count: 208, bars: 3, seed: 6, end: 17_000 })].slice(3)
+/** Made when they are asked for: hundreds of processes that are killed need none or one of them. */
+const world = once(() => [...simulatedTickers({ count: 3, bars: 150, seed: 5, end: 17_000 })])
+const many = once(() => [...simulatedTickers({ count: 208, bars: 3, seed: 6, end: 17_000 })].slice(3))
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
 const SOURCE = { file: 'simulate', format: 'simulated' }
 const AT = '2026-03-24T12:30:00.000Z'
 
@@ -44,7 +54,7 @@ export function filesIn(folder: string): Files {
 
 /** Two tickers, the first with facts; an account with a charge; a trial. */
 export async function begin(folder: string): Promise<void> {
-  const [one, two] = WORLD
+  const [one, two] = world()
   await importing(folder, async importer => {
     await importer.put([one!, two!].map(ticker => sourced(ticker)))
     await importer.putFacts(one!.facts, SOURCE)
@@ -60,14 +70,14 @@ export async function begin(folder: string): Promise<void> {
 export const WORKS: readonly Work[] = [
   { name: 'create', run: folder => importing(folder, async () => {}, 'new.db') },
   { name: 'create accounts', run: folder => charging(folder, async () => {}, 'new.accounts.db') },
-  { name: 'import', run: folder => importing(folder, importer => importer.put([sourced(WORLD[2]!)])) },
+  { name: 'import', run: folder => importing(folder, importer => importer.put([sourced(world()[2]!)])) },
   {
     name: 'update',
     // More tickers than are written as one: a kill may come between two commits.
-    prepare: folder => importing(folder, importer => importer.put(MANY.map(ticker => sourced(ticker, 0, 2)))),
-    run: folder => importing(folder, importer => importer.put(MANY.map(ticker => sourced(ticker, 2, 3)))),
+    prepare: folder => importing(folder, importer => importer.put(many().map(ticker => sourced(ticker, 0, 2)))),
+    run: folder => importing(folder, importer => importer.put(many().map(ticker => sourced(ticker, 2, 3)))),
   },
-  { name: 'import-facts', run: folder => importing(folder, importer => importer.putFacts(WORLD[1]!.facts, SOURCE)) },
+  { name: 'import-facts', run: folder => importing(folder, importer => importer.putFacts(world()[1]!.facts, SOURCE)) },
   { name: 'rebuild', run: folder => importing(folder, importer => importer.rebuild()) },
   {
     name: 'schema step',
