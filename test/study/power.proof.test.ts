@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { formatDay } from '../../src/model/day.js'
-import { normalCdf } from '../../src/statistics/distributions.js'
 import { mean } from '../../src/statistics/moments.js'
 import { eventStudy } from '../../src/study/event-study.js'
-import type { StudyWindow } from '../../src/study/result.js'
 import { draws, NIGHT, provenInFull } from '../support/full.js'
-import { fairRejections, type NullTicker, nullMarket, VOLATILITY } from '../support/null-markets.js'
+import { fairRejections, nullMarket } from '../support/null-markets.js'
+import { expectedOf, foundOf, outsideOf, type Planted, plantedIn } from './support/planted.js'
 import { print } from './support/rejections.js'
 import { marketOf, queryOf } from './support/study-market.js'
 
@@ -20,13 +19,6 @@ const [LOW, OTHERS] = [
   ['deep_oversold', 'oversold'],
   ['neutral_low', 'neutral', 'neutral_high', 'overbought', 'deep_overbought'],
 ]
-
-/** What was planted, what was found of it, and how often a test of so many independent windows should find it. */
-interface Planted {
-  truth: number
-  window: StudyWindow
-  power: number
-}
 
 describe.each([
   { walk: 'iid' as const, perBar: 0.0015 },
@@ -44,8 +36,8 @@ describe.each([
       expect(occurrences.map(({ date }) => date)).toEqual(ticker!.events.map(t => formatDay(ticker!.series.days[t]!)))
       const [window] = windows
       if (window!.grey) continue
-      const truth = truthOf(ticker!, perBar)
-      planted.push({ truth, window: window!, power: powerOf(truth, window!.n_indep) })
+      // RSI is known from the 15th bar on.
+      planted.push(plantedIn(ticker!, { perBar, bars: BARS }, window!, 14))
     }
     if (NIGHT)
       print(
@@ -76,31 +68,3 @@ describe.each([
     expect(outside).toBeGreaterThanOrEqual(fairRejections(planted.length, 0.03).least)
   })
 })
-
-/** Difference of the mean of the events' windows and of all, as planted. */
-function truthOf({ series, active, events }: NullTicker, perBar: number): number {
-  const planted = (t: number): number =>
-    (1 + perBar) ** active.subarray(t + 1, t + 1 + BARS).filter(a => a > 0).length - 1
-  const bars = Array.from(series.days.keys()).filter(t => t >= 14 && t + BARS < active.length)
-  const elapsed = events.filter(t => t + BARS < active.length)
-  return mean(elapsed.map(planted))! - mean(bars.map(planted))!
-}
-
-/** Of a two-sided z test at 5 %, given the deviation of a window. */
-function powerOf(truth: number, independent: number): number {
-  const z = truth / ((VOLATILITY * Math.sqrt(BARS)) / Math.sqrt(independent))
-  return normalCdf(z - 1.96) + normalCdf(-z - 1.96)
-}
-
-function expectedOf(planted: readonly Planted[]): number {
-  return mean(planted.map(({ power }) => power))!
-}
-
-function foundOf(planted: readonly Planted[]): number {
-  return planted.filter(({ window }) => window.tests[0]!.p! < 0.05).length / planted.length
-}
-
-function outsideOf(planted: readonly Planted[]): number {
-  return planted.filter(({ truth, window: { intervals } }) => truth < intervals[0]!.low! || truth > intervals[0]!.high!)
-    .length
-}

@@ -1,5 +1,8 @@
 import { entries, transitions, weekly } from '../../../src/engine/record.js'
-import { FIELDS } from '../../../src/fields/index.js'
+import { BUILT_IN, FIELDS } from '../../../src/fields/index.js'
+import { conditionField, isCondition } from '../../../src/language/as-field.js'
+import type { Subject } from '../../../src/language/condition.js'
+import { type Column, truthOf } from '../../../src/language/truth.js'
 import { type Day, weekdayOf } from '../../../src/model/day.js'
 import { head, type Series, UNDEFINED } from '../../../src/model/series.js'
 import { TIMEFRAMES, type Timeframe } from '../../../src/model/terms.js'
@@ -20,15 +23,43 @@ export interface Listing extends Partial<Omit<MarketBars, 'ticker' | 'series'>> 
 /** Bands of the field `made`. */
 export const MADE_BANDS = ['low', 'middle', 'high']
 
-/** The market of these tickers; as of the newest bar. Made by the engine from bars, without a store. */
+/** The market of these tickers; as of the newest bar. Made by the engine from bars, without a store; fields may be conditions. */
 export function marketOf(listings: readonly Listing[]): PricedSource {
   const found = (ticker: string): Listing => listings.find(listing => listing.ticker === ticker)!
+  const bars = (ticker: string, timeframe: Timeframe): MarketBars => barsOf(found(ticker), timeframe)
+  const states = (ticker: string, field: string, timeframe: Timeframe): States =>
+    isCondition(field)
+      ? conditionStates({ ticker, field, timeframe }, bars, states)
+      : statesOf(found(ticker), field, timeframe)
+  const made = { name: 'made', tier: 'free', needs: 'facts', bands: MADE_BANDS, summary: '' } as const
+  const fields = async (asked: readonly string[] = []) => [
+    made,
+    ...FIELDS,
+    ...asked.filter(isCondition).map(text => conditionField(text, BUILT_IN)),
+  ]
   return marketFrom(
     listings.map(({ ticker }) => ticker),
-    (ticker, timeframe) => barsOf(found(ticker), timeframe),
-    (ticker, field, timeframe) => statesOf(found(ticker), field, timeframe),
-    { fields: async () => [{ name: 'made', tier: 'free', needs: 'facts', bands: MADE_BANDS, summary: '' }, ...FIELDS] },
+    bars,
+    states,
+    { fields },
   )
+}
+
+/** Where a condition holds, on the bands of the fields and tickers that it names. */
+function conditionStates(
+  head: Pick<States, 'ticker' | 'field' | 'timeframe'>,
+  bars: (ticker: string, timeframe: Timeframe) => MarketBars,
+  states: (ticker: string, field: string, timeframe: Timeframe) => States,
+): States {
+  const columnOf = ({ ticker, timeframe, field }: Subject): Column => {
+    const [whose, when] = [ticker ?? head.ticker, timeframe ?? head.timeframe]
+    const { days, known } = bars(whose, when).series
+    const { bands, codes } = states(whose, field, when)
+    return { days, known, bands, codes, transitions: transitions(codes) }
+  }
+  const { condition, bands } = conditionField(head.field, BUILT_IN)
+  const { series } = bars(head.ticker, head.timeframe)
+  return statesFrom({ ...head, bands }, truthOf(condition, { on: series, columnOf }))
 }
 
 /** The same ticker with its first bars alone. */
