@@ -1,4 +1,3 @@
-import { rankedBy, readRank } from '../language/rank.js'
 import { type Day, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { eventsFilter, type RunOptions, type Strategy } from '../params/strategy.js'
@@ -16,7 +15,8 @@ import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
 import type { Backtest, Benchmark, Trade } from './result.js'
 import { barsAYearOf, closedOf, equityStatistics, returnsOf, sampleOf, tradeStatistics } from './statistics.js'
 import { type Lived, lived, type Member, membersOf, type Taken, worthOf } from './trade.js'
-import { checkShares, type Ready, validate, warningsOf } from './validation.js'
+import { type Ready, validate } from './validation.js'
+import { checkShares, signalsFound, warningsOf } from './warnings.js'
 import { costsInWords, exitsInWords, FILLS_IN_WORDS, placesInWords, rankInWords } from './words.js'
 
 /** Beside the question: how progress is told, and the ledger that counts what was looked at. */
@@ -51,8 +51,6 @@ export async function backtest(
   const barsAYear = barsAYearOf(own.members, days)
   const curve = curveOf(simulation, strategy, barsAYear)
   const statistics = equityStatistics(curve)
-  const signals = countsOf(simulation, strategy.timeframe)
-  const ranking = rankingOf(strategy, own.members, simulation)
   const part = averageExposure(simulation, strategy.side)
   const benchmarks = benchmarksOf(own, benchmark, part, { timeframe: strategy.timeframe, days, curve })
   step?.(() => 'random entries')
@@ -69,8 +67,8 @@ export async function backtest(
   )
   const sample = sampleOf(statistics.sharpe, returnsOf(curve), barsAYear)
   const looks = [lookOf(strategy, simulation), ...rivalLooks]
-  const interest = { money: simulation.interest, of_capital: simulation.interest / strategy.portfolio.capital }
-  const found = { signals, ranking, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
+  const { interest, ...signals } = signalsFound(strategy, own.members, simulation)
+  const found = { ...signals, statistics, benchmarks, random_entry, interest, monte_carlo, validation }
   return {
     ...headOf(strategy, days, await source.asOfDay()),
     bars_a_year: barsAYear,
@@ -186,49 +184,6 @@ function toldSkipped({ skipped }: Simulation): Backtest['skipped'] {
 function rankOf({ ranks, rankBands }: Member, index: number): number | string | null {
   const value = ranks?.[index] ?? Number.NaN
   return Number.isNaN(value) ? null : (rankBands?.[value] ?? value)
-}
-
-/** Who came first where there were more signals than places; null without a rank. */
-function rankingOf({ rank }: Strategy, members: readonly Member[], simulation: Simulation): Backtest['ranking'] {
-  if (rank === undefined) return null
-  const all = members.map(({ ranks }) => ranks?.reduce((n, value) => n + Number(Number.isNaN(value)), 0) ?? 0)
-  const { contested, tied } = simulation
-  const read = readRank(rank)
-  return {
-    by: rankedBy(read),
-    first: read.isLowestFirst ? 'lowest' : 'highest',
-    contested_days: contested,
-    tied_days: tied,
-    without_rank: all.reduce((sum, n) => sum + n, 0),
-  }
-}
-
-/** What became of each signal; all of them together are the total. */
-function countsOf(simulation: Simulation, timeframe: Strategy['timeframe']): Backtest['signals'] {
-  const { trades, skipped, extended, pending, purged } = simulation
-  const open = trades.filter(({ left }) => left.why === 'open').length
-  const reasons: Record<string, number> = {}
-  for (const { reason } of skipped) reasons[reason] = (reasons[reason] ?? 0) + 1
-  return {
-    total: trades.length + skipped.length + extended + pending + purged,
-    closed: trades.length - open,
-    open,
-    pending,
-    skipped: Object.fromEntries(Object.entries(reasons).sort(([a], [b]) => (a < b ? -1 : 1))),
-    extended,
-    late: trades.filter(trade => fillDelay(trade) > DAYS_TO_NEXT[timeframe] + LATE).length,
-  }
-}
-
-/** Longer than any weekend with its holidays: the ticker was halted, or its bars have a gap. */
-const LATE = 5
-
-/** From the date of a bar on, beyond those of a weekend: a day is filled on the next one, a week is a week further on. */
-const DAYS_TO_NEXT: Readonly<Record<Strategy['timeframe'], number>> = { daily: 0, weekly: 7 }
-
-/** Calendar days from a signal to its fill. */
-function fillDelay({ member, signal, entryBar }: Taken): number {
-  return member.bars.days[entryBar]! - member.bars.days[signal]!
 }
 
 function toldTrade(strategy: Strategy, { taken, bars: held, mfe, mae }: Lived): Trade {

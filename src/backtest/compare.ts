@@ -7,9 +7,10 @@ import { deviation, mean, quantile } from '../statistics/moments.js'
 import { Random } from '../statistics/random.js'
 import { regression } from '../statistics/robust.js'
 import { freeRate, sharpe } from '../statistics/sharpe.js'
+import { type Gravity, gravestFirst, type Warning } from '../study/gravity.js'
 import { checkFamily } from '../study/trials.js'
 import { sharedPlaces } from './comparison.js'
-import { yearsOf } from './equity.js'
+import { curveOf, yearsOf } from './equity.js'
 import { deflated, lookOf } from './looks.js'
 import { portfolioCalendar, type Simulation, simulate } from './portfolio.js'
 import type { Comparison, SharpeDifference } from './result.js'
@@ -24,7 +25,7 @@ import {
   tradeStatistics,
 } from './statistics.js'
 import { fieldsOf, lived, type Member, membersOf, type Taken } from './trade.js'
-import { checkShares } from './validation.js'
+import { checkShares, warningsOfOne } from './warnings.js'
 
 interface CompareWays {
   step?: (text: () => string) => void
@@ -96,7 +97,11 @@ export async function compare(
     best: best === null ? null : names[best]!,
     trials: await deflated(looks, sample, trials, { family, vocabularies: await vocabulariesOf(source) }),
     assumptions: ASSUMED,
-    warnings: [...warningsOf(rivals, told, days, min_trades), ...source.remarks()],
+    warnings: gravestFirst([
+      ...warningsOf(rivals, told, days, min_trades),
+      ...ofEach(rivals),
+      ...source.remarks().map((remark): Warning => ['source', remark]),
+    ]),
   }
 }
 
@@ -250,16 +255,39 @@ function warningsOf(
   told: readonly Pick<Comparison['strategies'][number], 'name' | 'trade_statistics'>[],
   days: Int32Array,
   least: number,
-): string[] {
+): Warning[] {
   const few = told.filter(({ trade_statistics: { n } }) => n < least).map(({ name }) => name)
   const cut = rivals.filter(({ simulation }) => days.length < simulation.days.length).map(({ name }) => name)
   const judged = rivals.filter(({ strategy }) => strategy.benchmark !== null).map(({ name }) => name)
   const rates = new Set(rivals.map(({ strategy }) => strategy.risk_free))
   return [
-    ...(days.length < 3 ? [`the strategies have ${FEW_COMMON[days.length]} in common`] : []),
-    ...(few.length > 0 ? [`fewer than ${least} closed trades say little: ${few.join(', ')}`] : []),
-    ...(cut.length > 0 ? [`days that not all of them have are left out of ${cut.join(', ')}`] : []),
-    ...(judged.length > 0 ? [`a benchmark is of one strategy, and is not used here: ${judged.join(', ')}`] : []),
-    ...(rates.size > 1 ? ['the risk-free rates of the strategies differ: each Sharpe ratio is above its own'] : []),
+    ['nothing', days.length < 3 ? `the strategies have ${FEW_COMMON[days.length]} in common` : null],
+    ['few', few.length > 0 ? `fewer than ${least} closed trades say little: ${few.join(', ')}` : null],
+    ['left_out', cut.length > 0 ? `days that not all of them have are left out of ${cut.join(', ')}` : null],
+    [
+      'settings',
+      judged.length > 0 ? `a benchmark is of one strategy, and is not used here: ${judged.join(', ')}` : null,
+    ],
+    [
+      'settings',
+      rates.size > 1 ? 'the risk-free rates of the strategies differ: each Sharpe ratio is above its own' : null,
+    ],
   ]
+}
+
+/** What a backtest of each says of it; what holds of all is said once. */
+function ofEach(rivals: readonly Rival[]): Warning[] {
+  const said = new Map<string, { kind: Gravity; names: string[] }>()
+  for (const { name, strategy, members, simulation, barsAYear } of rivals) {
+    const statistics = equityStatistics(curveOf(simulation, strategy, barsAYear))
+    for (const [kind, sentence] of warningsOfOne(strategy, members, simulation, statistics)) {
+      if (sentence === null) continue
+      const found = said.get(sentence) ?? { kind, names: [] }
+      found.names.push(name)
+      said.set(sentence, found)
+    }
+  }
+  return [...said].map(([sentence, { kind, names }]) => {
+    return [kind, names.length === rivals.length ? sentence : `${names.join(', ')}: ${sentence}`]
+  })
 }

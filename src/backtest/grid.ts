@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { counted, whole } from '../errors.js'
-import { countBelow, countUpTo, dateOf } from '../model/day.js'
+import { countBelow, countUpTo, dateOf, formatDay } from '../model/day.js'
 import { percent } from '../params/figures.js'
 import { type Axis, combinations, type GridQuery } from '../params/grid.js'
 import type { Strategy } from '../params/strategy.js'
@@ -8,16 +8,18 @@ import { type PricedSource, type Trials, vocabulariesOf } from '../source.js'
 import { mean } from '../statistics/moments.js'
 import { regression } from '../statistics/robust.js'
 import { pbo } from '../statistics/selection.js'
+import { gravestFirst, type Warning } from '../study/gravity.js'
 import { lacksDividends, unionCalendar } from '../study/signals.js'
 import { checkFamily } from '../study/trials.js'
 import { bestOf } from './compare.js'
 import { type CellResult, type GridData, lookedAt, type WholeCell } from './grid-cells.js'
 import { deflated } from './looks.js'
-import { portfolioCalendar } from './portfolio.js'
-import type { Grid, GridCell, Neighbours, Validation } from './result.js'
+import { portfolioCalendar, simulate } from './portfolio.js'
+import type { EquityStatistics, Grid, GridCell, Neighbours, Validation } from './result.js'
 import { sampleOf } from './statistics.js'
 import { fieldsOf, membersOf } from './trade.js'
-import { checkShares, foldsOf, namesOf, ofChoices, validate } from './validation.js'
+import { foldsOf, validate } from './validation.js'
+import { A_WEEK, checkShares, namesOf, ofChoices, SAME_CLOSE, warningsOfOne } from './warnings.js'
 import { costsInWords, FILLS_IN_WORDS } from './words.js'
 
 interface GridWays {
@@ -96,12 +98,14 @@ export async function grid(
         : { probability: overfitting.probability, splits: overfitting.splits, blocks: BLOCKS },
     validation,
     assumptions: assumptionsOf(query),
-    warnings: [
+    warnings: gravestFirst([
       ...warningsOf(query, cells, best),
+      ...ofDays(strategies, found),
       ...ofTraining(validation, query),
+      ...(best === null ? [] : ofBest(strategies[best]!, lists[best]!, own.statistics)),
       ...ofPrices(apart[0] ?? []),
-      ...source.remarks(),
-    ],
+      ...source.remarks().map((remark): Warning => ['source', remark]),
+    ]),
     reasons: 'reason' in overfitting ? { pbo: overfitting.reason } : {},
   }
 }
@@ -238,30 +242,61 @@ function assumptionsOf({ strategies, statistic, run }: GridQuery): string[] {
   ]
 }
 
-function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): string[] {
+function warningsOf({ run, strategies }: GridQuery, cells: readonly GridCell[], best: number | null): Warning[] {
   const idle = cells.filter(({ trade_statistics: { n } }) => n === 0).length
   const trades = best === null ? 0 : cells[best]!.trade_statistics.n
   const few = `${counted(trades, 'closed trade')} of the best: fewer than ${run.min_trades} say little`
   return [
-    ...(best !== null && trades < run.min_trades ? [few] : []),
-    ...(idle > 0 ? [`${whole(idle)} of ${counted(cells.length, 'combination')} have no closed trade`] : []),
-    ...(strategies.some(({ fill }) => fill === 'close') ? ['same close: not tradable on end-of-day data'] : []),
+    ['few', best !== null && trades < run.min_trades ? few : null],
+    ['partial', idle > 0 ? `${whole(idle)} of ${counted(cells.length, 'combination')} have no closed trade` : null],
+    ['impossible', strategies.some(({ fill }) => fill === 'close') ? SAME_CLOSE : null],
   ]
 }
 
+/** Bars of other tickers, or bands of another condition, may begin and end on days of their own. */
+function ofDays(strategies: readonly Strategy[], found: readonly WholeCell[]): Warning[] {
+  const known = found.filter(({ days }) => days.length > 0)
+  const [firsts, lasts] = [known.map(({ days }) => days[0]!), known.map(({ days }) => days.at(-1)!)]
+  const [from, to] = [Math.min(...firsts), Math.max(...firsts)]
+  const [end, last] = [Math.min(...lasts), Math.max(...lasts)]
+  // Where dates end the signals each goes on until its own trades are closed.
+  const isCut = strategies.some(({ entry }) => entry.before !== null)
+  const begins = from < to ? [`begin between ${formatDay(from)} and ${formatDay(to)}`] : []
+  const ends = !isCut && last - end > A_WEEK ? [`end between ${formatDay(end)} and ${formatDay(last)}`] : []
+  const what = [...begins, ...ends].join(' and ')
+  return [
+    [
+      'partial',
+      what === '' ? null : `the combinations ${what}: each is measured over its own days, not over the same ones`,
+    ],
+  ]
+}
+
+/** What a backtest of the best says of it. */
+function ofBest(strategy: Strategy, members: Members, statistics: EquityStatistics): Warning[] {
+  const simulation = simulate(members, strategy, portfolioCalendar(members))
+  return warningsOfOne(strategy, members, simulation, statistics).map(([kind, sentence]) => {
+    // Said of all of them.
+    const isTold = sentence === null || kind === 'prices' || sentence === SAME_CLOSE
+    return [kind, isTold ? null : `the best: ${sentence}`]
+  })
+}
+
+type Members = Parameters<typeof namesOf>[0]
+
 /** Of the parts that choose: those with nothing to choose by, and those with few trades. */
-function ofTraining(validation: Validation | null, { statistic, run }: GridQuery): string[] {
+function ofTraining(validation: Validation | null, { statistic, run }: GridQuery): Warning[] {
   const parts = validation?.folds.filter(({ role }) => role === 'train') ?? []
   const blind = parts.filter(({ chosen }) => chosen === null).length
   const which = parts.length === 1 ? 'the part to choose on' : `${blind} of ${parts.length} parts to choose on`
   const none = `on ${which} no combination has a ${statistic.replaceAll('_', ' ')}: the first is traded after it, and all tests leave that out`
   return [
-    ...(blind > 0 ? [none] : []),
-    ...ofChoices(validation, run).flatMap(([, holds, sentence]) => (holds ? [sentence] : [])),
+    ['few', blind > 0 ? none : null],
+    ...ofChoices(validation, run).map(([kind, holds, sentence]): Warning => [kind, holds ? sentence : null]),
   ]
 }
 
-function ofPrices(members: Parameters<typeof namesOf>[0]): string[] {
+function ofPrices(members: Members): Warning[] {
   const raw = members.filter(({ prices }) => lacksDividends(prices))
-  return raw.length === 0 ? [] : [`prices of ${namesOf(raw)} are not adjusted for dividends`]
+  return [['prices', raw.length === 0 ? null : `prices of ${namesOf(raw)} are not adjusted for dividends`]]
 }

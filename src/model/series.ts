@@ -83,7 +83,7 @@ export function part({ timeframe, unadjustedClose, ...columns }: Series, from: n
 }
 
 /** 0, 1, 2, … as far as they were asked for, where threads reach them. Nobody changes them. */
-let numbers = new Int32Array(new SharedArrayBuffer(0))
+let numbers: Int32Array = new Int32Array(0)
 
 /** Of bars or events in a row, as a view on what all share: of a whole market there are ten thousands of such lists. */
 export function numbersBetween(from: number, to: number): Int32Array {

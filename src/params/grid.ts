@@ -154,7 +154,7 @@ function keyOf(written: string): string {
   const names = [...new Set(KEYS.flatMap(({ param, place }) => [param, place]))]
   const suggestions = suggest(name, names)
   const near: Sentence = suggestions.length === 0 ? [] : sentence` Did you mean ${quoted(suggestions[0]!)}?`
-  const allowed = KEYS.map(({ param }) => param)
+  const allowed = [...new Set(KEYS.map(({ param }) => param))]
   throw new InvalidParameter(
     sentence`${parameter(param)} ${quoted(name)} is no key of a strategy that can be varied.${near} They are ${allowed.join(', ')}.`,
     { param, value: name, allowed, suggestions },

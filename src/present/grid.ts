@@ -1,4 +1,5 @@
 import type { Grid, GridCell } from '../backtest/result.js'
+import { inWords } from '../backtest/words.js'
 import { combinations, type GridStatistic } from '../params/grid.js'
 import { LEAST_UNITS } from '../study/result.js'
 import { NOTHING_FOUND } from '../study/words.js'
@@ -58,7 +59,7 @@ export function describeGrid(found: Grid): Description {
       axes.map(({ key }) => words(key)),
       4,
       'settings',
-    )} had the best ${nameOf(statistic)}, and does the best of ${whole(cells.length)} mean anything?`,
+    )} had the best ${nameOf(statistic)} on ${listed(found.tickers)}, and does the best of ${whole(cells.length)} mean anything?`,
     answer: answerOf(found),
     heading: [
       `${whoText(found.tickers)}  ${count(cells.length, 'combination')} of ${axes.map(({ key }) => key).join(', ')}  ${found.timeframe}`,
@@ -70,7 +71,11 @@ export function describeGrid(found: Grid): Description {
     lead: [{ table: mapsOf(found)[0]!.table }, { notes: [legendOf(found)] }],
     warnings: found.warnings,
     tiles: tilesOf(found),
-    facts: [...axes.map(({ key, values }) => [words(key), values.join(', ')] as const), ...originFacts(found)],
+    facts: [
+      ...(best === null ? [] : [['Rules of the best', `${inWords(best.strategy)}.`] as const]),
+      ...axes.map(({ key, values }) => [words(key), values.join(', ')] as const),
+      ...originFacts(found),
+    ],
     sections: [
       ...(best === null ? [] : outOfSampleSections({ ...found, strategy: best.strategy })),
       mapSection(found),

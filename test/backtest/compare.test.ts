@@ -210,6 +210,7 @@ describe('strategies side by side', () => {
 
   it('use no benchmark of a file, and say so', async () => {
     const found = await run([LONG, strategy({ name: 'judged', benchmark: 'B' })])
+    expect(found.warnings.filter(one => /no costs/.test(one))).toEqual([])
     expect(found.warnings).toContain('a benchmark is of one strategy, and is not used here: judged')
     expect((await run([LONG, SHORT])).warnings.join()).not.toContain('benchmark')
   })

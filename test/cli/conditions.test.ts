@@ -319,6 +319,21 @@ describe('a backtest of a condition', () => {
     expectRefusal(await when('backtest AAPL', 'rsi_zone = oversol', '--hold 5'), 2, '--when, column 12')
   })
 
+  it('that begins on another day than its rivals is said to, and of one that does not nothing is', async () => {
+    const env = { BANDS_DB: folder.file('bands.db') }
+    const warned = async (...whens: string[]): Promise<string[]> => {
+      const line = ['backtest', 'AAPL', '--when', whens[0]!, '--hold', '20', '--vary', `when=${whens.join()}`, '--json']
+      const { out } = await run(line, { env })
+      const { warnings } = JSON.parse(out) as { warnings: string[] }
+      return warnings.filter(text => text.startsWith('the combinations '))
+    }
+    const [own, other] = ['rsi_zone enters oversold', 'GSPC:rsi_zone enters oversold']
+    expect(await warned(own, other)).toEqual([
+      expect.stringMatching(/^the combinations begin between \d{4}-\d\d-\d\d and \d{4}-\d\d-\d\d: each is measured/),
+    ])
+    expect(await warned(own, 'rsi_zone enters overbought')).toEqual([])
+  })
+
   it('is varied as any other rule is', async () => {
     const env = { BANDS_DB: folder.file('bands.db') }
     const axis = `when=none,volume_ratio_band = normal,trend_direction in (uptrend, strong_uptrend)`

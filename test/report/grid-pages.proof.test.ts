@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compare } from '../../src/backtest/compare.js'
+import { grid } from '../../src/backtest/grid.js'
+import { parseCompare } from '../../src/params/compare.js'
+import { parseGrid } from '../../src/params/grid.js'
+import { describeComparison } from '../../src/present/comparison.js'
+import { describeGrid } from '../../src/present/grid.js'
+import { report } from '../../src/report/report.js'
+import { noiseMarket } from '../backtest/support/noise.js'
+import { FULL } from '../support/full.js'
+import { ABOUT } from '../support/results/about.js'
+import { CHROMIUM, LACKING, Pages, REQUIRED } from './support/browser.js'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } }
+const SCREENS = [
+  ['phone', 'light'],
+  ['desktop', 'dark'],
+  ['phone', 'dark'],
+  ['desktop', 'light'],
+] as const
+const PAPER = { width: 703, height: 1000 }
+
+const MARKET = noiseMarket(4, 900)
+const ENTRY = { field: 'rsi_zone', bands: ['deep_oversold'] }
+
+async function gridPage(): Promise<string> {
+  const vary = ['hold=2,5,9,14', 'stop=none,2%,4%', 'side=long,short']
+  const asked = { tickers: ['A'], field: 'rsi_zone', band: 'deep_oversold', hold: 5, vary }
+  return report(describeGrid(await grid(MARKET, parseGrid(asked, { tier: null }))), ABOUT)
+}
+
+async function comparisonPage(): Promise<string> {
+  const strategies = [5, 20].map(hold => ({ tickers: ['A'], entry: ENTRY, exit: { hold } }))
+  const asked = { strategies, names: ['short hold', 'long hold'] }
+  return report(describeComparison(await compare(MARKET, parseCompare(asked, { tier: null }))), ABOUT)
+}
+
+describe.skipIf(CHROMIUM === null && !REQUIRED)(`pages of several strategies${LACKING}`, () => {
+  let pages: Pages
+  beforeAll(async () => {
+    pages = await Pages.begin()
+  })
+  afterAll(() => pages?.end())
+
+  describe.each([
+    ['a grid', gridPage, 'main table', 0],
+    ['a comparison', comparisonPage, 'main figure', 1],
+  ] as const)('%s', (_, made, lead, charts) => {
+    it.each(FULL ? SCREENS : SCREENS.slice(0, 1))(
+      'answers first, breaks no rule of accessibility, says nothing and asks for nothing, on a %s in %s',
+      async (size, colorScheme) => {
+        const { page, said, asked, close } = await pages.open(await made(), { viewport: SIZES[size], colorScheme })
+        const [answer, first] = [page.locator('.answer'), page.locator(lead).first()]
+        const [above, below] = [(await answer.boundingBox())!, (await first.boundingBox())!]
+        expect(below.y).toBeGreaterThan(above.y)
+        expect(below.y + below.height).toBeLessThanOrEqual(SIZES[size].height)
+        // The charts of a page that its script has reached.
+        expect(await page.locator('figure.live').count()).toBeGreaterThanOrEqual(charts)
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+        await page.evaluate('for (const fold of document.querySelectorAll("details")) fold.open = true')
+        await page.evaluate(AXE)
+        const broken = await page.evaluate<string[]>(
+          `axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`,
+        )
+        expect(broken).toEqual([])
+        expect([said, asked]).toEqual([[], []])
+        await close()
+      },
+    )
+
+    it('is printed light and within the width of the paper', async () => {
+      const { page, close } = await pages.open(await made(), { viewport: PAPER, colorScheme: 'dark' })
+      await page.emulateMedia({ media: 'print' })
+      expect(await page.locator('.tools:visible, nav:visible').count()).toBe(0)
+      const wide = '[...document.querySelectorAll("table")].filter(table => table.scrollWidth > innerWidth).length'
+      expect(await page.evaluate(wide)).toBe(0)
+      expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)')
+      await close()
+    })
+  })
+})
