@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { buildOf, ownBuild } from './builds.mjs'
+import { charges } from './charges.mjs'
 import { cold } from './cold.mjs'
 import { crowd } from './crowd.mjs'
 import { kernels } from './kernels.mjs'
@@ -17,7 +18,7 @@ import { server } from './server.mjs'
 import { users } from './users.mjs'
 import { forget, Skipped } from './worlds.mjs'
 
-const ROWS = [...users, ...cold, ...server, ...crowd, ...research, ...kernels, ...scale]
+const ROWS = [...users, ...cold, ...server, ...crowd, ...charges, ...research, ...kernels, ...scale]
 const HISTORY = fileURLToPath(new URL('./history.ndjson', import.meta.url))
 const USAGE = `npm run bench [-- NAME… [options]]
   NAME               rows (U5), rows that begin so (U6, C), or groups (${[...new Set(ROWS.map(({ group }) => group))].join(', ')});

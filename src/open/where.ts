@@ -78,7 +78,9 @@ function dataFolder({ env = process.env }: DatabaseChoice): string {
 export function accountsPath(choice: AccountsChoice = {}): string {
   const { accounts, env = process.env } = choice
   if (accounts !== undefined) return resolve(fileValue('accounts', accounts))
-  if (env.BANDS_ACCOUNTS) return resolve(fileValue('BANDS_ACCOUNTS', env.BANDS_ACCOUNTS))
+  // Of a server with its accounts elsewhere, which concerns nobody who asks for files.
+  if (env.BANDS_ACCOUNTS && !isPostgresUrl(env.BANDS_ACCOUNTS))
+    return resolve(fileValue('BANDS_ACCOUNTS', env.BANDS_ACCOUNTS))
   return `${stemOf(choice)}.accounts.db`
 }
 

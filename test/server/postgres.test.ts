@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { typed } from '../cli/support/run.js'
 import { clusterForAll, describePostgres } from '../support/postgres.js'
 import { type Ground, type Served, serve, simulatedGround } from '../support/serve.js'
+import { temporaryFolder } from '../support/store.js'
 
 const QUESTION = '/v1/events?ticker=SIM0001&field=rsi_zone'
 
@@ -73,6 +74,16 @@ describePostgres('accounts in PostgreSQL', () => {
     expect(JSON.parse((await typed('accounts usage --reconcile --json', { env })).out)).toMatchObject({ rows: 1 })
     expect((await typed('accounts set-tier alice pro', { env })).code).toBe(0)
     expect((await typed('keys list --account alice', { env })).out).toContain('alice')
+  })
+
+  it("stand in nobody's way who asks for files, and are told to be in no backup", async () => {
+    const env = { BANDS_DB: ground.db, BANDS_ACCOUNTS: cluster.current.url('none') }
+    const { code, out, err } = await typed(`backup ${temporaryFolder()}/b.tar`, { env })
+    expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('backed up and checked: data') })
+    expect(err).toContain('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
+    expect((await typed('verify', { env })).err).toContain('bands accounts usage --reconcile looks at them')
+    for (const line of ['doctor', 'watch list', 'study SIM0001 rsi_zone --band oversold', 'status'])
+      expect(await typed(line, { env }), line).toMatchObject({ code: 0 })
   })
 
   it('are refused with a password in their URL, which is nowhere repeated', async () => {

@@ -1,6 +1,7 @@
 import { type Account, type Accounts, DAY_MS, type DayUsage, nameValue, stateOf } from '../../accounts/accounts.js'
 import { InvalidParameter } from '../../errors.js'
 import { TIER_NAMES } from '../../model/terms.js'
+import { accountsUrl } from '../../open/accounts.js'
 import { DATABASE, FILE, integerOf } from '../../params/kinds.js'
 import { open, given as optional, optionsOf } from '../../params/row.js'
 import { tierValue } from '../../params/values.js'
@@ -25,6 +26,11 @@ export const ACCOUNTS = {
 /** The same for what only a file can have done to it. */
 export const ACCOUNTS_FILE = {
   accounts: open(FILE, 'the accounts of the server; beside the database unless given (BANDS_ACCOUNTS)'),
+}
+
+/** Whether a command that looks after files passes the accounts by. */
+export function hasAccountsElsewhere({ world }: Context, given: Given): boolean {
+  return given.read(ACCOUNTS_FILE).accounts === undefined && accountsUrl({ env: world.env }) !== null
 }
 
 type Commands = Readonly<Record<string, Command>>

@@ -12,7 +12,7 @@ import { megabytes } from '../../store/sqlite/migrations.js'
 import type { Command } from '../command.js'
 import type { Context } from '../context.js'
 import { oneRow } from '../output.js'
-import { ACCOUNTS_FILE } from './accounts.js'
+import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 const REPLACE = ['--replace', 'put it in the place of what there is'] as const
 
@@ -61,6 +61,8 @@ const backup: Command = {
     const what = `${manifest.files.map(({ kind }) => kind).join(', ')} in ${made.file} (${megabytes(bytes)})`
     const gone = removed.length === 0 ? [] : [`removed ${count(removed.length, 'older backup')}`]
     await context.show(oneRow(row, { notes: [`backed up and checked: ${what}`, ...gone] }))
+    if (hasAccountsElsewhere(context, given))
+      await context.remark('the accounts in PostgreSQL (BANDS_ACCOUNTS) are not in it; pg_dump copies them.')
   },
 }
 

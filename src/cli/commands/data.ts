@@ -21,7 +21,7 @@ import { described } from '../draw/described.js'
 import { tableOf } from '../draw/table.js'
 import { TICKER } from '../options.js'
 import { oneRow } from '../output.js'
-import { ACCOUNTS_FILE } from './accounts.js'
+import { ACCOUNTS_FILE, hasAccountsElsewhere } from './accounts.js'
 
 /** What is loaded, whether it is whole, and how it goes again. */
 
@@ -95,6 +95,8 @@ const verify: Command = {
       rows: () => rows.map(row => ({ ...row })),
       blocks: () => [{ table: damageTable(rows), notes: [`${said}: ${verdict}`] }],
     })
+    if (hasAccountsElsewhere(context, given))
+      await context.remark('accounts in PostgreSQL (BANDS_ACCOUNTS): bands accounts usage --reconcile looks at them.')
     if (rows.length > 0) context.outcome = 5
   },
 }
