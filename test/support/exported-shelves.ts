@@ -6,6 +6,7 @@ import { randomBars, SHAPES } from './bars.js'
 import { seriesOf } from './convert.js'
 import type { Claim, Shelves } from './oracle/conditions.js'
 import { TICKERS } from './random-conditions.js'
+import type { TickerFixture } from './store.js'
 
 /** Real tickers in a real store, and what its export shows of them, for the brute force of conditions. */
 
@@ -24,9 +25,9 @@ export const LISTED = [
 }))
 
 /** What an export shows of each ticker, and the day on which each bar is final as the page has it. */
-export async function exported(local: Local): Promise<Shelves> {
+export async function exported(local: Local, listed: readonly TickerFixture[] = LISTED): Promise<Shelves> {
   const shelves: Shelves = {}
-  for (const { ticker, series } of LISTED) {
+  for (const { ticker, series } of listed) {
     const lastOfWeek = series.days.some(day => weekdayOf(day) > FRIDAY) ? SUNDAY : FRIDAY
     const empty = () => ({
       dates: [],

@@ -70,26 +70,27 @@ export function randomClaim(
   random: Random,
   fields: Readonly<Record<string, readonly string[]>>,
   levels: number,
+  { tickers = TICKERS, longest = 2_000 }: { tickers?: readonly string[]; longest?: number } = {},
 ): Claim {
   if (levels > 0 && chance(random, 0.65)) {
     const parts = (): Claim[] =>
-      Array.from({ length: 2 + random.below(2) }, () => randomClaim(random, fields, levels - 1))
+      Array.from({ length: 2 + random.below(2) }, () => randomClaim(random, fields, levels - 1, { tickers, longest }))
     return pick(random, [
       () => ({ all: parts() }),
       () => ({ any: parts() }),
-      () => ({ no: randomClaim(random, fields, levels - 1) }),
+      () => ({ no: randomClaim(random, fields, levels - 1, { tickers, longest }) }),
     ])()
   }
   const field = pick(random, Object.keys(fields))
   const at: Looked = { field }
-  if (chance(random, 0.5)) at.ticker = pick(random, TICKERS)
+  if (chance(random, 0.5)) at.ticker = pick(random, tickers)
   if (chance(random, 0.4)) at.timeframe = pick(random, TIMEFRAMES)
   const some = (): string[] => fields[field]!.filter(() => chance(random, 0.4))
   const atLeastOne = (): string[] => {
     const drawn = some()
     return drawn.length > 0 ? drawn : [pick(random, fields[field]!)]
   }
-  const bars = (): number => pick(random, [1, 1, 2, 3, 5, 20, 2_000])
+  const bars = (): number => pick(random, [1, 1, 2, 3, 5, 20, longest])
   if (chance(random, 0.5)) return { at, in: atLeastOne(), isNot: chance(random, 0.4), for: bars() }
   const bands = (): string[] | null => (chance(random, 0.4) ? null : atLeastOne())
   return { at, into: bands(), outOf: bands(), within: bars() }

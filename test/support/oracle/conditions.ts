@@ -91,8 +91,8 @@ function counting(at: Looked, shelves: Shelves, asked: Asked): Counting[] {
 
 function countingOn(own: Shelf, subject: Shelf, t: number, isOwnField: boolean, lag: number): Counting {
   const bars = countingBars(own, subject, t, isOwnField, lag)
-  const before = t === 0 ? bars.slice(0, -1) : countingBars(own, subject, t - 1, isOwnField, lag)
-  return { bars, fresh: bars.filter(bar => !before.includes(bar)) }
+  const before = new Set(t === 0 ? bars.slice(0, -1) : countingBars(own, subject, t - 1, isOwnField, lag))
+  return { bars, fresh: bars.filter(bar => !before.has(bar)) }
 }
 
 /** The bars of the subject that count on own bar t, looking `lag` of them earlier. */
